@@ -4,4 +4,10 @@
 //! and loss signals of the packet engine, and the fluid face, a differential
 //! equation with multiplicative cuts for the fluid engine.
 
+pub mod aimd;
+pub mod cubic;
+pub mod fluid;
 pub mod hstcp;
+pub mod htcp;
+pub mod newreno;
+pub mod scalable;

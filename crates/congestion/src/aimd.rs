@@ -1,0 +1,134 @@
+//! AIMD(a, b): additive increase, multiplicative decrease (Chiu and Jain 1989).
+
+use crate::fluid::{
+    CUT_RANGE, CutConditions, Epoch, EulerStep, FluidWindow, GROWTH_RANGE, LawError,
+};
+
+/// Parameters of AIMD.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aimd {
+    /// Increase a, packets per round trip. Default 1 (RFC 5681).
+    pub increase: f64,
+    /// Cut fraction b of the window. Default 1/2 (RFC 5681).
+    pub decrease: f64,
+}
+
+impl Default for Aimd {
+    fn default() -> Self {
+        Self {
+            increase: 1.0,
+            decrease: 0.5,
+        }
+    }
+}
+
+impl Aimd {
+    /// Refuses parameters outside their ranges.
+    pub fn check(&self) -> Result<(), LawError> {
+        LawError::within("aimd", "increase", self.increase, GROWTH_RANGE)?;
+        LawError::within("aimd", "decrease", self.decrease, CUT_RANGE)
+    }
+}
+
+// --- Fluid face ---
+
+/// W' = a / R; the position is the window.
+impl FluidWindow for Aimd {
+    fn start(&self, window: f64) -> Epoch {
+        Epoch {
+            position: window,
+            ..Epoch::default()
+        }
+    }
+
+    #[inline]
+    fn window(&self, _: &Epoch, position: f64, _: f64) -> f64 {
+        position
+    }
+
+    #[inline]
+    fn window_slopes(&self, _: &Epoch, _: f64, _: f64) -> (f64, f64) {
+        (1.0, 0.0)
+    }
+
+    #[inline]
+    fn growth_per_round(&self, _: &Epoch, _: f64) -> f64 {
+        self.increase
+    }
+
+    #[inline]
+    fn growth_slope(&self, _: &Epoch, _: f64) -> f64 {
+        0.0
+    }
+
+    #[inline]
+    fn growth_integral(&self, _: &Epoch, _: f64, span: f64) -> f64 {
+        self.increase * span
+    }
+
+    #[inline]
+    fn window_integral(&self, epoch: &Epoch, _: f64, span: f64, round_trip: f64) -> f64 {
+        span * (epoch.position + 0.5 * self.increase * span / round_trip)
+    }
+
+    fn cut(&self, epoch: &Epoch, window: f64, _: &CutConditions) -> Epoch {
+        Epoch {
+            position: (1.0 - self.decrease) * window,
+            ..*epoch
+        }
+    }
+
+    #[inline]
+    fn euler_step(&self, _: &mut Epoch, window: f64, _: f64, step: EulerStep) -> f64 {
+        window + self.increase * step.rounds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fluid::tests::assert_consistent;
+
+    #[test]
+    fn the_fluid_face_is_consistent() {
+        let law = Aimd {
+            increase: 0.7,
+            decrease: 0.3,
+        };
+        assert_consistent(&law, law.start(250.0), 0.12);
+    }
+
+    #[test]
+    fn a_cut_keeps_one_minus_b() {
+        let at = CutConditions {
+            clock: 3.0,
+            rate: 1.0,
+            propagation: 0.1,
+            largest_round_trip: 0.2,
+        };
+        let epoch = Aimd::default().cut(&Aimd::default().start(10.0), 64.0, &at);
+        assert_eq!(epoch.position, 32.0);
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        for decrease in [0.0, 1.0, -1.0, f64::NAN, f64::INFINITY] {
+            let error = Aimd {
+                increase: 1.0,
+                decrease,
+            }
+            .check()
+            .unwrap_err();
+            assert_eq!(error.parameter, "decrease");
+        }
+        assert!(
+            Aimd {
+                increase: 0.0,
+                decrease: 0.5
+            }
+            .check()
+            .is_err()
+        );
+        assert!(Aimd::default().check().is_ok());
+    }
+}
