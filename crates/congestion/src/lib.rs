@@ -11,3 +11,6 @@ pub mod hstcp;
 pub mod htcp;
 pub mod newreno;
 pub mod scalable;
+mod registry;
+
+pub use registry::{default_description, descriptions};
