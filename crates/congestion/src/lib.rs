@@ -10,7 +10,7 @@ pub mod fluid;
 pub mod hstcp;
 pub mod htcp;
 pub mod newreno;
-pub mod scalable;
 mod registry;
+pub mod scalable;
 
 pub use registry::{default_description, descriptions};
