@@ -93,12 +93,13 @@ impl Dense {
             } else {
                 0.5 * (low + high)
             };
-            if (next - theta).abs() <= 1e-15 {
+            let change = next - theta;
+            theta = next;
+            if change.abs() <= 1e-15 {
                 break;
             }
-            theta = next;
         }
-        high
+        theta
     }
 }
 
@@ -114,7 +115,7 @@ mod tests {
             slope: [0.66, -1.5, 1.0],
         };
         assert!((curve.crossing(0.0, 1.0, 0.0).unwrap() - 0.2).abs() < 1e-12);
-        assert!((curve.crossing(0.0, -1.0, 0.0).unwrap() - 0.0).abs() < 1e-12);
+        assert!((curve.crossing(0.0, -1.0, 0.0).unwrap() - 0.5).abs() < 1e-12);
         assert_eq!(curve.crossing(1.0, 1.0, 0.0), None);
     }
 

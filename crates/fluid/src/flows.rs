@@ -92,9 +92,20 @@ pub(crate) struct StagePoint {
     pub(crate) by_time: f64,
 }
 
+/// How a step was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Method {
+    /// The Taylor series of order 2, from the first stage and the Jacobian alone.
+    Taylor,
+    /// All stages of the Rosenbrock method.
+    #[default]
+    Rosenbrock,
+}
+
 /// Weights of the result of a step, or of its dense output, for one class.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Combination {
+    pub(crate) method: Method,
     /// h b_m.
     pub(crate) weights: [f64; STAGES],
     /// h sum b_m G_m, h^2 sum b_m gamma_m.
@@ -209,10 +220,11 @@ impl<L: FluidWindow> Loop<'_, L> {
         sum
     }
 
-    /// Sum of the rates `span` seconds after `now` at a constant delay, and its derivative.
+    /// Sum of the rates `span` seconds after `now` at a constant delay, and its first three
+    /// derivatives.
     #[inline]
-    pub(crate) fn rate_ahead(&self, now: f64, span: f64, delay: f64) -> (f64, f64) {
-        let (mut sum, mut slope) = (0.0, 0.0);
+    pub(crate) fn rate_ahead(&self, now: f64, span: f64, delay: f64) -> [f64; 4] {
+        let mut sums = [0.0; 4];
         let n = self.range.len();
         let epochs = &self.flows.epoch[self.range.clone()][..n];
         let cuts = &self.flows.cut_at[self.range.clone()][..n];
@@ -221,15 +233,13 @@ impl<L: FluidWindow> Loop<'_, L> {
             let epoch = &epochs[i];
             let inverse = 1.0 / (propagation[i] + delay);
             let clock = now - cuts[i];
-            let grown = self.law.growth_integral(epoch, clock, span);
-            let position = epoch.position + inverse * grown;
-            let then = clock + span;
-            let (by_position, by_clock) = self.law.window_slopes(epoch, position, then);
-            let growth = self.law.growth_per_round(epoch, then);
-            sum += self.law.window(epoch, position, then) * inverse;
-            slope += (by_position * growth * inverse + by_clock) * inverse;
+            let position = epoch.position + inverse * self.law.growth_integral(epoch, clock, span);
+            let window = self.law.derivatives(epoch, position, clock + span, inverse);
+            for (sum, derivative) in sums.iter_mut().zip(window) {
+                *sum += derivative * inverse;
+            }
         }
-        (sum, slope)
+        sums
     }
 
     /// Moves the flows `span` seconds on at a constant delay; returns the packets sent.
@@ -335,10 +345,11 @@ impl<L: FluidWindow> Loop<'_, L> {
         (sum, coupled)
     }
 
-    /// Position of a flow by a combination of the stages.
-    fn position(work: &Work, i: usize, c: &Combination) -> f64 {
+    /// Position of a flow by a combination of the first `M` stages.
+    #[inline]
+    fn position<const M: usize>(work: &Work, i: usize, c: &Combination) -> f64 {
         let mut change = work.growth_by_delay[i] * c.by_delay + work.growth_by_time[i] * c.by_time;
-        for m in 0..STAGES {
+        for m in 0..M {
             change += c.weights[m] * work.growth[m][i];
         }
         work.position[i] + change
@@ -347,15 +358,22 @@ impl<L: FluidWindow> Loop<'_, L> {
     /// Moves the flows to a combination of the stages at a queueing delay of `delay` there;
     /// returns the packets sent.
     pub(crate) fn commit(&mut self, c: &Combination, delay: f64) -> f64 {
+        match c.method {
+            Method::Taylor => self.commit_stages::<1>(c, delay),
+            Method::Rosenbrock => self.commit_stages::<STAGES>(c, delay),
+        }
+    }
+
+    fn commit_stages<const M: usize>(&mut self, c: &Combination, delay: f64) -> f64 {
         let mut sum = 0.0;
         let flows = &mut *self.flows;
         let work = &flows.work;
         for i in self.range.clone() {
-            let position = Self::position(work, i, c);
+            let position = Self::position::<M>(work, i, c);
             let mut coupled = work.growth_by_delay[i] * c.coupled_by_delay
                 + work.growth_by_time[i] * c.coupled_by_time;
             let mut packets = 0.0;
-            for m in 0..STAGES {
+            for m in 0..M {
                 packets += c.weights[m] * work.rate[m][i];
                 coupled += c.coupled[m] * work.growth[m][i];
             }
@@ -375,7 +393,7 @@ impl<L: FluidWindow> Loop<'_, L> {
     pub(crate) fn dense_rate(&self, c: &Combination, time: f64, delay: f64) -> f64 {
         let mut sum = 0.0;
         for i in self.range.clone() {
-            let position = Self::position(&self.flows.work, i, c);
+            let position = Self::position::<STAGES>(&self.flows.work, i, c);
             let clock = time - self.flows.cut_at[i];
             let window = self.law.window(&self.flows.epoch[i], position, clock);
             sum += window / (self.flows.propagation[i] + delay);
@@ -391,7 +409,7 @@ impl<L: FluidWindow> Loop<'_, L> {
         mut record: impl FnMut(usize, f64),
     ) {
         for i in self.range.clone() {
-            let position = Self::position(&self.flows.work, i, c);
+            let position = Self::position::<STAGES>(&self.flows.work, i, c);
             let clock = time - self.flows.cut_at[i];
             record(i, self.law.window(&self.flows.epoch[i], position, clock));
         }
@@ -410,16 +428,6 @@ impl<L: FluidWindow> Loop<'_, L> {
             let position = epoch.position + grown / (self.flows.propagation[i] + delay);
             record(i, self.law.window(epoch, position, clock + span));
         }
-    }
-
-    /// The earliest kink of any flow's law after `now`.
-    pub(crate) fn next_kink(&self, now: f64) -> f64 {
-        let mut next = f64::INFINITY;
-        for i in self.range.clone() {
-            let cut_at = self.flows.cut_at[i];
-            next = next.min(cut_at + self.law.next_kink(&self.flows.epoch[i], now - cut_at));
-        }
-        next
     }
 
     /// Cuts the flow in a slot.

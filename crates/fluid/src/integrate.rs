@@ -8,7 +8,7 @@
 //! times are never stepped over.
 
 use crate::dense::Dense;
-use crate::flows::{Base, Combination, Flows, StagePoint, with_class};
+use crate::flows::{Base, Combination, Flows, Method, StagePoint, with_class};
 use crate::links::{Link, Mode, RedStretch, Stretch};
 use crate::model::{FluidError, FluidModel, Measure};
 use crate::outcome::{FluidOutcome, LinkOutcome, MeasuredBy, Trace, jain};
@@ -45,6 +45,8 @@ struct Run<'m> {
     schedule: Schedule,
     classes: Vec<ClassStep>,
     solver: Solver,
+    /// How the step at hand is made.
+    method: Method,
     /// Step that the error control suggests, and the one to restart with after a cut.
     suggested: f64,
     restart: f64,
@@ -68,6 +70,8 @@ struct ClassStep {
     delay_sums: [f64; STAGES],
     /// Sum over the flows of dA/dv times the stages of v.
     coupled: [f64; STAGES],
+    /// Derivative of the queueing delay at the start of the step.
+    delay_rate: f64,
 }
 
 /// The free links and their small dense system.
@@ -178,6 +182,7 @@ impl<'m> Run<'m> {
             now: 0.0,
             schedule,
             solver: Solver::default(),
+            method: Method::default(),
             suggested: restart,
             restart,
             work: 0,
@@ -252,19 +257,22 @@ impl<'m> Run<'m> {
         sum
     }
 
-    /// What the flows will offer a link `span` seconds on if no delay changes, and its slope.
-    fn arrivals_ahead(&mut self, link: usize, span: f64) -> (f64, f64) {
+    /// What the flows will offer a link `span` seconds on if no delay changes, with three
+    /// derivatives.
+    fn arrivals_ahead(&mut self, link: usize, span: f64) -> [f64; 4] {
         let now = self.now;
-        let (mut sum, mut slope) = (0.0, 0.0);
+        let mut sums = [0.0; 4];
         for class in 0..self.flows.classes.len() {
             if self.path(class).contains(&link) {
                 let delay = self.delay(class);
-                let (rate, change) = with_class!(self.model, self.flows, class, part => part.rate_ahead(now, span, delay));
-                sum += self.flows.classes[class].size * rate;
-                slope += self.flows.classes[class].size * change;
+                let rates = with_class!(self.model, self.flows, class, part => part.rate_ahead(now, span, delay));
+                let size = self.flows.classes[class].size;
+                for (sum, rate) in sums.iter_mut().zip(rates) {
+                    *sum += size * rate;
+                }
             }
         }
-        (sum, slope)
+        sums
     }
 
     /// Places every queue in its mode after a jump; a clipped one opens a congestion event.
@@ -315,44 +323,40 @@ impl<'m> Run<'m> {
     }
 
     /// When arrivals first exceed the capacity of an empty link within `span` seconds.
+    ///
+    /// Each iteration takes the root of the cubic through value and three derivatives, which is
+    /// exact for all flows of AIMD, CUBIC or H-TCP that stay on one branch of their law.
     fn overflow(&mut self, link: usize, span: f64) -> Option<f64> {
         let room = self.links[link].capacity - self.links[link].background;
-        let (rate, slope) = self.arrivals_ahead(link, 0.0);
-        let mut excess = rate - room;
-        if excess > 0.0 {
-            return Some(0.0);
-        }
+        let mut at = if span < self.restart { span } else { 0.0 };
         let (mut low, mut high) = (0.0, f64::INFINITY);
-        let mut at = if slope > 0.0 { -excess / slope } else { span };
-        let mut slope_at;
-        // Newton's method on a sum of increasing functions, kept inside a bracket.
         for _ in 0..200 {
-            if at >= span && high > span {
-                at = span;
-            }
-            (excess, slope_at) = self.arrivals_ahead(link, at);
-            excess -= room;
-            if excess <= 0.0 {
-                if at >= span {
-                    return None;
-                }
-                low = at;
-            } else {
+            let mut local = self.arrivals_ahead(link, at);
+            local[0] -= room;
+            if local[0] > 0.0 {
                 high = at;
+                if local[0] <= 1e-12 * room {
+                    break;
+                }
+            } else if at >= span {
+                return None;
+            } else {
+                low = at;
             }
-            let next = at - excess / slope_at;
-            let inside = next > low && next < high;
-            let width = 1e-14 * (self.now + high.min(span));
-            if excess > 0.0 && excess <= 1e-13 * room || high - low <= width {
+            if high - low <= 1e-14 * (self.now + span) {
                 break;
             }
-            let middle = if high.is_finite() {
+            let top = high.min(span);
+            let next = at + cubic_root(&local);
+            // A root a hair above the true one ends the search at the next evaluation.
+            let next = next + 1e-15 * self.now.max(next) + 0.5e-12 * room / local[1].max(1e-300);
+            at = if next > low && next < top {
+                next
+            } else if high.is_finite() {
                 0.5 * (low + high)
             } else {
                 span
             };
-            // A Newton step that has converged from below is pushed over the root.
-            at = if inside { next + 0.5 * width } else { middle };
         }
         Some(high.min(span))
     }
@@ -360,8 +364,8 @@ impl<'m> Run<'m> {
     /// Follows RED at a link while no queue moves; returns where it expects its first drop.
     fn follow_red_pinned(&mut self, link: usize, span: f64) -> Option<f64> {
         self.links[link].red?;
-        let (from, _) = self.arrivals_ahead(link, 0.0);
-        let (to, _) = self.arrivals_ahead(link, span);
+        let from = self.arrivals_ahead(link, 0.0)[0];
+        let to = self.arrivals_ahead(link, span)[0];
         let state = &self.links[link];
         let (queue, background) = (state.queue, state.background);
         let red = state.red.as_ref()?;
@@ -445,7 +449,15 @@ impl<'m> Run<'m> {
         if step > 0.9 * room {
             step = room;
         }
-        loop {
+        self.method = if self.try_taylor(step) {
+            Method::Taylor
+        } else {
+            Method::Rosenbrock
+        };
+        if self.method == Method::Taylor && step >= self.suggested {
+            self.suggested = 4.0 * step;
+        }
+        while self.method == Method::Rosenbrock {
             let error = self.try_step(step);
             let factor = if error.is_finite() {
                 (0.9 / error.max(1e-8).sqrt().sqrt()).clamp(0.2, 6.0)
@@ -481,6 +493,62 @@ impl<'m> Run<'m> {
         self.settle_red();
         self.end_stretch(ending);
         Ok(())
+    }
+
+    /// Whether the Taylor series of order 2 serves for a step of `h` seconds; if so, fills in the
+    /// queues' dense output. Between the cuts of one event a step is a small part of a round trip
+    /// and the first stage with the Jacobian, at hand already, says all.
+    fn try_taylor(&mut self, h: f64) -> bool {
+        if h > self.restart {
+            return false;
+        }
+        for l in 0..self.links.len() {
+            let link = &mut self.links[l];
+            link.dense = Dense {
+                start: link.queue,
+                slope: [0.0; 3],
+            };
+            if link.mode == Mode::Free {
+                let rate = |(class, step): (usize, &ClassStep)| {
+                    let member = self.model.paths[self.flows.classes[class].path].contains(&l);
+                    if member {
+                        self.flows.classes[class].size * step.base.rate
+                    } else {
+                        0.0
+                    }
+                };
+                let arrivals: f64 = self.classes.iter().enumerate().map(rate).sum();
+                link.dense.slope[0] = h * (arrivals + link.background - link.capacity);
+            }
+        }
+        for class in 0..self.classes.len() {
+            let path = &self.model.paths[self.flows.classes[class].path];
+            self.classes[class].delay_rate = path
+                .iter()
+                .map(|&l| self.links[l].dense.slope[0] / self.links[l].capacity)
+                .sum::<f64>()
+                / h;
+        }
+        self.solver.free.iter().all(|&l| {
+            let (mut second, mut relaxation) = (0.0, 0.0);
+            for (class, step) in self.classes.iter().enumerate() {
+                if self.model.paths[self.flows.classes[class].path].contains(&l) {
+                    let base = &step.base;
+                    let size = self.flows.classes[class].size;
+                    second +=
+                        size * (base.coupled + base.by_delay * step.delay_rate + base.by_time);
+                    relaxation += size * base.by_delay;
+                }
+            }
+            let link = &mut self.links[l];
+            link.dense.slope[1] = 0.5 * h * h * second;
+            // The third derivative is at most about the relaxation rate times the second, plus the
+            // square of the relative change of delay; the estimate takes both at full size.
+            let relaxed = h * relaxation.abs() / link.capacity;
+            let [c1, c2, _] = link.dense.slope;
+            let third = relaxed * (2.0 * c2.abs() + relaxed * c1.abs()) / 6.0;
+            third <= 0.5 * link.tolerated(self.model.tolerance)
+        })
     }
 
     /// Evaluates the classes at the start of a step and lists the free links.
@@ -634,10 +702,12 @@ impl<'m> Run<'m> {
         for a in 0..self.solver.free.len() {
             let l = self.solver.free[a];
             let link = &mut self.links[l];
-            link.dense = Dense {
-                start: link.queue,
-                slope: dense_polynomial(&link.stages),
-            };
+            if self.method == Method::Rosenbrock {
+                link.dense = Dense {
+                    start: link.queue,
+                    slope: dense_polynomial(&link.stages),
+                };
+            }
             // A curve that starts at a limit leaves it; rounding may take it across first.
             let slack = 1e-7 * link.buffer;
             let at_top = if link.queue >= link.buffer {
@@ -757,9 +827,22 @@ impl<'m> Run<'m> {
     /// The weights with which a class's stages make up its state at the fraction `theta`.
     fn combination(&self, class: usize, h: f64, theta: f64) -> Combination {
         let step = &self.classes[class];
+        if self.method == Method::Taylor {
+            let (first, second) = (theta * h, 0.5 * theta * theta * h * h);
+            return Combination {
+                method: Method::Taylor,
+                weights: [first, 0.0, 0.0, 0.0, 0.0, 0.0],
+                by_delay: second * step.delay_rate,
+                by_time: second,
+                coupled: [second, 0.0, 0.0, 0.0, 0.0, 0.0],
+                coupled_by_delay: 0.0,
+                coupled_by_time: 0.0,
+            };
+        }
         let b = dense_weights(theta);
         let beta = jacobian_weights(&b);
         Combination {
+            method: Method::Rosenbrock,
             weights: b.map(|x| h * x),
             by_delay: h * dot(&b, &step.delay_sums),
             by_time: h * h * dot(&b, &GAMMA_SUMS),
@@ -1092,10 +1175,25 @@ pub(crate) fn link_outcome(tally: &Tally, capacity: f64, time: f64) -> LinkOutco
     }
 }
 
+/// Root nearest to 0, by Newton's method, of the cubic with these derivatives at 0; NaN or
+/// something off the mark where it does not converge.
+fn cubic_root(d: &[f64; 4]) -> f64 {
+    let mut x = 0.0;
+    for _ in 0..12 {
+        let value = d[0] + x * (d[1] + x * (0.5 * d[2] + x * d[3] / 6.0));
+        let change = value / (d[1] + x * (d[2] + 0.5 * x * d[3]));
+        x -= change;
+        if change.abs() <= 1e-9 * x.abs() {
+            break;
+        }
+    }
+    x
+}
+
 impl Link {
     /// Error of the queue tolerated in one step, packets.
     fn tolerated(&self, tolerance: f64) -> f64 {
-        tolerance * self.buffer
+        10.0 * tolerance * self.buffer
     }
 }
 
