@@ -137,8 +137,12 @@ impl Link {
             Mode::Full => (served, (arrived - served).max(0.0)),
             Mode::Free => (served, 0.0),
         };
-        if self.mode == Mode::Free {
-            self.queue = self.dense.at(theta).clamp(0.0, self.buffer);
+        match self.mode {
+            Mode::Free => self.queue = self.dense.at(theta).clamp(0.0, self.buffer),
+            // A queue that crept to its limit within the integration error may still be served a
+            // hair faster than it is filled.
+            Mode::Full if arrived < served => self.queue = (before + arrived - served).max(0.0),
+            Mode::Empty | Mode::Full => {}
         }
         self.arrived += arrived;
         self.kept += arrived - departed - lost;
