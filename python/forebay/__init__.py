@@ -1,0 +1,1 @@
+"""forebay: how large a router's buffer should be, with the proof."""
