@@ -38,7 +38,7 @@ $(VENV)/.packages: requirements/dev.txt | tools
 	@touch $@
 
 $(VENV)/.build: $(VENV)/.packages $(SOURCES)
-	$(BIN)/maturin develop --release --locked --quiet -j $(JOBS)
+	PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet -j $(JOBS)
 	@touch $@
 
 setup: $(VENV)/.build
