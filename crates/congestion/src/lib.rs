@@ -5,3 +5,6 @@
 //! equation with multiplicative cuts for the fluid engine.
 
 pub mod hstcp;
+mod registry;
+
+pub use registry::{default_description, descriptions};
