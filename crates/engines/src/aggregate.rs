@@ -32,7 +32,12 @@ pub fn aggregate(mut replications: Vec<Report>) -> Option<Report> {
             }
         }
     }
-    combined.metrics = means(&replications, "", |report| Some(&report.metrics), &mut warnings);
+    combined.metrics = means(
+        &replications,
+        "",
+        |report| Some(&report.metrics),
+        &mut warnings,
+    );
     for at in 0..combined.links.len() {
         let of = |report: &'_ Report| report.links.get(at).map(|link| link.metrics.clone());
         let scope = format!("{}.", combined.links[at].name);
@@ -42,7 +47,10 @@ pub fn aggregate(mut replications: Vec<Report>) -> Option<Report> {
         combined.groups[at] = combine_group(&replications, at, &mut warnings);
     }
     let cost = &mut combined.cost;
-    cost.data_packets = replications.iter().map(|report| report.cost.data_packets).sum();
+    cost.data_packets = replications
+        .iter()
+        .map(|report| report.cost.data_packets)
+        .sum();
     cost.events = replications.iter().map(|report| report.cost.events).sum();
     cost.cpu_s = replications.iter().map(|report| report.cost.cpu_s).sum();
     cost.wall_s = replications.iter().map(|report| report.cost.wall_s).sum();
@@ -57,12 +65,20 @@ fn estimate(values: &[f64]) -> Estimate {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     if values.len() < 2 {
-        return Estimate { mean, half_width: None, confidence: CONFIDENCE };
+        return Estimate {
+            mean,
+            half_width: None,
+            confidence: CONFIDENCE,
+        };
     }
     let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
     let quantile = two_sided_quantile(CONFIDENCE, values.len() as u64 - 1);
     let half_width = Some(quantile * (variance / n).sqrt());
-    Estimate { mean, half_width, confidence: CONFIDENCE }
+    Estimate {
+        mean,
+        half_width,
+        confidence: CONFIDENCE,
+    }
 }
 
 type Metrics = BTreeMap<Metric, Estimate>;
@@ -105,15 +121,19 @@ fn owned_means<'a>(
 }
 
 fn combine_group(replications: &[Report], at: usize, warnings: &mut Vec<String>) -> GroupReport {
-    let parts: Vec<&GroupReport> =
-        replications.iter().filter_map(|report| report.groups.get(at)).collect();
+    let parts: Vec<&GroupReport> = replications
+        .iter()
+        .filter_map(|report| report.groups.get(at))
+        .collect();
     let mut combined = parts[0].clone();
     let scope = format!("{}.", combined.name);
     let of = |report: &Report| report.groups.get(at).map(|group| group.metrics.clone());
     combined.metrics = owned_means(replications, &scope, of, warnings);
     combined.flow_goodput_bps = mean_quantiles(parts.iter().map(|group| &group.flow_goodput_bps));
-    let completions: Vec<&Completions> =
-        parts.iter().filter_map(|group| group.completions.as_ref()).collect();
+    let completions: Vec<&Completions> = parts
+        .iter()
+        .filter_map(|group| group.completions.as_ref())
+        .collect();
     combined.completions = (!completions.is_empty()).then(|| Completions {
         completed: completions.iter().map(|part| part.completed).sum(),
         completion_time_s: mean_quantiles(completions.iter().map(|part| &part.completion_time_s)),
@@ -134,15 +154,25 @@ fn mean_quantiles<'a>(
             *count += 1.0;
         }
     }
-    sums.into_iter().map(|(name, (sum, count))| (name, sum / count)).collect()
+    sums.into_iter()
+        .map(|(name, (sum, count))| (name, sum / count))
+        .collect()
 }
 
 /// Flow by flow: means over the replications, counts rounded to the nearest whole number.
 fn mean_flows(parts: &[&GroupReport]) -> Vec<FlowReport> {
-    let flows = parts.iter().map(|group| group.per_flow.len()).min().unwrap_or(0);
+    let flows = parts
+        .iter()
+        .map(|group| group.per_flow.len())
+        .min()
+        .unwrap_or(0);
     let n = parts.len() as f64;
     let mean = |flow: usize, of: &dyn Fn(&FlowReport) -> f64| {
-        parts.iter().map(|group| of(&group.per_flow[flow])).sum::<f64>() / n
+        parts
+            .iter()
+            .map(|group| of(&group.per_flow[flow]))
+            .sum::<f64>()
+            / n
     };
     (0..flows)
         .map(|flow| FlowReport {
@@ -161,7 +191,10 @@ mod tests {
     use forebay_scenario::{Engine as _, Seed};
 
     fn report(utilization: f64) -> Report {
-        let seed = Seed { seed: 1, replication: 0 };
+        let seed = Seed {
+            seed: 1,
+            replication: 0,
+        };
         Constant(utilization).run(&scenario(), seed).unwrap()
     }
 
@@ -209,7 +242,11 @@ mod tests {
                     completed,
                     completion_time_s: BTreeMap::from([("p50".into(), goodput)]),
                 }),
-                per_flow: vec![FlowReport { goodput_bps: goodput, timeouts: 1, ..Default::default() }],
+                per_flow: vec![FlowReport {
+                    goodput_bps: goodput,
+                    timeouts: 1,
+                    ..Default::default()
+                }],
             });
             report
         };

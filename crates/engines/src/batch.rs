@@ -144,7 +144,10 @@ pub fn run_batch(
     }
     match failure {
         Some((_, error)) => Err(error),
-        None => reports.into_iter().collect::<Option<Vec<_>>>().ok_or(BatchError::Interrupted),
+        None => reports
+            .into_iter()
+            .collect::<Option<Vec<_>>>()
+            .ok_or(BatchError::Interrupted),
     }
 }
 
@@ -181,8 +184,10 @@ mod tests {
     fn results_come_in_job_order_at_any_number_of_threads() {
         for count in [1, 2, 3, 8, 64] {
             let reports = run_batch(jobs(&BySeed, 40), threads(count), |_| Next::Continue).unwrap();
-            let values: Vec<f64> =
-                reports.iter().map(|report| report.value(Metric::Utilization).unwrap()).collect();
+            let values: Vec<f64> = reports
+                .iter()
+                .map(|report| report.value(Metric::Utilization).unwrap())
+                .collect();
             let expected: Vec<f64> = (0..40).map(f64::from).collect();
             assert_eq!(values, expected);
         }
@@ -190,7 +195,11 @@ mod tests {
 
     #[test]
     fn an_empty_batch_is_done() {
-        assert!(run_batch(Vec::new(), threads(4), |_| Next::Continue).unwrap().is_empty());
+        assert!(
+            run_batch(Vec::new(), threads(4), |_| Next::Continue)
+                .unwrap()
+                .is_empty()
+        );
     }
 
     #[test]
@@ -215,7 +224,10 @@ mod tests {
     fn a_panic_becomes_an_error_with_what_replays_it() {
         let error = run_batch(jobs(&Panicking, 1), threads(1), |_| Next::Continue).unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("seed 7, replication 0: broken invariant"), "{text}");
+        assert!(
+            text.contains("seed 7, replication 0: broken invariant"),
+            "{text}"
+        );
     }
 
     #[test]

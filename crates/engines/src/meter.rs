@@ -14,7 +14,10 @@ pub(crate) struct Meter {
 
 impl Meter {
     pub(crate) fn start() -> Self {
-        Self { wall: Instant::now(), cpu_s: thread_cpu_s() }
+        Self {
+            wall: Instant::now(),
+            cpu_s: thread_cpu_s(),
+        }
     }
 
     /// Fills in what only the outside of an engine can measure.
@@ -27,14 +30,19 @@ impl Meter {
 
 /// Processor time of the calling thread; zero where the platform does not tell.
 fn thread_cpu_s() -> f64 {
-    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
-        .map_or(0.0, |time| time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9)
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(0.0, |time| {
+        time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9
+    })
 }
 
 /// Largest resident memory of the process so far; zero where the platform does not tell.
 fn peak_rss_bytes() -> u64 {
     // The unit of ru_maxrss: kibibytes on Linux and the BSDs, bytes on macOS.
-    let unit = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
+    let unit = if cfg!(target_vendor = "apple") {
+        1
+    } else {
+        1024
+    };
     getrusage(UsageWho::RUSAGE_SELF)
         .ok()
         .and_then(|usage| u64::try_from(usage.max_rss()).ok())

@@ -101,7 +101,10 @@ mod tests {
             (0.95, 100_000_000, 1.959_963_984_540_054),
         ] {
             let found = two_sided_quantile(confidence, degrees);
-            assert!((found / expected - 1.0).abs() < 1e-7, "{confidence} {degrees}: {found}");
+            assert!(
+                (found / expected - 1.0).abs() < 1e-7,
+                "{confidence} {degrees}: {found}"
+            );
         }
     }
 
@@ -116,9 +119,13 @@ mod tests {
     fn two_degrees_have_a_closed_form() {
         // P(|T| <= t) = t / sqrt(2 + t^2).
         for confidence in [0.1, 0.5, 0.9, 0.95, 0.999] {
-            let expected = confidence * (2.0 / (1.0 - confidence * confidence)).sqrt();
+            let outside: f64 = 1.0 - confidence * confidence;
+            let expected = confidence * (2.0 / outside).sqrt();
             let found = two_sided_quantile(confidence, 2);
-            assert!((found / expected - 1.0).abs() < 1e-11, "{confidence}: {found} {expected}");
+            assert!(
+                (found / expected - 1.0).abs() < 1e-11,
+                "{confidence}: {found} {expected}"
+            );
         }
     }
 

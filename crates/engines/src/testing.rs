@@ -35,7 +35,8 @@ impl Engine for BySeed {
     }
 
     fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
-        let pause = std::time::Duration::from_micros(1 + 50 * (40_u64.saturating_sub(seed.replication)));
+        let pause =
+            std::time::Duration::from_micros(1 + 50 * (40_u64.saturating_sub(seed.replication)));
         std::thread::sleep(pause);
         Constant(seed.replication as f64).run(scenario, seed)
     }
@@ -50,7 +51,10 @@ impl Engine for Failing {
     }
 
     fn run(&self, _: &Scenario, _: Seed) -> Result<Report, EngineError> {
-        Err(EngineError::Unsupported { engine: self.name(), feature: "anything".into() })
+        Err(EngineError::Unsupported {
+            engine: self.name(),
+            feature: "anything".into(),
+        })
     }
 }
 
