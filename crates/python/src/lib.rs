@@ -1,10 +1,30 @@
-//! `forebay._core`: what the Python package may ask of the engines. This crate
-//! converts, calls and converts back; it holds no science.
+//! `forebay._core`: what the Python package may ask of the engines. This crate converts, calls and
+//! converts back; it holds no science. Long calls release the GIL and answer Ctrl-C.
 
-use pyo3::prelude::*;
+// PyO3 hands converted arguments over by value.
+#![allow(clippy::needless_pass_by_value)]
 
-#[pymodule]
-fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    Ok(())
+mod batch;
+mod describe;
+mod errors;
+mod report;
+mod scenario;
+
+#[pyo3::pymodule]
+mod _core {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::batch::{aggregate, engines, run_batch};
+    #[pymodule_export]
+    use crate::describe::{controllers, disciplines};
+    #[pymodule_export]
+    use crate::report::Report;
+    #[pymodule_export]
+    use crate::scenario::{Scenario, metrics, schema};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", forebay_scenario::VERSION)
+    }
 }
