@@ -11,5 +11,5 @@ mod testing;
 
 pub use aggregate::{CONFIDENCE, aggregate};
 pub use batch::{BatchError, Job, Next, replications, run_batch};
-pub use registry::{engine, engines};
+pub use registry::{engine, engines, models};
 pub use student_t::two_sided_quantile;

@@ -1,6 +1,6 @@
-//! The engines by name.
+//! The engines and the closed-form models by name.
 
-use forebay_scenario::Engine;
+use forebay_scenario::{ClosedForm, Engine};
 
 /// All engines, the default first.
 pub fn engines() -> &'static [&'static dyn Engine] {
@@ -17,4 +17,9 @@ pub fn engine(name: &str) -> Result<&'static dyn Engine, String> {
         let known: Vec<&str> = engines().iter().map(|engine| engine.name()).collect();
         format!("unknown engine `{name}`; known: {}", known.join(", "))
     })
+}
+
+/// All closed-form models.
+pub fn models() -> &'static [&'static dyn ClosedForm] {
+    &[]
 }

@@ -8,6 +8,7 @@ mod batch;
 mod describe;
 mod errors;
 mod report;
+mod rules;
 mod scenario;
 
 #[pyo3::pymodule]
@@ -20,6 +21,8 @@ mod _core {
     use crate::describe::{controllers, disciplines};
     #[pymodule_export]
     use crate::report::Report;
+    #[pymodule_export]
+    use crate::rules::{Rule, rules};
     #[pymodule_export]
     use crate::scenario::{Scenario, metrics, schema};
 
