@@ -144,16 +144,30 @@ def run_jobs(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> list[_core.Report]:
-    """Run (scenario, engine, seed, replication) jobs over the cores; reports in job order."""
+    """Run (scenario, engine, seed, replication) jobs over the cores; reports in job order.
+
+    Raises
+    ------
+    ForebayError
+        As soon as one job fails; the others are given up.
+    """
     done = 0
 
-    def observe(_index: int) -> None:
+    def observe(_index: int, outcome: _core.Report | Exception) -> None:
         nonlocal done
+        if isinstance(outcome, Exception):
+            raise outcome
         done += 1
         if progress is not None:
             progress(done, len(work))
 
-    threads = cores() if jobs is None else jobs
-    if threads < 1:
-        raise InputError(f"jobs: found {threads}; allowed: 1 or more")
-    return _core.run_batch(work, threads, observe)
+    outcomes = _core.run_batch(work, threads(jobs), observe)
+    return [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
+
+
+def threads(jobs: int | None) -> int:
+    """The number of threads that an option asks for: all cores by default."""
+    count = cores() if jobs is None else jobs
+    if count < 1:
+        raise InputError(f"jobs: found {count}; allowed: 1 or more")
+    return count
