@@ -20,7 +20,8 @@ pub(crate) fn engines() -> Vec<&'static str> {
         .collect()
 }
 
-/// Run jobs (scenario, engine, seed, replication) on `threads` threads. `observe` is called with
+/// Run jobs (scenario, engine, seed, replication) on `threads` threads; an engine named
+/// "packet+traces" also records what the scenario's `[trace]` asks for. `observe` is called with
 /// the index of each finished job and its report or exception, in the order of finishing; an
 /// exception that it raises ends the batch. Returns reports and exceptions in job order.
 #[pyfunction]
@@ -36,7 +37,11 @@ pub(crate) fn run_batch(
     let jobs: Vec<Job> = jobs
         .into_iter()
         .map(|(scenario, engine, seed, replication)| {
-            let engine = forebay_engines::engine(&engine).map_err(InputError::new_err)?;
+            let engine = match engine.strip_suffix("+traces") {
+                Some(engine) => forebay_engines::tracing_engine(engine),
+                None => forebay_engines::engine(&engine),
+            };
+            let engine = engine.map_err(InputError::new_err)?;
             let scenario = scenario.get().0.clone();
             Ok(Job {
                 scenario,
