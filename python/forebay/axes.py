@@ -64,7 +64,10 @@ class Axis:
             if any(not part for part in parts):
                 raise InputError(f"--over {key}: found an empty value in `{values}`; allowed: A,B,C")
             return cls(key, tuple(dict.fromkeys(parts)))
-        return cls(key, _spread(key, match["low"], match["high"], int(match["count"]), linear=match["scale"] == "lin"))
+        return cls(
+            key,
+            _spread(key, match["low"], match["high"], int(match["count"]), linear=match["scale"] == "lin"),
+        )
 
 
 def _split(values: str) -> list[str]:

@@ -1,8 +1,8 @@
 """Speed of the packet engine on fixed scenarios: `make bench`.
 
 One JSON line per scenario file: the median over the runs of the data packets that reach the target link per second of
-processor time, with events per packet, memory and a digest of the results, so that a speed-up that changes a result shows.
-Each run is a process of its own: its peak memory is the scenario's.
+processor time, with events per packet, memory and a digest of the results, so that a speed-up that changes a result
+shows. Each run is a process of its own: its peak memory is the scenario's.
 """
 
 from __future__ import annotations

@@ -107,6 +107,7 @@ class Scenario:
         replications: int | None = None,
         jobs: int | None = None,
         progress: Progress | None = None,
+        traces: bool = False,
     ) -> Report:
         """Run the scenario on one engine.
 
@@ -120,6 +121,8 @@ class Scenario:
             Threads; all cores by default. The answer does not depend on it.
         progress : callable, optional
             Called with the numbers of finished and of all replications.
+        traces : bool
+            Whether the first replication also records what `[trace]` asks for.
 
         Returns
         -------
@@ -133,6 +136,8 @@ class Scenario:
             count = 1  # a formula has nothing to repeat
         seed = self.core.seed if seed is None else seed
         work = [(self.core, engine, seed, replication) for replication in range(count)]
+        if traces:
+            work[0] = (self.core, f"{engine}+traces", seed, 0)
         return Report(_core.aggregate(run_jobs(work, jobs, progress)))
 
     def __repr__(self) -> str:
