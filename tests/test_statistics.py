@@ -96,9 +96,7 @@ def test_batch_means_cover_ar1() -> None:
 def test_batch_means_of_too_short_batches_undercover() -> None:
     """The method's own limit, so that the test above cannot pass by accident."""
     generator = np.random.default_rng(7)
-    covered = sum(
-        statistics.batch_means(series, 50).contains(0.0) for series in ar1(generator, REPETITIONS, 200, 0.95)
-    )
+    covered = sum(statistics.batch_means(series, 50).contains(0.0) for series in ar1(generator, REPETITIONS, 200, 0.95))
     assert covered / REPETITIONS < 0.75
 
 

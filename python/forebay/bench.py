@@ -1,8 +1,8 @@
 """Speed of the packet engine on fixed scenarios: `make bench`.
 
 One JSON line per scenario file: the median over the runs of the data packets that reach the target link per second of
-processor time, with events per packet, memory and a digest of the results, so that a speed-up that changes a result shows.
-Each run is a process of its own: its peak memory is the scenario's.
+processor time, with events per packet, memory and a digest of the results, so that a speed-up that changes a result
+shows. Each run is a process of its own: its peak memory is the scenario's.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ __all__ = ["main"]
 def _one(path: Path) -> Mapping[str, Any]:
     """One replication of one scenario in this process."""
     scenario = _core.Scenario.parse(path.read_text(encoding="utf-8"), "toml", str(path), [])
-    report: dict[str, Any] = json.loads(_core.run_batch([(scenario, "packet", scenario.seed, 0)], 1)[0].json())
+    outcome = _core.run_batch([(scenario, "packet", scenario.seed, 0)], 1)[0]
+    if isinstance(outcome, Exception):
+        raise outcome
+    report: dict[str, Any] = json.loads(outcome.json())
     cost = report.pop("cost")
     results = json.dumps([report["metrics"], report["groups"]], sort_keys=True)
     return {**cost, "results_sha256": hashlib.sha256(results.encode()).hexdigest()}

@@ -22,7 +22,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 FILE = click.argument("file", type=click.Path(path_type=Path))
 SET = click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a key, as in link.buffer=100p. Repeatable."
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a key, as in link.buffer=100p. Repeatable.",
 )
 JOBS = click.option("--jobs", type=click.IntRange(min=1), help="Threads; all cores by default. Never changes a result.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, nothing else.")
@@ -44,7 +48,10 @@ def cli() -> None:
 @click.option("--seed", type=click.IntRange(min=0), help="Instead of the scenario's own.")
 @REPLICATIONS
 @click.option(
-    "--trace", "trace_to", type=click.Path(path_type=Path, file_okay=False), help="Write what was recorded here."
+    "--trace",
+    "trace_to",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write what was recorded here.",
 )
 @JOBS
 @AS_JSON
@@ -63,7 +70,14 @@ def run(
 
     scenario = Scenario.load(file, overrides)
     with progress_bar("running", quiet=as_json) as progress:
-        report = scenario.run(engine, seed=seed, replications=replications, jobs=jobs, progress=progress)
+        report = scenario.run(
+            engine,
+            seed=seed,
+            replications=replications,
+            jobs=jobs,
+            progress=progress,
+            traces=trace_to is not None,
+        )
     if trace_to is not None:
         from forebay.traces import write_traces
 
@@ -80,7 +94,11 @@ def run(
 @cli.command()
 @FILE
 @click.option(
-    "--goal", "goals", multiple=True, metavar="GOAL", help="Such as 'utilization>=0.99'; overrides the file's. Repeatable."
+    "--goal",
+    "goals",
+    multiple=True,
+    metavar="GOAL",
+    help="Such as 'utilization>=0.99'; overrides the file's. Repeatable.",
 )
 @SET
 @click.option("--engine", default="packet", show_default=True, help="What measures: packet or fluid.")
@@ -131,8 +149,9 @@ def recommend(
 
         stem = out / f"{file.stem}-recommendation"
         with writing(stem):
-            for suffix in (".png", ".svg"):
-                written.append(plots.save(plots.draw_recommendation(answer), stem.with_suffix(suffix)))
+            picture = plots.draw_recommendation(answer)
+            written.append(plots.save(picture, stem.with_suffix(".png"), close=False))
+            written.append(plots.save(picture, stem.with_suffix(".svg")))
             stem.with_suffix(".json").write_text(answer.to_json(indent=2) + "\n", encoding="utf-8")
             written.append(stem.with_suffix(".json"))
     if as_json:
@@ -153,9 +172,7 @@ def recommend(
 @REPLICATIONS
 @JOBS
 @AS_JSON
-def compare(
-    file: Path, overrides: tuple[str, ...], replications: int | None, jobs: int | None, as_json: bool
-) -> None:
+def compare(file: Path, overrides: tuple[str, ...], replications: int | None, jobs: int | None, as_json: bool) -> None:
     """All engines side by side, and where they disagree."""
     from forebay.comparison import compare as put_side_by_side
     from forebay.scenario import Scenario
@@ -231,7 +248,14 @@ def progress_bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], Non
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
         TextColumn("{task.description}"),
@@ -277,6 +301,9 @@ def main() -> None:
         fail("interrupted", 130)
     except KeyboardInterrupt:
         fail("interrupted", 130)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        sys.exit(0)
     except click.ClickException as error:
         where = f"{error.ctx.command_path}: " if isinstance(error, click.UsageError) and error.ctx else ""
         fail(f"{where}{error.format_message()}".removeprefix("forebay "), 2)
@@ -284,7 +311,7 @@ def main() -> None:
         fail(str(error), error.exit_code)
     except BrokenPipeError:
         # The reader of a pipe left: not a mistake of anyone.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         sys.exit(0)
 
 

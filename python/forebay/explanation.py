@@ -38,7 +38,9 @@ class Explanation:
             lines += ["", "parameters:" if data["parameters"] else "no parameters"]
             for parameter in data["parameters"]:
                 lines.append(_wrapped(f"{parameter['name']} = {parameter['default']} ({parameter['allowed']})"))
-                lines.append(textwrap.fill(parameter["meaning"], 100, initial_indent="      ", subsequent_indent="      "))
+                lines.append(
+                    textwrap.fill(parameter["meaning"], 100, initial_indent="      ", subsequent_indent="      ")
+                )
         return "\n".join(lines)
 
 
@@ -46,7 +48,9 @@ def _wrapped(text: str) -> str:
     return textwrap.fill(text, 100, initial_indent="  ", subsequent_indent="    ")
 
 
-def _algorithms(kind: str, entries: list[tuple[str, str, str, list[tuple[str, str, str, str]]]]) -> list[dict[str, Any]]:
+def _algorithms(
+    kind: str, entries: list[tuple[str, str, str, list[tuple[str, str, str, str]]]]
+) -> list[dict[str, Any]]:
     found = []
     for name, title, source, parameters in entries:
         shown = [{"name": p[0], "meaning": p[1], "allowed": p[2], "default": p[3]} for p in parameters]
@@ -59,7 +63,10 @@ def _all() -> list[dict[str, Any]]:
         *_core.models(),
         *_algorithms("congestion controller", _core.controllers()),
         *_algorithms("queue discipline", _core.disciplines()),
-        *({"kind": "metric", "name": n, "title": meaning, "source": "the report's definition"} for n, _, meaning in _core.metrics()),
+        *(
+            {"kind": "metric", "name": n, "title": meaning, "source": "the report's definition"}
+            for n, _, meaning in _core.metrics()
+        ),
     ]
 
 

@@ -92,5 +92,7 @@ def metric_value(goal_name: str, report: Mapping[str, Any]) -> float:
     key = report_key(metric, metrics)
     if key is None:
         found = ", ".join(metrics) or "none"
-        raise InputError(f"goal `{goal_name}`: the {report['engine']} engine does not report it here; it reports: {found}")
+        raise InputError(
+            f"goal `{goal_name}`: the {report['engine']} engine does not report it here; it reports: {found}"
+        )
     return float(metrics[key]["mean"])

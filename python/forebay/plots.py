@@ -45,7 +45,7 @@ def figure(width: float, height: float, rows: int) -> tuple[Figure, list[Axes]]:
     return found, list(axes[:, 0])
 
 
-def save(found: Figure, path: Path) -> Path:
+def save(found: Figure, path: Path, *, close: bool = True) -> Path:
     """Write a figure and free it; the file appears complete or not at all."""
     import matplotlib.pyplot as plt
 
@@ -53,7 +53,8 @@ def save(found: Figure, path: Path) -> Path:
     partial = path.with_name(f".{path.name}.partial")
     found.savefig(partial, dpi=130, format=path.suffix.removeprefix("."))
     partial.replace(path)
-    plt.close(found)
+    if close:
+        plt.close(found)
     return path
 
 
@@ -152,7 +153,9 @@ def _at(point: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     return found
 
 
-def _limits(axis: Axes, name: str, estimates: Sequence[Mapping[str, Any]], scale: float, goals: Sequence[float]) -> None:
+def _limits(
+    axis: Axes, name: str, estimates: Sequence[Mapping[str, Any]], scale: float, goals: Sequence[float]
+) -> None:
     """Loss and delay span decades: a logarithmic axis where they do; utilisation ends just above 100 %."""
     if name == "utilization":
         axis.set_ylim(top=100.8)

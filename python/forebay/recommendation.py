@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -184,7 +185,9 @@ def with_goals(scenario: Scenario, goals: Iterable[str]) -> Scenario:
                 overrides.append(f'goal.{name.strip()}="{sense} {threshold.strip()}"')
                 break
         else:
-            raise InputError(f"--goal: found `{goal}`; allowed: METRIC>=VALUE or METRIC<=VALUE, as in utilization>=0.99")
+            raise InputError(
+                f"--goal: found `{goal}`; allowed: METRIC>=VALUE or METRIC<=VALUE, as in utilization>=0.99"
+            )
     return scenario.changed(*overrides) if overrides else scenario
 
 
@@ -197,9 +200,7 @@ def _check(*, confidence: float, resolution: float, replications: int | None) ->
         raise InputError(f"replications: found {replications}; allowed: 2 or more")
 
 
-def _plan(
-    scenario: Scenario, rules: Sequence[_core.Rule], *, first: int, confidence: float, resolution: float
-) -> Plan:
+def _plan(scenario: Scenario, rules: Sequence[_core.Rule], *, first: int, confidence: float, resolution: float) -> Plan:
     """Look from one packet to two bandwidth-delay products, or a second of queue where there is no such product."""
     scale = scenario.core.bdp_packets
     if scale is None:
@@ -313,10 +314,15 @@ def _cost(measure: _Measurements, wall_s: float) -> Mapping[str, Any]:
 
 
 def _warnings(measure: _Measurements, outcome: Outcome) -> list[str]:
-    """What the search noticed, then what the runs warned of, once each."""
-    warnings = list(outcome.notes)
-    for key in sorted(measure.reports):
-        for warning in json.loads(measure.reports[key].json())["warnings"]:
-            if warning not in warnings:
-                warnings.append(warning)
-    return warnings
+    """What the search noticed, then what the runs warned of: each kind once, with the buffers it is about."""
+    kinds: dict[str, tuple[str, list[int]]] = {}
+    for buffer, replication in sorted(measure.reports):
+        for warning in json.loads(measure.reports[buffer, replication].json())["warnings"]:
+            _, buffers = kinds.setdefault(re.sub(r"[0-9.e+-]+", "N", warning), (warning, []))
+            if buffer not in buffers:
+                buffers.append(buffer)
+    found = list(outcome.notes)
+    for warning, buffers in kinds.values():
+        shown = ", ".join(str(buffer) for buffer in buffers[:6]) + (", ..." if len(buffers) > 6 else "")
+        found.append(f"at {shown} packets: {warning}")
+    return found

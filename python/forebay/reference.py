@@ -1,9 +1,9 @@
 """forebay against numbers that other programs and the Linux kernel gave: `make reference`.
 
-Reads oracle.json, ns2.jsonl, linux.jsonl and ns3.jsonl of a folder (the format is described in tests/reference/README.md),
-turns each row into a forebay scenario, runs it at least eight times with the row's own duration and start law, and judges
-each number by the rule stated there: |theirs - mean(ours)| <= max(base, 2.5 s), 2.5 s capped at 4 points of utilisation
-or 40 % of a loss rate. ns-3's rows are a cross-check of trends: they are printed and not counted.
+Reads oracle.json, ns2.jsonl, linux.jsonl and ns3.jsonl of a folder (tests/reference/README.md describes the format),
+turns each row into a forebay scenario, runs it at least eight times with the row's own duration and start law, and
+judges each number by the rule stated there: |theirs - mean(ours)| <= max(base, 2.5 s), 2.5 s capped at 4 points of
+utilisation or 40 % of a loss rate. ns-3's rows are a cross-check of trends: they are printed and not counted.
 """
 
 from __future__ import annotations
@@ -97,7 +97,9 @@ def _words(value: Any) -> list[str]:
     return value.split(",") if isinstance(value, str) else [str(part) for part in value]
 
 
-def _judged(theirs: Mapping[str, float], base_points: float, *, drops: float, unjudged: str | None) -> tuple[Number, ...]:
+def _judged(
+    theirs: Mapping[str, float], base_points: float, *, drops: float, unjudged: str | None
+) -> tuple[Number, ...]:
     """Utilisation, loss and mean queue by the README's rule."""
     few = f"{drops:.0f} drops" if drops < FEWEST_DROPS else None
     numbers = []
@@ -299,7 +301,10 @@ def _linux_row(row: Mapping[str, Any]) -> Row:
             }
         )
     tables = {
-        "link": {"rate": f"{int(row['rate_bits_per_s'])}bps", "buffer": f"{int(row['buffer_packets_waiting'])}p"},
+        "link": {
+            "rate": f"{int(row['rate_bits_per_s'])}bps",
+            "buffer": f"{int(row['buffer_packets_waiting'])}p",
+        },
         "flows": groups,
         "run": _runs(row["duration_s"], row["warmup_s"]),
     }
@@ -357,7 +362,11 @@ def _ns3_row(row: Mapping[str, Any]) -> Row:
         "ecn": bool(row["ecn"]),
     }
     # One more packet waits in the device behind the queue discipline.
-    link = {"rate": f"{row['rate_mbps']:.12g}Mbps", "buffer": f"{int(row['buffer_pkts']) + 1}p", "queue": queue}
+    link = {
+        "rate": f"{row['rate_mbps']:.12g}Mbps",
+        "buffer": f"{int(row['buffer_pkts']) + 1}p",
+        "queue": queue,
+    }
     tables = {"link": link, "flows": [group], "run": _runs(row["dur"], row["warm"])}
     numbers = _judged(
         {"utilization": row["util"], "loss_rate": row["loss"], "queue_mean_packets": row["mean_q_pkts"]},
@@ -433,7 +442,13 @@ class Judge:
         print(f"{kind:6} {label:64} failed: {reason}", flush=True)
 
     def _print(
-        self, row: Row, number: Number, mean: float | None, tolerance: float | None, close: bool | None, why: str
+        self,
+        row: Row,
+        number: Number,
+        mean: float | None,
+        tolerance: float | None,
+        close: bool | None,
+        why: str,
     ) -> None:
         if number.unjudged is not None:
             self.tally.unjudged += 1

@@ -107,6 +107,7 @@ class Scenario:
         replications: int | None = None,
         jobs: int | None = None,
         progress: Progress | None = None,
+        traces: bool = False,
     ) -> Report:
         """Run the scenario on one engine.
 
@@ -120,6 +121,8 @@ class Scenario:
             Threads; all cores by default. The answer does not depend on it.
         progress : callable, optional
             Called with the numbers of finished and of all replications.
+        traces : bool
+            Whether the first replication also records what `[trace]` asks for.
 
         Returns
         -------
@@ -133,6 +136,8 @@ class Scenario:
             count = 1  # a formula has nothing to repeat
         seed = self.core.seed if seed is None else seed
         work = [(self.core, engine, seed, replication) for replication in range(count)]
+        if traces:
+            work[0] = (self.core, f"{engine}+traces", seed, 0)
         return Report(_core.aggregate(run_jobs(work, jobs, progress)))
 
     def __repr__(self) -> str:
@@ -144,16 +149,30 @@ def run_jobs(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> list[_core.Report]:
-    """Run (scenario, engine, seed, replication) jobs over the cores; reports in job order."""
+    """Run (scenario, engine, seed, replication) jobs over the cores; reports in job order.
+
+    Raises
+    ------
+    ForebayError
+        As soon as one job fails; the others are given up.
+    """
     done = 0
 
-    def observe(_index: int) -> None:
+    def observe(_index: int, outcome: _core.Report | Exception) -> None:
         nonlocal done
+        if isinstance(outcome, Exception):
+            raise outcome
         done += 1
         if progress is not None:
             progress(done, len(work))
 
-    threads = cores() if jobs is None else jobs
-    if threads < 1:
-        raise InputError(f"jobs: found {threads}; allowed: 1 or more")
-    return _core.run_batch(work, threads, observe)
+    outcomes = _core.run_batch(work, threads(jobs), observe)
+    return [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
+
+
+def threads(jobs: int | None) -> int:
+    """The number of threads that an option asks for: all cores by default."""
+    count = cores() if jobs is None else jobs
+    if count < 1:
+        raise InputError(f"jobs: found {count}; allowed: 1 or more")
+    return count

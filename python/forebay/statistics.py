@@ -366,9 +366,7 @@ def quantile_interval(values: ArrayLike, probability: float, confidence: float =
     return Interval(point, low, high, confidence, int(sample.size))
 
 
-def section_quantile(
-    series: ArrayLike, probability: float, sections: int = 10, confidence: float = 0.95
-) -> Interval:
+def section_quantile(series: ArrayLike, probability: float, sections: int = 10, confidence: float = 0.95) -> Interval:
     """Interval for a quantile of one correlated series, by sectioning (Asmussen and Glynn 2007, III.5a).
 
     The point estimate comes from the whole series and the spread from the sections around it, which removes most

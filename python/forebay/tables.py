@@ -171,17 +171,13 @@ def _conflict_lines(answer: Recommendation) -> list[Text]:
 
 
 def _reason_lines(rules: Iterable[Mapping[str, Any]]) -> list[Text]:
-    return [
-        Text(f"{rule['name']} does not apply: {rule['why']}", style="dim") for rule in rules if not rule["applies"]
-    ]
+    return [Text(f"{rule['name']} does not apply: {rule['why']}", style="dim") for rule in rules if not rule["applies"]]
 
 
 def comparison_view(found: Comparison) -> RenderableType:
     """Engines and models side by side, then where they disagree."""
     data = found.data
-    table = Table(
-        title=escape(found.scenario.title or "comparison"), title_justify="left", box=box.SIMPLE_HEAD
-    )
+    table = Table(title=escape(found.scenario.title or "comparison"), title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("answer of")
     table.add_column("applies?")
     shown = [*USUAL, "queue_mean_packets", "jain_index"]
@@ -195,9 +191,7 @@ def comparison_view(found: Comparison) -> RenderableType:
     for gap in data["disagreements"]:
         one, other = gap["between"]
         mine, theirs = (formatting.value(gap["metric"], value) for value in gap["values"])
-        lines.append(
-            Text(f"{formatting.metric_title(gap['metric'])}: {one} {mine}, {other} {theirs} ({gap['why']})")
-        )
+        lines.append(Text(f"{formatting.metric_title(gap['metric'])}: {one} {mine}, {other} {theirs} ({gap['why']})"))
     for answer in data["answers"]:
         if not answer["applies"] and not answer["metrics"]:
             lines.append(Text(f"{answer['name']}: {answer['why']}", style="dim"))

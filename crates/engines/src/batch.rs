@@ -26,13 +26,8 @@ pub struct Job {
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError {
     /// An engine has no answer.
-    #[error("{source}")]
-    Engine {
-        /// Index of the job.
-        job: usize,
-        /// Why.
-        source: EngineError,
-    },
+    #[error(transparent)]
+    Engine(#[from] EngineError),
     /// An engine broke one of its own invariants: a defect of forebay, not of the scenario.
     #[error(
         "internal error in the {engine} engine at seed {}, replication {}: {what}",
@@ -68,12 +63,12 @@ const HEARTBEAT: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// The engine's own; a panic of the engine becomes [`BatchError::Defect`].
-fn run_one(index: usize, job: &Job) -> Result<Report, BatchError> {
+fn run_one(job: &Job) -> Outcome {
     let meter = Meter::start();
     let run = || job.engine.run(&job.scenario, job.seed);
     let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
     let mut report = match answer {
-        Ok(answer) => answer.map_err(|source| BatchError::Engine { job: index, source })?,
+        Ok(answer) => answer?,
         Err(panic) => {
             let what = panic.downcast_ref::<&str>().map(ToString::to_string);
             let what = what.or_else(|| panic.downcast_ref::<String>().cloned());
@@ -88,17 +83,21 @@ fn run_one(index: usize, job: &Job) -> Result<Report, BatchError> {
     Ok(report)
 }
 
+/// What became of one job.
+pub type Outcome = Result<Report, BatchError>;
+
 /// Runs all jobs on `threads` threads. `observe` is called in the calling thread with each
-/// result as it finishes, in the order of finishing, and every 50 ms in between with `None`.
+/// outcome as it comes, in the order of finishing, and every 50 ms in between with `None`.
+/// A job that fails does not stop the others unless the observer says so.
 ///
 /// # Errors
-/// That of the first failing job in job order among those that ran; [`BatchError::Interrupted`]
-/// as soon as `observe` says so. Jobs in progress are then left to run out in the background.
+/// [`BatchError::Interrupted`] as soon as `observe` says so. Jobs in progress are then left to
+/// run out in the background.
 pub fn run_batch(
     jobs: Vec<Job>,
     threads: NonZeroUsize,
-    mut observe: impl FnMut(Option<(usize, &Report)>) -> Next,
-) -> Result<Vec<Report>, BatchError> {
+    mut observe: impl FnMut(Option<(usize, &Outcome)>) -> Next,
+) -> Result<Vec<Outcome>, BatchError> {
     let count = jobs.len();
     let jobs = Arc::new(jobs);
     let next = Arc::new(AtomicUsize::new(0));
@@ -110,29 +109,20 @@ pub fn run_batch(
             while !stop.load(Ordering::Relaxed) {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(job) = jobs.get(index) else { break };
-                if send.send((index, run_one(index, job))).is_err() {
+                if send.send((index, run_one(job))).is_err() {
                     break;
                 }
             }
         });
     }
     drop(send);
-    let mut reports: Vec<Option<Report>> = (0..count).map(|_| None).collect();
-    let mut failure: Option<(usize, BatchError)> = None;
+    let mut outcomes: Vec<Option<Outcome>> = (0..count).map(|_| None).collect();
     loop {
         let verdict = match results.recv_timeout(HEARTBEAT) {
-            Ok((index, Ok(report))) => {
-                let verdict = observe(Some((index, &report)));
-                reports[index] = Some(report);
+            Ok((index, outcome)) => {
+                let verdict = observe(Some((index, &outcome)));
+                outcomes[index] = Some(outcome);
                 verdict
-            }
-            Ok((index, Err(error))) => {
-                // Jobs already begun may fail too: the first in job order is reported.
-                stop.store(true, Ordering::Relaxed);
-                if failure.as_ref().is_none_or(|(at, _)| index < *at) {
-                    failure = Some((index, error));
-                }
-                Next::Continue
             }
             Err(mpsc::RecvTimeoutError::Timeout) => observe(None),
             Err(mpsc::RecvTimeoutError::Disconnected) => break,
@@ -142,16 +132,13 @@ pub fn run_batch(
             return Err(BatchError::Interrupted);
         }
     }
-    match failure {
-        Some((_, error)) => Err(error),
-        None => reports
-            .into_iter()
-            .collect::<Option<Vec<_>>>()
-            .ok_or(BatchError::Interrupted),
-    }
+    outcomes
+        .into_iter()
+        .collect::<Option<Vec<_>>>()
+        .ok_or(BatchError::Interrupted)
 }
 
-/// Runs `replications` replications from `first` on of one scenario, and keeps them apart.
+/// One job per replication number of one scenario.
 pub fn replications(
     scenario: &Arc<Scenario>,
     engine: &'static dyn Engine,
@@ -183,11 +170,10 @@ mod tests {
     #[test]
     fn results_come_in_job_order_at_any_number_of_threads() {
         for count in [1, 2, 3, 8, 64] {
-            let reports = run_batch(jobs(&BySeed, 40), threads(count), |_| Next::Continue).unwrap();
-            let values: Vec<f64> = reports
-                .iter()
-                .map(|report| report.value(Metric::Utilization).unwrap())
-                .collect();
+            let outcomes =
+                run_batch(jobs(&BySeed, 40), threads(count), |_| Next::Continue).unwrap();
+            let value = |outcome: &Outcome| outcome.as_ref().unwrap().value(Metric::Utilization);
+            let values: Vec<f64> = outcomes.iter().map(|o| value(o).unwrap()).collect();
             let expected: Vec<f64> = (0..40).map(f64::from).collect();
             assert_eq!(values, expected);
         }
@@ -215,15 +201,21 @@ mod tests {
     }
 
     #[test]
-    fn the_first_failure_in_job_order_is_reported() {
-        let error = run_batch(jobs(&Failing, 20), threads(8), |_| Next::Continue).unwrap_err();
-        assert!(error.to_string().contains("does not support"), "{error}");
+    fn a_failing_job_does_not_stop_the_others() {
+        let mut mixed = jobs(&BySeed, 9);
+        mixed.insert(4, jobs(&Failing, 1).remove(0));
+        let outcomes = run_batch(mixed, threads(3), |_| Next::Continue).unwrap();
+        let failed: Vec<bool> = outcomes.iter().map(Result::is_err).collect();
+        let expected: Vec<bool> = (0..10).map(|index| index == 4).collect();
+        assert_eq!(failed, expected);
+        let error = outcomes[4].as_ref().unwrap_err().to_string();
+        assert!(error.contains("does not support anything"), "{error}");
     }
 
     #[test]
     fn a_panic_becomes_an_error_with_what_replays_it() {
-        let error = run_batch(jobs(&Panicking, 1), threads(1), |_| Next::Continue).unwrap_err();
-        let text = error.to_string();
+        let outcomes = run_batch(jobs(&Panicking, 1), threads(1), |_| Next::Continue).unwrap();
+        let text = outcomes[0].as_ref().unwrap_err().to_string();
         assert!(
             text.contains("seed 7, replication 0: broken invariant"),
             "{text}"
@@ -238,8 +230,9 @@ mod tests {
 
     #[test]
     fn cost_is_measured() {
-        let reports = run_batch(jobs(&BySeed, 1), threads(1), |_| Next::Continue).unwrap();
-        assert!(reports[0].cost.wall_s > 0.0);
-        assert!(reports[0].cost.peak_rss_bytes > 1 << 20);
+        let outcomes = run_batch(jobs(&BySeed, 1), threads(1), |_| Next::Continue).unwrap();
+        let cost = outcomes[0].as_ref().unwrap().cost;
+        assert!(cost.wall_s > 0.0);
+        assert!(cost.peak_rss_bytes > 1 << 20);
     }
 }

@@ -10,6 +10,6 @@ mod student_t;
 mod testing;
 
 pub use aggregate::{CONFIDENCE, aggregate};
-pub use batch::{BatchError, Job, Next, replications, run_batch};
-pub use registry::{engine, engines, models};
+pub use batch::{BatchError, Job, Next, Outcome, replications, run_batch};
+pub use registry::{engine, engines, models, tracing_engine};
 pub use student_t::two_sided_quantile;

@@ -1,10 +1,17 @@
 //! The engines and the closed-form models by name.
 
+use forebay_packet::{PacketEngine, TracingPacketEngine};
 use forebay_scenario::{ClosedForm, Engine};
 
 /// All engines, the default first.
 pub fn engines() -> &'static [&'static dyn Engine] {
-    &[]
+    &[&PacketEngine]
+}
+
+/// Engines that also record what the scenario's `[trace]` asks for, under the names of those
+/// whose numbers they share.
+fn tracing_engines() -> &'static [&'static dyn Engine] {
+    &[&TracingPacketEngine]
 }
 
 /// The engine of this name.
@@ -12,10 +19,26 @@ pub fn engines() -> &'static [&'static dyn Engine] {
 /// # Errors
 /// The names that exist.
 pub fn engine(name: &str) -> Result<&'static dyn Engine, String> {
-    let found = engines().iter().find(|engine| engine.name() == name);
+    find(name, engines(), "engine")
+}
+
+/// The engine of this name that also records traces.
+///
+/// # Errors
+/// The names that exist.
+pub fn tracing_engine(name: &str) -> Result<&'static dyn Engine, String> {
+    find(name, tracing_engines(), "tracing engine")
+}
+
+fn find(
+    name: &str,
+    among: &'static [&'static dyn Engine],
+    what: &str,
+) -> Result<&'static dyn Engine, String> {
+    let found = among.iter().find(|engine| engine.name() == name);
     found.copied().ok_or_else(|| {
-        let known: Vec<&str> = engines().iter().map(|engine| engine.name()).collect();
-        format!("unknown engine `{name}`; known: {}", known.join(", "))
+        let known: Vec<&str> = among.iter().map(|engine| engine.name()).collect();
+        format!("unknown {what} `{name}`; known: {}", known.join(", "))
     })
 }
 

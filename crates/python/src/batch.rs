@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use forebay_engines::{Job, Next};
+use forebay_engines::{Job, Next, Outcome};
 use forebay_scenario::Seed;
 use pyo3::prelude::*;
 
@@ -20,8 +20,10 @@ pub(crate) fn engines() -> Vec<&'static str> {
         .collect()
 }
 
-/// Run jobs (scenario, engine, seed, replication) on `threads` threads; reports in job order.
-/// `observe` is called with the index of each finished job; an exception it raises ends the batch.
+/// Run jobs (scenario, engine, seed, replication) on `threads` threads; an engine named
+/// "packet+traces" also records what the scenario's `[trace]` asks for. `observe` is called with
+/// the index of each finished job and its report or exception, in the order of finishing; an
+/// exception that it raises ends the batch. Returns reports and exceptions in job order.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, observe=None))]
 pub(crate) fn run_batch(
@@ -29,13 +31,17 @@ pub(crate) fn run_batch(
     jobs: Vec<(Py<Scenario>, String, u64, u64)>,
     threads: usize,
     observe: Option<Py<PyAny>>,
-) -> PyResult<Vec<Report>> {
+) -> PyResult<Vec<Py<PyAny>>> {
     let threads = NonZeroUsize::new(threads)
         .ok_or_else(|| InputError::new_err("jobs: found 0; allowed: 1 or more"))?;
     let jobs: Vec<Job> = jobs
         .into_iter()
         .map(|(scenario, engine, seed, replication)| {
-            let engine = forebay_engines::engine(&engine).map_err(InputError::new_err)?;
+            let engine = match engine.strip_suffix("+traces") {
+                Some(engine) => forebay_engines::tracing_engine(engine),
+                None => forebay_engines::engine(&engine),
+            };
+            let engine = engine.map_err(InputError::new_err)?;
             let scenario = scenario.get().0.clone();
             Ok(Job {
                 scenario,
@@ -47,8 +53,7 @@ pub(crate) fn run_batch(
     let mut raised = None;
     let answer = py.detach(|| {
         forebay_engines::run_batch(jobs, threads, |finished| {
-            let index = finished.map(|(index, _)| index);
-            match notify(observe.as_ref(), index) {
+            match notify(observe.as_ref(), finished) {
                 Ok(()) => Next::Continue,
                 Err(error) => {
                     raised = Some(error);
@@ -60,21 +65,26 @@ pub(crate) fn run_batch(
     if let Some(error) = raised {
         return Err(error);
     }
-    let reports = answer.map_err(|error| batch_error(&error))?;
-    Ok(reports
-        .into_iter()
-        .map(|report| Report(Arc::new(report)))
-        .collect())
+    let outcomes = answer.map_err(|error| batch_error(&error))?;
+    outcomes.iter().map(|outcome| shown(py, outcome)).collect()
 }
 
 /// Lets Python handle signals and tells the observer.
-fn notify(observe: Option<&Py<PyAny>>, finished: Option<usize>) -> PyResult<()> {
+fn notify(observe: Option<&Py<PyAny>>, finished: Option<(usize, &Outcome)>) -> PyResult<()> {
     Python::attach(|py| {
         py.check_signals()?;
-        if let (Some(observe), Some(index)) = (observe, finished) {
-            observe.call1(py, (index,))?;
+        if let (Some(observe), Some((index, outcome))) = (observe, finished) {
+            observe.call1(py, (index, shown(py, outcome)?))?;
         }
         Ok(())
+    })
+}
+
+/// A report, or the exception that stands for a failure.
+fn shown(py: Python<'_>, outcome: &Outcome) -> PyResult<Py<PyAny>> {
+    Ok(match outcome {
+        Ok(report) => Py::new(py, Report(Arc::new(report.clone())))?.into_any(),
+        Err(error) => batch_error(error).into_value(py).into_any(),
     })
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn engine_error(error: &EngineError) -> PyErr {
 /// What ended a batch.
 pub(crate) fn batch_error(error: &BatchError) -> PyErr {
     match error {
-        BatchError::Engine { source, .. } => engine_error(source),
+        BatchError::Engine(source) => engine_error(source),
         BatchError::Defect { .. } => ForebayError::new_err(error.to_string()),
         BatchError::Interrupted => Interrupted::new_err("interrupted"),
     }
