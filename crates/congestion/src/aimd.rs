@@ -1,8 +1,12 @@
 //! AIMD(a, b): additive increase, multiplicative decrease (Chiu and Jain 1989).
 
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+
 use crate::fluid::{
-    CUT_RANGE, CutConditions, Epoch, EulerStep, FluidWindow, GROWTH_RANGE, LawError,
+    CUT_RANGE, CutConditions, Epoch, EulerStep, FluidLaw, FluidWindow, GROWTH_RANGE, LawError,
 };
+use crate::packet::{Ack, CongestionControl, Path, Signal, Window};
 
 /// Parameters of AIMD.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,6 +90,70 @@ impl FluidWindow for Aimd {
     #[inline]
     fn euler_step(&self, _: &mut Epoch, window: f64, _: f64, step: EulerStep) -> f64 {
         window + self.increase * step.rounds
+    }
+}
+
+// --- Packet face ---
+
+/// AIMD(a, b) on packets.
+#[derive(Clone, Debug)]
+pub struct AimdController(Aimd);
+
+impl AimdController {
+    fn law(parameters: &Parameters) -> Aimd {
+        Aimd {
+            increase: parameters.number("increase"),
+            decrease: parameters.number("decrease"),
+        }
+    }
+}
+
+impl CongestionControl for AimdController {
+    const DESCRIPTION: Description = Description {
+        name: "aimd",
+        title: "Additive increase, multiplicative decrease with free constants",
+        source: "Chiu and Jain 1989; Yang and Lam 2000",
+        parameters: &[
+            Parameter {
+                name: "increase",
+                meaning: "packets added per round trip",
+                kind: ParameterKind::Number {
+                    min: 1e-3,
+                    max: 1e6,
+                },
+                default: Value::Number(1.0),
+            },
+            Parameter {
+                name: "decrease",
+                meaning: "fraction of the window cut at a congestion",
+                kind: ParameterKind::Number {
+                    min: 0.01,
+                    max: 0.99,
+                },
+                default: Value::Number(0.5),
+            },
+        ],
+    };
+
+    fn new(parameters: &Parameters) -> Self {
+        Self(Self::law(parameters))
+    }
+
+    fn fluid(parameters: &Parameters) -> Option<FluidLaw> {
+        Some(FluidLaw::Aimd(Self::law(parameters)))
+    }
+
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
+        let mut acked = ack.acked;
+        if window.cwnd < window.ssthresh {
+            acked = window.slow_start(acked);
+        }
+        window.cwnd += self.0.increase * acked / window.cwnd;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        window.cut((1.0 - self.0.decrease) * path.flight, signal);
     }
 }
 

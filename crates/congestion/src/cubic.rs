@@ -1,7 +1,11 @@
 //! CUBIC (Ha, Rhee and Xu 2008; RFC 9438): the window is a cubic function of the time since the
 //! last cut, centred on the window at which the loss happened.
 
-use crate::fluid::{CUT_RANGE, CutConditions, Epoch, EulerStep, FluidWindow, LawError};
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+
+use crate::fluid::{CUT_RANGE, CutConditions, Epoch, EulerStep, FluidLaw, FluidWindow, LawError};
+use crate::packet::{Ack, CongestionControl, Path, Signal, Window};
 
 /// Whether a flow that lost below its last peak releases bandwidth (RFC 9438 section 4.7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -264,6 +268,184 @@ impl Cubic {
 
 fn sqrt_or_zero(x: f64) -> f64 {
     x.max(0.0).sqrt()
+}
+
+// --- Packet face ---
+
+/// CUBIC on packets (RFC 9438).
+#[derive(Clone, Debug)]
+pub struct CubicController {
+    /// C, packets per second^3.
+    scale: f64,
+    /// Kept fraction of the window at a cut.
+    beta: f64,
+    fast_convergence: FastConvergence,
+    /// alpha_cubic: growth of the Reno-friendly window; zero without the friendly region.
+    friendly: f64,
+    /// W_max, packets.
+    plateau: f64,
+    /// K, seconds.
+    inflection: f64,
+    /// When this congestion-avoidance epoch began; none between a cut and its first ACK.
+    epoch: Option<Time>,
+    /// W_est, packets.
+    estimate: f64,
+    /// Window before the cut: past it W_est grows as fast as Reno (RFC 9438 section 4.3).
+    prior: f64,
+    /// Whether the last congestion was a timeout, after which K is 0 (RFC 9438 section 4.8).
+    after_timeout: bool,
+}
+
+impl CubicController {
+    fn begin_epoch(&mut self, window: &Window, now: Time) {
+        self.epoch = Some(now);
+        self.estimate = window.cwnd;
+        if self.plateau <= window.cwnd || self.after_timeout {
+            self.plateau = window.cwnd;
+            self.inflection = 0.0;
+        } else {
+            self.inflection = libm::cbrt((self.plateau - window.cwnd) / self.scale);
+        }
+        self.after_timeout = false;
+    }
+
+    /// C (t - K)^3 + W_max (RFC 9438 equation 1).
+    #[inline]
+    fn window_at(&self, seconds: f64) -> f64 {
+        let x = seconds - self.inflection;
+        self.scale * x * x * x + self.plateau
+    }
+}
+
+impl CongestionControl for CubicController {
+    const DESCRIPTION: Description = Description {
+        name: "cubic",
+        title: "CUBIC: window as a cubic function of the time since the last cut",
+        source: "RFC 9438; Ha, Rhee and Xu 2008 with beta = 0.8",
+        parameters: &[
+            Parameter {
+                name: "beta",
+                meaning: "kept fraction of the window at a cut (RFC 9438 section 4.6; 0.8 in the 2008 paper)",
+                kind: ParameterKind::Number {
+                    min: 0.1,
+                    max: 0.99,
+                },
+                default: Value::Number(0.7),
+            },
+            Parameter {
+                name: "scale",
+                meaning: "C, packets per second^3 (RFC 9438 section 5)",
+                kind: ParameterKind::Number {
+                    min: 1e-6,
+                    max: 1e6,
+                },
+                default: Value::Number(0.4),
+            },
+            Parameter {
+                name: "fast_convergence",
+                meaning: "release bandwidth when the peak falls (RFC 9438 section 4.7)",
+                kind: ParameterKind::Switch,
+                default: Value::Switch(true),
+            },
+            Parameter {
+                name: "friendly_region",
+                meaning: "never grow slower than Reno would (RFC 9438 section 4.3)",
+                kind: ParameterKind::Switch,
+                default: Value::Switch(true),
+            },
+        ],
+    };
+
+    fn new(parameters: &Parameters) -> Self {
+        let beta = parameters.number("beta");
+        let friendly = parameters.switch("friendly_region");
+        let fast = parameters.switch("fast_convergence");
+        Self {
+            scale: parameters.number("scale"),
+            beta,
+            fast_convergence: if fast {
+                FastConvergence::On
+            } else {
+                FastConvergence::Off
+            },
+            friendly: if friendly {
+                3.0 * (1.0 - beta) / (1.0 + beta)
+            } else {
+                0.0
+            },
+            plateau: 0.0,
+            inflection: 0.0,
+            epoch: None,
+            estimate: 0.0,
+            prior: f64::INFINITY,
+            after_timeout: false,
+        }
+    }
+
+    fn fluid(parameters: &Parameters) -> Option<FluidLaw> {
+        let on = |name| parameters.switch(name);
+        Some(FluidLaw::Cubic(Cubic {
+            scale: parameters.number("scale"),
+            decrease: 1.0 - parameters.number("beta"),
+            fast_convergence: if on("fast_convergence") {
+                FastConvergence::On
+            } else {
+                FastConvergence::Off
+            },
+            friendly_region: if on("friendly_region") {
+                FriendlyRegion::On
+            } else {
+                FriendlyRegion::Off
+            },
+        }))
+    }
+
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path) {
+        let mut acked = ack.acked;
+        if window.cwnd < window.ssthresh {
+            acked = window.slow_start(acked);
+            if acked <= 0.0 {
+                return;
+            }
+        }
+        let epoch = match self.epoch {
+            Some(epoch) => epoch,
+            None => {
+                self.begin_epoch(window, ack.now);
+                ack.now
+            }
+        };
+        let elapsed = ack.now.saturating_sub(epoch).as_secs_f64();
+        let per_packet = acked / window.cwnd;
+        let friendly = if self.estimate < self.prior || self.friendly == 0.0 {
+            self.friendly
+        } else {
+            1.0
+        };
+        self.estimate += friendly * per_packet;
+        if self.window_at(elapsed) < self.estimate && self.friendly > 0.0 {
+            window.cwnd = window.cwnd.max(self.estimate);
+            return;
+        }
+        // RFC 9438 section 4.4: towards the window one round trip ahead, at most half faster.
+        let target = self.window_at(elapsed + path.smoothed_rtt);
+        let target = target.clamp(window.cwnd, 1.5 * window.cwnd);
+        window.cwnd += (target - window.cwnd) * per_packet;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        self.prior = path.flight;
+        let released = self.fast_convergence == FastConvergence::On && path.flight < self.plateau;
+        self.plateau = if released {
+            0.5 * path.flight * (1.0 + self.beta)
+        } else {
+            path.flight
+        };
+        self.epoch = None;
+        self.after_timeout = signal == Signal::Timeout;
+        window.cut(self.beta * path.flight, signal);
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,10 @@
 //! HighSpeed TCP (RFC 3649): the response function and the window laws derived from it.
 
-use crate::fluid::{CutConditions, Epoch, EulerStep, FluidWindow, LawError};
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+
+use crate::fluid::{CutConditions, Epoch, EulerStep, FluidLaw, FluidWindow, LawError};
+use crate::packet::{Ack, CongestionControl, Path, Signal, Window};
 
 /// Parameters of the HSTCP response function, RFC 3649 section 5.
 ///
@@ -75,6 +79,140 @@ impl HstcpResponse {
         }
         let b = self.decrease(window);
         2.0 * window * window * b * self.loss_at(window) / (2.0 - b)
+    }
+}
+
+// --- Packet face ---
+
+/// HighSpeed TCP on packets, with the exact functions a(w) and b(w) of RFC 3649 section 5 (not
+/// rounded up to whole packets as its table is) and, on request, limited slow start (RFC 3742).
+#[derive(Clone, Debug)]
+pub struct HstcpController {
+    response: HstcpResponse,
+    /// a(w) at the window it was last computed for: it changes slowly.
+    cached: (f64, f64),
+    /// RFC 3742's max_ssthresh in packets; infinite for ordinary slow start.
+    limited: f64,
+}
+
+impl HstcpController {
+    fn response(parameters: &Parameters) -> HstcpResponse {
+        HstcpResponse {
+            low_window: parameters.number("low_window"),
+            high_window: parameters.number("high_window"),
+            low_loss: parameters.number("low_loss"),
+            high_loss: parameters.number("high_loss"),
+            high_decrease: parameters.number("high_decrease"),
+        }
+    }
+
+    /// a(w), recomputed once the window has moved by more than one part in 500 (an error of a(w)
+    /// of at most 0.2 %).
+    #[inline]
+    fn increase(&mut self, window: f64) -> f64 {
+        let (at, value) = self.cached;
+        if (window - at).abs() * 500.0 <= at {
+            return value;
+        }
+        let value = self.response.bounded_increase(window).max(1.0);
+        self.cached = (window, value);
+        value
+    }
+}
+
+impl CongestionControl for HstcpController {
+    const DESCRIPTION: Description = Description {
+        name: "hstcp",
+        title: "HighSpeed TCP: larger increases and smaller cuts at large windows",
+        source: "RFC 3649; limited slow start RFC 3742",
+        parameters: &[
+            Parameter {
+                name: "low_window",
+                meaning: "Low_Window: packets up to which it is Reno",
+                kind: ParameterKind::Number { min: 2.0, max: 1e6 },
+                default: Value::Number(38.0),
+            },
+            Parameter {
+                name: "high_window",
+                meaning: "High_Window: packets reached at high_loss",
+                kind: ParameterKind::Number {
+                    min: 10.0,
+                    max: 1e9,
+                },
+                default: Value::Number(83000.0),
+            },
+            Parameter {
+                name: "low_loss",
+                meaning: "Low_P: loss probability at low_window",
+                kind: ParameterKind::Number {
+                    min: 1e-6,
+                    max: 0.1,
+                },
+                default: Value::Number(1e-3),
+            },
+            Parameter {
+                name: "high_loss",
+                meaning: "High_P: loss probability at high_window",
+                kind: ParameterKind::Number {
+                    min: 1e-12,
+                    max: 0.01,
+                },
+                default: Value::Number(1e-7),
+            },
+            Parameter {
+                name: "high_decrease",
+                meaning: "High_Decrease: fraction cut at high_window",
+                kind: ParameterKind::Number {
+                    min: 0.01,
+                    max: 0.5,
+                },
+                default: Value::Number(0.1),
+            },
+            Parameter {
+                name: "limited_slow_start",
+                meaning: "RFC 3742's max_ssthresh in packets: slow start adds at most half of it per round trip",
+                kind: ParameterKind::Number { min: 2.0, max: 1e9 },
+                default: Value::Automatic,
+            },
+        ],
+    };
+
+    fn new(parameters: &Parameters) -> Self {
+        let limited = match parameters.get("limited_slow_start") {
+            Value::Number(x) => x,
+            _ => f64::INFINITY,
+        };
+        Self {
+            response: Self::response(parameters),
+            cached: (0.0, 1.0),
+            limited,
+        }
+    }
+
+    fn fluid(parameters: &Parameters) -> Option<FluidLaw> {
+        HstcpTrajectory::new(Self::response(parameters))
+            .ok()
+            .map(FluidLaw::Hstcp)
+    }
+
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
+        let mut acked = ack.acked;
+        if window.cwnd < window.ssthresh {
+            if window.cwnd > self.limited {
+                // RFC 3742 section 2: K = cwnd / (0.5 max_ssthresh), 1/K packets per packet.
+                acked *= (0.5 * self.limited / window.cwnd).min(1.0);
+            }
+            acked = window.slow_start(acked);
+        }
+        if acked > 0.0 {
+            window.cwnd += self.increase(window.cwnd) * acked / window.cwnd;
+        }
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        let decrease = self.response.bounded_decrease(path.flight).clamp(0.0, 0.5);
+        window.cut((1.0 - decrease) * path.flight, signal);
     }
 }
 

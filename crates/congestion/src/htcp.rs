@@ -1,7 +1,11 @@
 //! H-TCP (Leith and Shorten 2004): the increase grows with the time since the last cut, the
 //! cut adapts to the ratio of smallest to largest round-trip time.
 
-use crate::fluid::{CutConditions, Epoch, EulerStep, FluidWindow, LawError};
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+
+use crate::fluid::{CutConditions, Epoch, EulerStep, FluidLaw, FluidWindow, LawError};
+use crate::packet::{Ack, CongestionControl, Path, Signal, Window};
 
 /// Whether the cut falls back to one half when the rate has changed between two cuts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -166,6 +170,95 @@ impl FluidWindow for Htcp {
     #[inline]
     fn euler_step(&self, epoch: &mut Epoch, window: f64, clock: f64, step: EulerStep) -> f64 {
         window + self.growth_per_round(epoch, clock) * step.rounds
+    }
+}
+
+// --- Packet face ---
+
+/// H-TCP on packets (Leith and Shorten 2004; draft-leith-tcp-htcp-06).
+#[derive(Clone, Debug)]
+pub struct HtcpController {
+    law: Htcp,
+    beta: f64,
+    last_cut: Option<Time>,
+    last_rate: f64,
+}
+
+impl HtcpController {
+    fn law(parameters: &Parameters) -> Htcp {
+        let rate_switch = if parameters.switch("rate_switch") {
+            RateSwitch::On
+        } else {
+            RateSwitch::Off
+        };
+        Htcp {
+            rate_switch,
+            ..Htcp::default()
+        }
+    }
+
+    /// Packets added per round trip, `elapsed` seconds after the last cut.
+    #[inline]
+    fn increase(&self, elapsed: f64) -> f64 {
+        let d = elapsed - 1.0;
+        let alpha = if d <= 0.0 {
+            1.0
+        } else {
+            1.0 + 10.0 * d + 0.25 * d * d
+        };
+        2.0 * (1.0 - self.beta) * alpha
+    }
+}
+
+impl CongestionControl for HtcpController {
+    const DESCRIPTION: Description = Description {
+        name: "htcp",
+        title: "H-TCP: increase grows with the time since the last cut, cut adapts to the queue",
+        source: "Leith and Shorten 2004; draft-leith-tcp-htcp-06",
+        parameters: &[Parameter {
+            name: "rate_switch",
+            meaning: "whether the cut returns to one half when the rate changed by more than 20 % between cuts",
+            kind: ParameterKind::Switch,
+            default: Value::Switch(true),
+        }],
+    };
+
+    fn new(parameters: &Parameters) -> Self {
+        Self {
+            law: Self::law(parameters),
+            beta: 0.5,
+            last_cut: None,
+            last_rate: 0.0,
+        }
+    }
+
+    fn fluid(parameters: &Parameters) -> Option<FluidLaw> {
+        Some(FluidLaw::Htcp(Self::law(parameters)))
+    }
+
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
+        let mut acked = ack.acked;
+        if window.cwnd < window.ssthresh {
+            acked = window.slow_start(acked);
+        }
+        let since = *self.last_cut.get_or_insert(ack.now);
+        let elapsed = ack.now.saturating_sub(since).as_secs_f64();
+        window.cwnd += self.increase(elapsed) * acked / window.cwnd;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path) {
+        let rate = path.flight / path.smoothed_rtt.max(1e-9);
+        let switched = self.law.rate_switch == RateSwitch::On
+            && (self.last_rate <= 0.0 || (rate - self.last_rate).abs() > 0.2 * self.last_rate);
+        self.beta = if switched || path.max_rtt <= 0.0 {
+            0.5
+        } else {
+            (path.min_rtt / path.max_rtt).clamp(0.5, 0.8)
+        };
+        self.last_rate = rate;
+        self.last_cut = Some(now);
+        window.cut(self.beta * path.flight, signal);
     }
 }
 

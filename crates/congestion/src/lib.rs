@@ -10,7 +10,8 @@ pub mod fluid;
 pub mod hstcp;
 pub mod htcp;
 pub mod newreno;
+pub mod packet;
 mod registry;
 pub mod scalable;
 
-pub use registry::{default_description, descriptions};
+pub use registry::{Controller, controller, default_description, descriptions, fluid_law};

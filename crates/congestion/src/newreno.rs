@@ -1,7 +1,11 @@
 //! NewReno (RFC 5681, RFC 6582): AIMD(1/d, 1/2), d the packets acknowledged by one ACK.
 
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Parameters};
+
 use crate::aimd::Aimd;
-use crate::fluid::{CutConditions, Epoch, EulerStep, FluidWindow, LawError};
+use crate::fluid::{CutConditions, Epoch, EulerStep, FluidLaw, FluidWindow, LawError};
+use crate::packet::{Ack, CongestionControl, Path, Signal, Window};
 
 /// Parameters of NewReno's congestion avoidance.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,6 +89,43 @@ impl FluidWindow for NewReno {
     #[inline]
     fn euler_step(&self, epoch: &mut Epoch, window: f64, clock: f64, step: EulerStep) -> f64 {
         self.aimd().euler_step(epoch, window, clock, step)
+    }
+}
+
+// --- Packet face ---
+
+/// Reno's congestion avoidance: one packet per window acknowledged, and half of the window at a
+/// congestion (RFC 5681 equations 3 and 4, with the remainder carried).
+#[derive(Clone, Debug)]
+pub struct NewRenoController;
+
+impl CongestionControl for NewRenoController {
+    const DESCRIPTION: Description = Description {
+        name: "newreno",
+        title: "Reno: one packet more per round trip, half of the window at a loss",
+        source: "RFC 5681, RFC 6582",
+        parameters: &[],
+    };
+
+    fn new(_: &Parameters) -> Self {
+        Self
+    }
+
+    fn fluid(_: &Parameters) -> Option<FluidLaw> {
+        Some(FluidLaw::NewReno(NewReno::default()))
+    }
+
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
+        let mut acked = ack.acked;
+        if window.cwnd < window.ssthresh {
+            acked = window.slow_start(acked);
+        }
+        window.cwnd += acked / window.cwnd;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        window.cut(0.5 * path.flight, signal);
     }
 }
 

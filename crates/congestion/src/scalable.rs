@@ -1,6 +1,10 @@
 //! Scalable TCP (Kelly 2003): W grows by a fixed fraction per round trip and falls by another.
 
-use crate::fluid::{CUT_RANGE, CutConditions, Epoch, EulerStep, FluidWindow, LawError};
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+
+use crate::fluid::{CUT_RANGE, CutConditions, Epoch, EulerStep, FluidLaw, FluidWindow, LawError};
+use crate::packet::{Ack, CongestionControl, Path, Signal, Window};
 
 /// Parameters of Scalable TCP.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,6 +108,93 @@ impl FluidWindow for Scalable {
     #[inline]
     fn euler_step(&self, _: &mut Epoch, window: f64, _: f64, step: EulerStep) -> f64 {
         window * (1.0 + self.increase * step.rounds)
+    }
+}
+
+// --- Packet face ---
+
+/// Scalable TCP on packets; at windows below `low_window` it is Reno (Kelly 2003 section 2).
+#[derive(Clone, Debug)]
+pub struct ScalableController {
+    law: Scalable,
+    low_window: f64,
+}
+
+impl ScalableController {
+    fn law(parameters: &Parameters) -> Scalable {
+        Scalable {
+            increase: parameters.number("increase"),
+            decrease: parameters.number("decrease"),
+        }
+    }
+}
+
+impl CongestionControl for ScalableController {
+    const DESCRIPTION: Description = Description {
+        name: "scalable",
+        title: "Scalable TCP: multiplicative increase and decrease",
+        source: "Kelly 2003",
+        parameters: &[
+            Parameter {
+                name: "increase",
+                meaning: "packets added per packet acknowledged",
+                kind: ParameterKind::Number {
+                    min: 1e-6,
+                    max: 1.0,
+                },
+                default: Value::Number(0.01),
+            },
+            Parameter {
+                name: "decrease",
+                meaning: "fraction of the window cut at a congestion",
+                kind: ParameterKind::Number {
+                    min: 0.01,
+                    max: 0.99,
+                },
+                default: Value::Number(0.125),
+            },
+            Parameter {
+                name: "low_window",
+                meaning: "packets below which it behaves as Reno",
+                kind: ParameterKind::Number { min: 0.0, max: 1e9 },
+                default: Value::Number(16.0),
+            },
+        ],
+    };
+
+    fn new(parameters: &Parameters) -> Self {
+        Self {
+            law: Self::law(parameters),
+            low_window: parameters.number("low_window"),
+        }
+    }
+
+    fn fluid(parameters: &Parameters) -> Option<FluidLaw> {
+        Some(FluidLaw::Scalable(Self::law(parameters)))
+    }
+
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
+        let mut acked = ack.acked;
+        if window.cwnd < window.ssthresh {
+            acked = window.slow_start(acked);
+        }
+        let reno = 1.0 / window.cwnd;
+        let step = if window.cwnd < self.low_window {
+            reno
+        } else {
+            self.law.increase
+        };
+        window.cwnd += step * acked;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        let cut = if path.flight < self.low_window {
+            0.5
+        } else {
+            self.law.decrease
+        };
+        window.cut((1.0 - cut) * path.flight, signal);
     }
 }
 

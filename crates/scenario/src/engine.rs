@@ -124,3 +124,17 @@ pub enum ModelError {
         known: String,
     },
 }
+
+/// Set from outside to stop all runs of this process soon; engines look at it now and then.
+static INTERRUPT: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+
+/// Asks all runs of this process to stop with [`EngineError::Interrupted`], or (false) lets new
+/// ones go ahead.
+pub fn set_interrupt(stop: bool) {
+    INTERRUPT.store(stop, std::sync::atomic::Ordering::Relaxed);
+}
+
+/// Whether runs should stop.
+pub fn interrupted() -> bool {
+    INTERRUPT.load(std::sync::atomic::Ordering::Relaxed)
+}

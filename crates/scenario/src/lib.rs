@@ -17,7 +17,10 @@ mod scenario;
 mod schema;
 
 pub use algorithm::Algorithm;
-pub use engine::{Check, ClosedForm, Engine, EngineError, Holds, ModelError, Prediction};
+pub use engine::{
+    Check, ClosedForm, Engine, EngineError, Holds, ModelError, Prediction, interrupted,
+    set_interrupt,
+};
 pub use flows::{
     Access, DelayedAck, FlowGroup, MAX_FLOWS, PartialAckTimer, Recovery, Stack, Workload,
 };
