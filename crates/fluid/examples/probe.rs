@@ -45,9 +45,15 @@ fn model(law: FluidLaw, fast: bool, x: f64, fraction: f64, seed: u64) -> FluidMo
             ..Synchronisation::default()
         },
         measure: if whole {
-            Measure::WholeCycles { duration }
+            Measure::WholeCycles {
+                start: 0.0,
+                duration,
+            }
         } else {
-            Measure::FromFirstEvent { duration }
+            Measure::FromFirstEvent {
+                start: 0.0,
+                duration,
+            }
         },
         horizon: 20000.0,
         tolerance: 1e-4,
@@ -64,7 +70,35 @@ fn main() {
     let euler: f64 = args.get(2).map_or(0.0, |s| s.parse().unwrap());
     let x: f64 = args.get(3).map_or(1.0, |s| s.parse().unwrap());
     if tol == 2.0 {
-        for frac in [0.02, 0.2] { for x in [0.3, 0.6] { let mut s=(0.0,0.0,0.0); let n = 100; let mut k = 0.0; for seed in 0..n { let mut m = model(FluidLaw::Aimd(Aimd::default()), false, x, frac, seed + 1000); m.tolerance=1e-5; let o=if euler > 0.0 {integrate_euler(&m, euler).unwrap()} else {integrate(&m).unwrap()}; let u=o.links[0].utilization*100.0; s.0+=u; s.1+=u*u; s.2 += o.links[0].synchronization.unwrap(); k += o.links[0].events as f64; } let n=n as f64; println!("X={x} {frac}: {} se {} sync {} ev {}", s.0/n, ((s.1/n-(s.0/n)*(s.0/n))/n).sqrt(), s.2/n, k/n);}}
+        for frac in [0.02, 0.2] {
+            for x in [0.3, 0.6] {
+                let mut s = (0.0, 0.0, 0.0);
+                let n = 100;
+                let mut k = 0.0;
+                for seed in 0..n {
+                    let mut m = model(FluidLaw::Aimd(Aimd::default()), false, x, frac, seed + 1000);
+                    m.tolerance = 1e-5;
+                    let o = if euler > 0.0 {
+                        integrate_euler(&m, euler).unwrap()
+                    } else {
+                        integrate(&m).unwrap()
+                    };
+                    let u = o.links[0].utilization * 100.0;
+                    s.0 += u;
+                    s.1 += u * u;
+                    s.2 += o.links[0].synchronization.unwrap();
+                    k += o.links[0].events as f64;
+                }
+                let n = n as f64;
+                println!(
+                    "X={x} {frac}: {} se {} sync {} ev {}",
+                    s.0 / n,
+                    ((s.1 / n - (s.0 / n) * (s.0 / n)) / n).sqrt(),
+                    s.2 / n,
+                    k / n
+                );
+            }
+        }
         return;
     }
     if tol == 0.0 {

@@ -8,7 +8,7 @@ use forebay_congestion::fluid::{CutConditions, EulerStep, FluidWindow};
 
 use crate::flows::{Flows, Loop, with_class};
 use crate::integrate::link_outcome;
-use crate::links::Link;
+use crate::links::{Link, Mode, Stretch};
 use crate::model::{FluidError, FluidModel, Measure, range};
 use crate::outcome::{FluidOutcome, MeasuredBy, Trace, jain};
 use crate::schedule::{Occurrence, Schedule};
@@ -44,6 +44,8 @@ struct EulerRun<'m> {
     schedule: Schedule,
     now: f64,
     steps: u64,
+    /// Whether the measurement may start, and whether a first event has started it.
+    open: bool,
     began: bool,
     from: f64,
     end: f64,
@@ -75,11 +77,9 @@ impl<'m> EulerRun<'m> {
                 );
             }
         }
+        schedule.enter(model.measure.start(), Occurrence::Measure);
         let measured_by = match model.measure {
-            Measure::Fixed { start } => {
-                schedule.enter(start, Occurrence::Measure);
-                MeasuredBy::Time
-            }
+            Measure::Fixed { .. } => MeasuredBy::Time,
             _ => MeasuredBy::TooFewEvents,
         };
         Self {
@@ -92,6 +92,7 @@ impl<'m> EulerRun<'m> {
             schedule,
             now: 0.0,
             steps: 0,
+            open: false,
             began: false,
             from: 0.0,
             end: model.horizon,
@@ -138,20 +139,25 @@ impl<'m> EulerRun<'m> {
         let unbounded = before + arrived - served;
         link.queue = unbounded.clamp(0.0, link.buffer);
         let lost = (unbounded - link.buffer).max(0.0);
-        let departed = arrived - lost - (link.queue - before);
-        link.kept += arrived - departed - lost;
-        link.arrived += arrived;
-        let tally = &mut link.tally;
-        tally.arrived += arrived;
-        tally.departed += departed;
-        tally.lost += lost;
-        tally.queue += before * self.step;
-        tally.waiting += before / link.capacity * (arrived - lost);
-        tally.largest = tally.largest.max(link.queue);
-        if before <= 0.0 {
-            tally.found.add_empty(arrived - lost);
+        let departed = (before + arrived - lost).min(served);
+        link.mode = if lost > 0.0 {
+            Mode::Full
+        } else if unbounded <= 0.0 {
+            Mode::Empty
         } else {
-            tally.found.add_between(before, before, arrived - lost);
+            Mode::Free
+        };
+        link.enter(
+            &Stretch {
+                span: self.step,
+                arrived,
+                theta: 1.0,
+            },
+            departed,
+            lost,
+        );
+        if link.mode == Mode::Free {
+            link.enter_level(before, self.step);
         }
         if lost > 0.0 {
             self.share_losses(number, lost / arrived);
@@ -242,18 +248,18 @@ impl<'m> EulerRun<'m> {
     }
 
     fn begin(&mut self, now: f64) {
-        self.began = true;
+        self.open = true;
         self.from = now;
         self.flows.reset_counts();
         self.links.iter_mut().for_each(|link| link.tally.reset());
     }
 
     fn delimit(&mut self, now: f64) {
-        let duration = match self.model.measure {
-            Measure::Fixed { .. } => return,
-            Measure::FromFirstEvent { duration } | Measure::WholeCycles { duration } => duration,
+        let Some(duration) = self.model.measure.duration().filter(|_| self.open) else {
+            return;
         };
         if !self.began {
+            self.began = true;
             self.begin(now);
             self.end = self.model.horizon.min(now + duration);
             if let Measure::FromFirstEvent { .. } = self.model.measure {
@@ -278,11 +284,7 @@ impl<'m> EulerRun<'m> {
     }
 
     fn outcome(mut self) -> FluidOutcome {
-        let conservation = self
-            .links
-            .iter()
-            .map(|link| (link.kept - link.queue).abs() / link.arrived.max(1.0))
-            .fold(0.0, f64::max);
+        let conservation = self.links.iter().map(Link::defect).fold(0.0, f64::max);
         let closed = self.closed.take();
         let (to, tallies, accepted) = closed.unwrap_or_else(|| {
             let tallies = self.links.iter().map(|link| link.tally.clone()).collect();
@@ -309,6 +311,7 @@ impl<'m> EulerRun<'m> {
                 .collect(),
             goodput,
             loss,
+            sent: self.flows.by_number(&self.flows.sent),
             jain: jain(&rates),
             trace: Trace::default(),
             conservation,

@@ -176,6 +176,15 @@ impl Flows {
         self.propagation.len()
     }
 
+    /// Values by slot in the model's order of flows.
+    pub(crate) fn by_number(&self, values: &[f64]) -> Vec<f64> {
+        let mut ordered = vec![0.0; values.len()];
+        for (&number, &value) in self.number.iter().zip(values) {
+            ordered[number as usize] = value;
+        }
+        ordered
+    }
+
     /// Forgets what was sent and lost so far.
     pub(crate) fn reset_counts(&mut self) {
         self.sent.fill(0.0);

@@ -87,9 +87,20 @@ struct Measurement {
     from: f64,
     end: f64,
     by: MeasuredBy,
-    began: bool,
+    phase: Phase,
     /// The counts at the latest event, for whole cycles.
     closed: Option<Closed>,
+}
+
+/// How far the measurement is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// It may not start yet.
+    Before,
+    /// It runs; a first congestion event will start it anew where cycles are measured.
+    Open,
+    /// It runs from the first congestion event.
+    Cycles,
 }
 
 /// Counts at the end of the last whole cycle.
@@ -133,14 +144,7 @@ impl<'m> Run<'m> {
                 );
             }
         }
-        let began = match model.measure {
-            Measure::Fixed { start } if start > 0.0 => {
-                schedule.enter(start, Occurrence::Measure);
-                false
-            }
-            Measure::Fixed { .. } => true,
-            _ => false,
-        };
+        schedule.enter(model.measure.start(), Occurrence::Measure);
         let by = match model.measure {
             Measure::Fixed { .. } => MeasuredBy::Time,
             _ => MeasuredBy::TooFewEvents,
@@ -163,14 +167,10 @@ impl<'m> Run<'m> {
                 from: 0.0,
                 end: model.horizon,
                 by,
-                began,
+                phase: Phase::Before,
                 closed: None,
             },
-            trace: Trace {
-                times: Vec::new(),
-                queues: vec![Vec::new(); links.len()],
-                windows: vec![Vec::new(); flows.len()],
-            },
+            trace: Trace::for_model(model),
             next_sample: if model.trace.is_some() {
                 0.0
             } else {
@@ -219,6 +219,9 @@ impl<'m> Run<'m> {
     /// Counts a stretch against the limit on work.
     fn charge(&mut self) -> Result<(), FluidError> {
         self.steps += 1;
+        if self.steps % 1024 == 0 && forebay_scenario::interrupted() {
+            return Err(FluidError::Interrupted);
+        }
         self.work += self.flows.len() as u64 + 8;
         if self.work > WORK_LIMIT {
             return Err(FluidError::TooLong {
@@ -1010,25 +1013,29 @@ impl<'m> Run<'m> {
 
     /// A congestion event of the target link begins or ends measured cycles.
     fn delimit(&mut self) {
-        let duration = match self.model.measure {
-            Measure::Fixed { .. } => return,
-            Measure::FromFirstEvent { duration } | Measure::WholeCycles { duration } => duration,
-        };
-        if !self.measurement.began {
-            self.begin_measurement();
-            self.measurement.end = self.model.horizon.min(self.now + duration);
-            if let Measure::FromFirstEvent { .. } = self.model.measure {
-                self.measurement.by = MeasuredBy::FirstEvent;
-            }
+        let Some(duration) = self.model.measure.duration() else {
             return;
-        }
-        if let Measure::WholeCycles { .. } = self.model.measure {
-            self.close_cycle();
+        };
+        match self.measurement.phase {
+            Phase::Before => {}
+            Phase::Open => {
+                self.begin_measurement();
+                self.measurement.phase = Phase::Cycles;
+                self.measurement.end = self.model.horizon.min(self.now + duration);
+                if let Measure::FromFirstEvent { .. } = self.model.measure {
+                    self.measurement.by = MeasuredBy::FirstEvent;
+                }
+            }
+            Phase::Cycles => {
+                if let Measure::WholeCycles { .. } = self.model.measure {
+                    self.close_cycle();
+                }
+            }
         }
     }
 
     fn begin_measurement(&mut self) {
-        self.measurement.began = true;
+        self.measurement.phase = Phase::Open;
         self.measurement.from = self.now;
         self.flows.reset_counts();
         for link in &mut self.links {
@@ -1058,69 +1065,82 @@ impl<'m> Run<'m> {
 
     // --- Trace and outcome ---
 
+    /// Records the samples that fall into a pinned stretch.
     fn sample_pinned(&mut self, span: f64) {
-        let Some(cadence) = self.model.trace else {
-            return;
-        };
         while self.next_sample <= self.now + span {
             let ahead = (self.next_sample - self.now).max(0.0);
             for class in 0..self.flows.classes.len() {
                 let at = (self.now, ahead, self.delay(class));
-                let (windows, number) = (&mut self.trace.windows, self.flows.number.clone());
+                let (windows, slots) = (&mut self.trace.windows, &self.flows.number.clone());
                 with_class!(self.model, self.flows, class, part => {
-                    part.pinned_windows(at, |slot, w| windows[number[slot] as usize].push(w));
+                    part.pinned_windows(at, |slot, w| windows[slots[slot] as usize].push(w));
                 });
             }
-            for (samples, link) in self.trace.queues.iter_mut().zip(&self.links) {
-                samples.push(link.queue);
+            for l in 0..self.links.len() {
+                let rate = self.arrivals_ahead(l, ahead)[0];
+                self.sample_link(l, self.links[l].queue, rate);
             }
-            self.trace.times.push(self.next_sample);
-            self.next_sample = self.trace.times.len() as f64 * cadence;
+            self.finish_sample();
         }
     }
 
+    /// Records the samples that fall into the first `span` seconds of an accepted step.
     fn sample_free(&mut self, step: f64, span: f64) {
-        let Some(cadence) = self.model.trace else {
-            return;
-        };
         while self.next_sample <= self.now + span {
             let theta = ((self.next_sample - self.now) / step).max(0.0);
+            let time = self.next_sample;
             for class in 0..self.flows.classes.len() {
                 let combination = self.combination(class, step, theta);
-                let (windows, number) = (&mut self.trace.windows, self.flows.number.clone());
-                let time = self.next_sample;
+                let (windows, slots) = (&mut self.trace.windows, &self.flows.number.clone());
                 with_class!(self.model, self.flows, class, part => {
-                    part.dense_windows(&combination, time, |slot, w| windows[number[slot] as usize].push(w));
+                    part.dense_windows(&combination, time, |slot, w| {
+                        windows[slots[slot] as usize].push(w);
+                    });
                 });
             }
-            for (samples, link) in self.trace.queues.iter_mut().zip(&self.links) {
-                let free = link.mode == Mode::Free;
-                let queue = if free {
+            for l in 0..self.links.len() {
+                let link = &self.links[l];
+                let queue = if link.mode == Mode::Free {
                     link.dense.at(theta)
                 } else {
                     link.queue
                 };
-                samples.push(queue.clamp(0.0, link.buffer));
+                let rate = self.dense_arrivals(l, step, theta);
+                self.sample_link(l, queue, rate);
             }
-            self.trace.times.push(self.next_sample);
-            self.next_sample = self.trace.times.len() as f64 * cadence;
+            self.finish_sample();
         }
     }
 
+    /// Records a link's queue and the share of its capacity that the flows' `rate` leaves in use.
+    fn sample_link(&mut self, link: usize, queue: f64, rate: f64) {
+        let state = &self.links[link];
+        let queue = queue.clamp(0.0, state.buffer);
+        let used = if queue > 0.0 {
+            1.0
+        } else {
+            (rate + state.background) / state.capacity
+        };
+        self.trace.queues[link].push(queue);
+        self.trace.used[link].push(used.min(1.0));
+    }
+
+    fn finish_sample(&mut self) {
+        self.trace.times.push(self.next_sample);
+        let cadence = self.model.trace.unwrap_or(f64::INFINITY);
+        self.next_sample = self.trace.times.len() as f64 * cadence;
+    }
+
     fn outcome(self) -> FluidOutcome {
-        let conservation = self
-            .links
-            .iter()
-            .map(|link| (link.kept - link.queue).abs() / link.arrived.max(1.0))
-            .fold(0.0, f64::max);
+        let conservation = self.links.iter().map(Link::defect).fold(0.0, f64::max);
         let measurement = self.measurement;
         let (to, tallies, sent, lost) = match measurement.closed {
             Some(closed) => (closed.at, closed.tallies, closed.sent, closed.lost),
             None => (
                 self.now,
                 self.links.iter().map(|link| link.tally.clone()).collect(),
-                self.flows.sent,
-                self.flows.lost,
+                self.flows.sent.clone(),
+                self.flows.lost.clone(),
             ),
         };
         let time = to - measurement.from;
@@ -1149,6 +1169,7 @@ impl<'m> Run<'m> {
             links,
             goodput,
             loss,
+            sent: self.flows.by_number(&sent),
             jain: jain(&bytes),
             trace: self.trace,
             conservation,
@@ -1163,6 +1184,8 @@ pub(crate) fn link_outcome(tally: &Tally, capacity: f64, time: f64) -> LinkOutco
     let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     let accepted = tally.arrived - tally.lost;
     LinkOutcome {
+        arrived: tally.arrived,
+        background_loss_rate: ratio(tally.background_lost, tally.background),
         utilization: ratio(tally.departed, capacity * time),
         loss_rate: ratio(tally.lost + tally.early, tally.arrived),
         synchronization: (tally.events > 0).then(|| tally.fractions / tally.events as f64),

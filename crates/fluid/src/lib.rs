@@ -15,6 +15,7 @@
 
 mod coupled;
 mod dense;
+mod engine;
 mod euler;
 mod flows;
 mod integrate;
@@ -27,6 +28,7 @@ pub mod synchronisation;
 mod tally;
 
 pub use coupled::integrate_coupled;
+pub use engine::{FluidEngine, TracingFluidEngine};
 pub use euler::integrate_euler;
 pub use integrate::integrate;
 pub use model::{

@@ -144,31 +144,56 @@ impl Link {
             Mode::Full if arrived < served => self.queue = (before + arrived - served).max(0.0),
             Mode::Empty | Mode::Full => {}
         }
+        self.enter(stretch, departed, lost);
+        if self.mode == Mode::Free {
+            // Accepted packets arrive at C + q', so their waits sum to
+            // int q/C (C + q') dt = int q dt + (q1^2 - q0^2) / 2 C.
+            let area = self.dense.integral(theta) * span / theta;
+            let squares = (self.queue - before) * (self.queue + before);
+            self.tally.queue += area;
+            self.tally.waiting += area + 0.5 * squares / self.capacity;
+            self.count_found(theta, span);
+        }
+        lost
+    }
+
+    /// Enters a stretch into the ledgers; what a moving queue does inside it is entered apart.
+    pub(crate) fn enter(&mut self, stretch: &Stretch, departed: f64, lost: f64) {
+        let Stretch { span, arrived, .. } = *stretch;
         self.arrived += arrived;
         self.kept += arrived - departed - lost;
         let tally = &mut self.tally;
         tally.arrived += arrived;
         tally.departed += departed;
         tally.lost += lost;
+        tally.background += self.background * span;
+        if lost > 0.0 {
+            tally.background_lost += self.background * span * (lost / arrived);
+        }
         tally.largest = tally.largest.max(self.queue);
         match self.mode {
             Mode::Empty => tally.found.add_empty(arrived),
             Mode::Full => {
                 tally.queue += self.queue * span;
                 tally.waiting += self.queue * span;
-                tally.found.add_full(served);
+                tally.found.add_full(departed);
             }
-            Mode::Free => {
-                // Accepted packets arrive at C + q', so their waits sum to
-                // int q/C (C + q') dt = int q dt + (q1^2 - q0^2) / 2 C.
-                let area = self.dense.integral(theta) * span / theta;
-                let squares = (self.queue - before) * (self.queue + before);
-                tally.queue += area;
-                tally.waiting += area + 0.5 * squares / self.capacity;
-                self.count_found(theta, span);
-            }
+            Mode::Free => {}
         }
-        lost
+    }
+
+    /// Relative defect of arrivals = departures + losses + queue since the start.
+    pub(crate) fn defect(&self) -> f64 {
+        (self.kept - self.queue).abs() / self.arrived.max(1.0)
+    }
+
+    /// Enters a short stretch in which the queue stays free near its present length.
+    pub(crate) fn enter_level(&mut self, before: f64, span: f64) {
+        let mean = 0.5 * (before + self.queue);
+        let mass = (self.capacity * span + self.queue - before).max(0.0);
+        self.tally.queue += mean * span;
+        self.tally.waiting += mean / self.capacity * mass;
+        self.tally.found.add_between(before, self.queue, mass);
     }
 
     /// Enters the queues that a free stretch's packets find, in four pieces.

@@ -117,17 +117,43 @@ pub enum Measure {
         /// Seconds.
         start: f64,
     },
-    /// From the first congestion event to `duration` seconds after it.
+    /// From the first congestion event after `start` seconds to `duration` seconds after it.
     FromFirstEvent {
         /// Seconds.
-        duration: f64,
-    },
-    /// From the first to the last congestion event within `duration` seconds of the first: whole
-    /// cycles, which leave no bias of (cycle / duration) (1 - utilisation).
-    WholeCycles {
+        start: f64,
         /// Seconds.
         duration: f64,
     },
+    /// From the first congestion event after `start` seconds to the last one within `duration`
+    /// seconds of it: whole cycles, which leave no bias of (cycle / duration) (1 - utilisation).
+    /// Without two such events it is `Fixed` with the same start.
+    WholeCycles {
+        /// Seconds.
+        start: f64,
+        /// Seconds.
+        duration: f64,
+    },
+}
+
+impl Measure {
+    /// When the measurement may start at the earliest, seconds.
+    pub(crate) fn start(&self) -> f64 {
+        match *self {
+            Self::Fixed { start }
+            | Self::FromFirstEvent { start, .. }
+            | Self::WholeCycles { start, .. } => start,
+        }
+    }
+
+    /// Length counted from the first event, seconds.
+    pub(crate) fn duration(&self) -> Option<f64> {
+        match *self {
+            Self::Fixed { .. } => None,
+            Self::FromFirstEvent { duration, .. } | Self::WholeCycles { duration, .. } => {
+                Some(duration)
+            }
+        }
+    }
 }
 
 /// A complete fluid model.
@@ -186,6 +212,9 @@ pub enum FluidError {
         /// The limit on steps times flows.
         limit: u64,
     },
+    /// The run was stopped from outside.
+    #[error("interrupted")]
+    Interrupted,
     /// The state left the range of finite numbers or of a window law.
     #[error("the fluid model has no finite solution beyond {time} s")]
     NotFinite {
@@ -241,27 +270,23 @@ impl FluidModel {
         range("horizon", self.horizon, (1e-6, 1e9), "1e-6 to 1e9 s")?;
         range("tolerance", self.tolerance, (1e-9, 0.1), "1e-9 to 0.1")?;
         if let Some(cadence) = self.trace {
-            range(
-                "trace cadence",
-                cadence,
-                (self.horizon / 1e7, 1e9),
-                "horizon / 1e7 to 1e9 s",
-            )?;
+            // At most 2e8 samples in all: 1.6 GB.
+            let curves = (self.flows.len() + 2 * self.links.len()) as f64;
+            let shortest = self.horizon * curves / 2e8;
+            let allowed = "horizon x (flows + 2 links) / 2e8 to 1e9 s";
+            range("trace cadence", cadence, (shortest, 1e9), allowed)?;
         }
-        match self.measure {
-            Measure::Fixed { start } => {
-                let allowed = "0 to less than the horizon";
-                range(
-                    "measure start",
-                    start,
-                    (0.0, self.horizon * (1.0 - 1e-12)),
-                    allowed,
-                )
-            }
-            Measure::FromFirstEvent { duration } | Measure::WholeCycles { duration } => {
-                range("measure duration", duration, (1e-6, 1e9), "1e-6 to 1e9 s")
-            }
+        let latest = self.horizon * (1.0 - 1e-12);
+        range(
+            "measure start",
+            self.measure.start(),
+            (0.0, latest),
+            "0 to below the horizon",
+        )?;
+        if let Some(duration) = self.measure.duration() {
+            range("measure duration", duration, (1e-6, 1e9), "1e-6 to 1e9 s")?;
         }
+        Ok(())
     }
 
     fn check_flow(&self, i: usize, flow: &FluidFlow) -> Result<(), FluidError> {

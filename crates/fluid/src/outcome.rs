@@ -1,5 +1,7 @@
 //! The result of a fluid run.
 
+use crate::model::FluidModel;
+
 /// What a fluid run found. Figures are of the measured part unless said otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FluidOutcome {
@@ -14,6 +16,8 @@ pub struct FluidOutcome {
     /// Goodput of each flow in its own packets per second: what it sent less its share of the
     /// losses.
     pub goodput: Vec<f64>,
+    /// Packets that each flow sent.
+    pub sent: Vec<f64>,
     /// Fraction of each flow's packets that was lost.
     pub loss: Vec<f64>,
     /// Jain's index of the goodputs; 1 without flows.
@@ -32,6 +36,10 @@ pub struct FluidOutcome {
 /// One link's part of the outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkOutcome {
+    /// Packets that arrived, background included.
+    pub arrived: f64,
+    /// Fraction of the background's packets that was lost.
+    pub background_loss_rate: f64,
     /// Packets that left / (capacity x time).
     pub utilization: f64,
     /// Packets lost / packets that arrived, RED's expected early drops included.
@@ -73,8 +81,22 @@ pub struct Trace {
     pub times: Vec<f64>,
     /// Packets waiting at each link: `queues[link][sample]`.
     pub queues: Vec<Vec<f64>>,
+    /// Share of each link's capacity in use at the instant: `used[link][sample]`.
+    pub used: Vec<Vec<f64>>,
     /// Window of each flow in its own packets: `windows[flow][sample]`.
     pub windows: Vec<Vec<f64>>,
+}
+
+impl Trace {
+    /// An empty trace of a model's links and flows.
+    pub(crate) fn for_model(model: &FluidModel) -> Self {
+        Self {
+            times: Vec::new(),
+            queues: vec![Vec::new(); model.links.len()],
+            used: vec![Vec::new(); model.links.len()],
+            windows: vec![Vec::new(); model.flows.len()],
+        }
+    }
 }
 
 /// Jain's index (sum x)^2 / (n sum x^2); 1 for none or all zero.

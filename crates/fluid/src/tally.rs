@@ -10,6 +10,9 @@ pub(crate) struct Tally {
     pub(crate) arrived: f64,
     /// Packets that left.
     pub(crate) departed: f64,
+    /// Background packets that arrived, and that were clipped.
+    pub(crate) background: f64,
+    pub(crate) background_lost: f64,
     /// Packets clipped at a full buffer.
     pub(crate) lost: f64,
     /// Packets that RED would have dropped early.
@@ -51,6 +54,8 @@ impl Tally {
             found,
             arrived: other.arrived,
             departed: other.departed,
+            background: other.background,
+            background_lost: other.background_lost,
             lost: other.lost,
             early: other.early,
             queue: other.queue,

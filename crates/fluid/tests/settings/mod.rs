@@ -88,10 +88,12 @@ pub(crate) fn model(setting: &Setting, law: &FluidLaw, minimum: f64, fraction: f
         },
         measure: if aimd {
             Measure::WholeCycles {
+                start: 0.0,
                 duration: setting.aimd_duration,
             }
         } else {
             Measure::FromFirstEvent {
+                start: 0.0,
                 duration: setting.duration,
             }
         },
