@@ -63,6 +63,8 @@ struct CoupledRun<'m> {
     arrived: Vec<f64>,
     /// Fraction of the arrivals that each link drops.
     drop: Vec<f64>,
+    /// Fall of the arrivals at each link, packets per step, if every packet were lost.
+    response: Vec<f64>,
     schedule: Schedule,
     now: f64,
     from: f64,
@@ -100,6 +102,7 @@ impl<'m> CoupledRun<'m> {
             clocks: vec![0.0; flows.len()],
             arrived: vec![0.0; links.len()],
             drop: vec![0.0; links.len()],
+            response: vec![0.0; links.len()],
             trace: Trace::for_model(model),
             next_sample: if model.trace.is_some() {
                 0.0
@@ -124,10 +127,17 @@ impl<'m> CoupledRun<'m> {
             for (arrived, link) in self.arrived.iter_mut().zip(&self.links) {
                 *arrived = link.background * self.step;
             }
+            self.response.fill(0.0);
             for class in 0..self.flows.classes.len() {
                 self.grow(class);
             }
             self.sample();
+            for link in 0..self.links.len() {
+                self.signal(link);
+            }
+            for class in 0..self.flows.classes.len() {
+                self.respond(class);
+            }
             for link in 0..self.links.len() {
                 self.fill(link);
             }
@@ -163,44 +173,78 @@ impl<'m> CoupledRun<'m> {
         }
     }
 
+    /// Grows a class's windows and adds what it sends, and how that would fall, to its links.
     fn grow(&mut self, class: usize) {
         let path = &self.model.paths[self.flows.classes[class].path];
-        let delay = path.iter().map(|&l| self.links[l].delay()).sum();
-        let kept: f64 = path.iter().map(|&l| 1.0 - self.drop[l]).product();
         let at = CoupledStep {
             span: self.step,
-            delay,
-            drop: 1.0 - kept,
+            delay: path.iter().map(|&l| self.links[l].delay()).sum(),
+            drop: 0.0,
         };
         let (windows, clocks) = (&mut self.windows, &mut self.clocks);
-        let sent =
-            with_class!(self.model, self.flows, class, part => part.coupled(windows, clocks, &at));
+        let (sent, response) =
+            with_class!(self.model, self.flows, class, part => part.grow(windows, clocks, &at));
+        let size = self.flows.classes[class].size;
         for &l in path {
-            self.arrived[l] += self.flows.classes[class].size * sent;
+            self.arrived[l] += size * sent;
+            self.response[l] += size * response;
         }
     }
 
-    /// One step of a queue, and the fraction it drops in the next.
+    /// The fraction that a link drops in this step. At a full queue the excess is what remains
+    /// after the flows have answered, p A = excess - p response: one lost packet may cut more than
+    /// the excess of a whole step.
+    fn signal(&mut self, number: usize) {
+        let link = &mut self.links[number];
+        let arrived = self.arrived[number];
+        let excess = link.queue + arrived - link.capacity * self.step - link.buffer;
+        let queue = link.queue;
+        let mut early = 0.0;
+        if let Some(red) = &mut link.red {
+            let stretch = red.follow(self.step, |_| queue, |_| arrived / self.step);
+            let drops = red.settle(&stretch);
+            link.tally.early += drops;
+            early = drops / arrived.max(1e-300);
+        }
+        let clipped = excess.max(0.0) / (arrived + self.response[number]).max(1e-300);
+        self.drop[number] = (clipped + early).min(1.0);
+    }
+
+    /// Cuts a class's windows by what its path drops and takes back what they no longer send.
+    fn respond(&mut self, class: usize) {
+        let path = &self.model.paths[self.flows.classes[class].path];
+        let drop = 1.0 - path.iter().map(|&l| 1.0 - self.drop[l]).product::<f64>();
+        if drop <= 0.0 {
+            return;
+        }
+        let at = CoupledStep {
+            span: self.step,
+            delay: path.iter().map(|&l| self.links[l].delay()).sum(),
+            drop,
+        };
+        let (windows, clocks) = (&mut self.windows, &mut self.clocks);
+        let fall =
+            with_class!(self.model, self.flows, class, part => part.respond(windows, clocks, &at));
+        for &l in path {
+            self.arrived[l] -= self.flows.classes[class].size * fall;
+        }
+    }
+
+    /// One step of a queue.
     fn fill(&mut self, number: usize) {
         let link = &mut self.links[number];
         let arrived = self.arrived[number];
         let served = link.capacity * self.step;
-        let next = link.queue + arrived - served;
-        let full = next > link.buffer;
-        link.mode = if full {
+        let queue = link.queue;
+        let next = queue + arrived - served;
+        let lost = (next - link.buffer).max(0.0);
+        link.mode = if lost > 0.0 {
             Mode::Full
         } else if next <= 0.0 {
             Mode::Empty
         } else {
             Mode::Free
         };
-        let queue = link.queue;
-        let mut early = 0.0;
-        if let Some(red) = &mut link.red {
-            let stretch = red.follow(self.step, |_| queue, |_| arrived / self.step);
-            early = red.settle(&stretch) / arrived.max(1e-300);
-        }
-        let lost = if full { next - link.buffer } else { 0.0 };
         let departed = (queue + arrived - lost).min(served);
         link.queue = next.clamp(0.0, link.buffer);
         link.enter(
@@ -215,8 +259,6 @@ impl<'m> CoupledRun<'m> {
         if link.mode == Mode::Free {
             link.enter_level(queue, self.step);
         }
-        link.tally.early += early * arrived;
-        self.drop[number] = (lost / arrived.max(1e-300) + early).min(1.0);
     }
 
     fn sample(&mut self) {
@@ -284,44 +326,66 @@ struct CoupledStep {
 }
 
 impl<L: FluidWindow> Loop<'_, L> {
-    fn coupled(&mut self, windows: &mut [f64], clocks: &mut [f64], at: &CoupledStep) -> f64 {
-        let flows = &mut *self.flows;
-        let mut sum = 0.0;
+    /// Grows the windows; returns the packets sent and by how many fewer they would be if each
+    /// flow's windows answered the loss of all of them.
+    fn grow(&mut self, windows: &mut [f64], clocks: &mut [f64], at: &CoupledStep) -> (f64, f64) {
+        let (mut sum, mut response) = (0.0, 0.0);
         for i in self.range.clone() {
-            let propagation = flows.propagation[i];
-            let round_trip = propagation + at.delay;
+            let round_trip = self.flows.propagation[i] + at.delay;
             let rounds = at.span / round_trip;
             let packets = windows[i] * rounds;
-            flows.sent[i] += packets;
-            flows.lost[i] += packets * at.drop;
+            let largest = &mut self.flows.largest_delay[i];
+            *largest = largest.max(at.delay);
+            self.flows.stretch[i] = packets;
+            self.flows.sent[i] += packets;
             sum += packets;
-            flows.largest_delay[i] = flows.largest_delay[i].max(at.delay);
             let step = EulerStep {
                 span: at.span,
                 rounds,
             };
-            let epoch = &mut flows.epoch[i];
-            let grown = self.law.euler_step(epoch, windows[i], clocks[i], step);
+            let epoch = &mut self.flows.epoch[i];
+            windows[i] = self.law.euler_step(epoch, windows[i], clocks[i], step);
             clocks[i] += at.span;
-            // Expected cuts in the step; at most one.
+            let (_, fall) = self.expected_cut(i, windows[i], clocks[i], at);
+            response += packets * rounds * fall;
+        }
+        (sum, response)
+    }
+
+    /// Cuts the windows by the expected number of losses; returns by how much less was sent.
+    fn respond(&mut self, windows: &mut [f64], clocks: &mut [f64], at: &CoupledStep) -> f64 {
+        let mut sum = 0.0;
+        for i in self.range.clone() {
+            let packets = self.flows.stretch[i];
+            // At most one cut in a step.
             let cuts = (packets * at.drop).min(1.0);
-            if cuts > 0.0 {
-                let conditions = CutConditions {
-                    clock: clocks[i],
-                    rate: windows[i] / round_trip,
-                    propagation,
-                    largest_round_trip: propagation + flows.largest_delay[i],
-                };
-                let cut = self.law.cut(epoch, grown, &conditions);
-                let after = self.law.window(&cut, cut.position, 0.0);
-                windows[i] = grown + cuts * (after - grown);
-                clocks[i] *= 1.0 - cuts;
-                blend(epoch, &cut, cuts);
-            } else {
-                windows[i] = grown;
-            }
+            let (cut, fall) = self.expected_cut(i, windows[i], clocks[i], at);
+            windows[i] -= cuts * fall;
+            clocks[i] *= 1.0 - cuts;
+            blend(&mut self.flows.epoch[i], &cut, cuts);
+            let rounds = at.span / (self.flows.propagation[i] + at.delay);
+            let fewer = (cuts * rounds * fall).min(packets);
+            self.flows.sent[i] -= fewer;
+            self.flows.lost[i] += (packets - fewer) * at.drop;
+            sum += fewer;
         }
         sum
+    }
+
+    /// The epoch after a cut, and by how much it lowers the window.
+    fn expected_cut(&self, i: usize, window: f64, clock: f64, at: &CoupledStep) -> (Epoch, f64) {
+        let propagation = self.flows.propagation[i];
+        let conditions = CutConditions {
+            clock,
+            rate: window / (propagation + at.delay),
+            propagation,
+            largest_round_trip: propagation + self.flows.largest_delay[i],
+        };
+        let cut = self.law.cut(&self.flows.epoch[i], window, &conditions);
+        (
+            cut,
+            (window - self.law.window(&cut, cut.position, 0.0)).max(0.0),
+        )
     }
 }
 
