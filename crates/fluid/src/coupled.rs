@@ -143,7 +143,7 @@ impl<'m> CoupledRun<'m> {
             }
             self.steps += 1;
             self.now = self.steps as f64 * self.step;
-            if self.steps % 4096 == 0 && forebay_scenario::interrupted() {
+            if self.steps.is_multiple_of(4096) && forebay_scenario::interrupted() {
                 return Err(FluidError::Interrupted);
             }
         }

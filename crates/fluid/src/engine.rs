@@ -14,6 +14,7 @@ use forebay_scenario::{
     GroupReport, Link, LinkReport, MeasurementWindow, Metric, QueueSample, RateLayer, Recorded,
     Report, Scenario, Seed, Traces, VictimCountLaw, VictimPolicy, Workload,
 };
+use forebay_units::Time;
 use forebay_units::parameter::{Threshold, Value};
 
 use crate::model::{
@@ -354,7 +355,7 @@ impl Translation {
         let options = scenario.trace();
         let (from, until) = (
             options.from.as_secs_f64(),
-            options.until.map(|t| t.as_secs_f64()),
+            options.until.map(Time::as_secs_f64),
         );
         let wanted = |time: f64| time >= from && until.is_none_or(|until| time <= until);
         let records = |what| options.record.contains(&what);

@@ -219,7 +219,7 @@ impl<'m> Run<'m> {
     /// Counts a stretch against the limit on work.
     fn charge(&mut self) -> Result<(), FluidError> {
         self.steps += 1;
-        if self.steps % 1024 == 0 && forebay_scenario::interrupted() {
+        if self.steps.is_multiple_of(1024) && forebay_scenario::interrupted() {
             return Err(FluidError::Interrupted);
         }
         self.work += self.flows.len() as u64 + 8;

@@ -22,7 +22,7 @@ measure = "400s"
 "#;
 
 fn scenario(text: &str) -> Scenario {
-    Scenario::parse(text, Format::Toml, "test", &[]).unwrap()
+    Scenario::parse(text, Format::Toml, "test", &[]).expect("a valid scenario")
 }
 
 fn run(text: &str) -> Result<Report, EngineError> {

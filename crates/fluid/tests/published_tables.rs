@@ -395,7 +395,7 @@ fn assert_agrees(setting: &Setting, table: &Table) {
                         seed: 54,
                         replication,
                     };
-                    let outcome = integrate(&base).unwrap();
+                    let outcome = integrate(&base).expect("a valid model");
                     assert!(outcome.conservation < 1e-9, "{}", outcome.conservation);
                     100.0 * outcome.links[0].utilization
                 })

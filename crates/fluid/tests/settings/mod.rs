@@ -55,7 +55,9 @@ pub(crate) const TEN_GIGABIT: Setting = Setting {
 pub(crate) fn laws() -> [FluidLaw; 4] {
     [
         FluidLaw::Aimd(Aimd::default()),
-        FluidLaw::Hstcp(HstcpTrajectory::new(HstcpResponse::default()).unwrap()),
+        FluidLaw::Hstcp(
+            HstcpTrajectory::new(HstcpResponse::default()).expect("the defaults are valid"),
+        ),
         FluidLaw::Cubic(Cubic::of_2008()),
         FluidLaw::Htcp(Htcp::default()),
     ]
