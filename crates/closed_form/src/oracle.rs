@@ -684,11 +684,14 @@ fn drop_curve(asked: &Asked, inputs: &Inputs) -> Result<(f64, DropCurve), ModelE
 
 fn red_fixed_point(asked: &Asked, inputs: &Inputs) -> Number {
     let (_, curve) = drop_curve(asked, inputs)?;
-    let printed = inputs.text("delay").is_some_and(|view| view != "accepted");
-    let view = if printed {
-        DelayView::Printed
-    } else {
+    // The rows' round-trip times contain the printed mean queue unless they say otherwise.
+    let accepted = inputs
+        .text("delay")
+        .is_some_and(|view| view.contains("accepted"));
+    let view = if accepted {
         DelayView::Accepted
+    } else {
+        DelayView::Printed
     };
     fixed_point(asked, &shared_link(inputs, Some((&curve, view)))?)
 }

@@ -1,5 +1,11 @@
 //! HighSpeed TCP (RFC 3649): the response function and the window laws derived from it.
 
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+
+use crate::fluid::{CutConditions, Epoch, EulerStep, FluidLaw, FluidWindow, LawError};
+use crate::packet::{Ack, CongestionControl, Path, Signal, Window};
+
 /// Parameters of the HSTCP response function, RFC 3649 section 5.
 ///
 /// All windows are in packets and all probabilities are dimensionless.
@@ -76,6 +82,140 @@ impl HstcpResponse {
     }
 }
 
+// --- Packet face ---
+
+/// HighSpeed TCP on packets, with the exact functions a(w) and b(w) of RFC 3649 section 5 (not
+/// rounded up to whole packets as its table is) and, on request, limited slow start (RFC 3742).
+#[derive(Clone, Debug)]
+pub struct HstcpController {
+    response: HstcpResponse,
+    /// a(w) at the window it was last computed for: it changes slowly.
+    cached: (f64, f64),
+    /// RFC 3742's max_ssthresh in packets; infinite for ordinary slow start.
+    limited: f64,
+}
+
+impl HstcpController {
+    fn response(parameters: &Parameters) -> HstcpResponse {
+        HstcpResponse {
+            low_window: parameters.number("low_window"),
+            high_window: parameters.number("high_window"),
+            low_loss: parameters.number("low_loss"),
+            high_loss: parameters.number("high_loss"),
+            high_decrease: parameters.number("high_decrease"),
+        }
+    }
+
+    /// a(w), recomputed once the window has moved by more than one part in 500 (an error of a(w)
+    /// of at most 0.2 %).
+    #[inline]
+    fn increase(&mut self, window: f64) -> f64 {
+        let (at, value) = self.cached;
+        if (window - at).abs() * 500.0 <= at {
+            return value;
+        }
+        let value = self.response.bounded_increase(window).max(1.0);
+        self.cached = (window, value);
+        value
+    }
+}
+
+impl CongestionControl for HstcpController {
+    const DESCRIPTION: Description = Description {
+        name: "hstcp",
+        title: "HighSpeed TCP: larger increases and smaller cuts at large windows",
+        source: "RFC 3649; limited slow start RFC 3742",
+        parameters: &[
+            Parameter {
+                name: "low_window",
+                meaning: "Low_Window: packets up to which it is Reno",
+                kind: ParameterKind::Number { min: 2.0, max: 1e6 },
+                default: Value::Number(38.0),
+            },
+            Parameter {
+                name: "high_window",
+                meaning: "High_Window: packets reached at high_loss",
+                kind: ParameterKind::Number {
+                    min: 10.0,
+                    max: 1e9,
+                },
+                default: Value::Number(83000.0),
+            },
+            Parameter {
+                name: "low_loss",
+                meaning: "Low_P: loss probability at low_window",
+                kind: ParameterKind::Number {
+                    min: 1e-6,
+                    max: 0.1,
+                },
+                default: Value::Number(1e-3),
+            },
+            Parameter {
+                name: "high_loss",
+                meaning: "High_P: loss probability at high_window",
+                kind: ParameterKind::Number {
+                    min: 1e-12,
+                    max: 0.01,
+                },
+                default: Value::Number(1e-7),
+            },
+            Parameter {
+                name: "high_decrease",
+                meaning: "High_Decrease: fraction cut at high_window",
+                kind: ParameterKind::Number {
+                    min: 0.01,
+                    max: 0.5,
+                },
+                default: Value::Number(0.1),
+            },
+            Parameter {
+                name: "limited_slow_start",
+                meaning: "RFC 3742's max_ssthresh in packets: slow start adds at most half of it per round trip",
+                kind: ParameterKind::Number { min: 2.0, max: 1e9 },
+                default: Value::Automatic,
+            },
+        ],
+    };
+
+    fn new(parameters: &Parameters) -> Self {
+        let limited = match parameters.get("limited_slow_start") {
+            Value::Number(x) => x,
+            _ => f64::INFINITY,
+        };
+        Self {
+            response: Self::response(parameters),
+            cached: (0.0, 1.0),
+            limited,
+        }
+    }
+
+    fn fluid(parameters: &Parameters) -> Option<FluidLaw> {
+        HstcpTrajectory::new(Self::response(parameters))
+            .ok()
+            .map(FluidLaw::Hstcp)
+    }
+
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
+        let mut acked = ack.acked;
+        if window.cwnd < window.ssthresh {
+            if window.cwnd > self.limited {
+                // RFC 3742 section 2: K = cwnd / (0.5 max_ssthresh), 1/K packets per packet.
+                acked *= (0.5 * self.limited / window.cwnd).min(1.0);
+            }
+            acked = window.slow_start(acked);
+        }
+        if acked > 0.0 {
+            window.cwnd += self.increase(window.cwnd) * acked / window.cwnd;
+        }
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        let decrease = self.response.bounded_decrease(path.flight).clamp(0.0, 0.5);
+        window.cut((1.0 - decrease) * path.flight, signal);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,5 +240,410 @@ mod tests {
         let h = HstcpResponse::default();
         assert_eq!(h.increase(38.0), 1.0);
         assert_eq!(h.decrease(10.0), 0.5);
+    }
+}
+
+// --- Fluid face ---
+
+/// HSTCP's window as a function of the round trips made, tabulated once per parameter set.
+///
+/// Every HSTCP flow follows the one solution of dW/dJ = a(W) with J counted in round trips
+/// (J = 0 at `low_window`), each from its own J; so the table makes a flow as cheap as an AIMD
+/// flow. Between knots, equally spaced in ln W, the window is the quintic through value, slope
+/// and curvature at both ends (relative error below 1e-10, tested).
+///
+/// Above `high_window` the cut fraction stays at `high_decrease`, where the RFC's formula would
+/// reach 0 and turn negative; the RFC gives no rule there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HstcpTrajectory {
+    response: HstcpResponse,
+    pieces: Box<[Piece]>,
+}
+
+/// One interval of the trajectory: W as a quintic of the fraction of the interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Piece {
+    /// Round trips at the left end; minus infinity for the Reno region.
+    rounds: f64,
+    /// Reciprocal of the interval's length in round trips.
+    scale: f64,
+    /// Coefficients of W in powers of (J - rounds) x scale.
+    window: [f64; 6],
+}
+
+/// Tabulated up to this window, packets; 8e15 bits in flight at 1000 B.
+const LARGEST_WINDOW: f64 = 1e12;
+/// Largest spacing of the knots in ln W.
+const SPACING: f64 = 0.1;
+/// Nodes and weights of the 5-point Gauss-Legendre rule on [-1, 1].
+const GAUSS: [(f64, f64); 5] = [
+    (-0.906179845938664, 0.236926885056189),
+    (-0.538469310105683, 0.478628670499366),
+    (0.0, 0.568888888888889),
+    (0.538469310105683, 0.478628670499366),
+    (0.906179845938664, 0.236926885056189),
+];
+
+impl HstcpResponse {
+    /// The cut fraction of the fluid face: [`Self::decrease`] held at its value at `high_window`
+    /// above it.
+    pub fn bounded_decrease(&self, window: f64) -> f64 {
+        self.decrease(window.min(self.high_window))
+    }
+
+    /// The increase of the fluid face: [`Self::increase`] with [`Self::bounded_decrease`].
+    pub fn bounded_increase(&self, window: f64) -> f64 {
+        if window <= self.high_window {
+            return self.increase(window);
+        }
+        let b = self.high_decrease;
+        2.0 * window * window * b * self.loss_at(window) / (2.0 - b)
+    }
+
+    /// d ln a / d ln W just above (`side` positive) or below a window above `low_window`.
+    fn increase_elasticity(&self, window: f64, side: f64) -> f64 {
+        let b = self.bounded_decrease(window);
+        let beyond = window * (1.0 + 1e-9 * side) > self.high_window;
+        let slope = if beyond {
+            0.0
+        } else {
+            (self.high_decrease - 0.5) / self.window_log_ratio()
+        };
+        2.0 + self.slope() + slope * (1.0 / b + 1.0 / (2.0 - b))
+    }
+}
+
+impl HstcpTrajectory {
+    /// Tabulates the trajectory of a response function.
+    pub fn new(response: HstcpResponse) -> Result<Self, LawError> {
+        check_response(&response)?;
+        let whole = response.window_log_ratio();
+        let spacing = whole / (whole / SPACING).ceil();
+        let count = (libm::log(LARGEST_WINDOW / response.low_window) / spacing).ceil() as usize;
+        // The Reno region: one packet per round trip, J = 0 at the low window.
+        let mut pieces = vec![Piece {
+            rounds: f64::NEG_INFINITY,
+            scale: 1.0,
+            window: [response.low_window, 1.0, 0.0, 0.0, 0.0, 0.0],
+        }];
+        let mut rounds = 0.0;
+        for k in 0..count {
+            let left = response.low_window * libm::exp(k as f64 * spacing);
+            let piece = Piece::between(&response, rounds, left, spacing);
+            rounds += 1.0 / piece.scale;
+            pieces.push(piece);
+        }
+        Ok(Self {
+            response,
+            pieces: pieces.into(),
+        })
+    }
+
+    /// The response function behind the trajectory.
+    pub fn response(&self) -> &HstcpResponse {
+        &self.response
+    }
+
+    /// Refuses parameters outside their ranges.
+    pub fn check(&self) -> Result<(), LawError> {
+        check_response(&self.response)
+    }
+
+    /// The interval of `rounds`, searched from a hint.
+    #[inline]
+    fn interval(&self, hint: u32, rounds: f64) -> usize {
+        let mut k = (hint as usize).min(self.pieces.len() - 1);
+        while self.pieces[k].rounds > rounds {
+            k -= 1;
+        }
+        while k + 1 < self.pieces.len() && self.pieces[k + 1].rounds <= rounds {
+            k += 1;
+        }
+        k
+    }
+
+    /// Round trips along the trajectory at `window` packets, and their interval.
+    fn rounds_at(&self, window: f64) -> (f64, usize) {
+        if window <= self.response.low_window {
+            return (window - self.response.low_window, 0);
+        }
+        let k = self
+            .pieces
+            .partition_point(|piece| piece.window[0] <= window)
+            - 1;
+        let piece = &self.pieces[k.max(1)];
+        // Newton from the left end; the quintic is increasing and convex.
+        let mut fraction = 0.0;
+        for _ in 0..50 {
+            let (value, slope) = piece.value_and_slope(fraction);
+            let change = (window - value) / slope;
+            fraction += change;
+            if change.abs() < 1e-15 {
+                break;
+            }
+        }
+        (piece.rounds + fraction / piece.scale, k.max(1))
+    }
+
+    /// Integral of W over the round trips from `from` to `to`.
+    fn window_over_rounds(&self, hint: u32, from: f64, to: f64) -> f64 {
+        let mut k = self.interval(hint, from);
+        let mut left = from;
+        let mut sum = 0.0;
+        loop {
+            let end = self
+                .pieces
+                .get(k + 1)
+                .map_or(f64::INFINITY, |next| next.rounds);
+            let right = to.min(end);
+            sum += self.pieces[k].integral(left, right);
+            if right >= to {
+                return sum;
+            }
+            left = right;
+            k += 1;
+        }
+    }
+}
+
+impl Piece {
+    /// The piece over `spacing` in ln W from `left` packets at `rounds`.
+    fn between(response: &HstcpResponse, rounds: f64, left: f64, spacing: f64) -> Self {
+        let half = 0.5 * spacing;
+        let length: f64 = GAUSS
+            .iter()
+            .map(|(node, weight)| {
+                let w = left * libm::exp(half * (1.0 + node));
+                half * weight * w / response.bounded_increase(w)
+            })
+            .sum();
+        let right = left * libm::exp(spacing);
+        // Just above the low window, where a jumps from 1 to 0.963.
+        let above = left * (1.0 + 1e-13);
+        let (a0, a1) = (
+            response.bounded_increase(above),
+            response.bounded_increase(right),
+        );
+        let (s0, s1) = (a0 * length, a1 * length);
+        let c0 = s0 * s0 / left * response.increase_elasticity(left, 1.0);
+        let c1 = s1 * s1 / right * response.increase_elasticity(right, -1.0);
+        let d = right - left - s0 - 0.5 * c0;
+        let ds = s1 - s0 - c0;
+        let dc = c1 - c0;
+        let window = [
+            left,
+            s0,
+            0.5 * c0,
+            10.0 * d - 4.0 * ds + 0.5 * dc,
+            -15.0 * d + 7.0 * ds - dc,
+            6.0 * d - 3.0 * ds + 0.5 * dc,
+        ];
+        Self {
+            rounds,
+            scale: 1.0 / length,
+            window,
+        }
+    }
+
+    #[inline]
+    fn value(&self, x: f64) -> f64 {
+        let c = &self.window;
+        c[0] + x * (c[1] + x * (c[2] + x * (c[3] + x * (c[4] + x * c[5]))))
+    }
+
+    #[inline]
+    fn value_and_slope(&self, x: f64) -> (f64, f64) {
+        let c = &self.window;
+        let slope = c[1] + x * (2.0 * c[2] + x * (3.0 * c[3] + x * (4.0 * c[4] + x * 5.0 * c[5])));
+        (self.value(x), slope)
+    }
+
+    #[inline]
+    fn fraction(&self, rounds: f64) -> f64 {
+        if self.rounds == f64::NEG_INFINITY {
+            rounds
+        } else {
+            (rounds - self.rounds) * self.scale
+        }
+    }
+
+    /// Integral of W over round trips inside the piece.
+    #[inline]
+    fn integral(&self, from: f64, to: f64) -> f64 {
+        let c = &self.window;
+        let primitive = |x: f64| {
+            let tail = c[3] / 4.0 + x * (c[4] / 5.0 + x * (c[5] / 6.0));
+            x * (c[0] + x * (c[1] / 2.0 + x * (c[2] / 3.0 + x * tail)))
+        };
+        (primitive(self.fraction(to)) - primitive(self.fraction(from))) / self.scale
+    }
+}
+
+fn check_response(response: &HstcpResponse) -> Result<(), LawError> {
+    let refuse = |parameter, value, range| LawError::within("hstcp", parameter, value, range);
+    refuse(
+        "low_window",
+        response.low_window,
+        (1.0, 1e6, "1 to 1e6 packets"),
+    )?;
+    let above = (
+        2.0 * response.low_window,
+        1e9,
+        "twice low_window to 1e9 packets",
+    );
+    refuse("high_window", response.high_window, above)?;
+    refuse("low_loss", response.low_loss, (1e-9, 0.1, "1e-9 to 0.1"))?;
+    let below = (1e-15, 0.5 * response.low_loss, "1e-15 to half of low_loss");
+    refuse("high_loss", response.high_loss, below)?;
+    refuse(
+        "high_decrease",
+        response.high_decrease,
+        (0.01, 0.5, "0.01 to 0.5"),
+    )?;
+    // A slope below -2 would make the increase fall with the window.
+    refuse(
+        "response slope",
+        response.slope(),
+        (-1.9, -0.1, "-1.9 to -0.1"),
+    )
+}
+
+/// W' = a(W) / R; the position is the number of round trips along the trajectory.
+impl FluidWindow for HstcpTrajectory {
+    fn start(&self, window: f64) -> Epoch {
+        let (position, interval) = self.rounds_at(window.min(LARGEST_WINDOW));
+        Epoch {
+            position,
+            interval: interval as u32,
+            ..Epoch::default()
+        }
+    }
+
+    #[inline]
+    fn window(&self, epoch: &Epoch, position: f64, _: f64) -> f64 {
+        let piece = &self.pieces[self.interval(epoch.interval, position)];
+        piece.value(piece.fraction(position))
+    }
+
+    #[inline]
+    fn window_slopes(&self, epoch: &Epoch, position: f64, _: f64) -> (f64, f64) {
+        let piece = &self.pieces[self.interval(epoch.interval, position)];
+        let (_, slope) = piece.value_and_slope(piece.fraction(position));
+        (slope * piece.scale, 0.0)
+    }
+
+    #[inline]
+    fn growth_per_round(&self, _: &Epoch, _: f64) -> f64 {
+        1.0
+    }
+
+    #[inline]
+    fn growth_slope(&self, _: &Epoch, _: f64) -> f64 {
+        0.0
+    }
+
+    #[inline]
+    fn growth_integral(&self, _: &Epoch, _: f64, span: f64) -> f64 {
+        span
+    }
+
+    #[inline]
+    fn window_integral(&self, epoch: &Epoch, _: f64, span: f64, round_trip: f64) -> f64 {
+        let end = epoch.position + span / round_trip;
+        round_trip * self.window_over_rounds(epoch.interval, epoch.position, end)
+    }
+
+    #[inline]
+    fn settle(&self, epoch: &mut Epoch, position: f64) {
+        epoch.interval = self.interval(epoch.interval, position) as u32;
+        epoch.position = position;
+    }
+
+    fn cut(&self, _: &Epoch, window: f64, _: &CutConditions) -> Epoch {
+        self.start((1.0 - self.response.bounded_decrease(window)) * window)
+    }
+
+    #[inline]
+    fn euler_step(&self, _: &mut Epoch, window: f64, _: f64, step: EulerStep) -> f64 {
+        window + self.response.bounded_increase(window) * step.rounds
+    }
+
+    fn window_limit(&self) -> f64 {
+        LARGEST_WINDOW
+    }
+}
+
+#[cfg(test)]
+mod fluid_tests {
+    use super::*;
+    use crate::fluid::tests::assert_consistent;
+
+    fn trajectory() -> HstcpTrajectory {
+        HstcpTrajectory::new(HstcpResponse::default()).unwrap()
+    }
+
+    #[test]
+    fn the_fluid_face_is_consistent() {
+        let law = trajectory();
+        for window in [20.0, 37.0, 45.0, 9000.0, 82000.0, 500_000.0] {
+            assert_consistent(&law, law.start(window), 0.17);
+        }
+    }
+
+    #[test]
+    fn the_table_solves_the_differential_equation() {
+        // Relative defect of dW/dJ = a(W), and the inverse.
+        let law = trajectory();
+        let mut window = 38.5;
+        while window < 1e9 {
+            let epoch = law.start(window);
+            assert!((law.window(&epoch, epoch.position, 0.0) / window - 1.0).abs() < 1e-12);
+            let (slope, _) = law.window_slopes(&epoch, epoch.position, 0.0);
+            let defect = slope / law.response.bounded_increase(window) - 1.0;
+            assert!(defect.abs() < 1e-8, "{window}: {defect:e}");
+            window *= 1.037;
+        }
+        // The position against an independent integration of dJ = dW / a(W).
+        let (from, to) = (law.start(100.0), law.start(50_000.0));
+        let n = 200_000;
+        let step = libm::log(500.0) / f64::from(n);
+        let rounds: f64 = (0..n)
+            .map(|i| {
+                let w = 100.0 * libm::exp((f64::from(i) + 0.5) * step);
+                step * w / law.response.bounded_increase(w)
+            })
+            .sum();
+        assert!(((to.position - from.position) / rounds - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_cut_follows_the_response_function_and_stays_positive_above_it() {
+        let law = trajectory();
+        let at = CutConditions {
+            clock: 1.0,
+            rate: 1.0,
+            propagation: 0.1,
+            largest_round_trip: 0.1,
+        };
+        for (window, kept) in [(30.0, 0.5), (83_000.0, 0.9), (1e6, 0.9), (1e9, 0.9)] {
+            let epoch = law.cut(&law.start(window), window, &at);
+            let after = law.window(&epoch, epoch.position, 0.0);
+            assert!(
+                (after / (kept * window) - 1.0).abs() < 1e-9,
+                "{window} {after}"
+            );
+        }
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        for (low_window, high_loss) in [(f64::NAN, 1e-7), (0.0, 1e-7), (38.0, 1e-3), (38.0, 0.0)] {
+            let response = HstcpResponse {
+                low_window,
+                high_loss,
+                ..HstcpResponse::default()
+            };
+            assert!(HstcpTrajectory::new(response).is_err());
+        }
     }
 }

@@ -4,4 +4,14 @@
 //! and loss signals of the packet engine, and the fluid face, a differential
 //! equation with multiplicative cuts for the fluid engine.
 
+pub mod aimd;
+pub mod cubic;
+pub mod fluid;
 pub mod hstcp;
+pub mod htcp;
+pub mod newreno;
+pub mod packet;
+mod registry;
+pub mod scalable;
+
+pub use registry::{Controller, controller, default_description, descriptions, fluid_law};

@@ -1,0 +1,90 @@
+# Every target does all of its own set-up on a machine that has Python >= 3.11,
+# a Rust toolchain and make; stamp files make repeated calls cheap.
+
+VENV    := .venv
+PYTHON  ?= python3
+BIN     := $(VENV)/bin
+SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
+# The threads of one build; two fit the smallest machine that the project promises to build on.
+JOBS    ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)' 2>/dev/null || echo 2)
+
+export PYO3_PYTHON := $(abspath $(BIN)/python)
+export CARGO_TERM_COLOR ?= never
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test check format bench reference docs lock clean tools
+
+help:
+	@echo "make setup      build everything into $(VENV)"
+	@echo "make demo       recommend a buffer for scenarios/elastic-access-link.toml, picture in out/demo"
+	@echo "make test       every test, Rust and Python"
+	@echo "make check      formatting, lints, types"
+	@echo "make bench      speed of the packet engine [ONLY=W1,W2,...]"
+	@echo "make reference  forebay against other programs' numbers [REFERENCE=DIR] [ONLY=oracle,ns2,linux,ns3]"
+	@echo "make docs       the documentation, into out/site"
+	@echo "make format     reformat every source file"
+	@echo "make lock       bring the pinned Python packages up to date"
+	@echo "make clean      remove $(VENV), target and out"
+
+tools:
+	@command -v $(PYTHON) >/dev/null 2>&1 || { echo "forebay needs Python >= 3.11: no '$(PYTHON)' on PATH (set PYTHON=/path/to/python3)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "forebay needs Python >= 3.11: '$(PYTHON)' is $$($(PYTHON) -V 2>&1)" >&2; exit 1; }
+	@command -v cargo >/dev/null 2>&1 || { echo "forebay needs a Rust toolchain: no 'cargo' on PATH (https://rustup.rs)" >&2; exit 1; }
+
+$(VENV)/.packages: requirements/dev.txt | tools
+	@$(PYTHON) -m venv $(VENV) || { echo "forebay needs Python's venv module (Debian: apt-get install python3-venv)" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/.build: $(VENV)/.packages $(SOURCES)
+	PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet -j $(JOBS)
+	@touch $@
+
+setup: $(VENV)/.build
+	@echo "ready: $(BIN)/forebay --help"
+
+demo: $(VENV)/.build
+	@mkdir -p out/demo
+	$(BIN)/forebay recommend scenarios/elastic-access-link.toml --out out/demo
+
+test: $(VENV)/.build
+	cargo test --workspace --locked -j $(JOBS)
+	$(BIN)/python -u -m pytest --color=no
+
+check: $(VENV)/.packages
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -j $(JOBS) -- -D warnings
+	$(BIN)/ruff format --check python tests benches
+	$(BIN)/ruff check python tests benches
+	$(BIN)/mypy
+
+format: $(VENV)/.packages
+	cargo fmt --all
+	$(BIN)/ruff check --fix --exit-zero --quiet python tests benches
+	$(BIN)/ruff format python tests benches
+
+bench: $(VENV)/.build
+	@$(BIN)/python -m forebay.bench benches $(if $(ONLY),--only $(ONLY))
+
+REFERENCE ?= tests/reference
+reference: $(VENV)/.build
+	@$(BIN)/python -m forebay.reference "$(REFERENCE)" $(if $(ONLY),--only $(ONLY))
+
+$(VENV)/.docs: requirements/docs.txt $(VENV)/.packages
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt
+	@touch $@
+
+docs: $(VENV)/.docs $(VENV)/.build
+	$(BIN)/mkdocs build --quiet --strict --site-dir out/site
+	@echo "documentation: out/site/index.html"
+
+lock: $(VENV)/.packages
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate pyproject.toml --extra dev -o requirements/dev.txt
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate pyproject.toml --extra docs -c requirements/dev.txt -o requirements/docs.txt
+	@sed -i '1i # Everything that developing and testing forebay needs, pinned. Made by: make lock' requirements/dev.txt
+	@sed -i '1i # What building the documentation needs, pinned. Made by: make lock' requirements/docs.txt
+
+clean:
+	rm -rf $(VENV) target out

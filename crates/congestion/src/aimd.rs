@@ -1,0 +1,202 @@
+//! AIMD(a, b): additive increase, multiplicative decrease (Chiu and Jain 1989).
+
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+
+use crate::fluid::{
+    CUT_RANGE, CutConditions, Epoch, EulerStep, FluidLaw, FluidWindow, GROWTH_RANGE, LawError,
+};
+use crate::packet::{Ack, CongestionControl, Path, Signal, Window};
+
+/// Parameters of AIMD.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aimd {
+    /// Increase a, packets per round trip. Default 1 (RFC 5681).
+    pub increase: f64,
+    /// Cut fraction b of the window. Default 1/2 (RFC 5681).
+    pub decrease: f64,
+}
+
+impl Default for Aimd {
+    fn default() -> Self {
+        Self {
+            increase: 1.0,
+            decrease: 0.5,
+        }
+    }
+}
+
+impl Aimd {
+    /// Refuses parameters outside their ranges.
+    pub fn check(&self) -> Result<(), LawError> {
+        LawError::within("aimd", "increase", self.increase, GROWTH_RANGE)?;
+        LawError::within("aimd", "decrease", self.decrease, CUT_RANGE)
+    }
+}
+
+// --- Fluid face ---
+
+/// W' = a / R; the position is the window.
+impl FluidWindow for Aimd {
+    fn start(&self, window: f64) -> Epoch {
+        Epoch {
+            position: window,
+            ..Epoch::default()
+        }
+    }
+
+    #[inline]
+    fn window(&self, _: &Epoch, position: f64, _: f64) -> f64 {
+        position
+    }
+
+    #[inline]
+    fn window_slopes(&self, _: &Epoch, _: f64, _: f64) -> (f64, f64) {
+        (1.0, 0.0)
+    }
+
+    #[inline]
+    fn growth_per_round(&self, _: &Epoch, _: f64) -> f64 {
+        self.increase
+    }
+
+    #[inline]
+    fn growth_slope(&self, _: &Epoch, _: f64) -> f64 {
+        0.0
+    }
+
+    #[inline]
+    fn growth_integral(&self, _: &Epoch, _: f64, span: f64) -> f64 {
+        self.increase * span
+    }
+
+    #[inline]
+    fn window_integral(&self, epoch: &Epoch, _: f64, span: f64, round_trip: f64) -> f64 {
+        span * (epoch.position + 0.5 * self.increase * span / round_trip)
+    }
+
+    fn cut(&self, epoch: &Epoch, window: f64, _: &CutConditions) -> Epoch {
+        Epoch {
+            position: (1.0 - self.decrease) * window,
+            ..*epoch
+        }
+    }
+
+    #[inline]
+    fn euler_step(&self, _: &mut Epoch, window: f64, _: f64, step: EulerStep) -> f64 {
+        window + self.increase * step.rounds
+    }
+}
+
+// --- Packet face ---
+
+/// AIMD(a, b) on packets.
+#[derive(Clone, Debug)]
+pub struct AimdController(Aimd);
+
+impl AimdController {
+    fn law(parameters: &Parameters) -> Aimd {
+        Aimd {
+            increase: parameters.number("increase"),
+            decrease: parameters.number("decrease"),
+        }
+    }
+}
+
+impl CongestionControl for AimdController {
+    const DESCRIPTION: Description = Description {
+        name: "aimd",
+        title: "Additive increase, multiplicative decrease with free constants",
+        source: "Chiu and Jain 1989; Yang and Lam 2000",
+        parameters: &[
+            Parameter {
+                name: "increase",
+                meaning: "packets added per round trip",
+                kind: ParameterKind::Number {
+                    min: 1e-3,
+                    max: 1e6,
+                },
+                default: Value::Number(1.0),
+            },
+            Parameter {
+                name: "decrease",
+                meaning: "fraction of the window cut at a congestion",
+                kind: ParameterKind::Number {
+                    min: 0.01,
+                    max: 0.99,
+                },
+                default: Value::Number(0.5),
+            },
+        ],
+    };
+
+    fn new(parameters: &Parameters) -> Self {
+        Self(Self::law(parameters))
+    }
+
+    fn fluid(parameters: &Parameters) -> Option<FluidLaw> {
+        Some(FluidLaw::Aimd(Self::law(parameters)))
+    }
+
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
+        let mut acked = ack.acked;
+        if window.cwnd < window.ssthresh {
+            acked = window.slow_start(acked);
+        }
+        window.cwnd += self.0.increase * acked / window.cwnd;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        window.cut((1.0 - self.0.decrease) * path.flight, signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fluid::tests::assert_consistent;
+
+    #[test]
+    fn the_fluid_face_is_consistent() {
+        let law = Aimd {
+            increase: 0.7,
+            decrease: 0.3,
+        };
+        assert_consistent(&law, law.start(250.0), 0.12);
+    }
+
+    #[test]
+    fn a_cut_keeps_one_minus_b() {
+        let at = CutConditions {
+            clock: 3.0,
+            rate: 1.0,
+            propagation: 0.1,
+            largest_round_trip: 0.2,
+        };
+        let epoch = Aimd::default().cut(&Aimd::default().start(10.0), 64.0, &at);
+        assert_eq!(epoch.position, 32.0);
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        for decrease in [0.0, 1.0, -1.0, f64::NAN, f64::INFINITY] {
+            let error = Aimd {
+                increase: 1.0,
+                decrease,
+            }
+            .check()
+            .unwrap_err();
+            assert_eq!(error.parameter, "decrease");
+        }
+        assert!(
+            Aimd {
+                increase: 0.0,
+                decrease: 0.5
+            }
+            .check()
+            .is_err()
+        );
+        assert!(Aimd::default().check().is_ok());
+    }
+}

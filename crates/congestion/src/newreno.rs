@@ -1,0 +1,159 @@
+//! NewReno (RFC 5681, RFC 6582): AIMD(1/d, 1/2), d the packets acknowledged by one ACK.
+
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Parameters};
+
+use crate::aimd::Aimd;
+use crate::fluid::{CutConditions, Epoch, EulerStep, FluidLaw, FluidWindow, LawError};
+use crate::packet::{Ack, CongestionControl, Path, Signal, Window};
+
+/// Parameters of NewReno's congestion avoidance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NewReno {
+    /// Packets per ACK: 1 without delayed ACKs, 2 with them and without byte counting (RFC 3465).
+    /// Default 1.
+    pub packets_per_ack: f64,
+}
+
+impl Default for NewReno {
+    fn default() -> Self {
+        Self {
+            packets_per_ack: 1.0,
+        }
+    }
+}
+
+impl NewReno {
+    /// Refuses parameters outside their ranges.
+    pub fn check(&self) -> Result<(), LawError> {
+        let range = (1.0, 1000.0, "1 to 1000");
+        LawError::within("newreno", "packets_per_ack", self.packets_per_ack, range)
+    }
+
+    #[inline]
+    fn aimd(self) -> Aimd {
+        Aimd {
+            increase: 1.0 / self.packets_per_ack,
+            decrease: 0.5,
+        }
+    }
+}
+
+// --- Fluid face ---
+
+/// W' = 1 / (d R); the position is the window.
+impl FluidWindow for NewReno {
+    fn start(&self, window: f64) -> Epoch {
+        self.aimd().start(window)
+    }
+
+    #[inline]
+    fn window(&self, _: &Epoch, position: f64, _: f64) -> f64 {
+        position
+    }
+
+    #[inline]
+    fn window_slopes(&self, _: &Epoch, _: f64, _: f64) -> (f64, f64) {
+        (1.0, 0.0)
+    }
+
+    #[inline]
+    fn growth_per_round(&self, _: &Epoch, _: f64) -> f64 {
+        self.aimd().increase
+    }
+
+    #[inline]
+    fn growth_slope(&self, _: &Epoch, _: f64) -> f64 {
+        0.0
+    }
+
+    #[inline]
+    fn growth_integral(&self, epoch: &Epoch, from: f64, span: f64) -> f64 {
+        self.aimd().growth_integral(epoch, from, span)
+    }
+
+    #[inline]
+    fn window_integral(&self, epoch: &Epoch, clock: f64, span: f64, round_trip: f64) -> f64 {
+        self.aimd().window_integral(epoch, clock, span, round_trip)
+    }
+
+    fn cut(&self, epoch: &Epoch, window: f64, at: &CutConditions) -> Epoch {
+        self.aimd().cut(epoch, window, at)
+    }
+
+    #[inline]
+    fn euler_step(&self, epoch: &mut Epoch, window: f64, clock: f64, step: EulerStep) -> f64 {
+        self.aimd().euler_step(epoch, window, clock, step)
+    }
+}
+
+// --- Packet face ---
+
+/// Reno's congestion avoidance: one packet per window acknowledged, and half of the window at a
+/// congestion (RFC 5681 equations 3 and 4, with the remainder carried).
+#[derive(Clone, Debug)]
+pub struct NewRenoController;
+
+impl CongestionControl for NewRenoController {
+    const DESCRIPTION: Description = Description {
+        name: "newreno",
+        title: "Reno: one packet more per round trip, half of the window at a loss",
+        source: "RFC 5681, RFC 6582",
+        parameters: &[],
+    };
+
+    fn new(_: &Parameters) -> Self {
+        Self
+    }
+
+    fn fluid(_: &Parameters) -> Option<FluidLaw> {
+        Some(FluidLaw::NewReno(NewReno::default()))
+    }
+
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
+        let mut acked = ack.acked;
+        if window.cwnd < window.ssthresh {
+            acked = window.slow_start(acked);
+        }
+        window.cwnd += acked / window.cwnd;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        window.cut(0.5 * path.flight, signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fluid::tests::assert_consistent;
+
+    #[test]
+    fn delayed_acks_halve_the_growth() {
+        let law = NewReno {
+            packets_per_ack: 2.0,
+        };
+        assert_consistent(&law, law.start(90.0), 0.08);
+        assert_eq!(law.growth_per_round(&law.start(90.0), 1.0), 0.5);
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        assert!(
+            NewReno {
+                packets_per_ack: 0.0
+            }
+            .check()
+            .is_err()
+        );
+        assert!(
+            NewReno {
+                packets_per_ack: f64::NAN
+            }
+            .check()
+            .is_err()
+        );
+        assert!(NewReno::default().check().is_ok());
+    }
+}

@@ -1,0 +1,141 @@
+//! The packet face of a congestion controller: what it does with acknowledgements and with
+//! signals of congestion. Loss recovery, timers and sending belong to the packet engine; a
+//! controller holds only what varies.
+//!
+//! Windows are in packets, as reals: the remainder of every increase is carried.
+
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Parameters};
+
+use crate::fluid::FluidLaw;
+
+/// Congestion window and slow-start threshold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// Congestion window, packets.
+    pub cwnd: f64,
+    /// Slow-start threshold, packets; infinite before the first congestion unless configured.
+    pub ssthresh: f64,
+}
+
+impl Window {
+    /// The smallest threshold after a cut (RFC 5681 equation 4).
+    pub const MIN_SSTHRESH: f64 = 2.0;
+
+    /// Grows the window in slow start by the packets acknowledged (RFC 5681 section 3.1 with
+    /// L unlimited, as RFC 9406 recommends where packets are paced or acknowledged singly), and
+    /// returns the packets left once the threshold is reached.
+    #[inline]
+    pub fn slow_start(&mut self, acked: f64) -> f64 {
+        let grown = self.cwnd + acked;
+        if grown <= self.ssthresh {
+            self.cwnd = grown;
+            return 0.0;
+        }
+        let rest = grown - self.ssthresh;
+        self.cwnd = self.ssthresh;
+        rest
+    }
+
+    /// Cuts to `ssthresh`; after a timeout the window restarts from one packet (RFC 5681).
+    #[inline]
+    pub fn cut(&mut self, ssthresh: f64, signal: Signal) {
+        self.ssthresh = ssthresh.max(Self::MIN_SSTHRESH);
+        self.cwnd = if signal == Signal::Timeout {
+            1.0
+        } else {
+            self.ssthresh
+        };
+    }
+}
+
+/// What an acknowledgement tells outside of loss recovery.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ack {
+    /// Packets newly acknowledged.
+    pub acked: f64,
+    /// When it arrives.
+    pub now: Time,
+}
+
+/// What the sender knows of its path.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Path {
+    /// Smoothed round-trip time in seconds; zero before the first measurement.
+    pub smoothed_rtt: f64,
+    /// Smallest round-trip time in seconds; infinite before the first measurement.
+    pub min_rtt: f64,
+    /// Largest round-trip time since the last congestion, in seconds.
+    pub max_rtt: f64,
+    /// Window in use when congestion was noticed: the lesser of the congestion window and the
+    /// packets outstanding (RFC 5681's FlightSize).
+    pub flight: f64,
+}
+
+/// Why the window must be reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// A loss found by duplicate or selective acknowledgements.
+    Loss,
+    /// A retransmission timeout.
+    Timeout,
+}
+
+/// A congestion controller for packets.
+pub trait CongestionControl: Sized {
+    /// What the registry knows of it.
+    const DESCRIPTION: Description;
+
+    /// The controller with these parameters at the start of a connection.
+    fn new(parameters: &Parameters) -> Self;
+
+    /// Its fluid face, where it has one.
+    fn fluid(_parameters: &Parameters) -> Option<FluidLaw> {
+        None
+    }
+
+    /// New data was acknowledged while the window limits and no loss is under repair.
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path);
+
+    /// Congestion: reduce the window once.
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_start_hands_on_what_passes_the_threshold() {
+        let mut window = Window {
+            cwnd: 9.5,
+            ssthresh: 10.0,
+        };
+        assert_eq!(window.slow_start(2.0), 1.5);
+        assert_eq!(window.cwnd, 10.0);
+    }
+
+    #[test]
+    fn cuts_keep_two_packets_and_timeouts_restart_from_one() {
+        let mut window = Window {
+            cwnd: 3.0,
+            ssthresh: 10.0,
+        };
+        window.cut(1.5, Signal::Loss);
+        assert_eq!(
+            window,
+            Window {
+                cwnd: 2.0,
+                ssthresh: 2.0
+            }
+        );
+        window.cut(5.0, Signal::Timeout);
+        assert_eq!(
+            window,
+            Window {
+                cwnd: 1.0,
+                ssthresh: 5.0
+            }
+        );
+    }
+}

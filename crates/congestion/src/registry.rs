@@ -1,0 +1,87 @@
+//! The registry of controllers: one line per file, the rest follows from it.
+
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Parameters};
+
+use crate::fluid::FluidLaw;
+use crate::packet::{Ack, CongestionControl, Path, Signal, Window};
+
+/// Makes the enum of all controllers and its dispatch out of the list of files.
+macro_rules! controllers {
+    ($($variant:ident($type:ty),)+) => {
+        /// Any registered controller.
+        #[derive(Clone, Debug)]
+        pub enum Controller {
+            $(
+                #[doc = concat!("See [`", stringify!($type), "`].")]
+                $variant($type),
+            )+
+        }
+
+        static ALL: &[&Description] = &[$(&<$type as CongestionControl>::DESCRIPTION),+];
+
+        /// The controller `name` at the start of a connection; `None` for an unknown name.
+        pub fn controller(name: &str, parameters: &Parameters) -> Option<Controller> {
+            $(
+                if name == <$type as CongestionControl>::DESCRIPTION.name {
+                    return Some(Controller::$variant(<$type>::new(parameters)));
+                }
+            )+
+            None
+        }
+
+        /// The fluid face of the controller `name`; `None` where there is none.
+        pub fn fluid_law(name: &str, parameters: &Parameters) -> Option<FluidLaw> {
+            $(
+                if name == <$type as CongestionControl>::DESCRIPTION.name {
+                    return <$type>::fluid(parameters);
+                }
+            )+
+            None
+        }
+
+        impl Controller {
+            /// See [`CongestionControl::on_ack`].
+            #[inline]
+            pub fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path) {
+                match self {
+                    $(Self::$variant(controller) => controller.on_ack(window, ack, path),)+
+                }
+            }
+
+            /// See [`CongestionControl::on_congestion`].
+            pub fn on_congestion(
+                &mut self,
+                window: &mut Window,
+                signal: Signal,
+                now: Time,
+                path: &Path,
+            ) {
+                match self {
+                    $(Self::$variant(controller) => {
+                        controller.on_congestion(window, signal, now, path);
+                    })+
+                }
+            }
+        }
+    };
+}
+
+controllers! {
+    NewReno(crate::newreno::NewRenoController),
+    Cubic(crate::cubic::CubicController),
+    Hstcp(crate::hstcp::HstcpController),
+    Htcp(crate::htcp::HtcpController),
+    Scalable(crate::scalable::ScalableController),
+    Aimd(crate::aimd::AimdController),
+}
+
+/// All controllers.
+pub fn descriptions() -> &'static [&'static Description] {
+    ALL
+}
+
+/// The controller of a group that names none: CUBIC, the most common one (RFC 9438 section 1).
+pub fn default_description() -> &'static Description {
+    &crate::cubic::CubicController::DESCRIPTION
+}

@@ -1,0 +1,233 @@
+//! Scalable TCP (Kelly 2003): W grows by a fixed fraction per round trip and falls by another.
+
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+
+use crate::fluid::{CUT_RANGE, CutConditions, Epoch, EulerStep, FluidLaw, FluidWindow, LawError};
+use crate::packet::{Ack, CongestionControl, Path, Signal, Window};
+
+/// Parameters of Scalable TCP.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scalable {
+    /// Increase in packets per acknowledged packet. Default 0.01 (Kelly 2003).
+    pub increase: f64,
+    /// Cut fraction of the window. Default 1/8 (Kelly 2003).
+    pub decrease: f64,
+}
+
+impl Default for Scalable {
+    fn default() -> Self {
+        Self {
+            increase: 0.01,
+            decrease: 0.125,
+        }
+    }
+}
+
+impl Scalable {
+    /// Refuses parameters outside their ranges.
+    pub fn check(&self) -> Result<(), LawError> {
+        LawError::within(
+            "scalable",
+            "increase",
+            self.increase,
+            (1e-9, 1.0, "1e-9 to 1"),
+        )?;
+        LawError::within("scalable", "decrease", self.decrease, CUT_RANGE)
+    }
+}
+
+// --- Fluid face ---
+
+/// Position at which windows stop growing, ln(1e15): keeps every window finite.
+const LARGEST_POSITION: f64 = 34.538776394910684;
+
+/// W' = a W / R; the position is ln W.
+impl FluidWindow for Scalable {
+    fn start(&self, window: f64) -> Epoch {
+        Epoch {
+            position: libm::log(window),
+            ..Epoch::default()
+        }
+    }
+
+    #[inline]
+    fn window(&self, _: &Epoch, position: f64, _: f64) -> f64 {
+        libm::exp(position.min(LARGEST_POSITION))
+    }
+
+    #[inline]
+    fn window_slopes(&self, epoch: &Epoch, position: f64, clock: f64) -> (f64, f64) {
+        (self.window(epoch, position, clock), 0.0)
+    }
+
+    #[inline]
+    fn growth_per_round(&self, _: &Epoch, _: f64) -> f64 {
+        self.increase
+    }
+
+    #[inline]
+    fn growth_slope(&self, _: &Epoch, _: f64) -> f64 {
+        0.0
+    }
+
+    #[inline]
+    fn growth_integral(&self, _: &Epoch, _: f64, span: f64) -> f64 {
+        self.increase * span
+    }
+
+    #[inline]
+    fn window_integral(&self, epoch: &Epoch, clock: f64, span: f64, round_trip: f64) -> f64 {
+        let exponent = self.increase * span / round_trip;
+        let start = self.window(epoch, epoch.position, clock);
+        if exponent < 1e-9 {
+            return start * span * (1.0 + 0.5 * exponent);
+        }
+        start * libm::expm1(exponent) * round_trip / self.increase
+    }
+
+    fn cut(&self, epoch: &Epoch, window: f64, _: &CutConditions) -> Epoch {
+        Epoch {
+            position: libm::log((1.0 - self.decrease) * window),
+            ..*epoch
+        }
+    }
+
+    #[inline]
+    fn euler_step(&self, _: &mut Epoch, window: f64, _: f64, step: EulerStep) -> f64 {
+        window * (1.0 + self.increase * step.rounds)
+    }
+}
+
+// --- Packet face ---
+
+/// Scalable TCP on packets; at windows below `low_window` it is Reno (Kelly 2003 section 2).
+#[derive(Clone, Debug)]
+pub struct ScalableController {
+    law: Scalable,
+    low_window: f64,
+}
+
+impl ScalableController {
+    fn law(parameters: &Parameters) -> Scalable {
+        Scalable {
+            increase: parameters.number("increase"),
+            decrease: parameters.number("decrease"),
+        }
+    }
+}
+
+impl CongestionControl for ScalableController {
+    const DESCRIPTION: Description = Description {
+        name: "scalable",
+        title: "Scalable TCP: multiplicative increase and decrease",
+        source: "Kelly 2003",
+        parameters: &[
+            Parameter {
+                name: "increase",
+                meaning: "packets added per packet acknowledged",
+                kind: ParameterKind::Number {
+                    min: 1e-6,
+                    max: 1.0,
+                },
+                default: Value::Number(0.01),
+            },
+            Parameter {
+                name: "decrease",
+                meaning: "fraction of the window cut at a congestion",
+                kind: ParameterKind::Number {
+                    min: 0.01,
+                    max: 0.99,
+                },
+                default: Value::Number(0.125),
+            },
+            Parameter {
+                name: "low_window",
+                meaning: "packets below which it behaves as Reno",
+                kind: ParameterKind::Number { min: 0.0, max: 1e9 },
+                default: Value::Number(16.0),
+            },
+        ],
+    };
+
+    fn new(parameters: &Parameters) -> Self {
+        Self {
+            law: Self::law(parameters),
+            low_window: parameters.number("low_window"),
+        }
+    }
+
+    fn fluid(parameters: &Parameters) -> Option<FluidLaw> {
+        Some(FluidLaw::Scalable(Self::law(parameters)))
+    }
+
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
+        let mut acked = ack.acked;
+        if window.cwnd < window.ssthresh {
+            acked = window.slow_start(acked);
+        }
+        let reno = 1.0 / window.cwnd;
+        let step = if window.cwnd < self.low_window {
+            reno
+        } else {
+            self.law.increase
+        };
+        window.cwnd += step * acked;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        let cut = if path.flight < self.low_window {
+            0.5
+        } else {
+            self.law.decrease
+        };
+        window.cut((1.0 - cut) * path.flight, signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fluid::tests::assert_consistent;
+
+    #[test]
+    fn the_fluid_face_is_consistent() {
+        let law = Scalable::default();
+        assert_consistent(&law, law.start(400.0), 0.1);
+    }
+
+    #[test]
+    fn recovery_time_does_not_depend_on_the_window() {
+        // Kelly 2003: ln(1/(1 - b)) / a = 13.4 round trips back to the peak.
+        let law = Scalable::default();
+        let rounds = -libm::log(1.0 - law.decrease) / law.increase;
+        assert!((rounds - 13.35).abs() < 0.01);
+        for w in [10.0, 1e5] {
+            let epoch = law.start(w * (1.0 - law.decrease));
+            let back = law.window(&epoch, epoch.position + law.increase * rounds, 0.0);
+            assert!((back / w - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        assert!(
+            Scalable {
+                increase: f64::NAN,
+                decrease: 0.1
+            }
+            .check()
+            .is_err()
+        );
+        assert!(
+            Scalable {
+                increase: 0.01,
+                decrease: 1.0
+            }
+            .check()
+            .is_err()
+        );
+        assert!(Scalable::default().check().is_ok());
+    }
+}

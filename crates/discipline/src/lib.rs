@@ -1,0 +1,5 @@
+//! Queue disciplines: one file each.
+
+mod registry;
+
+pub use registry::descriptions;

@@ -1,0 +1,261 @@
+//! Replications become one report: means with Student-t intervals, reduced in replication order.
+
+use std::collections::BTreeMap;
+
+use forebay_scenario::{Completions, Estimate, FlowReport, GroupReport, Metric, Report};
+
+use crate::student_t::two_sided_quantile;
+
+/// Confidence of the intervals in reports.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// Combines the replications of one scenario, in replication order.
+///
+/// Metrics become means with 95 % half widths (none from a single replication), as do those of
+/// groups and other links. Quantiles over flows and transfers are averaged, counts of completed
+/// transfers and of packets and events summed. A metric that only some replications could measure
+/// is left out with a warning. Warnings are kept once each; traces are the first replication's.
+///
+/// Returns `None` without a report.
+pub fn aggregate(mut replications: Vec<Report>) -> Option<Report> {
+    if replications.len() <= 1 {
+        return replications.pop();
+    }
+    let mut combined = replications[0].clone();
+    combined.traces = replications[0].traces.take();
+    combined.replications = replications.iter().map(|report| report.replications).sum();
+    let mut warnings = Vec::new();
+    for report in &replications {
+        for warning in &report.warnings {
+            if !warnings.contains(warning) {
+                warnings.push(warning.clone());
+            }
+        }
+    }
+    combined.metrics = means(
+        &replications,
+        "",
+        |report| Some(&report.metrics),
+        &mut warnings,
+    );
+    for at in 0..combined.links.len() {
+        let of = |report: &'_ Report| report.links.get(at).map(|link| link.metrics.clone());
+        let scope = format!("{}.", combined.links[at].name);
+        combined.links[at].metrics = owned_means(&replications, &scope, of, &mut warnings);
+    }
+    for at in 0..combined.groups.len() {
+        combined.groups[at] = combine_group(&replications, at, &mut warnings);
+    }
+    let cost = &mut combined.cost;
+    cost.data_packets = replications
+        .iter()
+        .map(|report| report.cost.data_packets)
+        .sum();
+    cost.events = replications.iter().map(|report| report.cost.events).sum();
+    cost.cpu_s = replications.iter().map(|report| report.cost.cpu_s).sum();
+    cost.wall_s = replications.iter().map(|report| report.cost.wall_s).sum();
+    let peaks = replications.iter().map(|report| report.cost.peak_rss_bytes);
+    cost.peak_rss_bytes = peaks.max().unwrap_or(0);
+    combined.warnings = warnings;
+    Some(combined)
+}
+
+/// Mean and half width of independent observations.
+fn estimate(values: &[f64]) -> Estimate {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    if values.len() < 2 {
+        return Estimate {
+            mean,
+            half_width: None,
+            confidence: CONFIDENCE,
+        };
+    }
+    let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
+    let quantile = two_sided_quantile(CONFIDENCE, values.len() as u64 - 1);
+    let half_width = Some(quantile * (variance / n).sqrt());
+    Estimate {
+        mean,
+        half_width,
+        confidence: CONFIDENCE,
+    }
+}
+
+type Metrics = BTreeMap<Metric, Estimate>;
+
+fn means<'a>(
+    replications: &'a [Report],
+    scope: &str,
+    of: impl Fn(&'a Report) -> Option<&'a Metrics>,
+    warnings: &mut Vec<String>,
+) -> Metrics {
+    owned_means(replications, scope, |report| of(report).cloned(), warnings)
+}
+
+fn owned_means<'a>(
+    replications: &'a [Report],
+    scope: &str,
+    of: impl Fn(&'a Report) -> Option<Metrics>,
+    warnings: &mut Vec<String>,
+) -> Metrics {
+    let mut values: BTreeMap<Metric, Vec<f64>> = BTreeMap::new();
+    for metrics in replications.iter().filter_map(of) {
+        for (metric, estimate) in metrics {
+            values.entry(metric).or_default().push(estimate.mean);
+        }
+    }
+    let mut combined = BTreeMap::new();
+    for (metric, values) in values {
+        if values.len() == replications.len() {
+            combined.insert(metric, estimate(&values));
+        } else {
+            warnings.push(format!(
+                "{scope}{} is left out: only {} of {} replications could measure it",
+                metric.name(),
+                values.len(),
+                replications.len(),
+            ));
+        }
+    }
+    combined
+}
+
+fn combine_group(replications: &[Report], at: usize, warnings: &mut Vec<String>) -> GroupReport {
+    let parts: Vec<&GroupReport> = replications
+        .iter()
+        .filter_map(|report| report.groups.get(at))
+        .collect();
+    let mut combined = parts[0].clone();
+    let scope = format!("{}.", combined.name);
+    let of = |report: &Report| report.groups.get(at).map(|group| group.metrics.clone());
+    combined.metrics = owned_means(replications, &scope, of, warnings);
+    combined.flow_goodput_bps = mean_quantiles(parts.iter().map(|group| &group.flow_goodput_bps));
+    let completions: Vec<&Completions> = parts
+        .iter()
+        .filter_map(|group| group.completions.as_ref())
+        .collect();
+    combined.completions = (!completions.is_empty()).then(|| Completions {
+        completed: completions.iter().map(|part| part.completed).sum(),
+        completion_time_s: mean_quantiles(completions.iter().map(|part| &part.completion_time_s)),
+    });
+    combined.per_flow = mean_flows(&parts);
+    combined
+}
+
+/// The mean of each quantile over the replications that have it.
+fn mean_quantiles<'a>(
+    parts: impl Iterator<Item = &'a BTreeMap<String, f64>>,
+) -> BTreeMap<String, f64> {
+    let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();
+    for part in parts {
+        for (name, value) in part {
+            let (sum, count) = sums.entry(name.clone()).or_default();
+            *sum += value;
+            *count += 1.0;
+        }
+    }
+    sums.into_iter()
+        .map(|(name, (sum, count))| (name, sum / count))
+        .collect()
+}
+
+/// Flow by flow: means over the replications, counts rounded to the nearest whole number.
+fn mean_flows(parts: &[&GroupReport]) -> Vec<FlowReport> {
+    let flows = parts
+        .iter()
+        .map(|group| group.per_flow.len())
+        .min()
+        .unwrap_or(0);
+    let n = parts.len() as f64;
+    let mean = |flow: usize, of: &dyn Fn(&FlowReport) -> f64| {
+        parts
+            .iter()
+            .map(|group| of(&group.per_flow[flow]))
+            .sum::<f64>()
+            / n
+    };
+    (0..flows)
+        .map(|flow| FlowReport {
+            goodput_bps: mean(flow, &|x| x.goodput_bps),
+            loss_rate: mean(flow, &|x| x.loss_rate),
+            retransmissions: mean(flow, &|x| x.retransmissions as f64).round() as u64,
+            timeouts: mean(flow, &|x| x.timeouts as f64).round() as u64,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Constant, scenario};
+    use forebay_scenario::{Engine as _, Seed};
+
+    fn report(utilization: f64) -> Report {
+        let seed = Seed {
+            seed: 1,
+            replication: 0,
+        };
+        Constant(utilization).run(&scenario(), seed).unwrap()
+    }
+
+    #[test]
+    fn means_and_half_widths_are_students() {
+        let combined = aggregate([1.0, 2.0, 3.0, 4.0].map(report).into()).unwrap();
+        let estimate = combined.metrics[&Metric::Utilization];
+        assert_eq!(estimate.mean, 2.5);
+        // t(0.975, 3) s / sqrt(4) with s^2 = 5/3.
+        let expected = 3.182_446_305_284_263 * (5.0_f64 / 3.0 / 4.0).sqrt();
+        assert!((estimate.half_width.unwrap() - expected).abs() < 1e-7);
+        assert_eq!(combined.replications, 4);
+        assert_eq!(combined.cost.data_packets, 40);
+    }
+
+    #[test]
+    fn one_replication_has_no_half_width() {
+        let combined = aggregate(vec![report(0.5)]).unwrap();
+        assert_eq!(combined.metrics[&Metric::Utilization].half_width, None);
+        assert!(aggregate(Vec::new()).is_none());
+    }
+
+    #[test]
+    fn a_metric_that_is_missing_once_is_left_out_with_a_warning() {
+        let mut second = report(0.5);
+        second.metrics.clear();
+        let combined = aggregate(vec![report(0.5), second]).unwrap();
+        assert!(combined.metrics.is_empty());
+        assert_eq!(
+            combined.warnings,
+            ["utilization is left out: only 1 of 2 replications could measure it"]
+        );
+    }
+
+    #[test]
+    fn groups_are_combined_part_by_part() {
+        let with_group = |goodput: f64, completed: u64| {
+            let mut report = report(0.5);
+            report.groups.push(GroupReport {
+                name: "bulk".into(),
+                flows: 1,
+                metrics: BTreeMap::from([(Metric::Goodput, goodput.into())]),
+                flow_goodput_bps: BTreeMap::from([("p50".into(), goodput)]),
+                completions: Some(Completions {
+                    completed,
+                    completion_time_s: BTreeMap::from([("p50".into(), goodput)]),
+                }),
+                per_flow: vec![FlowReport {
+                    goodput_bps: goodput,
+                    timeouts: 1,
+                    ..Default::default()
+                }],
+            });
+            report
+        };
+        let combined = aggregate(vec![with_group(2.0, 3), with_group(4.0, 5)]).unwrap();
+        let group = &combined.groups[0];
+        assert_eq!(group.metrics[&Metric::Goodput].mean, 3.0);
+        assert_eq!(group.flow_goodput_bps["p50"], 3.0);
+        assert_eq!(group.completions.as_ref().unwrap().completed, 8);
+        assert_eq!(group.per_flow[0].goodput_bps, 3.0);
+        assert_eq!(group.per_flow[0].timeouts, 1);
+    }
+}

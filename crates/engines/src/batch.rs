@@ -1,0 +1,238 @@
+//! Many runs over the cores of one machine. Results come in job order, whatever the number of
+//! threads, so everything computed from them is independent of scheduling.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use forebay_scenario::{Engine, EngineError, Report, Scenario, Seed};
+
+use crate::meter::Meter;
+
+/// One replication of one scenario on one engine.
+#[derive(Clone)]
+pub struct Job {
+    /// What is run; shared, since many jobs differ in their seed only.
+    pub scenario: Arc<Scenario>,
+    /// On what.
+    pub engine: &'static dyn Engine,
+    /// With which random streams.
+    pub seed: Seed,
+}
+
+/// A job that cannot be answered, or a batch that was stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum BatchError {
+    /// An engine has no answer.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// An engine broke one of its own invariants: a defect of forebay, not of the scenario.
+    #[error(
+        "internal error in the {engine} engine at seed {}, replication {}: {what}",
+        seed.seed,
+        seed.replication
+    )]
+    Defect {
+        /// Name of the engine.
+        engine: &'static str,
+        /// What replays it.
+        seed: Seed,
+        /// The panic's message.
+        what: String,
+    },
+    /// The observer asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Whether a batch goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Go on.
+    Continue,
+    /// Stop now, without waiting for the jobs in progress.
+    Stop,
+}
+
+/// How often the observer is called while no job finishes.
+const HEARTBEAT: Duration = Duration::from_millis(50);
+
+/// Runs `job` here and now and measures its cost.
+///
+/// # Errors
+/// The engine's own; a panic of the engine becomes [`BatchError::Defect`].
+fn run_one(job: &Job) -> Outcome {
+    let meter = Meter::start();
+    let run = || job.engine.run(&job.scenario, job.seed);
+    let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+    let mut report = match answer {
+        Ok(answer) => answer?,
+        Err(panic) => {
+            let what = panic.downcast_ref::<&str>().map(ToString::to_string);
+            let what = what.or_else(|| panic.downcast_ref::<String>().cloned());
+            return Err(BatchError::Defect {
+                engine: job.engine.name(),
+                seed: job.seed,
+                what: what.unwrap_or_default(),
+            });
+        }
+    };
+    meter.stop(&mut report.cost);
+    Ok(report)
+}
+
+/// What became of one job.
+pub type Outcome = Result<Report, BatchError>;
+
+/// Runs all jobs on `threads` threads. `observe` is called in the calling thread with each
+/// outcome as it comes, in the order of finishing, and every 50 ms in between with `None`.
+/// A job that fails does not stop the others unless the observer says so.
+///
+/// # Errors
+/// [`BatchError::Interrupted`] as soon as `observe` says so. Jobs in progress are then left to
+/// run out in the background.
+pub fn run_batch(
+    jobs: Vec<Job>,
+    threads: NonZeroUsize,
+    mut observe: impl FnMut(Option<(usize, &Outcome)>) -> Next,
+) -> Result<Vec<Outcome>, BatchError> {
+    let count = jobs.len();
+    let jobs = Arc::new(jobs);
+    let next = Arc::new(AtomicUsize::new(0));
+    let stop = Arc::new(AtomicBool::new(false));
+    let (send, results) = mpsc::channel();
+    for _ in 0..threads.get().min(count) {
+        let (jobs, next, stop, send) = (jobs.clone(), next.clone(), stop.clone(), send.clone());
+        thread::spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(job) = jobs.get(index) else { break };
+                if send.send((index, run_one(job))).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+    drop(send);
+    let mut outcomes: Vec<Option<Outcome>> = (0..count).map(|_| None).collect();
+    loop {
+        let verdict = match results.recv_timeout(HEARTBEAT) {
+            Ok((index, outcome)) => {
+                let verdict = observe(Some((index, &outcome)));
+                outcomes[index] = Some(outcome);
+                verdict
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) => observe(None),
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+        };
+        if verdict == Next::Stop {
+            stop.store(true, Ordering::Relaxed);
+            return Err(BatchError::Interrupted);
+        }
+    }
+    outcomes
+        .into_iter()
+        .collect::<Option<Vec<_>>>()
+        .ok_or(BatchError::Interrupted)
+}
+
+/// One job per replication number of one scenario.
+pub fn replications(
+    scenario: &Arc<Scenario>,
+    engine: &'static dyn Engine,
+    seed: u64,
+    numbers: impl IntoIterator<Item = u64>,
+) -> Vec<Job> {
+    let job = |replication| Job {
+        scenario: scenario.clone(),
+        engine,
+        seed: Seed { seed, replication },
+    };
+    numbers.into_iter().map(job).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{BySeed, Failing, Panicking, scenario};
+    use forebay_scenario::Metric;
+
+    fn threads(count: usize) -> NonZeroUsize {
+        NonZeroUsize::new(count).unwrap()
+    }
+
+    fn jobs(engine: &'static dyn Engine, count: u64) -> Vec<Job> {
+        replications(&Arc::new(scenario()), engine, 7, 0..count)
+    }
+
+    #[test]
+    fn results_come_in_job_order_at_any_number_of_threads() {
+        for count in [1, 2, 3, 8, 64] {
+            let outcomes =
+                run_batch(jobs(&BySeed, 40), threads(count), |_| Next::Continue).unwrap();
+            let value = |outcome: &Outcome| outcome.as_ref().unwrap().value(Metric::Utilization);
+            let values: Vec<f64> = outcomes.iter().map(|o| value(o).unwrap()).collect();
+            let expected: Vec<f64> = (0..40).map(f64::from).collect();
+            assert_eq!(values, expected);
+        }
+    }
+
+    #[test]
+    fn an_empty_batch_is_done() {
+        assert!(
+            run_batch(Vec::new(), threads(4), |_| Next::Continue)
+                .unwrap()
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn each_result_is_observed_once() {
+        let mut seen = Vec::new();
+        run_batch(jobs(&BySeed, 20), threads(4), |result| {
+            seen.extend(result.map(|(index, _)| index));
+            Next::Continue
+        })
+        .unwrap();
+        seen.sort_unstable();
+        assert_eq!(seen, (0..20).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_failing_job_does_not_stop_the_others() {
+        let mut mixed = jobs(&BySeed, 9);
+        mixed.insert(4, jobs(&Failing, 1).remove(0));
+        let outcomes = run_batch(mixed, threads(3), |_| Next::Continue).unwrap();
+        let failed: Vec<bool> = outcomes.iter().map(Result::is_err).collect();
+        let expected: Vec<bool> = (0..10).map(|index| index == 4).collect();
+        assert_eq!(failed, expected);
+        let error = outcomes[4].as_ref().unwrap_err().to_string();
+        assert!(error.contains("does not support anything"), "{error}");
+    }
+
+    #[test]
+    fn a_panic_becomes_an_error_with_what_replays_it() {
+        let outcomes = run_batch(jobs(&Panicking, 1), threads(1), |_| Next::Continue).unwrap();
+        let text = outcomes[0].as_ref().unwrap_err().to_string();
+        assert!(
+            text.contains("seed 7, replication 0: broken invariant"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_observer_can_stop_a_batch() {
+        let error = run_batch(jobs(&BySeed, 1000), threads(2), |_| Next::Stop).unwrap_err();
+        assert!(matches!(error, BatchError::Interrupted));
+    }
+
+    #[test]
+    fn cost_is_measured() {
+        let outcomes = run_batch(jobs(&BySeed, 1), threads(1), |_| Next::Continue).unwrap();
+        let cost = outcomes[0].as_ref().unwrap().cost;
+        assert!(cost.wall_s > 0.0);
+        assert!(cost.peak_rss_bytes > 1 << 20);
+    }
+}

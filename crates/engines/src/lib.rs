@@ -1,0 +1,15 @@
+//! What stands around the engines: their registry, replications and their aggregation, and the
+//! batch runner over cores. The only place below Python that reads a clock or starts a thread.
+
+mod aggregate;
+mod batch;
+mod meter;
+mod registry;
+mod student_t;
+#[cfg(test)]
+mod testing;
+
+pub use aggregate::{CONFIDENCE, aggregate};
+pub use batch::{BatchError, Job, Next, Outcome, replications, run_batch};
+pub use registry::{engine, engines, models, tracing_engine};
+pub use student_t::two_sided_quantile;

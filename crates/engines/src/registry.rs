@@ -1,0 +1,48 @@
+//! The engines and the closed-form models by name.
+
+use forebay_packet::{PacketEngine, TracingPacketEngine};
+use forebay_scenario::{ClosedForm, Engine};
+
+/// All engines, the default first.
+pub fn engines() -> &'static [&'static dyn Engine] {
+    &[&PacketEngine]
+}
+
+/// Engines that also record what the scenario's `[trace]` asks for, under the names of those
+/// whose numbers they share.
+fn tracing_engines() -> &'static [&'static dyn Engine] {
+    &[&TracingPacketEngine]
+}
+
+/// The engine of this name.
+///
+/// # Errors
+/// The names that exist.
+pub fn engine(name: &str) -> Result<&'static dyn Engine, String> {
+    find(name, engines(), "engine")
+}
+
+/// The engine of this name that also records traces.
+///
+/// # Errors
+/// The names that exist.
+pub fn tracing_engine(name: &str) -> Result<&'static dyn Engine, String> {
+    find(name, tracing_engines(), "tracing engine")
+}
+
+fn find(
+    name: &str,
+    among: &'static [&'static dyn Engine],
+    what: &str,
+) -> Result<&'static dyn Engine, String> {
+    let found = among.iter().find(|engine| engine.name() == name);
+    found.copied().ok_or_else(|| {
+        let known: Vec<&str> = among.iter().map(|engine| engine.name()).collect();
+        format!("unknown {what} `{name}`; known: {}", known.join(", "))
+    })
+}
+
+/// All closed-form models.
+pub fn models() -> &'static [&'static dyn ClosedForm] {
+    &[]
+}

@@ -1,0 +1,39 @@
+//! Runs a scenario file and prints its report and speed: for profiling the engine alone.
+
+use std::time::Instant;
+
+use forebay_packet::PacketEngine;
+use forebay_scenario::{Engine, Format, Override, Scenario, Seed};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut args = std::env::args().skip(1);
+    let file = args.next().ok_or("usage: run FILE [key=value ...]")?;
+    let text = std::fs::read_to_string(&file)?;
+    let overrides = args
+        .map(|arg| Override::parse(&arg))
+        .collect::<Result<Vec<_>, _>>()?;
+    let scenario = Scenario::parse(&text, Format::Toml, &file, &overrides)?;
+    let started = Instant::now();
+    let seed = Seed {
+        seed: scenario.run().seed,
+        replication: 0,
+    };
+    let report = PacketEngine.run(&scenario, seed)?;
+    let seconds = started.elapsed().as_secs_f64();
+    for (metric, value) in &report.metrics {
+        println!("{:28} {:.6}", metric.name(), value.mean);
+    }
+    for group in &report.groups {
+        println!("group {}", group.name);
+        for (metric, value) in &group.metrics {
+            println!("  {:26} {:.6}", metric.name(), value.mean);
+        }
+    }
+    println!("warnings {:?}", report.warnings);
+    println!(
+        "events {} in {seconds:.3} s: {:.1} million per second",
+        report.cost.events,
+        report.cost.events as f64 / seconds / 1e6
+    );
+    Ok(())
+}

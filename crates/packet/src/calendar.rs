@@ -1,0 +1,510 @@
+//! The calendar: what happens next.
+//!
+//! Deliveries whose delay is one constant per lane arrive in the order they are pushed, so a lane
+//! is a ring and only its head competes. Many lanes would make the merge the cost: then deliveries
+//! go into a wheel of time buckets. Timers and other rare events sit in a heap. The order is that of (time, tag)
+//! whatever the structure: it never depends on the order of insertion.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use forebay_units::Time;
+
+/// What an event is; the order of the variants is the order of simultaneous events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// The warm-up ends, or a trace sample is due (the number says which).
+    Control = 0,
+    /// A link has finished sending a packet (the flow is the link).
+    Departure = 1,
+    /// A packet reaches a link; the kinds up to 17 are its hop number on its path.
+    Arrival = 2,
+    /// A packet reaches its receiver and the answer its sender.
+    Delivery = 18,
+    /// The same for a packet that was ECN-marked.
+    MarkedDelivery = 19,
+    /// A delayed acknowledgement is due.
+    DelayedAck = 20,
+    /// A retransmission timer may have expired.
+    Timer = 21,
+    /// An unresponsive source or an arrival process has its next arrival.
+    Source = 22,
+    /// A flow starts, or a closed-loop user ends its thinking.
+    Start = 23,
+    /// A flow stops.
+    Stop = 24,
+}
+
+/// The most hops on a path.
+pub(crate) const MAX_HOPS: usize = 16;
+
+/// An event in 16 bytes: when, and what, of which flow, with which packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Event {
+    pub(crate) time: Time,
+    /// Kind (8 bits), flow (24 bits), low bits of the packet number (32 bits).
+    tag: u64,
+}
+
+impl Event {
+    #[inline]
+    pub(crate) fn new(time: Time, kind: Kind, flow: u32, packet: u32) -> Self {
+        Self {
+            time,
+            tag: (kind as u64) << 56 | u64::from(flow) << 32 | u64::from(packet),
+        }
+    }
+
+    /// The arrival of a packet at hop number `hop` of its path.
+    #[inline]
+    pub(crate) fn arrival(time: Time, hop: usize, flow: u32, packet: u32) -> Self {
+        let kind = Kind::Arrival as u64 + hop as u64;
+        Self {
+            time,
+            tag: kind << 56 | u64::from(flow) << 32 | u64::from(packet),
+        }
+    }
+
+    /// The kind as a number; arrivals at hop h are [`Kind::Arrival`] + h.
+    #[inline]
+    pub(crate) fn kind(self) -> u8 {
+        (self.tag >> 56) as u8
+    }
+
+    #[inline]
+    pub(crate) fn flow(self) -> u32 {
+        (self.tag >> 32) as u32 & 0x00ff_ffff
+    }
+
+    #[inline]
+    pub(crate) fn packet(self) -> u32 {
+        self.tag as u32
+    }
+}
+
+/// An event later than all others.
+const NEVER: Event = Event {
+    time: Time::MAX,
+    tag: u64::MAX,
+};
+
+/// A ring of events in rising order, its capacity a power of two.
+#[derive(Debug)]
+struct Lane {
+    events: Box<[Event]>,
+    head: usize,
+    tail: usize,
+}
+
+impl Lane {
+    fn new() -> Self {
+        Self {
+            events: vec![NEVER; 16].into_boxed_slice(),
+            head: 0,
+            tail: 0,
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, event: Event) {
+        if self.tail - self.head == self.events.len() {
+            self.grow();
+        }
+        let mask = self.events.len() - 1;
+        self.events[self.tail & mask] = event;
+        self.tail += 1;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let (old, count) = (self.events.len(), self.tail - self.head);
+        let mut events = vec![NEVER; old * 2].into_boxed_slice();
+        for (k, slot) in events.iter_mut().take(count).enumerate() {
+            *slot = self.events[(self.head + k) & (old - 1)];
+        }
+        self.events = events;
+        self.head = 0;
+        self.tail = count;
+    }
+
+    #[inline]
+    fn head(&self) -> Event {
+        if self.head == self.tail {
+            return NEVER;
+        }
+        self.events[self.head & (self.events.len() - 1)]
+    }
+
+    fn len(&self) -> usize {
+        self.tail - self.head
+    }
+}
+
+/// More lanes than this go into the wheel.
+pub(crate) const MAX_LANES: usize = 24;
+
+/// Where deliveries wait.
+#[derive(Debug)]
+enum Deliveries {
+    /// One ring per constant delay, and the event at the head of each.
+    Lanes {
+        lanes: Vec<Lane>,
+        heads: Vec<Event>,
+        first: usize,
+    },
+    Wheel(Wheel),
+}
+
+/// All future events.
+#[derive(Debug)]
+pub(crate) struct Calendar {
+    deliveries: Deliveries,
+    rare: BinaryHeap<Reverse<Event>>,
+    /// The first rare event, kept beside the heap so that the common comparison is one load.
+    next_rare: Event,
+}
+
+impl Calendar {
+    /// A calendar for `lanes` constant delays (`None`: the delays are not constant per lane).
+    /// `grain` is about the time between two deliveries.
+    pub(crate) fn new(lanes: Option<usize>, grain: Time) -> Self {
+        let deliveries = match lanes {
+            Some(count) if count <= MAX_LANES => {
+                let count = count.max(1);
+                let lanes = (0..count).map(|_| Lane::new()).collect();
+                Deliveries::Lanes {
+                    lanes,
+                    heads: vec![NEVER; count],
+                    first: 0,
+                }
+            }
+            _ => Deliveries::Wheel(Wheel::new(grain)),
+        };
+        Self {
+            deliveries,
+            rare: BinaryHeap::new(),
+            next_rare: NEVER,
+        }
+    }
+
+    /// Adds a delivery; within one lane the times never fall.
+    #[inline]
+    pub(crate) fn push_delivery(&mut self, lane: u32, event: Event) {
+        match &mut self.deliveries {
+            Deliveries::Lanes {
+                lanes,
+                heads,
+                first,
+            } => {
+                let at = lane as usize;
+                let lane = &mut lanes[at];
+                debug_assert!(
+                    lane.len() == 0
+                        || lane.events[(lane.tail - 1) & (lane.events.len() - 1)] < event
+                );
+                lane.push(event);
+                if lane.tail - lane.head == 1 {
+                    heads[at] = event;
+                    if event < heads[*first] {
+                        *first = at;
+                    }
+                }
+            }
+            Deliveries::Wheel(wheel) => wheel.push(event),
+        }
+    }
+
+    /// Adds any other event.
+    pub(crate) fn push(&mut self, event: Event) {
+        if event < self.next_rare {
+            self.next_rare = event;
+        }
+        self.rare.push(Reverse(event));
+    }
+
+    /// Adds an event that occurs about once per packet but in no lane's order.
+    #[inline]
+    pub(crate) fn push_frequent(&mut self, event: Event) {
+        match &mut self.deliveries {
+            Deliveries::Wheel(wheel) => wheel.push(event),
+            Deliveries::Lanes { .. } => self.push(event),
+        }
+    }
+
+    /// Removes the next event.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Event> {
+        let delivery = match &mut self.deliveries {
+            Deliveries::Lanes { heads, first, .. } => heads[*first],
+            Deliveries::Wheel(wheel) => wheel.first(),
+        };
+        if self.next_rare < delivery {
+            return self.pop_rare();
+        }
+        match &mut self.deliveries {
+            Deliveries::Lanes {
+                lanes,
+                heads,
+                first,
+            } => {
+                let at = *first;
+                let lane = &mut lanes[at];
+                if lane.head == lane.tail {
+                    return None;
+                }
+                lane.head += 1;
+                heads[at] = lane.head();
+                if heads.len() > 1 {
+                    *first = earliest(heads);
+                }
+            }
+            Deliveries::Wheel(wheel) => {
+                if delivery == NEVER {
+                    return None;
+                }
+                wheel.advance();
+            }
+        }
+        Some(delivery)
+    }
+
+    fn pop_rare(&mut self) -> Option<Event> {
+        let event = self.rare.pop().map(|Reverse(event)| event);
+        self.next_rare = self.rare.peek().map_or(NEVER, |Reverse(event)| *event);
+        event
+    }
+
+    /// Deliveries under way.
+    pub(crate) fn deliveries(&self) -> usize {
+        match &self.deliveries {
+            Deliveries::Lanes { lanes, .. } => lanes.iter().map(Lane::len).sum(),
+            Deliveries::Wheel(wheel) => wheel.count,
+        }
+    }
+}
+
+/// Index of the earliest head.
+#[inline]
+fn earliest(heads: &[Event]) -> usize {
+    let mut best = 0;
+    for at in 1..heads.len() {
+        if heads[at] < heads[best] {
+            best = at;
+        }
+    }
+    best
+}
+
+/// End of a chain of events in the wheel.
+const NONE: u32 = u32::MAX;
+
+/// A wheel of time buckets (Brown's calendar queue, 1988, with a fixed width): each bucket is an
+/// unsorted chain, sorted when its turn comes. Events beyond one turn wait in a heap.
+#[derive(Debug)]
+struct Wheel {
+    /// log2 of a bucket's width in ticks.
+    shift: u32,
+    /// First event of each bucket's chain; a power of two of them.
+    buckets: Vec<u32>,
+    /// Chained events and the next one's index.
+    pool: Vec<(Event, u32)>,
+    free: u32,
+    /// Number of the current bucket, counted from time zero.
+    turn: u64,
+    /// Events of the current bucket and before, in falling order.
+    current: Vec<Event>,
+    /// Events in buckets and `current`.
+    count: usize,
+    /// Events beyond the last bucket.
+    overflow: BinaryHeap<Reverse<Event>>,
+}
+
+impl Wheel {
+    fn new(grain: Time) -> Self {
+        let shift = grain.as_picos().max(1).ilog2();
+        Self {
+            shift,
+            buckets: vec![NONE; 1 << 10],
+            pool: Vec::new(),
+            free: NONE,
+            turn: 0,
+            current: Vec::new(),
+            count: 0,
+            overflow: BinaryHeap::new(),
+        }
+    }
+
+    #[inline]
+    fn bucket_of(&self, time: Time) -> u64 {
+        time.as_picos() >> self.shift
+    }
+
+    #[inline]
+    fn push(&mut self, event: Event) {
+        self.count += 1;
+        let bucket = self.bucket_of(event.time);
+        if bucket <= self.turn {
+            let at = self.current.partition_point(|other| *other > event);
+            self.current.insert(at, event);
+        } else if bucket - self.turn < self.buckets.len() as u64 {
+            self.chain(bucket, event);
+        } else {
+            self.beyond(event);
+        }
+    }
+
+    #[inline]
+    fn chain(&mut self, bucket: u64, event: Event) {
+        let slot = (bucket & (self.buckets.len() as u64 - 1)) as usize;
+        let next = self.buckets[slot];
+        let at = if self.free == NONE {
+            self.pool.push((event, next));
+            (self.pool.len() - 1) as u32
+        } else {
+            let at = self.free;
+            self.free = self.pool[at as usize].1;
+            self.pool[at as usize] = (event, next);
+            at
+        };
+        self.buckets[slot] = at;
+    }
+
+    /// An event beyond the last bucket: more buckets where the wheel is still small, else the heap.
+    #[cold]
+    fn beyond(&mut self, event: Event) {
+        const MAX_BUCKETS: usize = 1 << 22;
+        let ahead = self.bucket_of(event.time) - self.turn;
+        if ahead < MAX_BUCKETS as u64 {
+            self.widen((ahead as usize + 1).next_power_of_two() * 2);
+            let bucket = self.bucket_of(event.time);
+            self.chain(bucket, event);
+        } else {
+            self.overflow.push(Reverse(event));
+        }
+    }
+
+    fn widen(&mut self, buckets: usize) {
+        let old = std::mem::replace(&mut self.buckets, vec![NONE; buckets]);
+        for mut at in old {
+            while at != NONE {
+                let (event, next) = self.pool[at as usize];
+                let slot = (self.bucket_of(event.time) & (buckets as u64 - 1)) as usize;
+                self.pool[at as usize].1 = self.buckets[slot];
+                self.buckets[slot] = at;
+                at = next;
+            }
+        }
+    }
+
+    /// The first event, or [`NEVER`].
+    #[inline]
+    fn first(&mut self) -> Event {
+        if let Some(event) = self.current.last() {
+            return *event;
+        }
+        self.turn_wheel()
+    }
+
+    /// Moves to the next bucket that holds an event.
+    fn turn_wheel(&mut self) -> Event {
+        let chained = self.count - self.overflow.len();
+        if chained == 0 {
+            let Some(Reverse(event)) = self.overflow.peek() else {
+                return NEVER;
+            };
+            self.turn = self.bucket_of(event.time) - 1;
+        }
+        loop {
+            self.turn += 1;
+            while let Some(Reverse(event)) = self.overflow.peek() {
+                if self.bucket_of(event.time) > self.turn {
+                    break;
+                }
+                self.current.push(*event);
+                self.overflow.pop();
+            }
+            let slot = (self.turn & (self.buckets.len() as u64 - 1)) as usize;
+            let mut at = std::mem::replace(&mut self.buckets[slot], NONE);
+            while at != NONE {
+                let (event, next) = self.pool[at as usize];
+                self.current.push(event);
+                self.pool[at as usize].1 = self.free;
+                self.free = at;
+                at = next;
+            }
+            match self.current[..] {
+                [] => {}
+                [event] => return event,
+                _ => {
+                    self.current.sort_unstable_by(|a, b| b.cmp(a));
+                    return self.current[self.current.len() - 1];
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self) {
+        self.current.pop();
+        self.count -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn event(time: u64, flow: u32) -> Event {
+        Event::new(Time::from_picos(time), Kind::Delivery, flow, 7)
+    }
+
+    #[test]
+    fn an_event_keeps_its_parts() {
+        let event = Event::new(Time::from_picos(5), Kind::Timer, 0x00ab_cdef, 0xffff_fffe);
+        assert_eq!(event.kind(), Kind::Timer as u8);
+        assert_eq!((event.flow(), event.packet()), (0x00ab_cdef, 0xffff_fffe));
+        assert_eq!(
+            Event::arrival(Time::ZERO, 3, 1, 2).kind(),
+            Kind::Arrival as u8 + 3
+        );
+        assert!((Kind::Arrival as usize) + MAX_HOPS <= Kind::Delivery as usize);
+    }
+
+    proptest! {
+        /// Lanes, wheel and heap give the same order as sorting, however pushes and pops mix.
+        #[test]
+        fn every_structure_pops_in_order(
+            steps in prop::collection::vec((0u64..5_000_000, 0u32..40, prop::bool::ANY), 1..400),
+            lanes in prop::sample::select(vec![Some(1usize), Some(5), Some(24), Some(40), None]),
+            grain in 1u64..100_000,
+        ) {
+            let mut calendar = Calendar::new(lanes, Time::from_picos(grain));
+            let mut expected = BinaryHeap::new();
+            let mut last = vec![0u64; 40];
+            let mut now = 0;
+            for (delay, flow, pop) in steps {
+                let lane = lanes.map_or(0, |count| flow % count as u32);
+                let mut time = now + delay;
+                if lanes.is_some() {
+                    // A lane's events rise strictly, as those behind one link do.
+                    time = time.max(last[lane as usize] + 1);
+                    last[lane as usize] = time;
+                }
+                let event = event(time, flow);
+                if flow == 39 { calendar.push(event) } else { calendar.push_delivery(lane, event) }
+                expected.push(Reverse(event));
+                if pop {
+                    let event = calendar.pop();
+                    prop_assert_eq!(event, expected.pop().map(|Reverse(event)| event));
+                    now = event.map_or(now, |event| event.time.as_picos());
+                }
+            }
+            while let Some(Reverse(event)) = expected.pop() {
+                prop_assert_eq!(calendar.pop(), Some(event));
+            }
+            prop_assert_eq!(calendar.pop(), None);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The packet engine: a discrete-event simulation of every packet, acknowledgement and timer.
+//!
+//! Files follow a packet: [`sender`] (with the receiver, whose state it mirrors), the flow's
+//! access link in [`flow`], the bottleneck in [`link`], back through the [`calendar`];
+//! [`simulation`] is the event loop and [`report`] what it leaves.
+
+mod bitmap;
+mod calendar;
+mod flow;
+mod link;
+mod report;
+mod sender;
+mod simulation;
+mod statistics;
+mod timing;
+
+use forebay_scenario::{Engine, EngineError, Recovery, Report, Scenario, Seed};
+
+use crate::simulation::{Simulation, unsupported};
+
+/// The packet engine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PacketEngine;
+
+/// The packet engine recording traces over time, as the scenario's `[trace]` asks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TracingPacketEngine;
+
+/// The most packets that a run may send: weeks of computing.
+const MAX_PACKETS: f64 = 1e14;
+
+impl Engine for PacketEngine {
+    fn name(&self) -> &'static str {
+        "packet"
+    }
+
+    fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
+        check(scenario)?;
+        let mut simulation = Simulation::new(scenario, seed)?;
+        simulation.run()?;
+        Ok(report::report(scenario, seed, simulation))
+    }
+}
+
+impl Engine for TracingPacketEngine {
+    fn name(&self) -> &'static str {
+        "packet"
+    }
+
+    fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
+        check(scenario)?;
+        let mut simulation = Simulation::new(scenario, seed)?;
+        simulation.record();
+        simulation.run()?;
+        Ok(report::report(scenario, seed, simulation))
+    }
+}
+
+/// Refuses by name what the engine does not model.
+fn check(scenario: &Scenario) -> Result<(), EngineError> {
+    for link in scenario.links() {
+        if link.discipline.name() != "droptail" {
+            return Err(unsupported(&format!("queue `{}`", link.discipline.name())));
+        }
+    }
+    for group in scenario.flows() {
+        let stack = &group.stack;
+        let missing = [
+            (stack.recovery == Recovery::Rack, "recovery = \"rack\""),
+            (stack.pacing, "pacing"),
+            (stack.ecn, "ecn"),
+        ];
+        if let Some((_, feature)) = missing
+            .iter()
+            .find(|(asked, _)| *asked && group.responsive())
+        {
+            return Err(unsupported(&format!("{feature} (group `{}`)", group.name)));
+        }
+    }
+    let run = scenario.run();
+    let rates = scenario
+        .links()
+        .iter()
+        .map(|link| link.rate.as_bytes_per_second());
+    let packets = rates.sum::<f64>() * (run.warmup + run.measure).as_secs_f64() / 64.0;
+    if packets > MAX_PACKETS {
+        return Err(EngineError::TooLarge {
+            engine: "packet",
+            why: format!("it may send {packets:.0e} packets, more than {MAX_PACKETS:.0e}"),
+        });
+    }
+    Ok(())
+}

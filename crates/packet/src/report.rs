@@ -1,0 +1,274 @@
+//! What a finished run leaves: metrics of links, groups and flows.
+
+use std::collections::BTreeMap;
+
+use forebay_scenario::{
+    Completions, Cost, Estimate, FlowReport, GroupReport, LinkReport, Metric, Report, Scenario,
+    Seed,
+};
+use forebay_units::Time;
+
+use crate::flow::{Counts, Flow};
+use crate::link::FifoLink;
+use crate::simulation::{Group, Simulation};
+
+/// More flows than this are not listed one by one.
+const MAX_LISTED: usize = 1000;
+
+/// The report of a finished run.
+pub(crate) fn report(scenario: &Scenario, seed: Seed, mut simulation: Simulation<'_>) -> Report {
+    let mut report = Report::new("packet", scenario, seed.seed);
+    let seconds = scenario.run().measure.as_secs_f64();
+    let end = simulation.end();
+    let target = &simulation.links[scenario.target_index()];
+    report.metrics = link_metrics(target, end, seconds);
+    report.cost = Cost {
+        data_packets: target.statistics.arrivals,
+        events: simulation.events,
+        ..Cost::default()
+    };
+    let listed = simulation.flows.len() <= MAX_LISTED;
+    let mut persistent = Vec::new();
+    let mut goodput = None;
+    for (number, group) in simulation.groups.iter().enumerate() {
+        let figures = GroupFigures::of(group, number, &simulation, seconds);
+        if group.spec.responsive() {
+            *goodput.get_or_insert(0.0) += figures.goodput;
+        }
+        if group.spec.persistent() {
+            persistent.extend_from_slice(&figures.goodputs);
+        }
+        report.groups.push(figures.report(group, listed));
+    }
+    if let Some(goodput) = goodput {
+        report.metrics.insert(Metric::Goodput, goodput.into());
+    }
+    persistent_metrics(&mut report, &simulation, &persistent);
+    for (at, link) in simulation.links.iter().enumerate() {
+        if at != scenario.target_index() {
+            let metrics = link_metrics(link, end, seconds);
+            report.links.push(LinkReport {
+                name: scenario.links()[at].name.clone(),
+                metrics,
+            });
+        }
+    }
+    report.warnings = warnings(scenario, &simulation);
+    report.traces = simulation.traces.take();
+    report
+}
+
+/// Metrics that concern the persistent flows: fairness, and how many lose together.
+fn persistent_metrics(report: &mut Report, simulation: &Simulation<'_>, goodputs: &[f64]) {
+    if goodputs.is_empty() {
+        return;
+    }
+    let n = goodputs.len() as f64;
+    let sum: f64 = goodputs.iter().sum();
+    let squares: f64 = goodputs.iter().map(|x| x * x).sum();
+    if squares > 0.0 {
+        report
+            .metrics
+            .insert(Metric::JainIndex, (sum * sum / (n * squares)).into());
+    }
+    let events = simulation.congestion.number - simulation.events_before;
+    if events > 0 {
+        let hits = simulation.congestion.hits as f64 / events as f64;
+        report
+            .metrics
+            .insert(Metric::Synchronization, (hits / n).into());
+    }
+}
+
+fn link_metrics(link: &FifoLink, end: Time, seconds: f64) -> BTreeMap<Metric, Estimate> {
+    let statistics = &link.statistics;
+    let busy = (link.busy(end) - statistics.busy_before).as_secs_f64();
+    let (_, wait_after) = link.waiting(end);
+    // Little's law on the sample path: the time integral of the packets waiting is the sum of
+    // their waits, of which a part lies before and a part behind the measured time.
+    let waits = (statistics.wait_sum + statistics.wait_before).saturating_sub(wait_after);
+    let mut metrics = BTreeMap::new();
+    let mut put = |metric, value: f64| metrics.insert(metric, Estimate::from(value));
+    put(Metric::Utilization, busy / seconds);
+    put(Metric::QueueMean, waits as f64 * 1e-12 / seconds);
+    if statistics.arrivals > 0 {
+        let arrivals = statistics.arrivals as f64;
+        put(Metric::LossRate, statistics.drops as f64 / arrivals);
+        put(Metric::MarkRate, statistics.marks as f64 / arrivals);
+        let accepted = statistics.arrivals - statistics.drops;
+        if accepted > 0 {
+            put(
+                Metric::QueueDelayMean,
+                statistics.wait_sum as f64 * 1e-12 / accepted as f64,
+            );
+            put(Metric::QueueDelayP50, statistics.waits.quantile(0.5));
+            put(Metric::QueueDelayP99, statistics.waits.quantile(0.99));
+            put(Metric::QueueDelayMax, statistics.longest_wait.as_secs_f64());
+        }
+    }
+    metrics
+}
+
+/// Figures of one group before they become a report.
+struct GroupFigures {
+    total: Counts,
+    goodput: f64,
+    goodputs: Vec<f64>,
+    flows: Vec<FlowReport>,
+}
+
+impl GroupFigures {
+    fn of(group: &Group<'_>, number: usize, simulation: &Simulation<'_>, seconds: f64) -> Self {
+        let mut figures = Self {
+            total: Counts::default(),
+            goodput: 0.0,
+            goodputs: Vec::new(),
+            flows: Vec::new(),
+        };
+        let header = group.spec.header().get();
+        for flow in simulation
+            .flows
+            .iter()
+            .filter(|flow| flow.group as usize == number)
+        {
+            let counts = flow.counts().since(flow.before);
+            let payload = u64::from(flow.wire) - header;
+            figures.add(
+                counts,
+                counts.delivered as f64 * payload as f64 * 8.0 / seconds,
+            );
+        }
+        for flow in simulation
+            .unresponsive
+            .iter()
+            .filter(|flow| flow.group as usize == number)
+        {
+            let bytes = flow.bytes_delivered - flow.bytes_before;
+            figures.add(flow.counts.since(flow.before), bytes as f64 * 8.0 / seconds);
+        }
+        figures
+    }
+
+    fn add(&mut self, counts: Counts, goodput: f64) {
+        self.total.add(counts);
+        self.goodput += goodput;
+        self.goodputs.push(goodput);
+        self.flows.push(FlowReport {
+            goodput_bps: goodput,
+            loss_rate: ratio(counts.dropped, counts.arrived),
+            retransmissions: counts.retransmissions,
+            timeouts: counts.timeouts,
+        });
+    }
+
+    fn report(self, group: &Group<'_>, listed: bool) -> GroupReport {
+        let spec = group.spec;
+        let mut metrics = BTreeMap::new();
+        let mut put = |metric, value: f64| metrics.insert(metric, Estimate::from(value));
+        put(Metric::Goodput, self.goodput);
+        if self.total.arrived > 0 {
+            put(
+                Metric::LossRate,
+                ratio(self.total.dropped, self.total.arrived),
+            );
+        }
+        if spec.responsive() {
+            put(Metric::Retransmissions, self.total.retransmissions as f64);
+            put(Metric::Timeouts, self.total.timeouts as f64);
+        }
+        let mut goodput_quantiles = BTreeMap::new();
+        let mut completions = None;
+        if spec.persistent() {
+            let mut sorted = self.goodputs.clone();
+            sorted.sort_by(f64::total_cmp);
+            for percent in [10u32, 25, 50, 75, 90] {
+                let q = f64::from(percent) / 100.0;
+                goodput_quantiles.insert(format!("p{percent}"), sorted_quantile(&sorted, q));
+            }
+        } else if spec.responsive() {
+            let times = &group.completion_times;
+            if group.completed > 0 {
+                for percent in [10u32, 25, 50, 75, 90] {
+                    // Goodputs are kept in the histogram as whole bits per second.
+                    let q = group.transfer_goodputs.quantile(f64::from(percent) / 100.0) * 1e12;
+                    goodput_quantiles.insert(format!("p{percent}"), q);
+                }
+                put(Metric::CompletionTimeP50, times.quantile(0.5));
+                put(Metric::CompletionTimeP95, times.quantile(0.95));
+                put(Metric::CompletionTimeP99, times.quantile(0.99));
+            }
+            let quantiles = if group.completed == 0 {
+                BTreeMap::new()
+            } else {
+                [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)]
+                    .map(|(name, q)| (name.to_owned(), times.quantile(q)))
+                    .into()
+            };
+            completions = Some(Completions {
+                completed: group.completed,
+                completion_time_s: quantiles,
+            });
+        }
+        if let (Some(p10), Some(p50)) = (goodput_quantiles.get("p10"), goodput_quantiles.get("p50"))
+        {
+            put(Metric::FlowGoodputP10, *p10);
+            put(Metric::FlowGoodputP50, *p50);
+        }
+        GroupReport {
+            name: spec.name.clone(),
+            flows: spec.count,
+            metrics,
+            flow_goodput_bps: goodput_quantiles,
+            completions,
+            per_flow: if listed { self.flows } else { Vec::new() },
+        }
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 {
+        0.0
+    } else {
+        part as f64 / whole as f64
+    }
+}
+
+/// Quantile of sorted values, linear between neighbours.
+fn sorted_quantile(sorted: &[f64], q: f64) -> f64 {
+    let Some(last) = sorted.len().checked_sub(1) else {
+        return 0.0;
+    };
+    let at = q * last as f64;
+    let low = at.floor() as usize;
+    let high = (low + 1).min(last);
+    sorted[low] + (at - low as f64) * (sorted[high] - sorted[low])
+}
+
+fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let drops = simulation.links[scenario.target_index()].statistics.drops;
+    if (1..30).contains(&drops) {
+        warnings.push(format!(
+            "the loss rate rests on {drops} drops: measure for longer"
+        ));
+    }
+    let events = simulation.congestion.number - simulation.events_before;
+    if scenario.persistent_flows() > 0 && events < 5 {
+        warnings.push(format!(
+            "{events} congestion events in the measured time: the means may depend on its length"
+        ));
+    }
+    let idle = simulation
+        .flows
+        .iter()
+        .filter(|flow| !started(flow))
+        .count();
+    if idle > 0 {
+        warnings.push(format!("{idle} flows have not started by the end"));
+    }
+    warnings
+}
+
+fn started(flow: &Flow) -> bool {
+    flow.since > Time::ZERO || flow.arrived > 0 || flow.lost_elsewhere > 0
+}

@@ -1,0 +1,762 @@
+//! A TCP connection: sender, receiver and scoreboard.
+//!
+//! Acknowledgements return over a constant delay and are never lost, so a receiver's state and
+//! what its sender knows of it differ only by the acknowledgements that the receiver delays. Both
+//! live here, and the receiver's map of out-of-order packets is the sender's SACK scoreboard. Loss
+//! recovery is one machine shared by all congestion controllers.
+
+use forebay_congestion::Controller;
+use forebay_congestion::packet::{Ack, Signal, Window};
+use forebay_scenario::{PartialAckTimer, Recovery, Stack};
+use forebay_units::Time;
+
+use crate::bitmap::Bitmap;
+use crate::timing::RoundTrip;
+
+/// Duplicate acknowledgements that mean a loss (RFC 5681 section 3.2).
+const DUP_THRESHOLD: u32 = 3;
+
+/// What the sender is doing about losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nothing is known to be lost.
+    Open,
+    /// Fast recovery (RFC 6582, RFC 6675).
+    Recovery,
+    /// Slow start after a retransmission timeout.
+    Loss,
+}
+
+/// What a sender must know to start a transfer.
+#[derive(Clone, Debug)]
+pub(crate) struct Opening {
+    pub(crate) stack: Stack,
+    pub(crate) controller: Controller,
+    /// Data packets to send; `u64::MAX` for a flow without end.
+    pub(crate) packets: u64,
+}
+
+/// What a delivery led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// An acknowledgement reached the sender: it may send.
+    Acknowledged,
+    /// The receiver waits before it acknowledges.
+    Delayed,
+    /// The packet belongs to an earlier transfer.
+    Stale,
+}
+
+/// A packet to transmit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Transmission {
+    pub(crate) packet: u64,
+    /// Whether it was sent before.
+    pub(crate) again: bool,
+}
+
+/// A connection. Packets are numbered from `base` on; the numbers go on over the transfers of one
+/// user, so that late packets of an earlier transfer are recognised.
+#[derive(Clone, Debug)]
+pub(crate) struct Connection {
+    // What every delivery touches.
+    /// Receiver: the next packet in order.
+    expected: u64,
+    /// Sender: the lowest packet not acknowledged.
+    unacknowledged: u64,
+    /// Sender: the next packet to send in order.
+    next: u64,
+    /// Packets beyond the receiver's `expected` that have arrived.
+    out_of_order: u64,
+    pub(crate) window: Window,
+    phase: Phase,
+    recovery: Recovery,
+    timer_switch: PartialAckTimer,
+    /// Packets per acknowledgement.
+    acks_every: u32,
+    /// The packet being timed; `u64::MAX` for none.
+    timed: u64,
+    timed_since: Time,
+    /// When the retransmission timer expires, as it was last set.
+    expires: Time,
+    /// First packet that must not be sent.
+    end: u64,
+    /// Packets the receiver's window allows beyond `unacknowledged`.
+    receive_window: u64,
+    pub(crate) controller: Controller,
+    round_trip: RoundTrip,
+    // Losses.
+    received: Bitmap,
+    /// One more than the highest packet ever sent.
+    highest: u64,
+    /// Recovery ends when everything below is acknowledged.
+    recover: u64,
+    /// Every packet below that has not arrived counts as lost.
+    lost_below: u64,
+    /// Packets lost and not arrived since.
+    lost: u64,
+    /// Every lost packet below has been sent again.
+    repaired_below: u64,
+    /// Packets sent again and not arrived since.
+    repairing: u64,
+    /// The three highest packets that arrived out of order.
+    top: [u64; 3],
+    duplicates: u32,
+    /// Window inflation of NewReno's recovery in packets (RFC 6582 section 3.2).
+    inflation: f64,
+    partial_acks: u32,
+    /// Whether the first unacknowledged packet must be sent whatever the window.
+    urgent: bool,
+    /// Whether the SYN is still unanswered.
+    connecting: bool,
+    backoff: u32,
+    /// In-order packets the receiver has not acknowledged yet.
+    pending: u32,
+    pub(crate) pending_since: Time,
+    // The transfer.
+    base: u64,
+    handshake: bool,
+    stack: Stack,
+    // What is counted.
+    pub(crate) retransmissions: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) cuts: u64,
+    /// Data packets that reached the application in order, over all transfers.
+    handshakes: u64,
+}
+
+impl Connection {
+    /// A connection that has not started.
+    pub(crate) fn new(opening: Opening, first: u64) -> Self {
+        let stack = opening.stack;
+        let mut connection = Self {
+            expected: first,
+            unacknowledged: first,
+            next: first,
+            out_of_order: 0,
+            window: Window {
+                cwnd: stack.initial_window,
+                ssthresh: f64::INFINITY,
+            },
+            phase: Phase::Open,
+            recovery: stack.recovery,
+            timer_switch: stack.partial_ack_timer,
+            acks_every: stack.delayed_ack.packets,
+            timed: u64::MAX,
+            timed_since: Time::ZERO,
+            expires: Time::ZERO,
+            end: first,
+            receive_window: stack.receive_window.map_or(u64::MAX, |w| w as u64),
+            controller: opening.controller.clone(),
+            round_trip: RoundTrip::new(&stack),
+            received: Bitmap::default(),
+            highest: first,
+            recover: first,
+            lost_below: first,
+            lost: 0,
+            repaired_below: first,
+            repairing: 0,
+            top: [0; 3],
+            duplicates: 0,
+            inflation: 0.0,
+            partial_acks: 0,
+            urgent: false,
+            connecting: false,
+            backoff: 0,
+            pending: 0,
+            pending_since: Time::ZERO,
+            base: first,
+            handshake: stack.handshake,
+            stack,
+            retransmissions: 0,
+            timeouts: 0,
+            cuts: 0,
+            handshakes: 0,
+        };
+        connection.open(opening);
+        connection
+    }
+
+    /// Starts the next transfer with fresh state; packet numbers and counters go on.
+    pub(crate) fn open(&mut self, opening: Opening) {
+        let first = self.highest;
+        let stack = opening.stack;
+        self.expected = first;
+        self.unacknowledged = first;
+        self.next = first;
+        self.out_of_order = 0;
+        self.window = Window {
+            cwnd: stack.initial_window,
+            ssthresh: stack.initial_ssthresh.unwrap_or(f64::INFINITY),
+        };
+        self.phase = Phase::Open;
+        self.timed = u64::MAX;
+        self.controller = opening.controller;
+        self.round_trip = RoundTrip::new(&stack);
+        self.recover = first - 1;
+        self.lost_below = first;
+        self.lost = 0;
+        self.repaired_below = first;
+        self.repairing = 0;
+        self.top = [0; 3];
+        self.duplicates = 0;
+        self.inflation = 0.0;
+        self.partial_acks = 0;
+        self.urgent = false;
+        self.backoff = 0;
+        self.pending = 0;
+        self.base = first;
+        self.handshake = stack.handshake;
+        self.connecting = stack.handshake;
+        self.stack = stack;
+        let syn = u64::from(stack.handshake);
+        self.end = first.saturating_add(syn).saturating_add(opening.packets);
+    }
+
+    /// Sends nothing new from now on.
+    pub(crate) fn stop(&mut self) {
+        self.end = self.end.min(self.highest.max(self.next));
+    }
+
+    /// Whether everything was delivered and acknowledged.
+    pub(crate) fn finished(&self) -> bool {
+        self.unacknowledged >= self.end && !self.connecting
+    }
+
+    /// Data packets delivered in order, over all transfers.
+    pub(crate) fn delivered(&self) -> u64 {
+        self.expected - self.handshakes
+    }
+
+    /// Data packets of the current transfer.
+    pub(crate) fn transfer_packets(&self) -> u64 {
+        self.end - self.base - u64::from(self.handshake)
+    }
+
+    /// Whether `packet` is the SYN of the current transfer.
+    #[inline]
+    pub(crate) fn is_syn(&self, packet: u64) -> bool {
+        self.handshake && packet == self.base
+    }
+
+    /// The full number of a packet whose low 32 bits are `low`: the one nearest to `expected`.
+    #[inline]
+    pub(crate) fn full_number(&self, low: u32) -> u64 {
+        let ahead = low.wrapping_sub(self.expected as u32) as i32;
+        self.expected.wrapping_add_signed(i64::from(ahead))
+    }
+
+    /// Packets sent and not acknowledged.
+    #[inline]
+    pub(crate) fn outstanding(&self) -> u64 {
+        self.next - self.unacknowledged
+    }
+
+    /// Smoothed round-trip time in seconds; zero before the first measurement.
+    pub(crate) fn smoothed_rtt(&self) -> f64 {
+        self.round_trip.path.smoothed_rtt
+    }
+
+    // --- Receiving ---
+
+    /// A packet reaches the receiver, and what that leads to reaches the sender at `now`.
+    #[inline]
+    pub(crate) fn deliver(&mut self, packet: u64, now: Time) -> Answer {
+        let simple = packet == self.expected
+            && self.out_of_order == 0
+            && self.phase == Phase::Open
+            && self.acks_every == 1
+            && self.duplicates == 0
+            && !self.connecting;
+        if !simple {
+            return self.deliver_otherwise(packet, now);
+        }
+        let limited = self.limited();
+        self.expected = packet + 1;
+        self.unacknowledged = packet + 1;
+        self.backoff = 0;
+        if packet == self.timed {
+            self.measure(now);
+        }
+        self.restart_timer(now);
+        if limited {
+            let ack = Ack { acked: 1.0, now };
+            self.controller
+                .on_ack(&mut self.window, &ack, &self.round_trip.path);
+        }
+        Answer::Acknowledged
+    }
+
+    /// The cases beside one more packet in order: gaps, duplicates, delayed acknowledgements,
+    /// recovery and connection set-up.
+    fn deliver_otherwise(&mut self, packet: u64, now: Time) -> Answer {
+        if packet < self.base {
+            return Answer::Stale;
+        }
+        let (fresh, in_order) = self.receive(packet);
+        if in_order && self.out_of_order == 0 && !self.connecting {
+            self.pending += 1;
+            if self.pending == 1 {
+                self.pending_since = now;
+            }
+            if self.pending < self.acks_every {
+                return Answer::Delayed;
+            }
+        }
+        self.acknowledge(fresh.then_some(packet), now);
+        Answer::Acknowledged
+    }
+
+    /// The receiver's part: whether the packet is new, and whether it is the next one with
+    /// nothing waiting behind it.
+    fn receive(&mut self, packet: u64) -> (bool, bool) {
+        if packet == self.expected {
+            self.expected += 1;
+            let alone = self.out_of_order == 0;
+            if !alone {
+                let next = self.received.take_run(self.expected);
+                self.out_of_order -= next - self.expected;
+                self.expected = next;
+            }
+            return (true, alone);
+        }
+        if packet < self.expected {
+            return (false, false);
+        }
+        let fresh = self.received.set(packet, self.expected);
+        self.out_of_order += u64::from(fresh);
+        (fresh, false)
+    }
+
+    /// A delayed acknowledgement is due; says when the next one may be.
+    pub(crate) fn delayed_ack_due(&mut self, now: Time) -> Option<Time> {
+        if self.pending == 0 {
+            return None;
+        }
+        let due = self
+            .pending_since
+            .saturating_add(self.stack.delayed_ack.timeout);
+        if due > now {
+            return Some(due);
+        }
+        self.acknowledge(None, now);
+        None
+    }
+
+    // --- Acknowledgements at the sender ---
+
+    /// An acknowledgement of everything in order so far. `packet` is the new packet that caused
+    /// it; none where a duplicate or a timer did.
+    fn acknowledge(&mut self, packet: Option<u64>, now: Time) {
+        let delayed = u64::from(std::mem::take(&mut self.pending));
+        if self.connecting && self.expected > self.base {
+            self.connected(now);
+            return;
+        }
+        let limited = self.limited();
+        let acked = self.expected - self.unacknowledged;
+        // With SACK the answer to the timed packet itself is seen, in order or not.
+        let selective = self.recovery != Recovery::NewReno;
+        if (selective && packet == Some(self.timed)) || self.timed < self.expected {
+            self.measure(now);
+        }
+        match self.recovery {
+            Recovery::NewReno => self.acknowledge_cumulatively(acked, limited, now),
+            Recovery::Sack | Recovery::Rack => {
+                self.settle(delayed, packet);
+                self.acknowledge_selectively(acked, packet, limited, now);
+            }
+        }
+    }
+
+    /// The SYN is answered: data may flow.
+    fn connected(&mut self, now: Time) {
+        self.connecting = false;
+        self.handshakes += 1;
+        self.unacknowledged = self.expected;
+        self.next = self.next.max(self.expected);
+        self.backoff = 0;
+        if self.timed == self.base {
+            self.measure(now);
+        }
+        self.restart_timer(now);
+    }
+
+    fn grow(&mut self, acked: u64, limited: bool, now: Time) {
+        if limited && acked > 0 {
+            let ack = Ack {
+                acked: acked as f64,
+                now,
+            };
+            self.controller
+                .on_ack(&mut self.window, &ack, &self.round_trip.path);
+        }
+    }
+
+    /// Whether the window (and not the data or the receiver) limits the sender.
+    #[inline]
+    fn limited(&self) -> bool {
+        self.outstanding() as f64 + 1.0 > self.window.cwnd
+    }
+
+    /// NewReno without SACK (RFC 6582 section 3.2).
+    fn acknowledge_cumulatively(&mut self, acked: u64, limited: bool, now: Time) {
+        if acked == 0 {
+            if self.outstanding() > 0 {
+                self.duplicate_ack(now);
+            }
+            return;
+        }
+        self.unacknowledged = self.expected;
+        self.next = self.next.max(self.unacknowledged);
+        self.backoff = 0;
+        match self.phase {
+            Phase::Recovery if self.unacknowledged < self.recover => {
+                self.partial_ack(acked, now);
+                return;
+            }
+            Phase::Recovery => {
+                // Full acknowledgement, option 2: the window is the threshold.
+                self.window.cwnd = self.window.ssthresh;
+                self.inflation = 0.0;
+                self.phase = Phase::Open;
+            }
+            Phase::Open | Phase::Loss => self.grow(acked, limited, now),
+        }
+        if self.phase == Phase::Loss && self.unacknowledged >= self.recover {
+            self.phase = Phase::Open;
+        }
+        self.duplicates = 0;
+        self.restart_timer(now);
+    }
+
+    fn duplicate_ack(&mut self, now: Time) {
+        self.duplicates += 1;
+        match self.phase {
+            Phase::Recovery => self.inflation += 1.0,
+            Phase::Open
+                // Beyond `recover` by a new packet at least: duplicates of what was sent again after
+                // a timeout must not look like a loss (RFC 6582 section 3.2 step 2).
+                if self.duplicates == DUP_THRESHOLD && self.unacknowledged > self.recover =>
+            {
+                self.enter_recovery(now);
+                self.inflation = f64::from(DUP_THRESHOLD);
+                self.urgent = true;
+            }
+            Phase::Open | Phase::Loss => {}
+        }
+    }
+
+    /// RFC 6582 section 3.2 step 3: repair the next hole, deflate by what was acknowledged less
+    /// one packet, and restart the timer at the first partial acknowledgement or at each.
+    fn partial_ack(&mut self, acked: u64, now: Time) {
+        self.partial_acks += 1;
+        self.inflation = (self.inflation - acked as f64 + 1.0).max(1.0 - self.window.cwnd);
+        self.urgent = true;
+        if self.partial_acks == 1 || self.timer_switch == PartialAckTimer::Every {
+            self.restart_timer(now);
+        }
+    }
+
+    /// SACK (RFC 6675 section 5). Rule 4 of NextSeg, the optional rescue retransmission, is left
+    /// out.
+    fn acknowledge_selectively(
+        &mut self,
+        acked: u64,
+        packet: Option<u64>,
+        limited: bool,
+        now: Time,
+    ) {
+        let cumulative = self.expected;
+        self.unacknowledged = cumulative;
+        self.next = self.next.max(cumulative);
+        if let Some(packet) = packet.filter(|packet| *packet >= cumulative) {
+            self.note_arrival_beyond(packet);
+        }
+        if acked > 0 {
+            self.backoff = 0;
+            self.restart_timer(now);
+        }
+        match self.phase {
+            Phase::Open if self.lost > 0 => self.enter_recovery_selectively(now),
+            Phase::Open => self.grow(acked, limited, now),
+            Phase::Recovery | Phase::Loss => {
+                if self.phase == Phase::Loss {
+                    self.grow(acked, limited, now);
+                }
+                if cumulative >= self.recover {
+                    self.phase = Phase::Open;
+                    // Losses beyond the recovery point are a new congestion.
+                    if self.lost > 0 {
+                        self.enter_recovery_selectively(now);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes packets that have just become known as arrived off the counts of lost packets: the
+    /// in-order ones whose acknowledgement was delayed, and the one that caused this.
+    fn settle(&mut self, delayed: u64, packet: Option<u64>) {
+        if self.lost == 0 {
+            return;
+        }
+        let to = self.unacknowledged + delayed;
+        for arrived in self.unacknowledged..to {
+            self.settle_one(arrived);
+        }
+        if let Some(packet) = packet.filter(|packet| *packet >= to) {
+            self.settle_one(packet);
+        }
+    }
+
+    fn settle_one(&mut self, packet: u64) {
+        if packet < self.lost_below {
+            self.lost -= 1;
+            if packet < self.repaired_below {
+                self.repairing -= 1;
+            }
+        }
+    }
+
+    /// A packet arrived beyond a hole: packets with three arrivals above them are lost (RFC 6675
+    /// section 4, IsLost).
+    fn note_arrival_beyond(&mut self, packet: u64) {
+        let [first, second, third] = self.top;
+        if packet > first {
+            self.top = [packet, first, second];
+        } else if packet > second {
+            self.top = [first, packet, second];
+        } else if packet > third {
+            self.top = [first, second, packet];
+        }
+        let below = self.top[2];
+        let from = self.lost_below.max(self.expected);
+        if below > from {
+            self.lost += self.received.count_clear(from, below);
+            self.lost_below = below;
+        }
+    }
+
+    fn enter_recovery_selectively(&mut self, now: Time) {
+        self.enter_recovery(now);
+        // Only a hole not yet sent again may go out before the pipe has drained.
+        self.urgent = self.lost > self.repairing;
+    }
+
+    fn enter_recovery(&mut self, now: Time) {
+        self.congestion(Signal::Loss, now);
+        self.phase = Phase::Recovery;
+        self.recover = self.highest;
+        self.partial_acks = 0;
+        self.timed = u64::MAX;
+    }
+
+    fn congestion(&mut self, signal: Signal, now: Time) {
+        let outstanding = self.outstanding() as f64;
+        let cwnd = self.window.cwnd;
+        // FlightSize; where the window limits, with the fraction that whole packets hide.
+        let flight = if outstanding + 1.0 > cwnd {
+            cwnd
+        } else {
+            outstanding
+        };
+        self.round_trip.path.flight = flight;
+        self.cuts += 1;
+        self.controller
+            .on_congestion(&mut self.window, signal, now, &self.round_trip.path);
+        self.round_trip.forget_maximum();
+    }
+
+    // --- Sending ---
+
+    /// The next packet that may be sent now.
+    #[inline]
+    pub(crate) fn next_to_send(&mut self, now: Time) -> Option<Transmission> {
+        if self.phase != Phase::Open || self.urgent || self.connecting {
+            return self.next_to_send_otherwise(now);
+        }
+        let allowance = match self.recovery {
+            // Limited transmit (RFC 3042).
+            Recovery::NewReno => u64::from(self.duplicates.min(2)),
+            Recovery::Sack | Recovery::Rack => self.out_of_order,
+        };
+        let usable = self.window.cwnd as u64 + allowance;
+        (self.outstanding() < usable)
+            .then(|| self.send_next(now))
+            .flatten()
+    }
+
+    /// The next packet in order, where there is one.
+    #[inline]
+    fn send_next(&mut self, now: Time) -> Option<Transmission> {
+        let packet = self.next;
+        if packet >= self.end || packet - self.unacknowledged >= self.receive_window {
+            return None;
+        }
+        if packet == self.unacknowledged {
+            self.restart_timer(now);
+        }
+        self.next = packet + 1;
+        if packet < self.highest {
+            self.retransmissions += 1;
+            return Some(Transmission {
+                packet,
+                again: true,
+            });
+        }
+        self.highest = packet + 1;
+        if self.timed == u64::MAX {
+            self.timed = packet;
+            self.timed_since = now;
+        }
+        Some(Transmission {
+            packet,
+            again: false,
+        })
+    }
+
+    fn next_to_send_otherwise(&mut self, now: Time) -> Option<Transmission> {
+        if self.connecting {
+            // Only the SYN may be under way.
+            return if self.next == self.base {
+                self.send_next(now)
+            } else {
+                None
+            };
+        }
+        if self.recovery == Recovery::NewReno {
+            return self.next_cumulatively(now);
+        }
+        if std::mem::take(&mut self.urgent)
+            && let Some(hole) = self.next_hole()
+        {
+            return Some(self.repair(hole));
+        }
+        let pipe = self.outstanding() - self.out_of_order - self.lost + self.repairing;
+        if pipe as f64 + 1.0 > self.window.cwnd {
+            return None;
+        }
+        if let Some(hole) = self.next_hole() {
+            return Some(self.repair(hole));
+        }
+        self.send_next(now).or_else(|| self.repair_suspect())
+    }
+
+    fn next_cumulatively(&mut self, now: Time) -> Option<Transmission> {
+        if std::mem::take(&mut self.urgent) {
+            self.retransmissions += 1;
+            return Some(Transmission {
+                packet: self.unacknowledged,
+                again: true,
+            });
+        }
+        let inflation = if self.phase == Phase::Recovery {
+            self.inflation
+        } else {
+            0.0
+        };
+        let usable = self.window.cwnd + inflation;
+        (self.outstanding() as f64 + 1.0 <= usable)
+            .then(|| self.send_next(now))
+            .flatten()
+    }
+
+    /// The first lost packet that has not been sent again (NextSeg rule 1).
+    fn next_hole(&self) -> Option<u64> {
+        if self.lost <= self.repairing {
+            return None;
+        }
+        let from = self.repaired_below.max(self.expected);
+        self.received.next_clear(from, self.lost_below)
+    }
+
+    fn repair(&mut self, hole: u64) -> Transmission {
+        self.repaired_below = hole + 1;
+        self.repairing += 1;
+        self.retransmissions += 1;
+        Transmission {
+            packet: hole,
+            again: true,
+        }
+    }
+
+    /// NextSeg rule 3: without new data, a packet below the highest arrival although it does not
+    /// count as lost yet.
+    fn repair_suspect(&mut self) -> Option<Transmission> {
+        if self.phase != Phase::Recovery || self.out_of_order == 0 {
+            return None;
+        }
+        let from = self.lost_below.max(self.expected);
+        let hole = self.received.next_clear(from, self.top[0])?;
+        self.lost += 1;
+        self.lost_below = hole + 1;
+        Some(self.repair(hole))
+    }
+
+    // --- Timers ---
+
+    /// When the retransmission timer expires; none where nothing is outstanding.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        let waiting = self.outstanding() > 0 || self.highest > self.unacknowledged;
+        waiting.then_some(self.expires)
+    }
+
+    /// The retransmission timer has expired (RFC 6298 section 5, RFC 5681 section 3.1).
+    pub(crate) fn time_out(&mut self, now: Time) {
+        if self.expected > self.unacknowledged {
+            // The receiver's delayed acknowledgement is older than the timer: it comes first.
+            self.acknowledge(None, now);
+            return;
+        }
+        self.timeouts += 1;
+        self.timed = u64::MAX;
+        self.backoff += 1;
+        self.restart_timer(now);
+        if self.connecting {
+            self.next = self.base;
+            return;
+        }
+        if self.backoff == 1 {
+            self.congestion(Signal::Timeout, now);
+        } else {
+            // The same packet again: the threshold stays (RFC 5681 section 3.1).
+            self.window.cwnd = 1.0;
+        }
+        self.phase = Phase::Loss;
+        self.recover = self.highest;
+        self.duplicates = 0;
+        self.inflation = 0.0;
+        self.urgent = false;
+        match self.recovery {
+            Recovery::NewReno => self.next = self.unacknowledged,
+            Recovery::Sack | Recovery::Rack => {
+                self.lost_below = self.next;
+                self.lost = self.received.count_clear(self.expected, self.next);
+                self.repaired_below = self.expected;
+                self.repairing = 0;
+            }
+        }
+    }
+
+    #[inline]
+    fn restart_timer(&mut self, now: Time) {
+        self.expires = now.saturating_add(self.round_trip.timeout(self.backoff));
+    }
+
+    fn measure(&mut self, now: Time) {
+        self.timed = u64::MAX;
+        self.round_trip.measure(self.timed_since, now);
+    }
+
+    /// Checks what must always hold; for tests and the end of a run.
+    pub(crate) fn consistent(&self) -> bool {
+        self.unacknowledged <= self.expected
+            && self.unacknowledged <= self.next
+            && self.next <= self.highest
+            && self.repairing <= self.lost
+            && self.out_of_order + self.lost <= self.highest - self.expected
+            && self.window.cwnd >= 1.0
+            && self.window.cwnd.is_finite()
+    }
+}

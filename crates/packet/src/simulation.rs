@@ -1,0 +1,837 @@
+//! The event loop: the only place where time passes.
+//!
+//! A first-in-first-out link knows a packet's departure when the packet arrives, and the way
+//! from there to the receiver and back is a constant delay, so one event per data packet is
+//! enough: "the acknowledgement arrives". All of a flow's propagation delay therefore stands
+//! behind the last link of its path; seen from the link this only shifts each sender's clock.
+
+use forebay_random::{Purpose, Seed, Stream};
+use forebay_scenario::{
+    EngineError, FlowGroup, FlowSample, Law, PacketRecord, QueueSample, RateLayer, Recorded,
+    Scenario, Traces, Workload,
+};
+use forebay_units::{Bytes, Time};
+
+use crate::calendar::{Calendar, Event, Kind, MAX_HOPS};
+use crate::flow::{
+    AccessLink, Counts, Draws, Flow, Source, Unresponsive, opening, packets_of, source_event,
+};
+use crate::link::FifoLink;
+use crate::sender::{Answer, Connection};
+use crate::statistics::{CongestionEvents, Histogram};
+
+/// Control events: the end of the warm-up, and a trace sample.
+const WARMUP: u32 = 0;
+const SAMPLE: u32 = 1;
+
+/// Unresponsive flows are numbered down from here in events.
+const LAST_FLOW: u32 = 0x00ff_ffff;
+
+/// The most packets under way: 16 bytes each.
+const MAX_UNDER_WAY: usize = 1 << 29;
+
+/// Draws and totals of one group.
+#[derive(Debug)]
+pub(crate) struct Group<'a> {
+    pub(crate) spec: &'a FlowGroup,
+    draws: Draws,
+    /// Arrival process of open-loop transfers.
+    arrivals: Stream,
+    arrived_transfers: u64,
+    /// Its first flow's number over all groups, for traces.
+    pub(crate) first_number: u32,
+    /// Slots of finished open-loop transfers.
+    idle: Vec<u32>,
+    pub(crate) completed: u64,
+    pub(crate) completion_times: Histogram,
+    pub(crate) transfer_goodputs: Histogram,
+    /// Completed transfers of each user, for its draws.
+    transfers: Vec<u64>,
+}
+
+/// A run in progress.
+#[derive(Debug)]
+pub(crate) struct Simulation<'a> {
+    scenario: &'a Scenario,
+    calendar: Calendar,
+    pub(crate) links: Vec<FifoLink>,
+    target: usize,
+    pub(crate) groups: Vec<Group<'a>>,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) unresponsive: Vec<Unresponsive>,
+    sources: Vec<Source>,
+    /// (return delay, lane), sorted, where deliveries have lanes.
+    lanes: Option<Vec<Time>>,
+    pub(crate) congestion: CongestionEvents,
+    pub(crate) events_before: u64,
+    pub(crate) traces: Option<Box<Traces>>,
+    record_packets: bool,
+    sampled_busy: Time,
+    warm: bool,
+    end: Time,
+    pub(crate) events: u64,
+}
+
+impl<'a> Simulation<'a> {
+    /// Sets a scenario up: flows, sources and first events.
+    pub(crate) fn new(scenario: &'a Scenario, seed: Seed) -> Result<Self, EngineError> {
+        let run = scenario.run();
+        let uniform = uniform_size(scenario);
+        let links = scenario
+            .links()
+            .iter()
+            .map(|link| {
+                let overhead = match link.rate_layer {
+                    RateLayer::L1 => 38,
+                    RateLayer::L2 => 18,
+                    RateLayer::L3 => 0,
+                };
+                FifoLink::new(link.rate, overhead, link.buffer, uniform)
+            })
+            .collect();
+        let mut first_number = 0;
+        let groups = scenario
+            .flows()
+            .iter()
+            .map(|spec| {
+                let draws = Draws::new(seed, spec);
+                let group = Group {
+                    spec,
+                    draws,
+                    arrivals: draws.stream(0, Purpose::Interarrival),
+                    arrived_transfers: 0,
+                    first_number,
+                    idle: Vec::new(),
+                    completed: 0,
+                    completion_times: Histogram::new(),
+                    transfer_goodputs: Histogram::new(),
+                    transfers: Vec::new(),
+                };
+                first_number += spec.count as u32;
+                group
+            })
+            .collect();
+        let apart = Time::from_secs_f64(scenario.harmonic_rtt().unwrap_or(0.1));
+        let mut simulation = Self {
+            scenario,
+            calendar: Calendar::new(Some(1), Time::from_micros(1)),
+            links,
+            target: scenario.target_index(),
+            groups,
+            flows: Vec::new(),
+            unresponsive: Vec::new(),
+            sources: Vec::new(),
+            lanes: None,
+            congestion: CongestionEvents::new(apart),
+            events_before: 0,
+            traces: None,
+            record_packets: false,
+            sampled_busy: Time::ZERO,
+            warm: false,
+            end: run.warmup + run.measure,
+            events: 0,
+        };
+        simulation.create_flows()?;
+        simulation.create_calendar();
+        simulation.schedule_starts();
+        simulation
+            .calendar
+            .push(Event::new(run.warmup, Kind::Control, 0, WARMUP));
+        Ok(simulation)
+    }
+
+    /// Records over time what the scenario's `[trace]` asks for.
+    pub(crate) fn record(&mut self) {
+        let trace = self.scenario.trace();
+        self.traces = Some(Box::default());
+        self.record_packets = trace.record.contains(&Recorded::Packets);
+        self.calendar
+            .push(Event::new(trace.from, Kind::Control, 0, SAMPLE));
+    }
+
+    fn create_flows(&mut self) -> Result<(), EngineError> {
+        for number in 0..self.groups.len() {
+            let group = &self.groups[number];
+            let (spec, draws) = (group.spec, group.draws);
+            if !spec.responsive() {
+                let first = self.unresponsive.len() as u32;
+                let flow = Unresponsive {
+                    group: number as u32,
+                    ..Unresponsive::default()
+                };
+                self.unresponsive
+                    .resize(self.unresponsive.len() + spec.count as usize, flow);
+                self.sources
+                    .extend(Source::of_group(spec, number as u32, first, draws));
+                continue;
+            }
+            let slots = match &spec.workload {
+                Workload::OpenLoop { .. } => 0,
+                _ => spec.count,
+            };
+            self.groups[number].transfers = vec![0; slots as usize];
+            for index in 0..slots {
+                let flow = self.new_flow(number, index)?;
+                self.flows.push(flow);
+            }
+        }
+        Ok(())
+    }
+
+    /// A flow of this group that has not started.
+    fn new_flow(&self, number: usize, index: u64) -> Result<Flow, EngineError> {
+        let group = &self.groups[number];
+        let spec = group.spec;
+        let wire = spec.packet.draw(
+            index,
+            spec.count,
+            &mut group.draws.stream(index, Purpose::Packet),
+        );
+        let rtt = spec.rtt.draw(
+            index,
+            spec.count,
+            &mut group.draws.stream(index, Purpose::RoundTrip),
+        );
+        let opening = opening(spec, 0).ok_or_else(|| unsupported(spec.controller.name()))?;
+        Ok(Flow {
+            connection: Connection::new(opening, 1),
+            group: number as u32,
+            lane: 0,
+            wire: wire.get() as u32,
+            return_delay: self.return_delay(spec, rtt)?,
+            timer_at: Time::MAX,
+            delayed_ack_armed: false,
+            arrived: 0,
+            dropped: 0,
+            lost_elsewhere: 0,
+            seen_event: 0,
+            access: AccessLink::new(spec, wire.get() as u32),
+            index,
+            since: Time::ZERO,
+            stopped: false,
+            before: Counts::default(),
+        })
+    }
+
+    /// What is left of the round trip behind the last link of the path.
+    fn return_delay(&self, spec: &FlowGroup, rtt: Time) -> Result<Time, EngineError> {
+        let inner = &spec.path[..spec.path.len() - 1];
+        let between: Time = inner
+            .iter()
+            .map(|&link| self.scenario.links()[link].delay)
+            .sum();
+        if between > rtt {
+            return Err(unsupported(&format!(
+                "an rtt of {rtt} in group `{}`, shorter than the {between} of its links' delays",
+                spec.name
+            )));
+        }
+        Ok(rtt - between)
+    }
+
+    /// Chooses the calendar: lanes where deliveries have few constant delays, else the wheel.
+    fn create_calendar(&mut self) {
+        let mut delays: Vec<Time> = self.flows.iter().map(|flow| flow.return_delay).collect();
+        let mut constant = self.links.len() == 1 && self.flows.iter().all(|f| f.access.is_none());
+        for group in &self.groups {
+            let redrawn = matches!(
+                group.spec.workload,
+                Workload::ClosedLoop { .. } | Workload::OpenLoop { .. }
+            );
+            match &group.spec.rtt {
+                _ if !group.spec.responsive() => {}
+                Law::Value(rtt) => delays.push(*rtt),
+                Law::Choice(list) => delays.extend(list),
+                _ if redrawn => constant = false,
+                _ => {}
+            }
+            constant &= group.spec.access.is_none();
+        }
+        delays.sort_unstable();
+        delays.dedup();
+        let sources = self.sources.len();
+        let few = constant && delays.len() + sources <= crate::calendar::MAX_LANES;
+        let lane_count = few.then_some(delays.len() + sources);
+        self.calendar = Calendar::new(lane_count, self.grain());
+        for (number, source) in self.sources.iter_mut().enumerate() {
+            source.lane = (delays.len() + number) as u32;
+        }
+        self.lanes = few.then_some(delays);
+        for at in 0..self.flows.len() {
+            self.flows[at].lane = self.lane(self.flows[at].return_delay);
+        }
+    }
+
+    /// About the time between two deliveries: one transmission at the target link.
+    fn grain(&self) -> Time {
+        let size = Bytes::new(self.scenario.packet_bytes() as u64);
+        self.scenario
+            .target()
+            .rate
+            .time_to_send(size)
+            .max(Time::from_picos(1000))
+    }
+
+    fn lane(&self, return_delay: Time) -> u32 {
+        let lanes = self.lanes.as_ref();
+        lanes
+            .and_then(|lanes| lanes.binary_search(&return_delay).ok())
+            .unwrap_or(0) as u32
+    }
+
+    fn schedule_starts(&mut self) {
+        for at in 0..self.flows.len() {
+            let (group, index) = (
+                &self.groups[self.flows[at].group as usize],
+                self.flows[at].index,
+            );
+            let mut stream = group.draws.stream(index, Purpose::Start);
+            let start = group.spec.start.draw(index, group.spec.count, &mut stream);
+            let stop = group.spec.stop.as_ref();
+            let stop = stop.map(|stop| stop.draw(index, group.spec.count, &mut stream));
+            self.calendar
+                .push(Event::new(start, Kind::Start, at as u32, 0));
+            if let Some(stop) = stop {
+                self.calendar
+                    .push(Event::new(stop, Kind::Stop, at as u32, 0));
+            }
+        }
+        for number in 0..self.sources.len() {
+            let group = &self.groups[self.sources[number].group as usize];
+            let mut stream = group.draws.stream(number as u64, Purpose::Start);
+            let start = group.spec.start.draw(0, 1, &mut stream);
+            if let Some(stop) = &group.spec.stop {
+                self.sources[number].until = stop.draw(0, 1, &mut stream);
+            }
+            let first = self.sources[number].first_arrival(start);
+            let lane = self.sources[number].lane;
+            self.calendar
+                .push_delivery(lane, source_event(first, number));
+        }
+        for number in 0..self.groups.len() {
+            if matches!(self.groups[number].spec.workload, Workload::OpenLoop { .. }) {
+                let group = &self.groups[number];
+                let start = group
+                    .spec
+                    .start
+                    .draw(0, 1, &mut group.draws.stream(0, Purpose::Start));
+                self.schedule_transfer(number, start);
+            }
+        }
+    }
+
+    /// Schedules the next open-loop arrival of a group.
+    fn schedule_transfer(&mut self, number: usize, now: Time) {
+        let group = &mut self.groups[number];
+        if let Workload::OpenLoop { interarrival, .. } = &group.spec.workload {
+            let gap = interarrival
+                .draw(0, 1, &mut group.arrivals)
+                .max(Time::from_picos(1));
+            let source = self.sources.len() + number;
+            self.calendar
+                .push_frequent(source_event(now.saturating_add(gap), source));
+        }
+    }
+
+    /// Runs to the end.
+    pub(crate) fn run(&mut self) -> Result<(), EngineError> {
+        const FIRST_ARRIVAL: u8 = Kind::Arrival as u8;
+        const LAST_ARRIVAL: u8 = FIRST_ARRIVAL + MAX_HOPS as u8 - 1;
+        while let Some(event) = self.calendar.pop() {
+            let now = event.time;
+            if now >= self.end {
+                break;
+            }
+            self.events += 1;
+            let kind = event.kind();
+            if kind == Kind::Delivery as u8 {
+                self.deliver(event);
+                continue;
+            }
+            match kind {
+                FIRST_ARRIVAL..=LAST_ARRIVAL => {
+                    let hop = usize::from(kind - FIRST_ARRIVAL);
+                    self.arrive(event.flow(), event.packet(), hop, now);
+                }
+                k if k == Kind::Source as u8 => self.emit(event)?,
+                k if k == Kind::Timer as u8 => self.timer(event)?,
+                k if k == Kind::DelayedAck as u8 => self.delayed_ack(event),
+                k if k == Kind::Start as u8 => self.start(event.flow() as usize, now)?,
+                k if k == Kind::Stop as u8 => self.stop(event.flow() as usize),
+                _ => self.control(event),
+            }
+        }
+        if !self.warm {
+            self.finish_warmup(self.end);
+        }
+        Ok(())
+    }
+
+    // --- At the sender and receiver ---
+
+    #[inline]
+    fn deliver(&mut self, event: Event) {
+        let at = event.flow() as usize;
+        if at >= self.flows.len() {
+            self.deliver_unresponsive(event);
+            return;
+        }
+        let flow = &mut self.flows[at];
+        let packet = flow.connection.full_number(event.packet());
+        match flow.connection.deliver(packet, event.time) {
+            Answer::Acknowledged => self.send(at, event.time),
+            Answer::Delayed => {
+                if !flow.delayed_ack_armed {
+                    flow.delayed_ack_armed = true;
+                    let spec = self.groups[flow.group as usize].spec;
+                    let due = event.time.saturating_add(spec.stack.delayed_ack.timeout);
+                    self.calendar
+                        .push(Event::new(due, Kind::DelayedAck, event.flow(), 0));
+                }
+            }
+            Answer::Stale => {}
+        }
+    }
+
+    fn deliver_unresponsive(&mut self, event: Event) {
+        let flow = &mut self.unresponsive[(LAST_FLOW - event.flow()) as usize];
+        flow.counts.delivered += 1;
+        flow.bytes_delivered += u64::from(event.packet());
+    }
+
+    /// Sends whatever the windows of a flow allow.
+    #[inline]
+    fn send(&mut self, at: usize, now: Time) {
+        while let Some(transmission) = self.flows[at].connection.next_to_send(now) {
+            self.transmit(at, transmission.packet, now);
+        }
+        let flow = &mut self.flows[at];
+        match flow.connection.deadline() {
+            Some(deadline) => {
+                if deadline < flow.timer_at {
+                    flow.timer_at = deadline;
+                    self.calendar
+                        .push(Event::new(deadline, Kind::Timer, at as u32, 0));
+                }
+            }
+            None => {
+                if flow.connection.finished() {
+                    self.complete(at, now);
+                }
+            }
+        }
+    }
+
+    /// Hands a packet to the network: to the first link, or through the flow's access link.
+    #[inline]
+    fn transmit(&mut self, at: usize, packet: u64, now: Time) {
+        let flow = &mut self.flows[at];
+        let Some(access) = &mut flow.access else {
+            self.arrive(at as u32, packet as u32, 0, now);
+            return;
+        };
+        let size = if flow.connection.is_syn(packet) {
+            self.groups[flow.group as usize].spec.stack.header.get() as u32
+        } else {
+            flow.wire
+        };
+        match access.pass(now, size) {
+            Some(time) => {
+                self.calendar
+                    .push_frequent(Event::arrival(time, 0, at as u32, packet as u32))
+            }
+            None => flow.lost_elsewhere += 1,
+        }
+    }
+
+    // --- In the network ---
+
+    /// A responsive flow's packet (or one of an unresponsive flow, whose `packet` is its size)
+    /// reaches hop number `hop` of its path.
+    #[inline]
+    fn arrive(&mut self, flow_number: u32, packet: u32, hop: usize, now: Time) {
+        let Some(flow) = self.flows.get_mut(flow_number as usize) else {
+            self.arrive_unresponsive(flow_number, packet, hop, now);
+            return;
+        };
+        let spec = self.groups[flow.group as usize].spec;
+        let number = flow.connection.full_number(packet);
+        let size = if flow.connection.is_syn(number) {
+            spec.stack.header.get() as u32
+        } else {
+            flow.wire
+        };
+        let link = spec.path[hop];
+        let departure = self.links[link].arrive(now, size);
+        let at_target = link == self.target;
+        flow.arrived += u64::from(at_target);
+        match departure {
+            Some(departure) if hop + 1 == spec.path.len() => {
+                let event = Event::new(
+                    departure + flow.return_delay,
+                    Kind::Delivery,
+                    flow_number,
+                    packet,
+                );
+                self.calendar.push_delivery(flow.lane, event);
+            }
+            Some(departure) => {
+                let time = departure + self.scenario.links()[link].delay;
+                self.calendar
+                    .push_frequent(Event::arrival(time, hop + 1, flow_number, packet));
+            }
+            None if at_target => {
+                flow.dropped += 1;
+                if spec.persistent() {
+                    self.congestion.loss(now, &mut flow.seen_event);
+                }
+            }
+            None => flow.lost_elsewhere += 1,
+        }
+        if at_target && self.record_packets {
+            let flow = &self.flows[flow_number as usize];
+            let number_in_trace = self.groups[flow.group as usize].first_number + flow.index as u32;
+            self.record_packet(now, number_in_trace, number, size, departure);
+        }
+    }
+
+    fn arrive_unresponsive(&mut self, flow_number: u32, size: u32, hop: usize, now: Time) {
+        let at = (LAST_FLOW - flow_number) as usize;
+        let flow = &mut self.unresponsive[at];
+        let spec = self.groups[flow.group as usize].spec;
+        let link = spec.path[hop];
+        let departure = self.links[link].arrive(now, size);
+        let at_target = link == self.target;
+        flow.counts.arrived += u64::from(at_target);
+        match departure {
+            Some(departure) if hop + 1 < spec.path.len() => {
+                let time = departure + self.scenario.links()[link].delay;
+                self.calendar
+                    .push_frequent(Event::arrival(time, hop + 1, flow_number, size));
+            }
+            // Nobody waits for it: it counts as delivered when it is accepted by its last link.
+            Some(_) => {
+                flow.counts.delivered += 1;
+                flow.bytes_delivered += u64::from(size);
+            }
+            None => flow.counts.dropped += u64::from(at_target),
+        }
+        if at_target && self.record_packets {
+            let number = self.groups[flow.group as usize].first_number;
+            let packet = flow.counts.arrived;
+            self.record_packet(now, number, packet, size, departure);
+        }
+    }
+
+    #[cold]
+    fn record_packet(
+        &mut self,
+        now: Time,
+        flow: u32,
+        packet: u64,
+        size: u32,
+        departure: Option<Time>,
+    ) {
+        let trace = self.scenario.trace();
+        if now < trace.from || trace.until.is_some_and(|until| now > until) {
+            return;
+        }
+        let rate = self.scenario.target().rate;
+        let transmission = rate.time_to_send(Bytes::new(u64::from(size)));
+        if let Some(traces) = &mut self.traces {
+            traces.packets.push(PacketRecord {
+                time_s: now.as_secs_f64(),
+                flow,
+                packet,
+                bytes: size,
+                dropped: departure.is_none(),
+                wait_s: departure.map_or(0.0, |departure| {
+                    departure
+                        .saturating_sub(now)
+                        .saturating_sub(transmission)
+                        .as_secs_f64()
+                }),
+            });
+        }
+    }
+
+    // --- Sources and transfers ---
+
+    /// A source sends a packet, or a transfer of an open-loop group arrives.
+    fn emit(&mut self, event: Event) -> Result<(), EngineError> {
+        let number = event.flow() as usize;
+        let Some(source) = self.sources.get_mut(number) else {
+            let group = number - self.sources.len();
+            return self.arrive_transfer(group, event.time);
+        };
+        if event.time >= source.until {
+            return Ok(());
+        }
+        let flow = LAST_FLOW - source.pick();
+        let size = source.size(self.groups[source.group as usize].spec);
+        let next = source_event(source.next_arrival(event.time), number);
+        self.calendar.push_delivery(source.lane, next);
+        self.arrive(flow, size, 0, event.time);
+        Ok(())
+    }
+
+    /// An open-loop transfer arrives and takes a free slot.
+    fn arrive_transfer(&mut self, number: usize, now: Time) -> Result<(), EngineError> {
+        self.schedule_transfer(number, now);
+        let group = &mut self.groups[number];
+        let transfer = group.arrived_transfers;
+        group.arrived_transfers += 1;
+        let at = match group.idle.pop() {
+            Some(at) => at as usize,
+            None => {
+                let flow = self.new_flow(number, 0)?;
+                self.flows.push(flow);
+                let at = self.flows.len() - 1;
+                if at as u32 + self.unresponsive.len() as u32 >= LAST_FLOW {
+                    return Err(too_large("more than 16 million flows are alive at once"));
+                }
+                at
+            }
+        };
+        self.flows[at].index = 0;
+        self.begin(at, transfer, now)
+    }
+
+    /// A flow starts, or a user ends its thinking.
+    fn start(&mut self, at: usize, now: Time) -> Result<(), EngineError> {
+        if self.flows[at].stopped {
+            return Ok(());
+        }
+        let (number, index) = (self.flows[at].group as usize, self.flows[at].index as usize);
+        let transfers = &mut self.groups[number].transfers[index];
+        let transfer = *transfers;
+        *transfers += 1;
+        self.begin(at, transfer, now)
+    }
+
+    /// Begins transfer number `transfer` (of a user, or of an open-loop group) in a slot.
+    fn begin(&mut self, at: usize, transfer: u64, now: Time) -> Result<(), EngineError> {
+        let flow = &mut self.flows[at];
+        let group = &self.groups[flow.group as usize];
+        let spec = group.spec;
+        let (index, count) = (flow.index, spec.count);
+        let payload = Bytes::new(u64::from(flow.wire)).saturating_sub(spec.stack.header);
+        let packets = match &spec.workload {
+            Workload::Finite { size } => {
+                let mut stream = group.draws.stream(index, Purpose::Size);
+                packets_of(size.draw(index, count, &mut stream), payload)
+            }
+            Workload::ClosedLoop { size, .. } | Workload::OpenLoop { size, .. } => {
+                let mut stream = group.draws.transfer(index, transfer, Purpose::Size);
+                packets_of(size.draw(0, 1, &mut stream), payload)
+            }
+            _ => u64::MAX,
+        };
+        let redrawn = !matches!(
+            spec.workload,
+            Workload::Finite { .. } | Workload::Persistent
+        );
+        if redrawn && !matches!(spec.rtt, Law::Value(_) | Law::List(_) | Law::Linspace(..)) {
+            let mut stream = group.draws.transfer(index, transfer, Purpose::RoundTrip);
+            let rtt = spec.rtt.draw(index, count, &mut stream);
+            let delay = self.return_delay(spec, rtt)?;
+            self.flows[at].return_delay = delay;
+        }
+        let lane = self.lane(self.flows[at].return_delay);
+        let opening = opening(spec, packets).ok_or_else(|| unsupported(spec.controller.name()))?;
+        let flow = &mut self.flows[at];
+        flow.lane = lane;
+        flow.since = now;
+        flow.connection.open(opening);
+        self.send(at, now);
+        Ok(())
+    }
+
+    /// A transfer is complete: a user thinks, an open-loop slot is free.
+    fn complete(&mut self, at: usize, now: Time) {
+        let flow = &mut self.flows[at];
+        if flow.since == Time::MAX || flow.stopped {
+            return;
+        }
+        let number = flow.group as usize;
+        let group = &mut self.groups[number];
+        let spec = group.spec;
+        if !spec.persistent() && self.warm {
+            let duration = now - flow.since;
+            group.completed += 1;
+            group.completion_times.add(duration);
+            let payload = u64::from(flow.wire) - spec.stack.header.get();
+            let bits = flow.connection.transfer_packets() * payload * 8;
+            let goodput = bits as f64 / duration.as_secs_f64().max(1e-12);
+            group
+                .transfer_goodputs
+                .add(Time::from_picos(goodput as u64));
+        }
+        flow.since = Time::MAX;
+        match &spec.workload {
+            Workload::ClosedLoop { think, .. } => {
+                let index = flow.index;
+                let transfer = group.transfers[index as usize];
+                let mut stream = group.draws.transfer(index, transfer, Purpose::Think);
+                let next = now.saturating_add(think.draw(0, 1, &mut stream));
+                self.calendar
+                    .push(Event::new(next, Kind::Start, at as u32, 0));
+            }
+            Workload::OpenLoop { .. } => group.idle.push(at as u32),
+            _ => {}
+        }
+    }
+
+    fn stop(&mut self, at: usize) {
+        self.flows[at].connection.stop();
+        self.flows[at].stopped = true;
+    }
+
+    // --- Timers and control ---
+
+    fn timer(&mut self, event: Event) -> Result<(), EngineError> {
+        if self.calendar.deliveries() > MAX_UNDER_WAY {
+            return Err(too_large(
+                "more than 500 million packets are under way at once",
+            ));
+        }
+        if forebay_scenario::interrupted() {
+            return Err(EngineError::Interrupted);
+        }
+        let (at, now) = (event.flow() as usize, event.time);
+        let flow = &mut self.flows[at];
+        if flow.timer_at != now {
+            // A later deadline has taken this one's place, or an earlier one already served.
+            return Ok(());
+        }
+        flow.timer_at = Time::MAX;
+        let Some(deadline) = flow.connection.deadline() else {
+            return Ok(());
+        };
+        if deadline > now {
+            flow.timer_at = deadline;
+            self.calendar
+                .push(Event::new(deadline, Kind::Timer, event.flow(), 0));
+            return Ok(());
+        }
+        flow.connection.time_out(now);
+        self.send(at, now);
+        Ok(())
+    }
+
+    fn delayed_ack(&mut self, event: Event) {
+        let at = event.flow() as usize;
+        let flow = &mut self.flows[at];
+        flow.delayed_ack_armed = false;
+        if let Some(due) = flow.connection.delayed_ack_due(event.time) {
+            flow.delayed_ack_armed = true;
+            self.calendar
+                .push(Event::new(due, Kind::DelayedAck, event.flow(), 0));
+            return;
+        }
+        self.send(at, event.time);
+    }
+
+    fn control(&mut self, event: Event) {
+        match event.packet() {
+            WARMUP => self.finish_warmup(event.time),
+            _ => self.sample(event.time),
+        }
+    }
+
+    /// Counting starts anew.
+    fn finish_warmup(&mut self, now: Time) {
+        self.warm = true;
+        for link in &mut self.links {
+            let (_, ahead) = link.waiting(now);
+            let busy = link.busy(now);
+            link.statistics.restart(ahead, busy);
+        }
+        for flow in &mut self.flows {
+            flow.before = flow.counts();
+        }
+        for flow in &mut self.unresponsive {
+            flow.before = flow.counts;
+            flow.bytes_before = flow.bytes_delivered;
+        }
+        self.events_before = self.congestion.restart();
+    }
+
+    /// Records one sample of each flow and of the target link.
+    fn sample(&mut self, now: Time) {
+        let trace = self.scenario.trace();
+        let Some(traces) = &mut self.traces else {
+            return;
+        };
+        if trace.until.is_none_or(|until| now <= until) {
+            self.calendar.push(Event::new(
+                now.saturating_add(trace.every),
+                Kind::Control,
+                0,
+                SAMPLE,
+            ));
+        }
+        if trace.record.contains(&Recorded::Cwnd) {
+            traces.flows.extend(
+                self.flows
+                    .iter()
+                    .filter(|flow| flow.since <= now)
+                    .map(|flow| FlowSample {
+                        time_s: now.as_secs_f64(),
+                        flow: self.groups[flow.group as usize].first_number + flow.index as u32,
+                        cwnd_packets: flow.connection.window.cwnd,
+                        ssthresh_packets: flow.connection.window.ssthresh,
+                        rtt_s: flow.connection.smoothed_rtt(),
+                    }),
+            );
+        }
+        let wanted = trace.record.contains(&Recorded::Queue)
+            || trace.record.contains(&Recorded::Utilization);
+        if wanted {
+            let link = &self.links[self.target];
+            let busy = link.busy(now);
+            traces.queue.push(QueueSample {
+                time_s: now.as_secs_f64(),
+                packets: link.waiting(now).0 as f64,
+                delay_s: link.backlog(now).as_secs_f64(),
+                utilization: (busy - self.sampled_busy).as_secs_f64() / trace.every.as_secs_f64(),
+            });
+            self.sampled_busy = busy;
+        }
+    }
+
+    /// When the run ends.
+    pub(crate) fn end(&self) -> Time {
+        self.end
+    }
+}
+
+/// The one packet size of the scenario, where there is only one.
+fn uniform_size(scenario: &Scenario) -> Option<u32> {
+    let mut size = None;
+    for group in scenario.flows() {
+        let Law::Value(packet) = &group.packet else {
+            return None;
+        };
+        if (group.responsive() && group.stack.handshake) || size.is_some_and(|size| size != *packet)
+        {
+            return None;
+        }
+        size = Some(*packet);
+    }
+    size.map(|size| size.get() as u32)
+}
+
+pub(crate) fn unsupported(feature: &str) -> EngineError {
+    EngineError::Unsupported {
+        engine: "packet",
+        feature: feature.to_owned(),
+    }
+}
+
+fn too_large(why: &str) -> EngineError {
+    EngineError::TooLarge {
+        engine: "packet",
+        why: why.to_owned(),
+    }
+}

@@ -1,0 +1,126 @@
+//! Round-trip times and the retransmission timeout (RFC 6298).
+
+use forebay_congestion::packet::Path;
+use forebay_scenario::Stack;
+use forebay_units::Time;
+
+/// The longest timeout (RFC 6298 section 2.5).
+const MAX_RTO: Time = Time::from_secs(60);
+
+/// The timeout before the first measurement (RFC 6298 section 2.1).
+const INITIAL_RTO: Time = Time::from_secs(1);
+
+/// What a sender knows about its round trip.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RoundTrip {
+    pub(crate) path: Path,
+    /// RTTVAR in seconds.
+    variation: f64,
+    timeout: Time,
+    min_timeout: Time,
+    clock: Time,
+}
+
+impl RoundTrip {
+    pub(crate) fn new(stack: &Stack) -> Self {
+        Self {
+            path: Path {
+                min_rtt: f64::INFINITY,
+                ..Path::default()
+            },
+            variation: 0.0,
+            timeout: INITIAL_RTO.max(stack.min_rto),
+            min_timeout: stack.min_rto,
+            clock: stack.clock,
+        }
+    }
+
+    /// Takes in a packet sent at `sent` and acknowledged at `now` (RFC 6298 section 2).
+    pub(crate) fn measure(&mut self, sent: Time, now: Time) {
+        // A coarse clock reads whole ticks at both ends.
+        let sample = if self.clock == Time::ZERO {
+            now - sent
+        } else {
+            let tick = self.clock.as_picos();
+            let ticks = now.as_picos() / tick - sent.as_picos() / tick;
+            self.clock * ticks.max(1)
+        };
+        let exact = (now - sent).as_secs_f64();
+        let sample = sample.as_secs_f64();
+        let path = &mut self.path;
+        if path.smoothed_rtt == 0.0 {
+            path.smoothed_rtt = sample;
+            self.variation = sample / 2.0;
+        } else {
+            self.variation += 0.25 * ((path.smoothed_rtt - sample).abs() - self.variation);
+            path.smoothed_rtt += 0.125 * (sample - path.smoothed_rtt);
+        }
+        path.min_rtt = path.min_rtt.min(exact);
+        path.max_rtt = path.max_rtt.max(exact);
+        let margin = (4.0 * self.variation).max(self.clock.as_secs_f64());
+        let timeout = Time::from_secs_f64(path.smoothed_rtt + margin).round_up_to(self.clock);
+        self.timeout = timeout.clamp(self.min_timeout, MAX_RTO);
+    }
+
+    /// The timeout after `backoff` expirations in a row.
+    #[inline]
+    pub(crate) fn timeout(&self, backoff: u32) -> Time {
+        if backoff == 0 {
+            return self.timeout;
+        }
+        self.timeout
+            .saturating_mul(1 << backoff.min(16))
+            .min(MAX_RTO)
+    }
+
+    /// The largest round-trip time is counted from here on.
+    pub(crate) fn forget_maximum(&mut self) {
+        self.path.max_rtt = 0.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(stack: &Stack, samples_ms: &[u64]) -> RoundTrip {
+        let mut round_trip = RoundTrip::new(stack);
+        let mut now = Time::from_secs(1);
+        for &ms in samples_ms {
+            round_trip.measure(now, now + Time::from_millis(ms));
+            now += Time::from_secs(1);
+        }
+        round_trip
+    }
+
+    #[test]
+    fn the_first_sample_gives_three_times_itself() {
+        let stack = Stack {
+            min_rto: Time::from_millis(200),
+            ..Stack::RFC
+        };
+        assert_eq!(measured(&stack, &[100]).timeout(0), Time::from_millis(300));
+    }
+
+    #[test]
+    fn a_steady_round_trip_ends_at_the_minimum() {
+        let round_trip = measured(&Stack::NS2, &[100; 50]);
+        assert_eq!(round_trip.timeout(0), Time::from_millis(200));
+        assert_eq!(round_trip.timeout(1), Time::from_millis(400));
+        assert_eq!(round_trip.timeout(40), Time::from_secs(60));
+        assert!((round_trip.path.smoothed_rtt - 0.1).abs() < 1e-12);
+    }
+
+    #[test]
+    fn before_any_sample_it_is_one_second() {
+        assert_eq!(RoundTrip::new(&Stack::NS2).timeout(0), Time::from_secs(1));
+    }
+
+    #[test]
+    fn a_coarse_clock_reads_whole_ticks() {
+        let mut round_trip = RoundTrip::new(&Stack::NS2);
+        round_trip.measure(Time::from_millis(9), Time::from_millis(41));
+        assert_eq!(round_trip.path.smoothed_rtt, 0.04);
+        assert!((round_trip.path.min_rtt - 0.032).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,65 @@
+//! What the registries say of controllers and queue disciplines, for `explain`.
+
+use forebay_units::parameter::{Description, ParameterKind, Threshold, Value};
+use pyo3::prelude::*;
+
+/// A parameter: name, meaning, what it allows, default.
+type ParameterText = (&'static str, &'static str, String, String);
+
+/// An algorithm: name, title, source, parameters.
+type AlgorithmText = (&'static str, &'static str, &'static str, Vec<ParameterText>);
+
+/// The congestion controllers as (name, title, source, parameters).
+#[pyfunction]
+pub(crate) fn controllers() -> Vec<AlgorithmText> {
+    describe(forebay_congestion::descriptions())
+}
+
+/// The queue disciplines as (name, title, source, parameters).
+#[pyfunction]
+pub(crate) fn disciplines() -> Vec<AlgorithmText> {
+    describe(forebay_discipline::descriptions())
+}
+
+fn describe(descriptions: &[&'static Description]) -> Vec<AlgorithmText> {
+    let parameter = |p: &forebay_units::parameter::Parameter| {
+        (p.name, p.meaning, allowed(p.kind), default(p.default))
+    };
+    descriptions
+        .iter()
+        .map(|d| {
+            (
+                d.name,
+                d.title,
+                d.source,
+                d.parameters.iter().map(parameter).collect(),
+            )
+        })
+        .collect()
+}
+
+fn allowed(kind: ParameterKind) -> String {
+    match kind {
+        ParameterKind::Number { min, max } => format!("{min} to {max}"),
+        ParameterKind::Time => "a time such as 15ms".into(),
+        ParameterKind::Bytes => "a size such as 1500B".into(),
+        ParameterKind::Rate => "a rate such as 10Mbps".into(),
+        ParameterKind::Threshold => "40% of the buffer, packets, bytes or time".into(),
+        ParameterKind::Switch => "true or false".into(),
+        ParameterKind::Choice { words } => words.join(", "),
+    }
+}
+
+fn default(value: Value) -> String {
+    match value {
+        Value::Number(x) => x.to_string(),
+        Value::Time(x) | Value::Threshold(Threshold::Time(x)) => x.to_string(),
+        Value::Bytes(x) | Value::Threshold(Threshold::Bytes(x)) => x.to_string(),
+        Value::Rate(x) => x.to_string(),
+        Value::Threshold(Threshold::Fraction(x)) => format!("{}%", x * 100.0),
+        Value::Threshold(Threshold::Packets(x)) => format!("{x}p"),
+        Value::Switch(x) => x.to_string(),
+        Value::Word(x) => x.into(),
+        Value::Automatic => "automatic".into(),
+    }
+}

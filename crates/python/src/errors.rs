@@ -1,0 +1,34 @@
+//! Rust errors become the exceptions of `forebay.errors`.
+
+use forebay_engines::BatchError;
+use forebay_scenario::{EngineError, ScenarioError};
+use pyo3::PyErr;
+
+pyo3::import_exception!(forebay.errors, ForebayError);
+pyo3::import_exception!(forebay.errors, InputError);
+pyo3::import_exception!(forebay.errors, Interrupted);
+pyo3::import_exception!(forebay.errors, UnsupportedError);
+
+/// A mistake in a scenario: the user's.
+pub(crate) fn scenario_error(error: &ScenarioError) -> PyErr {
+    InputError::new_err(error.to_string())
+}
+
+/// An engine's refusal.
+pub(crate) fn engine_error(error: &EngineError) -> PyErr {
+    match error {
+        EngineError::Interrupted => Interrupted::new_err("interrupted"),
+        EngineError::Unsupported { .. } | EngineError::TooLarge { .. } | EngineError::Model(_) => {
+            UnsupportedError::new_err(error.to_string())
+        }
+    }
+}
+
+/// What ended a batch.
+pub(crate) fn batch_error(error: &BatchError) -> PyErr {
+    match error {
+        BatchError::Engine(source) => engine_error(source),
+        BatchError::Defect { .. } => ForebayError::new_err(error.to_string()),
+        BatchError::Interrupted => Interrupted::new_err("interrupted"),
+    }
+}

@@ -1,0 +1,33 @@
+//! `forebay._core`: what the Python package may ask of the engines. This crate converts, calls and
+//! converts back; it holds no science. Long calls release the GIL and answer Ctrl-C.
+
+// PyO3 hands converted arguments over by value.
+#![allow(clippy::needless_pass_by_value)]
+
+mod batch;
+mod describe;
+mod errors;
+mod report;
+mod rules;
+mod scenario;
+
+#[pyo3::pymodule]
+mod _core {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::batch::{aggregate, engines, run_batch};
+    #[pymodule_export]
+    use crate::describe::{controllers, disciplines};
+    #[pymodule_export]
+    use crate::report::Report;
+    #[pymodule_export]
+    use crate::rules::{Rule, rules};
+    #[pymodule_export]
+    use crate::scenario::{Scenario, metrics, schema};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", forebay_scenario::VERSION)
+    }
+}

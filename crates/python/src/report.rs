@@ -1,0 +1,67 @@
+//! Reports: JSON for what is small, NumPy arrays for traces.
+
+use std::sync::Arc;
+
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::ForebayError;
+
+/// What an engine answered.
+#[pyclass(frozen, module = "forebay._core")]
+pub(crate) struct Report(pub(crate) Arc<forebay_scenario::Report>);
+
+#[pymethods]
+impl Report {
+    /// The report as JSON (design section 3).
+    fn json(&self) -> PyResult<String> {
+        serde_json::to_string(&*self.0).map_err(|error| ForebayError::new_err(error.to_string()))
+    }
+
+    /// What was recorded over time: {"flows" | "queue" | "packets": {column: array}}, or None.
+    fn traces<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(traces) = &self.0.traces else {
+            return Ok(None);
+        };
+        let all = PyDict::new(py);
+        let table = PyDict::new(py);
+        let rows = &traces.flows;
+        put(&table, "time_s", rows.iter().map(|x| x.time_s))?;
+        put(&table, "flow", rows.iter().map(|x| x.flow))?;
+        put(&table, "cwnd_packets", rows.iter().map(|x| x.cwnd_packets))?;
+        put(
+            &table,
+            "ssthresh_packets",
+            rows.iter().map(|x| x.ssthresh_packets),
+        )?;
+        put(&table, "rtt_s", rows.iter().map(|x| x.rtt_s))?;
+        all.set_item("flows", table)?;
+        let table = PyDict::new(py);
+        let rows = &traces.queue;
+        put(&table, "time_s", rows.iter().map(|x| x.time_s))?;
+        put(&table, "packets", rows.iter().map(|x| x.packets))?;
+        put(&table, "delay_s", rows.iter().map(|x| x.delay_s))?;
+        put(&table, "utilization", rows.iter().map(|x| x.utilization))?;
+        all.set_item("queue", table)?;
+        let table = PyDict::new(py);
+        let rows = &traces.packets;
+        put(&table, "time_s", rows.iter().map(|x| x.time_s))?;
+        put(&table, "flow", rows.iter().map(|x| x.flow))?;
+        put(&table, "packet", rows.iter().map(|x| x.packet))?;
+        put(&table, "bytes", rows.iter().map(|x| x.bytes))?;
+        put(&table, "dropped", rows.iter().map(|x| x.dropped))?;
+        put(&table, "wait_s", rows.iter().map(|x| x.wait_s))?;
+        all.set_item("packets", table)?;
+        Ok(Some(all))
+    }
+}
+
+fn put<T: numpy::Element>(
+    table: &Bound<'_, PyDict>,
+    column: &str,
+    values: impl Iterator<Item = T>,
+) -> PyResult<()> {
+    let array = PyArray1::from_vec(table.py(), values.collect());
+    table.set_item(column, array)
+}

@@ -1,0 +1,75 @@
+//! The published formulas, held against a scenario.
+
+use forebay_scenario::{BufferSize, ClosedForm, Holds};
+use pyo3::prelude::*;
+
+use crate::scenario::Scenario;
+
+/// What one closed-form model says of a scenario.
+#[pyclass(frozen, get_all, module = "forebay._core")]
+pub(crate) struct Rule {
+    /// Name of the model.
+    name: String,
+    /// The buffer it asks for, in packets; None where it asks for none.
+    packets: Option<f64>,
+    /// Why it has no number, where it has none.
+    refusal: Option<String>,
+    /// (assumption, "yes" | "no" | "unknown", why).
+    checks: Vec<(String, String, String)>,
+    /// Metrics that it predicts at the scenario's own buffer, by their names in reports.
+    predicted: Vec<(String, f64)>,
+    /// Remarks that belong to the predictions.
+    notes: Vec<String>,
+}
+
+/// Ask every closed-form model.
+#[pyfunction]
+pub(crate) fn rules(scenario: PyRef<'_, Scenario>) -> Vec<Rule> {
+    let scenario = &scenario.0;
+    forebay_engines::models()
+        .iter()
+        .map(|model| ask(*model, scenario))
+        .collect()
+}
+
+fn ask(model: &dyn ClosedForm, scenario: &forebay_scenario::Scenario) -> Rule {
+    let checks = model.assumptions(scenario).into_iter().map(|check| {
+        let holds = match check.holds {
+            Holds::Yes => "yes",
+            Holds::No => "no",
+            Holds::Unknown => "unknown",
+        };
+        (check.assumption.to_owned(), holds.to_owned(), check.why)
+    });
+    let mut rule = Rule {
+        name: model.name().to_owned(),
+        packets: None,
+        refusal: None,
+        checks: checks.collect(),
+        predicted: Vec::new(),
+        notes: Vec::new(),
+    };
+    match model.size(scenario, scenario.goals()) {
+        Ok(size) => rule.packets = size.and_then(|size| in_packets(scenario, size)),
+        Err(error) => rule.refusal = Some(error.to_string()),
+    }
+    if let Ok(prediction) = model.predict(scenario) {
+        let metrics = prediction.metrics.into_iter();
+        rule.predicted = metrics
+            .map(|(metric, x)| (metric.name().to_owned(), x))
+            .collect();
+        rule.notes = prediction.notes;
+    }
+    rule
+}
+
+/// A buffer in packets of the scenario's mean size.
+fn in_packets(scenario: &forebay_scenario::Scenario, size: BufferSize) -> Option<f64> {
+    match size {
+        BufferSize::Packets(packets) => Some(packets as f64),
+        other => scenario
+            .with_buffer(other)
+            .ok()
+            .map(|changed| changed.buffer().packets),
+    }
+}

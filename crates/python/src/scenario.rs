@@ -1,0 +1,189 @@
+//! Scenarios: text in, resolved values out.
+
+use std::sync::Arc;
+
+use forebay_scenario::{BufferLimit, BufferSize, Format, Override, Relation};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{InputError, scenario_error};
+
+/// A valid, resolved scenario.
+#[pyclass(frozen, module = "forebay._core")]
+pub(crate) struct Scenario(pub(crate) Arc<forebay_scenario::Scenario>);
+
+#[pymethods]
+impl Scenario {
+    /// Read a scenario; `overrides` are texts `key=value`.
+    #[staticmethod]
+    fn parse(text: &str, format: &str, file: &str, overrides: Vec<String>) -> PyResult<Self> {
+        let format = match format {
+            "toml" => Format::Toml,
+            "json" => Format::Json,
+            other => {
+                let message = format!("unknown scenario format `{other}`; known: toml, json");
+                return Err(InputError::new_err(message));
+            }
+        };
+        let overrides = read_overrides(&overrides)?;
+        let scenario = forebay_scenario::Scenario::parse(text, format, file, &overrides);
+        scenario
+            .map(|scenario| Self(Arc::new(scenario)))
+            .map_err(|e| scenario_error(&e))
+    }
+
+    /// The same scenario with changes `key=value`.
+    fn with_overrides(&self, overrides: Vec<String>) -> PyResult<Self> {
+        let changed = self.0.with(&read_overrides(&overrides)?);
+        changed
+            .map(|scenario| Self(Arc::new(scenario)))
+            .map_err(|e| scenario_error(&e))
+    }
+
+    /// The same scenario with `packets` as the target link's buffer, kept a packet or byte limit
+    /// as it was.
+    fn with_packets(&self, packets: u64) -> PyResult<Self> {
+        let buffer = match self.0.target().buffer {
+            BufferLimit::Packets(_) => BufferSize::Packets(packets),
+            BufferLimit::Bytes(_) => {
+                let bytes = (packets as f64 * self.0.packet_bytes()).ceil() as u64;
+                BufferSize::Bytes(forebay_units::Bytes::new(bytes))
+            }
+        };
+        let changed = self.0.with_buffer(buffer);
+        changed
+            .map(|scenario| Self(Arc::new(scenario)))
+            .map_err(|e| scenario_error(&e))
+    }
+
+    /// The resolved scenario as canonical JSON.
+    fn canonical_json(&self) -> String {
+        self.0.canonical_json()
+    }
+
+    /// SHA-256 of the canonical JSON.
+    #[getter]
+    fn sha256(&self) -> String {
+        self.0.sha256()
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        self.0.title()
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.run().seed
+    }
+
+    #[getter]
+    fn replications(&self) -> u64 {
+        self.0.run().replications
+    }
+
+    /// Warm-up and measured time in seconds.
+    #[getter]
+    fn duration_s(&self) -> (f64, f64) {
+        (
+            self.0.run().warmup.as_secs_f64(),
+            self.0.run().measure.as_secs_f64(),
+        )
+    }
+
+    /// The goals as (key, ">=" or "<=", threshold in the metric's unit).
+    #[getter]
+    fn goals(&self) -> Vec<(String, &'static str, f64)> {
+        let sense = |relation| {
+            if relation == Relation::AtLeast {
+                ">="
+            } else {
+                "<="
+            }
+        };
+        self.0
+            .goals()
+            .iter()
+            .map(|goal| (goal.key(), sense(goal.relation), goal.threshold))
+            .collect()
+    }
+
+    /// The target link's buffer: packets, bytes, seconds, bdp (None without a BDP).
+    fn buffer<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let buffer = self.0.buffer();
+        let dict = PyDict::new(py);
+        dict.set_item("packets", buffer.packets)?;
+        dict.set_item("bytes", buffer.bytes)?;
+        dict.set_item("seconds", buffer.seconds)?;
+        dict.set_item("bdp", buffer.bdp)?;
+        Ok(dict)
+    }
+
+    /// Whether the target's limit counts packets (else bytes).
+    #[getter]
+    fn packet_limit(&self) -> bool {
+        matches!(self.0.target().buffer, BufferLimit::Packets(_))
+    }
+
+    #[getter]
+    fn packet_bytes(&self) -> f64 {
+        self.0.packet_bytes()
+    }
+
+    #[getter]
+    fn bdp_packets(&self) -> Option<f64> {
+        self.0.bdp_packets()
+    }
+
+    /// Target link rate in bits per second.
+    #[getter]
+    fn rate_bps(&self) -> f64 {
+        self.0.target().rate.as_bits_per_second() as f64
+    }
+
+    #[getter]
+    fn queue(&self) -> &'static str {
+        self.0.target().discipline.name()
+    }
+
+    #[getter]
+    fn persistent_flows(&self) -> u64 {
+        self.0.persistent_flows()
+    }
+
+    #[getter]
+    fn background_load(&self) -> f64 {
+        self.0.background_load()
+    }
+
+    /// The flow groups as (name, count, controller, whether responsive).
+    #[getter]
+    fn groups(&self) -> Vec<(String, u64, &'static str, bool)> {
+        let group = |g: &forebay_scenario::FlowGroup| {
+            (g.name.clone(), g.count, g.controller.name(), g.responsive())
+        };
+        self.0.flows().iter().map(group).collect()
+    }
+}
+
+fn read_overrides(overrides: &[String]) -> PyResult<Vec<Override>> {
+    overrides
+        .iter()
+        .map(|text| Override::parse(text).map_err(|e| scenario_error(&e)))
+        .collect()
+}
+
+/// The JSON Schema of scenario files, as text.
+#[pyfunction]
+pub(crate) fn schema() -> String {
+    forebay_scenario::schema().to_string()
+}
+
+/// All metrics as (name in reports, name in goals, meaning).
+#[pyfunction]
+pub(crate) fn metrics() -> Vec<(&'static str, &'static str, &'static str)> {
+    let all = forebay_scenario::Metric::ALL;
+    all.iter()
+        .map(|metric| (metric.name(), metric.goal_name(), metric.meaning()))
+        .collect()
+}

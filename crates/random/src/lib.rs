@@ -1,0 +1,164 @@
+//! Random streams: every stream is derived from (seed, replication, flow, purpose), so that
+//! adding a flow or changing a buffer leaves all other draws alone.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// The seed of one replication of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seed {
+    /// The scenario's seed.
+    pub seed: u64,
+    /// Which replication, from zero.
+    pub replication: u64,
+}
+
+/// What a stream's draws are for. The numbers are part of the results: never reuse one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Purpose {
+    /// When a flow starts.
+    Start = 1,
+    /// A flow's propagation round-trip time.
+    RoundTrip = 2,
+    /// Times between arrivals of packets or flows.
+    Interarrival = 3,
+    /// Sizes of transfers.
+    Size = 4,
+    /// Think times of closed-loop users.
+    Think = 5,
+    /// A flow's packet size.
+    Packet = 6,
+    /// Drop and mark decisions of a queue discipline (the flow is the link's number).
+    Discipline = 7,
+    /// Which flows lose in a congestion event of the fluid engine.
+    Victims = 8,
+    /// How many flows lose in a congestion event of the fluid engine.
+    VictimCount = 9,
+    /// Initial windows of the fluid engine.
+    InitialWindow = 10,
+    /// Processing times at senders.
+    Processing = 11,
+    /// Random choices inside a congestion controller.
+    Controller = 12,
+    /// Background traffic of the fluid engine.
+    Background = 13,
+}
+
+/// One stream of random numbers: xoshiro256++ (Blackman and Vigna 2019).
+#[derive(Clone, Debug)]
+pub struct Stream(Xoshiro256PlusPlus);
+
+impl Stream {
+    /// The stream for `purpose` of flow (or link) number `flow` in one replication.
+    pub fn new(seed: Seed, flow: u64, purpose: Purpose) -> Self {
+        let mut bytes = [0; 32];
+        let mut state = mix(seed.seed ^ 0x666f_7265_6261_7931);
+        for part in [seed.replication, flow, purpose as u64] {
+            state = mix(state.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ mix(part));
+        }
+        for chunk in bytes.chunks_exact_mut(8) {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            chunk.copy_from_slice(&mix(state).to_le_bytes());
+        }
+        Self(Xoshiro256PlusPlus::from_seed(bytes))
+    }
+
+    /// 64 uniform random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// Uniform on [0, 1), in steps of 2^-53.
+    pub fn uniform(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
+    /// Uniform on (0, 1], safe to take a logarithm of.
+    pub fn uniform_positive(&mut self) -> f64 {
+        ((self.bits() >> 11) + 1) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
+    /// Exponential with mean 1.
+    pub fn exponential(&mut self) -> f64 {
+        -libm::log(self.uniform_positive())
+    }
+
+    /// Standard normal, by the polar method of Marsaglia and Bray (1964).
+    pub fn normal(&mut self) -> f64 {
+        loop {
+            let (x, y) = (2.0 * self.uniform() - 1.0, 2.0 * self.uniform() - 1.0);
+            let s = x * x + y * y;
+            if s > 0.0 && s < 1.0 {
+                return x * (-2.0 * libm::log(s) / s).sqrt();
+            }
+        }
+    }
+
+    /// Uniform on {0, ..., n-1}; 0 where n is 0. Free of bias (Lemire 2019).
+    pub fn below(&mut self, n: u64) -> u64 {
+        if n == 0 {
+            return 0;
+        }
+        let threshold = n.wrapping_neg() % n;
+        loop {
+            let product = u128::from(self.bits()) * u128::from(n);
+            if product as u64 >= threshold {
+                return (product >> 64) as u64;
+            }
+        }
+    }
+}
+
+/// The output function of SplitMix64 (Steele, Lea and Flood 2014): a bijection that spreads
+/// every input bit over all output bits.
+fn mix(x: u64) -> u64 {
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mean(n: u32, mut draw: impl FnMut() -> f64) -> f64 {
+        (0..n).map(|_| draw()).sum::<f64>() / f64::from(n)
+    }
+
+    #[test]
+    fn a_stream_depends_on_each_part_of_its_name() {
+        let seed = Seed {
+            seed: 1,
+            replication: 0,
+        };
+        let first = |seed, flow, purpose| Stream::new(seed, flow, purpose).bits();
+        let base = first(seed, 0, Purpose::Start);
+        assert_eq!(base, first(seed, 0, Purpose::Start));
+        assert_ne!(base, first(Seed { seed: 2, ..seed }, 0, Purpose::Start));
+        assert_ne!(
+            base,
+            first(
+                Seed {
+                    replication: 1,
+                    ..seed
+                },
+                0,
+                Purpose::Start
+            )
+        );
+        assert_ne!(base, first(seed, 1, Purpose::Start));
+        assert_ne!(base, first(seed, 0, Purpose::Size));
+    }
+
+    #[test]
+    fn means_are_right_to_five_standard_errors() {
+        let mut s = Stream::new(Seed::default(), 0, Purpose::Size);
+        let n = 100_000;
+        let error = 5.0 / f64::from(n).sqrt();
+        assert!((mean(n, || s.uniform()) - 0.5).abs() < 0.2887 * error);
+        assert!((mean(n, || s.exponential()) - 1.0).abs() < error);
+        assert!(mean(n, || s.normal()).abs() < error);
+        assert!((mean(n, || s.below(7) as f64) - 3.0).abs() < 2.0 * error);
+    }
+}

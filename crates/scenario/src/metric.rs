@@ -1,0 +1,255 @@
+//! Metrics and goals: what a report measures and what a recommendation must meet.
+
+use forebay_units::{Rate, Time};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::law::packets;
+use crate::node::{Cursor, ScenarioError};
+
+/// A metric at the target link after the warm-up (design section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "each name is explained by Metric::meaning")]
+pub enum Metric {
+    Utilization,
+    LossRate,
+    MarkRate,
+    QueueMean,
+    QueueDelayMean,
+    QueueDelayP50,
+    QueueDelayP99,
+    QueueDelayMax,
+    Goodput,
+    JainIndex,
+    Synchronization,
+    Retransmissions,
+    Timeouts,
+    CompletionTimeP50,
+    CompletionTimeP95,
+    CompletionTimeP99,
+    FlowGoodputP10,
+    FlowGoodputP50,
+}
+
+impl Metric {
+    /// All metrics in report order.
+    pub const ALL: [Self; 18] = [
+        Self::Utilization,
+        Self::LossRate,
+        Self::MarkRate,
+        Self::QueueMean,
+        Self::QueueDelayMean,
+        Self::QueueDelayP50,
+        Self::QueueDelayP99,
+        Self::QueueDelayMax,
+        Self::Goodput,
+        Self::JainIndex,
+        Self::Synchronization,
+        Self::Retransmissions,
+        Self::Timeouts,
+        Self::CompletionTimeP50,
+        Self::CompletionTimeP95,
+        Self::CompletionTimeP99,
+        Self::FlowGoodputP10,
+        Self::FlowGoodputP50,
+    ];
+
+    /// Name in reports, with its unit.
+    pub const fn name(self) -> &'static str {
+        self.text().0
+    }
+
+    /// Name in goals, without its unit.
+    pub fn goal_name(self) -> &'static str {
+        let name = self.name();
+        ["_packets", "_bps", "_s"]
+            .iter()
+            .find_map(|unit| name.strip_suffix(unit))
+            .unwrap_or(name)
+    }
+
+    /// What it means.
+    pub const fn meaning(self) -> &'static str {
+        self.text().1
+    }
+
+    const fn text(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Utilization => ("utilization", "bytes that left the link / (rate x time)"),
+            Self::LossRate => ("loss_rate", "packets dropped / packets arrived"),
+            Self::MarkRate => ("mark_rate", "packets ECN-marked / packets arrived"),
+            Self::QueueMean => (
+                "queue_mean_packets",
+                "time-weighted mean of the packets waiting",
+            ),
+            Self::QueueDelayMean => (
+                "queue_delay_mean_s",
+                "mean wait of accepted packets, own transmission excluded",
+            ),
+            Self::QueueDelayP50 => ("queue_delay_p50_s", "median wait of accepted packets"),
+            Self::QueueDelayP99 => (
+                "queue_delay_p99_s",
+                "99th percentile of the wait of accepted packets",
+            ),
+            Self::QueueDelayMax => ("queue_delay_max_s", "longest wait of an accepted packet"),
+            Self::Goodput => (
+                "goodput_bps",
+                "in-order payload delivered, all responsive flows",
+            ),
+            Self::JainIndex => (
+                "jain_index",
+                "(sum x)^2 / (n sum x^2) over the persistent flows' goodputs",
+            ),
+            Self::Synchronization => (
+                "synchronization",
+                "mean fraction of the persistent flows that lose in one congestion event",
+            ),
+            Self::Retransmissions => ("retransmissions", "packets sent again"),
+            Self::Timeouts => ("timeouts", "retransmission timeouts"),
+            Self::CompletionTimeP50 => (
+                "completion_time_p50_s",
+                "median time to complete a transfer",
+            ),
+            Self::CompletionTimeP95 => (
+                "completion_time_p95_s",
+                "95th percentile of the time to complete a transfer",
+            ),
+            Self::CompletionTimeP99 => (
+                "completion_time_p99_s",
+                "99th percentile of the time to complete a transfer",
+            ),
+            Self::FlowGoodputP10 => (
+                "flow_goodput_p10_bps",
+                "goodput that 90 % of the flows exceed",
+            ),
+            Self::FlowGoodputP50 => ("flow_goodput_p50_bps", "median goodput of a flow"),
+        }
+    }
+}
+
+impl Serialize for Metric {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// Which side of the threshold is good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// The metric must be at least the threshold.
+    AtLeast,
+    /// The metric must be at most the threshold.
+    AtMost,
+}
+
+/// One condition that a buffer must meet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Goal {
+    /// The flow group the metric is of; none for the link.
+    pub group: Option<String>,
+    /// The metric.
+    pub metric: Metric,
+    /// Direction.
+    pub relation: Relation,
+    /// Threshold in the metric's unit (fractions, seconds, bits per second, packets).
+    pub threshold: f64,
+}
+
+impl Goal {
+    /// The key in a scenario file: "utilization" or "background.loss_rate".
+    pub fn key(&self) -> String {
+        let name = self.metric.goal_name();
+        self.group
+            .as_ref()
+            .map_or_else(|| name.to_owned(), |group| format!("{group}.{name}"))
+    }
+
+    pub(crate) fn read(
+        key: &str,
+        cursor: &Cursor<'_>,
+        groups: &[String],
+    ) -> Result<Self, ScenarioError> {
+        let (group, name) = match key.rsplit_once('.') {
+            Some((group, name)) => (Some(group.to_owned()), name),
+            None => (None, key),
+        };
+        if group.as_ref().is_some_and(|group| !groups.contains(group)) {
+            return Err(cursor.error_found(
+                format!(
+                    "a goal for the unknown group `{}`",
+                    group.unwrap_or_default()
+                ),
+                groups.join(", "),
+            ));
+        }
+        let metric = Metric::ALL
+            .into_iter()
+            .find(|m| m.goal_name() == name || m.name() == name);
+        let metric = metric.ok_or_else(|| {
+            let known: Vec<&str> = Metric::ALL.into_iter().map(Metric::goal_name).collect();
+            cursor.error_found(format!("the unknown metric `{name}`"), known.join(", "))
+        })?;
+        let allowed = "\">= 99%\", \"<= 20ms\", \"<= 0.1%\", \">= 1Mbps\" or \"<= 100p\"";
+        let text = cursor
+            .text()
+            .map(str::trim)
+            .ok_or_else(|| cursor.error(allowed))?;
+        let (relation, threshold) = match (text.strip_prefix(">="), text.strip_prefix("<=")) {
+            (Some(rest), _) => (Relation::AtLeast, rest),
+            (_, Some(rest)) => (Relation::AtMost, rest),
+            _ => return Err(cursor.error(allowed)),
+        };
+        let threshold = threshold_value(metric, threshold.trim());
+        let threshold = threshold.ok_or_else(|| cursor.error(allowed))?;
+        Ok(Self {
+            group,
+            metric,
+            relation,
+            threshold,
+        })
+    }
+}
+
+/// A threshold in the unit of its metric: times need a time unit, rates a rate unit.
+fn threshold_value(metric: Metric, text: &str) -> Option<f64> {
+    let name = metric.name();
+    let value = if name.ends_with("_s") {
+        text.parse::<Time>().ok()?.as_secs_f64()
+    } else if name.ends_with("_bps") {
+        text.parse::<Rate>().ok()?.as_bits_per_second() as f64
+    } else if name.ends_with("_packets") {
+        packets(text)?
+    } else if let Some(percent) = text.strip_suffix('%') {
+        percent.trim().parse::<f64>().ok()? / 100.0
+    } else {
+        text.parse().ok()?
+    };
+    (value.is_finite() && value >= 0.0).then_some(value)
+}
+
+/// Goals as a map from key to text, for serialisation.
+pub(crate) struct ShownGoals<'a>(pub(crate) &'a [Goal]);
+
+impl Serialize for ShownGoals<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for goal in self.0 {
+            let relation = if goal.relation == Relation::AtLeast {
+                ">="
+            } else {
+                "<="
+            };
+            let name = goal.metric.name();
+            let threshold = if name.ends_with("_s") {
+                Time::from_secs_f64(goal.threshold).to_string()
+            } else if name.ends_with("_bps") {
+                Rate::from_bits_per_second(goal.threshold as u64).to_string()
+            } else if name.ends_with("_packets") {
+                format!("{}p", goal.threshold)
+            } else {
+                goal.threshold.to_string()
+            };
+            map.serialize_entry(&goal.key(), &format!("{relation} {threshold}"))?;
+        }
+        map.end()
+    }
+}

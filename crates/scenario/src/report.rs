@@ -1,0 +1,220 @@
+//! What an engine answers (design section 3).
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::metric::Metric;
+use crate::scenario::Scenario;
+
+/// The answer of one engine to one scenario.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Name of the engine.
+    pub engine: String,
+    /// Version of forebay.
+    pub version: String,
+    /// SHA-256 of the canonical resolved scenario.
+    pub scenario_sha256: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Replications behind the numbers.
+    pub replications: u64,
+    /// The target link's buffer.
+    pub buffer: BufferReport,
+    /// Metrics of the target link.
+    pub metrics: BTreeMap<Metric, Estimate>,
+    /// One entry per flow group.
+    pub groups: Vec<GroupReport>,
+    /// The other links.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkReport>,
+    /// What it cost.
+    pub cost: Cost,
+    /// What a reader must know before using the numbers.
+    pub warnings: Vec<String>,
+    /// What was recorded over time, where it was asked for.
+    #[serde(skip)]
+    pub traces: Option<Box<Traces>>,
+}
+
+impl Report {
+    /// A report without numbers, for `scenario`.
+    pub fn new(engine: &str, scenario: &Scenario, seed: u64) -> Self {
+        Self {
+            engine: engine.to_owned(),
+            version: crate::VERSION.to_owned(),
+            scenario_sha256: scenario.sha256(),
+            seed,
+            replications: 1,
+            buffer: scenario.buffer(),
+            metrics: BTreeMap::new(),
+            groups: Vec::new(),
+            links: Vec::new(),
+            cost: Cost::default(),
+            warnings: Vec::new(),
+            traces: None,
+        }
+    }
+
+    /// The value of `metric`, where it was measured.
+    pub fn value(&self, metric: Metric) -> Option<f64> {
+        self.metrics.get(&metric).map(|estimate| estimate.mean)
+    }
+}
+
+/// A buffer in every unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct BufferReport {
+    /// Packets (of the flows' mean packet size for a byte limit).
+    pub packets: f64,
+    /// Bytes (of the flows' mean packet size for a packet limit).
+    pub bytes: f64,
+    /// Time to send it at link rate.
+    pub seconds: f64,
+    /// Multiples of the bandwidth-delay product; none where there is none.
+    pub bdp: Option<f64>,
+}
+
+/// A number with its uncertainty.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Mean over the replications.
+    pub mean: f64,
+    /// Half width of the confidence interval; none for one replication or an exact number.
+    pub half_width: Option<f64>,
+    /// Confidence of the interval.
+    pub confidence: f64,
+}
+
+impl From<f64> for Estimate {
+    fn from(mean: f64) -> Self {
+        Self {
+            mean,
+            half_width: None,
+            confidence: 0.95,
+        }
+    }
+}
+
+/// What one flow group did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct GroupReport {
+    /// Name of the group.
+    pub name: String,
+    /// Number of flows.
+    pub flows: u64,
+    /// Metrics of the group.
+    pub metrics: BTreeMap<Metric, Estimate>,
+    /// Quantiles of the flows' goodputs in bits per second ("p10", ...).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub flow_goodput_bps: BTreeMap<String, f64>,
+    /// Transfers completed, and how long they took.
+    #[serde(flatten)]
+    pub completions: Option<Completions>,
+    /// One entry per flow, for up to 1,000 flows in all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub per_flow: Vec<FlowReport>,
+}
+
+/// Completed transfers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Completions {
+    /// How many.
+    pub completed: u64,
+    /// Quantiles of their durations in seconds ("p50", "p95", "p99").
+    pub completion_time_s: BTreeMap<String, f64>,
+}
+
+/// What one flow did after the warm-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct FlowReport {
+    /// In-order payload in bits per second.
+    pub goodput_bps: f64,
+    /// Packets dropped / packets arrived at the target link.
+    pub loss_rate: f64,
+    /// Packets sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+}
+
+/// Metrics of a link that is not the target.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinkReport {
+    /// Name of the link.
+    pub name: String,
+    /// Its metrics.
+    pub metrics: BTreeMap<Metric, Estimate>,
+}
+
+/// What a run cost. The only part of a report that differs between equal runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Cost {
+    /// Data packets that arrived at the target link.
+    pub data_packets: u64,
+    /// Events processed (steps of the integrator for the fluid engine).
+    pub events: u64,
+    /// Processor time.
+    pub cpu_s: f64,
+    /// Elapsed time.
+    pub wall_s: f64,
+    /// Largest resident memory of the process.
+    pub peak_rss_bytes: u64,
+}
+
+/// What was recorded over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Traces {
+    /// Samples of each flow.
+    pub flows: Vec<FlowSample>,
+    /// Samples of the target link.
+    pub queue: Vec<QueueSample>,
+    /// Every arrival at the target link.
+    pub packets: Vec<PacketRecord>,
+}
+
+/// A sample of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct FlowSample {
+    /// Time in seconds.
+    pub time_s: f64,
+    /// Flow, numbered over all groups in order.
+    pub flow: u32,
+    /// Congestion window in packets.
+    pub cwnd_packets: f64,
+    /// Slow-start threshold in packets; infinite before the first loss.
+    pub ssthresh_packets: f64,
+    /// Smoothed round-trip time in seconds; zero before the first measurement.
+    pub rtt_s: f64,
+}
+
+/// A sample of the target link.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct QueueSample {
+    /// Time in seconds.
+    pub time_s: f64,
+    /// Packets waiting.
+    pub packets: f64,
+    /// Time to drain what is there, in seconds.
+    pub delay_s: f64,
+    /// Share of the capacity used since the last sample.
+    pub utilization: f64,
+}
+
+/// One arrival at the target link.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PacketRecord {
+    /// Arrival in seconds.
+    pub time_s: f64,
+    /// Flow, numbered over all groups in order.
+    pub flow: u32,
+    /// Packet number within the flow.
+    pub packet: u64,
+    /// Bytes on the wire.
+    pub bytes: u32,
+    /// Whether it was dropped on arrival.
+    pub dropped: bool,
+    /// Time it waits, in seconds; zero where it was dropped.
+    pub wait_s: f64,
+}

@@ -1,0 +1,277 @@
+//! Reading, printing and refusing scenarios.
+
+use forebay_scenario::{
+    BufferLimit, BufferSize, Format, Override, Scenario, ScenarioError, schema,
+};
+use forebay_units::Bytes;
+use proptest::prelude::*;
+
+const EXAMPLE: &str = r#"
+title = "Access link, four elephants over a Poisson background"
+
+[link]
+rate   = "50Mbps"
+buffer = "100p"
+queue  = "droptail"
+
+[[flows]]
+name     = "elephants"
+count    = 4
+cca      = "newreno"
+rtt      = "100ms"
+packet   = "1000B"
+workload = "persistent"
+start    = { uniform = ["0s", "5s"] }
+
+[[flows]]
+name     = "background"
+packet   = "1000B"
+workload = { poisson = { rate = "25Mbps" } }
+
+[run]
+warmup  = "60s"
+measure = "240s"
+seed    = 1
+replications = 3
+
+[goal]
+utilization     = ">= 99%"
+loss_rate       = "<= 1%"
+queue_delay_p99 = "<= 20ms"
+"background.loss_rate" = "<= 0.1%"
+"#;
+
+fn read(text: &str, overrides: &[&str]) -> Result<Scenario, ScenarioError> {
+    let overrides: Vec<_> = overrides
+        .iter()
+        .map(|text| Override::parse(text).unwrap())
+        .collect();
+    Scenario::parse(text, Format::Toml, "example.toml", &overrides)
+}
+
+fn with(overrides: &[&str]) -> Result<Scenario, ScenarioError> {
+    read(EXAMPLE, overrides)
+}
+
+#[test]
+fn the_contract_example_is_read() {
+    let scenario = with(&[]).unwrap();
+    assert_eq!(scenario.flows().len(), 2);
+    assert_eq!(scenario.persistent_flows(), 4);
+    assert_eq!(scenario.bdp_packets(), Some(625.0));
+    assert_eq!(scenario.background_load(), 0.5);
+    assert_eq!(scenario.goals().len(), 4);
+    assert_eq!(scenario.goals()[2].threshold, 0.02);
+    assert_eq!(scenario.buffer().packets, 100.0);
+    assert_eq!(scenario.buffer().seconds, 0.016);
+    assert_eq!(scenario.buffer().bdp, Some(0.16));
+}
+
+#[test]
+fn canonical_json_reads_back_to_an_equal_scenario() {
+    for change in [
+        "link.buffer=0.5BDP",
+        "link.buffer=5ms",
+        "flows.elephants.rtt={ linspace = [\"50ms\", \"150ms\"] }",
+        "flows.elephants.rtt={ list = [\"1ms\", \"2ms\", \"3ms\", \"4ms\"], jitter = \"1us\" }",
+        "flows.elephants.cca={ kind = \"cubic\", beta = 0.8 }",
+        "flows.elephants.stack=linux",
+        "flows.elephants.access={ rate = \"100Mbps\", queue = \"50p\" }",
+        "flows.elephants.workload={ finite = { size = { pareto = { shape = 1.5, mean = \"100kB\" } } } }",
+        "flows.elephants.workload={ finite = { size = { lognormal = { mean = \"100kB\", sigma = 1.5 } } } }",
+        "flows.elephants.workload={ finite = { size = { cdf = [[\"1kB\", 0.0], [\"5kB\", 0.5], [\"1MB\", 1.0]] } } }",
+        "flows.background.workload={ on_off = { peak = \"1Mbps\", on = { exponential = \"1s\" }, off = \"2s\" } }",
+        "fluid.law=uniform",
+        "trace.record=[\"packets\"]",
+        "goal.background.queue_delay_mean=<= 1.5ms",
+    ] {
+        let scenario = with(&[change]).unwrap();
+        let json = scenario.canonical_json();
+        let again = Scenario::parse(&json, Format::Json, "again", &[]).unwrap();
+        assert_eq!(scenario, again, "{change}");
+        assert_eq!(json, again.canonical_json(), "{change}");
+        assert_eq!(scenario.sha256(), again.sha256());
+    }
+}
+
+#[test]
+fn every_bench_scenario_shape_is_read() {
+    let mixture = "flows.elephants.workload={ closed_loop = { users = 450, think = { exponential = \"5s\" }, \
+        size = { mixture = [{ weight = 0.266, exponential = \"15p\" }, { weight = 0.734, exponential = \"50p\" }] } } }";
+    let scenario = with(&["flows.elephants.count=450", mixture]).unwrap();
+    assert_eq!(scenario.flows()[0].count, 450);
+    let links = EXAMPLE.replace("[link]", "[[links]]\nname = \"a\"").replace(
+        "[[flows]]\nname     = \"elephants\"",
+        "[[links]]\nname = \"b\"\nrate = \"1Gbps\"\nbuffer = \"1p\"\ndelay = \"5ms\"\ntarget = true\n\
+         [[flows]]\npath = [\"a\", \"b\"]\nname = \"elephants\"",
+    );
+    let links = links.replace(
+        "name     = \"background\"",
+        "name = \"background\"\npath = [\"a\"]",
+    );
+    let scenario = read(&links, &["link.buffer=7p"]).unwrap();
+    assert_eq!(scenario.target().name, "b");
+    assert_eq!(scenario.target().buffer, BufferLimit::Packets(7));
+    assert_eq!(scenario.background_load(), 0.0);
+}
+
+#[test]
+fn buffers_resolve_to_packets_or_bytes() {
+    let limit = |text: &str| {
+        with(&[&format!("link.buffer={text}")])
+            .unwrap()
+            .target()
+            .buffer
+    };
+    assert_eq!(limit("100p"), BufferLimit::Packets(100));
+    assert_eq!(limit("64KiB"), BufferLimit::Bytes(Bytes::new(65536)));
+    assert_eq!(limit("5ms"), BufferLimit::Bytes(Bytes::new(31250)));
+    assert_eq!(limit("0.5BDP"), BufferLimit::Bytes(Bytes::new(312_500)));
+    let changed = with(&[])
+        .unwrap()
+        .with_buffer(BufferSize::Bdp(2.0))
+        .unwrap();
+    assert_eq!(
+        changed.target().buffer,
+        BufferLimit::Bytes(Bytes::new(1_250_000))
+    );
+}
+
+#[test]
+fn errors_name_file_line_key_found_and_allowed() {
+    let text = EXAMPLE.replace("\"newreno\"", "\"reno2\"");
+    let error = read(&text, &[]).unwrap_err();
+    assert_eq!(error.line, Some(12));
+    let shown = error.to_string();
+    assert_eq!(
+        shown.split("; ").next(),
+        Some("example.toml:12: flows[0].cca: found `reno2`"),
+        "{shown}"
+    );
+    assert!(shown.contains("newreno, "), "{shown}");
+}
+
+#[test]
+fn mistakes_are_refused() {
+    for change in [
+        "link.rate=50",
+        "link.rate=0bps",
+        "link.rate=-5Mbps",
+        "link.rate=1e300bps",
+        "link.buffer=-1p",
+        "link.buffer=NaNp",
+        "link.buffer=1e300p",
+        "link.buffer=1e300BDP",
+        "link.queue=fifo",
+        "link.colour=red",
+        "flows.elephants.count=0",
+        "flows.elephants.count=-3",
+        "flows.elephants.count=1e300",
+        "flows.elephants.count=100000000",
+        "flows.elephants.rtt=0s",
+        "flows.elephants.rtt=[\"1ms\", \"2ms\"]",
+        "flows.elephants.rtt={ uniform = [\"2ms\", \"1ms\"] }",
+        "flows.elephants.rtt={ normal = \"2ms\" }",
+        "flows.elephants.packet=40B",
+        "flows.elephants.packet=1MB",
+        "flows.elephants.min_rto=0s",
+        "flows.elephants.initial_window=0p",
+        "flows.elephants.initial_window=nan",
+        "flows.elephants.workload=forever",
+        "flows.elephants.workload={ open_loop = { size = \"10p\" } }",
+        "flows.elephants.workload={ open_loop = { load = 0.0, size = \"10p\" } }",
+        "flows.elephants.path=[\"nowhere\"]",
+        "flows.nobody.count=1",
+        "run.measure=0s",
+        "run.measure=1000d",
+        "run.replications=0",
+        "run.seed=-1",
+        "goal.speed=>= 1",
+        "goal.utilization=99%",
+        "goal.queue_delay_p99=<= 20",
+        "goal.nobody.loss_rate=<= 1%",
+        "fluid.law=normal",
+        "fluid.tolerance=0",
+        "trace.every=0s",
+        "title=5",
+    ] {
+        let error = with(&[change]).expect_err(change);
+        assert!(!error.allowed.is_empty(), "{change}");
+        assert!(!error.to_string().contains('\n'), "{error}");
+    }
+}
+
+#[test]
+fn harmonic_mean_is_weighted_and_computed_from_the_law() {
+    let change = "flows.elephants.rtt=[\"30ms\", \"60ms\", \"60ms\", \"60ms\"]";
+    let rtt = with(&[change]).unwrap().harmonic_rtt().unwrap();
+    assert!((rtt - 0.048).abs() < 1e-12, "{rtt}");
+    let uniform = with(&["flows.elephants.rtt={ uniform = [\"50ms\", \"150ms\"] }"]).unwrap();
+    let rtt = uniform.harmonic_rtt().unwrap();
+    assert!((rtt - 0.1 / 3f64.ln()).abs() < 1e-9, "{rtt}");
+}
+
+#[test]
+fn open_loop_load_is_what_was_asked_for() {
+    let change =
+        "flows.elephants.workload={ open_loop = { load = 0.3, size = { exponential = \"50p\" } } }";
+    let scenario = with(&["flows.elephants.count=1", change]).unwrap();
+    assert!(
+        (scenario.open_loop_load() - 0.3).abs() < 1e-6,
+        "{}",
+        scenario.open_loop_load()
+    );
+}
+
+#[test]
+fn the_schema_lists_every_registered_name() {
+    let text = schema().to_string();
+    for name in [
+        "droptail",
+        "newreno",
+        "hstcp",
+        "cubic",
+        "utilization",
+        "minimum_synchronization",
+    ] {
+        assert!(
+            text.contains(&format!("\"{name}")) || text.contains(name),
+            "{name}"
+        );
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics(text in "[\\PC\n]{0,200}") {
+        let _ = read(&text, &[]);
+    }
+
+    #[test]
+    fn no_override_panics(key in "[a-z0-9._\\[\\]]{1,30}", value in "\\PC{0,30}") {
+        let _ = Scenario::parse(EXAMPLE, Format::Toml, "x", &[Override { key, value }]);
+    }
+
+    #[test]
+    fn no_value_at_a_known_key_panics(
+        key in prop::sample::select(vec![
+            "link.rate", "link.buffer", "link.queue", "link.delay", "flows.elephants.count",
+            "flows.elephants.rtt", "flows.elephants.packet", "flows.elephants.start",
+            "flows.elephants.workload", "flows.elephants.min_rto", "flows.elephants.access",
+            "flows.background.workload", "run.warmup", "run.measure", "run.seed", "goal.utilization",
+        ]),
+        value in prop::sample::select(vec![
+            "0", "-1", "1e300", "nan", "inf", "\"0s\"", "\"1e300s\"", "\"NaNs\"", "[]", "{}", "true",
+            "[[]]", "\"1p\"", "\"0p\"", "\"-1p\"", "{ uniform = [] }", "{ mixture = [] }",
+            "{ exponential = \"0s\" }", "{ pareto = { shape = 0.0, minimum = \"1s\" } }",
+            "{ cdf = [] }", "{ choice = [] }", "{ lognormal = { sigma = 1e300, mean = \"1s\" } }",
+            "{ closed_loop = {} }", "{ poisson = { rate = \"0bps\" } }", "\"9999999999999999999s\"",
+        ]),
+    ) {
+        let change = Override { key: key.to_owned(), value: value.to_owned() };
+        if let Ok(scenario) = Scenario::parse(EXAMPLE, Format::Toml, "x", &[change]) {
+            let again = Scenario::parse(&scenario.canonical_json(), Format::Json, "x", &[]);
+            prop_assert_eq!(again.as_ref(), Ok(&scenario));
+        }
+    }
+}

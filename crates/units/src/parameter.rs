@@ -1,0 +1,175 @@
+//! Parameters of controllers and queue disciplines: what a name means, its unit, default and
+//! bounds. One description serves the scenario parser, the JSON Schema and `explain`.
+
+use crate::{Bytes, Rate, Time};
+use serde::Serialize;
+
+/// What kind of value a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ParameterKind {
+    /// A plain number within closed bounds.
+    Number {
+        /// Smallest allowed value.
+        min: f64,
+        /// Largest allowed value.
+        max: f64,
+    },
+    /// A time such as "15ms".
+    Time,
+    /// A size such as "1500B".
+    Bytes,
+    /// A bit rate such as "10Mbps".
+    Rate,
+    /// A threshold on a queue: "40%" of its buffer, packets, bytes, or time at link rate.
+    Threshold,
+    /// true or false.
+    Switch,
+    /// One of a few words.
+    Choice {
+        /// The words.
+        words: &'static [&'static str],
+    },
+}
+
+/// A threshold on a queue, as written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threshold {
+    /// A fraction of the queue's buffer.
+    Fraction(f64),
+    /// A number of packets.
+    Packets(f64),
+    /// A number of bytes.
+    Bytes(Bytes),
+    /// Time at link rate.
+    Time(Time),
+}
+
+/// The value of one parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// A plain number.
+    Number(f64),
+    /// A time.
+    Time(Time),
+    /// A size.
+    Bytes(Bytes),
+    /// A bit rate.
+    Rate(Rate),
+    /// A threshold on a queue.
+    Threshold(Threshold),
+    /// true or false.
+    Switch(bool),
+    /// A word out of the list in [`ParameterKind::Choice`].
+    Word(&'static str),
+    /// Not set: the algorithm chooses.
+    Automatic,
+}
+
+/// A parameter: its name, meaning, kind and default.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Key in the scenario file.
+    pub name: &'static str,
+    /// One sentence on what it means, with its unit and source.
+    pub meaning: &'static str,
+    /// What values it takes.
+    pub kind: ParameterKind,
+    /// Value where the scenario says nothing.
+    pub default: Value,
+}
+
+/// The values of all parameters of one algorithm, in the order of its description.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameters(Vec<(&'static str, Value)>);
+
+impl Parameters {
+    /// The defaults of `description`.
+    pub fn defaults(description: &[Parameter]) -> Self {
+        Self(description.iter().map(|p| (p.name, p.default)).collect())
+    }
+
+    /// Names and values in order.
+    pub fn iter(&self) -> impl Iterator<Item = &(&'static str, Value)> {
+        self.0.iter()
+    }
+
+    /// Sets the parameter `name` where it is known; says whether it is.
+    pub fn set(&mut self, name: &str, value: Value) -> bool {
+        let slot = self.0.iter_mut().find(|(known, _)| *known == name);
+        slot.map(|slot| slot.1 = value).is_some()
+    }
+
+    /// The value of `name`; [`Value::Automatic`] for an unknown name.
+    pub fn get(&self, name: &str) -> Value {
+        self.0
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map_or(Value::Automatic, |slot| slot.1)
+    }
+
+    /// The number `name`.
+    ///
+    /// # Panics
+    /// Where the algorithm's description does not declare `name` as a number with a default:
+    /// an error in the algorithm's own file that its contract test finds.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Value::Number(x) => x,
+            other => panic!("parameter `{name}` is {other:?}, not a number"),
+        }
+    }
+
+    /// The time `name`. Panics as [`Self::number`] does.
+    pub fn time(&self, name: &str) -> Time {
+        match self.get(name) {
+            Value::Time(x) => x,
+            other => panic!("parameter `{name}` is {other:?}, not a time"),
+        }
+    }
+
+    /// The size `name`. Panics as [`Self::number`] does.
+    pub fn bytes(&self, name: &str) -> Bytes {
+        match self.get(name) {
+            Value::Bytes(x) => x,
+            other => panic!("parameter `{name}` is {other:?}, not a size"),
+        }
+    }
+
+    /// The threshold `name`. Panics as [`Self::number`] does.
+    pub fn threshold(&self, name: &str) -> Threshold {
+        match self.get(name) {
+            Value::Threshold(x) => x,
+            other => panic!("parameter `{name}` is {other:?}, not a threshold"),
+        }
+    }
+
+    /// The switch `name`. Panics as [`Self::number`] does.
+    pub fn switch(&self, name: &str) -> bool {
+        match self.get(name) {
+            Value::Switch(x) => x,
+            other => panic!("parameter `{name}` is {other:?}, not a switch"),
+        }
+    }
+
+    /// The word `name`. Panics as [`Self::number`] does.
+    pub fn word(&self, name: &str) -> &'static str {
+        match self.get(name) {
+            Value::Word(x) => x,
+            other => panic!("parameter `{name}` is {other:?}, not a word"),
+        }
+    }
+}
+
+/// What a registry knows of one algorithm: enough to read it from a scenario and explain it.
+#[derive(Clone, Copy, Debug)]
+pub struct Description {
+    /// Name in scenario files.
+    pub name: &'static str,
+    /// One sentence on what it is.
+    pub title: &'static str,
+    /// RFC or paper, with section.
+    pub source: &'static str,
+    /// Its parameters in the order they are printed.
+    pub parameters: &'static [Parameter],
+}

@@ -1,0 +1,65 @@
+"""forebay: how large a router's buffer should be, with the proof.
+
+Examples
+--------
+>>> import forebay
+>>> scenario = forebay.Scenario.load("scenarios/elastic-access-link.toml")
+>>> report = scenario.run("packet", replications=4)
+>>> answer = forebay.recommend(scenario)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from forebay.errors import ForebayError, InputError, Interrupted, UnsupportedError
+
+if TYPE_CHECKING:
+    from forebay._core import __version__
+    from forebay.comparison import compare
+    from forebay.explanation import explain
+    from forebay.recommendation import Recommendation, recommend
+    from forebay.report import Estimate, Report
+    from forebay.scenario import Scenario
+
+__all__ = [
+    "Estimate",
+    "ForebayError",
+    "InputError",
+    "Interrupted",
+    "Recommendation",
+    "Report",
+    "Scenario",
+    "UnsupportedError",
+    "__version__",
+    "compare",
+    "explain",
+    "recommend",
+]
+
+#: Where each public name lives: NumPy, SciPy and Matplotlib load only when something needs them.
+_HOMES = {
+    "Estimate": "forebay.report",
+    "Recommendation": "forebay.recommendation",
+    "Report": "forebay.report",
+    "Scenario": "forebay.scenario",
+    "__version__": "forebay._core",
+    "compare": "forebay.comparison",
+    "explain": "forebay.explanation",
+    "recommend": "forebay.recommendation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        msg = f"module 'forebay' has no attribute {name!r}"
+        raise AttributeError(msg)
+    from importlib import import_module
+
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

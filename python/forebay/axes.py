@@ -1,0 +1,152 @@
+"""Axes of a sweep: `key=values`, the values a list, a logarithmic or a linear range.
+
+The grammar, one axis per `--over`:
+
+    KEY=A,B,C            a list: texts, numbers or quantities
+    KEY=A..B:N           N values from A to B, evenly spread on a logarithmic scale (A and B above zero)
+    KEY=A..B:Nlin        N values from A to B, evenly spread
+    engine=packet,fluid  the engine itself as an axis
+
+A and B are numbers with the same unit, or with units of one kind where one is omitted: `0.01..2BDP:12`, `10p..1000p:7`.
+Packet counts are rounded to whole packets; values that round to the same are kept once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from forebay.errors import InputError
+
+__all__ = ["Axis", "Cell", "cells"]
+
+_NUMBER = re.compile(r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z%]*)\s*$")
+_RANGE = re.compile(r"^(?P<low>[^:]+?)\.\.(?P<high>[^:]+?):(?P<count>\d+)(?P<scale>lin|log)?$")
+_MOST = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One key and the values it takes.
+
+    Attributes
+    ----------
+    key : str
+        Dotted key of the scenario, or "engine".
+    values : tuple of str
+        As written into the scenario.
+    """
+
+    key: str
+    values: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Axis:
+        """Read `key=values`.
+
+        Raises
+        ------
+        InputError
+            What was found and what the grammar allows.
+        """
+        key, equals, values = text.partition("=")
+        key = key.strip()
+        if not equals or not key or not values.strip():
+            raise InputError(f"--over: found `{text}`; allowed: KEY=A,B,C or KEY=A..B:N or KEY=A..B:Nlin")
+        match = _RANGE.match(values.strip())
+        if match is None:
+            if ".." in values:
+                raise InputError(f"--over {key}: found `{values}`; allowed: A..B:N (logarithmic) or A..B:Nlin")
+            parts = _split(values)
+            if any(not part for part in parts):
+                raise InputError(f"--over {key}: found an empty value in `{values}`; allowed: A,B,C")
+            return cls(key, tuple(dict.fromkeys(parts)))
+        return cls(
+            key,
+            _spread(key, match["low"], match["high"], int(match["count"]), linear=match["scale"] == "lin"),
+        )
+
+
+def _split(values: str) -> list[str]:
+    """Split at commas outside of brackets, braces and quotes."""
+    parts, depth, quoted, current = [], 0, False, ""
+    for character in values:
+        if character == '"':
+            quoted = not quoted
+        elif not quoted and character in "[{(":
+            depth += 1
+        elif not quoted and character in "]})":
+            depth -= 1
+        if character == "," and depth == 0 and not quoted:
+            parts.append(current.strip())
+            current = ""
+        else:
+            current += character
+    return [*parts, current.strip()]
+
+
+def _spread(key: str, low: str, high: str, count: int, *, linear: bool) -> tuple[str, ...]:
+    ends = [_NUMBER.match(low), _NUMBER.match(high)]
+    if ends[0] is None or ends[1] is None:
+        raise InputError(f"--over {key}: found `{low}..{high}`; allowed: two numbers with a unit, as in 0.01BDP..2BDP")
+    (first, unit_low), (last, unit_high) = ((float(end[1]), end[2]) for end in ends if end is not None)
+    unit = unit_high or unit_low
+    if unit_low and unit_high and unit_low != unit_high:
+        raise InputError(f"--over {key}: found units `{unit_low}` and `{unit_high}`; allowed: one unit for both ends")
+    if not 1 <= count <= _MOST or not last >= first or not (linear or first > 0):
+        raise InputError(
+            f"--over {key}: found {count} values from {low} to {high}; allowed: 1 to {_MOST} rising values"
+            + ("" if linear else ", above zero on a logarithmic scale")
+        )
+    if count == 1 or first == last:
+        numbers = [first]
+    elif linear:
+        numbers = [first + (last - first) * step / (count - 1) for step in range(count)]
+    else:
+        ratio = math.log(last / first)
+        numbers = [first * math.exp(ratio * step / (count - 1)) for step in range(count)]
+        numbers[-1] = last
+    if unit == "p":
+        return tuple(dict.fromkeys(f"{round(number)}p" for number in numbers))
+    return tuple(dict.fromkeys(f"{number:.6g}{unit}" for number in numbers))
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One point of the grid.
+
+    Attributes
+    ----------
+    index : int
+        Position in the grid, the last axis running fastest.
+    settings : tuple of (key, value)
+        In the order of the axes.
+    """
+
+    index: int
+    settings: tuple[tuple[str, str], ...]
+
+    @property
+    def overrides(self) -> list[str]:
+        """The settings as scenario overrides."""
+        return [f"{key}={value}" for key, value in self.settings if key != "engine"]
+
+    def engine(self, default: str) -> str:
+        """The engine of this cell."""
+        return dict(self.settings).get("engine", default)
+
+
+def cells(axes: Iterable[Axis]) -> Iterator[Cell]:
+    """All points of the grid, in order."""
+    listed = list(axes)
+    twice = [axis.key for index, axis in enumerate(listed) if axis.key in [other.key for other in listed[:index]]]
+    if twice:
+        raise InputError(f"--over: found `{twice[0]}` twice; allowed: each key once")
+    size = math.prod(len(axis.values) for axis in listed)
+    if size > 10_000_000:
+        raise InputError(f"--over: found {size} cells; allowed: at most 10000000")
+    for index, values in enumerate(itertools.product(*(axis.values for axis in listed))):
+        yield Cell(index, tuple(zip((axis.key for axis in listed), values, strict=True)))

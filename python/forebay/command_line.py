@@ -1,0 +1,319 @@
+"""The command `forebay`: reads options, calls the package, prints. Imports wait until a command needs them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+from forebay.errors import ForebayError, InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+__all__ = ["main"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FILE = click.argument("file", type=click.Path(path_type=Path))
+SET = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a key, as in link.buffer=100p. Repeatable.",
+)
+JOBS = click.option("--jobs", type=click.IntRange(min=1), help="Threads; all cores by default. Never changes a result.")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, nothing else.")
+REPLICATIONS = click.option(
+    "--replications", type=click.IntRange(min=1, max=100_000), help="Instead of the scenario's own."
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(None, "--version", package_name="forebay", message="%(prog)s %(version)s")
+def cli() -> None:
+    """How large should this router's buffer be? Ask with a scenario file."""
+
+
+@cli.command()
+@FILE
+@click.option("--engine", default="packet", show_default=True, help="packet, fluid or closed_form.")
+@SET
+@click.option("--seed", type=click.IntRange(min=0), help="Instead of the scenario's own.")
+@REPLICATIONS
+@click.option(
+    "--trace",
+    "trace_to",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write what was recorded here.",
+)
+@JOBS
+@AS_JSON
+def run(
+    file: Path,
+    engine: str,
+    overrides: tuple[str, ...],
+    seed: int | None,
+    replications: int | None,
+    trace_to: Path | None,
+    jobs: int | None,
+    as_json: bool,
+) -> None:
+    """Run one scenario on one engine."""
+    from forebay.scenario import Scenario
+
+    scenario = Scenario.load(file, overrides)
+    with progress_bar("running", quiet=as_json) as progress:
+        report = scenario.run(
+            engine,
+            seed=seed,
+            replications=replications,
+            jobs=jobs,
+            progress=progress,
+            traces=trace_to is not None,
+        )
+    if trace_to is not None:
+        from forebay.traces import write_traces
+
+        for path in write_traces(report, trace_to):
+            click.echo(f"wrote {path}", err=True)
+    if as_json:
+        click.echo(report.to_json(indent=2))
+    else:
+        from forebay.tables import report_view
+
+        show(report_view(report, scenario.title or str(file)))
+
+
+@cli.command()
+@FILE
+@click.option(
+    "--goal",
+    "goals",
+    multiple=True,
+    metavar="GOAL",
+    help="Such as 'utilization>=0.99'; overrides the file's. Repeatable.",
+)
+@SET
+@click.option("--engine", default="packet", show_default=True, help="What measures: packet or fluid.")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="One-sided, that the goals hold.")
+@click.option("--resolution", type=float, default=0.05, show_default=True, help="Relative accuracy of the buffer.")
+@REPLICATIONS
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    help="Directory of the picture and the JSON; the current one by default.",
+)
+@click.option("--no-picture", is_flag=True, help="Write no files.")
+@JOBS
+@AS_JSON
+def recommend(
+    file: Path,
+    goals: tuple[str, ...],
+    overrides: tuple[str, ...],
+    engine: str,
+    confidence: float,
+    resolution: float,
+    replications: int | None,
+    out: Path,
+    no_picture: bool,
+    jobs: int | None,
+    as_json: bool,
+) -> None:
+    """Find the smallest buffer that meets the goals, beside what every rule says."""
+    from forebay.recommendation import recommend as find
+    from forebay.scenario import Scenario
+
+    scenario = Scenario.load(file, overrides)
+    with progress_bar("simulating", quiet=as_json) as progress:
+        answer = find(
+            scenario,
+            goals,
+            engine=engine,
+            confidence=confidence,
+            resolution=resolution,
+            replications=replications,
+            jobs=jobs,
+            progress=progress,
+        )
+    written = []
+    if not no_picture:
+        from forebay import plots
+
+        stem = out / f"{file.stem}-recommendation"
+        with writing(stem):
+            picture = plots.draw_recommendation(answer)
+            written.append(plots.save(picture, stem.with_suffix(".png"), close=False))
+            written.append(plots.save(picture, stem.with_suffix(".svg")))
+            stem.with_suffix(".json").write_text(answer.to_json(indent=2) + "\n", encoding="utf-8")
+            written.append(stem.with_suffix(".json"))
+    if as_json:
+        click.echo(answer.to_json(indent=2))
+    else:
+        from forebay.tables import recommendation_view
+
+        show(recommendation_view(answer))
+        for path in written:
+            click.echo(f"wrote {path}")
+    if not answer.feasible:
+        sys.exit(1)
+
+
+@cli.command()
+@FILE
+@SET
+@REPLICATIONS
+@JOBS
+@AS_JSON
+def compare(file: Path, overrides: tuple[str, ...], replications: int | None, jobs: int | None, as_json: bool) -> None:
+    """All engines side by side, and where they disagree."""
+    from forebay.comparison import compare as put_side_by_side
+    from forebay.scenario import Scenario
+
+    scenario = Scenario.load(file, overrides)
+    with progress_bar("running", quiet=as_json) as progress:
+        found = put_side_by_side(scenario, replications=replications, jobs=jobs, progress=progress)
+    if as_json:
+        click.echo(found.to_json(indent=2))
+    else:
+        from forebay.tables import comparison_view
+
+        show(comparison_view(found))
+
+
+@cli.command()
+@click.argument("name", required=False)
+@AS_JSON
+def explain(name: str | None, as_json: bool) -> None:
+    """A model, controller or queue discipline: formula, assumptions, source, errata. Without NAME: what there is."""
+    import json
+
+    from forebay.explanation import explain as find
+    from forebay.explanation import names
+
+    if name is None:
+        known = names()
+        if as_json:
+            click.echo(json.dumps(known, indent=2))
+            return
+        for kind, entries in known.items():
+            click.echo(f"{kind}: {', '.join(entries)}")
+        return
+    found = find(name)
+    click.echo(json.dumps(found.data, indent=2) if as_json else str(found))
+
+
+@cli.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Where to; beside PATH by default.")
+def plot(path: Path, out: Path | None) -> None:
+    """Pictures from what sweep, recommend or run --trace left."""
+    from forebay.pictures import draw
+
+    with writing(out or path):
+        for written in draw(path, out):
+            click.echo(f"wrote {written}")
+
+
+@cli.command()
+def schema() -> None:
+    """The JSON Schema of scenario files, for editors."""
+    import json
+
+    from forebay import _core
+
+    click.echo(json.dumps(json.loads(_core.schema()), indent=2))
+
+
+@contextmanager
+def writing(target: Path) -> Iterator[None]:
+    """Turn failures to write into one line."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{error.filename or target}: cannot be written: {error.strerror or error}") from None
+
+
+@contextmanager
+def progress_bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on standard error with an estimate of what remains; nothing where nobody watches."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=None)
+
+        def tell(done: int, expected: int) -> None:
+            progress.update(task, completed=done, total=expected)
+
+        yield tell
+
+
+def console() -> Console:
+    """Standard output; as wide as the tables where it is no terminal."""
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=int(os.environ.get("COLUMNS", "160")))
+
+
+def show(view: RenderableType) -> None:
+    """Print a view without breaking numbers into colours."""
+    console().print(view, highlight=False)
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """End with one line on standard error."""
+    click.echo(f"forebay: {' '.join(message.split())}", err=True)
+    sys.exit(code)
+
+
+def main() -> None:
+    """Entry point: every mistake of the user ends in one line and its exit code."""
+    try:
+        code = cli.main(prog_name="forebay", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.exceptions.Abort:
+        fail("interrupted", 130)
+    except KeyboardInterrupt:
+        fail("interrupted", 130)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        sys.exit(0)
+    except click.ClickException as error:
+        where = f"{error.ctx.command_path}: " if isinstance(error, click.UsageError) and error.ctx else ""
+        fail(f"{where}{error.format_message()}".removeprefix("forebay "), 2)
+    except ForebayError as error:
+        fail(str(error), error.exit_code)
+    except BrokenPipeError:
+        # The reader of a pipe left: not a mistake of anyone.
+        sys.stdout = None
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

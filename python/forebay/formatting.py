@@ -1,0 +1,102 @@
+"""Numbers as an engineer writes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["bandwidth", "duration", "estimate", "metric_title", "size", "value"]
+
+#: Titles of metrics in tables and pictures.
+_TITLES = {
+    "utilization": "utilization",
+    "loss_rate": "loss",
+    "mark_rate": "ECN marks",
+    "queue_mean_packets": "mean queue",
+    "queue_delay_mean_s": "mean delay",
+    "queue_delay_p50_s": "median delay",
+    "queue_delay_p99_s": "p99 delay",
+    "queue_delay_max_s": "longest delay",
+    "goodput_bps": "goodput",
+    "jain_index": "Jain index",
+    "synchronization": "synchronization",
+}
+
+
+def metric_title(name: str) -> str:
+    """Title of a metric or of "group.metric"."""
+    group, dot, metric = name.rpartition(".")
+    for suffix in ("", "_s", "_bps", "_packets"):
+        if metric + suffix in _TITLES:
+            title = _TITLES[metric + suffix]
+            break
+    else:
+        title = metric.replace("_", " ")
+    return f"{group}: {title}" if dot else title
+
+
+def _significant(number: float, digits: int = 3) -> str:
+    if number == 0 or not math.isfinite(number):
+        return f"{number:g}"
+    places = max(0, digits - 1 - math.floor(math.log10(abs(number))))
+    return f"{number:.{places}f}" if abs(number) < 10**digits else f"{round(number)}"
+
+
+def duration(seconds: float) -> str:
+    """Format a time with the unit that suits it."""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if abs(seconds) >= scale:
+            return f"{_significant(seconds / scale)} {unit}"
+    return f"{_significant(seconds / 1e-9)} ns" if seconds else "0 ms"
+
+
+def size(number: float) -> str:
+    """Format bytes in powers of 1000."""
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if abs(number) >= scale:
+            return f"{_significant(number / scale)} {unit}"
+    return f"{number:.0f} B"
+
+
+def bandwidth(number: float) -> str:
+    """Format bits per second."""
+    for unit, scale in (("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)):
+        if abs(number) >= scale:
+            return f"{_significant(number / scale)} {unit}"
+    return f"{_significant(number)} b/s"
+
+
+def _scale(name: str, number: float) -> tuple[float, str]:
+    """Scale and unit that suit a metric of this size."""
+    metric = name.rpartition(".")[2]
+    if metric.endswith("_s") or "delay" in metric or "time_" in metric:
+        return (1.0, "s") if abs(number) >= 1 else (1e-3, "ms")
+    if metric.endswith("_bps") or "goodput" in metric:
+        for unit, scale in (("Gb/s", 1e9), ("Mb/s", 1e6)):
+            if abs(number) >= scale:
+                return scale, unit
+        return 1e3, "kb/s"
+    if metric in {"utilization", "loss_rate", "mark_rate"}:
+        return 1e-2, "%"
+    return 1.0, ""
+
+
+def value(name: str, number: float) -> str:
+    """Format one value of a metric with its unit."""
+    scale, unit = _scale(name, number)
+    return f"{_significant(number / scale, 4 if unit == '%' and number > 0.1 else 3)} {unit}".strip()
+
+
+def estimate(name: str, found: Mapping[str, Any] | None) -> str:
+    """Format an estimate, its interval to the same decimal place."""
+    if found is None:
+        return "–"
+    mean, half = float(found["mean"]), found["half_width"]
+    scale, unit = _scale(name, mean)
+    if half is None:
+        return value(name, mean)
+    half = float(half) / scale
+    # Two significant digits of the half width, but no more than five places.
+    places = min(5, max(0, 1 - math.floor(math.log10(half)))) if half > 0 else 2
+    return f"{mean / scale:.{places}f} ± {half:.{places}f} {unit}".strip()

@@ -1,0 +1,98 @@
+"""Goals: what a buffer has to achieve, read from the scenario's resolved `goal` table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from forebay.errors import InputError
+
+__all__ = ["Goal", "metric_value", "report_key"]
+
+Sense = Literal[">=", "<="]
+
+#: Goals name a metric without its unit; reports carry the unit in the key.
+UNIT_SUFFIXES = ("", "_s", "_bps", "_packets")
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One threshold on one metric.
+
+    Attributes
+    ----------
+    name : str
+        As written in the scenario: "utilization", "queue_delay_p99", "background.loss_rate".
+    sense : {">=", "<="}
+        Which side of the threshold is good.
+    threshold : float
+        In the metric's base unit: a fraction, seconds, bits per second, packets.
+    """
+
+    name: str
+    sense: Sense
+    threshold: float
+
+    def margin(self, value: float) -> float:
+        """By how much `value` is on the good side; negative where the goal is missed."""
+        return value - self.threshold if self.sense == ">=" else self.threshold - value
+
+    def shortfall(self, value: float) -> float:
+        """Relative miss: 0 where the goal is met, else the distance as a fraction of the threshold."""
+        miss = -self.margin(value)
+        if miss <= 0:
+            return 0.0
+        return miss / abs(self.threshold) if self.threshold else float("inf")
+
+
+def report_key(name: str, metrics: Mapping[str, Any]) -> str | None:
+    """The key under which a report carries a metric that a goal names without its unit, or None."""
+    for suffix in UNIT_SUFFIXES:
+        if name + suffix in metrics:
+            return name + suffix
+    return None
+
+
+def metric_value(goal_name: str, report: Mapping[str, Any]) -> float:
+    """Look up what one report says about the metric that a goal names.
+
+    Parameters
+    ----------
+    goal_name : str
+        A metric, or "group.metric".
+    report : mapping
+        A report of design section 3.
+
+    Returns
+    -------
+    float
+        The mean of the metric.
+
+    Raises
+    ------
+    InputError
+        Where the report has no such group or metric; the message lists those it has.
+    """
+    group_name, dot, metric = goal_name.rpartition(".")
+    metrics: Mapping[str, Any] = report["metrics"]
+    if dot:
+        groups = {group["name"]: group for group in report["groups"]}
+        if group_name not in groups:
+            raise InputError(
+                f"goal `{goal_name}`: no flow group is named `{group_name}`; groups: {', '.join(groups) or 'none'}"
+            )
+        group = groups[group_name]
+        if metric.startswith("completion_time_") and group.get("completion_time_s"):
+            times: Mapping[str, Any] = group["completion_time_s"]
+            quantile = metric.removeprefix("completion_time_")
+            if times.get(quantile) is not None:
+                return float(times[quantile])
+        metrics = group["metrics"]
+    key = report_key(metric, metrics)
+    if key is None:
+        found = ", ".join(metrics) or "none"
+        raise InputError(
+            f"goal `{goal_name}`: the {report['engine']} engine does not report it here; it reports: {found}"
+        )
+    return float(metrics[key]["mean"])

@@ -1,0 +1,273 @@
+"""Pictures: metrics against the buffer on a logarithmic axis, with bands, rules, goals and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forebay import formatting
+from forebay.goals import report_key
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from forebay.recommendation import Recommendation
+
+__all__ = ["PALETTE", "draw_recommendation", "save"]
+
+#: Okabe and Ito's colours, told apart with any colour vision.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+ANSWER = "#009E73"
+GOAL = "#D55E00"
+USUAL = ("utilization", "loss_rate", "queue_delay_p99_s")
+
+#: Axis title, scale factor and unit by metric.
+_AXES = {
+    "utilization": ("utilization", 100.0, "%"),
+    "loss_rate": ("loss rate", 100.0, "%"),
+    "mark_rate": ("ECN marks", 100.0, "%"),
+}
+
+
+def figure(width: float, height: float, rows: int) -> tuple[Figure, list[Axes]]:
+    """A figure of stacked panels that share their horizontal axis."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    found, axes = plt.subplots(rows, 1, figsize=(width, height), sharex=True, squeeze=False, layout="constrained")
+    for axis in axes[:, 0]:
+        axis.grid(visible=True, which="major", color="#d8d8d8", linewidth=0.6)
+        axis.spines[["top", "right"]].set_visible(False)
+    return found, list(axes[:, 0])
+
+
+def save(found: Figure, path: Path, *, close: bool = True) -> Path:
+    """Write a figure and free it; the file appears complete or not at all."""
+    import matplotlib.pyplot as plt
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    found.savefig(partial, dpi=130, format=path.suffix.removeprefix("."))
+    partial.replace(path)
+    if close:
+        plt.close(found)
+    return path
+
+
+def axis_title(name: str, largest: float) -> tuple[str, float]:
+    """Title with its unit for a metric's axis, and the factor from the metric's unit to the axis's."""
+    group, dot, metric = name.rpartition(".")
+    prefix = f"{group}: " if dot else ""
+    if metric in _AXES:
+        title, scale, unit = _AXES[metric]
+        return f"{prefix}{title} ({unit})", scale
+    title = formatting.metric_title(metric)
+    if metric.endswith("_s"):
+        scale, unit = (1e3, "ms") if largest < 10 else (1.0, "s")
+        return f"{prefix}{title} ({unit})", scale
+    if metric.endswith("_bps"):
+        return f"{prefix}{title} (Mb/s)", 1e-6
+    if metric.endswith("_packets"):
+        return f"{prefix}{title} (packets)", 1.0
+    return prefix + title, 1.0
+
+
+def band(
+    axis: Axes,
+    buffers: Sequence[float],
+    estimates: Sequence[Mapping[str, Any]],
+    scale: float,
+    *,
+    color: str = PALETTE[0],
+    marker: str = "o",
+    label: str | None = None,
+) -> None:
+    """A curve through the means with the 95 % interval as a band."""
+    means = [scale * found["mean"] for found in estimates]
+    halves = [scale * (found["half_width"] or 0.0) for found in estimates]
+    axis.fill_between(
+        buffers,
+        [mean - half for mean, half in zip(means, halves, strict=True)],
+        [mean + half for mean, half in zip(means, halves, strict=True)],
+        color=color,
+        alpha=0.2,
+        linewidth=0,
+    )
+    axis.plot(buffers, means, color=color, marker=marker, markersize=3.5, linewidth=1.3, label=label)
+
+
+def draw_recommendation(answer: Recommendation) -> Figure:
+    """Utilisation, loss and delay against the buffer; the rules as marked lines; the goals and the answer."""
+    curve = answer.data["curve"]
+    names = list(USUAL)
+    for goal in answer.goals:
+        name = _curve_name(goal.name, curve[0])
+        if name is not None and name not in names:
+            names.append(name)
+    names = [name for name in names if all(_at(point, name) is not None for point in curve)]
+    found, axes = figure(8.6, 1.2 + 2.0 * len(names), len(names))
+    buffers = [point["buffer"]["packets"] for point in curve]
+    for axis, name in zip(axes, names, strict=True):
+        estimates = [estimate for point in curve if (estimate := _at(point, name)) is not None]
+        title, scale = axis_title(name, max(estimate["mean"] for estimate in estimates))
+        band(axis, buffers, estimates, scale)
+        axis.set_ylabel(title)
+        mine = [goal for goal in answer.goals if _curve_name(goal.name, curve[0]) == name]
+        _limits(axis, name, estimates, scale, [goal.threshold * scale for goal in mine])
+        for goal in mine:
+            _mark_goal(axis, goal.sense, goal.threshold * scale, title)
+    axes[0].set_xscale("log")
+    axes[-1].set_xlabel("buffer (packets that may wait)")
+    _plain_ticks(axes[-1])
+    marks = [
+        (rule["buffer"]["packets"], rule["name"], rule["applies"])
+        for rule in answer.data["rules"]
+        if rule["buffer"] is not None and buffers[0] <= rule["buffer"]["packets"] <= buffers[-1]
+    ]
+    _mark_rules(axes, marks)
+    _mark_answer(axes, answer)
+    _second_scale(axes[0], curve)
+    _legend(found, axes[0], with_bands=any(point["replications"] > 1 for point in curve))
+    title = answer.scenario.title or "Buffer recommendation"
+    found.suptitle(title, fontsize=11, x=0.01, ha="left")
+    return found
+
+
+def _curve_name(goal: str, point: Mapping[str, Any]) -> str | None:
+    """The curve's name for a goal: a metric's report key, with the group in front where it has one."""
+    group, dot, metric = goal.rpartition(".")
+    if not dot:
+        return report_key(metric, point["metrics"])
+    key = report_key(metric, point["groups"].get(group, {}))
+    return None if key is None else f"{group}.{key}"
+
+
+def _at(point: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    group, dot, metric = name.rpartition(".")
+    metrics: Mapping[str, Any] = point["groups"].get(group, {}) if dot else point["metrics"]
+    found: Mapping[str, Any] | None = metrics.get(metric)
+    return found
+
+
+def _limits(
+    axis: Axes, name: str, estimates: Sequence[Mapping[str, Any]], scale: float, goals: Sequence[float]
+) -> None:
+    """Loss and delay span decades: a logarithmic axis where they do; utilisation ends just above 100 %."""
+    if name == "utilization":
+        axis.set_ylim(top=100.8)
+        return
+    shown = [scale * found["mean"] for found in estimates if found["mean"] > 0] + [goal for goal in goals if goal > 0]
+    if len(shown) < 2 or max(shown) / min(shown) <= 30:
+        axis.set_ylim(bottom=0)
+        return
+    axis.set_yscale("log", nonpositive="clip")
+    axis.set_ylim(bottom=min(shown) / 2, top=2 * max(shown))
+    axis.yaxis.set_major_formatter(lambda number, _position: f"{number:g}")
+    axis.tick_params(axis="y", which="minor", length=0)
+
+
+def _plain_ticks(axis: Axes) -> None:
+    """Packets as numbers, not powers of ten."""
+    axis.xaxis.set_major_formatter(lambda number, _position: f"{number:,.0f}" if number >= 1 else f"{number:g}")
+
+
+def _mark_goal(axis: Axes, sense: str, threshold: float, title: str) -> None:
+    low, high = axis.get_ylim()
+    span = (low, min(high, threshold)) if sense == ">=" else (max(low, threshold), high)
+    if span[1] > span[0]:
+        axis.axhspan(*span, color=GOAL, alpha=0.07, linewidth=0)
+    axis.axhline(threshold, color=GOAL, linestyle="--", linewidth=1.1)
+    unit = title[title.rindex("(") + 1 : -1] if title.endswith(")") else ""
+    axis.annotate(
+        f"goal {'≥' if sense == '>=' else '≤'} {threshold:g} {unit}".strip(),
+        xy=(1.0, threshold),
+        xycoords=("axes fraction", "data"),
+        xytext=(-3, 3),
+        textcoords="offset points",
+        ha="right",
+        va="bottom",
+        color=GOAL,
+        fontsize=8,
+        bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8},
+    )
+    axis.set_ylim(low, high)
+
+
+def _mark_rules(axes: Sequence[Axes], marks: Iterable[tuple[float, str, bool]]) -> None:
+    """Vertical lines through all panels, named along the lowest; rules that ask for the same buffer share a line."""
+    together: dict[float, list[tuple[str, bool]]] = {}
+    for packets, name, applies in sorted(marks):
+        near = next((at for at in together if abs(at - packets) <= 0.03 * packets), packets)
+        together.setdefault(near, []).append((name, applies))
+    for packets, names in together.items():
+        applies = any(each[1] for each in names)
+        for axis in axes:
+            axis.axvline(packets, color="#444444", linestyle="-" if applies else ":", linewidth=0.9, alpha=0.8)
+        label = ", ".join(name if holds else f"{name} (n/a)" for name, holds in names)
+        axes[-1].annotate(
+            label,
+            xy=(packets, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(-2, -3),
+            textcoords="offset points",
+            rotation=90,
+            ha="right",
+            va="top",
+            fontsize=7,
+            color="#333333",
+        )
+
+
+def _mark_answer(axes: Sequence[Axes], answer: Recommendation) -> None:
+    found = answer.data["recommendation"]
+    text, color = "recommended", ANSWER
+    if found is None:
+        found = answer.data["conflict"]["compromise"]
+        text, color = "nearest compromise", GOAL
+    if found is None:
+        return
+    for axis in axes:
+        axis.axvline(found["packets"], color=color, linewidth=2.2, alpha=0.85)
+    axes[0].annotate(
+        f"{text}: {found['packets']:.0f} packets",
+        xy=(found["packets"], 0.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(5, 6),
+        textcoords="offset points",
+        color=color,
+        fontsize=9,
+        fontweight="bold",
+    )
+
+
+def _legend(found: Figure, axis: Axes, *, with_bands: bool) -> None:
+    """Say what the lines and shades mean, below the panels."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Any] = [Line2D([], [], color=PALETTE[0], marker="o", markersize=3.5, label="simulated mean")]
+    if with_bands:
+        handles.append(Patch(color=PALETTE[0], alpha=0.2, label="95 % interval"))
+    if any(line.get_linestyle() == "--" for line in axis.figure.findobj(Line2D)):
+        handles.append(Patch(color=GOAL, alpha=0.12, label="goal missed"))
+    handles += [
+        Line2D([], [], color="#444444", linewidth=0.9, label="rule"),
+        Line2D([], [], color="#444444", linewidth=0.9, linestyle=":", label="rule whose assumptions fail here"),
+    ]
+    found.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8, frameon=False)
+
+
+def _second_scale(axis: Axes, curve: Sequence[Mapping[str, Any]]) -> None:
+    """The same buffers in multiples of the bandwidth-delay product, or in milliseconds without one."""
+    last = curve[-1]["buffer"]
+    if last["bdp"]:
+        factor, title = last["bdp"] / last["packets"], "buffer (BDP)"
+    else:
+        factor, title = 1e3 * last["seconds"] / last["packets"], "buffer (ms)"
+    top = axis.secondary_xaxis("top", functions=(lambda x: x * factor, lambda x: x / factor))
+    top.set_xlabel(title)
+    top.xaxis.set_major_formatter(lambda number, _position: f"{number:g}")

@@ -1,0 +1,178 @@
+"""Scenarios: a link, its traffic and what is asked of it, read from TOML or JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from forebay import _core
+from forebay.errors import InputError
+from forebay.goals import Goal
+from forebay.report import Report
+
+__all__ = ["Scenario", "cores"]
+
+#: Told how many of how many jobs are done.
+Progress = Callable[[int, int], object]
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every platform
+        return os.cpu_count() or 1
+
+
+class Scenario:
+    """One valid scenario. Build it with `load`, `parse` or `of`.
+
+    Parameters
+    ----------
+    core : forebay._core.Scenario
+        As the Rust side read it.
+    """
+
+    def __init__(self, core: _core.Scenario) -> None:
+        self.core = core
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], overrides: Iterable[str] = ()) -> Scenario:
+        """Read a scenario file.
+
+        Parameters
+        ----------
+        path : path-like
+            TOML, or JSON where the name ends in ".json".
+        overrides : iterable of str
+            Changes such as "link.buffer=100p", applied in order.
+
+        Raises
+        ------
+        InputError
+            The first mistake: file, line, key, what was found and what is allowed.
+        """
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}: found bytes that are not UTF-8 at {error.start}; allowed: UTF-8 text") from None
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+        kind = "json" if path.suffix == ".json" else "toml"
+        return cls(_core.Scenario.parse(text, kind, str(path), list(overrides)))
+
+    @classmethod
+    def parse(cls, text: str, kind: str = "toml", overrides: Iterable[str] = (), name: str = "<text>") -> Scenario:
+        """Read a scenario from text; `kind` is "toml" or "json", `name` stands for the file in errors."""
+        return cls(_core.Scenario.parse(text, kind, name, list(overrides)))
+
+    @classmethod
+    def of(cls, tables: Mapping[str, Any], overrides: Iterable[str] = (), name: str = "<scenario>") -> Scenario:
+        """Build a scenario from nested dictionaries with the keys of the file."""
+        return cls.parse(json.dumps(tables), "json", overrides, name)
+
+    def changed(self, *overrides: str) -> Scenario:
+        """Return the same scenario with changes such as "link.buffer=100p"."""
+        return Scenario(self.core.with_overrides(overrides))
+
+    def with_packets(self, packets: int) -> Scenario:
+        """Return the same scenario with this buffer at the target link, a packet or byte limit as before."""
+        return Scenario(self.core.with_packets(packets))
+
+    @property
+    def title(self) -> str:
+        """Title, possibly empty."""
+        return self.core.title
+
+    @property
+    def goals(self) -> list[Goal]:
+        """What `recommend` must meet."""
+        return [Goal(name, ">=" if sense == ">=" else "<=", threshold) for name, sense, threshold in self.core.goals]
+
+    @property
+    def resolved(self) -> Mapping[str, Any]:
+        """The scenario with every default filled in, as nested dictionaries."""
+        resolved: Mapping[str, Any] = json.loads(self.core.canonical_json())
+        return resolved
+
+    def run(
+        self,
+        engine: str = "packet",
+        *,
+        seed: int | None = None,
+        replications: int | None = None,
+        jobs: int | None = None,
+        progress: Progress | None = None,
+        traces: bool = False,
+    ) -> Report:
+        """Run the scenario on one engine.
+
+        Parameters
+        ----------
+        engine : str
+            "packet", "fluid" or "closed_form".
+        seed, replications : int, optional
+            Instead of the scenario's own.
+        jobs : int, optional
+            Threads; all cores by default. The answer does not depend on it.
+        progress : callable, optional
+            Called with the numbers of finished and of all replications.
+        traces : bool
+            Whether the first replication also records what `[trace]` asks for.
+
+        Returns
+        -------
+        Report
+            Means over the replications with 95 % Student-t half widths.
+        """
+        count = self.core.replications if replications is None else replications
+        if count < 1:
+            raise InputError(f"replications: found {count}; allowed: 1 or more")
+        if engine == "closed_form":
+            count = 1  # a formula has nothing to repeat
+        seed = self.core.seed if seed is None else seed
+        work = [(self.core, engine, seed, replication) for replication in range(count)]
+        if traces:
+            work[0] = (self.core, f"{engine}+traces", seed, 0)
+        return Report(_core.aggregate(run_jobs(work, jobs, progress)))
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.title!r} {self.core.sha256[:12]}>"
+
+
+def run_jobs(
+    work: Sequence[tuple[_core.Scenario, str, int, int]],
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> list[_core.Report]:
+    """Run (scenario, engine, seed, replication) jobs over the cores; reports in job order.
+
+    Raises
+    ------
+    ForebayError
+        As soon as one job fails; the others are given up.
+    """
+    done = 0
+
+    def observe(_index: int, outcome: _core.Report | Exception) -> None:
+        nonlocal done
+        if isinstance(outcome, Exception):
+            raise outcome
+        done += 1
+        if progress is not None:
+            progress(done, len(work))
+
+    outcomes = _core.run_batch(work, threads(jobs), observe)
+    return [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
+
+
+def threads(jobs: int | None) -> int:
+    """The number of threads that an option asks for: all cores by default."""
+    count = cores() if jobs is None else jobs
+    if count < 1:
+        raise InputError(f"jobs: found {count}; allowed: 1 or more")
+    return count

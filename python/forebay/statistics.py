@@ -1,0 +1,398 @@
+"""Honest intervals from few runs: every statistical statement that forebay makes is computed here.
+
+Replications are independent by construction (each has its own random streams), so intervals over them are
+Student's t. Inside one run successive observations are correlated; there batch means, MSER-5 and sectioning apply.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "Interval",
+    "Warmup",
+    "batch_means",
+    "confidence_that",
+    "lower_bound",
+    "mean_interval",
+    "mser5",
+    "paired_difference",
+    "quantile_interval",
+    "replications_for",
+    "section_quantile",
+    "student_quantile",
+    "upper_bound",
+]
+
+Sense = Literal[">=", "<="]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A point estimate and the interval around it.
+
+    Attributes
+    ----------
+    mean : float
+        The point estimate.
+    low, high : float
+        Ends of the interval; infinite where the sample is too small to say anything.
+    confidence : float
+        Probability with which the method's intervals cover the truth.
+    count : int
+        Independent observations (replications or batches) that the interval rests on.
+    """
+
+    mean: float
+    low: float
+    high: float
+    confidence: float
+    count: int
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the interval's width, or None where one observation gives no interval."""
+        width = (self.high - self.low) / 2
+        return width if math.isfinite(width) else None
+
+    def contains(self, value: float) -> bool:
+        """Whether `value` lies in the closed interval."""
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Warmup:
+    """Where a series stops depending on its start, as MSER-5 sees it.
+
+    Attributes
+    ----------
+    cut : int
+        Observations to drop at the front.
+    statistic : float
+        The value that the rule minimises: the squared standard error of the mean of what is kept.
+    trusted : bool
+        False where the cut falls in the second half of the series: then the series is too short to tell its
+        transient from its noise, and a longer run is needed (White, Cobb and Spratt 2000).
+    """
+
+    cut: int
+    statistic: float
+    trusted: bool
+
+
+def _sample(values: ArrayLike, at_least: int = 1) -> NDArray[np.float64]:
+    sample = np.asarray(values, dtype=np.float64)
+    if sample.ndim != 1:
+        msg = f"expected a one-dimensional sample, found {sample.ndim} dimensions"
+        raise ValueError(msg)
+    if sample.size < at_least:
+        msg = f"expected at least {at_least} observations, found {sample.size}"
+        raise ValueError(msg)
+    if not np.all(np.isfinite(sample)):
+        msg = "expected finite observations, found NaN or infinity"
+        raise ValueError(msg)
+    return sample
+
+
+def _open_unit(name: str, value: float) -> float:
+    if not 0.0 < value < 1.0:
+        msg = f"{name} must lie strictly between 0 and 1, found {value}"
+        raise ValueError(msg)
+    return value
+
+
+def student_quantile(probability: float, degrees: int) -> float:
+    """Quantile of Student's t distribution.
+
+    Parameters
+    ----------
+    probability : float
+        Strictly between 0 and 1.
+    degrees : int
+        Degrees of freedom, at least 1.
+
+    Returns
+    -------
+    float
+        t with P(T <= t) = `probability`.
+    """
+    from scipy.special import stdtrit
+
+    _open_unit("probability", probability)
+    if degrees < 1:
+        msg = f"degrees of freedom must be at least 1, found {degrees}"
+        raise ValueError(msg)
+    return float(stdtrit(degrees, probability))
+
+
+def _standard_error(sample: NDArray[np.float64]) -> float:
+    return float(np.std(sample, ddof=1)) / math.sqrt(sample.size)
+
+
+def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
+    """Two-sided Student-t interval for the mean of independent observations.
+
+    Parameters
+    ----------
+    values : array_like
+        One number per replication.
+    confidence : float
+        Coverage of the interval.
+
+    Returns
+    -------
+    Interval
+        With infinite ends where there is a single observation.
+    """
+    sample = _sample(values)
+    _open_unit("confidence", confidence)
+    mean = float(np.mean(sample))
+    if sample.size == 1:
+        return Interval(mean, -math.inf, math.inf, confidence, 1)
+    half = student_quantile((1 + confidence) / 2, sample.size - 1) * _standard_error(sample)
+    return Interval(mean, mean - half, mean + half, confidence, int(sample.size))
+
+
+def lower_bound(values: ArrayLike, confidence: float = 0.95) -> float:
+    """One-sided lower confidence bound for the mean; minus infinity from one observation."""
+    sample = _sample(values)
+    _open_unit("confidence", confidence)
+    if sample.size == 1:
+        return -math.inf
+    return float(np.mean(sample)) - student_quantile(confidence, sample.size - 1) * _standard_error(sample)
+
+
+def upper_bound(values: ArrayLike, confidence: float = 0.95) -> float:
+    """One-sided upper confidence bound for the mean; plus infinity from one observation."""
+    return -lower_bound(-_sample(values), confidence)
+
+
+def confidence_that(values: ArrayLike, sense: Sense, threshold: float) -> float:
+    """One-sided confidence that the mean is on the stated side of a threshold.
+
+    This is one minus the p-value of the one-sided t test, so it is the largest confidence at which the one-sided
+    bound still clears the threshold.
+
+    Parameters
+    ----------
+    values : array_like
+        One number per replication.
+    sense : {">=", "<="}
+        Side on which the mean should lie.
+    threshold : float
+        The goal.
+
+    Returns
+    -------
+    float
+        In [0, 1]. Half from one observation or from observations that all equal the threshold. Where all
+        observations are equal, t would claim certainty; n equal observations on one side of a threshold only
+        support 1 - 2**-n (the sign test), and that is what is returned.
+    """
+    from scipy.special import stdtr
+
+    sample = _sample(values)
+    margin = float(np.mean(sample)) - threshold
+    if sense == "<=":
+        margin = -margin
+    elif sense != ">=":
+        msg = f"sense must be '>=' or '<=', found {sense!r}"
+        raise ValueError(msg)
+    if sample.size == 1:
+        return 0.5
+    sign_test = 1 - 0.5**sample.size
+    error = _standard_error(sample)
+    # A spread of a few units in the last place is rounding, not evidence.
+    if error <= 8 * np.finfo(float).eps * max(abs(threshold), float(np.max(np.abs(sample)))):
+        return sign_test if margin >= 0 else 1 - sign_test
+    return float(stdtr(sample.size - 1, margin / error))
+
+
+def paired_difference(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> Interval:
+    """Interval for the mean of `first` - `second`, replication by replication.
+
+    On common random numbers the two runs of one replication move together, so the interval of the difference is
+    narrower than the two intervals suggest.
+    """
+    one, other = _sample(first), _sample(second)
+    if one.size != other.size:
+        msg = f"paired samples must have equal sizes, found {one.size} and {other.size}"
+        raise ValueError(msg)
+    return mean_interval(one - other, confidence)
+
+
+def replications_for(
+    values: ArrayLike,
+    *,
+    absolute: float | None = None,
+    relative: float | None = None,
+    confidence: float = 0.95,
+) -> int:
+    """Replications that a wanted half width needs, judged by the ones at hand (sequential stopping).
+
+    Parameters
+    ----------
+    values : array_like
+        Replications so far, at least two.
+    absolute : float, optional
+        Wanted half width in the metric's unit.
+    relative : float, optional
+        Wanted half width as a fraction of the mean's magnitude. Where both are given the wider one counts.
+    confidence : float
+        Coverage of the interval.
+
+    Returns
+    -------
+    int
+        Total number of replications; at most the present number where the goal is met already. Never below the
+        smallest number whose t quantile reaches the goal with the present standard deviation (Law and Kelton's
+        sequential procedure, one look ahead).
+    """
+    sample = _sample(values, at_least=2)
+    if absolute is None and relative is None:
+        msg = "give `absolute`, `relative` or both"
+        raise ValueError(msg)
+    wanted = max(absolute or 0.0, (relative or 0.0) * abs(float(np.mean(sample))))
+    deviation = float(np.std(sample, ddof=1))
+    if deviation == 0.0:
+        return int(sample.size)
+    if wanted <= 0.0:
+        msg = f"the wanted half width must be positive, found {wanted}"
+        raise ValueError(msg)
+    normal = student_quantile((1 + confidence) / 2, 10**9)
+    count = max(2, math.ceil((normal * deviation / wanted) ** 2))
+    while student_quantile((1 + confidence) / 2, count - 1) * deviation / math.sqrt(count) > wanted:
+        count += 1
+    return count
+
+
+def batch_means(series: ArrayLike, batches: int = 20, confidence: float = 0.95) -> Interval:
+    """Interval for the mean of one correlated, stationary series, from non-overlapping batches.
+
+    Parameters
+    ----------
+    series : array_like
+        Equally spaced observations of one run after its warm-up.
+    batches : int
+        Number of batches, 2 to the length of the series; 10 to 30 is usual. Observations that do not fill a
+        batch are dropped at the front, nearest to the warm-up.
+    confidence : float
+        Coverage, reached when a batch spans many correlation times.
+
+    Returns
+    -------
+    Interval
+        Student's t over the batch means.
+    """
+    sample = _sample(series, at_least=2)
+    if not 2 <= batches <= sample.size:
+        msg = f"batches must be 2 to {sample.size}, found {batches}"
+        raise ValueError(msg)
+    size = sample.size // batches
+    means = sample[sample.size - size * batches :].reshape(batches, size).mean(axis=1)
+    return mean_interval(means, confidence)
+
+
+def mser5(series: ArrayLike) -> Warmup:
+    """Warm-up of a series by MSER-5: the cut after which the kept part's standard error is smallest.
+
+    Source: White, Cobb and Spratt, "A comparison of five steady-state truncation heuristics for simulation",
+    Winter Simulation Conference 2000: batches of five, cuts up to half of the series are trusted.
+
+    Parameters
+    ----------
+    series : array_like
+        Equally spaced observations from the start of a run, at least 20.
+
+    Returns
+    -------
+    Warmup
+        The cut in observations, a multiple of five.
+    """
+    sample = _sample(series, at_least=20)
+    batch = sample[: sample.size // 5 * 5].reshape(-1, 5).mean(axis=1)
+    # Sums over the kept tails in one backward pass, about the overall mean to keep digits.
+    centred = batch - batch.mean()
+    tail_sum = np.cumsum(centred[::-1])[::-1]
+    tail_square = np.cumsum((centred**2)[::-1])[::-1]
+    kept = np.arange(batch.size, 0, -1, dtype=np.float64)
+    spread = np.maximum(tail_square - tail_sum**2 / kept, 0.0)
+    # The last few batches always look quiet: the rule is not evaluated there.
+    candidates = max(1, batch.size - 5)
+    statistic = spread[:candidates] / kept[:candidates] ** 2
+    best = int(np.argmin(statistic))
+    return Warmup(cut=5 * best, statistic=float(statistic[best]), trusted=2 * best <= batch.size)
+
+
+def quantile_interval(values: ArrayLike, probability: float, confidence: float = 0.95) -> Interval:
+    """Distribution-free interval for a quantile of independent observations, from order statistics.
+
+    Parameters
+    ----------
+    values : array_like
+        Independent observations.
+    probability : float
+        The quantile, strictly between 0 and 1.
+    confidence : float
+        Coverage; the discrete order statistics give at least this much.
+
+    Returns
+    -------
+    Interval
+        With an infinite end where the sample is too small to bound the quantile on that side.
+    """
+    from scipy.stats import binom
+
+    sample = np.sort(_sample(values))
+    _open_unit("probability", probability)
+    _open_unit("confidence", confidence)
+    tail = (1 - confidence) / 2
+    # Observations below the quantile are Binomial(n, probability): the r-th smallest is
+    # below it with P(Bin >= r), above it with P(Bin < r).
+    below = int(binom.ppf(tail, sample.size, probability))
+    above = int(binom.ppf(1 - tail, sample.size, probability)) + 1
+    low = float(sample[below - 1]) if below >= 1 else -math.inf
+    high = float(sample[above - 1]) if above <= sample.size else math.inf
+    point = float(np.quantile(sample, probability))
+    return Interval(point, low, high, confidence, int(sample.size))
+
+
+def section_quantile(series: ArrayLike, probability: float, sections: int = 10, confidence: float = 0.95) -> Interval:
+    """Interval for a quantile of one correlated series, by sectioning (Asmussen and Glynn 2007, III.5a).
+
+    The point estimate comes from the whole series and the spread from the sections around it, which removes most
+    of the small-section bias that plain batching of quantiles has.
+    """
+    sample = _sample(series, at_least=2)
+    _open_unit("probability", probability)
+    if not 2 <= sections <= sample.size:
+        msg = f"sections must be 2 to {sample.size}, found {sections}"
+        raise ValueError(msg)
+    size = sample.size // sections
+    used = sample[sample.size - size * sections :]
+    point = float(np.quantile(used, probability))
+    each = np.quantile(used.reshape(sections, size), probability, axis=1)
+    error = math.sqrt(float(np.sum((each - point) ** 2)) / (sections - 1) / sections)
+    half = student_quantile((1 + confidence) / 2, sections - 1) * error
+    return Interval(point, point - half, point + half, confidence, sections)
+
+
+def log_spaced(low: int, high: int, count: int) -> Sequence[int]:
+    """Distinct integers from `low` to `high`, evenly spread on a logarithmic scale, ends included."""
+    if low < 1 or high < low or count < 1:
+        msg = f"expected 1 <= low <= high and a positive count, found {low}, {high}, {count}"
+        raise ValueError(msg)
+    if count == 1 or low == high:
+        return sorted({low, high})
+    step = math.log(high / low) / (count - 1)
+    inner = (round(low * math.exp(step * index)) for index in range(1, count - 1))
+    return sorted({low, high, *inner})

@@ -1,0 +1,198 @@
+"""What the command line prints, as rich tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Group
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from forebay import formatting
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from forebay.comparison import Comparison
+    from forebay.recommendation import Recommendation
+    from forebay.report import Report
+
+__all__ = ["buffer_text", "comparison_view", "recommendation_view", "report_view"]
+
+#: Metrics that every buffer is judged by, whatever the goals.
+USUAL = ("utilization", "loss_rate", "queue_delay_p99_s")
+
+
+def buffer_text(buffer: Mapping[str, Any]) -> str:
+    """One buffer in every unit."""
+    text = (
+        f"{buffer['packets']:.0f} packets = {formatting.size(buffer['bytes'])} "
+        f"= {formatting.duration(buffer['seconds'])}"
+    )
+    return text if buffer["bdp"] is None else f"{text} = {buffer['bdp']:.3g} BDP"
+
+
+def _buffer_cells(buffer: Mapping[str, Any] | None) -> list[str]:
+    if buffer is None:
+        return ["–"] * 4
+    bdp = "–" if buffer["bdp"] is None else f"{buffer['bdp']:.3g}"
+    milliseconds = f"{buffer['seconds'] * 1e3:.3g}" if buffer["seconds"] < 0.1 else f"{buffer['seconds'] * 1e3:.0f}"
+    return [f"{buffer['packets']:.0f}", formatting.size(buffer["bytes"]), milliseconds, bdp]
+
+
+def report_view(report: Report, title: str) -> RenderableType:
+    """One report: metrics of the link, then of each group."""
+    table = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("metric")
+    table.add_column("link", justify="right")
+    names = list(report.metrics)
+    for group in report.groups:
+        table.add_column(escape(f"{group['name']} ({group['flows']})"), justify="right")
+        names += [name for name in group["metrics"] if name not in names]
+    for name in names:
+        cells = [formatting.estimate(name, report.data["metrics"].get(name))]
+        cells += [formatting.estimate(name, group["metrics"].get(name)) for group in report.groups]
+        table.add_row(formatting.metric_title(name), *cells)
+    cost = report.data["cost"]
+    lines = [
+        f"buffer {buffer_text(report.buffer)}; {report.engine} engine, {report.data['replications']} replication(s), "
+        f"seed {report.data['seed']}",
+        f"{cost['data_packets']:,} data packets, {cost['events']:,} events, {cost['cpu_s']:.2f} CPU seconds",
+    ]
+    return Group(table, *(Text(line, style="dim") for line in lines), *_warning_lines(report.warnings))
+
+
+def _warning_lines(warnings: Iterable[str]) -> list[Text]:
+    return [Text(f"warning: {warning}", style="yellow") for warning in warnings]
+
+
+def recommendation_view(answer: Recommendation) -> RenderableType:
+    """Every rule's buffer with what the simulation measured there, then the recommendation."""
+    data = answer.data
+    goals = [goal.name for goal in answer.goals if "." not in goal.name]
+    extra = [key for goal in goals if (key := _key(goal, data["curve"])) is not None and key not in USUAL]
+    table = Table(
+        title="What each rule asks for, and what the simulation measured there",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+    )
+    table.add_column("rule")
+    for heading in ("packets", "size", "ms", "BDP"):
+        table.add_column(heading, justify="right")
+    table.add_column("applies?")
+    for name in (*USUAL, *extra):
+        table.add_column(formatting.metric_title(name), justify="right")
+    for rule in sorted(data["rules"], key=lambda rule: rule["buffer"]["packets"] if rule["buffer"] else float("inf")):
+        cells = _buffer_cells(rule["buffer"])
+        cells.append("yes" if rule["applies"] else "no")
+        cells += [formatting.estimate(name, rule["measured"].get(name)) for name in (*USUAL, *extra)]
+        table.add_row(escape(rule["name"]), *cells, style=None if rule["applies"] else "dim")
+    parts: list[RenderableType] = [table]
+    found = data["recommendation"]
+    if found is not None:
+        at = next(point for point in data["curve"] if point["buffer"] == found)
+        cells = [formatting.estimate(name, at["metrics"].get(name)) for name in (*USUAL, *extra)]
+        table.add_section()
+        table.add_row("forebay", *_buffer_cells(found), "", *cells, style="bold green")
+        parts += _answer_lines(answer)
+    else:
+        parts += _conflict_lines(answer)
+    parts += _reason_lines(data["rules"])
+    parts += _warning_lines(data["warnings"])
+    cost = data["cost"]
+    parts.append(
+        Text(
+            f"{cost['replications']} replications at {cost['buffers']} buffers, {cost['data_packets']:,} data packets, "
+            f"{cost['cpu_s']:.1f} CPU seconds in {cost['wall_s']:.1f} s",
+            style="dim",
+        )
+    )
+    return Group(*parts)
+
+
+def _key(goal: str, curve: Iterable[Mapping[str, Any]]) -> str | None:
+    from forebay.goals import report_key
+
+    return report_key(goal, next(iter(curve))["metrics"])
+
+
+def _goal_text(name: str, goal: Mapping[str, Any]) -> str:
+    sense = "≥" if goal["sense"] == ">=" else "≤"
+    measured = formatting.estimate(name, goal["measured"])
+    slack = formatting.value(name, abs(goal["slack"])).replace(" %", " points")
+    return (
+        f"{formatting.metric_title(name)} {sense} {formatting.value(name, goal['threshold'])}: measured {measured}, "
+        + (f"{slack} to spare" if goal["met"] else f"missed by {slack}")
+    )
+
+
+def _answer_lines(answer: Recommendation) -> list[Text]:
+    data = answer.data
+    lines = [
+        Text(f"Recommended buffer: {buffer_text(data['recommendation'])}", style="bold green"),
+        Text(
+            f"the smallest that meets every goal, with {100 * data['confidence']:.1f} % confidence (one-sided, over "
+            "replications that the search had not seen)"
+        ),
+    ]
+    for name, goal in data["goals"].items():
+        lines.append(Text(f"  {_goal_text(name, goal)}{'   ← binding' if goal['binding'] else ''}"))
+    return lines
+
+
+def _conflict_lines(answer: Recommendation) -> list[Text]:
+    data = answer.data
+    conflict = data["conflict"]
+    least, most = conflict["needs_at_least"], conflict["needs_at_most"]
+
+    def names(side: Mapping[str, Any]) -> str:
+        return " and ".join(formatting.metric_title(name) for name in side["goals"])
+
+    lines = [Text("No buffer meets all goals.", style="bold red")]
+    if least["buffer"] is None and least["goals"]:
+        lines.append(
+            Text(f"  {names(least)}: missed even at {buffer_text(conflict['largest_tried'])}, the largest buffer tried")
+        )
+    elif least["goals"]:
+        lines.append(Text(f"  {names(least)} needs at least {buffer_text(least['buffer'])}"))
+    if most["goals"]:
+        lines.append(
+            Text(f"  {names(most)}: missed even at the smallest buffer")
+            if most["buffer"] is None
+            else Text(f"  {names(most)} allows at most {buffer_text(most['buffer'])}")
+        )
+    if conflict["compromise"] is not None:
+        lines.append(Text(f"Nearest compromise: {buffer_text(conflict['compromise'])}", style="bold"))
+        lines += [Text(f"  {_goal_text(name, goal)}") for name, goal in data["goals"].items()]
+    return lines
+
+
+def _reason_lines(rules: Iterable[Mapping[str, Any]]) -> list[Text]:
+    return [Text(f"{rule['name']} does not apply: {rule['why']}", style="dim") for rule in rules if not rule["applies"]]
+
+
+def comparison_view(found: Comparison) -> RenderableType:
+    """Engines and models side by side, then where they disagree."""
+    data = found.data
+    table = Table(title=escape(found.scenario.title or "comparison"), title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("answer of")
+    table.add_column("applies?")
+    shown = [*USUAL, "queue_mean_packets", "jain_index"]
+    for name in shown:
+        table.add_column(formatting.metric_title(name), justify="right")
+    for answer in data["answers"]:
+        cells = [formatting.estimate(name, answer["metrics"].get(name)) for name in shown]
+        style = None if answer["applies"] else "dim"
+        table.add_row(escape(answer["name"]), "yes" if answer["applies"] else "no", *cells, style=style)
+    lines = [Text(f"buffer {buffer_text(data['buffer'])}", style="dim")]
+    for gap in data["disagreements"]:
+        one, other = gap["between"]
+        mine, theirs = (formatting.value(gap["metric"], value) for value in gap["values"])
+        lines.append(Text(f"{formatting.metric_title(gap['metric'])}: {one} {mine}, {other} {theirs} ({gap['why']})"))
+    for answer in data["answers"]:
+        if not answer["applies"] and not answer["metrics"]:
+            lines.append(Text(f"{answer['name']}: {answer['why']}", style="dim"))
+    return Group(table, *lines)

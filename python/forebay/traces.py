@@ -1,0 +1,54 @@
+"""Traces: what a run recorded over time, as Parquet tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forebay.errors import InputError
+
+if TYPE_CHECKING:
+    from forebay.report import Report
+
+__all__ = ["write_traces"]
+
+
+def write_traces(report: Report, folder: Path) -> list[Path]:
+    """Write each recorded table as FOLDER/NAME.parquet, and the report beside them.
+
+    Parameters
+    ----------
+    report : Report
+        Of a run; the traces are its first replication's.
+    folder : Path
+        Made where it is missing.
+
+    Returns
+    -------
+    list of Path
+        What was written.
+
+    Raises
+    ------
+    InputError
+        Where the engine recorded nothing or the folder cannot be written.
+    """
+    import polars as pl
+
+    tables = report.traces()
+    if tables is None:
+        raise InputError(f"--trace: the {report.engine} engine recorded nothing")
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, columns in tables.items():
+            frame = pl.DataFrame(columns)
+            if frame.height:
+                path = folder / f"{name}.parquet"
+                frame.write_parquet(path)
+                written.append(path)
+        path = folder / "report.json"
+        path.write_text(report.to_json(indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
+    return [*written, path]

@@ -1,0 +1,153 @@
+"""The search finds the edge of systems whose edge is known, and its claims hold as often as it says."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from forebay.goals import Goal, metric_value
+from forebay.search import Plan, Search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+PLAN = Plan(smallest=1, largest=1000, ceiling=8000)
+
+
+class Link:
+    """A link whose mean metrics are known functions of the buffer, seen through noise."""
+
+    def __init__(self, means: Mapping[str, Callable[[int], float]], noise: float, seed: int = 1) -> None:
+        self.means, self.noise, self.seed = means, noise, seed
+        self.asked: Counter[tuple[int, int]] = Counter()
+
+    def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Mapping[str, Any]]:
+        self.asked.update(pairs)
+        return [self.report(*pair) for pair in pairs]
+
+    def report(self, buffer: int, replication: int) -> Mapping[str, Any]:
+        metrics = {}
+        for name, mean in self.means.items():
+            tag = zlib.crc32(name.encode())
+            common = np.random.default_rng((self.seed, replication, tag)).normal()
+            own = np.random.default_rng((self.seed, replication, buffer, tag)).normal()
+            metrics[name] = {"mean": mean(buffer) + self.noise * (0.8 * common + 0.6 * own)}
+        return {"engine": "test", "metrics": metrics, "groups": []}
+
+
+def utilization(buffer: int) -> float:
+    return 1 - 0.3 * math.exp(-buffer / 100)
+
+
+def delay(buffer: int) -> float:
+    return buffer * 160e-6
+
+
+#: 1 - 0.3 exp(-B / 100) = 0.9 at B = 100 ln 3.
+EDGE = 100 * math.log(3)
+
+
+def test_finds_the_edge_without_noise() -> None:
+    link = Link({"utilization": utilization}, noise=0.0)
+    outcome = Search(link, [Goal("utilization", ">=", 0.9)], PLAN).run()
+    assert outcome.buffer is not None
+    assert EDGE <= outcome.buffer <= EDGE * 1.05 + 1
+    assert outcome.binding == "utilization"
+
+
+def test_finds_the_edge_through_noise() -> None:
+    link = Link({"utilization": utilization, "queue_delay_p99_s": delay}, noise=0.004)
+    goals = [Goal("utilization", ">=", 0.9), Goal("queue_delay_p99", "<=", 0.05)]
+    outcome = Search(link, goals, PLAN).run()
+    assert outcome.buffer is not None
+    assert EDGE * 0.97 <= outcome.buffer <= EDGE * 1.35
+    assert outcome.confidence >= 0.95
+
+
+def test_never_measures_the_same_pair_twice() -> None:
+    for seed in range(20):
+        link = Link({"utilization": utilization}, noise=0.02, seed=seed)
+        Search(link, [Goal("utilization", ">=", 0.9)], PLAN).run()
+        assert max(link.asked.values()) == 1
+
+
+def test_claims_hold_as_often_as_stated() -> None:
+    """Over 400 searches the recommended buffer misses the goal in at most 5 % (three standard errors allowed)."""
+    wrong = answered = 0
+    for seed in range(400):
+        link = Link({"utilization": utilization}, noise=0.03, seed=seed)
+        outcome = Search(link, [Goal("utilization", ">=", 0.9)], PLAN).run()
+        if outcome.buffer is not None:
+            answered += 1
+            wrong += utilization(outcome.buffer) < 0.9
+    assert answered > 380
+    assert wrong / answered <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / answered)
+
+
+def test_conflict_names_both_sides() -> None:
+    link = Link({"utilization": utilization, "queue_delay_p99_s": delay}, noise=0.001)
+    goals = [Goal("utilization", ">=", 0.9), Goal("queue_delay_p99", "<=", 0.008)]
+    outcome = Search(link, goals, PLAN).run()
+    assert outcome.buffer is None
+    names, least = outcome.needs_at_least
+    assert names == ("utilization",)
+    assert least is not None
+    assert EDGE * 0.97 <= least <= EDGE * 1.1
+    names, most = outcome.needs_at_most
+    assert names == ("queue_delay_p99",)
+    assert most is not None
+    assert 50 * 0.85 <= most <= 50
+    assert outcome.compromise is not None
+
+
+def test_unreachable_goal_tries_the_ceiling() -> None:
+    link = Link({"utilization": lambda buffer: min(utilization(buffer), 0.95)}, noise=0.001)
+    outcome = Search(link, [Goal("utilization", ">=", 0.99)], PLAN).run()
+    assert outcome.buffer is None
+    assert outcome.needs_at_least == (("utilization",), None)
+    assert max(link.asked)[0] == PLAN.ceiling
+
+
+def test_goals_met_everywhere_give_the_smallest_buffer() -> None:
+    link = Link({"utilization": lambda _buffer: 1.0}, noise=0.0)
+    outcome = Search(link, [Goal("utilization", ">=", 0.99)], PLAN).run()
+    assert outcome.buffer == 1
+    assert outcome.binding is None
+
+
+def test_goes_above_the_first_range() -> None:
+    link = Link({"utilization": lambda buffer: 1 - 0.3 * math.exp(-buffer / 2000)}, noise=0.0)
+    outcome = Search(link, [Goal("utilization", ">=", 0.9)], PLAN).run()
+    assert outcome.buffer is not None
+    assert 20 * EDGE <= outcome.buffer <= 20 * EDGE * 1.05 + 1
+
+
+def test_rules_buffers_are_measured() -> None:
+    link = Link({"utilization": utilization}, noise=0.0)
+    plan = Plan(smallest=1, largest=1000, ceiling=8000, also=(7, 625, 9000))
+    search = Search(link, [Goal("utilization", ">=", 0.9)], plan)
+    search.run()
+    assert {7, 625} <= set(search.samples)
+    assert 9000 not in search.samples
+
+
+def test_goal_without_unit_finds_its_key() -> None:
+    report = {
+        "engine": "packet",
+        "metrics": {"queue_delay_p99_s": {"mean": 0.01}},
+        "groups": [
+            {"name": "bulk", "metrics": {"loss_rate": {"mean": 0.5}}, "completion_time_s": {"p99": 2.0}},
+        ],
+    }
+    assert metric_value("queue_delay_p99", report) == 0.01
+    assert metric_value("bulk.loss_rate", report) == 0.5
+    assert metric_value("bulk.completion_time_p99", report) == 2.0
+    with pytest.raises(Exception, match="no flow group is named `mice`; groups: bulk"):
+        metric_value("mice.loss_rate", report)
+    with pytest.raises(Exception, match="does not report it here; it reports: queue_delay_p99_s"):
+        metric_value("jain_index", report)

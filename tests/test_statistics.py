@@ -1,0 +1,220 @@
+"""Intervals cover the truth as often as they claim, where the truth is known."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.signal import lfilter
+
+from forebay import statistics
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+REPETITIONS = 2000
+
+
+def coverage_is_nominal(covered: int) -> bool:
+    """Nominal 95 % may measure 92 to 98 %."""
+    return 0.92 <= covered / REPETITIONS <= 0.98
+
+
+def mm1k_replications(load: float, capacity: int, chains: int, steps: int) -> tuple[NDArray, NDArray]:
+    """Mean number and blocked fraction of the uniformised M/M/1/K chain, one value per chain, from stationarity."""
+    generator = np.random.default_rng(20261121)
+    law = load ** np.arange(capacity + 1)
+    law /= law.sum()
+    state = generator.choice(capacity + 1, size=chains, p=law)
+    arrival = load / (1 + load)
+    total, blocked, arrived = np.zeros(chains), np.zeros(chains), np.zeros(chains)
+    for _ in range(steps):
+        up = generator.random(chains) < arrival
+        full = up & (state == capacity)
+        blocked += full
+        arrived += up
+        state = np.where(up, np.minimum(state + 1, capacity), np.maximum(state - 1, 0))
+        total += state
+    return total / steps, blocked / (arrival * steps)
+
+
+@pytest.fixture(scope="module")
+def mm1k() -> dict[str, tuple[float, NDArray]]:
+    """Ten replications each for 2,000 repetitions of M/M/1/10 at load 0.8."""
+    load, capacity, replications = 0.8, 10, 10
+    queue, loss = mm1k_replications(load, capacity, REPETITIONS * replications, 1500)
+    law = load ** np.arange(capacity + 1)
+    law /= law.sum()
+    return {
+        "mean number": (float(law @ np.arange(capacity + 1)), queue.reshape(REPETITIONS, replications)),
+        "loss": (float(law[-1]), loss.reshape(REPETITIONS, replications)),
+    }
+
+
+@pytest.mark.parametrize("quantity", ["mean number", "loss"])
+def test_mean_interval_covers_mm1k(mm1k: dict[str, tuple[float, NDArray]], quantity: str) -> None:
+    truth, samples = mm1k[quantity]
+    covered = sum(statistics.mean_interval(sample).contains(truth) for sample in samples)
+    assert coverage_is_nominal(covered), covered / REPETITIONS
+
+
+@pytest.mark.parametrize("quantity", ["mean number", "loss"])
+def test_one_sided_bounds_cover_mm1k(mm1k: dict[str, tuple[float, NDArray]], quantity: str) -> None:
+    truth, samples = mm1k[quantity]
+    below = sum(statistics.lower_bound(sample) <= truth for sample in samples)
+    above = sum(statistics.upper_bound(sample) >= truth for sample in samples)
+    assert coverage_is_nominal(below), below / REPETITIONS
+    assert coverage_is_nominal(above), above / REPETITIONS
+
+
+def test_confidence_at_the_truth_is_uniform(mm1k: dict[str, tuple[float, NDArray]]) -> None:
+    """Asked about the true mean, a 95 % claim is made in 5 % of the cases and no oftener."""
+    truth, samples = mm1k["mean number"]
+    claims = sum(statistics.confidence_that(sample, ">=", truth) >= 0.95 for sample in samples)
+    assert 0.02 <= claims / REPETITIONS <= 0.08
+
+
+def ar1(generator: np.random.Generator, rows: int, length: int, correlation: float) -> NDArray:
+    noise = generator.normal(size=(rows, length))
+    noise[:, 0] /= math.sqrt(1 - correlation**2)
+    return lfilter([1.0], [1.0, -correlation], noise, axis=1)
+
+
+def test_batch_means_cover_ar1() -> None:
+    generator = np.random.default_rng(7)
+    covered = 0
+    for _ in range(20):
+        for series in ar1(generator, REPETITIONS // 20, 4000, 0.8):
+            covered += statistics.batch_means(series, 20).contains(0.0)
+    assert coverage_is_nominal(covered), covered / REPETITIONS
+
+
+def test_batch_means_of_too_short_batches_undercover() -> None:
+    """The method's own limit, so that the test above cannot pass by accident."""
+    generator = np.random.default_rng(7)
+    covered = sum(statistics.batch_means(series, 50).contains(0.0) for series in ar1(generator, REPETITIONS, 200, 0.95))
+    assert covered / REPETITIONS < 0.75
+
+
+def test_paired_differences_cover_and_are_narrower() -> None:
+    generator = np.random.default_rng(11)
+    covered, narrower = 0, 0
+    for _ in range(REPETITIONS):
+        common = generator.normal(size=8)
+        first = common + 0.3 * generator.normal(size=8) + 1.0
+        second = common + 0.3 * generator.normal(size=8)
+        paired = statistics.paired_difference(first, second)
+        covered += paired.contains(1.0)
+        apart = statistics.mean_interval(first).half_width, statistics.mean_interval(second).half_width
+        assert None not in apart
+        narrower += (paired.half_width or math.inf) < math.hypot(apart[0] or 0, apart[1] or 0)
+    assert coverage_is_nominal(covered), covered / REPETITIONS
+    assert narrower / REPETITIONS > 0.95
+
+
+@pytest.mark.parametrize("probability", [0.5, 0.9, 0.99])
+def test_quantile_interval_covers(probability: float) -> None:
+    generator = np.random.default_rng(13)
+    truth = -math.log(1 - probability)
+    covered = sum(
+        statistics.quantile_interval(sample, probability).contains(truth)
+        for sample in generator.exponential(size=(REPETITIONS, 2000))
+    )
+    assert coverage_is_nominal(covered), covered / REPETITIONS
+
+
+def test_section_quantile_covers_ar1() -> None:
+    generator = np.random.default_rng(17)
+    correlation = 0.8
+    truth = 1.2815515655446004 / math.sqrt(1 - correlation**2)
+    covered = 0
+    for _ in range(20):
+        for series in ar1(generator, REPETITIONS // 20, 10000, correlation):
+            covered += statistics.section_quantile(series, 0.9, 10).contains(truth)
+    assert coverage_is_nominal(covered), covered / REPETITIONS
+
+
+def test_small_samples_do_not_pretend() -> None:
+    assert statistics.mean_interval([3.0]).half_width is None
+    assert statistics.lower_bound([3.0]) == -math.inf
+    assert statistics.upper_bound([3.0]) == math.inf
+    assert statistics.confidence_that([3.0], ">=", 0.0) == 0.5
+    assert statistics.quantile_interval([1.0, 2.0, 3.0], 0.99).high == math.inf
+    # Four equal results are four fair coins, not certainty.
+    assert statistics.confidence_that([1.0] * 4, ">=", 0.9) == 1 - 2**-4
+    assert statistics.confidence_that([1.0] * 4, "<=", 0.9) == 2**-4
+
+
+def test_t_interval_by_hand() -> None:
+    """Sample 1, 2, 3, 4: mean 2.5, s^2 5/3, t(0.975, 3) = 3.18245 (printed tables)."""
+    interval = statistics.mean_interval([1.0, 2.0, 3.0, 4.0])
+    assert interval.mean == 2.5
+    assert interval.half_width == pytest.approx(3.18245 * math.sqrt(5 / 3 / 4), rel=1e-5)
+
+
+def test_mser5_finds_the_transient() -> None:
+    generator = np.random.default_rng(19)
+    for _ in range(50):
+        series = ar1(generator, 1, 2000, 0.5)[0]
+        series[:300] += 20.0 * np.exp(-np.arange(300) / 100.0)
+        warmup = statistics.mser5(series)
+        assert warmup.trusted
+        assert 150 <= warmup.cut <= 700
+        assert warmup.cut % 5 == 0
+
+
+def test_mser5_cuts_little_from_a_stationary_series() -> None:
+    generator = np.random.default_rng(23)
+    cuts = [statistics.mser5(series).cut for series in ar1(generator, 200, 2000, 0.5)]
+    assert np.median(cuts) <= 200
+
+
+def test_mser5_distrusts_a_trend() -> None:
+    series = np.linspace(0.0, 10.0, 400) ** 3
+    assert not statistics.mser5(series).trusted
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=20),
+    st.floats(1e-3, 1e3),
+)
+@settings(max_examples=200, deadline=None)
+def test_replications_for_reaches_the_half_width(values: list[float], wanted: float) -> None:
+    deviation = float(np.std(values, ddof=1))
+    if deviation > 1e4 * wanted:
+        return
+    count = statistics.replications_for(values, absolute=wanted)
+    if deviation == 0:
+        assert count == len(values)
+        return
+    half = statistics.student_quantile(0.975, count - 1) * deviation / math.sqrt(count)
+    assert half <= wanted * (1 + 1e-12)
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**6), st.integers(1, 40))
+def test_log_spaced_is_sorted_and_keeps_its_ends(one: int, other: int, count: int) -> None:
+    low, high = sorted((one, other))
+    points = list(statistics.log_spaced(low, high, count))
+    assert points == sorted(set(points))
+    assert {points[0], points[-1]} == {low, high}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: statistics.mean_interval([]), "at least 1 observations, found 0"),
+        (lambda: statistics.mean_interval([math.nan, 1.0]), "found NaN or infinity"),
+        (lambda: statistics.mean_interval([[1.0]]), "one-dimensional"),
+        (lambda: statistics.mean_interval([1.0, 2.0], 1.0), "strictly between 0 and 1, found 1.0"),
+        (lambda: statistics.paired_difference([1.0], [1.0, 2.0]), "found 1 and 2"),
+        (lambda: statistics.batch_means([1.0, 2.0], 3), "batches must be 2 to 2, found 3"),
+        (lambda: statistics.replications_for([1.0, 2.0]), "give `absolute`"),
+    ],
+)
+def test_wrong_samples_are_named(call, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
