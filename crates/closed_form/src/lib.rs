@@ -8,6 +8,7 @@
 pub mod bbr;
 pub mod bscl;
 pub mod droptail_fixed_point;
+mod engine;
 mod error;
 pub mod hstcp;
 pub mod hybrid_fluid;
@@ -20,7 +21,11 @@ pub mod pftk;
 pub mod processor_sharing;
 pub mod red_fixed_point;
 pub mod response;
+mod rules;
+mod situation;
 pub mod small_buffers;
 pub mod square_root;
 
+pub use engine::{ClosedFormEngine, Regime, default_model, regime, rule};
 pub use error::ModelError;
+pub use rules::rules;
