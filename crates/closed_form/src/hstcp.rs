@@ -1,4 +1,4 @@
-//! HighSpeed TCP's throughput after Barman, Smaragdakis & Matta (IFIP Networking 2004), on the
+//! HighSpeed TCP's throughput after Barman, Smaragdakis & Matta (Globecom 2004), on the
 //! functions of RFC 3649.
 //!
 //! The response function is for the mean window. The paper's closed form takes it for the peak

@@ -7,6 +7,7 @@
 
 pub mod bbr;
 pub mod bscl;
+pub mod catalogue;
 pub mod droptail_fixed_point;
 mod engine;
 mod error;
@@ -26,6 +27,7 @@ mod situation;
 pub mod small_buffers;
 pub mod square_root;
 
+pub use catalogue::{call, explain, models};
 pub use engine::{ClosedFormEngine, Regime, default_model, regime, rule};
 pub use error::ModelError;
 pub use rules::rules;
