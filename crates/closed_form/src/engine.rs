@@ -32,14 +32,14 @@ pub fn regime(scenario: &Scenario) -> (Regime, String) {
             format!("traffic that does not yield offers {fixed:.3} of the link"),
         );
     }
-    if s.persistent > 0.0 {
-        if s.saturation >= s.residual() {
-            let why = format!(
-                "{} persistent flows take what the rest leaves",
-                s.persistent
-            );
-            return (Regime::Elastic, why);
-        }
+    if s.bottlenecked > 0.0 {
+        let why = format!(
+            "{} persistent flows take what the rest leaves",
+            s.bottlenecked
+        );
+        return (Regime::Elastic, why);
+    }
+    if s.persistent > 0.0 && s.open_loop + s.closed_loop == 0.0 {
         let why = format!(
             "windows and access links hold {} flows below the link",
             s.persistent
@@ -73,11 +73,10 @@ pub fn default_model(scenario: &Scenario) -> (&'static str, String) {
     let (regime, why) = regime(scenario);
     let name = match regime {
         Regime::Overload => "overload",
-        Regime::Transparent if s.persistent > 0.0 => "core-access",
         Regime::Transparent => "mm1k",
         Regime::Elastic if s.controller.is_some_and(|c| c.name.starts_with("bbr")) => "bbr",
-        Regime::Elastic if s.persistent == 0.0 => "core-access",
-        Regime::Elastic if s.persistent >= 100.0 => "sqrt-n",
+        Regime::Elastic if s.bottlenecked == 0.0 => "core-access",
+        Regime::Elastic if s.bottlenecked >= 100.0 => "sqrt-n",
         Regime::Elastic => "one-flow",
     };
     (name, why)
@@ -123,6 +122,13 @@ impl Engine for ClosedFormEngine {
     }
 
     fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
+        let situation = Situation::new(scenario);
+        if situation.persistent == 0.0 && situation.offered_load() == 0.0 {
+            return Err(EngineError::Unsupported {
+                engine: "closed_form",
+                feature: "finite transfers alone: they have no steady state".into(),
+            });
+        }
         let mut report = Report::new("closed_form", scenario, seed.seed);
         let (default, why) = default_model(scenario);
         let name = self.model.unwrap_or(default);

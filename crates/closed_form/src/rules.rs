@@ -272,14 +272,20 @@ pub(crate) static RULES: [Rule; 18] = [
     },
     Rule {
         name: "bscl",
-        assumptions: |s| vec![has_long_flows(s), reno(s), droptail(s), saturable(s)],
+        assumptions: |s| {
+            vec![
+                has_long_flows(s),
+                reno(s),
+                droptail(s),
+                saturable(s),
+                half_hit(s),
+            ]
+        },
         predict: |_| Err(sizes_only("bscl")),
         size: |s, t| {
             let rtt = positive("harmonic mean RTT (s)", s.rtt_s.unwrap_or(0.0))?;
             let capacity = s.capacity_pps * positive("capacity left (share)", s.residual())?;
             let link = bscl::Bscl::new(capacity, rtt, long_flows(s)?)?;
-            // One loss event at a full buffer hits about as many flows as packets arrive in one
-            // packet time too many: half of the flows where nothing more is known.
             let mut need =
                 link.utilization_buffer(if s.long_flows() <= 1.5 { 1.0 } else { 0.5 })?;
             if let Some(loss) = t.loss {
@@ -687,14 +693,23 @@ fn check(assumption: &'static str, holds: bool, why: String) -> Check {
 }
 
 fn has_long_flows(s: &Situation) -> Check {
-    let n = s.long_flows();
+    let mut parts = vec![format!("{} persistent flows", s.persistent)];
+    if s.bottlenecked < s.persistent {
+        let held = s.persistent - s.bottlenecked;
+        parts.push(format!(
+            "{held} of them held down by receive windows or access links"
+        ));
+    }
+    if s.long_transfers > 0.0 {
+        parts.push(format!(
+            "about {:.1} long transfers at a time",
+            s.long_transfers
+        ));
+    }
     check(
         "long flows that fill the link",
-        n >= 0.5,
-        match (s.persistent, s.long_transfers) {
-            (p, 0.0) => format!("{p} persistent flows"),
-            (p, t) => format!("{p} persistent flows and about {t:.1} long transfers at a time"),
-        },
+        s.long_flows() >= 0.5,
+        parts.join(", "),
     )
 }
 
@@ -757,6 +772,24 @@ fn bbr_only(s: &Situation) -> Check {
     )
 }
 
+fn half_hit(s: &Situation) -> Check {
+    let holds = if s.long_flows() <= 1.5 {
+        Holds::Yes
+    } else {
+        Holds::Unknown
+    };
+    let why = if holds == Holds::Yes {
+        "one flow takes every loss".to_owned()
+    } else {
+        "half of the flows taken; the scenario does not say".to_owned()
+    };
+    Check {
+        assumption: "a known share of flows hit by a loss event",
+        holds,
+        why,
+    }
+}
+
 fn droptail(s: &Situation) -> Check {
     check(
         "drop-tail queue",
@@ -775,8 +808,8 @@ fn red(s: &Situation) -> Check {
 
 fn saturable(s: &Situation) -> Check {
     let room = s.residual();
-    let limit = if s.persistent > 0.0 {
-        s.saturation
+    let limit = if s.persistent > 0.0 && s.long_transfers == 0.0 {
+        s.saturation - s.held_down
     } else {
         f64::INFINITY
     };
@@ -803,15 +836,23 @@ fn below_one(s: &Situation) -> Check {
 
 fn transparent(s: &Situation) -> Check {
     let assumption = "no flow can fill the link by itself (transparent regime)";
-    if s.persistent > 0.0 && s.saturation + s.background >= 1.0 {
+    if s.bottlenecked > 0.0 {
         return check(
             assumption,
             false,
-            format!("{} persistent flows fill the link", s.persistent),
+            format!("{} persistent flows fill the link", s.bottlenecked),
         );
     }
-    if s.persistent == 0.0 && s.open_loop + s.closed_loop == 0.0 {
-        return check(assumption, true, "only unresponsive traffic".into());
+    if s.open_loop + s.closed_loop == 0.0 {
+        let why = if s.persistent > 0.0 {
+            format!(
+                "windows and access links hold {} flows below their share",
+                s.persistent
+            )
+        } else {
+            "only unresponsive traffic".to_owned()
+        };
+        return check(assumption, true, why);
     }
     match s.core_limits() {
         Some(limits) => check(
