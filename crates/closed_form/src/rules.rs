@@ -116,7 +116,15 @@ pub(crate) static RULES: [Rule; 18] = [
     },
     Rule {
         name: "one-flow",
-        assumptions: |s| vec![has_long_flows(s), loss_based(s), few_flows(s), saturable(s)],
+        assumptions: |s| {
+            vec![
+                has_long_flows(s),
+                loss_based(s),
+                few_flows(s),
+                smooth_background(s),
+                saturable(s),
+            ]
+        },
         predict: one_flow_prediction,
         size: |s, t| {
             let share = residual_goal(s, t.utilization.unwrap_or(1.0))?;
@@ -723,6 +731,19 @@ fn few_flows(s: &Situation) -> Check {
         format!("{n:.0} long flows do not all cut together")
     };
     check("one long flow, or few that cut together", n < 20.0, why)
+}
+
+fn smooth_background(s: &Situation) -> Check {
+    let load = s.background + s.open_loop + s.closed_loop;
+    let why = if load < 0.05 {
+        format!("other traffic takes {:.1} % of the link", load * 100.0)
+    } else {
+        format!(
+            "other traffic takes {:.0} % of the link; its bursts cost losses that the formula ignores",
+            load * 100.0
+        )
+    };
+    check("other traffic without bursts", load < 0.05, why)
 }
 
 fn many_flows(s: &Situation, least: f64) -> Check {
