@@ -75,7 +75,7 @@ pub fn default_model(scenario: &Scenario) -> (&'static str, String) {
         Regime::Overload => "overload",
         Regime::Transparent => "mm1k",
         Regime::Elastic if s.controller.is_some_and(|c| c.name.starts_with("bbr")) => "bbr",
-        Regime::Elastic if s.bottlenecked == 0.0 => "core-access",
+        Regime::Elastic if s.bottlenecked == 0.0 => "processor-sharing",
         Regime::Elastic if s.bottlenecked >= 100.0 => "sqrt-n",
         Regime::Elastic => "one-flow",
     };
@@ -105,7 +105,7 @@ static BY_NAME: [ClosedFormEngine; RULES.len()] = {
 
 impl ClosedFormEngine {
     /// The engine that chooses by regime.
-    pub fn by_regime() -> &'static Self {
+    pub const fn by_regime() -> &'static Self {
         &BY_REGIME
     }
 

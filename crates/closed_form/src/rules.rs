@@ -4,6 +4,8 @@
 //! Rules speak packets of the scenario's mean size and waiting room; formulas whose K counts the
 //! packet in transmission use K = B + 1.
 
+use std::sync::LazyLock;
+
 use forebay_scenario::{
     BufferSize, Check, ClosedForm, Goal, Holds, Metric, ModelError as Refusal, Prediction, Scenario,
 };
@@ -102,7 +104,7 @@ impl From<ModelError> for Refusal {
 }
 
 /// All rules, in the order in which they are listed.
-pub(crate) static RULES: [Rule; 18] = [
+pub(crate) static RULES: [Rule; 19] = [
     Rule {
         name: "bdp",
         assumptions: |s| vec![has_long_flows(s), loss_based(s), saturable(s)],
@@ -138,6 +140,7 @@ pub(crate) static RULES: [Rule; 18] = [
         name: "mm1k",
         assumptions: |s| vec![transparent(s), below_one(s), droptail(s)],
         predict: |s| {
+            no_bottlenecked_flows(s)?;
             let queue = Mm1k::new(s.offered_load(), s.system_capacity())?;
             Ok(vec![
                 (Metric::Utilization, queue.utilization()),
@@ -402,14 +405,16 @@ pub(crate) static RULES: [Rule; 18] = [
         note: "",
     },
     Rule {
+        name: "processor-sharing",
+        assumptions: |s| vec![transfers(s), below_one(s)],
+        predict: carried_load,
+        size: |_, _| Ok(None),
+        note: "transfers end sooner or later: the link carries what is offered",
+    },
+    Rule {
         name: "core-access",
         assumptions: |s| vec![rate_limited(s), below_one(s)],
-        predict: |s| {
-            Ok(vec![(
-                Metric::Utilization,
-                open_unit("offered load", s.offered_load())?,
-            )])
-        },
+        predict: carried_load,
         size: |s, t| {
             let limits = s.core_limits().ok_or_else(|| {
                 Refusal::NotApplicable("not every flow has an access rate below the link's".into())
@@ -490,17 +495,29 @@ pub(crate) static RULES: [Rule; 18] = [
     },
 ];
 
-/// All rules as the engine's registry wants them.
+/// All rules, as a registry of models wants them.
 pub fn rules() -> &'static [&'static dyn ClosedForm] {
-    static ALL: [&dyn ClosedForm; 18] = [
-        &RULES[0], &RULES[1], &RULES[2], &RULES[3], &RULES[4], &RULES[5], &RULES[6], &RULES[7],
-        &RULES[8], &RULES[9], &RULES[10], &RULES[11], &RULES[12], &RULES[13], &RULES[14],
-        &RULES[15], &RULES[16], &RULES[17],
-    ];
+    static ALL: LazyLock<Vec<&'static dyn ClosedForm>> =
+        LazyLock::new(|| RULES.iter().map(|rule| rule as &dyn ClosedForm).collect());
     &ALL
 }
 
 // Predictions.
+
+/// Utilisation by traffic that the link does not hold up for good: its offered load.
+fn carried_load(s: &Situation) -> Numbers {
+    no_bottlenecked_flows(s)?;
+    let load = open_unit("offered load", s.offered_load())?;
+    Ok(vec![(Metric::Utilization, load)])
+}
+
+fn no_bottlenecked_flows(s: &Situation) -> Result<(), Refusal> {
+    if s.bottlenecked > 0.0 {
+        let why = format!("{} persistent flows fill the link", s.bottlenecked);
+        return Err(Refusal::NotApplicable(why));
+    }
+    Ok(())
+}
 
 fn one_flow_prediction(s: &Situation) -> Numbers {
     let (kept, bdp) = (kept(s)?, s.residual_bdp()?);
@@ -890,6 +907,19 @@ fn transparent(s: &Situation) -> Check {
             "no access link keeps the flows slow".into(),
         ),
     }
+}
+
+fn transfers(s: &Situation) -> Check {
+    let load = s.open_loop + s.closed_loop;
+    let why = format!(
+        "{} persistent flows, transfers offer {load:.3} of the link",
+        s.bottlenecked
+    );
+    check(
+        "transfers that end, no persistent flows",
+        load > 0.0 && s.bottlenecked == 0.0,
+        why,
+    )
 }
 
 fn rate_limited(s: &Situation) -> Check {
