@@ -354,7 +354,7 @@ mod tests {
                 Response::hstcp(),
             ] {
                 let capacity_pps = libm::exp(ln_rate);
-                let link = SharedLink { capacity_pps, system_capacity, flows: &group, response };
+                let link = SharedLink { capacity_pps, system_capacity, flows: &group, response, background_load: 0.0 };
                 let curve = curve(low * system_capacity, system_capacity, 0.1);
                 let red = link.red(&curve, DelayView::Accepted).unwrap();
                 prop_assert!(red.utilization > 0.0 && red.utilization <= 1.0, "{response:?}");
@@ -391,6 +391,7 @@ mod tests {
                     system_capacity: k,
                     flows: &group,
                     response: Response::hstcp(),
+                    background_load: 0.0,
                 };
                 let found = link
                     .red(&curve(0.4 * k, k, 0.1), DelayView::Accepted)
@@ -413,6 +414,7 @@ mod tests {
                 response: HstcpResponse::default(),
                 form: Form::Closed,
             },
+            background_load: 0.0,
         };
         let found = |view| link.red(&curve(500.0, 1250.0, 0.1), view).unwrap();
         assert!((found(DelayView::Accepted).utilization - 0.98810).abs() < 2e-5);

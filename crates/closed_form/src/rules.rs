@@ -526,10 +526,7 @@ fn one_flow_prediction(s: &Situation) -> Numbers {
     Ok(vec![
         (Metric::Utilization, on_whole_link(s, utilization)),
         (Metric::QueueMean, queue),
-        (
-            Metric::QueueDelayMean,
-            queue / (s.capacity_pps * s.residual()),
-        ),
+        (Metric::QueueDelayMean, queue / s.capacity_pps),
     ])
 }
 
@@ -552,7 +549,7 @@ fn fixed_point(s: &Situation, queue: Queue, buffer: f64) -> Result<FixedPoint, R
 fn fixed_point_numbers(s: &Situation, queue: Queue) -> Numbers {
     let found = fixed_point(s, queue, s.buffer)?;
     Ok(vec![
-        (Metric::Utilization, on_whole_link(s, found.utilization)),
+        (Metric::Utilization, found.utilization),
         (Metric::LossRate, found.loss),
         (Metric::QueueMean, found.mean_waiting),
         (Metric::QueueDelayMean, found.queue_delay_s),
@@ -561,7 +558,7 @@ fn fixed_point_numbers(s: &Situation, queue: Queue) -> Numbers {
 
 /// The smallest buffer whose fixed point meets the goals.
 fn fixed_point_size(s: &Situation, t: &Targets, queue: Queue) -> Packets {
-    let goal = residual_goal(s, t.utilization.unwrap_or(0.99).min(0.9999))?;
+    let goal = t.utilization.unwrap_or(0.99).min(0.9999);
     buffer_where(s, |buffer| {
         let found = fixed_point(s, queue, buffer)?;
         Ok(found.utilization >= goal && t.loss.is_none_or(|loss| found.loss <= loss))
@@ -679,7 +676,7 @@ fn stability(s: &Situation) -> Result<Stability, Refusal> {
     Ok(at)
 }
 
-/// The persistent flows on what is left to them.
+/// The persistent flows in one queue with the other traffic.
 fn shared(s: &Situation, system_capacity: f64) -> Result<SharedLink<'_>, Refusal> {
     if s.flows.is_empty() {
         return Err(no_long_flows());
@@ -688,12 +685,13 @@ fn shared(s: &Situation, system_capacity: f64) -> Result<SharedLink<'_>, Refusal
     let response = controller.response.ok_or_else(|| {
         Refusal::NotApplicable(format!("{} has no response function", controller.name))
     })?;
-    let capacity_pps = s.capacity_pps * positive("capacity left (share)", s.residual())?;
+    positive("capacity left to the long flows (share)", s.residual())?;
     Ok(SharedLink {
-        capacity_pps,
+        capacity_pps: s.capacity_pps,
         system_capacity,
         flows: &s.flows,
         response,
+        background_load: 1.0 - s.residual(),
     })
 }
 
