@@ -228,7 +228,7 @@ mod tests {
         }
 
         #[test]
-        fn beside_slow_flows_the_background_alone_is_mm1k(load in 0.3_f64..1.5, k in 1.0_f64..200.0) {
+        fn beside_slow_flows_the_background_alone_is_mm1k(load in 0.6_f64..1.5, k in 1.0_f64..50.0) {
             // One flow per 1e12 s of round trip: the queue is the background's.
             let group = [FlowGroup { rtt_s: 1e12, flows: 1.0 }];
             let link = SharedLink {
@@ -239,7 +239,6 @@ mod tests {
                 background_load: load,
             };
             let queue = mm1k::Mm1k::new(load, k).unwrap();
-            prop_assume!(queue.loss() > 1e-12);
             let found = link.droptail().unwrap();
             prop_assert!((found.loss / queue.loss() - 1.0).abs() < 1e-5);
             prop_assert!((found.utilization / queue.utilization() - 1.0).abs() < 1e-6);
