@@ -234,3 +234,27 @@ fn finite_transfers_alone_are_unsupported() {
         Err(forebay_scenario::EngineError::Unsupported { .. })
     ));
 }
+
+/// The engine fits a registry that is a constant.
+static REGISTRY: [&dyn Engine; 1] = [ClosedFormEngine::by_regime()];
+
+#[test]
+fn the_engine_reports_every_group_and_fixes_its_model_by_name() {
+    let mut both = persistent(3, "cubic", "100p");
+    both = both.with_buffer(BufferSize::Bdp(0.5)).unwrap();
+    let report = REGISTRY[0].run(&both, SEED).unwrap();
+    assert_eq!(report.groups.len(), 1);
+    assert_eq!(report.groups[0].flows, 3);
+    let fixed = ClosedFormEngine::with_model("barman-droptail")
+        .unwrap()
+        .run(&both, SEED)
+        .unwrap();
+    assert!(fixed.value(Metric::LossRate).unwrap() > 0.0);
+    assert!(
+        fixed
+            .warnings
+            .iter()
+            .any(|line| line.contains("many unsynchronised long flows"))
+    );
+    assert!(ClosedFormEngine::with_model("unheard-of").is_err());
+}
