@@ -65,6 +65,17 @@ impl QueueList {
     }
 }
 
+/// The queue out of `count` that a flow is hashed into (Lemire's reduction of the mixed bits of
+/// SplitMix64).
+#[inline]
+pub(crate) fn hashed(flow: u32, salt: u64, count: usize) -> u32 {
+    let x = (u64::from(flow) ^ salt).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    let x = x ^ (x >> 31);
+    ((u128::from(x) * count as u128) >> 64) as u32
+}
+
 /// Whether the longest queue is wanted: keeping it at hand has its cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Longest {

@@ -6,13 +6,21 @@
 //! packets that wait.
 
 mod admission;
+mod codel;
+mod drophead;
 mod droptail;
 mod drr;
 mod flow_queues;
+mod fq_codel;
 mod packet;
+mod pie;
 mod port;
+mod priority;
 mod red;
 mod registry;
+mod sfq;
+mod step;
+mod stfq;
 
 pub use admission::{AdmissionControl, Arrival, Fifo, Verdict};
 pub use packet::{Ecn, Packet};

@@ -122,9 +122,17 @@ disciplines! {
     at_arrival: {
         DropTail(crate::droptail::DropTail),
         Red(crate::red::Red),
+        Pie(crate::pie::Pie),
+        Step(crate::step::StepMarking),
     }
     queued: {
+        CoDel(crate::codel::CoDel),
+        FqCoDel(crate::fq_codel::FqCoDel),
         Drr(crate::drr::DeficitRoundRobin),
+        Stfq(crate::stfq::StartTimeFairQueueing),
+        Sfq(crate::sfq::StochasticFairnessQueueing),
+        Priority(crate::priority::StrictPriority),
+        DropHead(crate::drophead::DropHead),
     }
 }
 
