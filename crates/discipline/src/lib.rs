@@ -10,6 +10,7 @@ mod codel;
 mod drophead;
 mod droptail;
 mod drr;
+mod dualpi2;
 mod flow_queues;
 mod fq_codel;
 mod packet;

@@ -12,7 +12,7 @@ use crate::admission::{AdmissionControl, Arrival, Verdict};
 use crate::packet::{Ecn, Packet};
 use crate::port::{Port, Setting};
 
-/// The parameters shared by the disciplines of the PIE family.
+/// Parameters of PIE.
 #[derive(Clone, Copy, Debug)]
 struct Tuning {
     /// QDELAY_REF, seconds.
@@ -166,12 +166,7 @@ impl Pie {
         }
         let settled = self.probability == 0.0 && delay == 0.0 && self.delay_before == 0.0;
         self.delay_before = delay;
-        self.next_update = self.next_update.saturating_add(tuning.update);
-        if settled && self.next_update < now {
-            // Nothing more changes until the next arrival.
-            let ticks = (now - self.next_update).as_picos() / tuning.update.as_picos();
-            self.next_update += tuning.update * ticks;
-        }
+        self.next_update = next_tick(self.next_update, tuning.update, now, settled);
     }
 
     /// RFC 8033 sections 4.1 and 5.3 to 5.6.
@@ -201,6 +196,20 @@ impl Pie {
             Verdict::Drop
         }
     }
+}
+
+/// The tick after `tick`. Ticks at which nothing would change, and all but the last million of a
+/// pause, are passed over up to `now`.
+pub(crate) fn next_tick(tick: Time, every: Time, now: Time, settled: bool) -> Time {
+    const MOST: u64 = 1_000_000;
+    let next = tick.saturating_add(every);
+    let missed = now.saturating_sub(next).as_picos() / every.as_picos().max(1);
+    let passed = if settled {
+        missed
+    } else {
+        missed.saturating_sub(MOST)
+    };
+    next.saturating_add(every.saturating_mul(passed))
 }
 
 /// Smaller steps at smaller probabilities (RFC 8033 section 4.2).

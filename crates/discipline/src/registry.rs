@@ -131,6 +131,7 @@ disciplines! {
         Drr(crate::drr::DeficitRoundRobin),
         Stfq(crate::stfq::StartTimeFairQueueing),
         Sfq(crate::sfq::StochasticFairnessQueueing),
+        DualPi2(crate::dualpi2::DualPi2),
         Priority(crate::priority::StrictPriority),
         DropHead(crate::drophead::DropHead),
     }

@@ -375,7 +375,8 @@ impl<'a> Simulation<'a> {
             }
             self.events += 1;
             let kind = event.kind();
-            if kind == Kind::Delivery as u8 {
+            // Both kinds of delivery, whose numbers differ in the last bit.
+            if kind | 1 == Kind::MarkedDelivery as u8 {
                 self.deliver(event);
                 continue;
             }
@@ -389,7 +390,6 @@ impl<'a> Simulation<'a> {
                     let hop = usize::from(kind - FIRST_MARKED);
                     self.arrive_marked(event.flow(), event.packet(), hop, now);
                 }
-                k if k == Kind::MarkedDelivery as u8 => self.deliver(event),
                 k if k == Kind::Source as u8 => self.emit(event)?,
                 k if k == Kind::Timer as u8 => self.timer(event)?,
                 k if k == Kind::DelayedAck as u8 => self.delayed_ack(event),
