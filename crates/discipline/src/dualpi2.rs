@@ -256,8 +256,8 @@ mod tests {
 
     fn of(ecn: Ecn, number: u32, arrival: Time) -> Packet {
         Packet {
-            ecn,
             arrival,
+            ecn,
             ..packet(0, number, 1000)
         }
     }

@@ -172,10 +172,7 @@ impl FqCoDel {
             };
             let half = self.queues.backlog(number).bytes / 2;
             let (mut dropped, mut count) = (0, 0);
-            loop {
-                let Some(packet) = self.queues.pop(number) else {
-                    break;
-                };
+            while let Some(packet) = self.queues.pop(number) {
                 dropped += u64::from(packet.size);
                 count += 1;
                 port.discard(packet);

@@ -274,7 +274,7 @@ mod tests {
         port.now = Time::from_millis(15);
         pie.admit(&packet(0, 0, 1000), &found(30), &mut port);
         // (0.125 (30 ms - 15 ms) + 1.25 (30 ms - 29 ms)) / 2
-        let step = (0.125 * 0.015 + 1.25 * 0.001) / 2.0;
+        let step = 0.5 * (0.125 * 0.015 + 1.25 * 0.001);
         assert!((pie.probability - 0.05 - step).abs() < 1e-12);
         assert!((pie.delay_before - 0.030).abs() < 1e-12);
     }

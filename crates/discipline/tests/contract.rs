@@ -23,7 +23,7 @@ fn setting(limit: Limit) -> Setting {
 fn queue(description: &Description, parameters: &Parameters, limit: Limit) -> Queue {
     let setting = setting(limit);
     discipline(description.name, parameters, &setting)
-        .unwrap()
+        .expect("a registered name")
         .queued(&setting)
 }
 

@@ -337,3 +337,94 @@ impl Simulation<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::equality::{run, scenario};
+    use crate::link::Departures;
+    use forebay_scenario::{Metric, Seed};
+
+    /// Two links; senders say that they understand marks.
+    const CAPABLE: &str = r#"
+[[links]]
+name = "first"
+rate = "21Mbps"
+buffer = "1000p"
+queue = { kind = "step", threshold = "5p" }
+[[links]]
+name = "second"
+rate = "20Mbps"
+buffer = "1000p"
+target = true
+[[flows]]
+name = "capable"
+count = 4
+cca = "newreno"
+recovery = "sack"
+ecn = true
+rtt = "20ms"
+packet = "1000B"
+path = ["first", "second"]
+workload = "persistent"
+initial_ssthresh = "60p"
+[run]
+warmup = "1s"
+measure = "4s"
+"#;
+
+    #[test]
+    fn flow_numbers_are_dense_and_come_back() {
+        for flow in [0, 1, 70_000] {
+            assert_eq!(event_flow(dense(flow, true)), flow);
+            assert_eq!(event_flow(dense(LAST_FLOW - flow, false)), LAST_FLOW - flow);
+            assert_ne!(dense(flow, true), dense(LAST_FLOW - flow, false));
+        }
+    }
+
+    #[test]
+    fn each_marking_discipline_marks_capable_packets() {
+        for queue in ["red", "pie", "step", "codel", "fq_codel", "dualpi2"] {
+            let text = CAPABLE.replace(
+                "target = true",
+                &format!("target = true\nqueue = \"{queue}\""),
+            );
+            let scenario = scenario(&text, &[]);
+            for departures in [Departures::Folded, Departures::Events] {
+                let report = run(&scenario, departures);
+                let marks = report.value(Metric::MarkRate).unwrap_or(0.0);
+                assert!(marks > 1e-4, "{queue} {marks}");
+            }
+        }
+    }
+
+    /// What is under way when the run stops at this point includes marked packets, on their way
+    /// to the second link and to the receivers.
+    #[test]
+    fn a_mark_travels_with_the_packet() {
+        let text = CAPABLE
+            .replace("name = \"first\"", "name = \"first\"\ndelay = \"5ms\"")
+            .replace("21Mbps", "19Mbps");
+        let scenario = scenario(&text, &[]);
+        for departures in [Departures::Folded, Departures::Events] {
+            let seed = Seed::default();
+            let mut simulation = Simulation::with_departures(&scenario, seed, departures).unwrap();
+            simulation.run().unwrap();
+            let (mut arrivals, mut deliveries, mut unmarked) = (0, 0, 0);
+            while let Some(event) = simulation.calendar.pop() {
+                match event.kind() {
+                    kind if kind == Kind::MarkedDelivery as u8 => deliveries += 1,
+                    kind if kind == Kind::MarkedArrival as u8 + 1 => arrivals += 1,
+                    kind if kind == Kind::Delivery as u8 => unmarked += 1,
+                    _ => {}
+                }
+            }
+            assert!(
+                arrivals > 0 && deliveries > 0,
+                "{arrivals} {deliveries} {unmarked}"
+            );
+            let second = &simulation.links[1];
+            assert_eq!(second.statistics().marks, 0);
+        }
+    }
+}
