@@ -320,6 +320,10 @@ impl GatedLink {
 
 /// Any link.
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "the common link is not behind a pointer"
+)]
 pub(crate) enum Link {
     /// Drop-tail: nothing to decide.
     DropTail(FifoLink),

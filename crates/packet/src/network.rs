@@ -143,7 +143,9 @@ impl Simulation<'_> {
             self.transmit_next(at, service);
         } else {
             self.overfull |= link.waiting(packet.arrival) > MAX_UNDER_WAY as u64;
-            self.lose_discarded(at, packet.arrival);
+            if link.has_discarded() {
+                self.lose_discarded(at, packet.arrival);
+            }
         }
     }
 
@@ -164,10 +166,11 @@ impl Simulation<'_> {
     /// The link's next packet goes into transmission: its way from here is known.
     #[inline]
     fn transmit_next(&mut self, at: usize, service: Option<Service>) {
+        let Link::Queued(link) = &self.links[at] else {
+            return;
+        };
+        let (now, discarded) = (link.now(), link.has_discarded());
         if let Some(Service { packet, departure }) = service {
-            let Link::Queued(link) = &self.links[at] else {
-                return;
-            };
             let event = Event::new(departure, Kind::Departure, at as u32, 0);
             self.calendar.push_delivery(link.lane, event);
             if at == self.target && self.record_packets {
@@ -175,13 +178,12 @@ impl Simulation<'_> {
             }
             self.forward(&packet, departure);
         }
-        let Link::Queued(link) = &self.links[at] else {
-            return;
-        };
-        self.lose_discarded(at, link.now());
+        if discarded {
+            self.lose_discarded(at, now);
+        }
     }
 
-    #[inline]
+    #[inline(never)]
     fn lose_discarded(&mut self, at: usize, now: Time) {
         while let Link::Queued(link) = &mut self.links[at]
             && let Some(packet) = link.discarded()

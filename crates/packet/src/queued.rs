@@ -96,6 +96,12 @@ impl QueuedLink {
         Some(Service { packet, departure })
     }
 
+    /// Whether the discipline has discarded packets.
+    #[inline]
+    pub(crate) fn has_discarded(&self) -> bool {
+        !self.port.discards.is_empty()
+    }
+
     /// The next packet that the discipline discarded.
     #[inline]
     pub(crate) fn discarded(&mut self) -> Option<Packet> {
