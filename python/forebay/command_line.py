@@ -189,6 +189,60 @@ def compare(file: Path, overrides: tuple[str, ...], replications: int | None, jo
 
 
 @cli.command()
+@FILE
+@click.option(
+    "--over",
+    multiple=True,
+    required=True,
+    metavar="AXIS",
+    help="KEY=A,B,C or KEY=A..B:N (logarithmic) or KEY=A..B:Nlin, as in link.buffer=0.01BDP..2BDP:12. Repeatable.",
+)
+@SET
+@click.option("--engine", default="packet", show_default=True, help="Where no axis names it.")
+@REPLICATIONS
+@click.option("--seed", type=click.IntRange(min=0), help="Instead of the scenario's own.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="Results; continued where they exist.",
+)
+@JOBS
+@AS_JSON
+def sweep(
+    file: Path,
+    over: tuple[str, ...],
+    overrides: tuple[str, ...],
+    engine: str,
+    replications: int | None,
+    seed: int | None,
+    out: Path,
+    jobs: int | None,
+    as_json: bool,
+) -> None:
+    """Run a grid of scenarios, resumable, into a folder of Parquet tables."""
+    import json
+
+    from forebay.scenario import Scenario
+    from forebay.sweeping import sweep as run_grid
+
+    scenario = Scenario.load(file, overrides)
+    with progress_bar("sweeping", quiet=as_json) as progress:
+        found = run_grid(
+            scenario, over, out, engine=engine, replications=replications, seed=seed, jobs=jobs, progress=progress
+        )
+    if as_json:
+        summary = {"folder": str(out), "computed": found.computed, "reused": found.reused, "failed": found.failed}
+        click.echo(json.dumps(summary, indent=2))
+    else:
+        click.echo(f"{found.computed} runs computed, {found.reused} were there already: {out}/rows.parquet")
+        for job, why in list(found.failed.items())[:20]:
+            click.echo(f"failed: {job}: {why}")
+    if found.failed:
+        sys.exit(1)
+
+
+@cli.command()
 @click.argument("name", required=False)
 @AS_JSON
 def explain(name: str | None, as_json: bool) -> None:
@@ -295,8 +349,11 @@ def fail(message: str, code: int) -> NoReturn:
 def main() -> None:
     """Entry point: every mistake of the user ends in one line and its exit code."""
     try:
-        code = cli.main(prog_name="forebay", standalone_mode=False)
-        sys.exit(code if isinstance(code, int) else 0)
+        # Not cli.main(): it would answer Ctrl-C with a line of its own.
+        with cli.make_context("forebay", sys.argv[1:]) as context:
+            cli.invoke(context)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
     except click.exceptions.Abort:
         fail("interrupted", 130)
     except KeyboardInterrupt:

@@ -20,7 +20,7 @@ class Explanation:
     Attributes
     ----------
     data : mapping
-        `kind`, `name`, `title`, `source`, and for algorithms `parameters`, for models `formula`, `assumptions`, `errata`.
+        `kind`, `name`, `title`, `source`; of algorithms `parameters`; of models `formula`, `assumptions`, `errata`.
     """
 
     data: Mapping[str, Any]

@@ -122,15 +122,15 @@ def draw_recommendation(answer: Recommendation) -> Figure:
             _mark_goal(axis, goal.sense, goal.threshold * scale, title)
     axes[0].set_xscale("log")
     axes[-1].set_xlabel("buffer (packets that may wait)")
-    _plain_ticks(axes[-1])
+    plain_ticks(axes[-1])
     marks = [
         (rule["buffer"]["packets"], rule["name"], rule["applies"])
         for rule in answer.data["rules"]
         if rule["buffer"] is not None and buffers[0] <= rule["buffer"]["packets"] <= buffers[-1]
     ]
-    _mark_rules(axes, marks)
+    mark_rules(axes, marks)
     _mark_answer(axes, answer)
-    _second_scale(axes[0], curve)
+    second_scale(axes[0], curve[-1]["buffer"])
     _legend(found, axes[0], with_bands=any(point["replications"] > 1 for point in curve))
     title = answer.scenario.title or "Buffer recommendation"
     found.suptitle(title, fontsize=11, x=0.01, ha="left")
@@ -166,11 +166,16 @@ def _limits(
         return
     axis.set_yscale("log", nonpositive="clip")
     axis.set_ylim(bottom=min(shown) / 2, top=2 * max(shown))
+    plain_decades(axis)
+
+
+def plain_decades(axis: Axes) -> None:
+    """Decades of a logarithmic vertical axis as numbers, not powers."""
     axis.yaxis.set_major_formatter(lambda number, _position: f"{number:g}")
     axis.tick_params(axis="y", which="minor", length=0)
 
 
-def _plain_ticks(axis: Axes) -> None:
+def plain_ticks(axis: Axes) -> None:
     """Packets as numbers, not powers of ten."""
     axis.xaxis.set_major_formatter(lambda number, _position: f"{number:,.0f}" if number >= 1 else f"{number:g}")
 
@@ -197,7 +202,7 @@ def _mark_goal(axis: Axes, sense: str, threshold: float, title: str) -> None:
     axis.set_ylim(low, high)
 
 
-def _mark_rules(axes: Sequence[Axes], marks: Iterable[tuple[float, str, bool]]) -> None:
+def mark_rules(axes: Sequence[Axes], marks: Iterable[tuple[float, str, bool]]) -> None:
     """Vertical lines through all panels, named along the lowest; rules that ask for the same buffer share a line."""
     together: dict[float, list[tuple[str, bool]]] = {}
     for packets, name, applies in sorted(marks):
@@ -261,9 +266,8 @@ def _legend(found: Figure, axis: Axes, *, with_bands: bool) -> None:
     found.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8, frameon=False)
 
 
-def _second_scale(axis: Axes, curve: Sequence[Mapping[str, Any]]) -> None:
+def second_scale(axis: Axes, last: Mapping[str, Any]) -> None:
     """The same buffers in multiples of the bandwidth-delay product, or in milliseconds without one."""
-    last = curve[-1]["buffer"]
     if last["bdp"]:
         factor, title = last["bdp"] / last["packets"], "buffer (BDP)"
     else:

@@ -22,7 +22,7 @@ mod _core {
     #[pymodule_export]
     use crate::report::Report;
     #[pymodule_export]
-    use crate::rules::{Rule, rules};
+    use crate::rules::{Rule, models, rules};
     #[pymodule_export]
     use crate::scenario::{Scenario, metrics, schema};
 

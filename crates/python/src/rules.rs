@@ -2,6 +2,7 @@
 
 use forebay_scenario::{BufferSize, ClosedForm, Holds};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::scenario::Scenario;
 
@@ -72,4 +73,16 @@ fn in_packets(scenario: &forebay_scenario::Scenario, size: BufferSize) -> Option
             .ok()
             .map(|changed| changed.buffer().packets),
     }
+}
+
+/// All closed-form models, as dictionaries for `explain`.
+#[pyfunction]
+pub(crate) fn models(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let describe = |model: &&'static dyn ClosedForm| {
+        let entry = PyDict::new(py);
+        entry.set_item("kind", "model")?;
+        entry.set_item("name", model.name())?;
+        Ok(entry)
+    };
+    forebay_engines::models().iter().map(describe).collect()
 }
