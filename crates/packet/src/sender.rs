@@ -77,8 +77,8 @@ pub(crate) struct Connection {
     /// The packet being timed; `u64::MAX` for none.
     timed: u64,
     timed_since: Time,
-    /// The retransmission timer runs from here.
-    progress: Time,
+    /// When the retransmission timer expires, as it was last set.
+    expires: Time,
     /// First packet that must not be sent.
     end: u64,
     /// Packets the receiver's window allows beyond `unacknowledged`.
@@ -144,7 +144,7 @@ impl Connection {
             acks_every: stack.delayed_ack.packets,
             timed: u64::MAX,
             timed_since: Time::ZERO,
-            progress: Time::ZERO,
+            expires: Time::ZERO,
             end: first,
             receive_window: stack.receive_window.map_or(u64::MAX, |w| w as u64),
             controller: opening.controller.clone(),
@@ -193,7 +193,7 @@ impl Connection {
         self.timed = u64::MAX;
         self.controller = opening.controller;
         self.round_trip = RoundTrip::new(&stack);
-        self.recover = first;
+        self.recover = first - 1;
         self.lost_below = first;
         self.lost = 0;
         self.repaired_below = first;
@@ -274,11 +274,11 @@ impl Connection {
         let limited = self.limited();
         self.expected = packet + 1;
         self.unacknowledged = packet + 1;
-        self.progress = now;
         self.backoff = 0;
         if packet == self.timed {
             self.measure(now);
         }
+        self.restart_timer(now);
         if limited {
             let ack = Ack { acked: 1.0, now };
             self.controller
@@ -355,9 +355,9 @@ impl Connection {
         }
         let limited = self.limited();
         let acked = self.expected - self.unacknowledged;
-        if packet.is_some_and(|packet| packet == self.timed)
-            || (self.timed < self.expected && self.timed >= self.unacknowledged)
-        {
+        // With SACK the answer to the timed packet itself is seen, in order or not.
+        let selective = self.recovery != Recovery::NewReno;
+        if (selective && packet == Some(self.timed)) || self.timed < self.expected {
             self.measure(now);
         }
         match self.recovery {
@@ -375,11 +375,11 @@ impl Connection {
         self.handshakes += 1;
         self.unacknowledged = self.expected;
         self.next = self.next.max(self.expected);
-        self.progress = now;
+        self.backoff = 0;
         if self.timed == self.base {
             self.measure(now);
         }
-        self.backoff = 0;
+        self.restart_timer(now);
     }
 
     fn grow(&mut self, acked: u64, limited: bool, now: Time) {
@@ -427,7 +427,7 @@ impl Connection {
             self.phase = Phase::Open;
         }
         self.duplicates = 0;
-        self.progress = now;
+        self.restart_timer(now);
     }
 
     fn duplicate_ack(&mut self, now: Time) {
@@ -435,7 +435,9 @@ impl Connection {
         match self.phase {
             Phase::Recovery => self.inflation += 1.0,
             Phase::Open
-                if self.duplicates == DUP_THRESHOLD && self.unacknowledged >= self.recover =>
+                // Beyond `recover` by a new packet at least: duplicates of what was sent again after
+                // a timeout must not look like a loss (RFC 6582 section 3.2 step 2).
+                if self.duplicates == DUP_THRESHOLD && self.unacknowledged > self.recover =>
             {
                 self.enter_recovery(now);
                 self.inflation = f64::from(DUP_THRESHOLD);
@@ -452,7 +454,7 @@ impl Connection {
         self.inflation = (self.inflation - acked as f64 + 1.0).max(1.0 - self.window.cwnd);
         self.urgent = true;
         if self.partial_acks == 1 || self.timer_switch == PartialAckTimer::Every {
-            self.progress = now;
+            self.restart_timer(now);
         }
     }
 
@@ -472,8 +474,8 @@ impl Connection {
             self.note_arrival_beyond(packet);
         }
         if acked > 0 {
-            self.progress = now;
             self.backoff = 0;
+            self.restart_timer(now);
         }
         match self.phase {
             Phase::Open if self.lost > 0 => self.enter_recovery_selectively(now),
@@ -543,11 +545,11 @@ impl Connection {
     }
 
     fn enter_recovery(&mut self, now: Time) {
+        self.congestion(Signal::Loss, now);
         self.phase = Phase::Recovery;
         self.recover = self.highest;
         self.partial_acks = 0;
         self.timed = u64::MAX;
-        self.congestion(Signal::Loss, now);
     }
 
     fn congestion(&mut self, signal: Signal, now: Time) {
@@ -593,7 +595,7 @@ impl Connection {
             return None;
         }
         if packet == self.unacknowledged {
-            self.progress = now;
+            self.restart_timer(now);
         }
         self.next = packet + 1;
         if packet < self.highest {
@@ -697,10 +699,7 @@ impl Connection {
     /// When the retransmission timer expires; none where nothing is outstanding.
     pub(crate) fn deadline(&self) -> Option<Time> {
         let waiting = self.outstanding() > 0 || self.highest > self.unacknowledged;
-        waiting.then(|| {
-            self.progress
-                .saturating_add(self.round_trip.timeout(self.backoff))
-        })
+        waiting.then_some(self.expires)
     }
 
     /// The retransmission timer has expired (RFC 6298 section 5, RFC 5681 section 3.1).
@@ -711,20 +710,19 @@ impl Connection {
             return;
         }
         self.timeouts += 1;
-        self.progress = now;
         self.timed = u64::MAX;
+        self.backoff += 1;
+        self.restart_timer(now);
         if self.connecting {
-            self.backoff += 1;
             self.next = self.base;
             return;
         }
-        if self.backoff == 0 {
+        if self.backoff == 1 {
             self.congestion(Signal::Timeout, now);
         } else {
             // The same packet again: the threshold stays (RFC 5681 section 3.1).
             self.window.cwnd = 1.0;
         }
-        self.backoff += 1;
         self.phase = Phase::Loss;
         self.recover = self.highest;
         self.duplicates = 0;
@@ -739,6 +737,11 @@ impl Connection {
                 self.repairing = 0;
             }
         }
+    }
+
+    #[inline]
+    fn restart_timer(&mut self, now: Time) {
+        self.expires = now.saturating_add(self.round_trip.timeout(self.backoff));
     }
 
     fn measure(&mut self, now: Time) {
