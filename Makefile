@@ -76,7 +76,7 @@ $(VENV)/.docs: requirements/docs.txt $(VENV)/.packages
 	@touch $@
 
 docs: $(VENV)/.docs $(VENV)/.build
-	$(BIN)/mkdocs build --quiet --strict --site-dir out/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir out/site
 	@echo "documentation: out/site/index.html"
 
 lock: $(VENV)/.packages
