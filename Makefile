@@ -46,7 +46,7 @@ setup: $(VENV)/.build
 
 demo: $(VENV)/.build
 	@mkdir -p out/demo
-	$(BIN)/forebay recommend scenarios/elastic-access-link.toml --out out/demo
+	$(BIN)/forebay recommend scenarios/elastic-access-link.toml --also 20p --also 625p --out out/demo
 
 test: $(VENV)/.build
 	cargo test --workspace --locked -j $(JOBS)

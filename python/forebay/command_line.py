@@ -101,6 +101,9 @@ def run(
     help="Such as 'utilization>=0.99'; overrides the file's. Repeatable.",
 )
 @SET
+@click.option(
+    "--also", multiple=True, metavar="BUFFER", help="Measure this buffer too, as in 20p or 0.5BDP. Repeatable."
+)
 @click.option("--engine", default="packet", show_default=True, help="What measures: packet or fluid.")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="One-sided, that the goals hold.")
 @click.option("--resolution", type=float, default=0.05, show_default=True, help="Relative accuracy of the buffer.")
@@ -118,6 +121,7 @@ def recommend(
     file: Path,
     goals: tuple[str, ...],
     overrides: tuple[str, ...],
+    also: tuple[str, ...],
     engine: str,
     confidence: float,
     resolution: float,
@@ -136,6 +140,7 @@ def recommend(
         answer = find(
             scenario,
             goals,
+            also=also,
             engine=engine,
             confidence=confidence,
             resolution=resolution,

@@ -108,6 +108,7 @@ def recommend(
     scenario: Scenario,
     goals: Iterable[str] = (),
     *,
+    also: Iterable[str] = (),
     engine: str = "packet",
     confidence: float = 0.95,
     resolution: float = 0.05,
@@ -120,9 +121,12 @@ def recommend(
     Parameters
     ----------
     scenario : Scenario
-        The link and its traffic; its own buffer is ignored except for whether it limits packets or bytes.
+        The link and its traffic; its own buffer is measured as one of many, and says whether the limit is in packets
+        or bytes.
     goals : iterable of str
         Such as "utilization>=0.99"; each replaces the scenario's goal on the same metric or adds to them.
+    also : iterable of str
+        Buffers such as "20p" or "0.5BDP" to measure beside those of the rules. The scenario's own always is.
     engine : str
         What measures: "packet", or "fluid" for a quick look.
     confidence : float
@@ -154,8 +158,10 @@ def recommend(
     _check(confidence=confidence, resolution=resolution, replications=replications)
     first = max(4, scenario.core.replications) if replications is None else replications
     rules = _core.rules(scenario.core)
+    asked = _asked(scenario, also)
     measure = _Measurements(scenario, engine, jobs, progress)
-    plan = _plan(scenario, rules, first=first, confidence=confidence, resolution=resolution)
+    sized = [max(1, round(rule.packets)) for rule in rules if rule.packets is not None]
+    plan = _plan(scenario, [*asked.values(), *sized], first=first, confidence=confidence, resolution=resolution)
     search = Search(measure, scenario.goals, plan, measure.expect)
     outcome = search.run()
     data = {
@@ -165,6 +171,7 @@ def recommend(
         "goals": _judged_goals(scenario, outcome, search),
         "conflict": None if outcome.buffer is not None else _conflict(scenario, outcome, search),
         "rules": [_measured_rule(scenario, rule, plan, measure) for rule in rules],
+        "also": [_measured_buffer(scenario, name, packets, plan, measure) for name, packets in asked.items()],
         "curve": [_point(scenario, buffer, measure) for buffer in measure.buffers()],
         "cost": _cost(measure, time.perf_counter() - started),
         "warnings": _warnings(measure, outcome),
@@ -200,13 +207,22 @@ def _check(*, confidence: float, resolution: float, replications: int | None) ->
         raise InputError(f"replications: found {replications}; allowed: 2 or more")
 
 
-def _plan(scenario: Scenario, rules: Sequence[_core.Rule], *, first: int, confidence: float, resolution: float) -> Plan:
+def _asked(scenario: Scenario, also: Iterable[str]) -> dict[str, int]:
+    """The scenario's own buffer and those that the user wants to see, in packets of at least one."""
+    own = scenario.core.buffer()["packets"]
+    asked = {"as configured": max(1, round(own or 0))}
+    for text in also:
+        packets = scenario.changed(f"link.buffer={text}").core.buffer()["packets"]
+        asked[text.strip()] = max(1, round(packets or 0))
+    return asked
+
+
+def _plan(scenario: Scenario, wanted: Sequence[int], *, first: int, confidence: float, resolution: float) -> Plan:
     """Look from one packet to two bandwidth-delay products, or a second of queue where there is no such product."""
     scale = scenario.core.bdp_packets
     if scale is None:
         scale = scenario.core.rate_bps / 8 / scenario.core.packet_bytes
     ceiling = max(64, math.ceil(CEILING_BDP * scale))
-    sized = [max(1, round(rule.packets)) for rule in rules if rule.packets is not None]
     return Plan(
         smallest=1,
         largest=min(ceiling, max(8, math.ceil(FIRST_LOOK_BDP * scale))),
@@ -214,7 +230,7 @@ def _plan(scenario: Scenario, rules: Sequence[_core.Rule], *, first: int, confid
         resolution=resolution,
         looks=(first, 2 * first, 4 * first),
         confidence=confidence,
-        also=tuple(sorted({packets for packets in sized if packets <= ceiling})),
+        also=tuple(sorted({packets for packets in wanted if packets <= ceiling})),
     )
 
 
@@ -287,6 +303,15 @@ def _measured_rule(scenario: Scenario, rule: _core.Rule, plan: Plan, measure: _M
     else:
         said["measured"] = measure.combined(packets, measure.replications(packets))["metrics"]
     return said
+
+
+def _measured_buffer(
+    scenario: Scenario, name: str, packets: int, plan: Plan, measure: _Measurements
+) -> Mapping[str, Any]:
+    """A buffer that somebody named, with what was measured there."""
+    within = packets <= plan.ceiling
+    measured = measure.combined(packets, measure.replications(packets))["metrics"] if within else {}
+    return {"name": name, "buffer": _sizes(scenario, packets), "measured": measured}
 
 
 def _point(scenario: Scenario, buffer: int, measure: _Measurements) -> Mapping[str, Any]:

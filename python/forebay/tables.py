@@ -90,6 +90,10 @@ def recommendation_view(answer: Recommendation) -> RenderableType:
         cells.append("yes" if rule["applies"] else "no")
         cells += [formatting.estimate(name, rule["measured"].get(name)) for name in (*USUAL, *extra)]
         table.add_row(escape(rule["name"]), *cells, style=None if rule["applies"] else "dim")
+    table.add_section()
+    for named in sorted(data["also"], key=lambda named: named["buffer"]["packets"]):
+        cells = [formatting.estimate(name, named["measured"].get(name)) for name in (*USUAL, *extra)]
+        table.add_row(escape(named["name"]), *_buffer_cells(named["buffer"]), "", *cells)
     parts: list[RenderableType] = [table]
     found = data["recommendation"]
     if found is not None:
