@@ -174,7 +174,7 @@ def recommend(
         "also": [_measured_buffer(scenario, name, packets, plan, measure) for name, packets in asked.items()],
         "curve": [_point(scenario, buffer, measure) for buffer in measure.buffers()],
         "cost": _cost(measure, time.perf_counter() - started),
-        "warnings": _warnings(measure, outcome),
+        "warnings": _warnings(measure, outcome) + _warmup(scenario, outcome, engine),
         "scenario_sha256": scenario.core.sha256,
         "engine": engine,
         "version": _core.__version__,
@@ -336,6 +336,15 @@ def _cost(measure: _Measurements, wall_s: float) -> Mapping[str, Any]:
         "wall_s": wall_s,
         "peak_rss_bytes": max(cost["peak_rss_bytes"] for cost in costs),
     }
+
+
+def _warmup(scenario: Scenario, outcome: Outcome, engine: str) -> list[str]:
+    """Whether the warm-up is long enough at the answer, on one more replication with its traces."""
+    from forebay.warmup import warmup_warnings
+
+    if outcome.buffer is None or engine != "packet":
+        return []
+    return warmup_warnings(scenario.with_packets(outcome.buffer), engine)
 
 
 def _warnings(measure: _Measurements, outcome: Outcome) -> list[str]:
