@@ -115,6 +115,10 @@ def run(
     help="Directory of the picture and the JSON; the current one by default.",
 )
 @click.option("--no-picture", is_flag=True, help="Write no files.")
+@click.option("--sensitivity", is_flag=True, help="Also with flows, round trips and load 20 % lower and higher.")
+@click.option(
+    "--pareto", metavar="A,B", help="Also the trade-off between two metrics, as in utilization,queue_delay_p99."
+)
 @JOBS
 @AS_JSON
 def recommend(
@@ -128,6 +132,8 @@ def recommend(
     replications: int | None,
     out: Path,
     no_picture: bool,
+    sensitivity: bool,
+    pareto: str | None,
     jobs: int | None,
     as_json: bool,
 ) -> None:
@@ -145,9 +151,14 @@ def recommend(
             confidence=confidence,
             resolution=resolution,
             replications=replications,
+            sensitivity=sensitivity,
             jobs=jobs,
             progress=progress,
         )
+    if pareto is not None:
+        from forebay.tradeoff import front
+
+        answer.data["pareto"] = front(answer, pareto)
     written = []
     if not no_picture:
         from forebay import plots
@@ -157,6 +168,11 @@ def recommend(
             picture = plots.draw_recommendation(answer)
             written.append(plots.save(picture, stem.with_suffix(".png"), close=False))
             written.append(plots.save(picture, stem.with_suffix(".svg")))
+            if pareto is not None:
+                trade = plots.draw_front(answer)
+                path = stem.with_name(f"{file.stem}-pareto")
+                written.append(plots.save(trade, path.with_suffix(".png"), close=False))
+                written.append(plots.save(trade, path.with_suffix(".svg")))
             stem.with_suffix(".json").write_text(answer.to_json(indent=2) + "\n", encoding="utf-8")
             written.append(stem.with_suffix(".json"))
     if as_json:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from forebay.recommendation import Recommendation
 
-__all__ = ["PALETTE", "draw_recommendation", "save"]
+__all__ = ["PALETTE", "draw_front", "draw_recommendation", "save"]
 
 #: Okabe and Ito's colours, told apart with any colour vision.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -275,3 +275,34 @@ def second_scale(axis: Axes, last: Mapping[str, Any]) -> None:
     top = axis.secondary_xaxis("top", functions=(lambda x: x * factor, lambda x: x / factor))
     top.set_xlabel(title)
     top.xaxis.set_major_formatter(lambda number, _position: f"{number:g}")
+
+
+def draw_front(answer: Recommendation) -> Figure:
+    """One metric against another, a dot per buffer; the front connected, the rules named."""
+    front = answer.data["pareto"]
+    first, second = front["metrics"]
+    found, (axis,) = figure(8.0, 5.6, 1)
+    points = front["points"]
+    titles = [axis_title(name, max(point["measured"][name]["mean"] for point in points)) for name in (first, second)]
+    scale_x, scale_y = titles[1][1], titles[0][1]
+    where = [(scale_x * p["measured"][second]["mean"], scale_y * p["measured"][first]["mean"]) for p in points]
+    best = sorted(at for at, point in zip(where, points, strict=True) if point["on_front"])
+    axis.plot(*zip(*best, strict=True), color=PALETTE[0], linewidth=1.3, label="no buffer is better in both")
+    axis.plot(*zip(*where, strict=True), "o", color=PALETTE[0], markersize=4, label="measured buffer")
+    for (x, y), point in zip(where, points, strict=True):
+        axis.annotate(
+            f"{point['buffer']['packets']:.0f}p", (x, y), xytext=(4, -9), textcoords="offset points", fontsize=7
+        )
+    for index, rule in enumerate(rule for rule in answer.data["rules"] if second in rule["measured"]):
+        x, y = (scale * rule["measured"][name]["mean"] for scale, name in ((scale_x, second), (scale_y, first)))
+        axis.plot([x], [y], "D", color=GOAL, markersize=6, label="rule" if index == 0 else None)
+        axis.annotate(rule["name"], (x, y), xytext=(6, 6), textcoords="offset points", fontsize=8, color=GOAL)
+    values = [x for x, _ in where if x > 0]
+    if values and max(values) / min(values) > 30:
+        axis.set_xscale("log")
+        plain_ticks(axis)
+    axis.set_xlabel(titles[1][0])
+    axis.set_ylabel(titles[0][0])
+    axis.legend(fontsize=8, frameon=False)
+    found.suptitle(answer.scenario.title or "Trade-off", fontsize=11, x=0.01, ha="left")
+    return found

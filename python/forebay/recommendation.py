@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
@@ -43,7 +44,7 @@ class Recommendation:
 
     scenario: Scenario
     goals: tuple[Goal, ...]
-    data: Mapping[str, Any]
+    data: dict[str, Any]
 
     @property
     def feasible(self) -> bool:
@@ -69,6 +70,7 @@ class _Measurements:
         self.progress = progress
         self.reports: dict[tuple[int, int], _core.Report] = {}
         self.expected = 0
+        self.expected_before = 0
 
     def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Mapping[str, Any]]:
         """Measure (buffer, replication) pairs."""
@@ -87,7 +89,7 @@ class _Measurements:
 
     def _tell(self, done: int) -> None:
         if self.progress is not None:
-            self.progress(done, max(done, self.expected))
+            self.progress(self.expected_before + done, self.expected_before + max(done, self.expected))
 
     def combined(self, buffer: int, replications: Iterable[int]) -> Mapping[str, Any]:
         """One report over some replications at a buffer."""
@@ -113,6 +115,7 @@ def recommend(
     confidence: float = 0.95,
     resolution: float = 0.05,
     replications: int | None = None,
+    sensitivity: bool = False,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Recommendation:
@@ -136,6 +139,8 @@ def recommend(
     replications : int, optional
         At the first look at each buffer, at least 2; the scenario's own number, but at least 4, by default. Unclear
         decisions take up to four times as many.
+    sensitivity : bool
+        Whether to repeat the search with the number of flows, the round trips and the load 20 % lower and higher.
     jobs : int, optional
         Threads; the answer does not depend on it.
     progress : callable, optional
@@ -164,7 +169,7 @@ def recommend(
     plan = _plan(scenario, [*asked.values(), *sized], first=first, confidence=confidence, resolution=resolution)
     search = Search(measure, scenario.goals, plan, measure.expect)
     outcome = search.run()
-    data = {
+    data: dict[str, Any] = {
         "recommendation": None if outcome.buffer is None else _sizes(scenario, outcome.buffer),
         "confidence": outcome.confidence if outcome.buffer is not None else confidence,
         "binding_goal": outcome.binding,
@@ -179,7 +184,39 @@ def recommend(
         "engine": engine,
         "version": _core.__version__,
     }
+    if sensitivity:
+        data["sensitivity"] = _sensitivity(scenario, outcome, plan, measure)
+        data["cost"] = _cost(measure, time.perf_counter() - started)
     return Recommendation(scenario, tuple(scenario.goals), data)
+
+
+def _sensitivity(scenario: Scenario, outcome: Outcome, plan: Plan, measure: _Measurements) -> list[Mapping[str, Any]]:
+    """The answer when a property is 20 % off, searched for around the answer as it is."""
+    from forebay.sensitivity import VARIATIONS, vary
+
+    around = outcome.buffer or outcome.compromise or plan.largest
+    found: list[Mapping[str, Any]] = []
+    for what in VARIATIONS:
+        for factor in (0.8, 1.2):
+            varied = vary(scenario, what, factor)
+            if varied is None:
+                continue
+            nearby = dataclasses.replace(
+                plan, smallest=max(1, around // 4), largest=min(plan.ceiling, 4 * around), grid=5, also=()
+            )
+            runs = _Measurements(varied, measure.engine, measure.jobs, measure.progress)
+            runs.expected_before = len(measure.reports) + sum(entry["replications"] for entry in found)
+            answer = Search(runs, varied.goals, nearby, runs.expect).run()
+            found.append(
+                {
+                    "what": what,
+                    "factor": factor,
+                    "recommendation": None if answer.buffer is None else _sizes(varied, answer.buffer),
+                    "binding_goal": answer.binding,
+                    "replications": len(runs.reports),
+                }
+            )
+    return found
 
 
 def with_goals(scenario: Scenario, goals: Iterable[str]) -> Scenario:

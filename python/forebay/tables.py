@@ -104,6 +104,10 @@ def recommendation_view(answer: Recommendation) -> RenderableType:
         parts += _answer_lines(answer)
     else:
         parts += _conflict_lines(answer)
+    if "sensitivity" in data:
+        parts.append(_sensitivity_table(data["sensitivity"]))
+    if "pareto" in data:
+        parts.append(_front_table(data["pareto"]))
     parts += _reason_lines(data["rules"])
     parts += _warning_lines(data["warnings"])
     cost = data["cost"]
@@ -200,3 +204,34 @@ def comparison_view(found: Comparison) -> RenderableType:
         if not answer["applies"] and not answer["metrics"]:
             lines.append(Text(f"{answer['name']}: {answer['why']}", style="dim"))
     return Group(table, *lines)
+
+
+def _sensitivity_table(entries: Iterable[Mapping[str, Any]]) -> Table:
+    """How the answer moves when something is 20 % off."""
+    table = Table(title="When something is 20 % off", title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("what")
+    for heading in ("packets", "size", "ms", "BDP"):
+        table.add_column(heading, justify="right")
+    table.add_column("binding goal")
+    for entry in entries:
+        binding = "–" if entry["binding_goal"] is None else formatting.metric_title(entry["binding_goal"])
+        what = f"{entry['what']} {100 * (entry['factor'] - 1):+.0f} %"
+        if entry["recommendation"] is None:
+            table.add_row(what, "none", "–", "–", "–", f"{binding} cannot be met", style="red")
+        else:
+            table.add_row(what, *_buffer_cells(entry["recommendation"]), binding)
+    return table
+
+
+def _front_table(front: Mapping[str, Any]) -> Table:
+    """Measured buffers that no other beats in both metrics."""
+    table = Table(title="Trade-off: no measured buffer is better in both", title_justify="left", box=box.SIMPLE_HEAD)
+    for heading in ("packets", "size", "ms", "BDP"):
+        table.add_column(heading, justify="right")
+    for name in front["metrics"]:
+        table.add_column(formatting.metric_title(name), justify="right")
+    for point in front["points"]:
+        if point["on_front"]:
+            cells = [formatting.estimate(name, point["measured"][name]) for name in front["metrics"]]
+            table.add_row(*_buffer_cells(point["buffer"]), *cells)
+    return table

@@ -28,6 +28,8 @@ def warmup_warnings(scenario: Scenario, engine: str = "packet", replication: int
         Empty where MSER-5 would cut no more than the warm-up does, or where cutting there would change the mean of
         the utilisation by less than 0.5 % and that of the queue by less than 5 %.
     """
+    import numpy as np
+
     from forebay.statistics import mser5
 
     warmup, measured = scenario.core.duration_s
@@ -37,7 +39,7 @@ def warmup_warnings(scenario: Scenario, engine: str = "packet", replication: int
     traces = report.traces()
     found = []
     for name, column, tolerance in (("queue", "packets", 0.05), ("utilization", "utilization", 0.005)):
-        series = traces["queue"][column] if traces is not None else ()
+        series = np.asarray(traces["queue"][column] if traces is not None else ())
         if len(series) < 40:
             continue
         rule = mser5(series)
