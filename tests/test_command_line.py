@@ -300,7 +300,7 @@ def test_the_demo_scenario_is_valid() -> None:
 def test_ctrl_c_ends_with_one_line(small: Path) -> None:
     import signal
 
-    command = [sys.executable, "-m", "forebay.command_line", "run", str(small), "--set", "run.measure=100000s"]
+    command = [sys.executable, "-m", "forebay.command_line", "run", str(small), "--set", "run.measure=8000000s"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     time.sleep(1.5)
     process.send_signal(signal.SIGINT)

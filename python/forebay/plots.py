@@ -289,10 +289,6 @@ def draw_front(answer: Recommendation) -> Figure:
     best = sorted(at for at, point in zip(where, points, strict=True) if point["on_front"])
     axis.plot(*zip(*best, strict=True), color=PALETTE[0], linewidth=1.3, label="no buffer is better in both")
     axis.plot(*zip(*where, strict=True), "o", color=PALETTE[0], markersize=4, label="measured buffer")
-    for (x, y), point in zip(where, points, strict=True):
-        axis.annotate(
-            f"{point['buffer']['packets']:.0f}p", (x, y), xytext=(4, -9), textcoords="offset points", fontsize=7
-        )
     for index, rule in enumerate(rule for rule in answer.data["rules"] if second in rule["measured"]):
         x, y = (scale * rule["measured"][name]["mean"] for scale, name in ((scale_x, second), (scale_y, first)))
         axis.plot([x], [y], "D", color=GOAL, markersize=6, label="rule" if index == 0 else None)
@@ -301,6 +297,14 @@ def draw_front(answer: Recommendation) -> Figure:
     if values and max(values) / min(values) > 30:
         axis.set_xscale("log")
         plain_ticks(axis)
+    last = (-1e9, -1e9)
+    for (x, y), point in sorted(zip(where, points, strict=True), key=lambda pair: pair[0]):
+        pixel = axis.transData.transform((x, y))
+        if abs(pixel[0] - last[0]) > 30 or abs(pixel[1] - last[1]) > 14:  # else the labels would overlap
+            axis.annotate(
+                f"{point['buffer']['packets']:.0f}p", (x, y), xytext=(4, -9), textcoords="offset points", fontsize=7
+            )
+            last = tuple(pixel)
     axis.set_xlabel(titles[1][0])
     axis.set_ylabel(titles[0][0])
     axis.legend(fontsize=8, frameon=False)
