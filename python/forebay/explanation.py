@@ -58,14 +58,28 @@ def _algorithms(
     return found
 
 
+def _models() -> list[dict[str, Any]]:
+    """The closed-form models: what the registry says, with formula, source and errata from models.toml."""
+    import tomllib
+    from importlib.resources import files
+
+    texts = tomllib.loads((files("forebay") / "models.toml").read_text(encoding="utf-8"))
+    missing = {"title": "a closed-form model", "formula": [], "source": "not described yet", "errata": []}
+    found = []
+    for entry in _core.models():
+        text = {**missing, **texts.get(entry["name"], {})}
+        found.append({"kind": "model", **entry, **text})
+    return found
+
+
 def _all() -> list[dict[str, Any]]:
     return [
-        *_core.models(),
+        *_models(),
         *_algorithms("congestion controller", _core.controllers()),
         *_algorithms("queue discipline", _core.disciplines()),
         *(
-            {"kind": "metric", "name": n, "title": meaning, "source": "the report's definition"}
-            for n, _, meaning in _core.metrics()
+            {"kind": "metric", "name": name, "title": meaning, "source": "the report's definition"}
+            for name, _, meaning in _core.metrics()
         ),
     ]
 
