@@ -115,6 +115,9 @@ def run(
     help="Directory of the picture and the JSON; the current one by default.",
 )
 @click.option("--no-picture", is_flag=True, help="Write no files.")
+@click.option(
+    "--for", "system", metavar="SYSTEM", help="Also the lines for ios-xr, ios-xe, junos, eos, sr-os, sonic or linux."
+)
 @click.option("--sensitivity", is_flag=True, help="Also with flows, round trips and load 20 % lower and higher.")
 @click.option(
     "--pareto", metavar="A,B", help="Also the trade-off between two metrics, as in utilization,queue_delay_p99."
@@ -132,6 +135,7 @@ def recommend(
     replications: int | None,
     out: Path,
     no_picture: bool,
+    system: str | None,
     sensitivity: bool,
     pareto: str | None,
     jobs: int | None,
@@ -142,6 +146,11 @@ def recommend(
     from forebay.scenario import Scenario
 
     scenario = Scenario.load(file, overrides)
+    if system is not None:
+        from forebay.vendors import DIALECTS
+
+        if system not in DIALECTS:
+            raise InputError(f"--for: found `{system}`; allowed: {', '.join(DIALECTS)}")
     with progress_bar("simulating", quiet=as_json) as progress:
         answer = find(
             scenario,
@@ -155,6 +164,16 @@ def recommend(
             jobs=jobs,
             progress=progress,
         )
+    if system is not None and answer.feasible:
+        from forebay.vendors import configure
+
+        size = answer.data["recommendation"]["bytes"]
+        answer.data["configuration"] = {
+            "system": system,
+            "lines": configure(system, size, scenario.core.rate_bps),
+            "source": DIALECTS[system].source,
+            "quirks": list(DIALECTS[system].quirks),
+        }
     if pareto is not None:
         from forebay.tradeoff import front
 
@@ -295,6 +314,39 @@ def plot(path: Path, out: Path | None) -> None:
     with writing(out or path):
         for written in draw(path, out):
             click.echo(f"wrote {written}")
+
+
+@cli.command()
+@click.argument("setting")
+@click.option("--for", "system", required=True, help="ios-xr, ios-xe, junos, eos, sr-os, sonic or linux.")
+@click.option("--link", "rate", required=True, help="Rate that the system counts with, as in 10Gbps.")
+@click.option("--rtt", help="For the multiple of the bandwidth-delay product, as in 10ms.")
+@AS_JSON
+def translate(setting: str, system: str, rate: str, rtt: str | None, as_json: bool) -> None:
+    """Read a router's setting back: bytes, time and bandwidth-delay products."""
+    import json
+
+    from forebay import formatting
+    from forebay.scenario import Scenario
+    from forebay.vendors import DIALECTS
+    from forebay.vendors import translate as read
+
+    # The scenario's own reader knows every unit and says what is allowed.
+    link = {"link": {"rate": rate, "buffer": "0p"}, "flows": [{"rtt": rtt or "10ms"}]}
+    core = Scenario.of(link, name="translate").core
+    found = read(setting, system, core.rate_bps)
+    multiple = found.bytes / (core.bdp_packets * core.packet_bytes) if rtt is not None and core.bdp_packets else None
+    if as_json:
+        data = {"bytes": found.bytes, "seconds": found.seconds, "bdp": multiple, "how": found.how}
+        click.echo(json.dumps({**data, "source": DIALECTS[system].source, "quirks": list(DIALECTS[system].quirks)}))
+        return
+    text = f"{formatting.size(found.bytes)}, {formatting.duration(found.seconds)}"
+    if multiple is not None:
+        text += f", {multiple:.3g} BDP at {rtt}"
+    click.echo(f"{text} ({found.how})")
+    for quirk in DIALECTS[system].quirks:
+        click.echo(f"note: {quirk}")
+    click.echo(f"source: {DIALECTS[system].source}")
 
 
 @cli.command()

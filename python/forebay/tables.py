@@ -104,6 +104,11 @@ def recommendation_view(answer: Recommendation) -> RenderableType:
         parts += _answer_lines(answer)
     else:
         parts += _conflict_lines(answer)
+    if "configuration" in data:
+        parts.append(Text(f"For {data['configuration']['system']}:", style="bold"))
+        parts += [Text(f"  {line}") for line in data["configuration"]["lines"]]
+        parts += [Text(f"  note: {quirk}", style="dim") for quirk in data["configuration"]["quirks"]]
+        parts.append(Text(f"  source: {data['configuration']['source']}", style="dim"))
     if "sensitivity" in data:
         parts.append(_sensitivity_table(data["sensitivity"]))
     if "pareto" in data:
