@@ -61,6 +61,7 @@ def run(
     overrides: tuple[str, ...],
     seed: int | None,
     replications: int | None,
+    precision: tuple[str, ...],
     trace_to: Path | None,
     jobs: int | None,
     as_json: bool,

@@ -134,7 +134,7 @@ DIALECTS: Mapping[str, Dialect] = {
             "ios-xr",
             "Cisco IOS XR",
             "Cisco, 'Modular QoS Command Reference for Cisco NCS 5500 Series and NCS 540 Series Routers', queue-limit: "
-            "'when the specified units is packets, packets are assumed to be 256 bytes in size'; CRS Release 4.0: times",
+            "'when the specified units is packets, packets are assumed to be 256 bytes in size'; CRS Release 4.0",
             (
                 "a 'packet' is 256 bytes whatever the traffic's size; without a unit packets are meant",
                 "a time counts at the guaranteed service rate of the class, not at the interface's rate",
