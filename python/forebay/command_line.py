@@ -48,6 +48,12 @@ def cli() -> None:
 @click.option("--seed", type=click.IntRange(min=0), help="Instead of the scenario's own.")
 @REPLICATIONS
 @click.option(
+    "--precision",
+    multiple=True,
+    metavar="[METRIC=]X",
+    help="Replications until the half width is this small: 1%, loss_rate=5%, queue_delay_p99=0.5ms. Repeatable.",
+)
+@click.option(
     "--trace",
     "trace_to",
     type=click.Path(path_type=Path, file_okay=False),
@@ -70,15 +76,23 @@ def run(
     from forebay.scenario import Scenario
 
     scenario = Scenario.load(file, overrides)
+    if precision and (replications is not None or trace_to is not None):
+        raise InputError("--precision: found beside --replications or --trace; allowed: one of them")
     with progress_bar("running", quiet=as_json) as progress:
-        report = scenario.run(
-            engine,
-            seed=seed,
-            replications=replications,
-            jobs=jobs,
-            progress=progress,
-            traces=trace_to is not None,
-        )
+        if precision:
+            from forebay.precision import Precision, run_to_precision
+
+            wanted = [Precision.parse(text) for text in precision]
+            report = run_to_precision(scenario, wanted, engine, seed=seed, jobs=jobs, progress=progress)
+        else:
+            report = scenario.run(
+                engine,
+                seed=seed,
+                replications=replications,
+                jobs=jobs,
+                progress=progress,
+                traces=trace_to is not None,
+            )
     if trace_to is not None:
         from forebay.traces import write_traces
 
