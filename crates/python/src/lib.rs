@@ -7,6 +7,7 @@
 mod batch;
 mod describe;
 mod errors;
+mod models;
 mod report;
 mod rules;
 mod scenario;
@@ -20,9 +21,11 @@ mod _core {
     #[pymodule_export]
     use crate::describe::{controllers, disciplines};
     #[pymodule_export]
+    use crate::models::{call_model, evaluate, models};
+    #[pymodule_export]
     use crate::report::Report;
     #[pymodule_export]
-    use crate::rules::{Rule, models, rules};
+    use crate::rules::{Rule, rules};
     #[pymodule_export]
     use crate::scenario::{Scenario, metrics, schema};
 

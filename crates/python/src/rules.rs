@@ -2,7 +2,6 @@
 
 use forebay_scenario::{BufferSize, ClosedForm, Holds};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::scenario::Scenario;
 
@@ -27,7 +26,7 @@ pub(crate) struct Rule {
 #[pyfunction]
 pub(crate) fn rules(scenario: PyRef<'_, Scenario>) -> Vec<Rule> {
     let scenario = &scenario.0;
-    forebay_engines::models()
+    forebay_engines::rules()
         .iter()
         .map(|model| ask(*model, scenario))
         .collect()
@@ -73,16 +72,4 @@ fn in_packets(scenario: &forebay_scenario::Scenario, size: BufferSize) -> Option
             .ok()
             .map(|changed| changed.buffer().packets),
     }
-}
-
-/// All closed-form models, as dictionaries for `explain`.
-#[pyfunction]
-pub(crate) fn models(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let describe = |model: &&'static dyn ClosedForm| {
-        let entry = PyDict::new(py);
-        entry.set_item("kind", "model")?;
-        entry.set_item("name", model.name())?;
-        Ok(entry)
-    };
-    forebay_engines::models().iter().map(describe).collect()
 }
