@@ -109,7 +109,7 @@ def draw_recommendation(answer: Recommendation) -> Figure:
         if name is not None and name not in names:
             names.append(name)
     names = [name for name in names if all(_at(point, name) is not None for point in curve)]
-    found, axes = figure(8.6, 1.2 + 2.0 * len(names), len(names))
+    found, axes = figure(8.6, 2.4 + 2.0 * len(names), len(names))
     buffers = [point["buffer"]["packets"] for point in curve]
     for axis, name in zip(axes, names, strict=True):
         estimates = [estimate for point in curve if (estimate := _at(point, name)) is not None]
@@ -130,7 +130,7 @@ def draw_recommendation(answer: Recommendation) -> Figure:
     ]
     mark_rules(axes, marks)
     _mark_answer(axes, answer)
-    second_scale(axes[0], curve[-1]["buffer"])
+    second_scale(axes[-1], curve[-1]["buffer"])
     _legend(found, axes[0], with_bands=any(point["replications"] > 1 for point in curve))
     title = answer.scenario.title or "Buffer recommendation"
     found.suptitle(title, fontsize=11, x=0.01, ha="left")
@@ -203,27 +203,27 @@ def _mark_goal(axis: Axes, sense: str, threshold: float, title: str) -> None:
 
 
 def mark_rules(axes: Sequence[Axes], marks: Iterable[tuple[float, str, bool]]) -> None:
-    """Vertical lines through all panels, named along the lowest; rules that ask for the same buffer share a line."""
+    """Vertical lines through all panels, named above the highest; rules of about the same buffer share a tag."""
     together: dict[float, list[tuple[str, bool]]] = {}
     for packets, name, applies in sorted(marks):
-        near = next((at for at in together if abs(at - packets) <= 0.03 * packets), packets)
-        together.setdefault(near, []).append((name, applies))
-    for packets, names in together.items():
-        applies = any(each[1] for each in names)
         for axis in axes:
             axis.axvline(packets, color="#444444", linestyle="-" if applies else ":", linewidth=0.9, alpha=0.8)
-        label = ", ".join(name if holds else f"{name} (n/a)" for name, holds in names)
-        axes[-1].annotate(
-            label,
+        near = next((at for at in together if abs(at - packets) <= 0.09 * packets), packets)
+        together.setdefault(near, []).append((name, applies))
+    for packets, names in together.items():
+        names.sort(key=lambda each: not each[1])  # those that apply first
+        axes[0].annotate(
+            ", ".join(name for name, _ in names),
             xy=(packets, 1.0),
             xycoords=("data", "axes fraction"),
-            xytext=(-2, -3),
+            xytext=(0, 3),
             textcoords="offset points",
-            rotation=90,
-            ha="right",
-            va="top",
-            fontsize=7,
-            color="#333333",
+            rotation=50,
+            rotation_mode="anchor",
+            ha="left",
+            va="center",
+            fontsize=8,
+            color="#222222" if names[0][1] else "#8a8a8a",
         )
 
 
@@ -246,6 +246,7 @@ def _mark_answer(axes: Sequence[Axes], answer: Recommendation) -> None:
         color=color,
         fontsize=9,
         fontweight="bold",
+        bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8},
     )
 
 
@@ -261,7 +262,7 @@ def _legend(found: Figure, axis: Axes, *, with_bands: bool) -> None:
         handles.append(Patch(color=GOAL, alpha=0.12, label="goal missed"))
     handles += [
         Line2D([], [], color="#444444", linewidth=0.9, label="rule"),
-        Line2D([], [], color="#444444", linewidth=0.9, linestyle=":", label="rule whose assumptions fail here"),
+        Line2D([], [], color="#444444", linewidth=0.9, linestyle=":", label="rule that does not apply here"),
     ]
     found.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8, frameon=False)
 
@@ -272,9 +273,10 @@ def second_scale(axis: Axes, last: Mapping[str, Any]) -> None:
         factor, title = last["bdp"] / last["packets"], "buffer (BDP)"
     else:
         factor, title = 1e3 * last["seconds"] / last["packets"], "buffer (ms)"
-    top = axis.secondary_xaxis("top", functions=(lambda x: x * factor, lambda x: x / factor))
-    top.set_xlabel(title)
-    top.xaxis.set_major_formatter(lambda number, _position: f"{number:g}")
+    below = axis.secondary_xaxis(-0.34, functions=(lambda x: x * factor, lambda x: x / factor))
+    below.set_xlabel(title)
+    below.xaxis.set_major_formatter(lambda number, _position: f"{number:g}")
+    below.spines["bottom"].set_color("#888888")
 
 
 def draw_front(answer: Recommendation) -> Figure:

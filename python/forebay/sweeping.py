@@ -412,7 +412,7 @@ def _mark_buffers(panels: list[Any], summary: pl.DataFrame, manifest: Mapping[st
     if largest["buffer.bdp"]:
         per_packet = (summary["buffer.bdp"] / summary["buffer.packets"]).round(12)
         if per_packet.n_unique() == 1:
-            plots.second_scale(panels[0], {"bdp": largest["buffer.bdp"], "packets": largest["buffer.packets"]})
+            plots.second_scale(panels[-1], {"bdp": largest["buffer.bdp"], "packets": largest["buffer.packets"]})
 
 
 def _numbers(values: Iterable[Any]) -> list[float] | None:

@@ -85,7 +85,8 @@ def recommendation_view(answer: Recommendation) -> RenderableType:
     table.add_column("applies?")
     for name in (*USUAL, *extra):
         table.add_column(formatting.metric_title(name), justify="right")
-    for rule in sorted(data["rules"], key=lambda rule: rule["buffer"]["packets"] if rule["buffer"] else float("inf")):
+    sized = [rule for rule in data["rules"] if rule["buffer"] is not None]
+    for rule in sorted(sized, key=lambda rule: rule["buffer"]["packets"]):
         cells = _buffer_cells(rule["buffer"])
         cells.append("yes" if rule["applies"] else "no")
         cells += [formatting.estimate(name, rule["measured"].get(name)) for name in (*USUAL, *extra)]
@@ -184,7 +185,14 @@ def _conflict_lines(answer: Recommendation) -> list[Text]:
 
 
 def _reason_lines(rules: Iterable[Mapping[str, Any]]) -> list[Text]:
-    return [Text(f"{rule['name']} does not apply: {rule['why']}", style="dim") for rule in rules if not rule["applies"]]
+    """Why rules do not apply, and which of those that do ask for no buffer."""
+    lines = []
+    for rule in rules:
+        if not rule["applies"]:
+            lines.append(Text(f"{rule['name']} does not apply: {rule['why']}", style="dim"))
+        elif rule["buffer"] is None:
+            lines.append(Text(f"{rule['name']} applies but asks for no buffer under these goals", style="dim"))
+    return lines
 
 
 def comparison_view(found: Comparison) -> RenderableType:
