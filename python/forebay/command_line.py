@@ -262,6 +262,7 @@ def compare(file: Path, overrides: tuple[str, ...], replications: int | None, jo
     required=True,
     help="Results; continued where they exist.",
 )
+@click.option("--scheduler", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
 @JOBS
 @AS_JSON
 def sweep(
@@ -272,6 +273,7 @@ def sweep(
     replications: int | None,
     seed: int | None,
     out: Path,
+    scheduler: str | None,
     jobs: int | None,
     as_json: bool,
 ) -> None:
@@ -284,7 +286,15 @@ def sweep(
     scenario = Scenario.load(file, overrides)
     with progress_bar("sweeping", quiet=as_json) as progress:
         found = run_grid(
-            scenario, over, out, engine=engine, replications=replications, seed=seed, jobs=jobs, progress=progress
+            scenario,
+            over,
+            out,
+            engine=engine,
+            replications=replications,
+            seed=seed,
+            jobs=jobs,
+            scheduler=scheduler,
+            progress=progress,
         )
     if as_json:
         summary = {"folder": str(out), "computed": found.computed, "reused": found.reused, "failed": found.failed}

@@ -98,6 +98,7 @@ def sweep(
     replications: int | None = None,
     seed: int | None = None,
     jobs: int | None = None,
+    scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
     """Run a scenario over a grid, or go on with it.
@@ -116,6 +117,8 @@ def sweep(
         Instead of the scenario's own.
     jobs : int, optional
         Threads; no number in the results depends on it.
+    scheduler : str, optional
+        Address of a Dask scheduler whose workers run the jobs instead of this machine's threads (extra `cluster`).
     progress : callable, optional
         Called with the jobs done and all of them.
 
@@ -147,7 +150,7 @@ def sweep(
     work = list(_work(scenario, axes, engine, count, seed))
     try:
         _open(folder, manifest)
-        return _run(folder, axes, work, seed, threads(jobs), progress)
+        return _run(folder, axes, work, seed, scheduler or threads(jobs), progress)
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
 
@@ -206,35 +209,46 @@ def write_whole(path: Path, text: str | bytes) -> None:
 
 
 def _run(
-    folder: Path, axes: Sequence[Axis], work: Sequence[Job], seed: int, count: int, progress: Progress | None
+    folder: Path, axes: Sequence[Axis], work: Sequence[Job], seed: int, where: int | str, progress: Progress | None
 ) -> Sweep:
-    """Run what is missing, record each job as it finishes, then write the tables."""
+    """Run what is missing, on so many threads or on a cluster, record each job as it finishes, write the tables."""
     there = {path.stem for path in (folder / "cells").glob("*.json")}
     missing = list({job.key: job for job in work if job.key not in there}.values())
     done = len(work) - len(missing)
     if progress is not None:
         progress(done, len(work))
     failed: dict[str, str] = {}
-    for start in range(0, len(missing), BATCH):
-        batch = missing[start : start + BATCH]
 
-        def record(index: int, outcome: _core.Report | Exception, batch: Sequence[Job] = batch) -> None:
-            nonlocal done
-            job = batch[index]
-            done += 1
-            if isinstance(outcome, Exception):
-                if not isinstance(outcome, ForebayError):
-                    raise outcome
-                failed[_label(job)] = str(outcome)
-                reason = {"job": _label(job), "why": str(outcome)}
-                write_whole(folder / "failed" / f"{job.key}.json", json.dumps(reason) + "\n")
-            else:
-                write_whole(folder / "cells" / f"{job.key}.json", json.dumps(_row(job, seed, outcome)) + "\n")
-                (folder / "failed" / f"{job.key}.json").unlink(missing_ok=True)
-            if progress is not None:
-                progress(done, len(work))
+    def record(job: Job, outcome: Mapping[str, Any] | Exception) -> None:
+        nonlocal done
+        done += 1
+        if isinstance(outcome, Exception):
+            if not isinstance(outcome, ForebayError):
+                raise outcome
+            failed[_label(job)] = str(outcome)
+            reason = {"job": _label(job), "why": str(outcome)}
+            write_whole(folder / "failed" / f"{job.key}.json", json.dumps(reason) + "\n")
+        else:
+            write_whole(folder / "cells" / f"{job.key}.json", json.dumps(_row(job, seed, outcome)) + "\n")
+            (folder / "failed" / f"{job.key}.json").unlink(missing_ok=True)
+        if progress is not None:
+            progress(done, len(work))
 
-        _core.run_batch([(job.scenario, job.engine, seed, job.replication) for job in batch], count, record)
+    if isinstance(where, str):
+        from forebay.cluster import run_on_cluster
+
+        parcels = [(job.scenario.canonical_json(), job.engine, seed, job.replication) for job in missing]
+        if parcels:
+            run_on_cluster(where, parcels, lambda index, outcome: record(missing[index], outcome))
+    else:
+        for start in range(0, len(missing), BATCH):
+            batch = missing[start : start + BATCH]
+
+            def observe(index: int, outcome: _core.Report | Exception, batch: Sequence[Job] = batch) -> None:
+                answer = outcome if isinstance(outcome, Exception) else json.loads(outcome.json())
+                record(batch[index], answer)
+
+            _core.run_batch([(job.scenario, job.engine, seed, job.replication) for job in batch], where, observe)
     _write_tables(folder, axes, work)
     return Sweep(folder, len(missing) - len(failed), len(work) - len(missing), failed)
 
@@ -244,9 +258,8 @@ def _label(job: Job) -> str:
     return f"cell {job.cell.index} ({settings or 'the scenario'}), replication {job.replication}, {job.engine}"
 
 
-def _row(job: Job, seed: int, report: _core.Report) -> Mapping[str, Any]:
-    """One job as a flat row: identity, axes, buffer, metrics, cost, whole report's warnings."""
-    data = json.loads(report.json())
+def _row(job: Job, seed: int, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """One job's report as a flat row: identity, axes, buffer, metrics, cost, warnings."""
     row: dict[str, Any] = {"key": job.key, "cell": job.cell.index, "replication": job.replication}
     row |= {f"axis.{key}": value for key, value in job.cell.settings}
     row |= {"engine": job.engine, "seed": seed, "scenario_sha256": job.scenario.sha256}
