@@ -211,3 +211,15 @@ def test_an_unwritable_folder_is_named(quick: Path) -> None:
     assert answer.code == 2
     assert "/proc/forebay" in answer.err
     assert os.linesep not in answer.err.strip()
+
+
+def test_xarray_has_the_axes_as_dimensions(quick: Path, tmp_path: Path) -> None:
+    pytest.importorskip("xarray")
+    found = sweep(
+        Scenario.load(quick), ["link.buffer=5p,20p", "flows.bulk.cca=newreno,cubic"], tmp_path / "out", replications=2
+    )
+    dataset = found.xarray()
+    assert dict(dataset.sizes) == {"link.buffer": 2, "flows.bulk.cca": 2}
+    row = found.summary().filter(pl.col("axis.link.buffer") == "5p", pl.col("axis.flows.bulk.cca") == "cubic")
+    where = {"link.buffer": "5p", "flows.bulk.cca": "cubic"}
+    assert float(dataset["utilization"].sel(where)) == row["utilization.mean"][0]

@@ -20,6 +20,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,10 +81,11 @@ class Sweep:
 
     def xarray(self) -> Any:
         """Return the means as an `xarray.Dataset` over the axes (needs the extra `xarray`)."""
+        pandas = import_module("pandas")
         frame = self.summary()
         axes = [name for name in frame.columns if name.startswith("axis.")]
         means = [name for name in frame.columns if name.endswith(".mean")]
-        table = frame.select(*axes, *means).to_pandas().set_index(axes)
+        table = pandas.DataFrame(frame.select(*axes, *means).to_dict(as_series=False)).set_index(axes)
         renamed = {name: name.removesuffix(".mean") for name in means}
         dataset = table.rename(columns=renamed).to_xarray()
         return dataset.rename({name: name.removeprefix("axis.") for name in axes})
