@@ -45,7 +45,7 @@ def _buffer_cells(buffer: Mapping[str, Any] | None) -> list[str]:
 
 def report_view(report: Report, title: str) -> RenderableType:
     """One report: metrics of the link, then of each group."""
-    table = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD)
     table.add_column("metric")
     table.add_column("link", justify="right")
     names = list(report.metrics)
@@ -62,7 +62,8 @@ def report_view(report: Report, title: str) -> RenderableType:
         f"seed {report.data['seed']}",
         f"{cost['data_packets']:,} data packets, {cost['events']:,} events, {cost['cpu_s']:.2f} CPU seconds",
     ]
-    return Group(table, *(Text(line, style="dim") for line in lines), *_warning_lines(report.warnings))
+    shown = (Text(line, style="dim") for line in lines)
+    return Group(Text(title, style="bold"), table, *shown, *_warning_lines(report.warnings))
 
 
 def _warning_lines(warnings: Iterable[str]) -> list[Text]:
@@ -214,8 +215,8 @@ def comparison_view(found: Comparison) -> RenderableType:
         mine, theirs = (formatting.value(gap["metric"], value) for value in gap["values"])
         lines.append(Text(f"{formatting.metric_title(gap['metric'])}: {one} {mine}, {other} {theirs} ({gap['why']})"))
     for answer in data["answers"]:
-        if not answer["applies"] and not answer["metrics"]:
-            lines.append(Text(f"{answer['name']}: {answer['why']}", style="dim"))
+        if not answer["applies"]:
+            lines.append(Text(f"{answer['name']} does not apply: {answer['why']}", style="dim"))
     return Group(table, *lines)
 
 
