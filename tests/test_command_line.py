@@ -302,9 +302,24 @@ def test_ctrl_c_ends_with_one_line(small: Path) -> None:
 
     command = [sys.executable, "-m", "forebay.command_line", "run", str(small), "--set", "run.measure=8000000s"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(1.5)
+    tasks = Path(f"/proc/{process.pid}/task")
+    for _ in range(400):  # until the engine's threads run
+        if tasks.is_dir() and len(list(tasks.iterdir())) > 1:
+            break
+        time.sleep(0.05)
+    time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=10)
     assert process.returncode == 130
     assert out == ""
     assert one_line(err) == "forebay: interrupted"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "scenarios").glob("*.toml")), ids=lambda path: path.stem)
+def test_every_named_scenario_is_valid(path: Path) -> None:
+    from forebay import Scenario
+
+    scenario = Scenario.load(path)
+    assert scenario.title
+    again = Scenario.parse(scenario.core.canonical_json(), "json")
+    assert again.core.sha256 == scenario.core.sha256
