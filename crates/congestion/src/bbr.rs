@@ -445,7 +445,7 @@ mod tests {
                 marked: 0.0,
                 acknowledged: k,
                 next: k + 100,
-                prior_in_flight: 101.0,
+                prior_in_flight: 140.0,
                 in_flight: window.cwnd.min(100.0),
                 delivered: k,
                 state: LossState::Open,
@@ -475,9 +475,9 @@ mod tests {
     #[test]
     fn start_up_ends_after_three_rounds_without_growth() {
         let (mut bbr, mut window) = start();
-        drive(&mut bbr, &mut window, 1, 350, 0.1);
+        drive(&mut bbr, &mut window, 1, 250, 0.1);
         assert_eq!(bbr.mode, Mode::Startup);
-        drive(&mut bbr, &mut window, 350, 700, 0.1);
+        drive(&mut bbr, &mut window, 250, 700, 0.1);
         assert_eq!(bbr.mode, Mode::ProbeBandwidth);
         assert_eq!(bbr.bandwidth.get(), 1000.0);
     }
