@@ -259,7 +259,7 @@ impl Red {
             return Verdict::Accept;
         }
         self.count = 0.0;
-        if packet.ecn == Ecn::NotCapable {
+        if packet.ecn() == Ecn::NotCapable {
             Verdict::Drop
         } else {
             Verdict::Mark
@@ -299,6 +299,7 @@ impl Red {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Label;
     use crate::packet::testing::packet;
     use crate::port::Backlog;
     use crate::port::testing::{port, setting};
@@ -424,7 +425,7 @@ mod tests {
         let mut red = fixed(&[("weight", Value::Number(1.0))]);
         let mut port = port();
         let mut capable = packet(0, 0, 1000);
-        capable.ecn = Ecn::Classic;
+        capable.label = Label::new(0, 0, Ecn::Classic);
         let verdicts: Vec<Verdict> = (0..1000)
             .map(|_| red.admit(&capable, &found(50), &mut port))
             .collect();

@@ -312,9 +312,9 @@ impl GatedLink {
             return None;
         }
         let marked = verdict == Verdict::Mark;
-        self.fifo.statistics.marks += u64::from(marked && !packet.marked);
+        self.fifo.statistics.marks += u64::from(marked && !packet.marked());
         let departure = self.fifo.arrive(now, packet.size)?;
-        Some((departure, marked || packet.marked))
+        Some((departure, marked || packet.marked()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use forebay_discipline::{Ecn, Packet};
+use forebay_discipline::{Ecn, Label, Packet};
 use forebay_scenario::{EngineError, FlowGroup};
 use forebay_units::{Bytes, Time};
 
@@ -56,7 +56,7 @@ impl Simulation<'_> {
     /// A packet that another link has marked reaches a link.
     pub(crate) fn arrive_marked(&mut self, flow: u32, number: u32, hop: usize, now: Time) {
         let mut packet = self.packet(flow, number, hop, now);
-        packet.marked = true;
+        packet.label = packet.label.with_mark();
         self.meet(packet);
     }
 
@@ -82,10 +82,7 @@ impl Simulation<'_> {
             flow: dense(flow_number, flow.is_some()),
             number,
             size,
-            hop: hop as u8,
-            class: group.min(255) as u8,
-            ecn,
-            marked: false,
+            label: Label::new(hop as u8, group.min(255) as u8, ecn),
         }
     }
 
@@ -102,12 +99,12 @@ impl Simulation<'_> {
     }
 
     fn meet(&mut self, packet: Packet) {
-        let at = self.spec(&packet).path[usize::from(packet.hop)];
+        let at = self.spec(&packet).path[packet.hop()];
         self.count_arrival(&packet, at);
         let departure = match &mut self.links[at] {
             Link::DropTail(link) => link
                 .arrive(packet.arrival, packet.size)
-                .map(|departure| (departure, packet.marked)),
+                .map(|departure| (departure, packet.marked())),
             Link::Gated(link) => link.arrive(packet.arrival, &packet),
             Link::Queued(_) => {
                 self.join(packet, at);
@@ -118,7 +115,11 @@ impl Simulation<'_> {
             self.record_arrival(&packet, departure.map(|(departure, _)| departure));
         }
         match departure {
-            Some((departure, marked)) => self.forward(&Packet { marked, ..packet }, departure),
+            Some((departure, true)) => {
+                let label = packet.label.with_mark();
+                self.forward(&Packet { label, ..packet }, departure);
+            }
+            Some((departure, false)) => self.forward(&packet, departure),
             None => self.lose(&packet, at),
         }
     }
@@ -197,7 +198,7 @@ impl Simulation<'_> {
         if at == self.target && self.record_packets {
             self.settle_record(packet, None);
         }
-        let last = usize::from(packet.hop) + 1 == self.spec(packet).path.len();
+        let last = packet.hop() + 1 == self.spec(packet).path.len();
         if packet.flow & 1 == 1 && last {
             let flow = &mut self.unresponsive[packet.flow as usize >> 1];
             flow.counts.delivered -= 1;
@@ -236,7 +237,7 @@ impl Simulation<'_> {
             self.flows[flow].arrived += at_target;
             return;
         }
-        let last = usize::from(packet.hop) + 1 == self.spec(packet).path.len();
+        let last = packet.hop() + 1 == self.spec(packet).path.len();
         let queued = self.links[at].has_departures();
         let flow = &mut self.unresponsive[flow];
         flow.counts.arrived += at_target;
@@ -271,18 +272,18 @@ impl Simulation<'_> {
     #[inline]
     fn forward(&mut self, packet: &Packet, departure: Time) {
         let spec = self.spec(packet);
-        let hop = usize::from(packet.hop);
+        let hop = packet.hop();
         let (flow, number) = (event_flow(packet.flow), packet.number);
         if hop + 1 < spec.path.len() {
             let time = departure + self.scenario.links()[spec.path[hop]].delay;
-            let event = if packet.marked {
+            let event = if packet.marked() {
                 Event::marked_arrival(time, hop + 1, flow, number)
             } else {
                 Event::arrival(time, hop + 1, flow, number)
             };
             self.calendar.push_frequent(event);
         } else if packet.flow & 1 == 0 {
-            let kind = if packet.marked {
+            let kind = if packet.marked() {
                 Kind::MarkedDelivery
             } else {
                 Kind::Delivery
