@@ -23,8 +23,7 @@ impl Counts {
         Self {
             arrived: self.arrived - earlier.arrived,
             dropped: self.dropped - earlier.dropped,
-            // What was accepted before may have been dropped since.
-            delivered: self.delivered.saturating_sub(earlier.delivered),
+            delivered: self.delivered - earlier.delivered,
             retransmissions: self.retransmissions - earlier.retransmissions,
             timeouts: self.timeouts - earlier.timeouts,
         }

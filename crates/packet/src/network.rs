@@ -9,11 +9,14 @@ use forebay_units::{Bytes, Time};
 use crate::calendar::{Event, Kind};
 use crate::link::Link;
 use crate::queued::Service;
-use crate::simulation::{LAST_FLOW, MAX_UNDER_WAY, Simulation, too_large};
+use crate::simulation::{LAST_FLOW, Simulation, too_large};
 
 /// Records of packets in a trace whose fate is not known yet: (arrival, flow, number) and the
 /// record's index.
 pub(crate) type Records = BTreeMap<(Time, u32, u32), usize>;
+
+/// Why a run with a boundless queue ends.
+const TOO_MANY_WAIT: &str = "more than 100 million packets wait at a link at once";
 
 /// A flow's number at a discipline: dense, whatever flows join later.
 fn dense(flow: u32, responsive: bool) -> u32 {
@@ -120,7 +123,7 @@ impl Simulation<'_> {
                 self.forward(&Packet { label, ..packet }, departure);
             }
             Some((departure, false)) => self.forward(&packet, departure),
-            None => self.lose(&packet, at),
+            None => self.lose(&packet, at, packet.arrival),
         }
     }
 
@@ -142,22 +145,19 @@ impl Simulation<'_> {
         if link.idle() {
             let service = link.wake(packet.arrival);
             self.transmit_next(at, service);
-        } else {
-            self.overfull |= link.waiting(packet.arrival) > MAX_UNDER_WAY as u64;
-            if link.has_discarded() {
-                self.lose_discarded(at, packet.arrival);
-            }
+        } else if link.has_discarded() {
+            self.lose_discarded(at, packet.arrival);
         }
     }
 
     /// A link has finished sending a packet.
     #[inline]
     pub(crate) fn depart(&mut self, event: Event) -> Result<(), EngineError> {
-        if self.overfull {
-            return Err(too_large("more than 500 million packets wait at once"));
-        }
         let at = event.flow() as usize;
         if let Link::Queued(link) = &mut self.links[at] {
+            if link.overfull() {
+                return Err(too_large(TOO_MANY_WAIT));
+            }
             let service = link.depart(event.time);
             self.transmit_next(at, service);
         }
@@ -200,22 +200,25 @@ impl Simulation<'_> {
         }
         let last = packet.hop() + 1 == self.spec(packet).path.len();
         if packet.flow & 1 == 1 && last {
+            // It was counted as delivered when it arrived, before the warm-up's end or since.
+            let before = packet.arrival < self.links[at].statistics().since;
             let flow = &mut self.unresponsive[packet.flow as usize >> 1];
             flow.counts.delivered -= 1;
             flow.bytes_delivered -= u64::from(packet.size);
+            if before {
+                flow.before.delivered -= 1;
+                flow.bytes_before -= u64::from(packet.size);
+            }
         }
-        self.lose(
-            &Packet {
-                arrival: now,
-                ..*packet
-            },
-            at,
-        );
+        self.lose(packet, at, now);
     }
 
     /// The run ends: the waits of what is still queued are those it would have if nothing more
     /// arrived.
-    pub(crate) fn finish_links(&mut self) {
+    pub(crate) fn finish_links(&mut self) -> Result<(), EngineError> {
+        if self.links.iter().any(Link::overfull) {
+            return Err(too_large(TOO_MANY_WAIT));
+        }
         let mut links = std::mem::take(&mut self.links);
         for link in &mut links {
             if let Link::Queued(link) = link {
@@ -225,6 +228,7 @@ impl Simulation<'_> {
             }
         }
         self.links = links;
+        Ok(())
     }
 
     // --- What is counted ---
@@ -248,23 +252,22 @@ impl Simulation<'_> {
         }
     }
 
-    /// A packet is dropped at link `at`, at the time in `packet.arrival`.
-    fn lose(&mut self, packet: &Packet, at: usize) {
+    /// A packet is dropped at link `at`. Losses are those of packets that arrived since the
+    /// warm-up, so that no more are lost than arrived.
+    fn lose(&mut self, packet: &Packet, at: usize, now: Time) {
         let at_target = at == self.target;
+        let counts = at_target && packet.arrival >= self.links[at].statistics().since;
         let persistent = self.spec(packet).persistent();
         let number = packet.flow as usize >> 1;
         if packet.flow & 1 == 1 {
-            self.unresponsive[number].counts.dropped += u64::from(at_target);
+            self.unresponsive[number].counts.dropped += u64::from(counts);
             return;
         }
         let flow = &mut self.flows[number];
-        if at_target {
-            flow.dropped += 1;
-            if persistent {
-                self.congestion.loss(packet.arrival, &mut flow.seen_event);
-            }
-        } else {
-            flow.lost_elsewhere += 1;
+        flow.dropped += u64::from(counts);
+        flow.lost_elsewhere += u64::from(!at_target);
+        if at_target && persistent {
+            self.congestion.loss(now, &mut flow.seen_event);
         }
     }
 

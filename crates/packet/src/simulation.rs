@@ -29,7 +29,7 @@ const SAMPLE: u32 = 1;
 pub(crate) const LAST_FLOW: u32 = 0x00ff_ffff;
 
 /// The most packets under way: 16 bytes each.
-pub(crate) const MAX_UNDER_WAY: usize = 1 << 29;
+const MAX_UNDER_WAY: usize = 1 << 29;
 
 /// Draws and totals of one group.
 #[derive(Debug)]
@@ -69,8 +69,6 @@ pub(crate) struct Simulation<'a> {
     pub(crate) record_packets: bool,
     /// Records of packets that wait for their fate.
     pub(crate) records: Records,
-    /// Whether more packets wait than may be under way.
-    pub(crate) overfull: bool,
     sampled_busy: Time,
     warm: bool,
     end: Time,
@@ -145,7 +143,6 @@ impl<'a> Simulation<'a> {
             traces: None,
             record_packets: false,
             records: Records::default(),
-            overfull: false,
             sampled_busy: Time::ZERO,
             warm: false,
             end: run.warmup + run.measure,
@@ -401,8 +398,7 @@ impl<'a> Simulation<'a> {
         if !self.warm {
             self.finish_warmup(self.end);
         }
-        self.finish_links();
-        Ok(())
+        self.finish_links()
     }
 
     // --- At the sender and receiver ---

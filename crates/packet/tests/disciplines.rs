@@ -154,10 +154,15 @@ name = "third"
 packet = "1000B"
 workload = { cbr = { rate = "1Mbps" } }
 "#;
-    let text = format!("{UNFAIR}{third}");
+    // The first takes 25 kB each 20 ms, half of the link.
+    let half = UNFAIR.replace("rtt = ", "receive_window = \"25p\"\nrtt = ");
+    let text = format!("{half}{third}");
     let report = run(&text, &with_queue("{ kind = \"priority\", bands = 3 }"));
     // The second group takes what the first leaves, and the third nothing of note.
-    assert!(goodput(&report, 1) > 0.0 && goodput(&report, 2) < 0.1e6);
+    assert!(goodput(&report, 1) > 8e6 && goodput(&report, 2) < 0.1e6);
+    for group in &report.groups {
+        assert!(group.metrics[&Metric::LossRate].mean <= 1.0);
+    }
 }
 
 const BLOATED: &str = r#"
