@@ -46,7 +46,7 @@ setup: $(VENV)/.build
 
 demo: $(VENV)/.build
 	@mkdir -p out/demo
-	$(BIN)/forebay recommend scenarios/elastic-access-link.toml --out out/demo
+	$(BIN)/forebay recommend scenarios/elastic-access-link.toml --also 20p --also 625p --out out/demo
 
 test: $(VENV)/.build
 	cargo test --workspace --locked -j $(JOBS)
@@ -76,12 +76,12 @@ $(VENV)/.docs: requirements/docs.txt $(VENV)/.packages
 	@touch $@
 
 docs: $(VENV)/.docs $(VENV)/.build
-	$(BIN)/mkdocs build --quiet --strict --site-dir out/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir out/site
 	@echo "documentation: out/site/index.html"
 
 lock: $(VENV)/.packages
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate pyproject.toml --extra dev -o requirements/dev.txt
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate pyproject.toml --extra dev --extra cluster --extra xarray -o requirements/dev.txt
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate pyproject.toml --extra docs -c requirements/dev.txt -o requirements/docs.txt
 	@sed -i '1i # Everything that developing and testing forebay needs, pinned. Made by: make lock' requirements/dev.txt
 	@sed -i '1i # What building the documentation needs, pinned. Made by: make lock' requirements/docs.txt

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from forebay.recommendation import Recommendation, recommend
     from forebay.report import Estimate, Report
     from forebay.scenario import Scenario
+    from forebay.sweeping import Sweep, sweep
 
 __all__ = [
     "Estimate",
@@ -30,11 +31,13 @@ __all__ = [
     "Recommendation",
     "Report",
     "Scenario",
+    "Sweep",
     "UnsupportedError",
     "__version__",
     "compare",
     "explain",
     "recommend",
+    "sweep",
 ]
 
 #: Where each public name lives: NumPy, SciPy and Matplotlib load only when something needs them.
@@ -43,10 +46,12 @@ _HOMES = {
     "Recommendation": "forebay.recommendation",
     "Report": "forebay.report",
     "Scenario": "forebay.scenario",
+    "Sweep": "forebay.sweeping",
     "__version__": "forebay._core",
     "compare": "forebay.comparison",
     "explain": "forebay.explanation",
     "recommend": "forebay.recommendation",
+    "sweep": "forebay.sweeping",
 }
 
 

@@ -48,6 +48,12 @@ def cli() -> None:
 @click.option("--seed", type=click.IntRange(min=0), help="Instead of the scenario's own.")
 @REPLICATIONS
 @click.option(
+    "--precision",
+    multiple=True,
+    metavar="[METRIC=]X",
+    help="Replications until the half width is this small: 1%, loss_rate=5%, queue_delay_p99=0.5ms. Repeatable.",
+)
+@click.option(
     "--trace",
     "trace_to",
     type=click.Path(path_type=Path, file_okay=False),
@@ -61,6 +67,7 @@ def run(
     overrides: tuple[str, ...],
     seed: int | None,
     replications: int | None,
+    precision: tuple[str, ...],
     trace_to: Path | None,
     jobs: int | None,
     as_json: bool,
@@ -69,15 +76,23 @@ def run(
     from forebay.scenario import Scenario
 
     scenario = Scenario.load(file, overrides)
+    if precision and (replications is not None or trace_to is not None):
+        raise InputError("--precision: found beside --replications or --trace; allowed: one of them")
     with progress_bar("running", quiet=as_json) as progress:
-        report = scenario.run(
-            engine,
-            seed=seed,
-            replications=replications,
-            jobs=jobs,
-            progress=progress,
-            traces=trace_to is not None,
-        )
+        if precision:
+            from forebay.precision import Precision, run_to_precision
+
+            wanted = [Precision.parse(text) for text in precision]
+            report = run_to_precision(scenario, wanted, engine, seed=seed, jobs=jobs, progress=progress)
+        else:
+            report = scenario.run(
+                engine,
+                seed=seed,
+                replications=replications,
+                jobs=jobs,
+                progress=progress,
+                traces=trace_to is not None,
+            )
     if trace_to is not None:
         from forebay.traces import write_traces
 
@@ -101,6 +116,9 @@ def run(
     help="Such as 'utilization>=0.99'; overrides the file's. Repeatable.",
 )
 @SET
+@click.option(
+    "--also", multiple=True, metavar="BUFFER", help="Measure this buffer too, as in 20p or 0.5BDP. Repeatable."
+)
 @click.option("--engine", default="packet", show_default=True, help="What measures: packet or fluid.")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="One-sided, that the goals hold.")
 @click.option("--resolution", type=float, default=0.05, show_default=True, help="Relative accuracy of the buffer.")
@@ -112,18 +130,29 @@ def run(
     help="Directory of the picture and the JSON; the current one by default.",
 )
 @click.option("--no-picture", is_flag=True, help="Write no files.")
+@click.option(
+    "--for", "system", metavar="SYSTEM", help="Also the lines for ios-xr, ios-xe, junos, eos, sr-os, sonic or linux."
+)
+@click.option("--sensitivity", is_flag=True, help="Also with flows, round trips and load 20 % lower and higher.")
+@click.option(
+    "--pareto", metavar="A,B", help="Also the trade-off between two metrics, as in utilization,queue_delay_p99."
+)
 @JOBS
 @AS_JSON
 def recommend(
     file: Path,
     goals: tuple[str, ...],
     overrides: tuple[str, ...],
+    also: tuple[str, ...],
     engine: str,
     confidence: float,
     resolution: float,
     replications: int | None,
     out: Path,
     no_picture: bool,
+    system: str | None,
+    sensitivity: bool,
+    pareto: str | None,
     jobs: int | None,
     as_json: bool,
 ) -> None:
@@ -132,17 +161,38 @@ def recommend(
     from forebay.scenario import Scenario
 
     scenario = Scenario.load(file, overrides)
+    if system is not None:
+        from forebay.vendors import DIALECTS
+
+        if system not in DIALECTS:
+            raise InputError(f"--for: found `{system}`; allowed: {', '.join(DIALECTS)}")
     with progress_bar("simulating", quiet=as_json) as progress:
         answer = find(
             scenario,
             goals,
+            also=also,
             engine=engine,
             confidence=confidence,
             resolution=resolution,
             replications=replications,
+            sensitivity=sensitivity,
             jobs=jobs,
             progress=progress,
         )
+    if system is not None and answer.feasible:
+        from forebay.vendors import configure
+
+        size = answer.data["recommendation"]["bytes"]
+        answer.data["configuration"] = {
+            "system": system,
+            "lines": configure(system, size, scenario.core.rate_bps),
+            "source": DIALECTS[system].source,
+            "quirks": list(DIALECTS[system].quirks),
+        }
+    if pareto is not None:
+        from forebay.tradeoff import front
+
+        answer.data["pareto"] = front(answer, pareto)
     written = []
     if not no_picture:
         from forebay import plots
@@ -152,6 +202,11 @@ def recommend(
             picture = plots.draw_recommendation(answer)
             written.append(plots.save(picture, stem.with_suffix(".png"), close=False))
             written.append(plots.save(picture, stem.with_suffix(".svg")))
+            if pareto is not None:
+                trade = plots.draw_front(answer)
+                path = stem.with_name(f"{file.stem}-pareto")
+                written.append(plots.save(trade, path.with_suffix(".png"), close=False))
+                written.append(plots.save(trade, path.with_suffix(".svg")))
             stem.with_suffix(".json").write_text(answer.to_json(indent=2) + "\n", encoding="utf-8")
             written.append(stem.with_suffix(".json"))
     if as_json:
@@ -189,6 +244,70 @@ def compare(file: Path, overrides: tuple[str, ...], replications: int | None, jo
 
 
 @cli.command()
+@FILE
+@click.option(
+    "--over",
+    multiple=True,
+    required=True,
+    metavar="AXIS",
+    help="KEY=A,B,C or KEY=A..B:N (logarithmic) or KEY=A..B:Nlin, as in link.buffer=0.01BDP..2BDP:12. Repeatable.",
+)
+@SET
+@click.option("--engine", default="packet", show_default=True, help="Where no axis names it.")
+@REPLICATIONS
+@click.option("--seed", type=click.IntRange(min=0), help="Instead of the scenario's own.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="Results; continued where they exist.",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
+@JOBS
+@AS_JSON
+def sweep(
+    file: Path,
+    over: tuple[str, ...],
+    overrides: tuple[str, ...],
+    engine: str,
+    replications: int | None,
+    seed: int | None,
+    out: Path,
+    scheduler: str | None,
+    jobs: int | None,
+    as_json: bool,
+) -> None:
+    """Run a grid of scenarios, resumable, into a folder of Parquet tables."""
+    import json
+
+    from forebay.scenario import Scenario
+    from forebay.sweeping import sweep as run_grid
+
+    scenario = Scenario.load(file, overrides)
+    with progress_bar("sweeping", quiet=as_json) as progress:
+        found = run_grid(
+            scenario,
+            over,
+            out,
+            engine=engine,
+            replications=replications,
+            seed=seed,
+            jobs=jobs,
+            scheduler=scheduler,
+            progress=progress,
+        )
+    if as_json:
+        summary = {"folder": str(out), "computed": found.computed, "reused": found.reused, "failed": found.failed}
+        click.echo(json.dumps(summary, indent=2))
+    else:
+        click.echo(f"{found.computed} runs computed, {found.reused} were there already: {out}/rows.parquet")
+        for job, why in list(found.failed.items())[:20]:
+            click.echo(f"failed: {job}: {why}")
+    if found.failed:
+        sys.exit(1)
+
+
+@cli.command()
 @click.argument("name", required=False)
 @AS_JSON
 def explain(name: str | None, as_json: bool) -> None:
@@ -220,6 +339,39 @@ def plot(path: Path, out: Path | None) -> None:
     with writing(out or path):
         for written in draw(path, out):
             click.echo(f"wrote {written}")
+
+
+@cli.command()
+@click.argument("setting")
+@click.option("--for", "system", required=True, help="ios-xr, ios-xe, junos, eos, sr-os, sonic or linux.")
+@click.option("--link", "rate", required=True, help="Rate that the system counts with, as in 10Gbps.")
+@click.option("--rtt", help="For the multiple of the bandwidth-delay product, as in 10ms.")
+@AS_JSON
+def translate(setting: str, system: str, rate: str, rtt: str | None, as_json: bool) -> None:
+    """Read a router's setting back: bytes, time and bandwidth-delay products."""
+    import json
+
+    from forebay import formatting
+    from forebay.scenario import Scenario
+    from forebay.vendors import DIALECTS
+    from forebay.vendors import translate as read
+
+    # The scenario's own reader knows every unit and says what is allowed.
+    link = {"link": {"rate": rate, "buffer": "0p"}, "flows": [{"rtt": rtt or "10ms"}]}
+    core = Scenario.of(link, name="translate").core
+    found = read(setting, system, core.rate_bps)
+    multiple = found.bytes / (core.bdp_packets * core.packet_bytes) if rtt is not None and core.bdp_packets else None
+    if as_json:
+        data = {"bytes": found.bytes, "seconds": found.seconds, "bdp": multiple, "how": found.how}
+        click.echo(json.dumps({**data, "source": DIALECTS[system].source, "quirks": list(DIALECTS[system].quirks)}))
+        return
+    text = f"{formatting.size(found.bytes)}, {formatting.duration(found.seconds)}"
+    if multiple is not None:
+        text += f", {multiple:.3g} BDP at {rtt}"
+    click.echo(f"{text} ({found.how})")
+    for quirk in DIALECTS[system].quirks:
+        click.echo(f"note: {quirk}")
+    click.echo(f"source: {DIALECTS[system].source}")
 
 
 @cli.command()
@@ -295,8 +447,11 @@ def fail(message: str, code: int) -> NoReturn:
 def main() -> None:
     """Entry point: every mistake of the user ends in one line and its exit code."""
     try:
-        code = cli.main(prog_name="forebay", standalone_mode=False)
-        sys.exit(code if isinstance(code, int) else 0)
+        # Not cli.main(): it would answer Ctrl-C with a line of its own.
+        with cli.make_context("forebay", sys.argv[1:]) as context:
+            cli.invoke(context)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
     except click.exceptions.Abort:
         fail("interrupted", 130)
     except KeyboardInterrupt:

@@ -28,7 +28,7 @@ class Comparison:
         What was asked about.
     data : mapping
         `answers`: one entry per engine or model with `name`, `kind` ("engine" or "model"), `applies`, `why` and
-        `metrics`; `disagreements`: metric, the two names, their values and by how much they differ.
+        `metrics`; `disagreements` of those that apply: metric, the two names, their values, how much they differ.
     """
 
     scenario: Scenario
@@ -107,8 +107,8 @@ def _disagreements(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
     packet = next((answer for answer in answers if answer["name"] == "packet"), None)
     pairs = itertools.product([packet], answers) if packet is not None else itertools.combinations(answers, 2)
     for one, other in pairs:
-        if one is other:
-            continue
+        if one is other or not (one["applies"] and other["applies"]):
+            continue  # a model outside of its assumptions is no disagreement
         for metric in one["metrics"]:
             if metric not in other["metrics"]:
                 continue

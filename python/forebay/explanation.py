@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +21,8 @@ class Explanation:
     Attributes
     ----------
     data : mapping
-        `kind`, `name`, `title`, `source`, and for algorithms `parameters`, for models `formula`, `assumptions`, `errata`.
+        `kind`, `name`, `title`, `source`; of algorithms `parameters`; of models `summary`, `formula`, `symbols`,
+        `assumptions`, `errata`, `quantities` and a `worked` example.
     """
 
     data: Mapping[str, Any]
@@ -28,12 +30,24 @@ class Explanation:
     def __str__(self) -> str:
         data = self.data
         lines = [f"{data['name']} ({data['kind']})", data["title"]]
-        for key in ("formula", "assumptions", "errata"):
+        if "summary" in data:
+            lines += ["", textwrap.fill(data["summary"], 100)]
+        if "formula" in data:
+            lines += ["", "formula:", *(f"  {line}" for line in data["formula"].splitlines())]
+            for symbol in data["symbols"]:
+                unit = "" if symbol["unit"] in {"", "1"} else f" ({symbol['unit']})"
+                lines.append(_wrapped(f"{symbol['symbol']}: {symbol['meaning']}{unit}"))
+        for key in ("assumptions", "errata"):
             if data.get(key):
-                lines += ["", f"{key}:"]
-                entries = data[key] if isinstance(data[key], list) else [data[key]]
-                lines += [_wrapped(entry) for entry in entries]
+                lines += ["", f"{key}:", *(_wrapped(entry) for entry in data[key])]
+        if data.get("worked"):
+            lines += ["", "example:", _wrapped(data["worked"])]
         lines += ["", "source:", _wrapped(data["source"])]
+        if data.get("quantities"):
+            lines += ["", "quantities (forebay.models.call):"]
+            for quantity in data["quantities"]:
+                parameters = ", ".join(parameter["name"] for parameter in quantity["parameters"])
+                lines.append(_wrapped(f"{quantity['name']}({parameters}) in {_unit(quantity['unit'])}"))
         if "parameters" in data:
             lines += ["", "parameters:" if data["parameters"] else "no parameters"]
             for parameter in data["parameters"]:
@@ -42,6 +56,10 @@ class Explanation:
                     textwrap.fill(parameter["meaning"], 100, initial_indent="      ", subsequent_indent="      ")
                 )
         return "\n".join(lines)
+
+
+def _unit(unit: str) -> str:
+    return "a number without unit" if unit in {"", "1"} else unit
 
 
 def _wrapped(text: str) -> str:
@@ -60,12 +78,12 @@ def _algorithms(
 
 def _all() -> list[dict[str, Any]]:
     return [
-        *_core.models(),
+        *(json.loads(text) for text in _core.models()),
         *_algorithms("congestion controller", _core.controllers()),
         *_algorithms("queue discipline", _core.disciplines()),
         *(
-            {"kind": "metric", "name": n, "title": meaning, "source": "the report's definition"}
-            for n, _, meaning in _core.metrics()
+            {"kind": "metric", "name": name, "title": meaning, "source": "the report's definition"}
+            for name, _, meaning in _core.metrics()
         ),
     ]
 
@@ -88,7 +106,8 @@ def explain(name: str) -> Explanation:
     """
     wanted = name.strip().lower().replace("_", "-")
     for entry in _all():
-        if entry["name"].lower().replace("_", "-") == wanted:
+        known_as = [entry["name"], *entry.get("aliases", ())]
+        if wanted in [each.lower().replace("_", "-") for each in known_as]:
             return Explanation(entry)
     known = ", ".join(entry for entries in names().values() for entry in entries)
     raise InputError(f"explain: found `{name}`; allowed: {known}")

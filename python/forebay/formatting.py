@@ -39,6 +39,8 @@ def metric_title(name: str) -> str:
 def _significant(number: float, digits: int = 3) -> str:
     if number == 0 or not math.isfinite(number):
         return f"{number:g}"
+    if abs(number) < 1e-5:
+        return f"{number:.1e}"
     places = max(0, digits - 1 - math.floor(math.log10(abs(number))))
     return f"{number:.{places}f}" if abs(number) < 10**digits else f"{round(number)}"
 

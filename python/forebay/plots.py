@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from forebay.recommendation import Recommendation
 
-__all__ = ["PALETTE", "draw_recommendation", "save"]
+__all__ = ["PALETTE", "draw_front", "draw_recommendation", "save"]
 
 #: Okabe and Ito's colours, told apart with any colour vision.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -109,7 +109,7 @@ def draw_recommendation(answer: Recommendation) -> Figure:
         if name is not None and name not in names:
             names.append(name)
     names = [name for name in names if all(_at(point, name) is not None for point in curve)]
-    found, axes = figure(8.6, 1.2 + 2.0 * len(names), len(names))
+    found, axes = figure(8.6, 2.4 + 2.0 * len(names), len(names))
     buffers = [point["buffer"]["packets"] for point in curve]
     for axis, name in zip(axes, names, strict=True):
         estimates = [estimate for point in curve if (estimate := _at(point, name)) is not None]
@@ -122,15 +122,15 @@ def draw_recommendation(answer: Recommendation) -> Figure:
             _mark_goal(axis, goal.sense, goal.threshold * scale, title)
     axes[0].set_xscale("log")
     axes[-1].set_xlabel("buffer (packets that may wait)")
-    _plain_ticks(axes[-1])
+    plain_ticks(axes[-1])
     marks = [
         (rule["buffer"]["packets"], rule["name"], rule["applies"])
         for rule in answer.data["rules"]
         if rule["buffer"] is not None and buffers[0] <= rule["buffer"]["packets"] <= buffers[-1]
     ]
-    _mark_rules(axes, marks)
+    mark_rules(axes, marks)
     _mark_answer(axes, answer)
-    _second_scale(axes[0], curve)
+    second_scale(axes[-1], curve[-1]["buffer"])
     _legend(found, axes[0], with_bands=any(point["replications"] > 1 for point in curve))
     title = answer.scenario.title or "Buffer recommendation"
     found.suptitle(title, fontsize=11, x=0.01, ha="left")
@@ -166,11 +166,16 @@ def _limits(
         return
     axis.set_yscale("log", nonpositive="clip")
     axis.set_ylim(bottom=min(shown) / 2, top=2 * max(shown))
+    plain_decades(axis)
+
+
+def plain_decades(axis: Axes) -> None:
+    """Decades of a logarithmic vertical axis as numbers, not powers."""
     axis.yaxis.set_major_formatter(lambda number, _position: f"{number:g}")
     axis.tick_params(axis="y", which="minor", length=0)
 
 
-def _plain_ticks(axis: Axes) -> None:
+def plain_ticks(axis: Axes) -> None:
     """Packets as numbers, not powers of ten."""
     axis.xaxis.set_major_formatter(lambda number, _position: f"{number:,.0f}" if number >= 1 else f"{number:g}")
 
@@ -197,28 +202,28 @@ def _mark_goal(axis: Axes, sense: str, threshold: float, title: str) -> None:
     axis.set_ylim(low, high)
 
 
-def _mark_rules(axes: Sequence[Axes], marks: Iterable[tuple[float, str, bool]]) -> None:
-    """Vertical lines through all panels, named along the lowest; rules that ask for the same buffer share a line."""
+def mark_rules(axes: Sequence[Axes], marks: Iterable[tuple[float, str, bool]]) -> None:
+    """Vertical lines through all panels, named above the highest; rules of about the same buffer share a tag."""
     together: dict[float, list[tuple[str, bool]]] = {}
     for packets, name, applies in sorted(marks):
-        near = next((at for at in together if abs(at - packets) <= 0.03 * packets), packets)
-        together.setdefault(near, []).append((name, applies))
-    for packets, names in together.items():
-        applies = any(each[1] for each in names)
         for axis in axes:
             axis.axvline(packets, color="#444444", linestyle="-" if applies else ":", linewidth=0.9, alpha=0.8)
-        label = ", ".join(name if holds else f"{name} (n/a)" for name, holds in names)
-        axes[-1].annotate(
-            label,
+        near = next((at for at in together if abs(at - packets) <= 0.09 * packets), packets)
+        together.setdefault(near, []).append((name, applies))
+    for packets, names in together.items():
+        names.sort(key=lambda each: not each[1])  # those that apply first
+        axes[0].annotate(
+            ", ".join(name for name, _ in names),
             xy=(packets, 1.0),
             xycoords=("data", "axes fraction"),
-            xytext=(-2, -3),
+            xytext=(0, 3),
             textcoords="offset points",
-            rotation=90,
-            ha="right",
-            va="top",
-            fontsize=7,
-            color="#333333",
+            rotation=50,
+            rotation_mode="anchor",
+            ha="left",
+            va="center",
+            fontsize=8,
+            color="#222222" if names[0][1] else "#8a8a8a",
         )
 
 
@@ -241,6 +246,7 @@ def _mark_answer(axes: Sequence[Axes], answer: Recommendation) -> None:
         color=color,
         fontsize=9,
         fontweight="bold",
+        bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8},
     )
 
 
@@ -256,18 +262,53 @@ def _legend(found: Figure, axis: Axes, *, with_bands: bool) -> None:
         handles.append(Patch(color=GOAL, alpha=0.12, label="goal missed"))
     handles += [
         Line2D([], [], color="#444444", linewidth=0.9, label="rule"),
-        Line2D([], [], color="#444444", linewidth=0.9, linestyle=":", label="rule whose assumptions fail here"),
+        Line2D([], [], color="#444444", linewidth=0.9, linestyle=":", label="rule that does not apply here"),
     ]
     found.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8, frameon=False)
 
 
-def _second_scale(axis: Axes, curve: Sequence[Mapping[str, Any]]) -> None:
+def second_scale(axis: Axes, last: Mapping[str, Any]) -> None:
     """The same buffers in multiples of the bandwidth-delay product, or in milliseconds without one."""
-    last = curve[-1]["buffer"]
     if last["bdp"]:
         factor, title = last["bdp"] / last["packets"], "buffer (BDP)"
     else:
         factor, title = 1e3 * last["seconds"] / last["packets"], "buffer (ms)"
-    top = axis.secondary_xaxis("top", functions=(lambda x: x * factor, lambda x: x / factor))
-    top.set_xlabel(title)
-    top.xaxis.set_major_formatter(lambda number, _position: f"{number:g}")
+    below = axis.secondary_xaxis(-0.34, functions=(lambda x: x * factor, lambda x: x / factor))
+    below.set_xlabel(title)
+    below.xaxis.set_major_formatter(lambda number, _position: f"{number:g}")
+    below.spines["bottom"].set_color("#888888")
+
+
+def draw_front(answer: Recommendation) -> Figure:
+    """One metric against another, a dot per buffer; the front connected, the rules named."""
+    front = answer.data["pareto"]
+    first, second = front["metrics"]
+    found, (axis,) = figure(8.0, 5.6, 1)
+    points = front["points"]
+    titles = [axis_title(name, max(point["measured"][name]["mean"] for point in points)) for name in (first, second)]
+    scale_x, scale_y = titles[1][1], titles[0][1]
+    where = [(scale_x * p["measured"][second]["mean"], scale_y * p["measured"][first]["mean"]) for p in points]
+    best = sorted(at for at, point in zip(where, points, strict=True) if point["on_front"])
+    axis.plot(*zip(*best, strict=True), color=PALETTE[0], linewidth=1.3, label="no buffer is better in both")
+    axis.plot(*zip(*where, strict=True), "o", color=PALETTE[0], markersize=4, label="measured buffer")
+    for index, rule in enumerate(rule for rule in answer.data["rules"] if second in rule["measured"]):
+        x, y = (scale * rule["measured"][name]["mean"] for scale, name in ((scale_x, second), (scale_y, first)))
+        axis.plot([x], [y], "D", color=GOAL, markersize=6, label="rule" if index == 0 else None)
+        axis.annotate(rule["name"], (x, y), xytext=(6, 6), textcoords="offset points", fontsize=8, color=GOAL)
+    values = [x for x, _ in where if x > 0]
+    if values and max(values) / min(values) > 30:
+        axis.set_xscale("log")
+        plain_ticks(axis)
+    last = (-1e9, -1e9)
+    for (x, y), point in sorted(zip(where, points, strict=True), key=lambda pair: pair[0]):
+        pixel = axis.transData.transform((x, y))
+        if abs(pixel[0] - last[0]) > 30 or abs(pixel[1] - last[1]) > 14:  # else the labels would overlap
+            axis.annotate(
+                f"{point['buffer']['packets']:.0f}p", (x, y), xytext=(4, -9), textcoords="offset points", fontsize=7
+            )
+            last = tuple(pixel)
+    axis.set_xlabel(titles[1][0])
+    axis.set_ylabel(titles[0][0])
+    axis.legend(fontsize=8, frameon=False)
+    found.suptitle(answer.scenario.title or "Trade-off", fontsize=11, x=0.01, ha="left")
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
@@ -43,7 +44,7 @@ class Recommendation:
 
     scenario: Scenario
     goals: tuple[Goal, ...]
-    data: Mapping[str, Any]
+    data: dict[str, Any]
 
     @property
     def feasible(self) -> bool:
@@ -69,6 +70,7 @@ class _Measurements:
         self.progress = progress
         self.reports: dict[tuple[int, int], _core.Report] = {}
         self.expected = 0
+        self.expected_before = 0
 
     def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Mapping[str, Any]]:
         """Measure (buffer, replication) pairs."""
@@ -87,7 +89,7 @@ class _Measurements:
 
     def _tell(self, done: int) -> None:
         if self.progress is not None:
-            self.progress(done, max(done, self.expected))
+            self.progress(self.expected_before + done, self.expected_before + max(done, self.expected))
 
     def combined(self, buffer: int, replications: Iterable[int]) -> Mapping[str, Any]:
         """One report over some replications at a buffer."""
@@ -108,10 +110,12 @@ def recommend(
     scenario: Scenario,
     goals: Iterable[str] = (),
     *,
+    also: Iterable[str] = (),
     engine: str = "packet",
     confidence: float = 0.95,
     resolution: float = 0.05,
     replications: int | None = None,
+    sensitivity: bool = False,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Recommendation:
@@ -120,9 +124,12 @@ def recommend(
     Parameters
     ----------
     scenario : Scenario
-        The link and its traffic; its own buffer is ignored except for whether it limits packets or bytes.
+        The link and its traffic; its own buffer is measured as one of many, and says whether the limit is in packets
+        or bytes.
     goals : iterable of str
         Such as "utilization>=0.99"; each replaces the scenario's goal on the same metric or adds to them.
+    also : iterable of str
+        Buffers such as "20p" or "0.5BDP" to measure beside those of the rules. The scenario's own always is.
     engine : str
         What measures: "packet", or "fluid" for a quick look.
     confidence : float
@@ -132,6 +139,8 @@ def recommend(
     replications : int, optional
         At the first look at each buffer, at least 2; the scenario's own number, but at least 4, by default. Unclear
         decisions take up to four times as many.
+    sensitivity : bool
+        Whether to repeat the search with the number of flows, the round trips and the load 20 % lower and higher.
     jobs : int, optional
         Threads; the answer does not depend on it.
     progress : callable, optional
@@ -154,25 +163,60 @@ def recommend(
     _check(confidence=confidence, resolution=resolution, replications=replications)
     first = max(4, scenario.core.replications) if replications is None else replications
     rules = _core.rules(scenario.core)
+    asked = _asked(scenario, also)
     measure = _Measurements(scenario, engine, jobs, progress)
-    plan = _plan(scenario, rules, first=first, confidence=confidence, resolution=resolution)
+    sized = [max(1, round(rule.packets)) for rule in rules if rule.packets is not None]
+    plan = _plan(scenario, [*asked.values(), *sized], first=first, confidence=confidence, resolution=resolution)
     search = Search(measure, scenario.goals, plan, measure.expect)
     outcome = search.run()
-    data = {
+    data: dict[str, Any] = {
         "recommendation": None if outcome.buffer is None else _sizes(scenario, outcome.buffer),
         "confidence": outcome.confidence if outcome.buffer is not None else confidence,
         "binding_goal": outcome.binding,
         "goals": _judged_goals(scenario, outcome, search),
         "conflict": None if outcome.buffer is not None else _conflict(scenario, outcome, search),
         "rules": [_measured_rule(scenario, rule, plan, measure) for rule in rules],
+        "also": [_measured_buffer(scenario, name, packets, plan, measure) for name, packets in asked.items()],
         "curve": [_point(scenario, buffer, measure) for buffer in measure.buffers()],
         "cost": _cost(measure, time.perf_counter() - started),
-        "warnings": _warnings(measure, outcome),
+        "warnings": _warnings(measure, outcome) + _warmup(scenario, outcome, engine),
         "scenario_sha256": scenario.core.sha256,
         "engine": engine,
         "version": _core.__version__,
     }
+    if sensitivity:
+        data["sensitivity"] = _sensitivity(scenario, outcome, plan, measure)
+        data["cost"] = _cost(measure, time.perf_counter() - started)
     return Recommendation(scenario, tuple(scenario.goals), data)
+
+
+def _sensitivity(scenario: Scenario, outcome: Outcome, plan: Plan, measure: _Measurements) -> list[Mapping[str, Any]]:
+    """The answer when a property is 20 % off, searched for around the answer as it is."""
+    from forebay.sensitivity import VARIATIONS, vary
+
+    around = outcome.buffer or outcome.compromise or plan.largest
+    found: list[Mapping[str, Any]] = []
+    for what in VARIATIONS:
+        for factor in (0.8, 1.2):
+            varied = vary(scenario, what, factor)
+            if varied is None:
+                continue
+            nearby = dataclasses.replace(
+                plan, smallest=max(1, around // 4), largest=min(plan.ceiling, 4 * around), grid=5, also=()
+            )
+            runs = _Measurements(varied, measure.engine, measure.jobs, measure.progress)
+            runs.expected_before = len(measure.reports) + sum(entry["replications"] for entry in found)
+            answer = Search(runs, varied.goals, nearby, runs.expect).run()
+            found.append(
+                {
+                    "what": what,
+                    "factor": factor,
+                    "recommendation": None if answer.buffer is None else _sizes(varied, answer.buffer),
+                    "binding_goal": answer.binding,
+                    "replications": len(runs.reports),
+                }
+            )
+    return found
 
 
 def with_goals(scenario: Scenario, goals: Iterable[str]) -> Scenario:
@@ -200,13 +244,22 @@ def _check(*, confidence: float, resolution: float, replications: int | None) ->
         raise InputError(f"replications: found {replications}; allowed: 2 or more")
 
 
-def _plan(scenario: Scenario, rules: Sequence[_core.Rule], *, first: int, confidence: float, resolution: float) -> Plan:
+def _asked(scenario: Scenario, also: Iterable[str]) -> dict[str, int]:
+    """The scenario's own buffer and those that the user wants to see, in packets of at least one."""
+    own = scenario.core.buffer()["packets"]
+    asked = {"as configured": max(1, round(own or 0))}
+    for text in also:
+        packets = scenario.changed(f"link.buffer={text}").core.buffer()["packets"]
+        asked[text.strip()] = max(1, round(packets or 0))
+    return asked
+
+
+def _plan(scenario: Scenario, wanted: Sequence[int], *, first: int, confidence: float, resolution: float) -> Plan:
     """Look from one packet to two bandwidth-delay products, or a second of queue where there is no such product."""
     scale = scenario.core.bdp_packets
     if scale is None:
         scale = scenario.core.rate_bps / 8 / scenario.core.packet_bytes
     ceiling = max(64, math.ceil(CEILING_BDP * scale))
-    sized = [max(1, round(rule.packets)) for rule in rules if rule.packets is not None]
     return Plan(
         smallest=1,
         largest=min(ceiling, max(8, math.ceil(FIRST_LOOK_BDP * scale))),
@@ -214,7 +267,7 @@ def _plan(scenario: Scenario, rules: Sequence[_core.Rule], *, first: int, confid
         resolution=resolution,
         looks=(first, 2 * first, 4 * first),
         confidence=confidence,
-        also=tuple(sorted({packets for packets in sized if packets <= ceiling})),
+        also=tuple(sorted({packets for packets in wanted if packets <= ceiling})),
     )
 
 
@@ -289,6 +342,15 @@ def _measured_rule(scenario: Scenario, rule: _core.Rule, plan: Plan, measure: _M
     return said
 
 
+def _measured_buffer(
+    scenario: Scenario, name: str, packets: int, plan: Plan, measure: _Measurements
+) -> Mapping[str, Any]:
+    """A buffer that somebody named, with what was measured there."""
+    within = packets <= plan.ceiling
+    measured = measure.combined(packets, measure.replications(packets))["metrics"] if within else {}
+    return {"name": name, "buffer": _sizes(scenario, packets), "measured": measured}
+
+
 def _point(scenario: Scenario, buffer: int, measure: _Measurements) -> Mapping[str, Any]:
     numbers = measure.replications(buffer)
     report = measure.combined(buffer, numbers)
@@ -311,6 +373,15 @@ def _cost(measure: _Measurements, wall_s: float) -> Mapping[str, Any]:
         "wall_s": wall_s,
         "peak_rss_bytes": max(cost["peak_rss_bytes"] for cost in costs),
     }
+
+
+def _warmup(scenario: Scenario, outcome: Outcome, engine: str) -> list[str]:
+    """Whether the warm-up is long enough at the answer, on one more replication with its traces."""
+    from forebay.warmup import warmup_warnings
+
+    if outcome.buffer is None or engine != "packet":
+        return []
+    return warmup_warnings(scenario.with_packets(outcome.buffer), engine)
 
 
 def _warnings(measure: _Measurements, outcome: Outcome) -> list[str]:

@@ -79,13 +79,16 @@ class Warmup:
         Observations to drop at the front.
     statistic : float
         The value that the rule minimises: the squared standard error of the mean of what is kept.
+    whole : float
+        The same for the whole series.
     trusted : bool
-        False where the cut falls in the second half of the series: then the series is too short to tell its
-        transient from its noise, and a longer run is needed (White, Cobb and Spratt 2000).
+        False where the cut falls at the end of the first half of the series: then the series is too short to tell
+        its transient from its noise, and a longer run is needed (White, Cobb and Spratt 2000).
     """
 
     cut: int
     statistic: float
+    whole: float
     trusted: bool
 
 
@@ -306,7 +309,7 @@ def mser5(series: ArrayLike) -> Warmup:
     """Warm-up of a series by MSER-5: the cut after which the kept part's standard error is smallest.
 
     Source: White, Cobb and Spratt, "A comparison of five steady-state truncation heuristics for simulation",
-    Winter Simulation Conference 2000: batches of five, cuts up to half of the series are trusted.
+    Winter Simulation Conference 2000: batches of five, cuts up to half of the series.
 
     Parameters
     ----------
@@ -326,11 +329,12 @@ def mser5(series: ArrayLike) -> Warmup:
     tail_square = np.cumsum((centred**2)[::-1])[::-1]
     kept = np.arange(batch.size, 0, -1, dtype=np.float64)
     spread = np.maximum(tail_square - tail_sum**2 / kept, 0.0)
-    # The last few batches always look quiet: the rule is not evaluated there.
-    candidates = max(1, batch.size - 5)
+    # Short tails look quiet by chance: the rule only looks at cuts up to half of the series.
+    candidates = batch.size // 2 + 1
     statistic = spread[:candidates] / kept[:candidates] ** 2
     best = int(np.argmin(statistic))
-    return Warmup(cut=5 * best, statistic=float(statistic[best]), trusted=2 * best <= batch.size)
+    trusted = best < candidates - max(1, candidates // 10)
+    return Warmup(cut=5 * best, statistic=float(statistic[best]), whole=float(statistic[0]), trusted=trusted)
 
 
 def quantile_interval(values: ArrayLike, probability: float, confidence: float = 0.95) -> Interval:

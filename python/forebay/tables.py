@@ -45,7 +45,7 @@ def _buffer_cells(buffer: Mapping[str, Any] | None) -> list[str]:
 
 def report_view(report: Report, title: str) -> RenderableType:
     """One report: metrics of the link, then of each group."""
-    table = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD)
     table.add_column("metric")
     table.add_column("link", justify="right")
     names = list(report.metrics)
@@ -62,7 +62,8 @@ def report_view(report: Report, title: str) -> RenderableType:
         f"seed {report.data['seed']}",
         f"{cost['data_packets']:,} data packets, {cost['events']:,} events, {cost['cpu_s']:.2f} CPU seconds",
     ]
-    return Group(table, *(Text(line, style="dim") for line in lines), *_warning_lines(report.warnings))
+    shown = (Text(line, style="dim") for line in lines)
+    return Group(Text(title, style="bold"), table, *shown, *_warning_lines(report.warnings))
 
 
 def _warning_lines(warnings: Iterable[str]) -> list[Text]:
@@ -85,11 +86,16 @@ def recommendation_view(answer: Recommendation) -> RenderableType:
     table.add_column("applies?")
     for name in (*USUAL, *extra):
         table.add_column(formatting.metric_title(name), justify="right")
-    for rule in sorted(data["rules"], key=lambda rule: rule["buffer"]["packets"] if rule["buffer"] else float("inf")):
+    sized = [rule for rule in data["rules"] if rule["buffer"] is not None]
+    for rule in sorted(sized, key=lambda rule: rule["buffer"]["packets"]):
         cells = _buffer_cells(rule["buffer"])
         cells.append("yes" if rule["applies"] else "no")
         cells += [formatting.estimate(name, rule["measured"].get(name)) for name in (*USUAL, *extra)]
         table.add_row(escape(rule["name"]), *cells, style=None if rule["applies"] else "dim")
+    table.add_section()
+    for named in sorted(data["also"], key=lambda named: named["buffer"]["packets"]):
+        cells = [formatting.estimate(name, named["measured"].get(name)) for name in (*USUAL, *extra)]
+        table.add_row(escape(named["name"]), *_buffer_cells(named["buffer"]), "", *cells)
     parts: list[RenderableType] = [table]
     found = data["recommendation"]
     if found is not None:
@@ -100,6 +106,15 @@ def recommendation_view(answer: Recommendation) -> RenderableType:
         parts += _answer_lines(answer)
     else:
         parts += _conflict_lines(answer)
+    if "configuration" in data:
+        parts.append(Text(f"For {data['configuration']['system']}:", style="bold"))
+        parts += [Text(f"  {line}") for line in data["configuration"]["lines"]]
+        parts += [Text(f"  note: {quirk}", style="dim") for quirk in data["configuration"]["quirks"]]
+        parts.append(Text(f"  source: {data['configuration']['source']}", style="dim"))
+    if "sensitivity" in data:
+        parts.append(_sensitivity_table(data["sensitivity"]))
+    if "pareto" in data:
+        parts.append(_front_table(data["pareto"]))
     parts += _reason_lines(data["rules"])
     parts += _warning_lines(data["warnings"])
     cost = data["cost"]
@@ -171,7 +186,14 @@ def _conflict_lines(answer: Recommendation) -> list[Text]:
 
 
 def _reason_lines(rules: Iterable[Mapping[str, Any]]) -> list[Text]:
-    return [Text(f"{rule['name']} does not apply: {rule['why']}", style="dim") for rule in rules if not rule["applies"]]
+    """Why rules do not apply, and which of those that do ask for no buffer."""
+    lines = []
+    for rule in rules:
+        if not rule["applies"]:
+            lines.append(Text(f"{rule['name']} does not apply: {rule['why']}", style="dim"))
+        elif rule["buffer"] is None:
+            lines.append(Text(f"{rule['name']} applies but asks for no buffer under these goals", style="dim"))
+    return lines
 
 
 def comparison_view(found: Comparison) -> RenderableType:
@@ -193,6 +215,37 @@ def comparison_view(found: Comparison) -> RenderableType:
         mine, theirs = (formatting.value(gap["metric"], value) for value in gap["values"])
         lines.append(Text(f"{formatting.metric_title(gap['metric'])}: {one} {mine}, {other} {theirs} ({gap['why']})"))
     for answer in data["answers"]:
-        if not answer["applies"] and not answer["metrics"]:
-            lines.append(Text(f"{answer['name']}: {answer['why']}", style="dim"))
+        if not answer["applies"]:
+            lines.append(Text(f"{answer['name']} does not apply: {answer['why']}", style="dim"))
     return Group(table, *lines)
+
+
+def _sensitivity_table(entries: Iterable[Mapping[str, Any]]) -> Table:
+    """How the answer moves when something is 20 % off."""
+    table = Table(title="When something is 20 % off", title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("what")
+    for heading in ("packets", "size", "ms", "BDP"):
+        table.add_column(heading, justify="right")
+    table.add_column("binding goal")
+    for entry in entries:
+        binding = "–" if entry["binding_goal"] is None else formatting.metric_title(entry["binding_goal"])
+        what = f"{entry['what']} {100 * (entry['factor'] - 1):+.0f} %"
+        if entry["recommendation"] is None:
+            table.add_row(what, "none", "–", "–", "–", f"{binding} cannot be met", style="red")
+        else:
+            table.add_row(what, *_buffer_cells(entry["recommendation"]), binding)
+    return table
+
+
+def _front_table(front: Mapping[str, Any]) -> Table:
+    """Measured buffers that no other beats in both metrics."""
+    table = Table(title="Trade-off: no measured buffer is better in both", title_justify="left", box=box.SIMPLE_HEAD)
+    for heading in ("packets", "size", "ms", "BDP"):
+        table.add_column(heading, justify="right")
+    for name in front["metrics"]:
+        table.add_column(formatting.metric_title(name), justify="right")
+    for point in front["points"]:
+        if point["on_front"]:
+            cells = [formatting.estimate(name, point["measured"][name]) for name in front["metrics"]]
+            table.add_row(*_buffer_cells(point["buffer"]), *cells)
+    return table

@@ -11,5 +11,5 @@ mod testing;
 
 pub use aggregate::{CONFIDENCE, aggregate};
 pub use batch::{BatchError, Job, Next, Outcome, replications, run_batch};
-pub use registry::{engine, engines, models, tracing_engine};
+pub use registry::{engine, engines, rules, tracing_engine};
 pub use student_t::two_sided_quantile;

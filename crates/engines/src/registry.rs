@@ -1,11 +1,14 @@
 //! The engines and the closed-form models by name.
 
+use forebay_closed_form::ClosedFormEngine;
 use forebay_packet::{PacketEngine, TracingPacketEngine};
 use forebay_scenario::{ClosedForm, Engine};
 
 /// All engines, the default first.
 pub fn engines() -> &'static [&'static dyn Engine] {
-    &[&PacketEngine]
+    static CLOSED_FORM: ClosedFormEngine = ClosedFormEngine::by_regime();
+    static ALL: [&dyn Engine; 2] = [&PacketEngine, &CLOSED_FORM];
+    &ALL
 }
 
 /// Engines that also record what the scenario's `[trace]` asks for, under the names of those
@@ -42,7 +45,7 @@ fn find(
     })
 }
 
-/// All closed-form models.
-pub fn models() -> &'static [&'static dyn ClosedForm] {
-    &[]
+/// All closed-form models that size buffers or predict metrics of a scenario.
+pub fn rules() -> &'static [&'static dyn ClosedForm] {
+    forebay_closed_form::rules()
 }

@@ -32,3 +32,8 @@ pub(crate) fn batch_error(error: &BatchError) -> PyErr {
         BatchError::Interrupted => Interrupted::new_err("interrupted"),
     }
 }
+
+/// A formula outside of its domain, or a name that no model has.
+pub(crate) fn model_error(error: &forebay_closed_form::ModelError) -> PyErr {
+    InputError::new_err(error.to_string())
+}

@@ -7,6 +7,7 @@
 mod batch;
 mod describe;
 mod errors;
+mod models;
 mod report;
 mod rules;
 mod scenario;
@@ -19,6 +20,8 @@ mod _core {
     use crate::batch::{aggregate, engines, run_batch};
     #[pymodule_export]
     use crate::describe::{controllers, disciplines};
+    #[pymodule_export]
+    use crate::models::{call_model, evaluate, models};
     #[pymodule_export]
     use crate::report::Report;
     #[pymodule_export]

@@ -26,7 +26,7 @@ pub(crate) struct Rule {
 #[pyfunction]
 pub(crate) fn rules(scenario: PyRef<'_, Scenario>) -> Vec<Rule> {
     let scenario = &scenario.0;
-    forebay_engines::models()
+    forebay_engines::rules()
         .iter()
         .map(|model| ask(*model, scenario))
         .collect()

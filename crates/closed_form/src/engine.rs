@@ -1,0 +1,202 @@
+//! The closed-form engine: the published rule that fits a scenario's regime, or the one asked for.
+//!
+//! Regimes after Auge & Roberts: transparent (no flow can fill the link), elastic (long flows
+//! share it), overload (more is offered than the link carries).
+
+use forebay_scenario::{
+    ClosedForm, Engine, EngineError, Estimate, GroupReport, Holds, Metric, ModelError as Refusal,
+    Report, Scenario, Seed,
+};
+
+use crate::rules::{RULES, rules};
+use crate::situation::Situation;
+
+/// How the traffic and the link stand to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Regime {
+    /// No flow can fill the link: losses are those of a queue of smooth traffic.
+    Transparent,
+    /// Flows fill what the background leaves.
+    Elastic,
+    /// More is offered than the link carries.
+    Overload,
+}
+
+/// The regime of a scenario, and why in a sentence.
+pub fn regime(scenario: &Scenario) -> (Regime, String) {
+    let s = Situation::new(scenario);
+    let fixed = s.background + s.open_loop;
+    if fixed >= 1.0 {
+        return (
+            Regime::Overload,
+            format!("traffic that does not yield offers {fixed:.3} of the link"),
+        );
+    }
+    if s.bottlenecked > 0.0 {
+        let why = format!(
+            "{} persistent flows take what the rest leaves",
+            s.bottlenecked
+        );
+        return (Regime::Elastic, why);
+    }
+    if s.persistent > 0.0 && s.open_loop + s.closed_loop == 0.0 {
+        let why = format!(
+            "windows and access links hold {} flows below the link",
+            s.persistent
+        );
+        return (Regime::Transparent, why);
+    }
+    if s.open_loop + s.closed_loop == 0.0 {
+        return (
+            Regime::Transparent,
+            "all traffic is unresponsive and below the link's rate".into(),
+        );
+    }
+    match s.core_limits() {
+        Some(limits) if limits < 0.1 => (
+            Regime::Transparent,
+            format!(
+                "access links limit the flows; the link does {:.1} % of the time",
+                limits * 100.0
+            ),
+        ),
+        _ => (
+            Regime::Elastic,
+            "transfers fill the link while they last".into(),
+        ),
+    }
+}
+
+/// Name of the rule that speaks for the scenario where none is asked for, and why.
+pub fn default_model(scenario: &Scenario) -> (&'static str, String) {
+    let s = Situation::new(scenario);
+    let (regime, why) = regime(scenario);
+    let name = match regime {
+        Regime::Overload => "overload",
+        Regime::Transparent => "mm1k",
+        Regime::Elastic if s.controller.is_some_and(|c| c.name.starts_with("bbr")) => "bbr",
+        Regime::Elastic if s.bottlenecked == 0.0 => "processor-sharing",
+        Regime::Elastic if s.bottlenecked >= 100.0 => "sqrt-n",
+        Regime::Elastic => "one-flow",
+    };
+    (name, why)
+}
+
+/// The closed-form engine; the rule is chosen by regime, or fixed by name.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ClosedFormEngine {
+    /// Index of the rule, where one was asked for.
+    fixed: Option<usize>,
+}
+
+/// The engine that chooses by regime.
+static BY_REGIME: ClosedFormEngine = ClosedFormEngine { fixed: None };
+
+/// The engines of each rule.
+static BY_NAME: [ClosedFormEngine; RULES.len()] = {
+    let mut engines = [ClosedFormEngine { fixed: None }; RULES.len()];
+    let mut index = 0;
+    while index < engines.len() {
+        engines[index].fixed = Some(index);
+        index += 1;
+    }
+    engines
+};
+
+impl ClosedFormEngine {
+    /// The engine that chooses by regime.
+    pub const fn by_regime() -> &'static Self {
+        &BY_REGIME
+    }
+
+    /// The engine that always uses the rule `name`.
+    pub fn with_model(name: &str) -> Result<&'static Self, Refusal> {
+        let found = rules().iter().position(|rule| rule.name() == name);
+        found
+            .map(|index| &BY_NAME[index])
+            .ok_or_else(|| unknown(name))
+    }
+}
+
+/// The rule of this name.
+pub fn rule(name: &str) -> Result<&'static dyn ClosedForm, Refusal> {
+    let found = rules().iter().find(|rule| rule.name() == name);
+    found.copied().ok_or_else(|| unknown(name))
+}
+
+fn unknown(name: &str) -> Refusal {
+    Refusal::Unknown {
+        what: "model",
+        found: name.to_owned(),
+        known: rules()
+            .iter()
+            .map(|rule| rule.name())
+            .collect::<Vec<_>>()
+            .join(", "),
+    }
+}
+
+impl Engine for ClosedFormEngine {
+    fn name(&self) -> &'static str {
+        "closed_form"
+    }
+
+    fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
+        let situation = Situation::new(scenario);
+        if situation.persistent == 0.0 && situation.offered_load() == 0.0 {
+            return Err(EngineError::Unsupported {
+                engine: "closed_form",
+                feature: "finite transfers alone: they have no steady state".into(),
+            });
+        }
+        let mut report = Report::new("closed_form", scenario, seed.seed);
+        let (default, why) = default_model(scenario);
+        let name = self.fixed.map_or(default, |index| RULES[index].name());
+        let model = rule(name)?;
+        let prediction = model.predict(scenario)?;
+        if self.fixed.is_none() {
+            report.warnings.push(format!("model {name}: {why}"));
+        }
+        for check in model.assumptions(scenario) {
+            if check.holds != Holds::Yes {
+                let doubt = if check.holds == Holds::No {
+                    "does not hold"
+                } else {
+                    "is not known"
+                };
+                report.warnings.push(format!(
+                    "{name}: {} {doubt}: {}",
+                    check.assumption, check.why
+                ));
+            }
+        }
+        report.warnings.extend(
+            prediction
+                .notes
+                .into_iter()
+                .map(|note| format!("{name}: {note}")),
+        );
+        for (metric, value) in prediction.metrics {
+            report.metrics.insert(metric, Estimate::from(value));
+        }
+        report.groups = scenario
+            .flows()
+            .iter()
+            .map(|group| GroupReport {
+                name: group.name.clone(),
+                flows: group.count,
+                ..GroupReport::default()
+            })
+            .collect();
+        let silent: Vec<&str> = Metric::ALL
+            .into_iter()
+            .take(11)
+            .filter(|metric| !report.metrics.contains_key(metric))
+            .map(Metric::name)
+            .collect();
+        report
+            .warnings
+            .push(format!("{name} says nothing about {}", silent.join(", ")));
+        Ok(report)
+    }
+}

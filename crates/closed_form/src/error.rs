@@ -1,0 +1,176 @@
+//! What a model answers when it has no number to give, and the guards that say so.
+
+/// Why a model gives no number: always the quantity, the value found and what is allowed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// An input lies outside the range in which the model is defined.
+    #[error("{quantity} is {found}; allowed: {allowed}")]
+    OutOfRange {
+        /// The input's name, with its unit where it has one.
+        quantity: &'static str,
+        /// The value found.
+        found: f64,
+        /// The values allowed.
+        allowed: &'static str,
+    },
+    /// The inputs are valid, but nothing within the model reaches what was asked.
+    #[error("{quantity} {found} cannot be reached: {bound}")]
+    Unreachable {
+        /// What was asked for.
+        quantity: &'static str,
+        /// The value asked for.
+        found: f64,
+        /// The bound that stands in the way.
+        bound: String,
+    },
+    /// The result is too large or too small for a double, or an intermediate value was.
+    #[error("{quantity} is not representable (found {found}); allowed: a finite number")]
+    NotRepresentable {
+        /// The quantity computed.
+        quantity: &'static str,
+        /// What the arithmetic gave.
+        found: f64,
+    },
+    /// A name that no model, quantity or variant has.
+    #[error("unknown {what} `{found}`; known: {known}")]
+    Unknown {
+        /// The kind of name: model, quantity, parameter, variant.
+        what: &'static str,
+        /// The name found.
+        found: String,
+        /// The names that exist, comma separated.
+        known: String,
+    },
+    /// A required parameter was not given.
+    #[error("parameter `{parameter}` is missing; needed: {needed}")]
+    Missing {
+        /// The parameter's name.
+        parameter: String,
+        /// What the quantity needs, comma separated.
+        needed: String,
+    },
+    /// A parameter's text is not a number (nor a ratio of two, nor a list where one is allowed).
+    #[error("parameter `{parameter}` is `{found}`; allowed: {allowed}")]
+    Malformed {
+        /// The parameter's name.
+        parameter: String,
+        /// The text found.
+        found: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// Two parameter arrays cannot be broadcast against each other.
+    #[error("parameter `{parameter}` has {found} values; allowed: 1 or {allowed}")]
+    Length {
+        /// The parameter's name.
+        parameter: String,
+        /// Its number of values.
+        found: usize,
+        /// The length the other parameters agreed on.
+        allowed: usize,
+    },
+}
+
+/// `value` if it is finite and above zero.
+pub(crate) fn positive(quantity: &'static str, value: f64) -> Result<f64, ModelError> {
+    check(quantity, value, "a finite number > 0", value > 0.0)
+}
+
+/// `value` if it is finite and not below zero.
+pub(crate) fn non_negative(quantity: &'static str, value: f64) -> Result<f64, ModelError> {
+    check(quantity, value, "a finite number >= 0", value >= 0.0)
+}
+
+/// `value` if it is finite and not below one.
+pub(crate) fn at_least_one(quantity: &'static str, value: f64) -> Result<f64, ModelError> {
+    check(quantity, value, "a finite number >= 1", value >= 1.0)
+}
+
+/// `value` if it lies strictly between zero and one.
+pub(crate) fn open_unit(quantity: &'static str, value: f64) -> Result<f64, ModelError> {
+    check(quantity, value, "0 < x < 1", value > 0.0 && value < 1.0)
+}
+
+/// `value` if it lies between zero and one, either end included.
+pub(crate) fn unit(quantity: &'static str, value: f64) -> Result<f64, ModelError> {
+    check(quantity, value, "0 <= x <= 1", (0.0..=1.0).contains(&value))
+}
+
+/// `value` if it is a probability above zero: 0 < x <= 1.
+pub(crate) fn probability(quantity: &'static str, value: f64) -> Result<f64, ModelError> {
+    check(quantity, value, "0 < x <= 1", value > 0.0 && value <= 1.0)
+}
+
+/// `value` if it is a load below one, where a stationary law exists.
+pub(crate) fn stable_load(quantity: &'static str, value: f64) -> Result<f64, ModelError> {
+    let inside = (0.0..1.0).contains(&value);
+    check(
+        quantity,
+        value,
+        "0 <= x < 1 (no stationary law at 1 and above)",
+        inside,
+    )
+}
+
+/// `value` if `inside` holds, else the error that names `allowed`.
+pub(crate) fn check(
+    quantity: &'static str,
+    value: f64,
+    allowed: &'static str,
+    inside: bool,
+) -> Result<f64, ModelError> {
+    if inside && value.is_finite() {
+        Ok(value)
+    } else {
+        Err(ModelError::OutOfRange {
+            quantity,
+            found: value,
+            allowed,
+        })
+    }
+}
+
+/// `value` if the arithmetic gave a finite number.
+pub(crate) fn representable(quantity: &'static str, value: f64) -> Result<f64, ModelError> {
+    if value.is_finite() {
+        Ok(value)
+    } else {
+        Err(ModelError::NotRepresentable {
+            quantity,
+            found: value,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_quantity_value_and_bound() {
+        let error = stable_load("load", 1.5).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "load is 1.5; allowed: 0 <= x < 1 (no stationary law at 1 and above)"
+        );
+    }
+
+    #[test]
+    fn no_guard_lets_nan_or_infinity_through() {
+        for guard in [
+            positive,
+            non_negative,
+            at_least_one,
+            open_unit,
+            unit,
+            probability,
+            stable_load,
+        ] {
+            assert!(guard("x", f64::NAN).is_err());
+            assert!(guard("x", f64::INFINITY).is_err());
+            assert!(guard("x", -1.0).is_err());
+        }
+        assert!(representable("x", f64::NAN).is_err());
+    }
+}

@@ -1,0 +1,260 @@
+//! The rules and the engine held against scenarios: published numbers, regimes, no panics.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use forebay_closed_form::{ClosedFormEngine, Regime, default_model, regime, rule, rules};
+use forebay_scenario::{BufferSize, Engine, Format, Holds, Metric, Scenario, Seed};
+
+const SEED: Seed = Seed {
+    seed: 1,
+    replication: 0,
+};
+
+fn scenario(toml: &str) -> Scenario {
+    Scenario::parse(toml, Format::Toml, "test.toml", &[]).unwrap()
+}
+
+/// `count` persistent flows of `cca` on 50 Mb/s, 100 ms, 1000-byte packets: BDP 625 packets.
+fn persistent(count: u32, cca: &str, buffer: &str) -> Scenario {
+    scenario(&format!(
+        "[link]\nrate = \"50Mbps\"\nbuffer = \"{buffer}\"\n\
+         [[flows]]\ncount = {count}\ncca = \"{cca}\"\nrtt = {{ linspace = [\"90ms\", \"112.5ms\"] }}\n\
+         packet = \"1000B\"\nworkload = \"persistent\"\n"
+    ))
+}
+
+fn background(load: &str, buffer: &str) -> Scenario {
+    scenario(&format!(
+        "[link]\nrate = \"50Mbps\"\nbuffer = \"{buffer}\"\n\
+         [[flows]]\npacket = \"1000B\"\nworkload = {{ poisson = {{ rate = \"{load}\" }} }}\n"
+    ))
+}
+
+fn packets(name: &str, scenario: &Scenario) -> u64 {
+    match rule(name)
+        .unwrap()
+        .size(scenario, scenario.goals())
+        .unwrap()
+    {
+        Some(BufferSize::Packets(packets)) => packets,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn utilization(name: &str, scenario: &Scenario) -> f64 {
+    rule(name).unwrap().predict(scenario).unwrap().metrics[&Metric::Utilization]
+}
+
+#[test]
+fn buffers_of_the_textbooks() {
+    let one = persistent(1, "newreno", "100p");
+    let bdp = one.bdp_packets().unwrap();
+    assert_eq!(packets("bdp", &one), bdp.ceil() as u64);
+    let many = persistent(400, "newreno", "100p");
+    let bdp = many.bdp_packets().unwrap();
+    assert_eq!(packets("sqrt-n", &many), (bdp / 20.0).ceil() as u64);
+    assert_eq!(packets("flow-proportional", &many), 2400);
+    assert_eq!(packets("gorinsky", &many), 800);
+    let cubic = persistent(1, "cubic", "100p");
+    let ratio = packets("bdp", &cubic) as f64 / cubic.bdp_packets().unwrap();
+    assert!((ratio - 0.43).abs() < 0.01, "{ratio}");
+}
+
+#[test]
+fn regimes_choose_the_model() {
+    let of = |scenario: &Scenario| (regime(scenario).0, default_model(scenario).0);
+    assert_eq!(
+        of(&background("40Mbps", "20p")),
+        (Regime::Transparent, "mm1k")
+    );
+    assert_eq!(
+        of(&background("60Mbps", "20p")),
+        (Regime::Overload, "overload")
+    );
+    assert_eq!(
+        of(&persistent(1, "newreno", "20p")),
+        (Regime::Elastic, "one-flow")
+    );
+    assert_eq!(
+        of(&persistent(500, "newreno", "20p")),
+        (Regime::Elastic, "sqrt-n")
+    );
+}
+
+#[test]
+fn the_transparent_engine_is_mm1k() {
+    let report = ClosedFormEngine::by_regime()
+        .run(&background("45Mbps", "19p"), SEED)
+        .unwrap();
+    let queue = forebay_closed_form::mm1k::Mm1k::new(0.9, 20.0).unwrap();
+    assert!((report.value(Metric::LossRate).unwrap() / queue.loss() - 1.0).abs() < 1e-12);
+    let delay = queue.mean_found_by_accepted() / 6250.0;
+    assert!((report.value(Metric::QueueDelayMean).unwrap() / delay - 1.0).abs() < 1e-12);
+    assert!(
+        report
+            .warnings
+            .iter()
+            .any(|line| line.contains("synchronization"))
+    );
+}
+
+#[test]
+fn one_flow_beside_a_background_uses_the_residual_capacity() {
+    let both = scenario(
+        "[link]\nrate = \"50Mbps\"\nbuffer = \"20p\"\n\
+         [[flows]]\nname = \"elephant\"\ncca = \"newreno\"\nrtt = \"100ms\"\npacket = \"1000B\"\n\
+         workload = \"persistent\"\n\
+         [[flows]]\nname = \"mice\"\npacket = \"1000B\"\nworkload = { poisson = { rate = \"25Mbps\" } }\n",
+    );
+    let expected = forebay_closed_form::one_flow::mean_utilization(0.5, 20.0 / 312.5).unwrap();
+    assert!((utilization("one-flow", &both) - (0.5 + 0.5 * expected)).abs() < 1e-12);
+}
+
+#[test]
+fn a_sized_buffer_meets_the_goal_by_the_same_rule() {
+    let goals = "[goal]\nutilization = \">= 98%\"\n";
+    for (count, name) in [
+        (4, "one-flow"),
+        (300, "sqrt-n"),
+        (50, "barman-droptail"),
+        (2000, "barman-droptail"),
+    ] {
+        let toml = format!(
+            "[link]\nrate = \"1Gbps\"\nbuffer = \"10p\"\n\
+             [[flows]]\ncount = {count}\ncca = \"newreno\"\nrtt = {{ uniform = [\"20ms\", \"60ms\"] }}\n\
+             packet = \"1500B\"\nworkload = \"persistent\"\n{goals}"
+        );
+        let small = scenario(&toml);
+        let size = packets(name, &small);
+        let at = |packets| small.with_buffer(BufferSize::Packets(packets)).unwrap();
+        assert!(
+            utilization(name, &at(size)) >= 0.98 - 1e-9,
+            "{name} {count}"
+        );
+        assert!(
+            size == 0 || utilization(name, &at(size - 1)) < 0.98 + 1e-9,
+            "{name} {count}"
+        );
+    }
+}
+
+#[test]
+fn every_rule_answers_every_scenario_without_panic_or_nan() {
+    let mut all = vec![
+        background("1kbps", "0p"),
+        background("49.9Mbps", "100000p"),
+        background("500Mbps", "3p"),
+    ];
+    for cca in ["newreno", "cubic", "hstcp", "htcp", "scalable", "aimd"] {
+        for count in [1, 7, 1000, 100_000] {
+            all.push(persistent(count, cca, "0p"));
+            all.push(persistent(count, cca, "500p"));
+        }
+    }
+    for workload in [
+        "{ closed_loop = { users = 20, think = \"1s\", size = \"1MB\" } }",
+        "{ open_loop = { load = 0.5, size = { exponential = \"30kB\" } } }",
+        "{ open_loop = { load = 1.5, size = { exponential = \"300kB\" } } }",
+        "{ finite = { size = \"1MB\" } }",
+    ] {
+        all.push(scenario(&format!(
+            "[link]\nrate = \"10Gbps\"\nbuffer = \"1MB\"\n[[flows]]\nrtt = \"10us\"\nworkload = {workload}\n"
+        )));
+    }
+    for scenario in &all {
+        for rule in rules() {
+            for check in rule.assumptions(scenario) {
+                assert!(
+                    !check.why.is_empty() && !check.why.contains("NaN"),
+                    "{} {check:?}",
+                    rule.name()
+                );
+            }
+            if let Ok(prediction) = rule.predict(scenario) {
+                for (metric, value) in prediction.metrics {
+                    assert!(
+                        value.is_finite() && value >= 0.0,
+                        "{} {metric:?} {value}",
+                        rule.name()
+                    );
+                    let share = matches!(metric, Metric::Utilization | Metric::LossRate);
+                    assert!(!share || value <= 1.0, "{} {metric:?} {value}", rule.name());
+                }
+            }
+            let _ = rule.size(scenario, scenario.goals());
+        }
+        let _ = ClosedFormEngine::by_regime().run(scenario, SEED);
+    }
+}
+
+#[test]
+fn assumptions_know_when_they_fail() {
+    let failing = |name: &str, scenario: &Scenario| {
+        let checks = rule(name).unwrap().assumptions(scenario);
+        checks
+            .into_iter()
+            .filter(|check| check.holds == Holds::No)
+            .count()
+    };
+    assert_eq!(failing("sqrt-n", &persistent(500, "newreno", "50p")), 0);
+    assert!(failing("sqrt-n", &persistent(2, "newreno", "50p")) > 0);
+    assert_eq!(failing("mm1k", &background("30Mbps", "20p")), 0);
+    assert!(failing("mm1k", &persistent(2, "newreno", "50p")) > 0);
+    assert!(failing("hybrid-fluid", &persistent(5, "newreno", "50p")) > 0);
+    assert!(rule("unheard-of").is_err());
+    assert!(ClosedFormEngine::with_model("bdp").is_ok());
+}
+
+#[test]
+fn flows_held_down_elsewhere_are_not_counted() {
+    // Fair shares are 1/200 of 50 Mb/s. At 60 ms a window of 44 packets allows 0.176 of the link,
+    // one of a single packet 0.004.
+    let with_window = |window: u32| {
+        scenario(&format!(
+            "[link]\nrate = \"50Mbps\"\nbuffer = \"50p\"\n\
+             [[flows]]\nname = \"free\"\ncount = 100\ncca = \"newreno\"\nrtt = \"60ms\"\npacket = \"1500B\"\n\
+             workload = \"persistent\"\n\
+             [[flows]]\nname = \"held\"\ncount = 100\ncca = \"newreno\"\nrtt = \"60ms\"\npacket = \"1500B\"\n\
+             receive_window = \"{window}p\"\nworkload = \"persistent\"\n"
+        ))
+    };
+    assert_eq!(packets("flow-proportional", &with_window(44)), 1200);
+    assert_eq!(packets("flow-proportional", &with_window(1)), 600);
+}
+
+#[test]
+fn finite_transfers_alone_are_unsupported() {
+    let once = scenario(
+        "[link]\nrate = \"50Mbps\"\nbuffer = \"50p\"\n\
+         [[flows]]\nrtt = \"60ms\"\nworkload = { finite = { size = \"1MB\" } }\n",
+    );
+    let answer = ClosedFormEngine::by_regime().run(&once, SEED);
+    assert!(matches!(
+        answer,
+        Err(forebay_scenario::EngineError::Unsupported { .. })
+    ));
+}
+
+/// The engine fits a registry that is a constant.
+static REGISTRY: [&dyn Engine; 1] = [ClosedFormEngine::by_regime()];
+
+#[test]
+fn the_engine_reports_every_group_and_fixes_its_model_by_name() {
+    let mut both = persistent(3, "cubic", "100p");
+    both = both.with_buffer(BufferSize::Bdp(0.5)).unwrap();
+    let report = REGISTRY[0].run(&both, SEED).unwrap();
+    assert_eq!(report.groups.len(), 1);
+    assert_eq!(report.groups[0].flows, 3);
+    let fixed = ClosedFormEngine::with_model("barman-droptail")
+        .unwrap()
+        .run(&both, SEED)
+        .unwrap();
+    assert!(fixed.value(Metric::LossRate).unwrap() > 0.0);
+    assert!(
+        fixed
+            .warnings
+            .iter()
+            .any(|line| line.contains("many unsynchronised long flows"))
+    );
+    assert!(ClosedFormEngine::with_model("unheard-of").is_err());
+}

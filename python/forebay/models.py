@@ -1,0 +1,53 @@
+"""The closed-form models as functions of arrays."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forebay import _core
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["call", "names"]
+
+
+def names() -> dict[str, list[str]]:
+    """Quantities by model; `forebay.explain(model)` says what they mean."""
+    models = [json.loads(text) for text in _core.models()]
+    return {model["name"]: [quantity["name"] for quantity in model["quantities"]] for model in models}
+
+
+def call(model: str, quantity: str, **parameters: ArrayLike) -> NDArray[np.float64]:
+    """Compute one quantity of a model.
+
+    Parameters
+    ----------
+    model, quantity : str
+        As in `names`.
+    **parameters : array_like
+        By the names and in the units that `explain` states; arrays are broadcast against each other.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of the broadcast shape.
+
+    Raises
+    ------
+    InputError
+        An unknown or missing name, or the first element outside of the model's domain.
+
+    Examples
+    --------
+    >>> call("mm1k", "loss", load=[0.5, 0.9], system_capacity=1)
+    array([0.33333333, 0.47368421])
+    """
+    arrays = {name: np.asarray(values, dtype=np.float64) for name, values in parameters.items()}
+    shape = np.broadcast_shapes(*(array.shape for array in arrays.values())) if arrays else ()
+    flat = {name: np.ascontiguousarray(np.broadcast_to(array, shape)).reshape(-1) for name, array in arrays.items()}
+    found: NDArray[np.float64] = _core.call_model(model, quantity, flat)
+    return found.reshape(shape) if found.size == int(np.prod(shape)) else found

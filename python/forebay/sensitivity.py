@@ -1,0 +1,100 @@
+"""How the recommended buffer moves when the number of flows, their round trips or the background are 20 % off."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from forebay.scenario import Scenario
+
+__all__ = ["VARIATIONS", "vary"]
+
+#: What may be off, in the order of the table.
+VARIATIONS = ("flows", "rtt", "load")
+
+_QUANTITY = re.compile(r"^\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]+)\s*$")
+
+
+def vary(scenario: Scenario, what: str, factor: float) -> Scenario | None:
+    """Return the scenario with one property scaled, or None where it has nothing to scale.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What to start from.
+    what : {"flows", "rtt", "load"}
+        "flows": the number of responsive flows and users, rounded; "rtt": every propagation round trip; "load": the
+        rate of unresponsive groups and of open-loop arrivals.
+    factor : float
+        1.2 for 20 % more.
+
+    Returns
+    -------
+    Scenario or None
+        None also where rounding leaves everything as it was, and where flows are listed one by one.
+    """
+    tables: dict[str, Any] = json.loads(scenario.core.canonical_json())
+    changed = [_SCALE[what](group, factor) for group in tables["flows"]]
+    return Scenario.of(tables, name=scenario.title or "scenario") if any(changed) else None
+
+
+def _scale_flows(group: dict[str, Any], factor: float) -> bool:
+    kind = _kind(group)
+    if kind == "closed_loop":
+        users = group["workload"]["closed_loop"]
+        before, users["users"] = users["users"], max(1, round(users["users"] * factor))
+        return bool(before != users["users"])
+    if kind not in {"persistent", "finite"} or _listed(group.get("rtt")) or _listed(group.get("start")):
+        return False
+    before, group["count"] = group["count"], max(1, round(group["count"] * factor))
+    return bool(before != group["count"])
+
+
+def _scale_rtt(group: dict[str, Any], factor: float) -> bool:
+    if "rtt" not in group:
+        return False
+    group["rtt"] = _scaled(group["rtt"], factor)
+    return True
+
+
+def _scale_load(group: dict[str, Any], factor: float) -> bool:
+    kind = _kind(group)
+    if kind in {"poisson", "cbr"}:
+        body = group["workload"][kind]
+        body["rate"] = _scaled(body["rate"], factor)
+    elif kind == "on_off":
+        body = group["workload"][kind]
+        body["peak"] = _scaled(body["peak"], factor)
+    elif kind == "open_loop":
+        body = group["workload"][kind]
+        body["interarrival"] = _scaled(body["interarrival"], 1 / factor)
+    else:
+        return False
+    return True
+
+
+_SCALE = {"flows": _scale_flows, "rtt": _scale_rtt, "load": _scale_load}
+
+
+def _kind(group: Mapping[str, Any]) -> str:
+    workload = group["workload"]
+    return workload if isinstance(workload, str) else str(next(iter(workload)))
+
+
+def _listed(law: Any) -> bool:
+    """Whether a law names the flows one by one."""
+    return isinstance(law, list) or (isinstance(law, dict) and "list" in law)
+
+
+def _scaled(law: Any, factor: float) -> Any:
+    """Scale every quantity with a unit inside of a law; shapes, weights and probabilities have none."""
+    if isinstance(law, str):
+        match = _QUANTITY.match(law)
+        return law if match is None else f"{float(match[1]) * factor:.12g}{match[2]}"
+    if isinstance(law, list):
+        return [_scaled(part, factor) for part in law]
+    if isinstance(law, dict):
+        return {key: _scaled(part, factor) for key, part in law.items()}
+    return law

@@ -1,0 +1,48 @@
+"""The closed-form models from Python: arrays in and out, errors that name what is wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from forebay import InputError, explain, models
+
+
+def test_arrays_broadcast() -> None:
+    load = np.array([[0.5], [0.9]])
+    capacity = np.array([1.0, 10.0, 100.0])
+    loss = models.call("mm1k", "loss", load=load, system_capacity=capacity)
+    assert loss.shape == (2, 3)
+    # rho^K (1 - rho) / (1 - rho^(K + 1)), computed here by summing the states.
+    for row, rho in enumerate((0.5, 0.9)):
+        for column, k in enumerate((1, 10, 100)):
+            states = rho ** np.arange(k + 1)
+            assert loss[row, column] == pytest.approx(states[-1] / states.sum(), rel=1e-12)
+
+
+def test_every_example_computes() -> None:
+    for model, quantities in models.names().items():
+        found = explain(model)
+        assert quantities
+        assert np.isfinite(found.data["example_value"])
+        assert found.data["worked"]
+
+
+@pytest.mark.parametrize(
+    ("call", "part"),
+    [
+        (lambda: models.call("nonsense", "loss"), "nonsense"),
+        (lambda: models.call("mm1k", "nonsense", load=0.5, system_capacity=3), "nonsense"),
+        (lambda: models.call("mm1k", "loss", load=0.5), "system_capacity"),
+        (lambda: models.call("mm1k", "loss", load=-1.0, system_capacity=3), "-1"),
+        (lambda: models.call("mm1k", "loss", load=np.nan, system_capacity=3), "NaN"),
+    ],
+)
+def test_wrong_calls_are_named(call, part: str) -> None:
+    with pytest.raises(InputError, match=part):
+        call()
+
+
+def test_aliases_are_found() -> None:
+    assert explain("transparent").data["name"] == "mm1k"
+    assert "errata:" in str(explain("mm1k"))
