@@ -148,6 +148,8 @@ def _ns2_row(row: Mapping[str, Any]) -> Row:
         link["queue"] = {"kind": "drr", "drop": "longest"}
         link["buffer"] = f"{max(0, packets - 1) * wire}B"
     elif given.get("queue") == "RED":
+        # The automatic queue weight depends on the link's delay.
+        link["delay"] = _seconds(given["bottleneck_delay_s"])
         link["queue"] = {
             "kind": "red",
             "min": f"{0.4 * packets:g}p",

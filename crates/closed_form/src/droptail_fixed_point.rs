@@ -30,6 +30,8 @@ pub struct SharedLink<'a> {
     pub flows: &'a [FlowGroup],
     /// Their response function.
     pub response: Response,
+    /// rho of other traffic in the same queue that does not yield; 0 in the paper.
+    pub background_load: f64,
 }
 
 /// Where offered load, loss and delay agree.
@@ -69,10 +71,11 @@ impl SharedLink<'_> {
             positive("round-trip time (s)", group.rtt_s)?;
             positive("number of flows", group.flows)?;
         }
+        crate::error::non_negative("background load", self.background_load)?;
         self.response.validate()
     }
 
-    /// ln of the flows' summed rate over the capacity, at ln(loss) and a common queueing delay.
+    /// ln of the offered load of flows and background, at ln(loss) and a common queueing delay.
     pub(crate) fn ln_load(&self, ln_loss: f64, delay_s: f64) -> f64 {
         let rtt = |group: &FlowGroup| group.rtt_s + delay_s;
         let ln_rate = if self.response.depends_on_rtt() {
@@ -88,7 +91,11 @@ impl SharedLink<'_> {
                 .sum();
             self.response.ln_window(ln_loss, 1.0) + libm::log(inverse)
         };
-        ln_rate - libm::log(self.capacity_pps)
+        let ln_flows = ln_rate - libm::log(self.capacity_pps);
+        if self.background_load == 0.0 {
+            return ln_flows;
+        }
+        numeric::log_sum(ln_flows, libm::log(self.background_load))
     }
 
     /// Solves the drop-tail fixed point.
@@ -159,6 +166,7 @@ mod tests {
                         system_capacity,
                         flows: &flows,
                         response,
+                        background_load: 0.0,
                     };
                     let found = link.droptail().unwrap();
                     assert!(
@@ -203,8 +211,7 @@ mod tests {
                     capacity_pps: libm::exp(ln_rate),
                     system_capacity: libm::exp(ln_k).round().max(1.0),
                     flows: &group,
-                    response,
-                };
+                    response, background_load: 0.0 };
                 let found = link.droptail().unwrap();
                 prop_assert!(found.utilization > 0.0 && found.utilization <= 1.0);
                 prop_assert!(found.mean_number >= 0.0 && found.mean_number <= link.system_capacity);
@@ -221,6 +228,23 @@ mod tests {
         }
 
         #[test]
+        fn beside_slow_flows_the_background_alone_is_mm1k(load in 0.6_f64..1.5, k in 1.0_f64..50.0) {
+            // One flow per 1e12 s of round trip: the queue is the background's.
+            let group = [FlowGroup { rtt_s: 1e12, flows: 1.0 }];
+            let link = SharedLink {
+                capacity_pps: 1e5,
+                system_capacity: k,
+                flows: &group,
+                response: Response::default(),
+                background_load: load,
+            };
+            let queue = mm1k::Mm1k::new(load, k).unwrap();
+            let found = link.droptail().unwrap();
+            prop_assert!((found.loss / queue.loss() - 1.0).abs() < 1e-5);
+            prop_assert!((found.utilization / queue.utilization() - 1.0).abs() < 1e-6);
+        }
+
+        #[test]
         fn more_flows_lose_more(flows in 1.0_f64..1e4, k in 10.0_f64..1e4) {
             let at = |flows: f64| {
                 let group = [FlowGroup { rtt_s: 0.1, flows }];
@@ -228,8 +252,7 @@ mod tests {
                     capacity_pps: 12500.0,
                     system_capacity: k,
                     flows: &group,
-                    response: Response::default(),
-                }
+                    response: Response::default(), background_load: 0.0 }
                 .droptail()
                 .unwrap()
             };

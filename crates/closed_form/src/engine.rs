@@ -4,11 +4,11 @@
 //! share it), overload (more is offered than the link carries).
 
 use forebay_scenario::{
-    ClosedForm, Engine, EngineError, Estimate, Holds, Metric, ModelError as Refusal, Report,
-    Scenario, Seed,
+    ClosedForm, Engine, EngineError, Estimate, GroupReport, Holds, Metric, ModelError as Refusal,
+    Report, Scenario, Seed,
 };
 
-use crate::rules::rules;
+use crate::rules::{RULES, rules};
 use crate::situation::Situation;
 
 /// How the traffic and the link stand to each other.
@@ -32,14 +32,14 @@ pub fn regime(scenario: &Scenario) -> (Regime, String) {
             format!("traffic that does not yield offers {fixed:.3} of the link"),
         );
     }
-    if s.persistent > 0.0 {
-        if s.saturation >= s.residual() {
-            let why = format!(
-                "{} persistent flows take what the rest leaves",
-                s.persistent
-            );
-            return (Regime::Elastic, why);
-        }
+    if s.bottlenecked > 0.0 {
+        let why = format!(
+            "{} persistent flows take what the rest leaves",
+            s.bottlenecked
+        );
+        return (Regime::Elastic, why);
+    }
+    if s.persistent > 0.0 && s.open_loop + s.closed_loop == 0.0 {
         let why = format!(
             "windows and access links hold {} flows below the link",
             s.persistent
@@ -73,11 +73,10 @@ pub fn default_model(scenario: &Scenario) -> (&'static str, String) {
     let (regime, why) = regime(scenario);
     let name = match regime {
         Regime::Overload => "overload",
-        Regime::Transparent if s.persistent > 0.0 => "core-access",
         Regime::Transparent => "mm1k",
         Regime::Elastic if s.controller.is_some_and(|c| c.name.starts_with("bbr")) => "bbr",
-        Regime::Elastic if s.persistent == 0.0 => "core-access",
-        Regime::Elastic if s.persistent >= 100.0 => "sqrt-n",
+        Regime::Elastic if s.bottlenecked == 0.0 => "processor-sharing",
+        Regime::Elastic if s.bottlenecked >= 100.0 => "sqrt-n",
         Regime::Elastic => "one-flow",
     };
     (name, why)
@@ -86,27 +85,47 @@ pub fn default_model(scenario: &Scenario) -> (&'static str, String) {
 /// The closed-form engine; the rule is chosen by regime, or fixed by name.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClosedFormEngine {
-    model: Option<&'static str>,
+    /// Index of the rule, where one was asked for.
+    fixed: Option<usize>,
 }
+
+/// The engine that chooses by regime.
+static BY_REGIME: ClosedFormEngine = ClosedFormEngine { fixed: None };
+
+/// The engines of each rule.
+static BY_NAME: [ClosedFormEngine; RULES.len()] = {
+    let mut engines = [ClosedFormEngine { fixed: None }; RULES.len()];
+    let mut index = 0;
+    while index < engines.len() {
+        engines[index].fixed = Some(index);
+        index += 1;
+    }
+    engines
+};
 
 impl ClosedFormEngine {
     /// The engine that chooses by regime.
-    pub const fn by_regime() -> Self {
-        Self { model: None }
+    pub const fn by_regime() -> &'static Self {
+        &BY_REGIME
     }
 
     /// The engine that always uses the rule `name`.
-    pub fn with_model(name: &str) -> Result<Self, Refusal> {
-        Ok(Self {
-            model: Some(rule(name)?.name()),
-        })
+    pub fn with_model(name: &str) -> Result<&'static Self, Refusal> {
+        let found = rules().iter().position(|rule| rule.name() == name);
+        found
+            .map(|index| &BY_NAME[index])
+            .ok_or_else(|| unknown(name))
     }
 }
 
 /// The rule of this name.
 pub fn rule(name: &str) -> Result<&'static dyn ClosedForm, Refusal> {
     let found = rules().iter().find(|rule| rule.name() == name);
-    found.copied().ok_or_else(|| Refusal::Unknown {
+    found.copied().ok_or_else(|| unknown(name))
+}
+
+fn unknown(name: &str) -> Refusal {
+    Refusal::Unknown {
         what: "model",
         found: name.to_owned(),
         known: rules()
@@ -114,7 +133,7 @@ pub fn rule(name: &str) -> Result<&'static dyn ClosedForm, Refusal> {
             .map(|rule| rule.name())
             .collect::<Vec<_>>()
             .join(", "),
-    })
+    }
 }
 
 impl Engine for ClosedFormEngine {
@@ -123,12 +142,19 @@ impl Engine for ClosedFormEngine {
     }
 
     fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
+        let situation = Situation::new(scenario);
+        if situation.persistent == 0.0 && situation.offered_load() == 0.0 {
+            return Err(EngineError::Unsupported {
+                engine: "closed_form",
+                feature: "finite transfers alone: they have no steady state".into(),
+            });
+        }
         let mut report = Report::new("closed_form", scenario, seed.seed);
         let (default, why) = default_model(scenario);
-        let name = self.model.unwrap_or(default);
+        let name = self.fixed.map_or(default, |index| RULES[index].name());
         let model = rule(name)?;
         let prediction = model.predict(scenario)?;
-        if self.model.is_none() {
+        if self.fixed.is_none() {
             report.warnings.push(format!("model {name}: {why}"));
         }
         for check in model.assumptions(scenario) {
@@ -153,6 +179,15 @@ impl Engine for ClosedFormEngine {
         for (metric, value) in prediction.metrics {
             report.metrics.insert(metric, Estimate::from(value));
         }
+        report.groups = scenario
+            .flows()
+            .iter()
+            .map(|group| GroupReport {
+                name: group.name.clone(),
+                flows: group.count,
+                ..GroupReport::default()
+            })
+            .collect();
         let silent: Vec<&str> = Metric::ALL
             .into_iter()
             .take(11)

@@ -4,7 +4,7 @@
 //! The input rate grows by alpha packets/s^2 (round-trip times frozen) and is multiplied by beta
 //! when the buffer is full. All of theorem 1 and its corollaries are right as printed.
 
-use crate::error::{ModelError, check, non_negative, open_unit, positive, representable};
+use crate::error::{ModelError, check, non_negative, open_unit, positive, representable, unit};
 use crate::numeric;
 
 /// Capacity, growth and cut of the fluid.
@@ -288,22 +288,25 @@ impl HybridFluid {
 
     /// One cycle from just after a cut to just before the next, at `count` instants.
     pub fn cycle(&self, buffer: f64, count: usize) -> Result<Vec<Point>, ModelError> {
-        let period = self.period(buffer)?;
+        let last = count.clamp(2, 1_000_000) - 1;
+        (0..=last)
+            .map(|i| self.at_phase(buffer, i as f64 / last as f64))
+            .collect()
+    }
+
+    /// The cycle at `phase`: 0 just after a cut, 1 just before the next.
+    pub fn at_phase(&self, buffer: f64, phase: f64) -> Result<Point, ModelError> {
+        unit("phase of the cycle", phase)?;
+        let time_s = phase * self.period(buffer)?;
         let theta = self.fill_s(buffer.min(self.full_buffer()));
         let start = self.kept * (self.capacity_pps + self.growth * theta);
         let least = self.least_queue(buffer)?;
-        let last = count.clamp(2, 1_000_000) - 1;
-        Ok((0..=last)
-            .map(|i| {
-                let time_s = period * i as f64 / last as f64;
-                let before = (self.capacity_pps - start) / self.growth - time_s;
-                Point {
-                    time_s,
-                    queue: least + self.queue_around((start, theta), before, buffer - least),
-                    rate: start + self.growth * time_s,
-                }
-            })
-            .collect())
+        let before = (self.capacity_pps - start) / self.growth - time_s;
+        Ok(Point {
+            time_s,
+            queue: least + self.queue_around((start, theta), before, buffer - least),
+            rate: start + self.growth * time_s,
+        })
     }
 
     /// Queue above its least value, `before` seconds before the rate meets the capacity.

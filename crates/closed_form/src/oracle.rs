@@ -598,6 +598,7 @@ fn shared_link(
         system_capacity: inputs.number("K")?,
         flows: &flows,
         response: response_named(form.unwrap_or(unnamed), hstcp_response(inputs)?)?,
+        background_load: 0.0,
     };
     match red {
         Some((curve, view)) => link.red(curve, view),

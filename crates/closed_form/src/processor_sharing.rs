@@ -23,7 +23,7 @@ pub fn probability_exactly(load: f64, n: f64) -> Result<f64, ModelError> {
     Ok((1.0 - load) * libm::pow(load, n))
 }
 
-/// E[N] = rho / (1 - rho).
+/// The mean of N, rho / (1 - rho).
 pub fn mean_flows(load: f64) -> Result<f64, ModelError> {
     stable_load("load", load)?;
     Ok(load / (1.0 - load))
@@ -177,7 +177,7 @@ impl RateLimited {
         1.0 / (1.0 + (1.0 - self.load) * (inverse_loss - 1.0))
     }
 
-    /// E[N] = rho m + C(m, rho m) rho/(1 - rho).
+    /// Mean number of flows, rho m + C(m, rho m) rho/(1 - rho).
     pub fn mean_flows(&self) -> f64 {
         self.load * self.core_access_ratio + self.core_limits() * self.load / (1.0 - self.load)
     }
@@ -224,7 +224,7 @@ fn inverse_erlang_b_below_one(x: f64, a: f64) -> f64 {
 
 /// A link with buffer-filling bursts: short flows in slow start (Appenzeller, Keslassy, McKeown).
 ///
-/// P(Q >= q) = exp(-q 2 (1-rho)/rho E[X]/E[X^2]) for bursts of X packets.
+/// P(Q >= q) = exp(-q 2 (1-rho)/rho m1/m2) whose sizes have first and second moments m1, m2.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BurstQueue {
     /// Decay of ln P(Q >= q) per packet.

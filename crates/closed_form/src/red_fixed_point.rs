@@ -340,6 +340,34 @@ mod tests {
         }
 
         #[test]
+        fn the_fixed_point_exists_for_every_response(
+            ln_rate in 4.4_f64..18.8, ln_k in 0.0_f64..9.2, ln_flows in 0.0_f64..13.8,
+            ln_rtt in -11.5_f64..0.0, low in 0.0_f64..1.0,
+        ) {
+            let group = [FlowGroup { rtt_s: libm::exp(ln_rtt), flows: libm::exp(ln_flows).round() }];
+            let system_capacity = libm::exp(ln_k).round().max(1.0);
+            for response in [
+                Response::default(),
+                Response::Cubic(crate::response::Cubic::default()),
+                Response::Htcp(crate::response::Htcp::default()),
+                Response::Scalable,
+                Response::hstcp(),
+            ] {
+                let capacity_pps = libm::exp(ln_rate);
+                let link = SharedLink { capacity_pps, system_capacity, flows: &group, response, background_load: 0.0 };
+                let curve = curve(low * system_capacity, system_capacity, 0.1);
+                let red = link.red(&curve, DelayView::Accepted).unwrap();
+                prop_assert!(red.utilization > 0.0 && red.utilization <= 1.0, "{response:?}");
+                let balance = red.offered_load * (1.0 - red.loss);
+                prop_assert!((balance - red.utilization).abs() <= 1e-6 * (1.0 + red.offered_load * 1e-9));
+                // At equal load early drops never raise what is carried; the fixed point itself may,
+                // where its shorter queue shortens the round trips.
+                let full = mm1k::Mm1k::new(red.offered_load, system_capacity).unwrap();
+                prop_assert!(red.utilization <= full.utilization() * (1.0 + 1e-9), "{response:?}");
+            }
+        }
+
+        #[test]
         fn drops_rise_with_load(load in 0.1_f64..3.0, k in 2_u32..2000) {
             let k = f64::from(k);
             let curve = curve(0.4 * k, k, 0.1);
@@ -363,6 +391,7 @@ mod tests {
                     system_capacity: k,
                     flows: &group,
                     response: Response::hstcp(),
+                    background_load: 0.0,
                 };
                 let found = link
                     .red(&curve(0.4 * k, k, 0.1), DelayView::Accepted)
@@ -385,6 +414,7 @@ mod tests {
                 response: HstcpResponse::default(),
                 form: Form::Closed,
             },
+            background_load: 0.0,
         };
         let found = |view| link.red(&curve(500.0, 1250.0, 0.1), view).unwrap();
         assert!((found(DelayView::Accepted).utilization - 0.98810).abs() < 2e-5);

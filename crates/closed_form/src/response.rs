@@ -327,6 +327,14 @@ mod tests {
 
     proptest! {
         #[test]
+        fn rates_go_as_the_inverse_round_trip_time(ln_loss in -40.0_f64..0.0, rtt in 1e-5_f64..1.0) {
+            // HSTCP, AIMD and Scalable hold a window whatever the round-trip time.
+            for response in all().iter().filter(|response| !response.depends_on_rtt()) {
+                prop_assert_eq!(response.ln_window(ln_loss, rtt), response.ln_window(ln_loss, 1.0));
+            }
+        }
+
+        #[test]
         fn aimd_one_half_is_reno(ln_loss in -40.0_f64..0.0) {
             let aimd = Response::Aimd { increase: 1.0, cut: 0.5 }.ln_window(ln_loss, 0.1);
             prop_assert!((aimd - Response::default().ln_window(ln_loss, 0.1)).abs() < 1e-12);

@@ -4,6 +4,8 @@
 //! Rules speak packets of the scenario's mean size and waiting room; formulas whose K counts the
 //! packet in transmission use K = B + 1.
 
+use std::sync::LazyLock;
+
 use forebay_scenario::{
     BufferSize, Check, ClosedForm, Goal, Holds, Metric, ModelError as Refusal, Prediction, Scenario,
 };
@@ -102,7 +104,7 @@ impl From<ModelError> for Refusal {
 }
 
 /// All rules, in the order in which they are listed.
-pub(crate) static RULES: [Rule; 18] = [
+pub(crate) static RULES: [Rule; 19] = [
     Rule {
         name: "bdp",
         assumptions: |s| vec![has_long_flows(s), loss_based(s), saturable(s)],
@@ -116,7 +118,15 @@ pub(crate) static RULES: [Rule; 18] = [
     },
     Rule {
         name: "one-flow",
-        assumptions: |s| vec![has_long_flows(s), loss_based(s), few_flows(s), saturable(s)],
+        assumptions: |s| {
+            vec![
+                has_long_flows(s),
+                loss_based(s),
+                few_flows(s),
+                smooth_background(s),
+                saturable(s),
+            ]
+        },
         predict: one_flow_prediction,
         size: |s, t| {
             let share = residual_goal(s, t.utilization.unwrap_or(1.0))?;
@@ -130,6 +140,7 @@ pub(crate) static RULES: [Rule; 18] = [
         name: "mm1k",
         assumptions: |s| vec![transparent(s), below_one(s), droptail(s)],
         predict: |s| {
+            no_bottlenecked_flows(s)?;
             let queue = Mm1k::new(s.offered_load(), s.system_capacity())?;
             Ok(vec![
                 (Metric::Utilization, queue.utilization()),
@@ -272,14 +283,20 @@ pub(crate) static RULES: [Rule; 18] = [
     },
     Rule {
         name: "bscl",
-        assumptions: |s| vec![has_long_flows(s), reno(s), droptail(s), saturable(s)],
+        assumptions: |s| {
+            vec![
+                has_long_flows(s),
+                reno(s),
+                droptail(s),
+                saturable(s),
+                half_hit(s),
+            ]
+        },
         predict: |_| Err(sizes_only("bscl")),
         size: |s, t| {
             let rtt = positive("harmonic mean RTT (s)", s.rtt_s.unwrap_or(0.0))?;
             let capacity = s.capacity_pps * positive("capacity left (share)", s.residual())?;
             let link = bscl::Bscl::new(capacity, rtt, long_flows(s)?)?;
-            // One loss event at a full buffer hits about as many flows as packets arrive in one
-            // packet time too many: half of the flows where nothing more is known.
             let mut need =
                 link.utilization_buffer(if s.long_flows() <= 1.5 { 1.0 } else { 0.5 })?;
             if let Some(loss) = t.loss {
@@ -388,14 +405,16 @@ pub(crate) static RULES: [Rule; 18] = [
         note: "",
     },
     Rule {
+        name: "processor-sharing",
+        assumptions: |s| vec![transfers(s), below_one(s)],
+        predict: carried_load,
+        size: |_, _| Ok(None),
+        note: "transfers end sooner or later: the link carries what is offered",
+    },
+    Rule {
         name: "core-access",
         assumptions: |s| vec![rate_limited(s), below_one(s)],
-        predict: |s| {
-            Ok(vec![(
-                Metric::Utilization,
-                open_unit("offered load", s.offered_load())?,
-            )])
-        },
+        predict: carried_load,
         size: |s, t| {
             let limits = s.core_limits().ok_or_else(|| {
                 Refusal::NotApplicable("not every flow has an access rate below the link's".into())
@@ -476,17 +495,29 @@ pub(crate) static RULES: [Rule; 18] = [
     },
 ];
 
-/// All rules as the engine's registry wants them.
+/// All rules, as a registry of models wants them.
 pub fn rules() -> &'static [&'static dyn ClosedForm] {
-    static ALL: [&dyn ClosedForm; 18] = [
-        &RULES[0], &RULES[1], &RULES[2], &RULES[3], &RULES[4], &RULES[5], &RULES[6], &RULES[7],
-        &RULES[8], &RULES[9], &RULES[10], &RULES[11], &RULES[12], &RULES[13], &RULES[14],
-        &RULES[15], &RULES[16], &RULES[17],
-    ];
+    static ALL: LazyLock<Vec<&'static dyn ClosedForm>> =
+        LazyLock::new(|| RULES.iter().map(|rule| rule as &dyn ClosedForm).collect());
     &ALL
 }
 
 // Predictions.
+
+/// Utilisation by traffic that the link does not hold up for good: its offered load.
+fn carried_load(s: &Situation) -> Numbers {
+    no_bottlenecked_flows(s)?;
+    let load = open_unit("offered load", s.offered_load())?;
+    Ok(vec![(Metric::Utilization, load)])
+}
+
+fn no_bottlenecked_flows(s: &Situation) -> Result<(), Refusal> {
+    if s.bottlenecked > 0.0 {
+        let why = format!("{} persistent flows fill the link", s.bottlenecked);
+        return Err(Refusal::NotApplicable(why));
+    }
+    Ok(())
+}
 
 fn one_flow_prediction(s: &Situation) -> Numbers {
     let (kept, bdp) = (kept(s)?, s.residual_bdp()?);
@@ -495,10 +526,7 @@ fn one_flow_prediction(s: &Situation) -> Numbers {
     Ok(vec![
         (Metric::Utilization, on_whole_link(s, utilization)),
         (Metric::QueueMean, queue),
-        (
-            Metric::QueueDelayMean,
-            queue / (s.capacity_pps * s.residual()),
-        ),
+        (Metric::QueueDelayMean, queue / s.capacity_pps),
     ])
 }
 
@@ -521,7 +549,7 @@ fn fixed_point(s: &Situation, queue: Queue, buffer: f64) -> Result<FixedPoint, R
 fn fixed_point_numbers(s: &Situation, queue: Queue) -> Numbers {
     let found = fixed_point(s, queue, s.buffer)?;
     Ok(vec![
-        (Metric::Utilization, on_whole_link(s, found.utilization)),
+        (Metric::Utilization, found.utilization),
         (Metric::LossRate, found.loss),
         (Metric::QueueMean, found.mean_waiting),
         (Metric::QueueDelayMean, found.queue_delay_s),
@@ -530,7 +558,7 @@ fn fixed_point_numbers(s: &Situation, queue: Queue) -> Numbers {
 
 /// The smallest buffer whose fixed point meets the goals.
 fn fixed_point_size(s: &Situation, t: &Targets, queue: Queue) -> Packets {
-    let goal = residual_goal(s, t.utilization.unwrap_or(0.99).min(0.9999))?;
+    let goal = t.utilization.unwrap_or(0.99).min(0.9999);
     buffer_where(s, |buffer| {
         let found = fixed_point(s, queue, buffer)?;
         Ok(found.utilization >= goal && t.loss.is_none_or(|loss| found.loss <= loss))
@@ -648,7 +676,7 @@ fn stability(s: &Situation) -> Result<Stability, Refusal> {
     Ok(at)
 }
 
-/// The persistent flows on what is left to them.
+/// The persistent flows in one queue with the other traffic.
 fn shared(s: &Situation, system_capacity: f64) -> Result<SharedLink<'_>, Refusal> {
     if s.flows.is_empty() {
         return Err(no_long_flows());
@@ -657,12 +685,13 @@ fn shared(s: &Situation, system_capacity: f64) -> Result<SharedLink<'_>, Refusal
     let response = controller.response.ok_or_else(|| {
         Refusal::NotApplicable(format!("{} has no response function", controller.name))
     })?;
-    let capacity_pps = s.capacity_pps * positive("capacity left (share)", s.residual())?;
+    positive("capacity left to the long flows (share)", s.residual())?;
     Ok(SharedLink {
-        capacity_pps,
+        capacity_pps: s.capacity_pps,
         system_capacity,
         flows: &s.flows,
         response,
+        background_load: 1.0 - s.residual(),
     })
 }
 
@@ -687,14 +716,23 @@ fn check(assumption: &'static str, holds: bool, why: String) -> Check {
 }
 
 fn has_long_flows(s: &Situation) -> Check {
-    let n = s.long_flows();
+    let mut parts = vec![format!("{} persistent flows", s.persistent)];
+    if s.bottlenecked < s.persistent {
+        let held = s.persistent - s.bottlenecked;
+        parts.push(format!(
+            "{held} of them held down by receive windows or access links"
+        ));
+    }
+    if s.long_transfers > 0.0 {
+        parts.push(format!(
+            "about {:.1} long transfers at a time",
+            s.long_transfers
+        ));
+    }
     check(
         "long flows that fill the link",
-        n >= 0.5,
-        match (s.persistent, s.long_transfers) {
-            (p, 0.0) => format!("{p} persistent flows"),
-            (p, t) => format!("{p} persistent flows and about {t:.1} long transfers at a time"),
-        },
+        s.long_flows() >= 0.5,
+        parts.join(", "),
     )
 }
 
@@ -708,6 +746,19 @@ fn few_flows(s: &Situation) -> Check {
         format!("{n:.0} long flows do not all cut together")
     };
     check("one long flow, or few that cut together", n < 20.0, why)
+}
+
+fn smooth_background(s: &Situation) -> Check {
+    let load = s.background + s.open_loop + s.closed_loop;
+    let why = if load < 0.05 {
+        format!("other traffic takes {:.1} % of the link", load * 100.0)
+    } else {
+        format!(
+            "other traffic takes {:.0} % of the link; its bursts cost losses that the formula ignores",
+            load * 100.0
+        )
+    };
+    check("other traffic without bursts", load < 0.05, why)
 }
 
 fn many_flows(s: &Situation, least: f64) -> Check {
@@ -757,6 +808,24 @@ fn bbr_only(s: &Situation) -> Check {
     )
 }
 
+fn half_hit(s: &Situation) -> Check {
+    let holds = if s.long_flows() <= 1.5 {
+        Holds::Yes
+    } else {
+        Holds::Unknown
+    };
+    let why = if holds == Holds::Yes {
+        "one flow takes every loss".to_owned()
+    } else {
+        "half of the flows taken; the scenario does not say".to_owned()
+    };
+    Check {
+        assumption: "a known share of flows hit by a loss event",
+        holds,
+        why,
+    }
+}
+
 fn droptail(s: &Situation) -> Check {
     check(
         "drop-tail queue",
@@ -775,8 +844,8 @@ fn red(s: &Situation) -> Check {
 
 fn saturable(s: &Situation) -> Check {
     let room = s.residual();
-    let limit = if s.persistent > 0.0 {
-        s.saturation
+    let limit = if s.persistent > 0.0 && s.long_transfers == 0.0 {
+        s.saturation - s.held_down
     } else {
         f64::INFINITY
     };
@@ -803,15 +872,23 @@ fn below_one(s: &Situation) -> Check {
 
 fn transparent(s: &Situation) -> Check {
     let assumption = "no flow can fill the link by itself (transparent regime)";
-    if s.persistent > 0.0 && s.saturation + s.background >= 1.0 {
+    if s.bottlenecked > 0.0 {
         return check(
             assumption,
             false,
-            format!("{} persistent flows fill the link", s.persistent),
+            format!("{} persistent flows fill the link", s.bottlenecked),
         );
     }
-    if s.persistent == 0.0 && s.open_loop + s.closed_loop == 0.0 {
-        return check(assumption, true, "only unresponsive traffic".into());
+    if s.open_loop + s.closed_loop == 0.0 {
+        let why = if s.persistent > 0.0 {
+            format!(
+                "windows and access links hold {} flows below their share",
+                s.persistent
+            )
+        } else {
+            "only unresponsive traffic".to_owned()
+        };
+        return check(assumption, true, why);
     }
     match s.core_limits() {
         Some(limits) => check(
@@ -828,6 +905,19 @@ fn transparent(s: &Situation) -> Check {
             "no access link keeps the flows slow".into(),
         ),
     }
+}
+
+fn transfers(s: &Situation) -> Check {
+    let load = s.open_loop + s.closed_loop;
+    let why = format!(
+        "{} persistent flows, transfers offer {load:.3} of the link",
+        s.bottlenecked
+    );
+    check(
+        "transfers that end, no persistent flows",
+        load > 0.0 && s.bottlenecked == 0.0,
+        why,
+    )
 }
 
 fn rate_limited(s: &Situation) -> Check {

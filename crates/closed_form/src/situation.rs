@@ -10,9 +10,6 @@ use crate::hstcp;
 use crate::processor_sharing::{self as sharing, ClosedLoop, RateLimited};
 use crate::response::{self, Cubic, Htcp, Response};
 
-/// Transfers of more payload than this count as long flows (Dhamdhere & Dovrolis, section 2).
-const LONG_BYTES: f64 = 100_000.0;
-
 /// Round-trip times per group that stand for its law.
 const POINTS: usize = 256;
 
@@ -26,7 +23,12 @@ pub(crate) struct Situation {
     pub(crate) rtt_s: Option<f64>,
     /// Persistent flows.
     pub(crate) persistent: f64,
-    /// Persistent flows by round-trip time.
+    /// Those of them that this link bottlenecks: neither their receive window nor their access
+    /// link holds them below their fair share (Dhamdhere & Dovrolis, section 3.3).
+    pub(crate) bottlenecked: f64,
+    /// rho of the persistent flows that are held down elsewhere.
+    pub(crate) held_down: f64,
+    /// Bottlenecked persistent flows by round-trip time.
     pub(crate) flows: Vec<FlowGroup>,
     /// The commonest controller of the long flows.
     pub(crate) controller: Option<Controller>,
@@ -38,7 +40,8 @@ pub(crate) struct Situation {
     pub(crate) open_loop: f64,
     /// rho of the closed-loop users, as far as they fill the link.
     pub(crate) closed_loop: f64,
-    /// Long transfers in progress on average, beside the persistent flows; infinite in overload.
+    /// Transfers in progress on average that outlive slow start, beside the persistent flows;
+    /// infinite in overload.
     pub(crate) long_transfers: f64,
     /// Smallest ratio of link rate to access rate, where every responsive group has an access rate.
     pub(crate) core_access: Option<f64>,
@@ -121,7 +124,9 @@ impl Situation {
             buffer: scenario.buffer().packets,
             rtt_s: scenario.harmonic_rtt(),
             persistent,
-            flows: persistent_groups(scenario),
+            bottlenecked: 0.0,
+            held_down: 0.0,
+            flows: Vec::new(),
             controller,
             mixed: names.len() > 1,
             background: scenario.background_load(),
@@ -135,25 +140,49 @@ impl Situation {
             discipline: scenario.target().discipline.name(),
             other_links: scenario.links().len() - 1,
         };
+        situation.share_out(scenario);
         situation.count_transfers(scenario);
         situation
     }
 
-    /// Loads of the transfers, and how many long ones are in progress.
+    /// Max-min shares: which persistent groups this link bottlenecks, and what the others take.
+    fn share_out(&mut self, scenario: &Scenario) {
+        let mut groups: Vec<(f64, &forebay_scenario::FlowGroup)> = scenario
+            .target_flows()
+            .filter(|group| group.persistent())
+            .map(|group| (largest_share(group, scenario, self.capacity_pps), group))
+            .collect();
+        groups.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut left = (1.0 - self.background).max(0.0);
+        let mut flows = self.persistent;
+        for (share, group) in groups {
+            let count = group.count as f64;
+            if share < left / flows {
+                self.held_down += share * count;
+                left -= share * count;
+                flows -= count;
+            } else {
+                self.bottlenecked += count;
+                self.flows.extend(round_trips(group));
+            }
+        }
+    }
+
+    /// Loads of the transfers, and how many in progress have outlived slow start.
     fn count_transfers(&mut self, scenario: &Scenario) {
-        let free = (1.0 - self.background).max(0.0);
+        let free = (1.0 - self.background - self.held_down).max(0.0);
         let rate = scenario.target().rate.as_bytes_per_second() * free;
         let load = if free > 0.0 {
             self.open_loop / free
         } else {
             f64::INFINITY
         };
+        let mut transfers = Vec::new();
         for group in scenario.target_flows() {
-            let long =
-                |size: &forebay_scenario::Law<forebay_units::Bytes>| size.mean() > LONG_BYTES;
             match &group.workload {
-                Workload::OpenLoop { size, .. } if long(size) => {
-                    self.long_transfers += sharing::mean_flows(load).unwrap_or(f64::INFINITY);
+                Workload::OpenLoop { size, .. } => {
+                    let active = sharing::mean_flows(load).unwrap_or(f64::INFINITY);
+                    transfers.push((active, size.mean() / group.packet.mean()));
                 }
                 Workload::ClosedLoop { users, think, size } => {
                     let ratio = size.mean() / (rate * think.mean());
@@ -161,23 +190,29 @@ impl Situation {
                         continue;
                     };
                     self.closed_loop += closed.utilization() * free;
-                    if long(size) {
-                        self.long_transfers += closed.mean_active();
-                    }
+                    transfers.push((closed.mean_active(), size.mean() / group.packet.mean()));
                 }
                 _ => {}
             }
         }
+        let active: f64 = transfers.iter().map(|(active, _)| active).sum();
+        let pipe = self.capacity_pps * free * self.rtt_s.unwrap_or(0.0) + self.buffer;
+        let fair_window = pipe / (self.bottlenecked + active).max(1.0);
+        // Slow start sends twice the window that it ends with.
+        let long = transfers
+            .iter()
+            .filter(|(_, packets)| *packets > 2.0 * fair_window);
+        self.long_transfers = long.map(|(active, _)| active).sum();
     }
 
     /// rho of everything that does not adapt by itself to a full link.
     pub(crate) fn offered_load(&self) -> f64 {
-        self.background + self.open_loop + self.closed_loop
+        self.background + self.held_down + self.open_loop + self.closed_loop
     }
 
-    /// Long flows in progress: the persistent ones and the long transfers.
+    /// Long flows in progress that this link bottlenecks: persistent ones and long transfers.
     pub(crate) fn long_flows(&self) -> f64 {
-        self.persistent + self.long_transfers
+        self.bottlenecked + self.long_transfers
     }
 
     /// Share of the capacity left to the long flows.
@@ -187,7 +222,7 @@ impl Situation {
         } else {
             0.0
         };
-        1.0 - self.background - transfers
+        1.0 - self.background - self.held_down - transfers
     }
 
     /// Bandwidth-delay product in packets of what is left to the long flows.
@@ -259,18 +294,31 @@ fn controller(algorithm: &forebay_scenario::Algorithm) -> Controller {
     }
 }
 
-fn persistent_groups(scenario: &Scenario) -> Vec<FlowGroup> {
-    let mut all = Vec::new();
-    for group in scenario.target_flows().filter(|group| group.persistent()) {
-        let points = group.rtt.representatives(group.count);
-        let n = points.len().min(POINTS);
-        let flows = group.count as f64 / n as f64;
-        let rtts = (0..n)
-            .map(|k| points[k * points.len() / n])
-            .filter(|rtt| *rtt > 0.0);
-        all.extend(rtts.map(|rtt_s| FlowGroup { rtt_s, flows }));
-    }
-    all
+/// Round-trip times that stand for a group, each for its share of the flows.
+fn round_trips(group: &forebay_scenario::FlowGroup) -> impl Iterator<Item = FlowGroup> {
+    let points = group.rtt.representatives(group.count.min(POINTS as u64));
+    let n = points.len().min(POINTS);
+    let flows = group.count as f64 / n as f64;
+    (0..n)
+        .map(move |k| points[k * points.len() / n])
+        .filter(|rtt| *rtt > 0.0)
+        .map(move |rtt_s| FlowGroup { rtt_s, flows })
+}
+
+/// Largest share of the link that one flow of the group can take: its receive window per
+/// round trip, or its access link.
+fn largest_share(
+    group: &forebay_scenario::FlowGroup,
+    scenario: &Scenario,
+    capacity_pps: f64,
+) -> f64 {
+    let window = group.stack.receive_window.unwrap_or(f64::INFINITY);
+    let by_window = window * group.rtt.mean_inverse(group.count) / capacity_pps;
+    let link = scenario.target().rate.as_bits_per_second() as f64;
+    let by_access = group.access.as_ref().map_or(f64::INFINITY, |access| {
+        access.rate.as_bits_per_second() as f64 / link
+    });
+    by_window.min(by_access)
 }
 
 fn core_access(scenario: &Scenario) -> Option<f64> {
@@ -287,15 +335,7 @@ fn saturation(scenario: &Scenario, capacity_pps: f64) -> f64 {
     scenario
         .target_flows()
         .filter(|group| group.persistent())
-        .map(|group| {
-            let window = group.stack.receive_window.unwrap_or(f64::INFINITY);
-            let by_window = window * group.rtt.mean_inverse(group.count) / capacity_pps;
-            let link = scenario.target().rate.as_bits_per_second() as f64;
-            let by_access = group.access.as_ref().map_or(f64::INFINITY, |access| {
-                access.rate.as_bits_per_second() as f64 / link
-            });
-            group.count as f64 * by_window.min(by_access)
-        })
+        .map(|group| group.count as f64 * largest_share(group, scenario, capacity_pps))
         .sum()
 }
 

@@ -146,7 +146,7 @@ fn every_rule_answers_every_scenario_without_panic_or_nan() {
         background("500Mbps", "3p"),
     ];
     for cca in ["newreno", "cubic", "hstcp", "htcp", "scalable", "aimd"] {
-        for count in [1, 7, 1000, 1_000_000] {
+        for count in [1, 7, 1000, 100_000] {
             all.push(persistent(count, cca, "0p"));
             all.push(persistent(count, cca, "500p"));
         }
@@ -203,4 +203,58 @@ fn assumptions_know_when_they_fail() {
     assert!(failing("hybrid-fluid", &persistent(5, "newreno", "50p")) > 0);
     assert!(rule("unheard-of").is_err());
     assert!(ClosedFormEngine::with_model("bdp").is_ok());
+}
+
+#[test]
+fn flows_held_down_elsewhere_are_not_counted() {
+    // Fair shares are 1/200 of 50 Mb/s. At 60 ms a window of 44 packets allows 0.176 of the link,
+    // one of a single packet 0.004.
+    let with_window = |window: u32| {
+        scenario(&format!(
+            "[link]\nrate = \"50Mbps\"\nbuffer = \"50p\"\n\
+             [[flows]]\nname = \"free\"\ncount = 100\ncca = \"newreno\"\nrtt = \"60ms\"\npacket = \"1500B\"\n\
+             workload = \"persistent\"\n\
+             [[flows]]\nname = \"held\"\ncount = 100\ncca = \"newreno\"\nrtt = \"60ms\"\npacket = \"1500B\"\n\
+             receive_window = \"{window}p\"\nworkload = \"persistent\"\n"
+        ))
+    };
+    assert_eq!(packets("flow-proportional", &with_window(44)), 1200);
+    assert_eq!(packets("flow-proportional", &with_window(1)), 600);
+}
+
+#[test]
+fn finite_transfers_alone_are_unsupported() {
+    let once = scenario(
+        "[link]\nrate = \"50Mbps\"\nbuffer = \"50p\"\n\
+         [[flows]]\nrtt = \"60ms\"\nworkload = { finite = { size = \"1MB\" } }\n",
+    );
+    let answer = ClosedFormEngine::by_regime().run(&once, SEED);
+    assert!(matches!(
+        answer,
+        Err(forebay_scenario::EngineError::Unsupported { .. })
+    ));
+}
+
+/// The engine fits a registry that is a constant.
+static REGISTRY: [&dyn Engine; 1] = [ClosedFormEngine::by_regime()];
+
+#[test]
+fn the_engine_reports_every_group_and_fixes_its_model_by_name() {
+    let mut both = persistent(3, "cubic", "100p");
+    both = both.with_buffer(BufferSize::Bdp(0.5)).unwrap();
+    let report = REGISTRY[0].run(&both, SEED).unwrap();
+    assert_eq!(report.groups.len(), 1);
+    assert_eq!(report.groups[0].flows, 3);
+    let fixed = ClosedFormEngine::with_model("barman-droptail")
+        .unwrap()
+        .run(&both, SEED)
+        .unwrap();
+    assert!(fixed.value(Metric::LossRate).unwrap() > 0.0);
+    assert!(
+        fixed
+            .warnings
+            .iter()
+            .any(|line| line.contains("many unsynchronised long flows"))
+    );
+    assert!(ClosedFormEngine::with_model("unheard-of").is_err());
 }

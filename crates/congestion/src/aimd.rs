@@ -75,6 +75,11 @@ impl FluidWindow for Aimd {
         span * (epoch.position + 0.5 * self.increase * span / round_trip)
     }
 
+    #[inline]
+    fn derivatives(&self, _: &Epoch, position: f64, _: f64, inverse: f64) -> [f64; 4] {
+        [position, self.increase * inverse, 0.0, 0.0]
+    }
+
     fn cut(&self, epoch: &Epoch, window: f64, _: &CutConditions) -> Epoch {
         Epoch {
             position: (1.0 - self.decrease) * window,

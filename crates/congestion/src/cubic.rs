@@ -189,6 +189,21 @@ impl FluidWindow for Cubic {
         )
     }
 
+    #[inline]
+    fn derivatives(&self, epoch: &Epoch, position: f64, clock: f64, inverse: f64) -> [f64; 4] {
+        let x = clock - epoch.inflection;
+        let cubic = self.cubic(epoch, clock);
+        if cubic < position {
+            return [position, self.friendly_growth() * inverse, 0.0, 0.0];
+        }
+        [
+            cubic,
+            3.0 * self.scale * x * x,
+            6.0 * self.scale * x,
+            6.0 * self.scale,
+        ]
+    }
+
     fn cut(&self, epoch: &Epoch, window: f64, _: &CutConditions) -> Epoch {
         let released = self.fast_convergence == FastConvergence::On && window < epoch.plateau;
         let plateau = if released {

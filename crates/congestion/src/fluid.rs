@@ -77,10 +77,9 @@ pub trait FluidWindow {
     /// `round_trip` seconds, from the epoch's position and `clock`; packets x seconds.
     fn window_integral(&self, epoch: &Epoch, clock: f64, span: f64, round_trip: f64) -> f64;
 
-    /// The next kink of window or growth in the clock after `clock`, seconds, or infinity.
-    fn next_kink(&self, _epoch: &Epoch, _clock: f64) -> f64 {
-        f64::INFINITY
-    }
+    /// The window and its first three derivatives in time at a constant round-trip time of
+    /// 1 / `inverse` seconds; packets per second^k.
+    fn derivatives(&self, epoch: &Epoch, position: f64, clock: f64, inverse: f64) -> [f64; 4];
 
     /// Moves the epoch to `position`.
     fn settle(&self, epoch: &mut Epoch, position: f64) {
@@ -245,6 +244,26 @@ pub(crate) mod tests {
             assert!(
                 (slope - numeric).abs() <= 1e-6 * numeric.abs() + 1e-6,
                 "{clock}"
+            );
+            // Derivatives in time at constant R.
+            let d = law.derivatives(&epoch, position, clock, 1.0 / round_trip);
+            assert!((d[0] / window - 1.0).abs() < 1e-14);
+            let h = 0.01;
+            let [below, above] = [at(clock - h).1, at(clock + h).1];
+            let first = (above - below) / (2.0 * h) - h * h / 6.0 * d[3];
+            assert!(
+                (d[1] - first).abs() <= 1e-6 * first.abs() + 1e-9 * window,
+                "{} {first}",
+                d[1]
+            );
+            let second = (above - 2.0 * window + below) / (h * h);
+            assert!((d[2] - second).abs() <= 1e-4 * second.abs() + 1e-9 * window);
+            let [below, above] = [at(clock - 2.0 * h).1, at(clock + 2.0 * h).1];
+            let third = (above - below - 4.0 * h * first) / (8.0 * h * h * h) * 3.0;
+            assert!(
+                (d[3] - third).abs() <= 0.05 * third.abs() + 1e-6 * window,
+                "{} {third}",
+                d[3]
             );
             // The window's integral by the midpoint rule.
             let n = 20_000;

@@ -559,6 +559,23 @@ impl FluidWindow for HstcpTrajectory {
         epoch.position = position;
     }
 
+    #[inline]
+    fn derivatives(&self, epoch: &Epoch, position: f64, _: f64, inverse: f64) -> [f64; 4] {
+        let piece = &self.pieces[self.interval(epoch.interval, position)];
+        let x = piece.fraction(position);
+        let c = &piece.window;
+        let (value, slope) = piece.value_and_slope(x);
+        let curvature = 2.0 * c[2] + x * (6.0 * c[3] + x * (12.0 * c[4] + x * 20.0 * c[5]));
+        let third = 6.0 * c[3] + x * (24.0 * c[4] + x * 60.0 * c[5]);
+        let speed = piece.scale * inverse;
+        [
+            value,
+            speed * slope,
+            speed * speed * curvature,
+            speed * speed * speed * third,
+        ]
+    }
+
     fn cut(&self, _: &Epoch, window: f64, _: &CutConditions) -> Epoch {
         self.start((1.0 - self.response.bounded_decrease(window)) * window)
     }

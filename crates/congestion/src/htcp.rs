@@ -143,12 +143,18 @@ impl FluidWindow for Htcp {
     }
 
     #[inline]
-    fn next_kink(&self, _: &Epoch, clock: f64) -> f64 {
+    fn derivatives(&self, epoch: &Epoch, position: f64, clock: f64, inverse: f64) -> [f64; 4] {
+        let rate = epoch.gain * inverse;
         if clock < self.low_speed_period {
-            self.low_speed_period
-        } else {
-            f64::INFINITY
+            return [position, rate, 0.0, 0.0];
         }
+        let d = self.past(clock);
+        [
+            position,
+            rate * (1.0 + d * (10.0 + 0.25 * d)),
+            rate * (10.0 + 0.5 * d),
+            0.5 * rate,
+        ]
     }
 
     fn cut(&self, epoch: &Epoch, window: f64, at: &CutConditions) -> Epoch {

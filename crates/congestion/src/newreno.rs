@@ -77,6 +77,11 @@ impl FluidWindow for NewReno {
         self.aimd().window_integral(epoch, clock, span, round_trip)
     }
 
+    #[inline]
+    fn derivatives(&self, epoch: &Epoch, position: f64, clock: f64, inverse: f64) -> [f64; 4] {
+        self.aimd().derivatives(epoch, position, clock, inverse)
+    }
+
     fn cut(&self, epoch: &Epoch, window: f64, at: &CutConditions) -> Epoch {
         self.aimd().cut(epoch, window, at)
     }

@@ -86,6 +86,18 @@ impl FluidWindow for Scalable {
         start * libm::expm1(exponent) * round_trip / self.increase
     }
 
+    #[inline]
+    fn derivatives(&self, epoch: &Epoch, position: f64, clock: f64, inverse: f64) -> [f64; 4] {
+        let window = self.window(epoch, position, clock);
+        let rate = self.increase * inverse;
+        [
+            window,
+            rate * window,
+            rate * rate * window,
+            rate * rate * rate * window,
+        ]
+    }
+
     fn cut(&self, epoch: &Epoch, window: f64, _: &CutConditions) -> Epoch {
         Epoch {
             position: libm::log((1.0 - self.decrease) * window),

@@ -1,5 +1,29 @@
 //! Queue disciplines: one file each.
+//!
+//! A discipline declares whether departures are known when a packet arrives. One with a single
+//! first-in-first-out queue that decides at arrival implements [`AdmissionControl`]; the engine
+//! then needs no event for the departure. All others implement [`QueueDiscipline`] and hold the
+//! packets that wait.
 
+mod admission;
+mod codel;
+mod drophead;
+mod droptail;
+mod drr;
+mod dualpi2;
+mod flow_queues;
+mod fq_codel;
+mod packet;
+mod pie;
+mod port;
+mod priority;
+mod red;
 mod registry;
+mod sfq;
+mod step;
+mod stfq;
 
-pub use registry::descriptions;
+pub use admission::{AdmissionControl, Arrival, Fifo, Verdict};
+pub use packet::{Ecn, Packet};
+pub use port::{Backlog, Limit, Port, Setting};
+pub use registry::{Admission, Discipline, Queue, QueueDiscipline, descriptions, discipline};

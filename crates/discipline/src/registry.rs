@@ -1,17 +1,162 @@
 //! The registry of queue disciplines: one line per file, the default first.
 
-use forebay_units::parameter::Description;
+use forebay_units::parameter::{Description, Parameters};
 
-static DROPTAIL: Description = Description {
-    name: "droptail",
-    title: "First in, first out; arrivals at a full buffer are dropped",
-    source: "the classical router queue",
-    parameters: &[],
-};
+use crate::admission::{AdmissionControl, Arrival, Fifo, Verdict};
+use crate::packet::Packet;
+use crate::port::{Backlog, Port, Setting};
 
-static ALL: [&Description; 1] = [&DROPTAIL];
+/// A discipline that holds the packets waiting.
+pub trait QueueDiscipline: Sized {
+    /// What the registry knows of it.
+    const DESCRIPTION: Description;
+
+    /// The discipline with these parameters on a link.
+    fn new(parameters: &Parameters, setting: &Setting) -> Self;
+
+    /// A packet arrives. What is dropped for it, or it itself, is discarded at the port. Where the
+    /// link is idle, a packet that is accepted leaves at the [`Self::dequeue`] that follows.
+    fn enqueue(&mut self, packet: Packet, port: &mut Port);
+
+    /// The packet to transmit next; `None` only where nothing waits.
+    fn dequeue(&mut self, port: &mut Port) -> Option<Packet>;
+
+    /// What waits.
+    fn backlog(&self) -> Backlog;
+}
+
+/// Makes the enums of all disciplines and their dispatch out of the two lists of files.
+macro_rules! disciplines {
+    (
+        at_arrival: { $($admission:ident($gate:ty),)+ }
+        queued: { $($queue:ident($type:ty),)+ }
+    ) => {
+        /// Any registered discipline whose departures are known at arrival.
+        #[derive(Clone, Debug)]
+        pub enum Admission {
+            $(
+                #[doc = concat!("See `", stringify!($gate), "`.")]
+                $admission($gate),
+            )+
+        }
+
+        impl Admission {
+            /// See [`AdmissionControl::admit`].
+            #[inline]
+            pub fn admit(&mut self, packet: &Packet, arrival: &Arrival, port: &mut Port) -> Verdict {
+                match self {
+                    $(Self::$admission(gate) => gate.admit(packet, arrival, port),)+
+                }
+            }
+        }
+
+        /// Any discipline that holds its packets.
+        #[derive(Clone, Debug)]
+        pub enum Queue {
+            /// A discipline that decides at arrival, in the form that holds its packets.
+            Fifo(Fifo),
+            $(
+                #[doc = concat!("See `", stringify!($type), "`.")]
+                $queue($type),
+            )+
+        }
+
+        impl Queue {
+            /// See [`QueueDiscipline::enqueue`].
+            #[inline]
+            pub fn enqueue(&mut self, packet: Packet, port: &mut Port) {
+                match self {
+                    Self::Fifo(queue) => queue.enqueue(packet, port),
+                    $(Self::$queue(queue) => queue.enqueue(packet, port),)+
+                }
+            }
+
+            /// See [`QueueDiscipline::dequeue`].
+            #[inline]
+            pub fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
+                match self {
+                    Self::Fifo(queue) => queue.dequeue(port),
+                    $(Self::$queue(queue) => queue.dequeue(port),)+
+                }
+            }
+
+            /// See [`QueueDiscipline::backlog`].
+            #[inline]
+            pub fn backlog(&self) -> Backlog {
+                match self {
+                    Self::Fifo(queue) => queue.backlog(),
+                    $(Self::$queue(queue) => queue.backlog(),)+
+                }
+            }
+        }
+
+        static ALL: &[&Description] = &[
+            $(&<$gate as AdmissionControl>::DESCRIPTION,)+
+            $(&<$type as QueueDiscipline>::DESCRIPTION,)+
+        ];
+
+        /// The discipline `name` on a link; `None` for an unknown name.
+        pub fn discipline(
+            name: &str,
+            parameters: &Parameters,
+            setting: &Setting,
+        ) -> Option<Discipline> {
+            $(
+                if name == <$gate as AdmissionControl>::DESCRIPTION.name {
+                    let gate = <$gate as AdmissionControl>::new(parameters, setting);
+                    return Some(Discipline::AtArrival(Admission::$admission(gate)));
+                }
+            )+
+            $(
+                if name == <$type as QueueDiscipline>::DESCRIPTION.name {
+                    let queue = <$type as QueueDiscipline>::new(parameters, setting);
+                    return Some(Discipline::Queued(Queue::$queue(queue)));
+                }
+            )+
+            None
+        }
+    };
+}
+
+disciplines! {
+    at_arrival: {
+        DropTail(crate::droptail::DropTail),
+        Red(crate::red::Red),
+        Pie(crate::pie::Pie),
+        Step(crate::step::StepMarking),
+    }
+    queued: {
+        CoDel(crate::codel::CoDel),
+        FqCoDel(crate::fq_codel::FqCoDel),
+        Drr(crate::drr::DeficitRoundRobin),
+        Stfq(crate::stfq::StartTimeFairQueueing),
+        Sfq(crate::sfq::StochasticFairnessQueueing),
+        DualPi2(crate::dualpi2::DualPi2),
+        Priority(crate::priority::StrictPriority),
+        DropHead(crate::drophead::DropHead),
+    }
+}
+
+/// A discipline on a link.
+#[derive(Clone, Debug)]
+pub enum Discipline {
+    /// Departures are known at arrival.
+    AtArrival(Admission),
+    /// Departures depend on what arrives later.
+    Queued(Queue),
+}
+
+impl Discipline {
+    /// The discipline in the form that holds its packets.
+    pub fn queued(self, setting: &Setting) -> Queue {
+        match self {
+            Self::AtArrival(admission) => Queue::Fifo(Fifo::new(admission, setting.limit)),
+            Self::Queued(queue) => queue,
+        }
+    }
+}
 
 /// All disciplines; the first is the default.
 pub fn descriptions() -> &'static [&'static Description] {
-    &ALL
+    ALL
 }

@@ -34,6 +34,8 @@ pub(crate) enum Kind {
     Start = 23,
     /// A flow stops.
     Stop = 24,
+    /// A packet that was ECN-marked reaches a link; the kinds up to 41 are its hop number.
+    MarkedArrival = 26,
 }
 
 /// The most hops on a path.
@@ -60,6 +62,15 @@ impl Event {
     #[inline]
     pub(crate) fn arrival(time: Time, hop: usize, flow: u32, packet: u32) -> Self {
         let kind = Kind::Arrival as u64 + hop as u64;
+        Self {
+            time,
+            tag: kind << 56 | u64::from(flow) << 32 | u64::from(packet),
+        }
+    }
+
+    /// The same for a packet that was marked.
+    pub(crate) fn marked_arrival(time: Time, hop: usize, flow: u32, packet: u32) -> Self {
+        let kind = Kind::MarkedArrival as u64 + hop as u64;
         Self {
             time,
             tag: kind << 56 | u64::from(flow) << 32 | u64::from(packet),

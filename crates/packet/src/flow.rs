@@ -23,7 +23,8 @@ impl Counts {
         Self {
             arrived: self.arrived - earlier.arrived,
             dropped: self.dropped - earlier.dropped,
-            delivered: self.delivered - earlier.delivered,
+            // What was accepted before may have been dropped since.
+            delivered: self.delivered.saturating_sub(earlier.delivered),
             retransmissions: self.retransmissions - earlier.retransmissions,
             timeouts: self.timeouts - earlier.timeouts,
         }

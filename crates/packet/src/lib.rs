@@ -1,13 +1,17 @@
 //! The packet engine: a discrete-event simulation of every packet, acknowledgement and timer.
 //!
 //! Files follow a packet: [`sender`] (with the receiver, whose state it mirrors), the flow's
-//! access link in [`flow`], the bottleneck in [`link`], back through the [`calendar`];
-//! [`simulation`] is the event loop and [`report`] what it leaves.
+//! access link in [`flow`], the bottleneck in [`link`] and [`queued`] (with [`network`] between them
+//! and the flows), back through the [`calendar`]; [`simulation`] is the event loop and [`report`] what it leaves.
 
 mod bitmap;
 mod calendar;
+#[cfg(test)]
+mod equality;
 mod flow;
 mod link;
+mod network;
+mod queued;
 mod report;
 mod sender;
 mod simulation;
@@ -58,11 +62,6 @@ impl Engine for TracingPacketEngine {
 
 /// Refuses by name what the engine does not model.
 fn check(scenario: &Scenario) -> Result<(), EngineError> {
-    for link in scenario.links() {
-        if link.discipline.name() != "droptail" {
-            return Err(unsupported(&format!("queue `{}`", link.discipline.name())));
-        }
-    }
     for group in scenario.flows() {
         let stack = &group.stack;
         let missing = [

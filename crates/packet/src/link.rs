@@ -1,11 +1,17 @@
-//! A constant-rate first-in-first-out link: when a packet arrives its departure is known, so the
-//! link needs no event of its own and its backlog is a number, the time until which it is busy.
+//! Links. At a constant rate and first in, first out a packet's departure is known when it
+//! arrives: such a link needs no event of its own and its backlog is a number, the time until which
+//! it is busy. Links whose discipline holds its packets are in [`crate::queued`].
 
 use std::collections::VecDeque;
 
-use forebay_scenario::BufferLimit;
+use forebay_discipline::{
+    Admission, Arrival, Backlog, Discipline, Limit, Packet, Port, Setting, Verdict, discipline,
+};
+use forebay_random::{Purpose, Seed, Stream};
+use forebay_scenario::{BufferLimit, Link as LinkSpec, RateLayer};
 use forebay_units::{Bytes, Rate, Time};
 
+use crate::queued::QueuedLink;
 use crate::statistics::LinkStatistics;
 
 /// How the limit on what waits is checked.
@@ -13,7 +19,11 @@ use crate::statistics::LinkStatistics;
 enum Room {
     /// All packets take the same whole number of ticks: a packet has room as long as the work
     /// ahead of it is at most the limit's.
-    Uniform { transmission: Time, most_work: Time },
+    Uniform {
+        size: u32,
+        transmission: Time,
+        most_work: Time,
+    },
     /// A record of each packet in the system: its departure and size.
     Counted {
         departures: VecDeque<(Time, u32)>,
@@ -22,19 +32,70 @@ enum Room {
     },
 }
 
-/// A link with its queue.
+/// What sends packets one after the other at a constant rate.
 #[derive(Clone, Debug)]
-pub(crate) struct FifoLink {
+pub(crate) struct Transmitter {
     rate: Rate,
     /// Bytes that the link adds to each packet (framing, where the rate counts it).
     overhead: u32,
     /// Transmission time and remainder of the size asked for last.
     cached: (u32, Time, u64),
-    busy_until: Time,
+    /// When the last packet taken has left.
+    pub(crate) busy_until: Time,
     /// Time left over from rounding departures down, in ticks / rate.
     remainder: u64,
-    /// Transmission time of everything accepted.
+    /// Transmission time of everything taken.
     work: Time,
+}
+
+impl Transmitter {
+    pub(crate) fn new(rate: Rate, overhead: u32) -> Self {
+        Self {
+            rate,
+            overhead,
+            cached: (0, Time::ZERO, 0),
+            busy_until: Time::ZERO,
+            remainder: 0,
+            work: Time::ZERO,
+        }
+    }
+
+    /// Takes a packet at `now`, behind all taken before; `idle` says that none of them is left.
+    #[inline]
+    pub(crate) fn take(&mut self, now: Time, size: u32, idle: bool) -> Time {
+        if self.cached.0 != size {
+            let bytes = Bytes::new(u64::from(size + self.overhead));
+            let (transmission, rest) = self.rate.serialization(bytes);
+            self.cached = (size, transmission, rest);
+        }
+        let (_, mut transmission, rest) = self.cached;
+        self.remainder = if idle { rest } else { self.remainder + rest };
+        if self.remainder >= self.rate.as_bits_per_second() {
+            self.remainder -= self.rate.as_bits_per_second();
+            transmission += Time::from_picos(1);
+        }
+        self.busy_until = self.busy_until.max(now) + transmission;
+        self.work += transmission;
+        self.busy_until
+    }
+
+    /// Time spent transmitting until `now`.
+    pub(crate) fn busy(&self, now: Time) -> Time {
+        self.work - self.busy_until.saturating_sub(now)
+    }
+
+    /// Time to send `packets` of `bytes` in all.
+    pub(crate) fn time_to_send(&self, packets: u64, bytes: u64) -> Time {
+        let framing = u64::from(self.overhead).saturating_mul(packets);
+        self.rate
+            .time_to_send(Bytes::new(bytes.saturating_add(framing)))
+    }
+}
+
+/// A link with a first-in-first-out queue that drops arrivals at its limit.
+#[derive(Clone, Debug)]
+pub(crate) struct FifoLink {
+    transmitter: Transmitter,
     room: Room,
     pub(crate) statistics: LinkStatistics,
 }
@@ -43,8 +104,9 @@ impl FifoLink {
     /// A link for packets of any size, or of the one size `uniform`.
     pub(crate) fn new(rate: Rate, overhead: u32, limit: BufferLimit, uniform: Option<u32>) -> Self {
         let transmission = |size: u32| rate.serialization(Bytes::new(u64::from(size + overhead)));
-        let room = match (limit, uniform.map(transmission)) {
-            (BufferLimit::Packets(count), Some((transmission, 0))) => Room::Uniform {
+        let room = match (limit, uniform.map(|size| (size, transmission(size)))) {
+            (BufferLimit::Packets(count), Some((size, (transmission, 0)))) => Room::Uniform {
+                size,
                 transmission,
                 most_work: transmission.saturating_mul(count),
             },
@@ -55,12 +117,7 @@ impl FifoLink {
             },
         };
         Self {
-            rate,
-            overhead,
-            cached: (0, Time::ZERO, 0),
-            busy_until: Time::ZERO,
-            remainder: 0,
-            work: Time::ZERO,
+            transmitter: Transmitter::new(rate, overhead),
             room,
             statistics: LinkStatistics::new(),
         }
@@ -70,19 +127,20 @@ impl FifoLink {
     #[inline]
     pub(crate) fn arrive(&mut self, now: Time, size: u32) -> Option<Time> {
         self.statistics.arrivals += 1;
-        let ahead = self.busy_until.saturating_sub(now);
+        let ahead = self.transmitter.busy_until.saturating_sub(now);
         match &self.room {
             Room::Uniform {
                 transmission,
                 most_work,
+                ..
             } => {
                 if ahead > *most_work {
                     self.statistics.drops += 1;
                     return None;
                 }
                 let transmission = *transmission;
-                self.busy_until = now + ahead + transmission;
-                self.work += transmission;
+                self.transmitter.busy_until = now + ahead + transmission;
+                self.transmitter.work += transmission;
             }
             Room::Counted { .. } => {
                 if !self.count(now, size) {
@@ -92,11 +150,12 @@ impl FifoLink {
             }
         }
         self.statistics.accepted(ahead);
-        Some(self.busy_until)
+        Some(self.transmitter.busy_until)
     }
 
     /// Takes a packet in where there is room, keeping the record of departures.
     fn count(&mut self, now: Time, size: u32) -> bool {
+        self.forget_departed(now);
         let Room::Counted {
             departures,
             bytes_waiting,
@@ -105,14 +164,6 @@ impl FifoLink {
         else {
             return false;
         };
-        while departures
-            .front()
-            .is_some_and(|(departure, _)| *departure <= now)
-        {
-            departures.pop_front();
-            // The next one moves from waiting into transmission.
-            *bytes_waiting -= departures.front().map_or(0, |(_, size)| u64::from(*size));
-        }
         let room = match limit {
             _ if departures.is_empty() => true,
             BufferLimit::Packets(count) => departures.len() as u64 <= *count,
@@ -124,32 +175,76 @@ impl FifoLink {
         if !departures.is_empty() {
             *bytes_waiting += u64::from(size);
         }
-        if self.cached.0 != size {
-            let bytes = Bytes::new(u64::from(size + self.overhead));
-            let (transmission, rest) = self.rate.serialization(bytes);
-            self.cached = (size, transmission, rest);
-        }
-        let (_, mut transmission, rest) = self.cached;
-        let idle = self.busy_until <= now;
-        self.remainder = if idle { rest } else { self.remainder + rest };
-        if self.remainder >= self.rate.as_bits_per_second() {
-            self.remainder -= self.rate.as_bits_per_second();
-            transmission += Time::from_picos(1);
-        }
-        self.busy_until = self.busy_until.max(now) + transmission;
-        self.work += transmission;
-        departures.push_back((self.busy_until, size));
+        let idle = self.transmitter.busy_until <= now;
+        let departure = self.transmitter.take(now, size, idle);
+        departures.push_back((departure, size));
         true
+    }
+
+    #[inline]
+    fn forget_departed(&mut self, now: Time) {
+        if let Room::Counted {
+            departures,
+            bytes_waiting,
+            ..
+        } = &mut self.room
+        {
+            while departures
+                .front()
+                .is_some_and(|(departure, _)| *departure <= now)
+            {
+                departures.pop_front();
+                // The next one moves from waiting into transmission.
+                *bytes_waiting -= departures.front().map_or(0, |(_, size)| u64::from(*size));
+            }
+        }
+    }
+
+    /// What an arrival of `size` bytes would find.
+    fn found(&mut self, now: Time, size: u32) -> Arrival {
+        self.forget_departed(now);
+        let busy_until = self.transmitter.busy_until;
+        let idle_since = (busy_until <= now).then_some(busy_until);
+        let ahead = busy_until.saturating_sub(now);
+        let (backlog, room) = match &self.room {
+            Room::Uniform {
+                size,
+                transmission,
+                most_work,
+            } => {
+                let each = transmission.as_picos().max(1);
+                let packets = ahead.as_picos().div_ceil(each).saturating_sub(1);
+                let bytes = packets * u64::from(*size);
+                (Backlog { packets, bytes }, ahead <= *most_work)
+            }
+            Room::Counted {
+                departures,
+                bytes_waiting,
+                limit,
+            } => {
+                let backlog = Backlog {
+                    packets: (departures.len() as u64).saturating_sub(1),
+                    bytes: *bytes_waiting,
+                };
+                let room = departures.is_empty() || limit_of(*limit).fits(backlog, size);
+                (backlog, room)
+            }
+        };
+        Arrival {
+            backlog,
+            idle_since,
+            full: !room,
+        }
     }
 
     /// Time spent transmitting until `now`.
     pub(crate) fn busy(&self, now: Time) -> Time {
-        self.work - self.busy_until.saturating_sub(now)
+        self.transmitter.busy(now)
     }
 
     /// Time until everything here has left.
     pub(crate) fn backlog(&self, now: Time) -> Time {
-        self.busy_until.saturating_sub(now)
+        self.transmitter.busy_until.saturating_sub(now)
     }
 
     /// Number of packets waiting, without the one in transmission, and the sum in ticks of the
@@ -178,6 +273,197 @@ impl FifoLink {
                 (count, sum)
             }
         }
+    }
+
+    /// The warm-up ends: counting starts anew.
+    fn restart(&mut self, now: Time) {
+        let (_, ahead) = self.waiting(now);
+        let busy = self.busy(now);
+        self.statistics.restart(now, busy);
+        self.statistics.wait_before = ahead;
+    }
+
+    /// Little's law on the sample path: the time integral of the packets waiting is the sum of
+    /// their waits, of which a part lies before and a part behind the measured time.
+    fn occupancy(&self, end: Time) -> u128 {
+        let (_, after) = self.waiting(end);
+        (self.statistics.wait_sum + self.statistics.wait_before).saturating_sub(after)
+    }
+}
+
+/// A first-in-first-out link with a discipline that decides at arrival.
+#[derive(Clone, Debug)]
+pub(crate) struct GatedLink {
+    pub(crate) fifo: FifoLink,
+    admission: Admission,
+    port: Port,
+}
+
+impl GatedLink {
+    /// A packet arrives: its departure and whether it was marked, or `None` where it is dropped.
+    pub(crate) fn arrive(&mut self, now: Time, packet: &Packet) -> Option<(Time, bool)> {
+        let arrival = self.fifo.found(now, packet.size);
+        self.port.now = now;
+        self.port.idle_since = arrival.idle_since;
+        let verdict = self.admission.admit(packet, &arrival, &mut self.port);
+        if arrival.full || verdict == Verdict::Drop {
+            self.fifo.statistics.arrivals += 1;
+            self.fifo.statistics.drops += 1;
+            return None;
+        }
+        let marked = verdict == Verdict::Mark;
+        self.fifo.statistics.marks += u64::from(marked && !packet.marked);
+        let departure = self.fifo.arrive(now, packet.size)?;
+        Some((departure, marked || packet.marked))
+    }
+}
+
+/// Any link.
+#[derive(Clone, Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "the common link is not behind a pointer"
+)]
+pub(crate) enum Link {
+    /// Drop-tail: nothing to decide.
+    DropTail(FifoLink),
+    /// Departures known at arrival.
+    Gated(Box<GatedLink>),
+    /// A discipline that holds its packets.
+    Queued(Box<QueuedLink>),
+}
+
+/// How a link is simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Departures {
+    /// Without events of their own where they are known at arrival.
+    Folded,
+    /// As an event each, whatever the discipline.
+    #[cfg_attr(not(test), allow(dead_code, reason = "proves both ways equal"))]
+    Events,
+}
+
+/// What sets a link up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkSetup {
+    pub(crate) seed: Seed,
+    /// The link's number, for its draws.
+    pub(crate) number: usize,
+    /// The one packet size of the scenario, where there is only one.
+    pub(crate) uniform: Option<u32>,
+    /// Mean packet size in bytes.
+    pub(crate) packet: f64,
+    pub(crate) departures: Departures,
+}
+
+impl Link {
+    /// The link that `spec` describes; `None` where its discipline has no such name.
+    pub(crate) fn new(spec: &LinkSpec, setup: LinkSetup) -> Option<Self> {
+        let overhead = match spec.rate_layer {
+            RateLayer::L1 => 38,
+            RateLayer::L2 => 18,
+            RateLayer::L3 => 0,
+        };
+        let mut random = Stream::new(setup.seed, setup.number as u64, Purpose::Discipline);
+        let packet = setup.packet.max(1.0);
+        // The rate at which bytes leave as they are counted in the queue, without framing.
+        let share = packet / (packet + f64::from(overhead));
+        let rate = spec.rate.as_bits_per_second() as f64 * share;
+        let setting = Setting {
+            limit: limit_of(spec.buffer),
+            rate: Rate::from_bits_per_second(rate.max(1.0) as u64),
+            delay: spec.delay,
+            packet,
+            salt: random.bits(),
+        };
+        let name = spec.discipline.name();
+        let chosen = discipline(name, spec.discipline.parameters(), &setting)?;
+        let fifo = || FifoLink::new(spec.rate, overhead, spec.buffer, setup.uniform);
+        let transmitter = Transmitter::new(spec.rate, overhead);
+        let port = Port::new(random);
+        Some(match (chosen, setup.departures) {
+            (Discipline::AtArrival(Admission::DropTail(_)), Departures::Folded) => {
+                Self::DropTail(fifo())
+            }
+            (Discipline::AtArrival(admission), Departures::Folded) => {
+                Self::Gated(Box::new(GatedLink {
+                    fifo: fifo(),
+                    admission,
+                    port,
+                }))
+            }
+            (chosen, _) => {
+                let queue = chosen.queued(&setting);
+                Self::Queued(Box::new(QueuedLink::new(queue, transmitter, port)))
+            }
+        })
+    }
+
+    /// What was counted.
+    pub(crate) fn statistics(&self) -> &LinkStatistics {
+        match self {
+            Self::DropTail(link) => &link.statistics,
+            Self::Gated(link) => &link.fifo.statistics,
+            Self::Queued(link) => &link.statistics,
+        }
+    }
+
+    /// Whether each departure is an event.
+    pub(crate) fn has_departures(&self) -> bool {
+        matches!(self, Self::Queued(_))
+    }
+
+    /// Time spent transmitting until `now`.
+    pub(crate) fn busy(&self, now: Time) -> Time {
+        match self {
+            Self::DropTail(link) => link.busy(now),
+            Self::Gated(link) => link.fifo.busy(now),
+            Self::Queued(link) => link.busy(now),
+        }
+    }
+
+    /// Time until everything here has left.
+    pub(crate) fn backlog(&self, now: Time) -> Time {
+        match self {
+            Self::DropTail(link) => link.backlog(now),
+            Self::Gated(link) => link.fifo.backlog(now),
+            Self::Queued(link) => link.backlog(now),
+        }
+    }
+
+    /// Packets waiting, without the one in transmission.
+    pub(crate) fn waiting(&self, now: Time) -> u64 {
+        match self {
+            Self::DropTail(link) => link.waiting(now).0,
+            Self::Gated(link) => link.fifo.waiting(now).0,
+            Self::Queued(link) => link.waiting(now),
+        }
+    }
+
+    /// The warm-up ends: counting starts anew.
+    pub(crate) fn restart(&mut self, now: Time) {
+        match self {
+            Self::DropTail(link) => link.restart(now),
+            Self::Gated(link) => link.fifo.restart(now),
+            Self::Queued(link) => link.restart(now),
+        }
+    }
+
+    /// Packets waiting, summed over the ticks from the warm-up's end to `end`.
+    pub(crate) fn occupancy(&self, end: Time) -> u128 {
+        match self {
+            Self::DropTail(link) => link.occupancy(end),
+            Self::Gated(link) => link.fifo.occupancy(end),
+            Self::Queued(link) => link.occupancy(),
+        }
+    }
+}
+
+/// The limit as a discipline knows it.
+fn limit_of(limit: BufferLimit) -> Limit {
+    match limit {
+        BufferLimit::Packets(count) => Limit::Packets(count),
+        BufferLimit::Bytes(bytes) => Limit::Bytes(bytes.get()),
     }
 }
 

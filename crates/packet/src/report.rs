@@ -9,7 +9,7 @@ use forebay_scenario::{
 use forebay_units::Time;
 
 use crate::flow::{Counts, Flow};
-use crate::link::FifoLink;
+use crate::link::Link;
 use crate::simulation::{Group, Simulation};
 
 /// More flows than this are not listed one by one.
@@ -23,7 +23,7 @@ pub(crate) fn report(scenario: &Scenario, seed: Seed, mut simulation: Simulation
     let target = &simulation.links[scenario.target_index()];
     report.metrics = link_metrics(target, end, seconds);
     report.cost = Cost {
-        data_packets: target.statistics.arrivals,
+        data_packets: target.statistics().arrivals,
         events: simulation.events,
         ..Cost::default()
     };
@@ -80,26 +80,23 @@ fn persistent_metrics(report: &mut Report, simulation: &Simulation<'_>, goodputs
     }
 }
 
-fn link_metrics(link: &FifoLink, end: Time, seconds: f64) -> BTreeMap<Metric, Estimate> {
-    let statistics = &link.statistics;
+fn link_metrics(link: &Link, end: Time, seconds: f64) -> BTreeMap<Metric, Estimate> {
+    let statistics = link.statistics();
     let busy = (link.busy(end) - statistics.busy_before).as_secs_f64();
-    let (_, wait_after) = link.waiting(end);
-    // Little's law on the sample path: the time integral of the packets waiting is the sum of
-    // their waits, of which a part lies before and a part behind the measured time.
-    let waits = (statistics.wait_sum + statistics.wait_before).saturating_sub(wait_after);
+    let occupancy = link.occupancy(end) as f64 * 1e-12;
     let mut metrics = BTreeMap::new();
     let mut put = |metric, value: f64| metrics.insert(metric, Estimate::from(value));
     put(Metric::Utilization, busy / seconds);
-    put(Metric::QueueMean, waits as f64 * 1e-12 / seconds);
+    put(Metric::QueueMean, occupancy / seconds);
     if statistics.arrivals > 0 {
         let arrivals = statistics.arrivals as f64;
         put(Metric::LossRate, statistics.drops as f64 / arrivals);
         put(Metric::MarkRate, statistics.marks as f64 / arrivals);
-        let accepted = statistics.arrivals - statistics.drops;
-        if accepted > 0 {
+        let waited = statistics.waits.count();
+        if waited > 0 {
             put(
                 Metric::QueueDelayMean,
-                statistics.wait_sum as f64 * 1e-12 / accepted as f64,
+                statistics.wait_sum as f64 * 1e-12 / waited as f64,
             );
             put(Metric::QueueDelayP50, statistics.waits.quantile(0.5));
             put(Metric::QueueDelayP99, statistics.waits.quantile(0.99));
@@ -143,7 +140,7 @@ impl GroupFigures {
             .iter()
             .filter(|flow| flow.group as usize == number)
         {
-            let bytes = flow.bytes_delivered - flow.bytes_before;
+            let bytes = flow.bytes_delivered.saturating_sub(flow.bytes_before);
             figures.add(flow.counts.since(flow.before), bytes as f64 * 8.0 / seconds);
         }
         figures
@@ -246,7 +243,7 @@ fn sorted_quantile(sorted: &[f64], q: f64) -> f64 {
 
 fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
-    let drops = simulation.links[scenario.target_index()].statistics.drops;
+    let drops = simulation.links[scenario.target_index()].statistics().drops;
     if (1..30).contains(&drops) {
         warnings.push(format!(
             "the loss rate rests on {drops} drops: measure for longer"

@@ -7,8 +7,8 @@
 
 use forebay_random::{Purpose, Seed, Stream};
 use forebay_scenario::{
-    EngineError, FlowGroup, FlowSample, Law, PacketRecord, QueueSample, RateLayer, Recorded,
-    Scenario, Traces, Workload,
+    EngineError, FlowGroup, FlowSample, Law, PacketRecord, QueueSample, Recorded, Scenario, Traces,
+    Workload,
 };
 use forebay_units::{Bytes, Time};
 
@@ -16,7 +16,8 @@ use crate::calendar::{Calendar, Event, Kind, MAX_HOPS};
 use crate::flow::{
     AccessLink, Counts, Draws, Flow, Source, Unresponsive, opening, packets_of, source_event,
 };
-use crate::link::FifoLink;
+use crate::link::{Departures, Link, LinkSetup};
+use crate::network::Records;
 use crate::sender::{Answer, Connection};
 use crate::statistics::{CongestionEvents, Histogram};
 
@@ -25,10 +26,10 @@ const WARMUP: u32 = 0;
 const SAMPLE: u32 = 1;
 
 /// Unresponsive flows are numbered down from here in events.
-const LAST_FLOW: u32 = 0x00ff_ffff;
+pub(crate) const LAST_FLOW: u32 = 0x00ff_ffff;
 
 /// The most packets under way: 16 bytes each.
-const MAX_UNDER_WAY: usize = 1 << 29;
+pub(crate) const MAX_UNDER_WAY: usize = 1 << 29;
 
 /// Draws and totals of one group.
 #[derive(Debug)]
@@ -52,10 +53,10 @@ pub(crate) struct Group<'a> {
 /// A run in progress.
 #[derive(Debug)]
 pub(crate) struct Simulation<'a> {
-    scenario: &'a Scenario,
-    calendar: Calendar,
-    pub(crate) links: Vec<FifoLink>,
-    target: usize,
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) calendar: Calendar,
+    pub(crate) links: Vec<Link>,
+    pub(crate) target: usize,
     pub(crate) groups: Vec<Group<'a>>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) unresponsive: Vec<Unresponsive>,
@@ -65,7 +66,11 @@ pub(crate) struct Simulation<'a> {
     pub(crate) congestion: CongestionEvents,
     pub(crate) events_before: u64,
     pub(crate) traces: Option<Box<Traces>>,
-    record_packets: bool,
+    pub(crate) record_packets: bool,
+    /// Records of packets that wait for their fate.
+    pub(crate) records: Records,
+    /// Whether more packets wait than may be under way.
+    pub(crate) overfull: bool,
     sampled_busy: Time,
     warm: bool,
     end: Time,
@@ -75,20 +80,33 @@ pub(crate) struct Simulation<'a> {
 impl<'a> Simulation<'a> {
     /// Sets a scenario up: flows, sources and first events.
     pub(crate) fn new(scenario: &'a Scenario, seed: Seed) -> Result<Self, EngineError> {
+        Self::with_departures(scenario, seed, Departures::Folded)
+    }
+
+    /// The same with a choice of how links are simulated.
+    pub(crate) fn with_departures(
+        scenario: &'a Scenario,
+        seed: Seed,
+        departures: Departures,
+    ) -> Result<Self, EngineError> {
         let run = scenario.run();
         let uniform = uniform_size(scenario);
         let links = scenario
             .links()
             .iter()
-            .map(|link| {
-                let overhead = match link.rate_layer {
-                    RateLayer::L1 => 38,
-                    RateLayer::L2 => 18,
-                    RateLayer::L3 => 0,
+            .enumerate()
+            .map(|(number, spec)| {
+                let setup = LinkSetup {
+                    seed,
+                    number,
+                    uniform,
+                    packet: scenario.packet_bytes(),
+                    departures,
                 };
-                FifoLink::new(link.rate, overhead, link.buffer, uniform)
+                Link::new(spec, setup)
+                    .ok_or_else(|| unsupported(&format!("queue `{}`", spec.discipline.name())))
             })
-            .collect();
+            .collect::<Result<_, _>>()?;
         let mut first_number = 0;
         let groups = scenario
             .flows()
@@ -126,6 +144,8 @@ impl<'a> Simulation<'a> {
             events_before: 0,
             traces: None,
             record_packets: false,
+            records: Records::default(),
+            overfull: false,
             sampled_busy: Time::ZERO,
             warm: false,
             end: run.warmup + run.measure,
@@ -250,11 +270,20 @@ impl<'a> Simulation<'a> {
         delays.sort_unstable();
         delays.dedup();
         let sources = self.sources.len();
-        let few = constant && delays.len() + sources <= crate::calendar::MAX_LANES;
-        let lane_count = few.then_some(delays.len() + sources);
+        let departing = self.links.iter().filter(|link| link.has_departures());
+        let wanted = delays.len() + sources + departing.count();
+        let few = constant && wanted <= crate::calendar::MAX_LANES;
+        let lane_count = few.then_some(wanted);
         self.calendar = Calendar::new(lane_count, self.grain());
         for (number, source) in self.sources.iter_mut().enumerate() {
             source.lane = (delays.len() + number) as u32;
+        }
+        let mut lane = (delays.len() + sources) as u32;
+        for link in &mut self.links {
+            if let Link::Queued(link) = link {
+                link.lane = lane;
+                lane += 1;
+            }
         }
         self.lanes = few.then_some(delays);
         for at in 0..self.flows.len() {
@@ -337,6 +366,8 @@ impl<'a> Simulation<'a> {
     pub(crate) fn run(&mut self) -> Result<(), EngineError> {
         const FIRST_ARRIVAL: u8 = Kind::Arrival as u8;
         const LAST_ARRIVAL: u8 = FIRST_ARRIVAL + MAX_HOPS as u8 - 1;
+        const FIRST_MARKED: u8 = Kind::MarkedArrival as u8;
+        const LAST_MARKED: u8 = FIRST_MARKED + MAX_HOPS as u8 - 1;
         while let Some(event) = self.calendar.pop() {
             let now = event.time;
             if now >= self.end {
@@ -344,14 +375,20 @@ impl<'a> Simulation<'a> {
             }
             self.events += 1;
             let kind = event.kind();
-            if kind == Kind::Delivery as u8 {
+            // Both kinds of delivery, whose numbers differ in the last bit.
+            if kind | 1 == Kind::MarkedDelivery as u8 {
                 self.deliver(event);
                 continue;
             }
             match kind {
+                k if k == Kind::Departure as u8 => self.depart(event)?,
                 FIRST_ARRIVAL..=LAST_ARRIVAL => {
                     let hop = usize::from(kind - FIRST_ARRIVAL);
                     self.arrive(event.flow(), event.packet(), hop, now);
+                }
+                FIRST_MARKED..=LAST_MARKED => {
+                    let hop = usize::from(kind - FIRST_MARKED);
+                    self.arrive_marked(event.flow(), event.packet(), hop, now);
                 }
                 k if k == Kind::Source as u8 => self.emit(event)?,
                 k if k == Kind::Timer as u8 => self.timer(event)?,
@@ -364,6 +401,7 @@ impl<'a> Simulation<'a> {
         if !self.warm {
             self.finish_warmup(self.end);
         }
+        self.finish_links();
         Ok(())
     }
 
@@ -462,7 +500,11 @@ impl<'a> Simulation<'a> {
             flow.wire
         };
         let link = spec.path[hop];
-        let departure = self.links[link].arrive(now, size);
+        let Link::DropTail(fifo) = &mut self.links[link] else {
+            self.arrive_unmarked(flow_number, packet, hop, now);
+            return;
+        };
+        let departure = fifo.arrive(now, size);
         let at_target = link == self.target;
         flow.arrived += u64::from(at_target);
         match departure {
@@ -500,7 +542,11 @@ impl<'a> Simulation<'a> {
         let flow = &mut self.unresponsive[at];
         let spec = self.groups[flow.group as usize].spec;
         let link = spec.path[hop];
-        let departure = self.links[link].arrive(now, size);
+        let Link::DropTail(fifo) = &mut self.links[link] else {
+            self.arrive_unmarked(flow_number, size, hop, now);
+            return;
+        };
+        let departure = fifo.arrive(now, size);
         let at_target = link == self.target;
         flow.counts.arrived += u64::from(at_target);
         match departure {
@@ -523,18 +569,19 @@ impl<'a> Simulation<'a> {
         }
     }
 
+    /// Records an arrival at the target link where it is within the traced time; says whether.
     #[cold]
-    fn record_packet(
+    pub(crate) fn record_packet(
         &mut self,
         now: Time,
         flow: u32,
         packet: u64,
         size: u32,
         departure: Option<Time>,
-    ) {
+    ) -> bool {
         let trace = self.scenario.trace();
         if now < trace.from || trace.until.is_some_and(|until| now > until) {
-            return;
+            return false;
         }
         let rate = self.scenario.target().rate;
         let transmission = rate.time_to_send(Bytes::new(u64::from(size)));
@@ -553,6 +600,7 @@ impl<'a> Simulation<'a> {
                 }),
             });
         }
+        true
     }
 
     // --- Sources and transfers ---
@@ -743,9 +791,7 @@ impl<'a> Simulation<'a> {
     fn finish_warmup(&mut self, now: Time) {
         self.warm = true;
         for link in &mut self.links {
-            let (_, ahead) = link.waiting(now);
-            let busy = link.busy(now);
-            link.statistics.restart(ahead, busy);
+            link.restart(now);
         }
         for flow in &mut self.flows {
             flow.before = flow.counts();
@@ -792,7 +838,7 @@ impl<'a> Simulation<'a> {
             let busy = link.busy(now);
             traces.queue.push(QueueSample {
                 time_s: now.as_secs_f64(),
-                packets: link.waiting(now).0 as f64,
+                packets: link.waiting(now) as f64,
                 delay_s: link.backlog(now).as_secs_f64(),
                 utilization: (busy - self.sampled_busy).as_secs_f64() / trace.every.as_secs_f64(),
             });
@@ -829,7 +875,7 @@ pub(crate) fn unsupported(feature: &str) -> EngineError {
     }
 }
 
-fn too_large(why: &str) -> EngineError {
+pub(crate) fn too_large(why: &str) -> EngineError {
     EngineError::TooLarge {
         engine: "packet",
         why: why.to_owned(),

@@ -43,10 +43,15 @@ impl Histogram {
         self.counts.fill(0);
     }
 
+    /// How many values it holds.
+    pub(crate) fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
     /// The value in seconds below which the fraction `q` of the values lie, linear within a
     /// bucket; zero where there are none.
     pub(crate) fn quantile(&self, q: f64) -> f64 {
-        let total: u64 = self.counts.iter().sum();
+        let total = self.count();
         if total == 0 {
             return 0.0;
         }
@@ -83,6 +88,8 @@ pub(crate) struct LinkStatistics {
     pub(crate) wait_before: u128,
     /// Time spent transmitting before the warm-up's end.
     pub(crate) busy_before: Time,
+    /// The warm-up's end; the waits are those of packets that arrived since.
+    pub(crate) since: Time,
 }
 
 impl LinkStatistics {
@@ -96,6 +103,7 @@ impl LinkStatistics {
             longest_wait: Time::ZERO,
             wait_before: 0,
             busy_before: Time::ZERO,
+            since: Time::ZERO,
         }
     }
 
@@ -107,15 +115,16 @@ impl LinkStatistics {
     }
 
     /// The warm-up ends: counting starts anew.
-    pub(crate) fn restart(&mut self, wait_ahead: u128, busy: Time) {
+    pub(crate) fn restart(&mut self, now: Time, busy: Time) {
         self.arrivals = 0;
         self.drops = 0;
         self.marks = 0;
         self.waits.clear();
         self.wait_sum = 0;
         self.longest_wait = Time::ZERO;
-        self.wait_before = wait_ahead;
+        self.wait_before = 0;
         self.busy_before = busy;
+        self.since = now;
     }
 }
 

@@ -22,7 +22,8 @@ pub struct Model {
     pub title: &'static str,
     /// What it says, in a sentence.
     pub summary: &'static str,
-    /// The corrected formula, for a terminal.
+    /// The corrected formula, for a terminal; a list of lines in JSON.
+    #[serde(serialize_with = "lines")]
     pub formula: &'static str,
     /// The formula's symbols.
     pub symbols: &'static [Symbol],
@@ -38,6 +39,11 @@ pub struct Model {
     pub quantities: &'static [Quantity],
     /// The worked number of `explain`.
     pub example: Example,
+}
+
+/// A text as the list of its lines.
+fn lines<S: serde::Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(text.lines())
 }
 
 /// A symbol of a formula.

@@ -410,6 +410,7 @@ fn solved(
         system_capacity: a[1],
         flows: &flows,
         response,
+        background_load: 0.0,
     };
     match curve {
         Some(curve) => link.red(curve, DelayView::Accepted),

@@ -268,6 +268,22 @@ const CUT_FLOWS: Parameter = Parameter::new(
 const FLUID: &[Parameter] = &[CAPACITY, RTT, FLOWS, CUT_FLOWS, KEPT];
 const FLUID_B: &[Parameter] = &[CAPACITY, RTT, FLOWS, CUT_FLOWS, KEPT, BUFFER];
 
+/// For pictures: the trajectory against the phase of the cycle.
+const PHASE: &[Parameter] = &[
+    CAPACITY,
+    RTT,
+    FLOWS,
+    CUT_FLOWS,
+    KEPT,
+    BUFFER,
+    Parameter::new(
+        "phase",
+        "1",
+        "0 just after a cut, 1 just before the next",
+        "0 to 1",
+    ),
+];
+
 fn fluid(a: &Arguments) -> Result<HybridFluid, ModelError> {
     HybridFluid::of_connections(
         a[0],
@@ -327,6 +343,12 @@ const HYBRID_FLUID: Model = Model {
         quantity("period_s", "s", FLUID_B, |a| fluid(a)?.period(a[5])),
         quantity("least_queue", "packets", FLUID_B, |a| {
             fluid(a)?.least_queue(a[5])
+        }),
+        quantity("cycle_queue", "packets", PHASE, |a| {
+            Ok(fluid(a)?.at_phase(a[5], a[6])?.queue)
+        }),
+        quantity("cycle_rate", "packets/s", PHASE, |a| {
+            Ok(fluid(a)?.at_phase(a[5], a[6])?.rate)
         }),
         quantity("frozen_rtt_ratio", "1", FLUID, |a| {
             fluid(a)?.frozen_rtt_ratio(a[1])

@@ -1,0 +1,340 @@
+//! Controlled delay (Nichols, Jacobson, McGregor and Iyengar, RFC 8289): drops at the head once the
+//! sojourn time has stayed above a target for an interval, and then at times that shrink with the
+//! square root of the number of drops, until the sojourn time is below the target.
+
+use std::collections::VecDeque;
+
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+
+use crate::packet::Packet;
+use crate::port::{Backlog, Limit, Port, Setting};
+use crate::registry::QueueDiscipline;
+
+/// Target and interval (RFC 8289 section 4).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ControlLaw {
+    pub(crate) target: Time,
+    pub(crate) interval: Time,
+    /// With no more than this many bytes waiting nothing is dropped (RFC 8289 section 5.2).
+    pub(crate) max_packet: u64,
+}
+
+impl ControlLaw {
+    /// What [`Self::PARAMETERS`] say.
+    pub(crate) fn new(parameters: &Parameters, setting: &Setting) -> Self {
+        Self {
+            target: parameters.time("target"),
+            interval: parameters.time("interval"),
+            max_packet: setting.packet.ceil() as u64,
+        }
+    }
+
+    /// t + interval / sqrt(count) (RFC 8289 section 5.3).
+    fn next(&self, from: Time, count: u32) -> Time {
+        let interval = self.interval.as_picos() as f64;
+        let gap = interval / f64::from(count.max(1)).sqrt();
+        from.saturating_add(Time::from_picos(gap as u64))
+    }
+}
+
+/// The parameter `target`.
+pub(crate) const TARGET: Parameter = Parameter {
+    name: "target",
+    meaning: "acceptable standing delay (RFC 8289 section 4.3)",
+    kind: ParameterKind::Time,
+    default: Value::Time(Time::from_millis(5)),
+};
+
+/// The parameter `interval`.
+pub(crate) const INTERVAL: Parameter = Parameter {
+    name: "interval",
+    meaning: "time that the delay must stay above the target, about the largest round trip (RFC 8289 section 4.3)",
+    kind: ParameterKind::Time,
+    default: Value::Time(Time::from_millis(100)),
+};
+
+/// Where packets wait for CoDel.
+pub(crate) trait Source {
+    /// Removes the packet at the head.
+    fn pop(&mut self) -> Option<Packet>;
+
+    /// Bytes still waiting, compared with one packet.
+    fn bytes(&self) -> u64;
+}
+
+/// The state of one CoDel queue (RFC 8289 section 5.1).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CoDelState {
+    /// When the delay will have been above the target for an interval; none while it is below.
+    first_above: Option<Time>,
+    drop_next: Time,
+    count: u32,
+    last_count: u32,
+    dropping: bool,
+}
+
+impl CoDelState {
+    /// The next packet and whether it may be dropped (RFC 8289 section 5.4, `dodequeue`).
+    #[inline]
+    fn take(
+        &mut self,
+        law: &ControlLaw,
+        source: &mut impl Source,
+        now: Time,
+    ) -> Option<(Packet, bool)> {
+        let Some(packet) = source.pop() else {
+            self.first_above = None;
+            return None;
+        };
+        let sojourn = now.saturating_sub(packet.arrival);
+        if sojourn < law.target || source.bytes() <= law.max_packet {
+            self.first_above = None;
+            return Some((packet, false));
+        }
+        match self.first_above {
+            None => {
+                self.first_above = Some(now.saturating_add(law.interval));
+                Some((packet, false))
+            }
+            Some(due) => Some((packet, now >= due)),
+        }
+    }
+
+    /// The packet to transmit (RFC 8289 section 5.5). Where a packet can be marked it is not
+    /// dropped.
+    #[inline]
+    pub(crate) fn dequeue(
+        &mut self,
+        law: &ControlLaw,
+        source: &mut impl Source,
+        port: &mut Port,
+    ) -> Option<Packet> {
+        let now = port.now;
+        let Some((mut packet, may_drop)) = self.take(law, source, now) else {
+            self.dropping = false;
+            return None;
+        };
+        if self.dropping {
+            if !may_drop {
+                self.dropping = false;
+            }
+            while self.dropping && now >= self.drop_next {
+                self.count = self.count.saturating_add(1);
+                if port.mark(&mut packet) {
+                    self.drop_next = law.next(self.drop_next, self.count);
+                    break;
+                }
+                port.discard(packet);
+                let Some((next, may_drop)) = self.take(law, source, now) else {
+                    self.dropping = false;
+                    return None;
+                };
+                packet = next;
+                self.dropping = may_drop;
+                if may_drop {
+                    self.drop_next = law.next(self.drop_next, self.count);
+                }
+            }
+        } else if may_drop {
+            if !port.mark(&mut packet) {
+                port.discard(packet);
+                let next = self.take(law, source, now);
+                self.enter(law, now);
+                return next.map(|(packet, _)| packet);
+            }
+            self.enter(law, now);
+        }
+        Some(packet)
+    }
+
+    /// Starts dropping, at the rate that controlled the queue last if that is not long ago
+    /// (RFC 8289 section 5.5: within 16 intervals).
+    fn enter(&mut self, law: &ControlLaw, now: Time) {
+        self.dropping = true;
+        let delta = self.count.saturating_sub(self.last_count);
+        let recent = now.saturating_sub(self.drop_next) < law.interval.saturating_mul(16);
+        self.count = if delta > 1 && recent { delta } else { 1 };
+        self.drop_next = law.next(now, self.count);
+        self.last_count = self.count;
+    }
+}
+
+/// CoDel.
+#[derive(Clone, Debug)]
+pub struct CoDel {
+    limit: Limit,
+    law: ControlLaw,
+    state: CoDelState,
+    waiting: Waiting,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Waiting {
+    packets: VecDeque<Packet>,
+    backlog: Backlog,
+}
+
+impl Source for Waiting {
+    #[inline]
+    fn pop(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop_front()?;
+        self.backlog.remove(packet.size);
+        Some(packet)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.backlog.bytes
+    }
+}
+
+impl QueueDiscipline for CoDel {
+    const DESCRIPTION: Description = Description {
+        name: "codel",
+        title: "Controlled delay: drops or marks at the head when packets have waited too long",
+        source: "RFC 8289",
+        parameters: &[TARGET, INTERVAL],
+    };
+
+    fn new(parameters: &Parameters, setting: &Setting) -> Self {
+        Self {
+            limit: setting.limit,
+            law: ControlLaw::new(parameters, setting),
+            state: CoDelState::default(),
+            waiting: Waiting::default(),
+        }
+    }
+
+    #[inline]
+    fn enqueue(&mut self, packet: Packet, port: &mut Port) {
+        let waiting = &mut self.waiting;
+        if port.idle_since.is_none() && !self.limit.fits(waiting.backlog, packet.size) {
+            port.discard(packet);
+            return;
+        }
+        waiting.backlog.add(packet.size);
+        waiting.packets.push_back(packet);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
+        self.state.dequeue(&self.law, &mut self.waiting, port)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.waiting.backlog
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Ecn;
+    use crate::packet::testing::packet;
+    use crate::port::testing::{port, setting};
+
+    fn codel() -> CoDel {
+        let parameters = Parameters::defaults(CoDel::DESCRIPTION.parameters);
+        CoDel::new(&parameters, &setting(Limit::Packets(1_000_000)))
+    }
+
+    /// Fills with packets that arrived at time zero, then takes one each millisecond from
+    /// `from_ms` on, and returns when each drop or mark happened.
+    fn signals(ecn: Ecn, from_ms: u64, until_ms: u64) -> Vec<u64> {
+        let (mut codel, mut port) = (codel(), port());
+        for number in 0..10_000 {
+            let mut packet = packet(0, number, 1000);
+            packet.ecn = ecn;
+            codel.enqueue(packet, &mut port);
+        }
+        let mut times = Vec::new();
+        for ms in from_ms..until_ms {
+            port.now = Time::from_millis(ms);
+            let taken = codel.dequeue(&mut port).unwrap();
+            let signals = port.discards.drain(..).count() + usize::from(taken.marked);
+            times.extend(std::iter::repeat_n(ms, signals));
+        }
+        times
+    }
+
+    #[test]
+    fn drops_follow_the_control_law() {
+        // Above the target from the first dequeue at 10 ms: the first drop an interval later.
+        let times = signals(Ecn::NotCapable, 10, 2000);
+        let mut expected = vec![110.0];
+        for count in 1..times.len() {
+            expected.push(expected[count - 1] + 100.0 / (count as f64).sqrt());
+        }
+        assert!(times.len() > 10, "{times:?}");
+        for (time, expected) in times.iter().zip(&expected) {
+            // Noticed at the first dequeue, each millisecond, at or after its time.
+            let late = *time as f64 - expected;
+            assert!((-1e-6..1.0).contains(&late), "{times:?} {expected}");
+        }
+    }
+
+    #[test]
+    fn marks_take_the_place_of_drops_at_the_same_times() {
+        let marks = signals(Ecn::Classic, 10, 600);
+        assert_eq!(marks, signals(Ecn::NotCapable, 10, 600));
+    }
+
+    #[test]
+    fn below_the_target_nothing_is_dropped_and_dropping_ends() {
+        let (mut codel, mut port) = (codel(), port());
+        for ms in 0..5000 {
+            port.now = Time::from_millis(ms);
+            for _ in 0..2 {
+                let mut packet = packet(0, 0, 500);
+                packet.arrival = port.now;
+                codel.enqueue(packet, &mut port);
+            }
+            port.now += Time::from_micros(4900);
+            codel.dequeue(&mut port);
+            codel.dequeue(&mut port);
+        }
+        assert!(port.discards.is_empty());
+        assert!(!codel.state.dropping);
+    }
+
+    #[test]
+    fn the_last_packet_is_never_dropped() {
+        let (mut codel, mut port) = (codel(), port());
+        for ms in (0..10_000).step_by(50) {
+            port.now = Time::from_millis(ms);
+            let mut packet = packet(0, 0, 1000);
+            packet.arrival = port.now;
+            codel.enqueue(packet, &mut port);
+            port.now += Time::from_millis(40);
+            assert!(codel.dequeue(&mut port).is_some());
+        }
+        assert!(port.discards.is_empty());
+    }
+
+    #[test]
+    fn soon_after_it_resumes_at_the_rate_it_had() {
+        let (mut codel, mut port) = (codel(), port());
+        codel.state = CoDelState {
+            count: 30,
+            last_count: 10,
+            drop_next: Time::from_secs(1),
+            ..CoDelState::default()
+        };
+        codel.state.enter(&codel.law, Time::from_millis(1100));
+        assert_eq!(codel.state.count, 20);
+        codel.state.enter(&codel.law, Time::from_secs(10));
+        assert_eq!(codel.state.count, 1);
+        assert!(codel.dequeue(&mut port).is_none());
+        assert!(!codel.state.dropping);
+    }
+
+    #[test]
+    fn a_full_queue_drops_the_arrival() {
+        let parameters = Parameters::defaults(CoDel::DESCRIPTION.parameters);
+        let mut codel = CoDel::new(&parameters, &setting(Limit::Packets(1)));
+        let mut port = port();
+        codel.enqueue(packet(0, 0, 1000), &mut port);
+        codel.enqueue(packet(0, 1, 1000), &mut port);
+        assert_eq!(port.discards[0].number, 1);
+    }
+}

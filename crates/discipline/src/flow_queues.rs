@@ -1,0 +1,422 @@
+//! Many first-in-first-out queues over one pool of packets, with lists of active queues and the
+//! longest queue at hand: what all fair queueing disciplines share.
+
+use crate::packet::Packet;
+use crate::port::Backlog;
+
+/// No packet, queue or place.
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    packet: Packet,
+    before: u32,
+    after: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FlowQueue {
+    first: u32,
+    last: u32,
+    backlog: Backlog,
+    /// Neighbours in the list that it is in.
+    before: u32,
+    after: u32,
+    /// Its place in the heap of lengths.
+    place: u32,
+    /// Among queues of one length that with the lowest turn counts as the longest.
+    turn: u64,
+}
+
+const EMPTY: FlowQueue = FlowQueue {
+    first: NONE,
+    last: NONE,
+    backlog: Backlog {
+        packets: 0,
+        bytes: 0,
+    },
+    before: NONE,
+    after: NONE,
+    place: NONE,
+    turn: 0,
+};
+
+/// A list of queues. A queue is in one list at most.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QueueList {
+    first: u32,
+    last: u32,
+}
+
+impl Default for QueueList {
+    fn default() -> Self {
+        Self {
+            first: NONE,
+            last: NONE,
+        }
+    }
+}
+
+impl QueueList {
+    /// The queue at its head.
+    #[inline]
+    pub(crate) fn first(self) -> Option<u32> {
+        (self.first != NONE).then_some(self.first)
+    }
+}
+
+/// The queue out of `count` that a flow is hashed into (Lemire's reduction of the mixed bits of
+/// SplitMix64).
+#[inline]
+pub(crate) fn hashed(flow: u32, salt: u64, count: usize) -> u32 {
+    let x = (u64::from(flow) ^ salt).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    let x = x ^ (x >> 31);
+    ((u128::from(x) * count as u128) >> 64) as u32
+}
+
+/// Whether the longest queue is wanted: keeping it at hand has its cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Longest {
+    /// A binary heap of the queues by length in bytes.
+    Tracked,
+    /// Nobody asks.
+    Untracked,
+}
+
+/// Queues numbered from zero, created as they are used.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowQueues {
+    nodes: Vec<Node>,
+    free: u32,
+    queues: Vec<FlowQueue>,
+    total: Backlog,
+    longest: Longest,
+    /// Non-empty queues as a binary heap, the longest first.
+    heap: Vec<u32>,
+}
+
+impl FlowQueues {
+    pub(crate) fn new(longest: Longest) -> Self {
+        Self {
+            nodes: Vec::new(),
+            free: NONE,
+            queues: Vec::new(),
+            total: Backlog::default(),
+            longest,
+            heap: Vec::new(),
+        }
+    }
+
+    /// What waits in all queues.
+    #[inline]
+    pub(crate) fn total(&self) -> Backlog {
+        self.total
+    }
+
+    /// What waits in one.
+    #[inline]
+    pub(crate) fn backlog(&self, queue: u32) -> Backlog {
+        self.queues[queue as usize].backlog
+    }
+
+    /// The packet at the head of a queue.
+    #[inline]
+    pub(crate) fn head(&self, queue: u32) -> Option<&Packet> {
+        let first = self.queues[queue as usize].first;
+        self.nodes.get(first as usize).map(|node| &node.packet)
+    }
+
+    /// Makes sure that queue number `queue` exists.
+    #[inline]
+    pub(crate) fn ensure(&mut self, queue: u32) {
+        if queue as usize >= self.queues.len() {
+            self.queues.resize(queue as usize + 1, EMPTY);
+        }
+    }
+
+    /// Adds a packet at a queue's tail.
+    #[inline]
+    pub(crate) fn push(&mut self, queue: u32, packet: Packet) {
+        let last = self.queues[queue as usize].last;
+        let node = Node {
+            packet,
+            before: last,
+            after: NONE,
+        };
+        let at = if self.free == NONE {
+            self.nodes.push(node);
+            (self.nodes.len() - 1) as u32
+        } else {
+            let at = self.free;
+            self.free = self.nodes[at as usize].after;
+            self.nodes[at as usize] = node;
+            at
+        };
+        if last != NONE {
+            self.nodes[last as usize].after = at;
+        }
+        let flow = &mut self.queues[queue as usize];
+        flow.last = at;
+        if flow.first == NONE {
+            flow.first = at;
+        }
+        flow.backlog.add(packet.size);
+        self.total.add(packet.size);
+        if self.longest == Longest::Tracked {
+            if self.queues[queue as usize].place == NONE {
+                self.queues[queue as usize].place = self.heap.len() as u32;
+                self.heap.push(queue);
+            }
+            self.rise(queue);
+        }
+    }
+
+    /// Removes the packet at a queue's head.
+    #[inline]
+    pub(crate) fn pop(&mut self, queue: u32) -> Option<Packet> {
+        let flow = &mut self.queues[queue as usize];
+        let at = flow.first;
+        if at == NONE {
+            return None;
+        }
+        let node = self.nodes[at as usize];
+        flow.first = node.after;
+        if node.after == NONE {
+            flow.last = NONE;
+        } else {
+            self.nodes[node.after as usize].before = NONE;
+        }
+        self.release(queue, at);
+        Some(node.packet)
+    }
+
+    /// Removes the packet at a queue's tail.
+    pub(crate) fn pop_last(&mut self, queue: u32) -> Option<Packet> {
+        let flow = &mut self.queues[queue as usize];
+        let at = flow.last;
+        if at == NONE {
+            return None;
+        }
+        let node = self.nodes[at as usize];
+        flow.last = node.before;
+        if node.before == NONE {
+            flow.first = NONE;
+        } else {
+            self.nodes[node.before as usize].after = NONE;
+        }
+        self.release(queue, at);
+        Some(node.packet)
+    }
+
+    /// A packet that was in `queue` is gone: its node is free and the queue shorter.
+    #[inline]
+    fn release(&mut self, queue: u32, at: u32) {
+        let size = self.nodes[at as usize].packet.size;
+        self.nodes[at as usize].after = self.free;
+        self.free = at;
+        self.total.remove(size);
+        self.queues[queue as usize].backlog.remove(size);
+        if self.longest == Longest::Tracked {
+            self.fall(queue);
+            if self.queues[queue as usize].first == NONE {
+                self.leave_heap(queue);
+            }
+        }
+    }
+
+    // --- The longest queue ---
+
+    /// The queue with the most bytes; among equals the one of the lowest turn.
+    #[inline]
+    pub(crate) fn longest(&self) -> Option<u32> {
+        self.heap.first().copied()
+    }
+
+    /// Sets a queue's turn.
+    #[inline]
+    pub(crate) fn set_turn(&mut self, queue: u32, turn: u64) {
+        self.queues[queue as usize].turn = turn;
+        if self.longest == Longest::Tracked && self.queues[queue as usize].place != NONE {
+            self.fall(queue);
+            self.rise(queue);
+        }
+    }
+
+    #[inline]
+    fn longer(&self, a: u32, b: u32) -> bool {
+        let (a, b) = (&self.queues[a as usize], &self.queues[b as usize]);
+        (a.backlog.bytes, b.turn) > (b.backlog.bytes, a.turn)
+    }
+
+    #[inline]
+    fn rise(&mut self, queue: u32) {
+        let mut at = self.queues[queue as usize].place as usize;
+        while at > 0 {
+            let parent = (at - 1) / 2;
+            let other = self.heap[parent];
+            if !self.longer(queue, other) {
+                break;
+            }
+            self.heap[at] = other;
+            self.queues[other as usize].place = at as u32;
+            at = parent;
+        }
+        self.heap[at] = queue;
+        self.queues[queue as usize].place = at as u32;
+    }
+
+    #[inline]
+    fn fall(&mut self, queue: u32) {
+        let mut at = self.queues[queue as usize].place as usize;
+        loop {
+            let mut child = 2 * at + 1;
+            if child >= self.heap.len() {
+                break;
+            }
+            if child + 1 < self.heap.len() && self.longer(self.heap[child + 1], self.heap[child]) {
+                child += 1;
+            }
+            let other = self.heap[child];
+            if !self.longer(other, queue) {
+                break;
+            }
+            self.heap[at] = other;
+            self.queues[other as usize].place = at as u32;
+            at = child;
+        }
+        self.heap[at] = queue;
+        self.queues[queue as usize].place = at as u32;
+    }
+
+    /// An empty queue leaves the heap.
+    fn leave_heap(&mut self, queue: u32) {
+        let at = self.queues[queue as usize].place as usize;
+        self.queues[queue as usize].place = NONE;
+        let Some(last) = self.heap.pop() else { return };
+        if at < self.heap.len() {
+            self.heap[at] = last;
+            self.queues[last as usize].place = at as u32;
+            self.fall(last);
+            self.rise(last);
+        }
+    }
+
+    // --- Lists of queues ---
+
+    /// Puts a queue that is in no list at a list's tail.
+    #[inline]
+    pub(crate) fn append(&mut self, list: &mut QueueList, queue: u32) {
+        self.queues[queue as usize].before = list.last;
+        self.queues[queue as usize].after = NONE;
+        if list.last == NONE {
+            list.first = queue;
+        } else {
+            self.queues[list.last as usize].after = queue;
+        }
+        list.last = queue;
+    }
+
+    /// Takes a queue out of the list that it is in.
+    #[inline]
+    pub(crate) fn remove(&mut self, list: &mut QueueList, queue: u32) {
+        let FlowQueue { before, after, .. } = self.queues[queue as usize];
+        if before == NONE {
+            list.first = after;
+        } else {
+            self.queues[before as usize].after = after;
+        }
+        if after == NONE {
+            list.last = before;
+        } else {
+            self.queues[after as usize].before = before;
+        }
+    }
+
+    /// Moves the head of a list to its tail.
+    #[inline]
+    pub(crate) fn rotate(&mut self, list: &mut QueueList) {
+        if list.first != list.last {
+            let queue = list.first;
+            self.remove(list, queue);
+            self.append(list, queue);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::testing::packet;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        /// The same as plain queues and a search through all of them.
+        #[test]
+        fn queues_and_the_longest_are_those_of_a_plain_model(
+            steps in prop::collection::vec((0u32..7, 1u32..1600, 0u8..4), 1..400),
+        ) {
+            let mut queues = FlowQueues::new(Longest::Tracked);
+            queues.ensure(6);
+            for queue in 0..7 {
+                queues.set_turn(queue, u64::from(queue * 5 % 7));
+            }
+            let mut model: Vec<VecDeque<Packet>> = vec![VecDeque::new(); 7];
+            for (number, (queue, size, step)) in steps.into_iter().enumerate() {
+                match step {
+                    0 => prop_assert_eq!(queues.pop(queue), model[queue as usize].pop_front()),
+                    1 => prop_assert_eq!(queues.pop_last(queue), model[queue as usize].pop_back()),
+                    _ => {
+                        let packet = packet(queue, number as u32, size);
+                        queues.push(queue, packet);
+                        model[queue as usize].push_back(packet);
+                    }
+                }
+                prop_assert_eq!(queues.head(queue), model[queue as usize].front());
+                let bytes = |q: u32| model[q as usize].iter().map(|p| u64::from(p.size)).sum::<u64>();
+                let longest = (0..7)
+                    .filter(|&q| !model[q as usize].is_empty())
+                    .max_by_key(|&q| (bytes(q), std::cmp::Reverse(q * 5 % 7)));
+                prop_assert_eq!(queues.longest(), longest);
+                prop_assert_eq!(queues.total().bytes, (0..7).map(bytes).sum::<u64>());
+                prop_assert_eq!(queues.backlog(queue).bytes, bytes(queue));
+            }
+            // Freed places are used again.
+            prop_assert!(queues.nodes.len() <= 400);
+        }
+
+        /// Lists keep the order in which queues were appended.
+        #[test]
+        fn lists_are_those_of_a_plain_model(steps in prop::collection::vec((0u32..6, 0u8..3), 1..200)) {
+            let mut queues = FlowQueues::new(Longest::Untracked);
+            queues.ensure(5);
+            let mut list = QueueList::default();
+            let mut model: VecDeque<u32> = VecDeque::new();
+            for (queue, step) in steps {
+                match step {
+                    0 if !model.contains(&queue) => {
+                        queues.append(&mut list, queue);
+                        model.push_back(queue);
+                    }
+                    1 if model.contains(&queue) => {
+                        queues.remove(&mut list, queue);
+                        model.retain(|&other| other != queue);
+                    }
+                    _ => {
+                        queues.rotate(&mut list);
+                        model.rotate_left(model.len().min(1));
+                    }
+                }
+                prop_assert_eq!(list.first(), model.front().copied());
+            }
+            let mut order = Vec::new();
+            while let Some(queue) = list.first() {
+                order.push(queue);
+                queues.remove(&mut list, queue);
+            }
+            prop_assert_eq!(order, Vec::from(model));
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! FQ-CoDel (Hoeiland-Joergensen et al., RFC 8290): flows are hashed into queues, served by
+//! deficit round robin with new queues first, and each queue is controlled by CoDel.
+
+use forebay_units::Bytes;
+use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+
+use crate::codel::{CoDelState, ControlLaw, INTERVAL, Source, TARGET};
+use crate::flow_queues::{FlowQueues, Longest, QueueList, hashed};
+use crate::packet::Packet;
+use crate::port::{Backlog, Limit, Port, Setting};
+use crate::registry::QueueDiscipline;
+
+/// Where a queue is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    /// In no list: it is empty and has had its turn.
+    #[default]
+    Nowhere,
+    New,
+    Old,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct SubQueue {
+    codel: CoDelState,
+    /// Bytes it may send (negative: it has sent more).
+    credits: i64,
+    place: Place,
+}
+
+/// FQ-CoDel.
+#[derive(Clone, Debug)]
+pub struct FqCoDel {
+    limit: Limit,
+    law: ControlLaw,
+    quantum: i64,
+    salt: u64,
+    batch: u64,
+    queues: FlowQueues,
+    flows: Vec<SubQueue>,
+    new: QueueList,
+    old: QueueList,
+}
+
+impl QueueDiscipline for FqCoDel {
+    const DESCRIPTION: Description = Description {
+        name: "fq_codel",
+        title: "Flow queueing with controlled delay: fair queueing of hashed flows, CoDel in each queue",
+        source: "RFC 8290",
+        parameters: &[
+            TARGET,
+            INTERVAL,
+            Parameter {
+                name: "flows",
+                meaning: "number of queues that flows are hashed into (RFC 8290 section 5.2.1)",
+                kind: ParameterKind::Number {
+                    min: 1.0,
+                    max: 1_048_576.0,
+                },
+                default: Value::Number(1024.0),
+            },
+            Parameter {
+                name: "quantum",
+                meaning: "bytes a queue may send per turn, at least 64 (RFC 8290 section 5.2.3)",
+                kind: ParameterKind::Bytes,
+                default: Value::Bytes(Bytes::new(1514)),
+            },
+            Parameter {
+                name: "batch",
+                meaning: "most packets dropped at once from the longest queue of a full buffer (RFC 8290 section 4.1)",
+                kind: ParameterKind::Number { min: 1.0, max: 1e6 },
+                default: Value::Number(64.0),
+            },
+        ],
+    };
+
+    fn new(parameters: &Parameters, setting: &Setting) -> Self {
+        let flows = parameters.number("flows") as usize;
+        let mut queues = FlowQueues::new(Longest::Tracked);
+        queues.ensure(flows as u32 - 1);
+        let quantum = parameters.bytes("quantum").get().clamp(64, 1 << 40);
+        Self {
+            limit: setting.limit,
+            law: ControlLaw::new(parameters, setting),
+            quantum: quantum as i64,
+            salt: setting.salt,
+            batch: parameters.number("batch") as u64,
+            queues,
+            flows: vec![SubQueue::default(); flows],
+            new: QueueList::default(),
+            old: QueueList::default(),
+        }
+    }
+
+    #[inline]
+    fn enqueue(&mut self, packet: Packet, port: &mut Port) {
+        let number = hashed(packet.flow, self.salt, self.flows.len());
+        self.queues.push(number, packet);
+        let flow = &mut self.flows[number as usize];
+        if flow.place == Place::Nowhere {
+            flow.place = Place::New;
+            flow.credits = self.quantum;
+            self.queues.append(&mut self.new, number);
+        }
+        if port.idle_since.is_none() && self.limit.exceeded(self.queues.total()) {
+            self.drop_from_longest(port);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
+        loop {
+            let (number, place) = match self.new.first() {
+                Some(number) => (number, Place::New),
+                None => (self.old.first()?, Place::Old),
+            };
+            let flow = &mut self.flows[number as usize];
+            if flow.credits <= 0 {
+                flow.credits += self.quantum;
+                self.move_to_old(number, place);
+                continue;
+            }
+            let mut source = OneOf {
+                queues: &mut self.queues,
+                number,
+            };
+            if let Some(packet) = flow.codel.dequeue(&self.law, &mut source, port) {
+                flow.credits -= i64::from(packet.size);
+                return Some(packet);
+            }
+            // An empty new queue takes a turn among the old ones before it may be new again, so
+            // that no flow is always new (RFC 8290 section 4.2).
+            if place == Place::New && self.old.first().is_some() {
+                self.move_to_old(number, place);
+            } else {
+                self.remove(number, place);
+            }
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.queues.total()
+    }
+}
+
+impl FqCoDel {
+    fn move_to_old(&mut self, number: u32, place: Place) {
+        if place == Place::Old {
+            self.queues.rotate(&mut self.old);
+            return;
+        }
+        self.queues.remove(&mut self.new, number);
+        self.queues.append(&mut self.old, number);
+        self.flows[number as usize].place = Place::Old;
+    }
+
+    fn remove(&mut self, number: u32, place: Place) {
+        let list = match place {
+            Place::New => &mut self.new,
+            _ => &mut self.old,
+        };
+        self.queues.remove(list, number);
+        self.flows[number as usize].place = Place::Nowhere;
+    }
+
+    /// Half of the bytes of the longest queue, from its head, and no more than a batch of packets.
+    fn drop_from_longest(&mut self, port: &mut Port) {
+        while self.limit.exceeded(self.queues.total()) {
+            let Some(number) = self.queues.longest() else {
+                return;
+            };
+            let half = self.queues.backlog(number).bytes / 2;
+            let (mut dropped, mut count) = (0, 0);
+            while let Some(packet) = self.queues.pop(number) {
+                dropped += u64::from(packet.size);
+                count += 1;
+                port.discard(packet);
+                if dropped >= half || count >= self.batch {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// One queue, for CoDel. As in Linux, whether one packet is left is asked of all queues together:
+/// else a hundred flows of one packet each would wait for as long as they like.
+struct OneOf<'a> {
+    queues: &'a mut FlowQueues,
+    number: u32,
+}
+
+impl Source for OneOf<'_> {
+    #[inline]
+    fn pop(&mut self) -> Option<Packet> {
+        self.queues.pop(self.number)
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.queues.total().bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::testing::packet;
+    use crate::port::testing::{port, setting};
+    use forebay_units::Time;
+
+    fn fq_codel(limit: u64) -> FqCoDel {
+        let parameters = Parameters::defaults(FqCoDel::DESCRIPTION.parameters);
+        FqCoDel::new(&parameters, &setting(Limit::Packets(limit)))
+    }
+
+    /// Flows hashed into queues of their own.
+    fn apart(discipline: &FqCoDel, count: usize) -> Vec<u32> {
+        let mut taken = Vec::new();
+        let mut flows = Vec::new();
+        for flow in 0.. {
+            let queue = hashed(flow, discipline.salt, discipline.flows.len());
+            if !taken.contains(&queue) {
+                taken.push(queue);
+                flows.push(flow);
+            }
+            if flows.len() == count {
+                break;
+            }
+        }
+        flows
+    }
+
+    #[test]
+    fn a_new_flow_goes_first_and_then_takes_turns() {
+        let (mut fq, mut port) = (fq_codel(1000), port());
+        let flows = apart(&fq, 2);
+        for number in 0..10 {
+            fq.enqueue(packet(flows[0], number, 1000), &mut port);
+        }
+        // The bulk flow uses its quantum up and is old.
+        for _ in 0..3 {
+            assert_eq!(fq.dequeue(&mut port).map(|p| p.flow), Some(flows[0]));
+        }
+        fq.enqueue(packet(flows[1], 0, 100), &mut port);
+        assert_eq!(fq.dequeue(&mut port).map(|p| p.flow), Some(flows[1]));
+        assert_eq!(fq.dequeue(&mut port).map(|p| p.flow), Some(flows[0]));
+        // Empty now, it waits for its turn among the old queues: it is not new a second time.
+        fq.enqueue(packet(flows[1], 1, 100), &mut port);
+        let queue = hashed(flows[1], fq.salt, fq.flows.len());
+        assert_eq!(fq.flows[queue as usize].place, Place::Old);
+    }
+
+    #[test]
+    fn flows_share_by_bytes() {
+        let (mut fq, mut port) = (fq_codel(100_000), port());
+        let flows = apart(&fq, 2);
+        for number in 0..3000 {
+            fq.enqueue(packet(flows[0], number, 1500), &mut port);
+            fq.enqueue(packet(flows[1], number, 300), &mut port);
+            fq.enqueue(packet(flows[1], number, 300), &mut port);
+        }
+        let mut bytes = [0u64; 2];
+        for _ in 0..3000 {
+            let packet = fq.dequeue(&mut port).unwrap();
+            bytes[usize::from(packet.flow == flows[1])] += u64::from(packet.size);
+        }
+        let difference = bytes[0].abs_diff(bytes[1]);
+        assert!(difference <= 1514 + 1500, "{bytes:?}");
+    }
+
+    #[test]
+    fn a_full_buffer_drops_half_of_the_longest_queue_from_its_head() {
+        let (mut fq, mut port) = (fq_codel(20), port());
+        let flows = apart(&fq, 2);
+        for number in 0..10 {
+            fq.enqueue(packet(flows[1], number, 1000), &mut port);
+        }
+        for number in 0..11 {
+            fq.enqueue(packet(flows[0], number, 1000), &mut port);
+        }
+        let dropped: Vec<(u32, u32)> = port.discards.iter().map(|p| (p.flow, p.number)).collect();
+        let expected: Vec<(u32, u32)> = (0..6).map(|number| (flows[0], number)).collect();
+        assert_eq!(dropped, expected);
+    }
+
+    #[test]
+    fn each_queue_has_its_own_delay_control() {
+        let (mut fq, mut port) = (fq_codel(100_000), port());
+        let flows = apart(&fq, 2);
+        for number in 0..5000 {
+            fq.enqueue(packet(flows[0], number, 1000), &mut port);
+        }
+        for ms in 0..1000u64 {
+            port.now = Time::from_millis(ms);
+            let mut sparse = packet(flows[1], ms as u32, 100);
+            sparse.arrival = port.now;
+            fq.enqueue(sparse, &mut port);
+            fq.dequeue(&mut port);
+            fq.dequeue(&mut port);
+        }
+        assert!(port.discards.len() > 10);
+        assert!(port.discards.iter().all(|p| p.flow == flows[0]));
+    }
+}

@@ -1,0 +1,488 @@
+//! Random early detection (Floyd and Jacobson, "Random Early Detection Gateways for Congestion
+//! Avoidance", 1993): drops or marks at random as the average queue grows, so that flows are told
+//! of congestion before the buffer is full and not all at once. With the gentle variant (Floyd
+//! 2000) and Adaptive RED (Floyd, Gummadi and Shenker 2001), which moves the largest probability so
+//! that the average stays between the thresholds. Follows ns-2.35's `red.cc` where the papers
+//! leave a choice.
+
+use forebay_units::Time;
+use forebay_units::parameter::{
+    Description, Parameter, ParameterKind, Parameters, Threshold, Value,
+};
+
+use crate::admission::{AdmissionControl, Arrival, Verdict};
+use crate::packet::{Ecn, Packet};
+use crate::port::{Limit, Port, Setting};
+
+/// Beyond the upper threshold the probability rises to one at twice the threshold (gentle), or is
+/// one at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Beyond {
+    Gentle,
+    Abrupt,
+}
+
+/// How drops are spread over the arrivals (1993 paper section 8; ns-2's `wait_`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spacing {
+    /// Uniform from 1/p to 2/p arrivals apart: never two soon after one another.
+    Wait,
+    /// Uniform from 1 to 1/p arrivals apart, as in the paper.
+    Uniform,
+}
+
+/// What Adaptive RED moves and by how much (2001 paper section 3, with ns-2's bounds).
+#[derive(Clone, Copy, Debug)]
+struct Adaptation {
+    bottom: f64,
+    top: f64,
+    last: Time,
+}
+
+impl Adaptation {
+    const INTERVAL: Time = Time::from_millis(500);
+    const INCREASE: f64 = 0.01;
+    const DECREASE: f64 = 0.9;
+}
+
+/// RED.
+#[derive(Clone, Debug)]
+pub struct Red {
+    limit: Limit,
+    /// Thresholds in the limit's unit.
+    min: f64,
+    max: f64,
+    weight: f64,
+    beyond: Beyond,
+    spacing: Spacing,
+    adaptation: Option<Adaptation>,
+    /// Largest probability below the upper threshold.
+    max_p: f64,
+    packets_per_second: f64,
+    packet: f64,
+    average: f64,
+    /// Arrivals (of the mean size, for a byte limit) since the last drop or mark.
+    count: f64,
+    /// Whether the average was at or above the lower threshold at the last arrival.
+    above: bool,
+}
+
+impl AdmissionControl for Red {
+    const DESCRIPTION: Description = Description {
+        name: "red",
+        title: "Random early detection; gentle and Adaptive RED, with ECN",
+        source: "Floyd and Jacobson 1993; Floyd, Gummadi and Shenker 2001; ns-2.35 red.cc",
+        parameters: &[
+            Parameter {
+                name: "min",
+                meaning: "average queue from which packets are dropped; automatic: half of what the link sends in 5 ms, at least 5 packets (2001 paper section 4)",
+                kind: ParameterKind::Threshold,
+                default: Value::Automatic,
+            },
+            Parameter {
+                name: "max",
+                meaning: "average queue at which the probability is max_p; automatic: 3 min",
+                kind: ParameterKind::Threshold,
+                default: Value::Automatic,
+            },
+            Parameter {
+                name: "max_p",
+                meaning: "drop probability at max; where adaptive, at the start",
+                kind: ParameterKind::Number { min: 0.0, max: 1.0 },
+                default: Value::Number(0.1),
+            },
+            Parameter {
+                name: "weight",
+                meaning: "weight of each arrival in the average; automatic: a time constant of ten round trips of 100 ms (or three link delays, if longer)",
+                kind: ParameterKind::Number {
+                    min: 1e-12,
+                    max: 1.0,
+                },
+                default: Value::Automatic,
+            },
+            Parameter {
+                name: "gentle",
+                meaning: "beyond max the probability rises to 1 at 2 max, not at once",
+                kind: ParameterKind::Switch,
+                default: Value::Switch(true),
+            },
+            Parameter {
+                name: "adaptive",
+                meaning: "moves max_p every 0.5 s so that the average stays between 0.4 and 0.6 of the way from min to max",
+                kind: ParameterKind::Switch,
+                default: Value::Switch(true),
+            },
+            Parameter {
+                name: "bottom",
+                meaning: "smallest max_p where adaptive; automatic: 0.01 or one over the packets sent in 100 ms, the lesser",
+                kind: ParameterKind::Number { min: 0.0, max: 1.0 },
+                default: Value::Automatic,
+            },
+            Parameter {
+                name: "top",
+                meaning: "largest max_p where adaptive",
+                kind: ParameterKind::Number { min: 0.0, max: 1.0 },
+                default: Value::Number(0.5),
+            },
+            Parameter {
+                name: "wait",
+                meaning: "at least 1/p arrivals between drops, not one (ns-2's default)",
+                kind: ParameterKind::Switch,
+                default: Value::Switch(true),
+            },
+        ],
+    };
+
+    fn new(parameters: &Parameters, setting: &Setting) -> Self {
+        let packets_per_second = setting.packets_per_second();
+        let level = |name| match parameters.get(name) {
+            Value::Threshold(threshold) => Some(setting.level(threshold)),
+            _ => None,
+        };
+        let automatic = |name| match parameters.get(name) {
+            Value::Number(x) => Some(x),
+            _ => None,
+        };
+        let min = level("min").unwrap_or_else(|| {
+            let least = setting.level(Threshold::Packets(5.0));
+            let half_target = setting.level(Threshold::Time(Time::from_micros(2500)));
+            least.max(half_target)
+        });
+        let max = level("max").unwrap_or(3.0 * min).max(min);
+        let weight = automatic("weight").unwrap_or_else(|| {
+            let rtt = 3.0 * (setting.delay.as_secs_f64() + 1.0 / packets_per_second);
+            -libm::expm1(-1.0 / (10.0 * rtt.max(0.1) * packets_per_second))
+        });
+        let bottom = automatic("bottom").unwrap_or((10.0 / packets_per_second).min(0.01));
+        let adaptation = Adaptation {
+            bottom,
+            top: parameters.number("top"),
+            last: Time::ZERO,
+        };
+        let (gentle, wait) = (parameters.switch("gentle"), parameters.switch("wait"));
+        Self {
+            limit: setting.limit,
+            min,
+            max,
+            weight,
+            beyond: if gentle {
+                Beyond::Gentle
+            } else {
+                Beyond::Abrupt
+            },
+            spacing: if wait {
+                Spacing::Wait
+            } else {
+                Spacing::Uniform
+            },
+            adaptation: parameters.switch("adaptive").then_some(adaptation),
+            max_p: parameters.number("max_p"),
+            packets_per_second,
+            packet: setting.packet,
+            average: 0.0,
+            count: 0.0,
+            above: false,
+        }
+    }
+
+    fn admit(&mut self, packet: &Packet, arrival: &Arrival, port: &mut Port) -> Verdict {
+        self.measure(arrival, port.now);
+        self.adapt(port.now);
+        let size = match self.limit {
+            Limit::Packets(_) => 1.0,
+            Limit::Bytes(_) => f64::from(packet.size) / self.packet,
+        };
+        self.count += size;
+        let verdict = self.early(size, packet, arrival, port);
+        if arrival.full {
+            self.count = 0.0;
+            return Verdict::Drop;
+        }
+        verdict
+    }
+}
+
+impl Red {
+    /// The average takes in the queue that this arrival finds. While the link was idle, as many
+    /// packets as it could have sent would have found an empty queue (1993 paper section 4).
+    fn measure(&mut self, arrival: &Arrival, now: Time) {
+        if let Some(since) = arrival.idle_since {
+            let idle = now.saturating_sub(since).as_secs_f64();
+            let missed = (self.packets_per_second * idle).floor();
+            if missed > 0.0 {
+                self.average *= libm::pow(1.0 - self.weight, missed);
+            }
+        }
+        let level = self.limit.level(arrival.backlog);
+        self.average += self.weight * (level - self.average);
+    }
+
+    /// Additive increase, multiplicative decrease of the largest probability (2001 paper, fig. 3).
+    fn adapt(&mut self, now: Time) {
+        let Some(adaptation) = &mut self.adaptation else {
+            return;
+        };
+        if now.saturating_sub(adaptation.last) <= Adaptation::INTERVAL {
+            return;
+        }
+        let part = 0.4 * (self.max - self.min);
+        if self.average < self.min + part && self.max_p > adaptation.bottom {
+            self.max_p *= Adaptation::DECREASE;
+            adaptation.last = now;
+        } else if self.average > self.max - part && self.max_p < adaptation.top {
+            self.max_p += Adaptation::INCREASE.min(0.25 * self.max_p);
+            adaptation.last = now;
+        }
+    }
+
+    /// The verdict without regard to the limit.
+    fn early(&mut self, size: f64, packet: &Packet, arrival: &Arrival, port: &mut Port) -> Verdict {
+        if self.average < self.min || arrival.backlog.packets <= 1 {
+            self.above = false;
+            return Verdict::Accept;
+        }
+        let base = self.probability();
+        if base >= 1.0 && self.average >= self.max {
+            self.count = 0.0;
+            return Verdict::Drop;
+        }
+        if !self.above {
+            self.above = true;
+            self.count = size;
+            return Verdict::Accept;
+        }
+        let mut spread = self.spread(base);
+        if let Limit::Bytes(_) = self.limit {
+            spread *= size;
+        }
+        if port.random.uniform() >= spread {
+            return Verdict::Accept;
+        }
+        self.count = 0.0;
+        if packet.ecn == Ecn::NotCapable {
+            Verdict::Drop
+        } else {
+            Verdict::Mark
+        }
+    }
+
+    /// Probability as a function of the average (1993 paper section 4; gentle variant).
+    fn probability(&self) -> f64 {
+        let (average, min, max) = (self.average, self.min, self.max);
+        let p = if average < min {
+            0.0
+        } else if average < max {
+            self.max_p * (average - min) / (max - min)
+        } else {
+            match self.beyond {
+                Beyond::Gentle if max > 0.0 => {
+                    self.max_p + (1.0 - self.max_p) * (average - max) / max
+                }
+                _ => 1.0,
+            }
+        };
+        p.min(1.0)
+    }
+
+    /// Spreads drops of mean probability `p` over the arrivals since the last one.
+    fn spread(&self, p: f64) -> f64 {
+        let x = self.count * p;
+        match self.spacing {
+            Spacing::Wait if x < 1.0 => 0.0,
+            Spacing::Wait if x < 2.0 => p / (2.0 - x),
+            Spacing::Uniform if x < 1.0 => p / (1.0 - x),
+            _ => 1.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::testing::packet;
+    use crate::port::Backlog;
+    use crate::port::testing::{port, setting};
+    use forebay_units::Bytes;
+
+    fn red(changes: &[(&str, Value)]) -> Red {
+        let mut parameters = Parameters::defaults(Red::DESCRIPTION.parameters);
+        for (name, value) in changes {
+            assert!(parameters.set(name, *value), "{name}");
+        }
+        Red::new(&parameters, &setting(Limit::Packets(100)))
+    }
+
+    fn fixed(changes: &[(&str, Value)]) -> Red {
+        let mut all = vec![
+            ("min", Value::Threshold(Threshold::Packets(20.0))),
+            ("max", Value::Threshold(Threshold::Packets(60.0))),
+            ("adaptive", Value::Switch(false)),
+            ("weight", Value::Number(0.002)),
+        ];
+        all.extend_from_slice(changes);
+        red(&all)
+    }
+
+    fn found(packets: u64) -> Arrival {
+        Arrival {
+            backlog: Backlog {
+                packets,
+                bytes: packets * 1000,
+            },
+            idle_since: None,
+            full: false,
+        }
+    }
+
+    #[test]
+    fn the_average_is_the_geometric_sum() {
+        let (mut red, mut port) = (fixed(&[]), port());
+        for _ in 0..1000 {
+            red.admit(&packet(0, 0, 1000), &found(10), &mut port);
+        }
+        // 10 (1 - (1 - w)^n)
+        let expected = 10.0 * (1.0 - libm::pow(0.998, 1000.0));
+        assert!(
+            (red.average / expected - 1.0).abs() < 1e-9,
+            "{}",
+            red.average
+        );
+    }
+
+    #[test]
+    fn an_idle_link_ages_the_average_by_the_packets_it_could_have_sent() {
+        let (mut red, mut port) = (fixed(&[]), port());
+        red.average = 50.0;
+        port.now = Time::from_secs(1);
+        let arrival = Arrival {
+            idle_since: Some(Time::from_millis(500)),
+            ..found(0)
+        };
+        red.admit(&packet(0, 0, 1000), &arrival, &mut port);
+        // 500 packets of a millisecond each, and this arrival.
+        let expected = 50.0 * libm::pow(0.998, 501.0);
+        assert!(
+            (red.average / expected - 1.0).abs() < 1e-9,
+            "{}",
+            red.average
+        );
+    }
+
+    #[test]
+    fn the_gentle_curve_has_its_two_slopes() {
+        let mut red = fixed(&[]);
+        for (average, p) in [
+            (19.9, 0.0),
+            (20.0, 0.0),
+            (40.0, 0.05),
+            (60.0, 0.1),
+            (90.0, 0.55),
+            (120.0, 1.0),
+            (500.0, 1.0),
+        ] {
+            red.average = average;
+            assert!((red.probability() - p).abs() < 1e-12, "{average}");
+        }
+        let mut abrupt = fixed(&[("gentle", Value::Switch(false))]);
+        abrupt.average = 60.0;
+        assert_eq!(abrupt.probability(), 1.0);
+    }
+
+    /// Gaps between drops at a constant average of 40, where p = 0.05.
+    fn gaps(wait: bool) -> Vec<u32> {
+        let mut red = fixed(&[
+            ("wait", Value::Switch(wait)),
+            ("weight", Value::Number(1e-12)),
+        ]);
+        red.average = 40.0;
+        let mut port = port();
+        let (mut gaps, mut gap) = (Vec::new(), 0);
+        for _ in 0..400_000 {
+            gap += 1;
+            if red.admit(&packet(0, 0, 1000), &found(40), &mut port) == Verdict::Drop {
+                gaps.push(std::mem::take(&mut gap));
+            }
+        }
+        gaps
+    }
+
+    #[test]
+    fn drops_are_spread_uniformly() {
+        // Mean (1/p + 1)/2 for 1..1/p; 1/p more with `wait` (p = 0.05). The standard error of the
+        // mean is 5.8 / sqrt(10^4).
+        for (wait, least, most, mean) in [(false, 1, 20, 10.5), (true, 20, 40, 30.0)] {
+            let gaps = gaps(wait);
+            let gaps = &gaps[1..];
+            let ours = gaps.iter().sum::<u32>() as f64 / gaps.len() as f64;
+            assert!((ours - mean).abs() < 0.7, "{wait} {ours}");
+            assert!(gaps.iter().all(|&g| g >= least && g <= most + 1));
+        }
+    }
+
+    #[test]
+    fn capable_packets_are_marked_until_the_probability_is_one() {
+        let mut red = fixed(&[("weight", Value::Number(1.0))]);
+        let mut port = port();
+        let mut capable = packet(0, 0, 1000);
+        capable.ecn = Ecn::Classic;
+        let verdicts: Vec<Verdict> = (0..1000)
+            .map(|_| red.admit(&capable, &found(50), &mut port))
+            .collect();
+        assert!(verdicts.contains(&Verdict::Mark));
+        assert!(!verdicts.contains(&Verdict::Drop));
+        assert_eq!(red.admit(&capable, &found(130), &mut port), Verdict::Drop);
+    }
+
+    #[test]
+    fn the_largest_probability_follows_the_average() {
+        let changes = [
+            ("adaptive", Value::Switch(true)),
+            ("weight", Value::Number(1.0)),
+        ];
+        let mut red = fixed(&changes);
+        let mut port = port();
+        let mut run = |red: &mut Red, packets: u64, seconds: u64| {
+            for _ in 0..seconds * 100 {
+                port.now += Time::from_millis(10);
+                red.admit(&packet(0, 0, 1000), &found(packets), &mut port);
+            }
+        };
+        // Below 0.4 of the way: times 0.9 each 0.51 s (the first arrival after half a second).
+        run(&mut red, 30, 10);
+        assert!(
+            (red.max_p / (0.1 * libm::pow(0.9, 19.0)) - 1.0).abs() < 1e-9,
+            "{}",
+            red.max_p
+        );
+        let low = red.max_p;
+        // In between: unchanged. Above: plus a quarter of itself, at most 0.01, up to the top.
+        run(&mut red, 40, 10);
+        assert_eq!(red.max_p, low);
+        run(&mut red, 50, 2);
+        assert!(red.max_p > low * 1.9 && red.max_p < low + 0.04);
+        run(&mut red, 50, 60);
+        assert!((0.5..0.51).contains(&red.max_p));
+    }
+
+    #[test]
+    fn automatic_parameters_are_those_of_the_paper() {
+        let red = red(&[]);
+        // 8 Mb/s and 1000 B: 5 ms are 5 packets, so the thresholds are 5 and 15.
+        assert_eq!((red.min, red.max), (5.0, 15.0));
+        assert!((red.weight - (1.0 - libm::exp(-1.0 / 1000.0))).abs() < 1e-12);
+        let bottom = red.adaptation.map(|a| a.bottom);
+        assert_eq!(bottom, Some(0.01));
+    }
+
+    #[test]
+    fn a_byte_limit_counts_bytes() {
+        let mut parameters = Parameters::defaults(Red::DESCRIPTION.parameters);
+        parameters.set(
+            "min",
+            Value::Threshold(Threshold::Bytes(Bytes::new(20_000))),
+        );
+        parameters.set("max", Value::Threshold(Threshold::Packets(60.0)));
+        let red = Red::new(&parameters, &setting(Limit::Bytes(100_000)));
+        assert_eq!((red.min, red.max), (20_000.0, 60_000.0));
+    }
+}

@@ -1,0 +1,109 @@
+//! Step marking, as data-centre switches do for DCTCP (RFC 8257 section 3.1; Alizadeh et al.
+//! 2010): every arrival that finds more than a threshold waiting is marked.
+
+use forebay_units::parameter::{
+    Description, Parameter, ParameterKind, Parameters, Threshold, Value,
+};
+
+use crate::admission::{AdmissionControl, Arrival, Verdict};
+use crate::packet::{Ecn, Packet};
+use crate::port::{Limit, Port, Setting};
+
+/// What becomes of packets beyond the threshold that cannot be marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Others {
+    Queue,
+    Drop,
+}
+
+/// Step marking.
+#[derive(Clone, Copy, Debug)]
+pub struct StepMarking {
+    limit: Limit,
+    /// K, in the limit's unit.
+    threshold: f64,
+    others: Others,
+}
+
+impl AdmissionControl for StepMarking {
+    const DESCRIPTION: Description = Description {
+        name: "step",
+        title: "Step marking: arrivals that find more than a threshold waiting are ECN-marked",
+        source: "RFC 8257 section 3.1; Alizadeh et al. 2010, section 3.1",
+        parameters: &[
+            Parameter {
+                name: "threshold",
+                meaning: "K: arrivals that find at least this much waiting are marked (2010 paper: 65 packets at 10 Gb/s)",
+                kind: ParameterKind::Threshold,
+                default: Value::Threshold(Threshold::Packets(65.0)),
+            },
+            Parameter {
+                name: "others",
+                meaning: "packets beyond the threshold that are not ECN-capable: queue them up to the limit, or drop them as a switch with RED at min = max does",
+                kind: ParameterKind::Choice {
+                    words: &["queue", "drop"],
+                },
+                default: Value::Word("queue"),
+            },
+        ],
+    };
+
+    fn new(parameters: &Parameters, setting: &Setting) -> Self {
+        Self {
+            limit: setting.limit,
+            threshold: setting.level(parameters.threshold("threshold")),
+            others: match parameters.word("others") {
+                "drop" => Others::Drop,
+                _ => Others::Queue,
+            },
+        }
+    }
+
+    #[inline]
+    fn admit(&mut self, packet: &Packet, arrival: &Arrival, _port: &mut Port) -> Verdict {
+        let beyond =
+            arrival.idle_since.is_none() && self.limit.level(arrival.backlog) >= self.threshold;
+        match (packet.ecn, self.others) {
+            _ if !beyond => Verdict::Accept,
+            (Ecn::NotCapable, Others::Queue) => Verdict::Accept,
+            (Ecn::NotCapable, Others::Drop) => Verdict::Drop,
+            _ => Verdict::Mark,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::testing::packet;
+    use crate::port::Backlog;
+    use crate::port::testing::{port, setting};
+
+    #[test]
+    fn the_step_is_at_the_threshold() {
+        let mut parameters = Parameters::defaults(StepMarking::DESCRIPTION.parameters);
+        parameters.set("threshold", Value::Threshold(Threshold::Packets(3.0)));
+        let mut capable = packet(0, 0, 1000);
+        capable.ecn = Ecn::Classic;
+        for (others, legacy) in [("queue", Verdict::Accept), ("drop", Verdict::Drop)] {
+            parameters.set("others", Value::Word(others));
+            let mut step = StepMarking::new(&parameters, &setting(Limit::Packets(10)));
+            let mut admit = |packets: u64, packet: &Packet| {
+                let arrival = Arrival {
+                    backlog: Backlog {
+                        packets,
+                        bytes: packets * 1000,
+                    },
+                    idle_since: None,
+                    full: false,
+                };
+                step.admit(packet, &arrival, &mut port())
+            };
+            assert_eq!(admit(2, &capable), Verdict::Accept);
+            assert_eq!(admit(3, &capable), Verdict::Mark);
+            assert_eq!(admit(9, &capable), Verdict::Mark);
+            assert_eq!(admit(2, &packet(0, 0, 1000)), Verdict::Accept);
+            assert_eq!(admit(3, &packet(0, 0, 1000)), legacy);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Start-time fair queueing (Goyal, Vin and Cheng 1997): each packet has a start tag, the later of
+//! the virtual time and its flow's last finish tag; packets leave in the order of their start tags,
+//! and the virtual time is the start tag of the packet in transmission. One queue per flow.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+
+use crate::flow_queues::{FlowQueues, Longest};
+use crate::packet::Packet;
+use crate::port::{Backlog, Limit, Port, Setting};
+use crate::registry::QueueDiscipline;
+
+/// Whom a full buffer drops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Victim {
+    /// The head of the queue with the most bytes.
+    Longest,
+    /// The arrival.
+    Arrival,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct FlowTags {
+    /// Finish tag of the last packet sent, in bytes.
+    finish: u64,
+    /// Number of its entry in the heap; an entry with another number is void.
+    entry: u64,
+}
+
+/// Start-time fair queueing.
+#[derive(Clone, Debug)]
+pub struct StartTimeFairQueueing {
+    limit: Limit,
+    victim: Victim,
+    queues: FlowQueues,
+    flows: Vec<FlowTags>,
+    /// Start tag of each backlogged flow's head, entry number and flow: earlier entries first.
+    tags: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    entries: u64,
+    virtual_time: u64,
+    /// Largest finish tag given: the virtual time when nothing is left to send.
+    last_finish: u64,
+}
+
+impl QueueDiscipline for StartTimeFairQueueing {
+    const DESCRIPTION: Description = Description {
+        name: "stfq",
+        title: "Start-time fair queueing: packets leave in the order of their start tags",
+        source: "Goyal, Vin and Cheng 1997, section 2",
+        parameters: &[Parameter {
+            name: "drop",
+            meaning: "at a full buffer: the head of the longest queue, or the arrival (tail)",
+            kind: ParameterKind::Choice {
+                words: &["longest", "tail"],
+            },
+            default: Value::Word("longest"),
+        }],
+    };
+
+    fn new(parameters: &Parameters, setting: &Setting) -> Self {
+        let (victim, longest) = match parameters.word("drop") {
+            "tail" => (Victim::Arrival, Longest::Untracked),
+            _ => (Victim::Longest, Longest::Tracked),
+        };
+        Self {
+            limit: setting.limit,
+            victim,
+            queues: FlowQueues::new(longest),
+            flows: Vec::new(),
+            tags: BinaryHeap::new(),
+            entries: 0,
+            virtual_time: 0,
+            last_finish: 0,
+        }
+    }
+
+    fn enqueue(&mut self, packet: Packet, port: &mut Port) {
+        let idle = port.idle_since.is_some();
+        let full = !idle && !self.limit.fits(self.queues.total(), packet.size);
+        if full && self.victim == Victim::Arrival {
+            port.discard(packet);
+            return;
+        }
+        let flow = packet.flow;
+        self.queues.ensure(flow);
+        if flow as usize >= self.flows.len() {
+            self.flows.resize(flow as usize + 1, FlowTags::default());
+        }
+        if self.queues.backlog(flow).packets == 0 {
+            self.tag(flow);
+        }
+        self.queues.push(flow, packet);
+        while !idle && self.limit.exceeded(self.queues.total()) {
+            let Some(longest) = self.queues.longest() else {
+                return;
+            };
+            if let Some(packet) = self.queues.pop(longest) {
+                port.discard(packet);
+            }
+            if self.queues.backlog(longest).packets == 0 {
+                self.flows[longest as usize].entry = 0;
+            }
+        }
+    }
+
+    fn dequeue(&mut self, _port: &mut Port) -> Option<Packet> {
+        while let Some(Reverse((start, entry, flow))) = self.tags.pop() {
+            if self.flows[flow as usize].entry != entry {
+                continue;
+            }
+            let packet = self.queues.pop(flow)?;
+            self.virtual_time = start;
+            let finish = start.saturating_add(u64::from(packet.size));
+            self.flows[flow as usize].finish = finish;
+            self.last_finish = self.last_finish.max(finish);
+            if self.queues.backlog(flow).packets > 0 {
+                self.tag(flow);
+            } else {
+                self.flows[flow as usize].entry = 0;
+            }
+            return Some(packet);
+        }
+        self.virtual_time = self.last_finish;
+        None
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queues.total()
+    }
+}
+
+impl StartTimeFairQueueing {
+    /// Tags the packet at the head of a flow's queue. The tag does not depend on its size, so a
+    /// packet dropped from the head leaves it to the next.
+    fn tag(&mut self, flow: u32) {
+        self.entries += 1;
+        let tags = &mut self.flows[flow as usize];
+        tags.entry = self.entries;
+        let start = tags.finish.max(self.virtual_time);
+        self.tags.push(Reverse((start, self.entries, flow)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::testing::packet;
+    use crate::port::testing::{port, setting};
+    use proptest::prelude::*;
+
+    fn stfq(limit: Limit) -> StartTimeFairQueueing {
+        let description = StartTimeFairQueueing::DESCRIPTION;
+        let parameters = Parameters::defaults(description.parameters);
+        StartTimeFairQueueing::new(&parameters, &setting(limit))
+    }
+
+    #[test]
+    fn an_idle_flow_gains_no_credit() {
+        let (mut stfq, mut port) = (stfq(Limit::Packets(100)), port());
+        for number in 0..20 {
+            stfq.enqueue(packet(0, number, 1000), &mut port);
+        }
+        for _ in 0..10 {
+            assert_eq!(stfq.dequeue(&mut port).map(|p| p.flow), Some(0));
+        }
+        for number in 0..10 {
+            stfq.enqueue(packet(1, number, 1000), &mut port);
+        }
+        let order: Vec<u32> = (0..6)
+            .filter_map(|_| stfq.dequeue(&mut port))
+            .map(|p| p.flow)
+            .collect();
+        // Flow 1 starts at the virtual time, that of the packet sent last; then turns.
+        assert_eq!(order, [1, 0, 1, 0, 1, 0]);
+    }
+
+    #[test]
+    fn small_packets_go_in_proportion() {
+        let (mut stfq, mut port) = (stfq(Limit::Packets(1000)), port());
+        for number in 0..100 {
+            stfq.enqueue(packet(0, number, 1500), &mut port);
+            stfq.enqueue(packet(1, number, 500), &mut port);
+        }
+        let first: Vec<u32> = (0..12)
+            .filter_map(|_| stfq.dequeue(&mut port))
+            .map(|p| p.flow)
+            .collect();
+        assert_eq!(first.iter().filter(|&&flow| flow == 1).count(), 9);
+    }
+
+    #[test]
+    fn the_head_of_the_longest_queue_is_dropped() {
+        let (mut stfq, mut port) = (stfq(Limit::Packets(3)), port());
+        stfq.enqueue(packet(1, 0, 1000), &mut port);
+        for number in 0..3 {
+            stfq.enqueue(packet(0, number, 1000), &mut port);
+        }
+        assert_eq!((port.discards[0].flow, port.discards[0].number), (0, 0));
+    }
+
+    proptest! {
+        /// Theorem 1 of the paper: between two backlogged flows the difference in service is at
+        /// most the sum of their largest packets.
+        #[test]
+        fn the_fairness_bound_holds(
+            sizes in prop::collection::vec((40u32..1500, 40u32..1500), 100),
+        ) {
+            let (mut stfq, mut port) = (stfq(Limit::Packets(1000)), port());
+            for (number, (a, b)) in sizes.iter().enumerate() {
+                stfq.enqueue(packet(0, number as u32, *a), &mut port);
+                stfq.enqueue(packet(1, number as u32, *b), &mut port);
+            }
+            let most = |flow: usize| sizes.iter().map(|s| [s.0, s.1][flow]).max().unwrap();
+            let bound = u64::from(most(0)) + u64::from(most(1));
+            let mut served = [0u64; 2];
+            while (0..2).all(|flow| stfq.queues.backlog(flow).packets > 0) {
+                let packet = stfq.dequeue(&mut port).unwrap();
+                served[packet.flow as usize] += u64::from(packet.size);
+                prop_assert!(served[0].abs_diff(served[1]) <= bound);
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The cubic that a queue follows inside one step: values, integrals, first crossing of a level.
+
+/// q(theta) = start + theta (c1 + theta (c2 + theta c3)) for theta in [0, 1].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Dense {
+    /// Value at theta = 0.
+    pub(crate) start: f64,
+    /// Coefficients of theta, theta^2, theta^3.
+    pub(crate) slope: [f64; 3],
+}
+
+impl Dense {
+    #[inline]
+    pub(crate) fn at(&self, theta: f64) -> f64 {
+        let [c1, c2, c3] = self.slope;
+        self.start + theta * (c1 + theta * (c2 + theta * c3))
+    }
+
+    /// Integral from 0 to theta.
+    #[inline]
+    pub(crate) fn integral(&self, theta: f64) -> f64 {
+        let [c1, c2, c3] = self.slope;
+        theta * (self.start + theta * (c1 / 2.0 + theta * (c2 / 3.0 + theta * (c3 / 4.0))))
+    }
+
+    /// Derivative with respect to theta.
+    #[inline]
+    pub(crate) fn derivative(&self, theta: f64) -> f64 {
+        let [c1, c2, c3] = self.slope;
+        c1 + theta * (2.0 * c2 + theta * 3.0 * c3)
+    }
+
+    /// Where the derivative changes sign inside (0, 1), in order; 1 for none.
+    pub(crate) fn turns(&self) -> [f64; 2] {
+        let [c1, c2, c3] = self.slope;
+        let (a, b, c) = (3.0 * c3, 2.0 * c2, c1);
+        let discriminant = b * b - 4.0 * a * c;
+        if discriminant <= 0.0 {
+            return [1.0, 1.0];
+        }
+        // The stable form of the quadratic's roots.
+        let q = -0.5 * (b + discriminant.sqrt().copysign(b));
+        let inside = |x: f64| if x > 0.0 && x < 1.0 { x } else { 1.0 };
+        let (x, y) = (inside(q / a), inside(c / q));
+        if x <= y { [x, y] } else { [y, x] }
+    }
+
+    /// The first theta in (0, 1] at which the curve passes `level` upwards (`sense` 1) or
+    /// downwards (`sense` -1) by more than `slack` before it ends or turns back. A curve that
+    /// starts at the level, or beyond it by rounding, has to leave it on the other side first or
+    /// be beyond it at a turn or at the end.
+    pub(crate) fn crossing(&self, level: f64, sense: f64, slack: f64) -> Option<f64> {
+        let beyond = |theta: f64| sense * (self.at(theta) - level);
+        if beyond(1.0) <= slack && self.quietly_below(level, sense, slack) {
+            return None;
+        }
+        let mut from = 0.0;
+        let [first, second] = self.turns();
+        for to in [first, second, 1.0] {
+            if to <= from {
+                continue;
+            }
+            if beyond(to) > slack {
+                return Some(self.bracketed(level, (from, to), sense));
+            }
+            from = to;
+        }
+        None
+    }
+
+    /// A cheap bound: the curve cannot reach the level.
+    #[inline]
+    fn quietly_below(&self, level: f64, sense: f64, slack: f64) -> bool {
+        let [c1, c2, c3] = self.slope;
+        let bound = (sense * c1).max(0.0) + (sense * c2).max(0.0) + (sense * c3).max(0.0);
+        sense * (self.start - level) + bound <= slack
+    }
+
+    /// Root on a stretch where the curve is monotone and ends beyond the level: Newton kept
+    /// inside a shrinking bracket.
+    fn bracketed(&self, level: f64, (mut low, mut high): (f64, f64), sense: f64) -> f64 {
+        let mut theta = 0.5 * (low + high);
+        for _ in 0..100 {
+            let value = sense * (self.at(theta) - level);
+            if value > 0.0 {
+                high = theta;
+            } else {
+                low = theta;
+            }
+            let next = theta - value / (sense * self.derivative(theta));
+            let next = if next > low && next < high {
+                next
+            } else {
+                0.5 * (low + high)
+            };
+            let change = next - theta;
+            theta = next;
+            if change.abs() <= 1e-15 {
+                break;
+            }
+        }
+        theta
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_three_crossings_is_found() {
+        // (x - 0.2)(x - 0.5)(x - 0.8) = x^3 - 1.5 x^2 + 0.66 x - 0.08
+        let curve = Dense {
+            start: -0.08,
+            slope: [0.66, -1.5, 1.0],
+        };
+        assert!((curve.crossing(0.0, 1.0, 0.0).unwrap() - 0.2).abs() < 1e-12);
+        assert!((curve.crossing(0.0, -1.0, 0.0).unwrap() - 0.5).abs() < 1e-12);
+        assert_eq!(curve.crossing(1.0, 1.0, 0.0), None);
+    }
+
+    #[test]
+    fn a_dip_between_two_steps_ends_is_seen() {
+        // 1 - 5 x + 5 x^2 dips to -0.25 and returns to 1.
+        let curve = Dense {
+            start: 1.0,
+            slope: [-5.0, 5.0, 0.0],
+        };
+        let theta = curve.crossing(0.0, -1.0, 0.0).unwrap();
+        assert!((theta - (5.0 - 5.0_f64.sqrt()) / 10.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn leaving_a_level_is_no_crossing() {
+        let curve = Dense {
+            start: 0.0,
+            slope: [-1e-14, 1.0, 0.0],
+        };
+        assert_eq!(curve.crossing(0.0, -1.0, 1e-9), None);
+        let curve = Dense {
+            start: 0.0,
+            slope: [1.0, -2.0, 0.0],
+        };
+        let theta = curve.crossing(0.0, -1.0, 1e-9).unwrap();
+        assert!((theta - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn integral_and_derivative_belong_to_the_curve() {
+        let curve = Dense {
+            start: 2.0,
+            slope: [1.0, -3.0, 0.5],
+        };
+        let n = 100_000;
+        let sum: f64 = (0..n)
+            .map(|i| curve.at((f64::from(i) + 0.5) * 0.7 / f64::from(n)))
+            .sum();
+        assert!((sum * 0.7 / f64::from(n) - curve.integral(0.7)).abs() < 1e-9);
+        let slope = (curve.at(0.3 + 1e-6) - curve.at(0.3 - 1e-6)) / 2e-6;
+        assert!((slope - curve.derivative(0.3)).abs() < 1e-8);
+    }
+}

@@ -1,0 +1,366 @@
+//! Forward Euler with a fixed step: the reference that the adaptive integrator is compared with.
+//!
+//! Written as the model is stated and with nothing shared with the adaptive integrator but the
+//! state's layout, the draws and the ledger: per step the rates W/R, the queue reflected at 0 and
+//! clipped at its limit, the windows by their law's plain form, then the cuts that are due.
+
+use forebay_congestion::fluid::{CutConditions, EulerStep, FluidWindow};
+
+use crate::flows::{Flows, Loop, with_class};
+use crate::integrate::link_outcome;
+use crate::links::{Link, Mode, Stretch};
+use crate::model::{FluidError, FluidModel, Measure, range};
+use crate::outcome::{FluidOutcome, MeasuredBy, Trace, jain};
+use crate::schedule::{Occurrence, Schedule};
+use crate::synchronisation::Candidate;
+use crate::tally::Tally;
+
+/// Runs a model by forward Euler with steps of `step` seconds. RED is not implemented here: only
+/// a clipped queue opens events.
+///
+/// # Errors
+///
+/// A model that [`FluidModel::check`] refuses, or a step outside 1e-7 s to a tenth of the horizon.
+pub fn integrate_euler(model: &FluidModel, step: f64) -> Result<FluidOutcome, FluidError> {
+    model.check()?;
+    range(
+        "euler step",
+        step,
+        (1e-7, 0.1 * model.horizon),
+        "1e-7 s to a tenth of the horizon",
+    )?;
+    let mut run = EulerRun::new(model, step);
+    run.go();
+    Ok(run.outcome())
+}
+
+struct EulerRun<'m> {
+    model: &'m FluidModel,
+    step: f64,
+    flows: Flows,
+    windows: Vec<f64>,
+    links: Vec<Link>,
+    arrivals: Vec<f64>,
+    schedule: Schedule,
+    now: f64,
+    steps: u64,
+    /// Whether the measurement may start, and whether a first event has started it.
+    open: bool,
+    began: bool,
+    from: f64,
+    end: f64,
+    measured_by: MeasuredBy,
+    closed: Option<(f64, Vec<Tally>, Vec<f64>)>,
+}
+
+impl<'m> EulerRun<'m> {
+    fn new(model: &'m FluidModel, step: f64) -> Self {
+        let mut flows = Flows::new(model);
+        let mut windows = vec![0.0; flows.len()];
+        for class in 0..flows.classes.len() {
+            with_class!(model, flows, class, part => {
+                part.pinned_windows((0.0, 0.0, 0.0), |slot, w| windows[slot] = w);
+            });
+        }
+        let crowd = model.crowd();
+        let links: Vec<Link> = (0..model.links.len())
+            .map(|l| Link::new(&model.links[l], l, crowd[l], model.seed))
+            .collect();
+        let mut schedule = Schedule::with_room(flows.len() + 3 * links.len() + 1);
+        for (number, link) in links.iter().enumerate() {
+            if let Some(interval) = link.redraw_interval() {
+                schedule.enter(
+                    interval,
+                    Occurrence::Redraw {
+                        link: number as u32,
+                    },
+                );
+            }
+        }
+        schedule.enter(model.measure.start(), Occurrence::Measure);
+        let measured_by = match model.measure {
+            Measure::Fixed { .. } => MeasuredBy::Time,
+            _ => MeasuredBy::TooFewEvents,
+        };
+        Self {
+            arrivals: vec![0.0; links.len()],
+            model,
+            step,
+            flows,
+            windows,
+            links,
+            schedule,
+            now: 0.0,
+            steps: 0,
+            open: false,
+            began: false,
+            from: 0.0,
+            end: model.horizon,
+            measured_by,
+            closed: None,
+        }
+    }
+
+    fn go(&mut self) {
+        while self.now < self.end {
+            self.occur();
+            for link in 0..self.links.len() {
+                self.arrivals[link] = self.links[link].background * self.step;
+            }
+            for class in 0..self.flows.classes.len() {
+                self.grow(class);
+            }
+            for link in 0..self.links.len() {
+                self.fill(link);
+            }
+            self.steps += 1;
+            self.now = self.steps as f64 * self.step;
+        }
+    }
+
+    /// One step of a class: what it sends, then its windows.
+    fn grow(&mut self, class: usize) {
+        let path = &self.model.paths[self.flows.classes[class].path];
+        let delay = path.iter().map(|&l| self.links[l].delay()).sum();
+        let (now, step) = (self.now, self.step);
+        let windows = &mut self.windows;
+        let sent = with_class!(self.model, self.flows, class, part => part.euler(windows, now, step, delay));
+        for &l in path {
+            self.arrivals[l] += self.flows.classes[class].size * sent;
+        }
+    }
+
+    /// One step of a queue.
+    fn fill(&mut self, number: usize) {
+        let link = &mut self.links[number];
+        let arrived = self.arrivals[number];
+        let served = link.capacity * self.step;
+        let before = link.queue;
+        let unbounded = before + arrived - served;
+        link.queue = unbounded.clamp(0.0, link.buffer);
+        let lost = (unbounded - link.buffer).max(0.0);
+        let departed = (before + arrived - lost).min(served);
+        link.mode = if lost > 0.0 {
+            Mode::Full
+        } else if unbounded <= 0.0 {
+            Mode::Empty
+        } else {
+            Mode::Free
+        };
+        link.enter(
+            &Stretch {
+                span: self.step,
+                arrived,
+                theta: 1.0,
+            },
+            departed,
+            lost,
+        );
+        if link.mode == Mode::Free {
+            link.enter_level(before, self.step);
+        }
+        if lost > 0.0 {
+            self.share_losses(number, lost / arrived);
+            self.open_event(number);
+        }
+    }
+
+    fn share_losses(&mut self, link: usize, fraction: f64) {
+        for class in &self.flows.classes {
+            if self.model.paths[class.path].contains(&link) {
+                for slot in class.range.clone() {
+                    self.flows.lost[slot] += fraction * self.flows.stretch[slot];
+                }
+            }
+        }
+    }
+
+    fn open_event(&mut self, number: usize) {
+        if self.links[number].event_open || self.links[number].crowd == 0 {
+            return;
+        }
+        let mut candidates = Vec::new();
+        for class in &self.flows.classes {
+            let path = &self.model.paths[class.path];
+            if path.contains(&number) {
+                let delay: f64 = path.iter().map(|&l| self.links[l].delay()).sum();
+                for slot in class.range.clone() {
+                    let round_trip = self.flows.propagation[slot] + delay;
+                    let flow = self.flows.number[slot];
+                    let rate = self.windows[slot] / round_trip;
+                    candidates.push(Candidate::new(flow, slot as u32, rate, round_trip));
+                }
+            }
+        }
+        let law = &self.model.synchronisation;
+        let link = &mut self.links[number];
+        let count = law.draw_count(link.crowd, &mut link.counts);
+        law.choose(&mut candidates, count, link.event_number, &mut link.victims);
+        link.event_number += 1;
+        link.event_open = true;
+        let fraction = count as f64 / link.crowd as f64;
+        // The queue is clipped at the end of the step.
+        let now = self.now + self.step;
+        let mut last = now;
+        for chosen in &candidates[..count] {
+            let time = now + chosen.round_trip;
+            last = last.max(time);
+            self.schedule
+                .enter(time, Occurrence::Cut { slot: chosen.slot });
+        }
+        self.schedule.enter(
+            last,
+            Occurrence::Close {
+                link: number as u32,
+            },
+        );
+        if number == self.model.target {
+            self.delimit(now);
+        }
+        let tally = &mut self.links[number].tally;
+        tally.events += 1;
+        tally.fractions += fraction;
+    }
+
+    /// Takes what is due, each at the step nearest to its time.
+    fn occur(&mut self) {
+        while let Some(what) = self.schedule.take_due(self.now + 0.5 * self.step) {
+            match what {
+                Occurrence::Cut { slot } => self.cut(slot as usize),
+                Occurrence::Close { link } => self.links[link as usize].event_open = false,
+                Occurrence::Redraw { link } => {
+                    self.links[link as usize].redraw();
+                    if let Some(interval) = self.links[link as usize].redraw_interval() {
+                        self.schedule.enter(self.now + interval, what);
+                    }
+                }
+                Occurrence::Measure => self.begin(self.now),
+            }
+        }
+    }
+
+    fn cut(&mut self, slot: usize) {
+        let class = self.flows.class_of[slot] as usize;
+        let path = &self.model.paths[self.flows.classes[class].path];
+        let delay: f64 = path.iter().map(|&l| self.links[l].delay()).sum();
+        let (now, windows) = (self.now, &mut self.windows);
+        with_class!(self.model, self.flows, class, part => part.euler_cut(windows, slot, now, delay));
+    }
+
+    fn begin(&mut self, now: f64) {
+        self.open = true;
+        self.from = now;
+        self.flows.reset_counts();
+        self.links.iter_mut().for_each(|link| link.tally.reset());
+    }
+
+    fn delimit(&mut self, now: f64) {
+        let Some(duration) = self.model.measure.duration().filter(|_| self.open) else {
+            return;
+        };
+        if !self.began {
+            self.began = true;
+            self.begin(now);
+            self.end = self.model.horizon.min(now + duration);
+            if let Measure::FromFirstEvent { .. } = self.model.measure {
+                self.measured_by = MeasuredBy::FirstEvent;
+            }
+        } else if let Measure::WholeCycles { .. } = self.model.measure {
+            self.measured_by = MeasuredBy::WholeCycles;
+            let tallies = self.links.iter().map(|link| link.tally.clone()).collect();
+            let accepted = self.accepted();
+            self.closed = Some((now, tallies, accepted));
+        }
+    }
+
+    /// Packets of each flow, by slot, that were sent and not lost.
+    fn accepted(&self) -> Vec<f64> {
+        self.flows
+            .sent
+            .iter()
+            .zip(&self.flows.lost)
+            .map(|(sent, lost)| sent - lost)
+            .collect()
+    }
+
+    fn outcome(mut self) -> FluidOutcome {
+        let conservation = self.links.iter().map(Link::defect).fold(0.0, f64::max);
+        let closed = self.closed.take();
+        let (to, tallies, accepted) = closed.unwrap_or_else(|| {
+            let tallies = self.links.iter().map(|link| link.tally.clone()).collect();
+            (self.now, tallies, self.accepted())
+        });
+        let time = to - self.from;
+        let mut goodput = vec![0.0; accepted.len()];
+        let mut loss = vec![0.0; accepted.len()];
+        let mut rates = Vec::new();
+        for (slot, &number) in self.flows.number.iter().enumerate() {
+            goodput[number as usize] = accepted[slot] / time;
+            loss[number as usize] = self.flows.lost[slot] / self.flows.sent[slot].max(1e-300);
+            let size = self.flows.classes[self.flows.class_of[slot] as usize].size;
+            rates.push(goodput[number as usize] * size);
+        }
+        FluidOutcome {
+            from: self.from,
+            to,
+            measured_by: self.measured_by,
+            links: tallies
+                .iter()
+                .zip(&self.links)
+                .map(|(tally, link)| link_outcome(tally, link.capacity, time))
+                .collect(),
+            goodput,
+            loss,
+            sent: self.flows.by_number(&self.flows.sent),
+            jain: jain(&rates),
+            trace: Trace::default(),
+            conservation,
+            steps: self.steps,
+            refused: 0,
+        }
+    }
+}
+
+impl<L: FluidWindow> Loop<'_, L> {
+    /// One Euler step of the class; returns the packets sent in it.
+    fn euler(&mut self, windows: &mut [f64], now: f64, span: f64, delay: f64) -> f64 {
+        let mut sum = 0.0;
+        let n = self.range.len();
+        let windows = &mut windows[self.range.clone()][..n];
+        let epochs = &mut self.flows.epoch[self.range.clone()][..n];
+        let cuts = &self.flows.cut_at[self.range.clone()][..n];
+        let propagation = &self.flows.propagation[self.range.clone()][..n];
+        let sent = &mut self.flows.sent[self.range.clone()][..n];
+        let stretch = &mut self.flows.stretch[self.range.clone()][..n];
+        let largest = &mut self.flows.largest_delay[self.range.clone()][..n];
+        for i in 0..n {
+            let rounds = span / (propagation[i] + delay);
+            let packets = windows[i] * rounds;
+            let step = EulerStep { span, rounds };
+            windows[i] = self
+                .law
+                .euler_step(&mut epochs[i], windows[i], now - cuts[i], step);
+            stretch[i] = packets;
+            sent[i] += packets;
+            sum += packets;
+            largest[i] = largest[i].max(delay);
+        }
+        sum
+    }
+
+    fn euler_cut(&mut self, windows: &mut [f64], slot: usize, now: f64, delay: f64) {
+        let flows = &mut *self.flows;
+        let propagation = flows.propagation[slot];
+        let at = CutConditions {
+            clock: now - flows.cut_at[slot],
+            rate: windows[slot] / (propagation + delay),
+            propagation,
+            largest_round_trip: propagation + flows.largest_delay[slot].max(delay),
+        };
+        let epoch = self.law.cut(&flows.epoch[slot], windows[slot], &at);
+        windows[slot] = self.law.window(&epoch, epoch.position, 0.0);
+        flows.epoch[slot] = epoch;
+        flows.cut_at[slot] = now;
+        flows.largest_delay[slot] = delay;
+    }
+}

@@ -1,0 +1,483 @@
+//! The flows in structure-of-arrays form, and the loops over them.
+//!
+//! Flows with the same law, path and packet size form a class, a contiguous range; the law is
+//! dispatched once per class and the queueing delay D is one number per class. A position obeys
+//! v' = r(clock) / (rtt + D(t)), which does not depend on v, so a Rosenbrock stage needs of each
+//! flow only its growth rho_m = r/R and its rate A_m = W/R at the stage. All of the method's sums
+//! over k_j = h rho_j + h v_D G_j + h^2 gamma_j v_t then collapse to scalars per class, with
+//! v_D = dv'/dD, v_t = dv'/dt and G_m = sum gamma_mj times the stages of D.
+
+use std::ops::Range;
+
+use forebay_congestion::fluid::{CutConditions, Epoch, FluidWindow};
+use forebay_congestion::with_fluid_law;
+use forebay_random::{Purpose, Stream};
+
+use crate::model::FluidModel;
+use crate::rosenbrock::{ALPHA, STAGES};
+
+/// Flows that share law, path and packet size.
+#[derive(Clone, Debug)]
+pub(crate) struct Class {
+    pub(crate) law: usize,
+    pub(crate) path: usize,
+    /// Packets of the links per packet of the flows.
+    pub(crate) size: f64,
+    pub(crate) range: Range<usize>,
+}
+
+/// State and workspace of all flows; a flow's place here is its slot.
+#[derive(Clone, Debug)]
+pub(crate) struct Flows {
+    pub(crate) classes: Vec<Class>,
+    /// Class of each slot.
+    pub(crate) class_of: Vec<u32>,
+    /// Number in the model of the flow in each slot.
+    pub(crate) number: Vec<u32>,
+    pub(crate) propagation: Vec<f64>,
+    pub(crate) cut_at: Vec<f64>,
+    pub(crate) epoch: Vec<Epoch>,
+    /// Largest queueing delay since the last cut, seconds.
+    pub(crate) largest_delay: Vec<f64>,
+    /// Packets sent and lost since the measurement began.
+    pub(crate) sent: Vec<f64>,
+    pub(crate) lost: Vec<f64>,
+    /// Packets sent in the latest stretch.
+    pub(crate) stretch: Vec<f64>,
+    work: Work,
+}
+
+/// What one Rosenbrock step needs of each flow.
+#[derive(Clone, Debug, Default)]
+struct Work {
+    growth: [Vec<f64>; STAGES],
+    rate: [Vec<f64>; STAGES],
+    /// Position at the start of the step.
+    position: Vec<f64>,
+    /// dA/dv, dA/dD, dA/dt.
+    rate_by_position: Vec<f64>,
+    rate_by_delay: Vec<f64>,
+    rate_by_time: Vec<f64>,
+    /// dv'/dD, dv'/dt.
+    growth_by_delay: Vec<f64>,
+    growth_by_time: Vec<f64>,
+}
+
+/// A class's sums at the start of a step.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Base {
+    /// Sum of A, and of dA/dv times growth.
+    pub(crate) rate: f64,
+    pub(crate) coupled: f64,
+    /// Sums of dA/dD and dA/dt.
+    pub(crate) by_delay: f64,
+    pub(crate) by_time: f64,
+    /// Sums of dA/dv dv'/dD and dA/dv dv'/dt.
+    pub(crate) coupled_by_delay: f64,
+    pub(crate) coupled_by_time: f64,
+}
+
+/// Where a stage is evaluated.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StagePoint {
+    /// Time of the stage, seconds.
+    pub(crate) time: f64,
+    /// Queueing delay at the stage, seconds.
+    pub(crate) delay: f64,
+    /// Step, seconds.
+    pub(crate) step: f64,
+    /// h sum alpha_mj G_j.
+    pub(crate) by_delay: f64,
+    /// h^2 sum alpha_mj gamma_j.
+    pub(crate) by_time: f64,
+}
+
+/// How a step was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Method {
+    /// The Taylor series of order 2, from the first stage and the Jacobian alone.
+    Taylor,
+    /// All stages of the Rosenbrock method.
+    #[default]
+    Rosenbrock,
+}
+
+/// Weights of the result of a step, or of its dense output, for one class.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Combination {
+    pub(crate) method: Method,
+    /// h b_m.
+    pub(crate) weights: [f64; STAGES],
+    /// h sum b_m G_m, h^2 sum b_m gamma_m.
+    pub(crate) by_delay: f64,
+    pub(crate) by_time: f64,
+    /// h^2 beta_j with beta_j = sum over m of b_m gamma_mj.
+    pub(crate) coupled: [f64; STAGES],
+    /// h^2 sum beta_j G_j, h^3 sum beta_j gamma_j.
+    pub(crate) coupled_by_delay: f64,
+    pub(crate) coupled_by_time: f64,
+}
+
+impl Flows {
+    /// Sorts the model's flows into classes and starts them at time 0.
+    pub(crate) fn new(model: &FluidModel) -> Self {
+        let key = |i: usize| {
+            let flow = &model.flows[i];
+            (flow.law, flow.path, flow.size.to_bits(), i)
+        };
+        let mut numbers: Vec<usize> = (0..model.flows.len()).collect();
+        numbers.sort_by_key(|&i| key(i));
+        let mut classes: Vec<Class> = Vec::new();
+        let mut class_of = Vec::with_capacity(numbers.len());
+        for (slot, &i) in numbers.iter().enumerate() {
+            let flow = &model.flows[i];
+            let same = |c: &Class| c.law == flow.law && c.path == flow.path && c.size == flow.size;
+            match classes.last_mut().filter(|c| same(c)) {
+                Some(class) => class.range.end = slot + 1,
+                None => classes.push(Class {
+                    law: flow.law,
+                    path: flow.path,
+                    size: flow.size,
+                    range: slot..slot + 1,
+                }),
+            }
+            class_of.push(classes.len() as u32 - 1);
+        }
+        let crowd = model.crowd();
+        let start = |&i: &usize| {
+            let flow = &model.flows[i];
+            let window = flow.initial_window.unwrap_or_else(|| {
+                let mut stream = Stream::new(model.seed, i as u64, Purpose::InitialWindow);
+                (0.2 + 0.6 * stream.uniform()) * model.fair_window(flow, &crowd)
+            });
+            with_fluid_law!(&model.laws[flow.law], law => law.start(window))
+        };
+        let n = numbers.len();
+        Self {
+            classes,
+            class_of,
+            propagation: numbers
+                .iter()
+                .map(|&i| model.flows[i].propagation)
+                .collect(),
+            epoch: numbers.iter().map(start).collect(),
+            number: numbers.iter().map(|&i| i as u32).collect(),
+            cut_at: vec![0.0; n],
+            largest_delay: vec![0.0; n],
+            sent: vec![0.0; n],
+            lost: vec![0.0; n],
+            stretch: vec![0.0; n],
+            work: Work::new(n),
+        }
+    }
+
+    /// Number of flows.
+    pub(crate) fn len(&self) -> usize {
+        self.propagation.len()
+    }
+
+    /// Values by slot in the model's order of flows.
+    pub(crate) fn by_number(&self, values: &[f64]) -> Vec<f64> {
+        let mut ordered = vec![0.0; values.len()];
+        for (&number, &value) in self.number.iter().zip(values) {
+            ordered[number as usize] = value;
+        }
+        ordered
+    }
+
+    /// Forgets what was sent and lost so far.
+    pub(crate) fn reset_counts(&mut self) {
+        self.sent.fill(0.0);
+        self.lost.fill(0.0);
+    }
+}
+
+impl Work {
+    fn new(n: usize) -> Self {
+        let zeros = || vec![0.0; n];
+        Self {
+            growth: std::array::from_fn(|_| zeros()),
+            rate: std::array::from_fn(|_| zeros()),
+            position: zeros(),
+            rate_by_position: zeros(),
+            rate_by_delay: zeros(),
+            rate_by_time: zeros(),
+            growth_by_delay: zeros(),
+            growth_by_time: zeros(),
+        }
+    }
+}
+
+/// The loops over one class, compiled once per law.
+pub(crate) struct Loop<'a, L> {
+    pub(crate) law: &'a L,
+    pub(crate) flows: &'a mut Flows,
+    pub(crate) range: Range<usize>,
+}
+
+impl<L: FluidWindow> Loop<'_, L> {
+    /// Sum of the rates at `now`, packets of the class per second.
+    pub(crate) fn rate(&self, now: f64, delay: f64) -> f64 {
+        let mut sum = 0.0;
+        for i in self.range.clone() {
+            let epoch = &self.flows.epoch[i];
+            let window = self
+                .law
+                .window(epoch, epoch.position, now - self.flows.cut_at[i]);
+            sum += window / (self.flows.propagation[i] + delay);
+        }
+        sum
+    }
+
+    /// Sum of the rates `span` seconds after `now` at a constant delay, and its first three
+    /// derivatives.
+    #[inline]
+    pub(crate) fn rate_ahead(&self, now: f64, span: f64, delay: f64) -> [f64; 4] {
+        let mut sums = [0.0; 4];
+        let n = self.range.len();
+        let epochs = &self.flows.epoch[self.range.clone()][..n];
+        let cuts = &self.flows.cut_at[self.range.clone()][..n];
+        let propagation = &self.flows.propagation[self.range.clone()][..n];
+        for i in 0..n {
+            let epoch = &epochs[i];
+            let inverse = 1.0 / (propagation[i] + delay);
+            let clock = now - cuts[i];
+            let position = epoch.position + inverse * self.law.growth_integral(epoch, clock, span);
+            let window = self.law.derivatives(epoch, position, clock + span, inverse);
+            for (sum, derivative) in sums.iter_mut().zip(window) {
+                *sum += derivative * inverse;
+            }
+        }
+        sums
+    }
+
+    /// Moves the flows `span` seconds on at a constant delay; returns the packets sent.
+    pub(crate) fn advance_pinned(&mut self, now: f64, span: f64, delay: f64) -> f64 {
+        let mut sum = 0.0;
+        let n = self.range.len();
+        let epochs = &mut self.flows.epoch[self.range.clone()][..n];
+        let cuts = &self.flows.cut_at[self.range.clone()][..n];
+        let propagation = &self.flows.propagation[self.range.clone()][..n];
+        let sent = &mut self.flows.sent[self.range.clone()][..n];
+        let stretch = &mut self.flows.stretch[self.range.clone()][..n];
+        let largest = &mut self.flows.largest_delay[self.range.clone()][..n];
+        for i in 0..n {
+            let epoch = &mut epochs[i];
+            let round_trip = propagation[i] + delay;
+            let clock = now - cuts[i];
+            let packets = self.law.window_integral(epoch, clock, span, round_trip) / round_trip;
+            let grown = self.law.growth_integral(epoch, clock, span);
+            let position = epoch.position + grown / round_trip;
+            self.law.settle(epoch, position);
+            stretch[i] = packets;
+            sent[i] += packets;
+            sum += packets;
+            largest[i] = largest[i].max(delay);
+        }
+        sum
+    }
+
+    /// Evaluates the first stage and the Jacobian's entries at `now`.
+    pub(crate) fn prepare(&mut self, now: f64, delay: f64) -> Base {
+        let mut base = Base::default();
+        let n = self.range.len();
+        let epochs = &self.flows.epoch[self.range.clone()][..n];
+        let cuts = &self.flows.cut_at[self.range.clone()][..n];
+        let propagation = &self.flows.propagation[self.range.clone()][..n];
+        let work = &mut self.flows.work;
+        let positions = &mut work.position[self.range.clone()][..n];
+        let first_growth = &mut work.growth[0][self.range.clone()][..n];
+        let first_rate = &mut work.rate[0][self.range.clone()][..n];
+        let rate_by_position = &mut work.rate_by_position[self.range.clone()][..n];
+        let rate_by_delay = &mut work.rate_by_delay[self.range.clone()][..n];
+        let rate_by_time = &mut work.rate_by_time[self.range.clone()][..n];
+        let growth_by_delay = &mut work.growth_by_delay[self.range.clone()][..n];
+        let growth_by_time = &mut work.growth_by_time[self.range.clone()][..n];
+        for i in 0..n {
+            let epoch = &epochs[i];
+            let inverse = 1.0 / (propagation[i] + delay);
+            let clock = now - cuts[i];
+            let rate = self.law.window(epoch, epoch.position, clock) * inverse;
+            let (by_position, by_clock) = self.law.window_slopes(epoch, epoch.position, clock);
+            let growth = self.law.growth_per_round(epoch, clock) * inverse;
+            positions[i] = epoch.position;
+            first_growth[i] = growth;
+            first_rate[i] = rate;
+            rate_by_position[i] = by_position * inverse;
+            rate_by_delay[i] = -rate * inverse;
+            rate_by_time[i] = by_clock * inverse;
+            growth_by_delay[i] = -growth * inverse;
+            growth_by_time[i] = self.law.growth_slope(epoch, clock) * inverse;
+            base.rate += rate;
+            base.coupled += rate_by_position[i] * growth;
+            base.by_delay += rate_by_delay[i];
+            base.by_time += rate_by_time[i];
+            base.coupled_by_delay += rate_by_position[i] * growth_by_delay[i];
+            base.coupled_by_time += rate_by_position[i] * growth_by_time[i];
+        }
+        base
+    }
+
+    /// Evaluates stage M (from 1); returns the sums of A and of dA/dv times growth.
+    pub(crate) fn stage<const M: usize>(&mut self, at: &StagePoint) -> (f64, f64) {
+        let n = self.range.len();
+        let epochs = &self.flows.epoch[self.range.clone()][..n];
+        let cuts = &self.flows.cut_at[self.range.clone()][..n];
+        let propagation = &self.flows.propagation[self.range.clone()][..n];
+        let work = &mut self.flows.work;
+        let positions = &work.position[self.range.clone()][..n];
+        let rate_by_position = &work.rate_by_position[self.range.clone()][..n];
+        let growth_by_delay = &work.growth_by_delay[self.range.clone()][..n];
+        let growth_by_time = &work.growth_by_time[self.range.clone()][..n];
+        let (before, from_here) = work.growth.split_at_mut(M);
+        let earlier: [&[f64]; M] = std::array::from_fn(|j| &before[j][self.range.clone()][..n]);
+        let growths = &mut from_here[0][self.range.clone()][..n];
+        let rates = &mut work.rate[M][self.range.clone()][..n];
+        let weights: [f64; M] = std::array::from_fn(|j| at.step * ALPHA[M][j]);
+        let (mut sum, mut coupled) = (0.0, 0.0);
+        for i in 0..n {
+            let epoch = &epochs[i];
+            let inverse = 1.0 / (propagation[i] + at.delay);
+            let clock = at.time - cuts[i];
+            let mut position = positions[i] + growth_by_delay[i] * at.by_delay;
+            position += growth_by_time[i] * at.by_time;
+            for j in 0..M {
+                position += weights[j] * earlier[j][i];
+            }
+            let rate = self.law.window(epoch, position, clock) * inverse;
+            let growth = self.law.growth_per_round(epoch, clock) * inverse;
+            growths[i] = growth;
+            rates[i] = rate;
+            sum += rate;
+            coupled += rate_by_position[i] * growth;
+        }
+        (sum, coupled)
+    }
+
+    /// Position of a flow by a combination of the first `M` stages.
+    #[inline]
+    fn position<const M: usize>(work: &Work, i: usize, c: &Combination) -> f64 {
+        let mut change = work.growth_by_delay[i] * c.by_delay + work.growth_by_time[i] * c.by_time;
+        for m in 0..M {
+            change += c.weights[m] * work.growth[m][i];
+        }
+        work.position[i] + change
+    }
+
+    /// Moves the flows to a combination of the stages at a queueing delay of `delay` there;
+    /// returns the packets sent.
+    pub(crate) fn commit(&mut self, c: &Combination, delay: f64) -> f64 {
+        match c.method {
+            Method::Taylor => self.commit_stages::<1>(c, delay),
+            Method::Rosenbrock => self.commit_stages::<STAGES>(c, delay),
+        }
+    }
+
+    fn commit_stages<const M: usize>(&mut self, c: &Combination, delay: f64) -> f64 {
+        let mut sum = 0.0;
+        let flows = &mut *self.flows;
+        let work = &flows.work;
+        for i in self.range.clone() {
+            let position = Self::position::<M>(work, i, c);
+            let mut coupled = work.growth_by_delay[i] * c.coupled_by_delay
+                + work.growth_by_time[i] * c.coupled_by_time;
+            let mut packets = 0.0;
+            for m in 0..M {
+                packets += c.weights[m] * work.rate[m][i];
+                coupled += c.coupled[m] * work.growth[m][i];
+            }
+            packets += work.rate_by_position[i] * coupled
+                + work.rate_by_delay[i] * c.by_delay
+                + work.rate_by_time[i] * c.by_time;
+            self.law.settle(&mut flows.epoch[i], position);
+            flows.stretch[i] = packets;
+            flows.sent[i] += packets;
+            sum += packets;
+            flows.largest_delay[i] = flows.largest_delay[i].max(delay);
+        }
+        sum
+    }
+
+    /// Sum of the rates inside a step, at `time`, by its dense output.
+    pub(crate) fn dense_rate(&self, c: &Combination, time: f64, delay: f64) -> f64 {
+        let mut sum = 0.0;
+        for i in self.range.clone() {
+            let position = Self::position::<STAGES>(&self.flows.work, i, c);
+            let clock = time - self.flows.cut_at[i];
+            let window = self.law.window(&self.flows.epoch[i], position, clock);
+            sum += window / (self.flows.propagation[i] + delay);
+        }
+        sum
+    }
+
+    /// Calls `record` with slot and window of each flow inside a step.
+    pub(crate) fn dense_windows(
+        &self,
+        c: &Combination,
+        time: f64,
+        mut record: impl FnMut(usize, f64),
+    ) {
+        for i in self.range.clone() {
+            let position = Self::position::<STAGES>(&self.flows.work, i, c);
+            let clock = time - self.flows.cut_at[i];
+            record(i, self.law.window(&self.flows.epoch[i], position, clock));
+        }
+    }
+
+    /// Calls `record` with slot and window of each flow `span` seconds on at a constant delay.
+    pub(crate) fn pinned_windows(
+        &self,
+        (now, span, delay): (f64, f64, f64),
+        mut record: impl FnMut(usize, f64),
+    ) {
+        for i in self.range.clone() {
+            let epoch = &self.flows.epoch[i];
+            let clock = now - self.flows.cut_at[i];
+            let grown = self.law.growth_integral(epoch, clock, span);
+            let position = epoch.position + grown / (self.flows.propagation[i] + delay);
+            record(i, self.law.window(epoch, position, clock + span));
+        }
+    }
+
+    /// Cuts the flow in a slot.
+    pub(crate) fn cut(&mut self, slot: usize, now: f64, delay: f64) {
+        let flows = &mut *self.flows;
+        let epoch = &mut flows.epoch[slot];
+        let clock = now - flows.cut_at[slot];
+        let window = self.law.window(epoch, epoch.position, clock);
+        let propagation = flows.propagation[slot];
+        let conditions = CutConditions {
+            clock,
+            rate: window / (propagation + delay),
+            propagation,
+            largest_round_trip: propagation + flows.largest_delay[slot].max(delay),
+        };
+        *epoch = self.law.cut(epoch, window, &conditions);
+        flows.cut_at[slot] = now;
+        flows.largest_delay[slot] = delay;
+    }
+
+    /// Whether every position is finite and every window within the law's range.
+    pub(crate) fn is_sound(&self, now: f64) -> bool {
+        self.range.clone().all(|i| {
+            let epoch = &self.flows.epoch[i];
+            let window = self
+                .law
+                .window(epoch, epoch.position, now - self.flows.cut_at[i]);
+            window.is_finite() && window > 0.0 && window < self.law.window_limit()
+        })
+    }
+}
+
+/// Runs an expression with the [`Loop`] of a class under its law's own type.
+macro_rules! with_class {
+    ($model:expr, $flows:expr, $class:expr, $name:ident => $body:expr) => {{
+        let range = $flows.classes[$class].range.clone();
+        forebay_congestion::with_fluid_law!(&$model.laws[$flows.classes[$class].law], law => {
+            #[allow(unused_mut)]
+            let mut $name = $crate::flows::Loop { law, flows: &mut $flows, range };
+            $body
+        })
+    }};
+}
+pub(crate) use with_class;

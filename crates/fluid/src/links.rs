@@ -1,0 +1,310 @@
+//! A link's queue during a run: its state, its congestion events and its ledger.
+
+use forebay_random::{Purpose, Seed, Stream};
+
+use crate::dense::Dense;
+use crate::model::{Background, FluidLink, QueueLaw, Red};
+use crate::rosenbrock::STAGES;
+use crate::tally::{QueueLawCount, Tally};
+
+/// Where the queue is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Empty, with no more arriving than leaves.
+    Empty,
+    /// Following its differential equation.
+    Free,
+    /// At the limit, with the excess clipped.
+    Full,
+}
+
+/// One link during a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    pub(crate) capacity: f64,
+    pub(crate) buffer: f64,
+    pub(crate) background: f64,
+    law: Background,
+    draws: Stream,
+    pub(crate) mode: Mode,
+    pub(crate) queue: f64,
+    /// Stages of the queue in the step being tried.
+    pub(crate) stages: [f64; STAGES],
+    pub(crate) dense: Dense,
+    pub(crate) red: Option<RedState>,
+    /// Whether a congestion event is open.
+    pub(crate) event_open: bool,
+    /// Events since the start of the run.
+    pub(crate) event_number: u64,
+    /// Flows that cross the link.
+    pub(crate) crowd: usize,
+    pub(crate) counts: Stream,
+    pub(crate) victims: Stream,
+    pub(crate) tally: Tally,
+    /// Arrivals less departures and losses since the start, and all arrivals.
+    pub(crate) kept: f64,
+    pub(crate) arrived: f64,
+}
+
+/// A stretch of time as a link sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stretch {
+    /// Seconds.
+    pub(crate) span: f64,
+    /// Packets that arrived.
+    pub(crate) arrived: f64,
+    /// The part of `dense` used, in a free stretch.
+    pub(crate) theta: f64,
+}
+
+impl Link {
+    pub(crate) fn new(link: &FluidLink, number: usize, crowd: usize, seed: Seed) -> Self {
+        let stream = |purpose| Stream::new(seed, number as u64, purpose);
+        let mut draws = stream(Purpose::Background);
+        Self {
+            capacity: link.capacity,
+            buffer: link.buffer,
+            background: draw(&link.background, &mut draws),
+            law: link.background,
+            draws,
+            mode: Mode::Empty,
+            queue: 0.0,
+            stages: [0.0; STAGES],
+            dense: Dense::default(),
+            red: match link.queue {
+                QueueLaw::DropTail => None,
+                QueueLaw::Red(red) => Some(RedState::new(red)),
+            },
+            event_open: false,
+            event_number: 0,
+            crowd,
+            counts: stream(Purpose::VictimCount),
+            victims: stream(Purpose::Victims),
+            tally: Tally {
+                found: QueueLawCount::new(link.buffer),
+                ..Tally::default()
+            },
+            kept: 0.0,
+            arrived: 0.0,
+        }
+    }
+
+    /// Seconds between redraws of the background, if it is redrawn.
+    pub(crate) fn redraw_interval(&self) -> Option<f64> {
+        match self.law {
+            Background::Constant(_) => None,
+            Background::Redrawn { interval, .. } => Some(interval),
+        }
+    }
+
+    /// Draws the background's next rate.
+    pub(crate) fn redraw(&mut self) {
+        self.background = draw(&self.law, &mut self.draws);
+    }
+
+    /// Queueing delay, seconds.
+    #[inline]
+    pub(crate) fn delay(&self) -> f64 {
+        self.queue / self.capacity
+    }
+
+    /// Places the queue in its mode, given what arrives from the flows; true when it is clipped.
+    pub(crate) fn place(&mut self, arrivals: f64) {
+        let net = arrivals + self.background - self.capacity;
+        self.mode = if self.queue >= self.buffer && net > 0.0 {
+            Mode::Full
+        } else if self.queue <= 0.0 && net <= 0.0 {
+            Mode::Empty
+        } else {
+            Mode::Free
+        };
+    }
+
+    /// Enters a stretch into the ledgers and moves the queue; returns the packets lost.
+    pub(crate) fn account(&mut self, stretch: &Stretch) -> f64 {
+        let Stretch {
+            span,
+            arrived,
+            theta,
+        } = *stretch;
+        if span <= 0.0 {
+            return 0.0;
+        }
+        let served = self.capacity * span;
+        let before = self.queue;
+        let (departed, lost) = match self.mode {
+            Mode::Empty => (arrived, 0.0),
+            Mode::Full => (served, (arrived - served).max(0.0)),
+            Mode::Free => (served, 0.0),
+        };
+        match self.mode {
+            Mode::Free => self.queue = self.dense.at(theta).clamp(0.0, self.buffer),
+            // A queue that crept to its limit within the integration error may still be served a
+            // hair faster than it is filled.
+            Mode::Full if arrived < served => self.queue = (before + arrived - served).max(0.0),
+            Mode::Empty | Mode::Full => {}
+        }
+        self.enter(stretch, departed, lost);
+        if self.mode == Mode::Free {
+            // Accepted packets arrive at C + q', so their waits sum to
+            // int q/C (C + q') dt = int q dt + (q1^2 - q0^2) / 2 C.
+            let area = self.dense.integral(theta) * span / theta;
+            let squares = (self.queue - before) * (self.queue + before);
+            self.tally.queue += area;
+            self.tally.waiting += area + 0.5 * squares / self.capacity;
+            self.count_found(theta, span);
+        }
+        lost
+    }
+
+    /// Enters a stretch into the ledgers; what a moving queue does inside it is entered apart.
+    pub(crate) fn enter(&mut self, stretch: &Stretch, departed: f64, lost: f64) {
+        let Stretch { span, arrived, .. } = *stretch;
+        self.arrived += arrived;
+        self.kept += arrived - departed - lost;
+        let tally = &mut self.tally;
+        tally.arrived += arrived;
+        tally.departed += departed;
+        tally.lost += lost;
+        tally.background += self.background * span;
+        if lost > 0.0 {
+            tally.background_lost += self.background * span * (lost / arrived);
+        }
+        tally.largest = tally.largest.max(self.queue);
+        match self.mode {
+            Mode::Empty => tally.found.add_empty(arrived),
+            Mode::Full => {
+                tally.queue += self.queue * span;
+                tally.waiting += self.queue * span;
+                tally.found.add_full(departed);
+            }
+            Mode::Free => {}
+        }
+    }
+
+    /// Relative defect of arrivals = departures + losses + queue since the start.
+    pub(crate) fn defect(&self) -> f64 {
+        (self.kept - self.queue).abs() / self.arrived.max(1.0)
+    }
+
+    /// Enters a short stretch in which the queue stays free near its present length.
+    pub(crate) fn enter_level(&mut self, before: f64, span: f64) {
+        let mean = 0.5 * (before + self.queue);
+        let mass = (self.capacity * span + self.queue - before).max(0.0);
+        self.tally.queue += mean * span;
+        self.tally.waiting += mean / self.capacity * mass;
+        self.tally.found.add_between(before, self.queue, mass);
+    }
+
+    /// Enters the queues that a free stretch's packets find, in four pieces.
+    fn count_found(&mut self, theta: f64, span: f64) {
+        const PIECES: usize = 4;
+        let mass = self.capacity * span / PIECES as f64;
+        let mut from = self.dense.start;
+        for piece in 1..=PIECES {
+            let to = self.dense.at(theta * (piece as f64 / PIECES as f64));
+            self.tally.largest = self.tally.largest.max(to.min(self.buffer));
+            self.tally
+                .found
+                .add_between(from, to, (mass + to - from).max(0.0));
+            from = to;
+        }
+    }
+}
+
+fn draw(law: &Background, stream: &mut Stream) -> f64 {
+    match *law {
+        Background::Constant(rate) => rate,
+        Background::Redrawn {
+            mean, deviation, ..
+        } => (mean + deviation * stream.normal()).max(0.0),
+    }
+}
+
+/// RED's average and its expected drops.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RedState {
+    red: Red,
+    /// Averaged queue, packets.
+    pub(crate) average: f64,
+    /// Expected early drops since the last event.
+    expected: f64,
+}
+
+/// What RED did over a stretch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RedStretch {
+    /// State at the end of the stretch.
+    average: f64,
+    expected: f64,
+    /// Expected drops in it.
+    drops: f64,
+    /// Fraction of the stretch at which the first drop since the last event is expected.
+    pub(crate) first: Option<f64>,
+}
+
+impl RedState {
+    fn new(red: Red) -> Self {
+        Self {
+            red,
+            average: 0.0,
+            expected: 0.0,
+        }
+    }
+
+    /// Follows the queue through a stretch: `queue` and `arrivals` (packets per second) are
+    /// functions of its fraction. The average is exact for a queue that is linear over each
+    /// substep; expected drops are summed by the trapezium rule.
+    pub(crate) fn follow(
+        &self,
+        span: f64,
+        queue: impl Fn(f64) -> f64,
+        arrivals: impl Fn(f64) -> f64,
+    ) -> RedStretch {
+        let idle = self.red.drop_probability(self.average) == 0.0 && queue(1.0) <= 0.0;
+        let pieces = if idle {
+            1
+        } else {
+            ((4.0 * self.red.follow * span) as usize).clamp(8, 64)
+        };
+        let length = 1.0 / pieces as f64;
+        let step = span * length;
+        let decay = libm::exp(-self.red.follow * step);
+        let mut end = RedStretch {
+            average: self.average,
+            expected: self.expected,
+            drops: 0.0,
+            first: None,
+        };
+        let mut from = queue(0.0);
+        let mut hazard = self.red.drop_probability(end.average) * arrivals(0.0);
+        for piece in 1..=pieces {
+            let at = piece as f64 * length;
+            let to = queue(at);
+            let lag = (to - from) / (step * self.red.follow);
+            end.average = to - lag + (end.average - from + lag) * decay;
+            let next = self.red.drop_probability(end.average) * arrivals(at);
+            let drops = 0.5 * (hazard + next) * step;
+            if end.first.is_none() && end.expected + drops >= 1.0 {
+                let part = ((1.0 - end.expected) / drops).clamp(0.0, 1.0);
+                end.first = Some(at - length * (1.0 - part));
+            }
+            end.drops += drops;
+            end.expected += drops;
+            (from, hazard) = (to, next);
+        }
+        end
+    }
+
+    /// Takes over the end of a stretch; returns the early drops in it.
+    pub(crate) fn settle(&mut self, end: &RedStretch) -> f64 {
+        self.average = end.average;
+        self.expected = end.expected;
+        end.drops
+    }
+
+    /// Starts the count of expected drops anew.
+    pub(crate) fn restart(&mut self) {
+        self.expected = 0.0;
+    }
+}

@@ -1,0 +1,445 @@
+//! The input of the fluid engine, and its checks.
+
+use forebay_congestion::fluid::{FluidLaw, LawError};
+use forebay_random::Seed;
+
+use crate::synchronisation::Synchronisation;
+
+/// A link with one queue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FluidLink {
+    /// Packets per second.
+    pub capacity: f64,
+    /// Packets that may wait.
+    pub buffer: f64,
+    /// Traffic that does not respond to loss.
+    pub background: Background,
+    /// What opens a congestion event.
+    pub queue: QueueLaw,
+}
+
+/// Unresponsive traffic of a link, packets per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Background {
+    /// A constant rate; 0 for none.
+    Constant(f64),
+    /// A rate redrawn every `interval` seconds from a normal law cut off at 0. A Poisson stream
+    /// of rate r seen over the interval is `mean` r, `deviation` sqrt(r / interval).
+    Redrawn {
+        /// Mean rate.
+        mean: f64,
+        /// Standard deviation of the rate.
+        deviation: f64,
+        /// Seconds between draws.
+        interval: f64,
+    },
+}
+
+/// What opens a congestion event at a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum QueueLaw {
+    /// A full buffer.
+    DropTail,
+    /// A full buffer, or one expected early drop of RED.
+    Red(Red),
+}
+
+/// Random early detection (Floyd and Jacobson 1993) on the averaged queue.
+///
+/// The fluid counts RED's expected drops, p(average) times the arrival rate; the first expected
+/// drop opens a congestion event, as a clipped queue does, and the count starts anew when the
+/// event closes. Early drops are too few packets to be taken out of the fluid: they are
+/// reported, and signal, but the queue keeps them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Red {
+    /// Lower threshold of the average, packets.
+    pub minimum: f64,
+    /// Upper threshold, packets.
+    pub maximum: f64,
+    /// Drop probability at the upper threshold.
+    pub probability: f64,
+    /// Beyond the upper threshold.
+    pub gentle: Gentle,
+    /// Rate at which the average follows the queue, per second: the weight per packet times the
+    /// capacity.
+    pub follow: f64,
+}
+
+/// RED's drop probability above the upper threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gentle {
+    /// Rises linearly to 1 at twice the threshold.
+    On,
+    /// Jumps to 1.
+    Off,
+}
+
+impl Red {
+    /// Drop probability at an averaged queue of `average` packets.
+    pub fn drop_probability(&self, average: f64) -> f64 {
+        if average <= self.minimum {
+            return 0.0;
+        }
+        if average < self.maximum {
+            return self.probability * (average - self.minimum) / (self.maximum - self.minimum);
+        }
+        match self.gentle {
+            Gentle::Off => 1.0,
+            Gentle::On => {
+                let beyond = (average - self.maximum) / self.maximum;
+                (self.probability + (1.0 - self.probability) * beyond).min(1.0)
+            }
+        }
+    }
+}
+
+/// A persistent flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FluidFlow {
+    /// Propagation round-trip time, seconds.
+    pub propagation: f64,
+    /// Index of its window law in the model's `laws`.
+    pub law: usize,
+    /// Index of its path in the model's `paths`.
+    pub path: usize,
+    /// Size of its packets in packets of the links.
+    pub size: f64,
+    /// Window at time 0, packets; `None` draws it uniformly from 20 to 80 % of the window that
+    /// shares the narrowest link of the path equally.
+    pub initial_window: Option<f64>,
+}
+
+/// Which part of a run is measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Measure {
+    /// From `start` seconds to the horizon.
+    Fixed {
+        /// Seconds.
+        start: f64,
+    },
+    /// From the first congestion event after `start` seconds to `duration` seconds after it.
+    FromFirstEvent {
+        /// Seconds.
+        start: f64,
+        /// Seconds.
+        duration: f64,
+    },
+    /// From the first congestion event after `start` seconds to the last one within `duration`
+    /// seconds of it: whole cycles, which leave no bias of (cycle / duration) (1 - utilisation).
+    /// Without two such events it is `Fixed` with the same start.
+    WholeCycles {
+        /// Seconds.
+        start: f64,
+        /// Seconds.
+        duration: f64,
+    },
+}
+
+impl Measure {
+    /// When the measurement may start at the earliest, seconds.
+    pub(crate) fn start(&self) -> f64 {
+        match *self {
+            Self::Fixed { start }
+            | Self::FromFirstEvent { start, .. }
+            | Self::WholeCycles { start, .. } => start,
+        }
+    }
+
+    /// Length counted from the first event, seconds.
+    pub(crate) fn duration(&self) -> Option<f64> {
+        match *self {
+            Self::Fixed { .. } => None,
+            Self::FromFirstEvent { duration, .. } | Self::WholeCycles { duration, .. } => {
+                Some(duration)
+            }
+        }
+    }
+}
+
+/// A complete fluid model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FluidModel {
+    /// The links. Every link of a path is offered the flow's full rate W / R.
+    pub links: Vec<FluidLink>,
+    /// Index of the link that the outcome's headline figures are about; its congestion events
+    /// delimit [`Measure`].
+    pub target: usize,
+    /// The paths, as indices of links.
+    pub paths: Vec<Vec<usize>>,
+    /// The window laws in use.
+    pub laws: Vec<FluidLaw>,
+    /// The flows.
+    pub flows: Vec<FluidFlow>,
+    /// Who is cut in a congestion event.
+    pub synchronisation: Synchronisation,
+    /// What is measured.
+    pub measure: Measure,
+    /// Seconds after which the run ends in any case, be there a congestion event or not.
+    pub horizon: f64,
+    /// Error of the utilisation that the adaptive integrator may make.
+    pub tolerance: f64,
+    /// Seconds between samples of windows and queues, `None` for no trace.
+    pub trace: Option<f64>,
+    /// Seed of every random stream.
+    pub seed: Seed,
+}
+
+/// Why a fluid model cannot be run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FluidError {
+    /// A number outside its range.
+    #[error("{field} is {value}, allowed is {allowed}")]
+    OutOfRange {
+        /// The field's name, with its index where it has one.
+        field: String,
+        /// The value found.
+        value: f64,
+        /// The values allowed, in words.
+        allowed: &'static str,
+    },
+    /// A window law's parameter outside its range.
+    #[error(transparent)]
+    Law(#[from] LawError),
+    /// The run would take more than the permitted work.
+    #[error(
+        "the fluid engine stopped at {time} s of {horizon} s simulated: more than {limit} flow steps"
+    )]
+    TooLong {
+        /// Simulated seconds done.
+        time: f64,
+        /// Simulated seconds asked for.
+        horizon: f64,
+        /// The limit on steps times flows.
+        limit: u64,
+    },
+    /// The run was stopped from outside.
+    #[error("interrupted")]
+    Interrupted,
+    /// The state left the range of finite numbers or of a window law.
+    #[error("the fluid model has no finite solution beyond {time} s")]
+    NotFinite {
+        /// Simulated seconds done.
+        time: f64,
+    },
+}
+
+/// Links above this number are refused: the implicit solve is dense in the links.
+const LARGEST_LINKS: usize = 64;
+
+impl FluidModel {
+    /// Checks every number and index of the model.
+    pub fn check(&self) -> Result<(), FluidError> {
+        let some = "at least 1";
+        count("links", self.links.len(), (1, LARGEST_LINKS), "1 to 64")?;
+        count("paths", self.paths.len(), (1, 1_000_000), "1 to 1000000")?;
+        count("flows", self.flows.len(), (0, 2_000_000), "0 to 2000000")?;
+        count(
+            "target",
+            self.target,
+            (0, self.links.len() - 1),
+            "the index of a link",
+        )?;
+        for (i, link) in self.links.iter().enumerate() {
+            link.check(i)?;
+        }
+        for (i, path) in self.paths.iter().enumerate() {
+            count(
+                &format!("length of path {i}"),
+                path.len(),
+                (1, usize::MAX),
+                some,
+            )?;
+            for (j, link) in path.iter().enumerate() {
+                let last = self.links.len() - 1;
+                count(
+                    &format!("link of path {i}"),
+                    *link,
+                    (0, last),
+                    "the index of a link",
+                )?;
+                if path[..j].contains(link) {
+                    return Err(refuse(format!("path {i}"), *link as f64, "every link once"));
+                }
+            }
+        }
+        self.laws.iter().try_for_each(FluidLaw::check)?;
+        for (i, flow) in self.flows.iter().enumerate() {
+            self.check_flow(i, flow)?;
+        }
+        self.synchronisation.check(self.flows.len())?;
+        range("horizon", self.horizon, (1e-6, 1e9), "1e-6 to 1e9 s")?;
+        range("tolerance", self.tolerance, (1e-9, 0.1), "1e-9 to 0.1")?;
+        if let Some(cadence) = self.trace {
+            // At most 2e8 samples in all: 1.6 GB.
+            let curves = (self.flows.len() + 2 * self.links.len()) as f64;
+            let shortest = self.horizon * curves / 2e8;
+            let allowed = "horizon x (flows + 2 links) / 2e8 to 1e9 s";
+            range("trace cadence", cadence, (shortest, 1e9), allowed)?;
+        }
+        let latest = self.horizon * (1.0 - 1e-12);
+        range(
+            "measure start",
+            self.measure.start(),
+            (0.0, latest),
+            "0 to below the horizon",
+        )?;
+        if let Some(duration) = self.measure.duration() {
+            range("measure duration", duration, (1e-6, 1e9), "1e-6 to 1e9 s")?;
+        }
+        Ok(())
+    }
+
+    fn check_flow(&self, i: usize, flow: &FluidFlow) -> Result<(), FluidError> {
+        let name = |field: &str| format!("{field} of flow {i}");
+        range(
+            &name("propagation"),
+            flow.propagation,
+            (1e-7, 1e4),
+            "1e-7 to 1e4 s",
+        )?;
+        range(&name("size"), flow.size, (1e-6, 1e6), "1e-6 to 1e6")?;
+        let law = (0, self.laws.len().wrapping_sub(1));
+        count(&name("law"), flow.law, law, "the index of a law")?;
+        count(
+            &name("path"),
+            flow.path,
+            (0, self.paths.len() - 1),
+            "the index of a path",
+        )?;
+        if let Some(window) = flow.initial_window {
+            range(
+                &name("initial window"),
+                window,
+                (1e-9, 1e11),
+                "1e-9 to 1e11 packets",
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The equal share of a flow's narrowest link, as a window in packets of the flow.
+    pub(crate) fn fair_window(&self, flow: &FluidFlow, crowd: &[usize]) -> f64 {
+        let share = self.paths[flow.path]
+            .iter()
+            .map(|&link| self.links[link].capacity / crowd[link].max(1) as f64)
+            .fold(f64::INFINITY, f64::min);
+        share * flow.propagation / flow.size
+    }
+
+    /// Number of flows that cross each link.
+    pub(crate) fn crowd(&self) -> Vec<usize> {
+        let mut crowd = vec![0; self.links.len()];
+        for flow in &self.flows {
+            for &link in &self.paths[flow.path] {
+                crowd[link] += 1;
+            }
+        }
+        crowd
+    }
+}
+
+impl FluidLink {
+    fn check(&self, i: usize) -> Result<(), FluidError> {
+        let name = |field: &str| format!("{field} of link {i}");
+        range(
+            &name("capacity"),
+            self.capacity,
+            (1e-3, 1e12),
+            "1e-3 to 1e12 packets/s",
+        )?;
+        range(
+            &name("buffer"),
+            self.buffer,
+            (0.0, 1e12),
+            "0 to 1e12 packets",
+        )?;
+        let rate = (0.0, 1e13, "0 to 1e13 packets/s");
+        match self.background {
+            Background::Constant(value) => {
+                range(&name("background"), value, (rate.0, rate.1), rate.2)?;
+            }
+            Background::Redrawn {
+                mean,
+                deviation,
+                interval,
+            } => {
+                range(&name("background mean"), mean, (rate.0, rate.1), rate.2)?;
+                range(
+                    &name("background deviation"),
+                    deviation,
+                    (rate.0, rate.1),
+                    rate.2,
+                )?;
+                range(
+                    &name("background interval"),
+                    interval,
+                    (1e-6, 1e9),
+                    "1e-6 to 1e9 s",
+                )?;
+            }
+        }
+        if let QueueLaw::Red(red) = self.queue {
+            range(
+                &name("red minimum"),
+                red.minimum,
+                (0.0, 1e12),
+                "0 to 1e12 packets",
+            )?;
+            let above = (red.minimum * (1.0 + 1e-9) + 1e-9, 1e13);
+            range(
+                &name("red maximum"),
+                red.maximum,
+                above,
+                "more than the minimum",
+            )?;
+            range(
+                &name("red probability"),
+                red.probability,
+                (1e-12, 1.0),
+                "1e-12 to 1",
+            )?;
+            range(
+                &name("red follow"),
+                red.follow,
+                (1e-9, 1e12),
+                "1e-9 to 1e12 per s",
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn refuse(field: String, value: f64, allowed: &'static str) -> FluidError {
+    FluidError::OutOfRange {
+        field,
+        value,
+        allowed,
+    }
+}
+
+/// Refuses a number outside a closed range; NaN is outside every range.
+pub(crate) fn range(
+    field: &str,
+    value: f64,
+    (low, high): (f64, f64),
+    allowed: &'static str,
+) -> Result<(), FluidError> {
+    if value >= low && value <= high {
+        Ok(())
+    } else {
+        Err(refuse(field.into(), value, allowed))
+    }
+}
+
+fn count(
+    field: &str,
+    value: usize,
+    (low, high): (usize, usize),
+    allowed: &'static str,
+) -> Result<(), FluidError> {
+    let empty = high == usize::MAX && low == 0;
+    if value >= low && value <= high && !empty {
+        return Ok(());
+    }
+    Err(refuse(field.into(), value as f64, allowed))
+}

@@ -1,0 +1,126 @@
+//! The result of a fluid run.
+
+use crate::model::FluidModel;
+
+/// What a fluid run found. Figures are of the measured part unless said otherwise.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FluidOutcome {
+    /// First second measured.
+    pub from: f64,
+    /// Last second measured.
+    pub to: f64,
+    /// What delimited the measured part.
+    pub measured_by: MeasuredBy,
+    /// The links, in the model's order.
+    pub links: Vec<LinkOutcome>,
+    /// Goodput of each flow in its own packets per second: what it sent less its share of the
+    /// losses.
+    pub goodput: Vec<f64>,
+    /// Packets that each flow sent.
+    pub sent: Vec<f64>,
+    /// Fraction of each flow's packets that was lost.
+    pub loss: Vec<f64>,
+    /// Jain's index of the goodputs; 1 without flows.
+    pub jain: f64,
+    /// Samples over the whole run, where the model asks for them.
+    pub trace: Trace,
+    /// Largest relative defect of arrivals = departures + losses + change of queue at any link,
+    /// over the whole run.
+    pub conservation: f64,
+    /// Integration steps of the whole run, closed-form stretches included.
+    pub steps: u64,
+    /// Steps tried and refused by the error control.
+    pub refused: u64,
+}
+
+/// One link's part of the outcome.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkOutcome {
+    /// Packets that arrived, background included.
+    pub arrived: f64,
+    /// Fraction of the background's packets that was lost.
+    pub background_loss_rate: f64,
+    /// Packets that left / (capacity x time).
+    pub utilization: f64,
+    /// Packets lost / packets that arrived, RED's expected early drops included.
+    pub loss_rate: f64,
+    /// Mean over the congestion events of the fraction of the link's flows that was cut; `None`
+    /// without events.
+    pub synchronization: Option<f64>,
+    /// Congestion events.
+    pub events: u64,
+    /// Time average of the queue, packets.
+    pub queue_mean: f64,
+    /// Mean waiting time of accepted packets, seconds.
+    pub delay_mean: f64,
+    /// Waiting time that half of the accepted packets exceed, seconds.
+    pub delay_p50: f64,
+    /// Waiting time that 1 % of the accepted packets exceed, seconds.
+    pub delay_p99: f64,
+    /// Largest waiting time, seconds.
+    pub delay_max: f64,
+}
+
+/// What delimited the measured part of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MeasuredBy {
+    /// Fixed times.
+    Time,
+    /// The first congestion event and a duration.
+    FirstEvent,
+    /// The first and the last congestion event.
+    WholeCycles,
+    /// No two congestion events came: the whole run is measured.
+    TooFewEvents,
+}
+
+/// Evenly spaced samples.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// Seconds.
+    pub times: Vec<f64>,
+    /// Packets waiting at each link: `queues[link][sample]`.
+    pub queues: Vec<Vec<f64>>,
+    /// Share of each link's capacity in use at the instant: `used[link][sample]`.
+    pub used: Vec<Vec<f64>>,
+    /// Window of each flow in its own packets: `windows[flow][sample]`.
+    pub windows: Vec<Vec<f64>>,
+}
+
+impl Trace {
+    /// An empty trace of a model's links and flows.
+    pub(crate) fn for_model(model: &FluidModel) -> Self {
+        Self {
+            times: Vec::new(),
+            queues: vec![Vec::new(); model.links.len()],
+            used: vec![Vec::new(); model.links.len()],
+            windows: vec![Vec::new(); model.flows.len()],
+        }
+    }
+}
+
+/// Jain's index (sum x)^2 / (n sum x^2); 1 for none or all zero.
+pub(crate) fn jain(values: &[f64]) -> f64 {
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    if largest <= 0.0 {
+        return 1.0;
+    }
+    let (sum, squares) = values.iter().fold((0.0, 0.0), |(sum, squares), x| {
+        let x = x / largest;
+        (sum + x, squares + x * x)
+    });
+    sum * sum / (values.len() as f64 * squares)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jain_is_one_for_equals_and_one_over_n_for_one_taker() {
+        assert_eq!(jain(&[3.0; 7]), 1.0);
+        assert!((jain(&[1.0, 0.0, 0.0, 0.0]) - 0.25).abs() < 1e-15);
+        assert_eq!(jain(&[]), 1.0);
+        assert!((jain(&[1e300, 1e300]) - 1.0).abs() < 1e-15);
+    }
+}

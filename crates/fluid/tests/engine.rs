@@ -1,0 +1,190 @@
+//! The fluid engine behind the common contract.
+
+use forebay_scenario::{Engine, EngineError, Format, Metric, Report, Scenario, Seed};
+
+use forebay_fluid::{FluidEngine, TracingFluidEngine};
+
+const ELEPHANTS: &str = r#"
+[link]
+rate   = "100Mbps"
+buffer = "0.3BDP"
+
+[[flows]]
+name   = "elephants"
+count  = 4
+cca    = "newreno"
+rtt    = "100ms"
+packet = "1000B"
+
+[run]
+warmup  = "100s"
+measure = "400s"
+"#;
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::parse(text, Format::Toml, "test", &[]).expect("a valid scenario")
+}
+
+fn run(text: &str) -> Result<Report, EngineError> {
+    FluidEngine.run(
+        &scenario(text),
+        Seed {
+            seed: 1,
+            replication: 0,
+        },
+    )
+}
+
+#[test]
+fn a_report_has_the_metrics_of_a_fluid() {
+    let report = run(ELEPHANTS).unwrap();
+    for metric in [
+        Metric::Utilization,
+        Metric::LossRate,
+        Metric::QueueMean,
+        Metric::QueueDelayMean,
+        Metric::QueueDelayP50,
+        Metric::QueueDelayP99,
+        Metric::QueueDelayMax,
+        Metric::Goodput,
+        Metric::JainIndex,
+        Metric::Synchronization,
+    ] {
+        assert!(report.value(metric).unwrap().is_finite(), "{metric:?}");
+    }
+    assert!(!report.metrics.contains_key(&Metric::MarkRate));
+    let utilization = report.value(Metric::Utilization).unwrap();
+    assert!(utilization > 0.8 && utilization < 1.0);
+    // Payload is 960 of 1000 bytes, and what is lost is not delivered.
+    let goodput = report.value(Metric::Goodput).unwrap() / 100e6;
+    assert!(
+        (goodput / (0.96 * utilization) - 1.0).abs() < 2e-3,
+        "{goodput} {utilization}"
+    );
+    assert!(report.value(Metric::QueueDelayMax).unwrap() <= 0.03 + 1e-9);
+    assert_eq!(report.groups[0].per_flow.len(), 4);
+    assert!(report.warnings.iter().any(|w| w.contains("timeouts")));
+}
+
+#[test]
+fn equal_runs_give_equal_reports() {
+    assert_eq!(run(ELEPHANTS).unwrap(), run(ELEPHANTS).unwrap());
+}
+
+#[test]
+fn background_takes_its_share_of_rate_and_loss() {
+    let text = ELEPHANTS.to_owned()
+        + r#"
+[[flows]]
+name     = "background"
+packet   = "1000B"
+workload = { poisson = { rate = "50Mbps" } }
+"#;
+    let report = run(&text).unwrap();
+    let background = &report.groups[1];
+    let loss = background.metrics[&Metric::LossRate].mean;
+    assert!(loss > 0.0 && loss < 0.01, "{loss}");
+    assert!((background.metrics[&Metric::Goodput].mean / (50e6 * (1.0 - loss)) - 1.0).abs() < 1e-9);
+    let alone = run(ELEPHANTS).unwrap().value(Metric::Goodput).unwrap();
+    assert!(report.value(Metric::Goodput).unwrap() < 0.6 * alone);
+}
+
+#[test]
+fn what_a_fluid_lacks_is_refused_by_name() {
+    for (change, feature) in [
+        (r#"workload = { finite = { size = "1MB" } }"#, "finite"),
+        (r#"access = { rate = "10Mbps" }"#, "access"),
+        (r#"stop = "10s""#, "stop"),
+        (r#"receive_window = "20p""#, "receive_window"),
+    ] {
+        let text = ELEPHANTS.replace(
+            "packet = \"1000B\"",
+            &format!("packet = \"1000B\"\n{change}"),
+        );
+        match run(&text) {
+            Err(EngineError::Unsupported {
+                engine: "fluid",
+                feature: found,
+            }) => {
+                assert!(found.contains(feature), "{found}");
+            }
+            other => panic!("{feature}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_continuous_model_reports_full_use_and_no_events() {
+    let report = run(&(ELEPHANTS.to_owned() + "\n[fluid]\nlaw = \"continuous\"\n")).unwrap();
+    assert!(report.value(Metric::Utilization).unwrap() > 0.9999);
+    assert!(report.value(Metric::Synchronization).is_none());
+}
+
+#[test]
+fn traces_follow_the_scenario() {
+    let text =
+        ELEPHANTS.to_owned() + "\n[trace]\nevery = \"1s\"\nfrom = \"100s\"\nuntil = \"150s\"\n";
+    let seed = Seed {
+        seed: 1,
+        replication: 0,
+    };
+    let traced = TracingFluidEngine.run(&scenario(&text), seed).unwrap();
+    let traces = traced.traces.clone().unwrap();
+    assert_eq!(traces.queue.len(), 51);
+    assert_eq!(traces.flows.len(), 4 * 51);
+    assert!(
+        traces
+            .queue
+            .iter()
+            .all(|s| s.packets >= 0.0 && s.packets <= 375.0)
+    );
+    assert!(
+        traces
+            .flows
+            .iter()
+            .all(|s| s.cwnd_packets > 0.0 && s.rtt_s >= 0.1)
+    );
+    let plain = FluidEngine.run(&scenario(&text), seed).unwrap();
+    assert_eq!(
+        Report {
+            traces: None,
+            ..traced
+        },
+        plain
+    );
+}
+
+#[test]
+fn one_link_of_a_path_may_be_the_bottleneck() {
+    let text = r#"
+[[links]]
+name   = "edge"
+rate   = "100Mbps"
+buffer = "100p"
+target = true
+
+[[links]]
+name   = "core"
+rate   = "1Gbps"
+buffer = "100p"
+
+[[flows]]
+count  = 4
+cca    = "hstcp"
+rtt    = "100ms"
+packet = "1000B"
+path   = ["core", "edge"]
+
+[run]
+warmup  = "100s"
+measure = "400s"
+"#;
+    let report = run(text).unwrap();
+    assert_eq!(report.links[0].name, "core");
+    let core = report.links[0].metrics[&Metric::Utilization].mean;
+    let edge = report.value(Metric::Utilization).unwrap();
+    assert!(
+        edge > 0.7 && edge <= 1.0 && (core - 0.1 * edge).abs() < 0.01,
+        "{edge} {core}"
+    );
+}

@@ -1,0 +1,432 @@
+//! From a flow to a link with a queue discipline and on: what drop-tail links do in fewer steps.
+
+use std::collections::BTreeMap;
+
+use forebay_discipline::{Ecn, Packet};
+use forebay_scenario::{EngineError, FlowGroup};
+use forebay_units::{Bytes, Time};
+
+use crate::calendar::{Event, Kind};
+use crate::link::Link;
+use crate::queued::Service;
+use crate::simulation::{LAST_FLOW, MAX_UNDER_WAY, Simulation, too_large};
+
+/// Records of packets in a trace whose fate is not known yet: (arrival, flow, number) and the
+/// record's index.
+pub(crate) type Records = BTreeMap<(Time, u32, u32), usize>;
+
+/// A flow's number at a discipline: dense, whatever flows join later.
+fn dense(flow: u32, responsive: bool) -> u32 {
+    if responsive {
+        flow << 1
+    } else {
+        (LAST_FLOW - flow) << 1 | 1
+    }
+}
+
+/// The flow's number in events.
+fn event_flow(dense: u32) -> u32 {
+    if dense & 1 == 0 {
+        dense >> 1
+    } else {
+        LAST_FLOW - (dense >> 1)
+    }
+}
+
+/// What the packets of a group say about ECN. Senders with a scalable response use ECT(1) (RFC
+/// 9331 section 4.1), and so does DCTCP where it shares a dual queue (RFC 9332 section 1.2).
+fn codepoint(spec: &FlowGroup) -> Ecn {
+    if !spec.stack.ecn || !spec.responsive() {
+        return Ecn::NotCapable;
+    }
+    match spec.controller.name() {
+        "prague" | "dctcp" => Ecn::Scalable,
+        _ => Ecn::Classic,
+    }
+}
+
+impl Simulation<'_> {
+    /// A packet reaches a link with a queue discipline.
+    #[inline(never)]
+    pub(crate) fn arrive_unmarked(&mut self, flow: u32, number: u32, hop: usize, now: Time) {
+        let packet = self.packet(flow, number, hop, now);
+        self.meet(packet);
+    }
+
+    /// A packet that another link has marked reaches a link.
+    pub(crate) fn arrive_marked(&mut self, flow: u32, number: u32, hop: usize, now: Time) {
+        let mut packet = self.packet(flow, number, hop, now);
+        packet.marked = true;
+        self.meet(packet);
+    }
+
+    /// The packet as a discipline sees it. The number of an unresponsive packet is its size.
+    #[inline]
+    fn packet(&self, flow_number: u32, number: u32, hop: usize, now: Time) -> Packet {
+        let flow = self.flows.get(flow_number as usize);
+        let (group, size, syn) = if let Some(flow) = flow {
+            let syn = flow.connection.is_syn(flow.connection.full_number(number));
+            (flow.group, flow.wire, syn)
+        } else {
+            let at = (LAST_FLOW - flow_number) as usize;
+            (self.unresponsive[at].group, number, false)
+        };
+        let spec = self.groups[group as usize].spec;
+        let (size, ecn) = if syn {
+            (spec.stack.header.get() as u32, Ecn::NotCapable)
+        } else {
+            (size, codepoint(spec))
+        };
+        Packet {
+            arrival: now,
+            flow: dense(flow_number, flow.is_some()),
+            number,
+            size,
+            hop: hop as u8,
+            class: group.min(255) as u8,
+            ecn,
+            marked: false,
+        }
+    }
+
+    /// The group of a packet's flow.
+    #[inline]
+    fn spec(&self, packet: &Packet) -> &FlowGroup {
+        let at = packet.flow as usize >> 1;
+        let group = if packet.flow & 1 == 0 {
+            self.flows[at].group
+        } else {
+            self.unresponsive[at].group
+        };
+        self.groups[group as usize].spec
+    }
+
+    fn meet(&mut self, packet: Packet) {
+        let at = self.spec(&packet).path[usize::from(packet.hop)];
+        self.count_arrival(&packet, at);
+        let departure = match &mut self.links[at] {
+            Link::DropTail(link) => link
+                .arrive(packet.arrival, packet.size)
+                .map(|departure| (departure, packet.marked)),
+            Link::Gated(link) => link.arrive(packet.arrival, &packet),
+            Link::Queued(_) => {
+                self.join(packet, at);
+                return;
+            }
+        };
+        if at == self.target && self.record_packets {
+            self.record_arrival(&packet, departure.map(|(departure, _)| departure));
+        }
+        match departure {
+            Some((departure, marked)) => self.forward(&Packet { marked, ..packet }, departure),
+            None => self.lose(&packet, at),
+        }
+    }
+
+    /// A packet joins the queue of a link whose departures are events.
+    #[inline]
+    fn join(&mut self, packet: Packet, at: usize) {
+        if at == self.target && self.record_packets {
+            let now = packet.arrival;
+            if self.record_arrival(&packet, Some(now)) {
+                let index = self.traces.as_ref().map_or(0, |t| t.packets.len()) - 1;
+                self.records
+                    .insert((now, packet.flow, packet.number), index);
+            }
+        }
+        let Link::Queued(link) = &mut self.links[at] else {
+            return;
+        };
+        link.enqueue(packet);
+        if link.idle() {
+            let service = link.wake(packet.arrival);
+            self.transmit_next(at, service);
+        } else {
+            self.overfull |= link.waiting(packet.arrival) > MAX_UNDER_WAY as u64;
+            if link.has_discarded() {
+                self.lose_discarded(at, packet.arrival);
+            }
+        }
+    }
+
+    /// A link has finished sending a packet.
+    #[inline]
+    pub(crate) fn depart(&mut self, event: Event) -> Result<(), EngineError> {
+        if self.overfull {
+            return Err(too_large("more than 500 million packets wait at once"));
+        }
+        let at = event.flow() as usize;
+        if let Link::Queued(link) = &mut self.links[at] {
+            let service = link.depart(event.time);
+            self.transmit_next(at, service);
+        }
+        Ok(())
+    }
+
+    /// The link's next packet goes into transmission: its way from here is known.
+    #[inline]
+    fn transmit_next(&mut self, at: usize, service: Option<Service>) {
+        let Link::Queued(link) = &self.links[at] else {
+            return;
+        };
+        let (now, discarded) = (link.now(), link.has_discarded());
+        if let Some(Service { packet, departure }) = service {
+            let event = Event::new(departure, Kind::Departure, at as u32, 0);
+            self.calendar.push_delivery(link.lane, event);
+            if at == self.target && self.record_packets {
+                self.settle_record(&packet, Some(departure));
+            }
+            self.forward(&packet, departure);
+        }
+        if discarded {
+            self.lose_discarded(at, now);
+        }
+    }
+
+    #[inline(never)]
+    fn lose_discarded(&mut self, at: usize, now: Time) {
+        while let Link::Queued(link) = &mut self.links[at]
+            && let Some(packet) = link.discarded()
+        {
+            self.lose_queued(&packet, at, now);
+        }
+    }
+
+    /// A packet that a discipline had taken in, or has not, is dropped at `now`.
+    fn lose_queued(&mut self, packet: &Packet, at: usize, now: Time) {
+        if at == self.target && self.record_packets {
+            self.settle_record(packet, None);
+        }
+        let last = usize::from(packet.hop) + 1 == self.spec(packet).path.len();
+        if packet.flow & 1 == 1 && last {
+            let flow = &mut self.unresponsive[packet.flow as usize >> 1];
+            flow.counts.delivered -= 1;
+            flow.bytes_delivered -= u64::from(packet.size);
+        }
+        self.lose(
+            &Packet {
+                arrival: now,
+                ..*packet
+            },
+            at,
+        );
+    }
+
+    /// The run ends: the waits of what is still queued are those it would have if nothing more
+    /// arrived.
+    pub(crate) fn finish_links(&mut self) {
+        let mut links = std::mem::take(&mut self.links);
+        for link in &mut links {
+            if let Link::Queued(link) = link {
+                link.finish(self.end(), |packet, departure| {
+                    self.settle_record(packet, departure);
+                });
+            }
+        }
+        self.links = links;
+    }
+
+    // --- What is counted ---
+
+    #[inline]
+    fn count_arrival(&mut self, packet: &Packet, at: usize) {
+        let flow = packet.flow as usize >> 1;
+        let at_target = u64::from(at == self.target);
+        if packet.flow & 1 == 0 {
+            self.flows[flow].arrived += at_target;
+            return;
+        }
+        let last = usize::from(packet.hop) + 1 == self.spec(packet).path.len();
+        let queued = self.links[at].has_departures();
+        let flow = &mut self.unresponsive[flow];
+        flow.counts.arrived += at_target;
+        if last && queued {
+            // Nobody waits for it: it counts as delivered unless it is dropped.
+            flow.counts.delivered += 1;
+            flow.bytes_delivered += u64::from(packet.size);
+        }
+    }
+
+    /// A packet is dropped at link `at`, at the time in `packet.arrival`.
+    fn lose(&mut self, packet: &Packet, at: usize) {
+        let at_target = at == self.target;
+        let persistent = self.spec(packet).persistent();
+        let number = packet.flow as usize >> 1;
+        if packet.flow & 1 == 1 {
+            self.unresponsive[number].counts.dropped += u64::from(at_target);
+            return;
+        }
+        let flow = &mut self.flows[number];
+        if at_target {
+            flow.dropped += 1;
+            if persistent {
+                self.congestion.loss(packet.arrival, &mut flow.seen_event);
+            }
+        } else {
+            flow.lost_elsewhere += 1;
+        }
+    }
+
+    /// A packet leaves its link at `departure`.
+    #[inline]
+    fn forward(&mut self, packet: &Packet, departure: Time) {
+        let spec = self.spec(packet);
+        let hop = usize::from(packet.hop);
+        let (flow, number) = (event_flow(packet.flow), packet.number);
+        if hop + 1 < spec.path.len() {
+            let time = departure + self.scenario.links()[spec.path[hop]].delay;
+            let event = if packet.marked {
+                Event::marked_arrival(time, hop + 1, flow, number)
+            } else {
+                Event::arrival(time, hop + 1, flow, number)
+            };
+            self.calendar.push_frequent(event);
+        } else if packet.flow & 1 == 0 {
+            let kind = if packet.marked {
+                Kind::MarkedDelivery
+            } else {
+                Kind::Delivery
+            };
+            let sender = &self.flows[flow as usize];
+            let event = Event::new(departure + sender.return_delay, kind, flow, number);
+            self.calendar.push_delivery(sender.lane, event);
+        } else if !self.links[spec.path[hop]].has_departures() {
+            let sender = &mut self.unresponsive[packet.flow as usize >> 1];
+            sender.counts.delivered += 1;
+            sender.bytes_delivered += u64::from(packet.size);
+        }
+    }
+
+    // --- Traces ---
+
+    /// Records an arrival; says whether the traces take it.
+    #[cold]
+    fn record_arrival(&mut self, packet: &Packet, departure: Option<Time>) -> bool {
+        let at = packet.flow as usize >> 1;
+        let (group, index, number) = if packet.flow & 1 == 0 {
+            let flow = &self.flows[at];
+            let number = flow.connection.full_number(packet.number);
+            (flow.group, flow.index as u32, number)
+        } else {
+            let flow = &self.unresponsive[at];
+            (flow.group, 0, flow.counts.arrived)
+        };
+        let flow = self.groups[group as usize].first_number + index;
+        self.record_packet(packet.arrival, flow, number, packet.size, departure)
+    }
+
+    /// The fate of a packet that waited: its departure, or none where it was dropped.
+    #[cold]
+    fn settle_record(&mut self, packet: &Packet, departure: Option<Time>) {
+        let key = (packet.arrival, packet.flow, packet.number);
+        let Some(index) = self.records.remove(&key) else {
+            return;
+        };
+        let size = Bytes::new(u64::from(packet.size));
+        let transmission = self.scenario.target().rate.time_to_send(size);
+        let record = self
+            .traces
+            .as_mut()
+            .and_then(|traces| traces.packets.get_mut(index));
+        if let Some(record) = record {
+            record.dropped = departure.is_none();
+            record.wait_s = departure.map_or(0.0, |departure| {
+                departure
+                    .saturating_sub(packet.arrival)
+                    .saturating_sub(transmission)
+                    .as_secs_f64()
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::equality::{run, scenario};
+    use crate::link::Departures;
+    use forebay_scenario::{Metric, Seed};
+
+    /// Two links; senders say that they understand marks.
+    const CAPABLE: &str = r#"
+[[links]]
+name = "first"
+rate = "21Mbps"
+buffer = "1000p"
+queue = { kind = "step", threshold = "5p" }
+[[links]]
+name = "second"
+rate = "20Mbps"
+buffer = "1000p"
+target = true
+[[flows]]
+name = "capable"
+count = 4
+cca = "newreno"
+recovery = "sack"
+ecn = true
+rtt = "20ms"
+packet = "1000B"
+path = ["first", "second"]
+workload = "persistent"
+initial_ssthresh = "60p"
+[run]
+warmup = "1s"
+measure = "4s"
+"#;
+
+    #[test]
+    fn flow_numbers_are_dense_and_come_back() {
+        for flow in [0, 1, 70_000] {
+            assert_eq!(event_flow(dense(flow, true)), flow);
+            assert_eq!(event_flow(dense(LAST_FLOW - flow, false)), LAST_FLOW - flow);
+            assert_ne!(dense(flow, true), dense(LAST_FLOW - flow, false));
+        }
+    }
+
+    #[test]
+    fn each_marking_discipline_marks_capable_packets() {
+        for queue in ["red", "pie", "step", "codel", "fq_codel", "dualpi2"] {
+            let text = CAPABLE.replace(
+                "target = true",
+                &format!("target = true\nqueue = \"{queue}\""),
+            );
+            let scenario = scenario(&text, &[]);
+            for departures in [Departures::Folded, Departures::Events] {
+                let report = run(&scenario, departures);
+                let marks = report.value(Metric::MarkRate).unwrap_or(0.0);
+                assert!(marks > 1e-4, "{queue} {marks}");
+            }
+        }
+    }
+
+    /// What is under way when the run stops at this point includes marked packets, on their way
+    /// to the second link and to the receivers.
+    #[test]
+    fn a_mark_travels_with_the_packet() {
+        let text = CAPABLE
+            .replace("name = \"first\"", "name = \"first\"\ndelay = \"5ms\"")
+            .replace("21Mbps", "19Mbps");
+        let scenario = scenario(&text, &[]);
+        for departures in [Departures::Folded, Departures::Events] {
+            let seed = Seed::default();
+            let mut simulation = Simulation::with_departures(&scenario, seed, departures).unwrap();
+            simulation.run().unwrap();
+            let (mut arrivals, mut deliveries, mut unmarked) = (0, 0, 0);
+            while let Some(event) = simulation.calendar.pop() {
+                match event.kind() {
+                    kind if kind == Kind::MarkedDelivery as u8 => deliveries += 1,
+                    kind if kind == Kind::MarkedArrival as u8 + 1 => arrivals += 1,
+                    kind if kind == Kind::Delivery as u8 => unmarked += 1,
+                    _ => {}
+                }
+            }
+            assert!(
+                arrivals > 0 && deliveries > 0,
+                "{arrivals} {deliveries} {unmarked}"
+            );
+            let second = &simulation.links[1];
+            assert_eq!(second.statistics().marks, 0);
+        }
+    }
+}

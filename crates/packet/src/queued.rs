@@ -1,0 +1,182 @@
+//! A link whose discipline holds the packets that wait: what leaves next is known only when the
+//! packet before has left, so each departure is an event.
+
+use forebay_discipline::{Packet, Port, Queue};
+use forebay_units::Time;
+
+use crate::link::Transmitter;
+use crate::statistics::LinkStatistics;
+
+/// A link with its discipline.
+#[derive(Clone, Debug)]
+pub(crate) struct QueuedLink {
+    queue: Queue,
+    port: Port,
+    transmitter: Transmitter,
+    /// Packets waiting, summed over the ticks up to `summed_until`.
+    occupancy: u128,
+    summed_until: Time,
+    /// Lane of its departures in the calendar.
+    pub(crate) lane: u32,
+    /// Measured transmission time, once the run has ended.
+    busy_at_end: Option<Time>,
+    pub(crate) statistics: LinkStatistics,
+}
+
+/// A packet goes into transmission.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Service {
+    pub(crate) packet: Packet,
+    pub(crate) departure: Time,
+}
+
+impl QueuedLink {
+    pub(crate) fn new(queue: Queue, transmitter: Transmitter, port: Port) -> Self {
+        Self {
+            queue,
+            port,
+            transmitter,
+            occupancy: 0,
+            summed_until: Time::ZERO,
+            lane: 0,
+            busy_at_end: None,
+            statistics: LinkStatistics::new(),
+        }
+    }
+
+    /// A packet arrives. Where the link is idle the caller must let it serve.
+    #[inline]
+    pub(crate) fn enqueue(&mut self, packet: Packet) {
+        self.statistics.arrivals += 1;
+        self.sum(packet.arrival);
+        self.port.now = packet.arrival;
+        self.queue.enqueue(packet, &mut self.port);
+        self.count();
+    }
+
+    /// Whether nothing is in transmission.
+    #[inline]
+    pub(crate) fn idle(&self) -> bool {
+        self.port.idle_since.is_some()
+    }
+
+    /// The time of the last call.
+    #[inline]
+    pub(crate) fn now(&self) -> Time {
+        self.port.now
+    }
+
+    /// The packet in transmission has left.
+    #[inline]
+    pub(crate) fn depart(&mut self, now: Time) -> Option<Service> {
+        self.serve(now, false)
+    }
+
+    /// The idle link takes what has arrived.
+    #[inline]
+    pub(crate) fn wake(&mut self, now: Time) -> Option<Service> {
+        self.serve(now, true)
+    }
+
+    #[inline]
+    fn serve(&mut self, now: Time, was_idle: bool) -> Option<Service> {
+        self.sum(now);
+        self.port.now = now;
+        let packet = self.queue.dequeue(&mut self.port);
+        self.count();
+        let Some(packet) = packet else {
+            self.port.idle_since.get_or_insert(now);
+            return None;
+        };
+        self.port.idle_since = None;
+        if packet.arrival >= self.statistics.since {
+            self.statistics.accepted(now - packet.arrival);
+        }
+        let departure = self.transmitter.take(now, packet.size, was_idle);
+        Some(Service { packet, departure })
+    }
+
+    /// Whether the discipline has discarded packets.
+    #[inline]
+    pub(crate) fn has_discarded(&self) -> bool {
+        !self.port.discards.is_empty()
+    }
+
+    /// The next packet that the discipline discarded.
+    #[inline]
+    pub(crate) fn discarded(&mut self) -> Option<Packet> {
+        self.port.discards.pop()
+    }
+
+    /// Takes over what the discipline has counted since.
+    #[inline]
+    fn count(&mut self) {
+        self.statistics.drops += self.port.discards.len() as u64;
+        self.statistics.marks += std::mem::take(&mut self.port.marks);
+    }
+
+    #[inline]
+    fn sum(&mut self, now: Time) {
+        let waiting = u128::from(self.queue.backlog().packets);
+        self.occupancy += waiting * u128::from((now - self.summed_until).as_picos());
+        self.summed_until = now;
+    }
+
+    /// The end of the run: the sums end here, but the waits of what is still here are those it
+    /// would have if nothing more arrived. Tells the fate of each.
+    pub(crate) fn finish(&mut self, end: Time, mut fate: impl FnMut(&Packet, Option<Time>)) {
+        self.sum(end);
+        self.busy_at_end = Some(self.transmitter.busy(end));
+        let (occupancy, drops, marks) =
+            (self.occupancy, self.statistics.drops, self.statistics.marks);
+        while !self.idle() {
+            let now = self.transmitter.busy_until.max(end);
+            if let Some(service) = self.depart(now) {
+                fate(&service.packet, Some(service.departure));
+            }
+            while let Some(packet) = self.discarded() {
+                fate(&packet, None);
+            }
+        }
+        self.occupancy = occupancy;
+        self.statistics.drops = drops;
+        self.statistics.marks = marks;
+    }
+
+    /// Time spent transmitting until `now`.
+    pub(crate) fn busy(&self, now: Time) -> Time {
+        self.busy_at_end
+            .unwrap_or_else(|| self.transmitter.busy(now))
+    }
+
+    /// Time until everything here has left.
+    pub(crate) fn backlog(&self, now: Time) -> Time {
+        let backlog = self.queue.backlog();
+        let waiting = self
+            .transmitter
+            .time_to_send(backlog.packets, backlog.bytes);
+        self.transmitter
+            .busy_until
+            .saturating_sub(now)
+            .saturating_add(waiting)
+    }
+
+    /// Packets waiting, without the one in transmission. A departure due now has happened.
+    pub(crate) fn waiting(&self, now: Time) -> u64 {
+        let packets = self.queue.backlog().packets;
+        packets - u64::from(packets > 0 && self.transmitter.busy_until <= now)
+    }
+
+    /// The warm-up ends: counting starts anew.
+    pub(crate) fn restart(&mut self, now: Time) {
+        self.occupancy = 0;
+        self.summed_until = now;
+        let busy = self.busy(now);
+        self.statistics.restart(now, busy);
+    }
+
+    /// Packets waiting, summed over the ticks from the warm-up's end to the end of the run.
+    pub(crate) fn occupancy(&self) -> u128 {
+        self.occupancy
+    }
+}
