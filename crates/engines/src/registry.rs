@@ -1,20 +1,20 @@
 //! The engines and the closed-form models by name.
 
 use forebay_closed_form::ClosedFormEngine;
+use forebay_fluid::{FluidEngine, TracingFluidEngine};
 use forebay_packet::{PacketEngine, TracingPacketEngine};
 use forebay_scenario::{ClosedForm, Engine};
 
 /// All engines, the default first.
 pub fn engines() -> &'static [&'static dyn Engine] {
-    static CLOSED_FORM: ClosedFormEngine = ClosedFormEngine::by_regime();
-    static ALL: [&dyn Engine; 2] = [&PacketEngine, &CLOSED_FORM];
+    static ALL: [&dyn Engine; 3] = [&PacketEngine, &FluidEngine, ClosedFormEngine::by_regime()];
     &ALL
 }
 
 /// Engines that also record what the scenario's `[trace]` asks for, under the names of those
 /// whose numbers they share.
 fn tracing_engines() -> &'static [&'static dyn Engine] {
-    &[&TracingPacketEngine]
+    &[&TracingPacketEngine, &TracingFluidEngine]
 }
 
 /// The engine of this name.

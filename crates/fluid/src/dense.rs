@@ -49,23 +49,44 @@ impl Dense {
     /// downwards (`sense` -1) by more than `slack` before it ends or turns back. A curve that
     /// starts at the level, or beyond it by rounding, has to leave it on the other side first or
     /// be beyond it at a turn or at the end.
+    #[inline]
     pub(crate) fn crossing(&self, level: f64, sense: f64, slack: f64) -> Option<f64> {
         let beyond = |theta: f64| sense * (self.at(theta) - level);
-        if beyond(1.0) <= slack && self.quietly_below(level, sense, slack) {
+        if self.is_monotone() {
+            return (beyond(1.0) > slack).then(|| self.bracketed(level, (0.0, 1.0), sense));
+        }
+        if self.quietly_below(level, sense, slack) {
             return None;
         }
+        self.first_of_turns(level, sense, slack)
+    }
+
+    /// The crossing of a curve that turns back.
+    #[cold]
+    fn first_of_turns(&self, level: f64, sense: f64, slack: f64) -> Option<f64> {
         let mut from = 0.0;
         let [first, second] = self.turns();
         for to in [first, second, 1.0] {
             if to <= from {
                 continue;
             }
-            if beyond(to) > slack {
+            let beyond = sense * (self.at(to) - level);
+            // An end just beyond is a crossing where the curve was on the near side before.
+            let returned = to == 1.0 && from > 0.0 && sense * (self.at(from) - level) < 0.0;
+            if beyond > slack || (returned && beyond > 0.0) {
                 return Some(self.bracketed(level, (from, to), sense));
             }
             from = to;
         }
         None
+    }
+
+    /// Whether the derivative keeps its sign on [0, 1], by its Bernstein coefficients.
+    #[inline]
+    fn is_monotone(&self) -> bool {
+        let [c1, c2, c3] = self.slope;
+        let coefficients = [c1, c1 + c2, c1 + 2.0 * c2 + 3.0 * c3];
+        coefficients.iter().all(|&x| x >= 0.0) || coefficients.iter().all(|&x| x <= 0.0)
     }
 
     /// A cheap bound: the curve cannot reach the level.
@@ -143,6 +164,22 @@ mod tests {
         };
         let theta = curve.crossing(0.0, -1.0, 1e-9).unwrap();
         assert!((theta - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_dip_of_the_size_of_the_error_at_the_start_is_no_crossing() {
+        let curve = Dense {
+            start: 0.0,
+            slope: [-0.55, 84.4, -28.3],
+        };
+        assert!(curve.crossing(0.0, -1.0, 1e-9).is_some());
+        assert_eq!(curve.crossing(0.0, -1.0, 0.1), None);
+        // Out, and back a hair beyond the level at the end.
+        let curve = Dense {
+            start: 0.0,
+            slope: [1.0, -1.001, 0.0],
+        };
+        assert!((curve.crossing(0.0, -1.0, 0.1).unwrap() - 1.0 / 1.001).abs() < 1e-12);
     }
 
     #[test]

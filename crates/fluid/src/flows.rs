@@ -354,11 +354,10 @@ impl<L: FluidWindow> Loop<'_, L> {
         (sum, coupled)
     }
 
-    /// Position of a flow by a combination of the first `M` stages.
-    #[inline]
-    fn position<const M: usize>(work: &Work, i: usize, c: &Combination) -> f64 {
+    /// Position of a flow by a combination of the stages.
+    fn position(work: &Work, i: usize, c: &Combination) -> f64 {
         let mut change = work.growth_by_delay[i] * c.by_delay + work.growth_by_time[i] * c.by_time;
-        for m in 0..M {
+        for m in 0..STAGES {
             change += c.weights[m] * work.growth[m][i];
         }
         work.position[i] + change
@@ -375,25 +374,40 @@ impl<L: FluidWindow> Loop<'_, L> {
 
     fn commit_stages<const M: usize>(&mut self, c: &Combination, delay: f64) -> f64 {
         let mut sum = 0.0;
-        let flows = &mut *self.flows;
-        let work = &flows.work;
-        for i in self.range.clone() {
-            let position = Self::position::<M>(work, i, c);
-            let mut coupled = work.growth_by_delay[i] * c.coupled_by_delay
-                + work.growth_by_time[i] * c.coupled_by_time;
+        let n = self.range.len();
+        let epochs = &mut self.flows.epoch[self.range.clone()][..n];
+        let sent = &mut self.flows.sent[self.range.clone()][..n];
+        let stretch = &mut self.flows.stretch[self.range.clone()][..n];
+        let largest = &mut self.flows.largest_delay[self.range.clone()][..n];
+        let work = &self.flows.work;
+        let positions = &work.position[self.range.clone()][..n];
+        let growth_by_delay = &work.growth_by_delay[self.range.clone()][..n];
+        let growth_by_time = &work.growth_by_time[self.range.clone()][..n];
+        let rate_by_position = &work.rate_by_position[self.range.clone()][..n];
+        let rate_by_delay = &work.rate_by_delay[self.range.clone()][..n];
+        let rate_by_time = &work.rate_by_time[self.range.clone()][..n];
+        let growths: [&[f64]; M] =
+            std::array::from_fn(|m| &work.growth[m][self.range.clone()][..n]);
+        let rates: [&[f64]; M] = std::array::from_fn(|m| &work.rate[m][self.range.clone()][..n]);
+        for i in 0..n {
+            let mut position =
+                positions[i] + growth_by_delay[i] * c.by_delay + growth_by_time[i] * c.by_time;
+            let mut coupled =
+                growth_by_delay[i] * c.coupled_by_delay + growth_by_time[i] * c.coupled_by_time;
             let mut packets = 0.0;
             for m in 0..M {
-                packets += c.weights[m] * work.rate[m][i];
-                coupled += c.coupled[m] * work.growth[m][i];
+                position += c.weights[m] * growths[m][i];
+                packets += c.weights[m] * rates[m][i];
+                coupled += c.coupled[m] * growths[m][i];
             }
-            packets += work.rate_by_position[i] * coupled
-                + work.rate_by_delay[i] * c.by_delay
-                + work.rate_by_time[i] * c.by_time;
-            self.law.settle(&mut flows.epoch[i], position);
-            flows.stretch[i] = packets;
-            flows.sent[i] += packets;
+            packets += rate_by_position[i] * coupled
+                + rate_by_delay[i] * c.by_delay
+                + rate_by_time[i] * c.by_time;
+            self.law.settle(&mut epochs[i], position);
+            stretch[i] = packets;
+            sent[i] += packets;
             sum += packets;
-            flows.largest_delay[i] = flows.largest_delay[i].max(delay);
+            largest[i] = largest[i].max(delay);
         }
         sum
     }
@@ -402,7 +416,7 @@ impl<L: FluidWindow> Loop<'_, L> {
     pub(crate) fn dense_rate(&self, c: &Combination, time: f64, delay: f64) -> f64 {
         let mut sum = 0.0;
         for i in self.range.clone() {
-            let position = Self::position::<STAGES>(&self.flows.work, i, c);
+            let position = Self::position(&self.flows.work, i, c);
             let clock = time - self.flows.cut_at[i];
             let window = self.law.window(&self.flows.epoch[i], position, clock);
             sum += window / (self.flows.propagation[i] + delay);
@@ -418,7 +432,7 @@ impl<L: FluidWindow> Loop<'_, L> {
         mut record: impl FnMut(usize, f64),
     ) {
         for i in self.range.clone() {
-            let position = Self::position::<STAGES>(&self.flows.work, i, c);
+            let position = Self::position(&self.flows.work, i, c);
             let clock = time - self.flows.cut_at[i];
             record(i, self.law.window(&self.flows.epoch[i], position, clock));
         }

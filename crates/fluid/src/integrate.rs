@@ -47,9 +47,13 @@ struct Run<'m> {
     solver: Solver,
     /// How the step at hand is made.
     method: Method,
-    /// Step that the error control suggests, and the one to restart with after a cut.
+    /// Step that the error control suggests.
     suggested: f64,
+    /// A quarter of the shortest round trip: below it a step is short.
     restart: f64,
+    /// The jump that the next step follows, and the step that served after the last of each kind.
+    opening: Option<Opening>,
+    openings: [f64; 2],
     candidates: Vec<Candidate>,
     red_stretches: Vec<Option<RedStretch>>,
     measurement: Measurement,
@@ -110,6 +114,15 @@ struct Closed {
     tallies: Vec<Tally>,
     sent: Vec<f64>,
     lost: Vec<f64>,
+}
+
+/// A jump after which the error control has no history to go by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opening {
+    /// Something scheduled: a cut, or a new background rate.
+    Jump,
+    /// Arrivals have passed the capacity of an empty link.
+    Overflow,
 }
 
 /// What ends a stretch before its limit.
@@ -185,6 +198,8 @@ impl<'m> Run<'m> {
             method: Method::default(),
             suggested: restart,
             restart,
+            opening: None,
+            openings: [restart; 2],
             work: 0,
             steps: 0,
             refused: 0,
@@ -281,6 +296,11 @@ impl<'m> Run<'m> {
     /// Places every queue in its mode after a jump; a clipped one opens a congestion event.
     fn place_links(&mut self) {
         for l in 0..self.links.len() {
+            let link = &mut self.links[l];
+            if link.queue > 0.0 && link.queue < link.buffer {
+                link.mode = Mode::Free;
+                continue;
+            }
             let arrivals = self.arrivals(l);
             self.links[l].place(arrivals);
             if self.links[l].mode == Mode::Full {
@@ -452,37 +472,14 @@ impl<'m> Run<'m> {
         if step > 0.9 * room {
             step = room;
         }
-        self.method = if self.try_taylor(step) {
-            Method::Taylor
+        self.method = Method::Taylor;
+        if self.try_taylor(step) {
+            if step >= self.suggested {
+                self.suggest(step, 4.0);
+            }
         } else {
-            Method::Rosenbrock
-        };
-        if self.method == Method::Taylor && step >= self.suggested {
-            self.suggested = 4.0 * step;
-        }
-        while self.method == Method::Rosenbrock {
-            let error = self.try_step(step);
-            let factor = if error.is_finite() {
-                (0.9 / error.max(1e-8).sqrt().sqrt()).clamp(0.2, 6.0)
-            } else {
-                0.1
-            };
-            if error <= 1.0 {
-                let limited = step < self.suggested;
-                self.suggested = if limited {
-                    self.suggested.max(step * factor)
-                } else {
-                    step * factor
-                };
-                break;
-            }
-            self.refused += 1;
-            self.work += self.flows.len() as u64;
-            step *= factor.min(0.9);
-            self.suggested = step;
-            if step < 1e-14 * (self.now + 1.0) {
-                return Err(FluidError::NotFinite { time: self.now });
-            }
+            self.method = Method::Rosenbrock;
+            step = self.shrink_to_tolerance(step)?;
         }
         let (theta, ending) = self.first_ending(step);
         let span = theta * step;
@@ -496,6 +493,50 @@ impl<'m> Run<'m> {
         self.settle_red();
         self.end_stretch(ending);
         Ok(())
+    }
+
+    /// Tries Rosenbrock steps from `step` seconds downwards until one meets the tolerance.
+    fn shrink_to_tolerance(&mut self, mut step: f64) -> Result<f64, FluidError> {
+        loop {
+            let error = self.try_step(step);
+            let factor = if error.is_finite() {
+                (0.9 / error.max(1e-8).sqrt().sqrt()).clamp(0.2, 6.0)
+            } else {
+                0.1
+            };
+            if error <= 1.0 {
+                self.suggest(step, factor);
+                return Ok(step);
+            }
+            self.refused += 1;
+            self.work += self.flows.len() as u64;
+            step *= factor.min(0.9);
+            self.suggested = step;
+            if step < 1e-14 * (self.now + 1.0) {
+                return Err(FluidError::NotFinite { time: self.now });
+            }
+        }
+    }
+
+    /// Takes over what the error control makes of an accepted step; a step that was limited by
+    /// something else never shortens the next one.
+    fn suggest(&mut self, step: f64, factor: f64) {
+        let next = step * factor;
+        self.suggested = if step < self.suggested {
+            self.suggested.max(next)
+        } else {
+            next
+        };
+        if let Some(opening) = self.opening.take() {
+            self.openings[opening as usize] = self.suggested;
+        }
+    }
+
+    /// Starts the step control anew after a jump, with the step that served after the last jump
+    /// of the kind.
+    fn reopen(&mut self, opening: Opening) {
+        self.opening = Some(opening);
+        self.suggested = self.openings[opening as usize];
     }
 
     /// Whether the Taylor series of order 2 serves for a step of `h` seconds; if so, fills in the
@@ -711,8 +752,9 @@ impl<'m> Run<'m> {
                     slope: dense_polynomial(&link.stages),
                 };
             }
-            // A curve that starts at a limit leaves it; rounding may take it across first.
-            let slack = 1e-7 * link.buffer;
+            // A queue that starts at a limit leaves it; within the tolerated error its dense output
+            // may cross it first.
+            let slack = link.tolerated(self.model.tolerance);
             let at_top = if link.queue >= link.buffer {
                 slack
             } else {
@@ -903,7 +945,7 @@ impl<'m> Run<'m> {
                 let link = &mut self.links[l];
                 let clipped = link.mode == Mode::Empty && link.buffer <= 0.0;
                 link.mode = if clipped { Mode::Full } else { Mode::Free };
-                self.suggested = self.suggested.min(self.restart);
+                self.reopen(Opening::Overflow);
                 if clipped {
                     self.open_event(l);
                 }
@@ -934,7 +976,7 @@ impl<'m> Run<'m> {
                 Occurrence::Measure => self.begin_measurement(),
             }
         }
-        self.suggested = self.suggested.min(self.restart);
+        self.reopen(Opening::Jump);
         self.place_links();
     }
 
@@ -1224,7 +1266,7 @@ impl Link {
     /// more steps there are, hence the exponent 3/2. The factor is set by experiment (the tests
     /// hold it to its promise): at the default tolerance of 1e-4 it allows 1e-3 of the buffer.
     fn tolerated(&self, tolerance: f64) -> f64 {
-        (1000.0 * tolerance * tolerance.sqrt()).min(0.03) * self.buffer
+        (1000.0 * tolerance * tolerance.sqrt()).min(0.01) * self.buffer
     }
 }
 

@@ -135,7 +135,12 @@ impl Link {
         let (departed, lost) = match self.mode {
             Mode::Empty => (arrived, 0.0),
             Mode::Full => (served, (arrived - served).max(0.0)),
-            Mode::Free => (served, 0.0),
+            // Within the tolerated error a free queue may end a hair beyond its limits: it is
+            // reflected at 0 and clipped at the buffer like any other.
+            Mode::Free => {
+                let end = self.dense.at(theta);
+                (served + end.min(0.0), (end - self.buffer).max(0.0))
+            }
         };
         match self.mode {
             Mode::Free => self.queue = self.dense.at(theta).clamp(0.0, self.buffer),
@@ -196,13 +201,16 @@ impl Link {
         self.tally.found.add_between(before, self.queue, mass);
     }
 
-    /// Enters the queues that a free stretch's packets find, in four pieces.
+    /// Enters the queues that a free stretch's packets find, in pieces that are nearly straight.
     fn count_found(&mut self, theta: f64, span: f64) {
-        const PIECES: usize = 4;
-        let mass = self.capacity * span / PIECES as f64;
+        let [c1, c2, c3] = self.dense.slope;
+        let bent = 8.0 * (c2.abs() + c3.abs()) > c1.abs();
+        let pieces = if bent { 4 } else { 1 };
+        let part = 1.0 / f64::from(pieces);
+        let mass = self.capacity * span * part;
         let mut from = self.dense.start;
-        for piece in 1..=PIECES {
-            let to = self.dense.at(theta * (piece as f64 / PIECES as f64));
+        for piece in 1..=pieces {
+            let to = self.dense.at(theta * (f64::from(piece) * part));
             self.tally.largest = self.tally.largest.max(to.min(self.buffer));
             self.tally
                 .found

@@ -49,7 +49,7 @@ impl Tally {
         found.changes.clone_from(&other.found.changes);
         found.empty = other.found.empty;
         found.full = other.found.full;
-        found.width = other.found.width;
+        (found.width, found.scale) = (other.found.width, other.found.scale);
         *self = Self {
             found,
             arrived: other.arrived,
@@ -73,6 +73,8 @@ impl Tally {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QueueLawCount {
     width: f64,
+    /// Bins per packet.
+    scale: f64,
     empty: f64,
     full: f64,
     inside: Vec<f64>,
@@ -83,6 +85,11 @@ impl QueueLawCount {
     pub(crate) fn new(buffer: f64) -> Self {
         Self {
             width: buffer / BINS as f64,
+            scale: if buffer > 0.0 {
+                BINS as f64 / buffer
+            } else {
+                0.0
+            },
             empty: 0.0,
             full: 0.0,
             inside: vec![0.0; BINS],
@@ -112,8 +119,8 @@ impl QueueLawCount {
     #[inline]
     pub(crate) fn add_between(&mut self, one: f64, other: f64, mass: f64) {
         let top = BINS as f64;
-        let a = (one.min(other) / self.width).clamp(0.0, top);
-        let b = (one.max(other) / self.width).clamp(0.0, top);
+        let a = (one.min(other) * self.scale).clamp(0.0, top);
+        let b = (one.max(other) * self.scale).clamp(0.0, top);
         let (i, j) = ((a as usize).min(BINS - 1), (b as usize).min(BINS - 1));
         if i == j {
             self.inside[i] += mass;
