@@ -37,6 +37,7 @@ impl Bitmap {
     }
 
     /// Whether the bit of `packet` is set, for a packet of the span.
+    #[cfg(test)]
     pub(crate) fn get(&self, packet: u64) -> bool {
         !self.words.is_empty()
             && self.words[(packet / 64) as usize & (self.words.len() - 1)] >> (packet % 64) & 1 == 1
@@ -62,7 +63,7 @@ impl Bitmap {
             };
             *word &= !bits;
             packet += run;
-            if packet % 64 != 0 {
+            if !packet.is_multiple_of(64) {
                 return packet;
             }
         }

@@ -304,12 +304,11 @@ impl Source {
         if self.flows == 1 {
             return self.first;
         }
-        match self.pattern {
-            Pattern::Poisson { .. } => self.first + self.choice.below(u64::from(self.flows)) as u32,
-            _ => {
-                self.turn = (self.turn + 1) % self.flows;
-                self.first + self.turn
-            }
+        if let Pattern::Poisson { .. } = self.pattern {
+            self.first + self.choice.below(u64::from(self.flows)) as u32
+        } else {
+            self.turn = (self.turn + 1) % self.flows;
+            self.first + self.turn
         }
     }
 

@@ -398,6 +398,11 @@ impl<'a> Simulation<'a> {
         if !self.warm {
             self.finish_warmup(self.end);
         }
+        // A broken count would make every figure of the report a lie.
+        assert!(
+            self.flows.iter().all(|flow| flow.connection.consistent()),
+            "a connection's counts contradict each other"
+        );
         self.finish_links()
     }
 
@@ -472,7 +477,7 @@ impl<'a> Simulation<'a> {
         match access.pass(now, size) {
             Some(time) => {
                 self.calendar
-                    .push_frequent(Event::arrival(time, 0, at as u32, packet as u32))
+                    .push_frequent(Event::arrival(time, 0, at as u32, packet as u32));
             }
             None => flow.lost_elsewhere += 1,
         }
@@ -625,17 +630,16 @@ impl<'a> Simulation<'a> {
         let group = &mut self.groups[number];
         let transfer = group.arrived_transfers;
         group.arrived_transfers += 1;
-        let at = match group.idle.pop() {
-            Some(at) => at as usize,
-            None => {
-                let flow = self.new_flow(number, 0)?;
-                self.flows.push(flow);
-                let at = self.flows.len() - 1;
-                if at as u32 + self.unresponsive.len() as u32 >= LAST_FLOW {
-                    return Err(too_large("more than 16 million flows are alive at once"));
-                }
-                at
+        let at = if let Some(at) = group.idle.pop() {
+            at as usize
+        } else {
+            let flow = self.new_flow(number, 0)?;
+            self.flows.push(flow);
+            let at = self.flows.len() - 1;
+            if at as u32 + self.unresponsive.len() as u32 >= LAST_FLOW {
+                return Err(too_large("more than 16 million flows are alive at once"));
             }
+            at
         };
         self.flows[at].index = 0;
         self.begin(at, transfer, now)
