@@ -105,6 +105,17 @@ def test_conflict_names_both_sides() -> None:
     assert outcome.compromise is not None
 
 
+def test_a_conflict_is_never_a_contradiction() -> None:
+    """Goals that leave a sliver: either a buffer is confirmed, or what is needed exceeds what is allowed."""
+    for seed in range(40):
+        link = Link({"utilization": utilization, "queue_delay_p99_s": delay}, noise=0.002, seed=seed)
+        goals = [Goal("utilization", ">=", 0.9), Goal("queue_delay_p99", "<=", delay(int(EDGE * 1.08)))]
+        outcome = Search(link, goals, PLAN).run()
+        if outcome.buffer is None:
+            least, most = outcome.needs_at_least[1], outcome.needs_at_most[1]
+            assert least is None or most is None or least > most
+
+
 def test_unreachable_goal_tries_the_ceiling() -> None:
     link = Link({"utilization": lambda buffer: min(utilization(buffer), 0.95)}, noise=0.001)
     outcome = Search(link, [Goal("utilization", ">=", 0.99)], PLAN).run()

@@ -33,7 +33,7 @@ class Explanation:
         if "summary" in data:
             lines += ["", textwrap.fill(data["summary"], 100)]
         if "formula" in data:
-            lines += ["", "formula:", *(f"  {line}" for line in data["formula"].splitlines())]
+            lines += ["", "formula:", *(f"  {line}" for line in data["formula"])]
             for symbol in data["symbols"]:
                 unit = "" if symbol["unit"] in {"", "1"} else f" ({symbol['unit']})"
                 lines.append(_wrapped(f"{symbol['symbol']}: {symbol['meaning']}{unit}"))

@@ -346,7 +346,10 @@ NS3_QUEUES: Mapping[str, str] = {
 
 
 def _ns3_row(row: Mapping[str, Any]) -> Row:
-    queue = NS3_QUEUES[row["qd"]]
+    queue: Any = NS3_QUEUES[row["qd"]]
+    if queue == "red":
+        # ns-3 computes the smallest max_p from its default mean packet of 500 bytes.
+        queue = {"kind": "red", "bottom": 10 * 500 * 8 / (row["rate_mbps"] * 1e6)}
     group = {
         "name": "bulk",
         "count": int(row["n"]),

@@ -152,6 +152,7 @@ class Search:
         self.plan = plan
         self.samples: dict[int, list[Mapping[str, Any]]] = {}
         self._expect = expect or (lambda _count: None)
+        self._refused_as_too_large: int | None = None
         self._level = 1 - (1 - plan.confidence) / len(plan.looks)
 
     # Measuring -----------------------------------------------------------------------------------------------
@@ -283,7 +284,7 @@ class Search:
         tested = sorted(self.samples)
         low, high = None, None
         for buffer in tested:
-            if self.decide(buffer, small) is not Verdict.MET:
+            if buffer == self._refused_as_too_large or self.decide(buffer, small) is not Verdict.MET:
                 high = buffer
                 break
             low = buffer
@@ -333,8 +334,10 @@ class Search:
             )
             outcome.binding = refused
             if refused not in {goal.name for goal in room}:
+                self._refused_as_too_large = buffer
                 return
             buffer = self._step_up(buffer, (1 + plan.resolution) ** attempt, room)
+            outcome.needs_at_least = (outcome.needs_at_least[0], buffer if buffer <= plan.ceiling else None)
             if buffer > plan.ceiling:
                 break
         outcome.notes.append("no buffer was confirmed: the goals sit on the edge of what the link can do")

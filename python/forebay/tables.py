@@ -166,7 +166,11 @@ def _conflict_lines(answer: Recommendation) -> list[Text]:
     def names(side: Mapping[str, Any]) -> str:
         return " and ".join(formatting.metric_title(name) for name in side["goals"])
 
-    lines = [Text("No buffer meets all goals.", style="bold red")]
+    met = all(goal["met"] for goal in data["goals"].values())
+    verdict = (
+        "No buffer was confirmed to meet all goals: they leave no margin." if met else "No buffer meets all goals."
+    )
+    lines = [Text(verdict, style="bold red")]
     if least["buffer"] is None and least["goals"]:
         lines.append(
             Text(f"  {names(least)}: missed even at {buffer_text(conflict['largest_tried'])}, the largest buffer tried")

@@ -409,12 +409,11 @@ impl CongestionControl for CubicController {
                 return;
             }
         }
-        let epoch = match self.epoch {
-            Some(epoch) => epoch,
-            None => {
-                self.begin_epoch(window, ack.now);
-                ack.now
-            }
+        let epoch = if let Some(epoch) = self.epoch {
+            epoch
+        } else {
+            self.begin_epoch(window, ack.now);
+            ack.now
         };
         let elapsed = ack.now.saturating_sub(epoch).as_secs_f64();
         let per_packet = acked / window.cwnd;

@@ -230,6 +230,7 @@ impl QueueDiscipline for CoDel {
 mod tests {
     use super::*;
     use crate::packet::Ecn;
+    use crate::packet::Label;
     use crate::packet::testing::packet;
     use crate::port::testing::{port, setting};
 
@@ -244,14 +245,14 @@ mod tests {
         let (mut codel, mut port) = (codel(), port());
         for number in 0..10_000 {
             let mut packet = packet(0, number, 1000);
-            packet.ecn = ecn;
+            packet.label = Label::new(0, 0, ecn);
             codel.enqueue(packet, &mut port);
         }
         let mut times = Vec::new();
         for ms in from_ms..until_ms {
             port.now = Time::from_millis(ms);
             let taken = codel.dequeue(&mut port).unwrap();
-            let signals = port.discards.drain(..).count() + usize::from(taken.marked);
+            let signals = port.discards.drain(..).count() + usize::from(taken.marked());
             times.extend(std::iter::repeat_n(ms, signals));
         }
         times

@@ -124,7 +124,7 @@ impl QueueDiscipline for DualPi2 {
             port.discard(packet);
             return;
         }
-        if packet.ecn == Ecn::Scalable {
+        if packet.ecn() == Ecn::Scalable {
             self.scalable_bytes += u64::from(packet.size);
             self.scalable.push_back(packet);
         } else {
@@ -246,6 +246,7 @@ impl DualPi2 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Label;
     use crate::packet::testing::packet;
     use crate::port::testing::{port, setting};
 
@@ -257,7 +258,7 @@ mod tests {
     fn of(ecn: Ecn, number: u32, arrival: Time) -> Packet {
         Packet {
             arrival,
-            ecn,
+            label: Label::new(0, 0, ecn),
             ..packet(0, number, 1000)
         }
     }
@@ -284,7 +285,7 @@ mod tests {
         let (mut dual, mut port) = (dualpi2(), port());
         (dual.alpha, dual.beta) = (0.0, 0.0);
         let sent = both(&mut dual, &mut port, 5000);
-        let classic = sent.iter().filter(|p| p.ecn == Ecn::NotCapable).count();
+        let classic = sent.iter().filter(|p| p.ecn() == Ecn::NotCapable).count();
         assert!((480..=520).contains(&classic), "{classic}");
     }
 
@@ -295,11 +296,11 @@ mod tests {
         dual.step = Time::MAX;
         dual.classic_share = 0.5;
         let sent = both(&mut dual, &mut port, 40_000);
-        let scalable = sent.iter().filter(|p| p.ecn == Ecn::Scalable);
+        let scalable = sent.iter().filter(|p| p.ecn() == Ecn::Scalable);
         let (mut marked, mut count) = (0.0, 0.0);
         for packet in scalable {
             count += 1.0;
-            marked += f64::from(packet.marked);
+            marked += f64::from(packet.marked());
         }
         // k p' = 0.4, evenly spaced; p'^2 = 0.04 of 20,000 at random (standard error 0.0014).
         assert!((marked / count - 0.4_f64).abs() < 1e-3);
@@ -319,13 +320,13 @@ mod tests {
             dual.enqueue(of(Ecn::Scalable, number, Time::ZERO), &mut port);
         }
         port.now = Time::from_micros(999);
-        assert_eq!(dual.dequeue(&mut port).map(|p| p.marked), Some(false));
+        assert_eq!(dual.dequeue(&mut port).map(|p| p.marked()), Some(false));
         port.now = Time::from_millis(1);
         // The first beyond the step only fills the remainder to one.
         dual.scalable_remainder = 0.5;
-        assert_eq!(dual.dequeue(&mut port).map(|p| p.marked), Some(true));
+        assert_eq!(dual.dequeue(&mut port).map(|p| p.marked()), Some(true));
         // The last one leaves nothing behind.
-        assert_eq!(dual.dequeue(&mut port).map(|p| p.marked), Some(false));
+        assert_eq!(dual.dequeue(&mut port).map(|p| p.marked()), Some(false));
     }
 
     #[test]
@@ -344,7 +345,7 @@ mod tests {
         let (mut dual, mut port) = (dualpi2(), port());
         (dual.alpha, dual.beta, dual.base) = (0.0, 0.0, 0.9);
         both(&mut dual, &mut port, 1000);
-        let dropped = port.discards.iter().filter(|p| p.ecn == Ecn::Scalable);
+        let dropped = port.discards.iter().filter(|p| p.ecn() == Ecn::Scalable);
         assert!(dropped.count() > 100);
     }
 

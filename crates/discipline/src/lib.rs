@@ -24,6 +24,6 @@ mod step;
 mod stfq;
 
 pub use admission::{AdmissionControl, Arrival, Fifo, Verdict};
-pub use packet::{Ecn, Packet};
+pub use packet::{Ecn, Label, Packet};
 pub use port::{Backlog, Limit, Port, Setting};
 pub use registry::{Admission, Discipline, Queue, QueueDiscipline, descriptions, discipline};

@@ -26,14 +26,67 @@ pub struct Packet {
     pub number: u32,
     /// Bytes, headers included.
     pub size: u32,
-    /// Where on its path it is; a discipline does not look at it.
-    pub hop: u8,
-    /// Its class where classes are treated differently, the first being 0.
-    pub class: u8,
+    /// What else is known of it.
+    pub label: Label,
+}
+
+/// A packet's hop, class, codepoint and mark in one word: records of whole words are copied
+/// several times faster than records of single bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Label(u32);
+
+impl Label {
+    const MARKED: u32 = 1 << 18;
+
+    /// The label of a packet without a mark: where on its path it is (a discipline does not look
+    /// at it), its class where classes are treated differently (the first is 0), and what its
+    /// sender understands.
+    #[inline]
+    pub fn new(hop: u8, class: u8, ecn: Ecn) -> Self {
+        let ecn = match ecn {
+            Ecn::NotCapable => 0,
+            Ecn::Scalable => 1,
+            Ecn::Classic => 2,
+        };
+        Self(u32::from(hop) | u32::from(class) << 8 | ecn << 16)
+    }
+
+    /// The same with a congestion mark.
+    #[inline]
+    #[must_use]
+    pub fn with_mark(self) -> Self {
+        Self(self.0 | Self::MARKED)
+    }
+}
+
+impl Packet {
+    /// Where on its path it is.
+    #[inline]
+    pub fn hop(&self) -> usize {
+        usize::from(self.label.0 as u8)
+    }
+
+    /// Its class.
+    #[inline]
+    pub fn class(&self) -> u8 {
+        (self.label.0 >> 8) as u8
+    }
+
     /// What its sender understands.
-    pub ecn: Ecn,
+    #[inline]
+    pub fn ecn(&self) -> Ecn {
+        match (self.label.0 >> 16) & 3 {
+            0 => Ecn::NotCapable,
+            1 => Ecn::Scalable,
+            _ => Ecn::Classic,
+        }
+    }
+
     /// Whether it carries a congestion mark.
-    pub marked: bool,
+    #[inline]
+    pub fn marked(&self) -> bool {
+        self.label.0 & Label::MARKED != 0
+    }
 }
 
 #[cfg(test)]
@@ -47,15 +100,22 @@ pub(crate) mod testing {
             flow,
             number,
             size,
-            hop: 0,
-            class: 0,
-            ecn: Ecn::NotCapable,
-            marked: false,
+            label: Label::default(),
         }
     }
 
     #[test]
-    fn a_packet_takes_24_bytes() {
+    fn a_packet_takes_24_bytes_and_keeps_its_label() {
         assert_eq!(size_of::<Packet>(), 24);
+        for ecn in [Ecn::NotCapable, Ecn::Classic, Ecn::Scalable] {
+            let label = Label::new(15, 200, ecn);
+            for label in [label, label.with_mark()] {
+                let packet = Packet {
+                    label,
+                    ..packet(1, 2, 3)
+                };
+                assert_eq!((packet.hop(), packet.class(), packet.ecn()), (15, 200, ecn));
+            }
+        }
     }
 }

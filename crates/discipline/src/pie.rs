@@ -190,7 +190,7 @@ impl Pie {
             return Verdict::Accept;
         }
         self.accumulated = 0.0;
-        if packet.ecn != Ecn::NotCapable && self.probability <= self.tuning.mark_below {
+        if packet.ecn() != Ecn::NotCapable && self.probability <= self.tuning.mark_below {
             Verdict::Mark
         } else {
             Verdict::Drop
@@ -228,6 +228,7 @@ fn scale(probability: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Label;
     use crate::packet::testing::packet;
     use crate::port::testing::{port, setting};
     use crate::port::{Backlog, Limit};
@@ -254,7 +255,7 @@ mod tests {
         for _ in 0..ms {
             port.now += Time::from_millis(1);
             let mut packet = packet(0, 0, 1000);
-            packet.ecn = ecn;
+            packet.label = Label::new(0, 0, ecn);
             match pie.admit(&packet, &found(packets), port) {
                 Verdict::Drop => drops += 1,
                 Verdict::Mark => marks += 1,

@@ -145,11 +145,11 @@ impl Port {
 
     /// Marks the packet where its sender understands that; says whether it does.
     pub fn mark(&mut self, packet: &mut Packet) -> bool {
-        if packet.ecn == Ecn::NotCapable {
+        if packet.ecn() == Ecn::NotCapable {
             return false;
         }
-        self.marks += u64::from(!packet.marked);
-        packet.marked = true;
+        self.marks += u64::from(!packet.marked());
+        packet.label = packet.label.with_mark();
         true
     }
 }
@@ -157,6 +157,7 @@ impl Port {
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
+    use crate::packet::Label;
     use forebay_random::{Purpose, Seed};
 
     /// A busy port with a fixed seed.
@@ -198,9 +199,9 @@ pub(crate) mod testing {
         let mut port = port();
         let mut packet = crate::packet::testing::packet(0, 0, 1000);
         assert!(!port.mark(&mut packet));
-        packet.ecn = Ecn::Classic;
+        packet.label = Label::new(0, 0, Ecn::Classic);
         assert!(port.mark(&mut packet) && port.mark(&mut packet));
-        assert!(packet.marked);
+        assert!(packet.marked());
         assert_eq!(port.marks, 1);
     }
 }

@@ -71,7 +71,7 @@ impl QueueDiscipline for StrictPriority {
             port.discard(packet);
             return;
         }
-        let band = usize::from(packet.class).min(self.bands.len() - 1);
+        let band = usize::from(packet.class()).min(self.bands.len() - 1);
         self.bands[band].push_back(packet);
         self.backlog.add(packet.size);
         while !idle && self.limit.exceeded(self.backlog) {
@@ -98,11 +98,12 @@ impl QueueDiscipline for StrictPriority {
 mod tests {
     use super::*;
     use crate::packet::testing::packet;
+    use crate::packet::{Ecn, Label};
     use crate::port::testing::{port, setting};
 
     fn of_class(class: u8, number: u32) -> Packet {
         Packet {
-            class,
+            label: Label::new(0, class, Ecn::NotCapable),
             ..packet(u32::from(class), number, 1000)
         }
     }
@@ -119,9 +120,9 @@ mod tests {
                 queue.enqueue(packet, &mut port);
             }
             queue.enqueue(of_class(0, 9), &mut port);
-            let lost = (port.discards[0].class, port.discards[0].number);
+            let lost = (port.discards[0].class(), port.discards[0].number);
             assert_eq!(lost, dropped, "{word}");
-            assert_eq!(queue.dequeue(&mut port).map(|p| p.class), Some(0));
+            assert_eq!(queue.dequeue(&mut port).map(|p| p.class()), Some(0));
         }
     }
 

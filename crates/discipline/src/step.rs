@@ -63,7 +63,7 @@ impl AdmissionControl for StepMarking {
     fn admit(&mut self, packet: &Packet, arrival: &Arrival, _port: &mut Port) -> Verdict {
         let beyond =
             arrival.idle_since.is_none() && self.limit.level(arrival.backlog) >= self.threshold;
-        match (packet.ecn, self.others) {
+        match (packet.ecn(), self.others) {
             _ if !beyond => Verdict::Accept,
             (Ecn::NotCapable, Others::Queue) => Verdict::Accept,
             (Ecn::NotCapable, Others::Drop) => Verdict::Drop,
@@ -75,6 +75,7 @@ impl AdmissionControl for StepMarking {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Label;
     use crate::packet::testing::packet;
     use crate::port::Backlog;
     use crate::port::testing::{port, setting};
@@ -84,7 +85,7 @@ mod tests {
         let mut parameters = Parameters::defaults(StepMarking::DESCRIPTION.parameters);
         parameters.set("threshold", Value::Threshold(Threshold::Packets(3.0)));
         let mut capable = packet(0, 0, 1000);
-        capable.ecn = Ecn::Classic;
+        capable.label = Label::new(0, 0, Ecn::Classic);
         for (others, legacy) in [("queue", Verdict::Accept), ("drop", Verdict::Drop)] {
             parameters.set("others", Value::Word(others));
             let mut step = StepMarking::new(&parameters, &setting(Limit::Packets(10)));

@@ -1,6 +1,8 @@
 //! What every registered discipline must do, whatever its algorithm.
 
-use forebay_discipline::{Ecn, Limit, Packet, Port, Queue, Setting, descriptions, discipline};
+use forebay_discipline::{
+    Ecn, Label, Limit, Packet, Port, Queue, Setting, descriptions, discipline,
+};
 use forebay_random::{Purpose, Seed, Stream};
 use forebay_units::parameter::{Description, ParameterKind, Parameters, Value};
 use forebay_units::{Bytes, Rate, Time};
@@ -78,10 +80,10 @@ impl Bench {
         };
         assert!(packet.arrival <= now);
         self.port.idle_since = None;
-        self.marks += u64::from(packet.marked);
-        let end = if packet.marked {
+        self.marks += u64::from(packet.marked());
+        let end = if packet.marked() {
             assert!(
-                packet.ecn != Ecn::NotCapable,
+                packet.ecn() != Ecn::NotCapable,
                 "marked what cannot be marked"
             );
             End::SentMarked
@@ -125,10 +127,11 @@ impl Bench {
                 flow: *flow,
                 number: number as u32,
                 size: *size,
-                hop: 0,
-                class: *flow as u8,
-                ecn: [Ecn::NotCapable, Ecn::Classic, Ecn::Scalable][usize::from(*ecn)],
-                marked: false,
+                label: Label::new(
+                    0,
+                    *flow as u8,
+                    [Ecn::NotCapable, Ecn::Classic, Ecn::Scalable][usize::from(*ecn)],
+                ),
             });
         }
         self.run_until(Time::from_secs(1_000_000));

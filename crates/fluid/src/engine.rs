@@ -97,6 +97,10 @@ impl Translation {
     fn new(scenario: &Scenario, seed: Seed) -> Result<Self, EngineError> {
         for group in scenario.flows() {
             refuse_unmodelled(group)?;
+            let marks = |&l: &usize| scenario.links()[l].discipline.name() != "droptail";
+            if group.responsive() && group.stack.ecn && group.path.iter().any(marks) {
+                return Err(unsupported(format!("`ecn` (group `{}`)", group.name)));
+            }
         }
         let run = scenario.run();
         let options = scenario.fluid();
@@ -227,6 +231,15 @@ impl Translation {
         note(
             groups().any(|g| !g.responsive()),
             "unresponsive traffic is a constant rate: its own bursts neither queue nor lose",
+        );
+        let adaptive =
+            |link: &Link| link.discipline.parameters().get("adaptive") == Value::Switch(true);
+        note(
+            scenario
+                .links()
+                .iter()
+                .any(|l| l.discipline.name() == "red" && adaptive(l)),
+            "RED does not adapt in the fluid: max_p stays at its start value",
         );
         note(
             scenario.fluid().law == VictimCountLaw::Continuous,
@@ -457,27 +470,29 @@ fn translate_link(scenario: &Scenario, number: usize) -> Result<FluidLink, Engin
     })
 }
 
-/// RED by the parameters of its discipline. Its weight, where it is automatic, makes the average
-/// follow the queue within a second (Floyd, Gummadi and Shenker 2001, section 4.2); an adaptive
-/// maximum probability is taken at its start value.
+/// RED by the parameters of its discipline, automatic ones as there: thresholds at half of what the
+/// link sends in 5 ms (at least 5 packets) and three times that, an average with a time constant of
+/// a second (Floyd, Gummadi and Shenker 2001, section 4). An adaptive maximum probability stays at
+/// its start value.
 fn red(scenario: &Scenario, link: &Link, (capacity, buffer): (f64, f64)) -> Red {
     let parameters = link.discipline.parameters();
-    let packets = |name, fallback: f64| match parameters.get(name) {
+    let packets = |name, automatic: f64| match parameters.get(name) {
         Value::Threshold(Threshold::Fraction(x)) => x * buffer,
         Value::Threshold(Threshold::Packets(x)) | Value::Number(x) => x,
         Value::Threshold(Threshold::Bytes(x)) => x.get() as f64 / scenario.packet_bytes(),
         Value::Threshold(Threshold::Time(x)) => x.as_secs_f64() * capacity,
-        _ => fallback * buffer,
+        _ => automatic,
     };
     let number = |name| match parameters.get(name) {
         Value::Number(x) => Some(x),
         _ => None,
     };
     let gentle = !matches!(parameters.get("gentle"), Value::Switch(false));
+    let minimum = packets("min", (0.0025 * capacity).max(5.0));
     Red {
-        minimum: packets("min", 0.4),
-        maximum: packets("max", 1.0),
-        probability: number("max_p").unwrap_or(0.1),
+        minimum,
+        maximum: packets("max", 3.0 * minimum),
+        probability: number("max_p").unwrap_or(0.1).max(1e-12),
         gentle: if gentle { Gentle::On } else { Gentle::Off },
         follow: number("weight").map_or(1.0, |w| -libm::log1p(-w.min(0.999_999)) * capacity),
     }

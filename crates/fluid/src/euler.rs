@@ -169,7 +169,9 @@ impl<'m> EulerRun<'m> {
         for class in &self.flows.classes {
             if self.model.paths[class.path].contains(&link) {
                 for slot in class.range.clone() {
-                    self.flows.lost[slot] += fraction * self.flows.stretch[slot];
+                    let lost = fraction * self.flows.stretch[slot];
+                    self.flows.lost[slot] += lost;
+                    self.flows.stretch[slot] -= lost;
                 }
             }
         }

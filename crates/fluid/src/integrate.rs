@@ -452,9 +452,11 @@ impl<'m> Run<'m> {
             for class in 0..self.flows.classes.len() {
                 if self.path(class).contains(&link) {
                     let range = self.flows.classes[class].range.clone();
-                    let sent = &self.flows.stretch[range.clone()];
-                    for (total, packets) in self.flows.lost[range].iter_mut().zip(sent) {
-                        *total += fraction * packets;
+                    let survivors = &mut self.flows.stretch[range.clone()];
+                    for (total, packets) in self.flows.lost[range].iter_mut().zip(survivors) {
+                        // What is lost here cannot be lost again further on.
+                        *total += fraction * *packets;
+                        *packets -= fraction * *packets;
                     }
                 }
             }

@@ -188,3 +188,22 @@ measure = "400s"
         "{edge} {core}"
     );
 }
+
+#[test]
+fn red_signals_early_and_other_disciplines_are_refused_by_name() {
+    let with = |queue: &str| {
+        run(&ELEPHANTS.replace(
+            "buffer = \"0.3BDP\"",
+            &format!("buffer = \"0.3BDP\"\nqueue = {queue}"),
+        ))
+    };
+    let tail = run(ELEPHANTS).unwrap();
+    let red = with(r#"{ kind = "red", min = "10%", max = "90%", max_p = 0.1 }"#).unwrap();
+    let mean = |report: &Report| report.value(Metric::QueueMean).unwrap();
+    assert!(mean(&red) < mean(&tail), "{} {}", mean(&red), mean(&tail));
+    assert!(red.value(Metric::LossRate).unwrap() > 0.0);
+    match with("\"codel\"") {
+        Err(EngineError::Unsupported { feature, .. }) => assert_eq!(feature, "queue `codel`"),
+        other => panic!("{other:?}"),
+    }
+}

@@ -379,7 +379,7 @@ fn wild() -> impl Strategy<Value = f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 120, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn packets_are_conserved_and_figures_bounded(model in any_model()) {
@@ -392,7 +392,7 @@ proptest! {
             prop_assert!(link.delay_p99 <= link.delay_max * (1.0 + 1e-2) + 1e-12);
             prop_assert!((0.0..=1.0).contains(&link.loss_rate));
         }
-        prop_assert!(outcome.goodput.iter().all(|x| x.is_finite() && *x >= 0.0));
+        prop_assert!(outcome.goodput.iter().all(|x| x.is_finite() && *x >= -1e-9));
         prop_assert!(outcome.jain > 0.0 && outcome.jain <= 1.0 + 1e-12);
         prop_assert_eq!(outcome.trace.times.len(), 41);
         prop_assert!(outcome.trace.windows.iter().flatten().all(|w| w.is_finite() && *w > 0.0));

@@ -65,7 +65,7 @@ impl Bitmap {
             };
             *word &= !bits;
             packet += run;
-            if packet % 64 != 0 {
+            if !packet.is_multiple_of(64) {
                 return packet;
             }
         }

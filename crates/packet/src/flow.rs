@@ -23,8 +23,7 @@ impl Counts {
         Self {
             arrived: self.arrived - earlier.arrived,
             dropped: self.dropped - earlier.dropped,
-            // What was accepted before may have been dropped since.
-            delivered: self.delivered.saturating_sub(earlier.delivered),
+            delivered: self.delivered - earlier.delivered,
             retransmissions: self.retransmissions - earlier.retransmissions,
             timeouts: self.timeouts - earlier.timeouts,
         }
@@ -307,12 +306,11 @@ impl Source {
         if self.flows == 1 {
             return self.first;
         }
-        match self.pattern {
-            Pattern::Poisson { .. } => self.first + self.choice.below(u64::from(self.flows)) as u32,
-            _ => {
-                self.turn = (self.turn + 1) % self.flows;
-                self.first + self.turn
-            }
+        if let Pattern::Poisson { .. } = self.pattern {
+            self.first + self.choice.below(u64::from(self.flows)) as u32
+        } else {
+            self.turn = (self.turn + 1) % self.flows;
+            self.first + self.turn
         }
     }
 

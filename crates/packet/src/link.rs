@@ -29,8 +29,13 @@ enum Room {
         departures: VecDeque<(Time, u32)>,
         bytes_waiting: u64,
         limit: BufferLimit,
+        /// Whether an arrival was dropped for want of memory and not of room.
+        overfull: bool,
     },
 }
+
+/// The most records of waiting packets that a link keeps: 4 GB of 16 bytes each.
+const MAX_RECORDS: usize = 1 << 28;
 
 /// What sends packets one after the other at a constant rate.
 #[derive(Clone, Debug)]
@@ -114,6 +119,7 @@ impl FifoLink {
                 departures: VecDeque::new(),
                 bytes_waiting: 0,
                 limit,
+                overfull: false,
             },
         };
         Self {
@@ -160,6 +166,7 @@ impl FifoLink {
             departures,
             bytes_waiting,
             limit,
+            overfull,
         } = &mut self.room
         else {
             return false;
@@ -170,6 +177,10 @@ impl FifoLink {
             BufferLimit::Bytes(bytes) => *bytes_waiting + u64::from(size) <= bytes.get(),
         };
         if !room {
+            return false;
+        }
+        if departures.len() >= MAX_RECORDS {
+            *overfull = true;
             return false;
         }
         if !departures.is_empty() {
@@ -221,6 +232,7 @@ impl FifoLink {
                 departures,
                 bytes_waiting,
                 limit,
+                ..
             } => {
                 let backlog = Backlog {
                     packets: (departures.len() as u64).saturating_sub(1),
@@ -312,9 +324,9 @@ impl GatedLink {
             return None;
         }
         let marked = verdict == Verdict::Mark;
-        self.fifo.statistics.marks += u64::from(marked && !packet.marked);
+        self.fifo.statistics.marks += u64::from(marked && !packet.marked());
         let departure = self.fifo.arrive(now, packet.size)?;
-        Some((departure, marked || packet.marked))
+        Some((departure, marked || packet.marked()))
     }
 }
 
@@ -420,6 +432,16 @@ impl Link {
             Self::Gated(link) => link.fifo.busy(now),
             Self::Queued(link) => link.busy(now),
         }
+    }
+
+    /// Whether more packets wanted to wait than there may be records of: the run is void.
+    pub(crate) fn overfull(&self) -> bool {
+        let fifo = match self {
+            Self::DropTail(link) => link,
+            Self::Gated(link) => &link.fifo,
+            Self::Queued(link) => return link.overfull(),
+        };
+        matches!(fifo.room, Room::Counted { overfull: true, .. })
     }
 
     /// Time until everything here has left.

@@ -2,18 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use forebay_discipline::{Ecn, Packet};
+use forebay_discipline::{Ecn, Label, Packet};
 use forebay_scenario::{EngineError, FlowGroup};
 use forebay_units::{Bytes, Time};
 
 use crate::calendar::{Event, Kind};
 use crate::link::Link;
 use crate::queued::Service;
-use crate::simulation::{LAST_FLOW, MAX_UNDER_WAY, Simulation, too_large};
+use crate::simulation::{LAST_FLOW, Simulation, too_large};
 
 /// Records of packets in a trace whose fate is not known yet: (arrival, flow, number) and the
 /// record's index.
 pub(crate) type Records = BTreeMap<(Time, u32, u32), usize>;
+
+/// Why a run with a boundless queue ends.
+const TOO_MANY_WAIT: &str = "more than 100 million packets wait at a link at once";
 
 /// A flow's number at a discipline: dense, whatever flows join later.
 fn dense(flow: u32, responsive: bool) -> u32 {
@@ -56,7 +59,7 @@ impl Simulation<'_> {
     /// A packet that another link has marked reaches a link.
     pub(crate) fn arrive_marked(&mut self, flow: u32, number: u32, hop: usize, now: Time) {
         let mut packet = self.packet(flow, number, hop, now);
-        packet.marked = true;
+        packet.label = packet.label.with_mark();
         self.meet(packet);
     }
 
@@ -82,10 +85,7 @@ impl Simulation<'_> {
             flow: dense(flow_number, flow.is_some()),
             number,
             size,
-            hop: hop as u8,
-            class: group.min(255) as u8,
-            ecn,
-            marked: false,
+            label: Label::new(hop as u8, group.min(255) as u8, ecn),
         }
     }
 
@@ -102,12 +102,12 @@ impl Simulation<'_> {
     }
 
     fn meet(&mut self, packet: Packet) {
-        let at = self.spec(&packet).path[usize::from(packet.hop)];
+        let at = self.spec(&packet).path[packet.hop()];
         self.count_arrival(&packet, at);
         let departure = match &mut self.links[at] {
             Link::DropTail(link) => link
                 .arrive(packet.arrival, packet.size)
-                .map(|departure| (departure, packet.marked)),
+                .map(|departure| (departure, packet.marked())),
             Link::Gated(link) => link.arrive(packet.arrival, &packet),
             Link::Queued(_) => {
                 self.join(packet, at);
@@ -118,8 +118,12 @@ impl Simulation<'_> {
             self.record_arrival(&packet, departure.map(|(departure, _)| departure));
         }
         match departure {
-            Some((departure, marked)) => self.forward(&Packet { marked, ..packet }, departure),
-            None => self.lose(&packet, at),
+            Some((departure, true)) => {
+                let label = packet.label.with_mark();
+                self.forward(&Packet { label, ..packet }, departure);
+            }
+            Some((departure, false)) => self.forward(&packet, departure),
+            None => self.lose(&packet, at, packet.arrival),
         }
     }
 
@@ -141,22 +145,19 @@ impl Simulation<'_> {
         if link.idle() {
             let service = link.wake(packet.arrival);
             self.transmit_next(at, service);
-        } else {
-            self.overfull |= link.waiting(packet.arrival) > MAX_UNDER_WAY as u64;
-            if link.has_discarded() {
-                self.lose_discarded(at, packet.arrival);
-            }
+        } else if link.has_discarded() {
+            self.lose_discarded(at, packet.arrival);
         }
     }
 
     /// A link has finished sending a packet.
     #[inline]
     pub(crate) fn depart(&mut self, event: Event) -> Result<(), EngineError> {
-        if self.overfull {
-            return Err(too_large("more than 500 million packets wait at once"));
-        }
         let at = event.flow() as usize;
         if let Link::Queued(link) = &mut self.links[at] {
+            if link.overfull() {
+                return Err(too_large(TOO_MANY_WAIT));
+            }
             let service = link.depart(event.time);
             self.transmit_next(at, service);
         }
@@ -197,24 +198,27 @@ impl Simulation<'_> {
         if at == self.target && self.record_packets {
             self.settle_record(packet, None);
         }
-        let last = usize::from(packet.hop) + 1 == self.spec(packet).path.len();
+        let last = packet.hop() + 1 == self.spec(packet).path.len();
         if packet.flow & 1 == 1 && last {
+            // It was counted as delivered when it arrived, before the warm-up's end or since.
+            let before = packet.arrival < self.links[at].statistics().since;
             let flow = &mut self.unresponsive[packet.flow as usize >> 1];
             flow.counts.delivered -= 1;
             flow.bytes_delivered -= u64::from(packet.size);
+            if before {
+                flow.before.delivered -= 1;
+                flow.bytes_before -= u64::from(packet.size);
+            }
         }
-        self.lose(
-            &Packet {
-                arrival: now,
-                ..*packet
-            },
-            at,
-        );
+        self.lose(packet, at, now);
     }
 
     /// The run ends: the waits of what is still queued are those it would have if nothing more
     /// arrived.
-    pub(crate) fn finish_links(&mut self) {
+    pub(crate) fn finish_links(&mut self) -> Result<(), EngineError> {
+        if self.links.iter().any(Link::overfull) {
+            return Err(too_large(TOO_MANY_WAIT));
+        }
         let mut links = std::mem::take(&mut self.links);
         for link in &mut links {
             if let Link::Queued(link) = link {
@@ -224,6 +228,7 @@ impl Simulation<'_> {
             }
         }
         self.links = links;
+        Ok(())
     }
 
     // --- What is counted ---
@@ -236,7 +241,7 @@ impl Simulation<'_> {
             self.flows[flow].arrived += at_target;
             return;
         }
-        let last = usize::from(packet.hop) + 1 == self.spec(packet).path.len();
+        let last = packet.hop() + 1 == self.spec(packet).path.len();
         let queued = self.links[at].has_departures();
         let flow = &mut self.unresponsive[flow];
         flow.counts.arrived += at_target;
@@ -247,23 +252,22 @@ impl Simulation<'_> {
         }
     }
 
-    /// A packet is dropped at link `at`, at the time in `packet.arrival`.
-    fn lose(&mut self, packet: &Packet, at: usize) {
+    /// A packet is dropped at link `at`. Losses are those of packets that arrived since the
+    /// warm-up, so that no more are lost than arrived.
+    fn lose(&mut self, packet: &Packet, at: usize, now: Time) {
         let at_target = at == self.target;
+        let counts = at_target && packet.arrival >= self.links[at].statistics().since;
         let persistent = self.spec(packet).persistent();
         let number = packet.flow as usize >> 1;
         if packet.flow & 1 == 1 {
-            self.unresponsive[number].counts.dropped += u64::from(at_target);
+            self.unresponsive[number].counts.dropped += u64::from(counts);
             return;
         }
         let flow = &mut self.flows[number];
-        if at_target {
-            flow.dropped += 1;
-            if persistent {
-                self.congestion.loss(packet.arrival, &mut flow.seen_event);
-            }
-        } else {
-            flow.lost_elsewhere += 1;
+        flow.dropped += u64::from(counts);
+        flow.lost_elsewhere += u64::from(!at_target);
+        if at_target && persistent {
+            self.congestion.loss(now, &mut flow.seen_event);
         }
     }
 
@@ -271,18 +275,18 @@ impl Simulation<'_> {
     #[inline]
     fn forward(&mut self, packet: &Packet, departure: Time) {
         let spec = self.spec(packet);
-        let hop = usize::from(packet.hop);
+        let hop = packet.hop();
         let (flow, number) = (event_flow(packet.flow), packet.number);
         if hop + 1 < spec.path.len() {
             let time = departure + self.scenario.links()[spec.path[hop]].delay;
-            let event = if packet.marked {
+            let event = if packet.marked() {
                 Event::marked_arrival(time, hop + 1, flow, number)
             } else {
                 Event::arrival(time, hop + 1, flow, number)
             };
             self.calendar.push_frequent(event);
         } else if packet.flow & 1 == 0 {
-            let kind = if packet.marked {
+            let kind = if packet.marked() {
                 Kind::MarkedDelivery
             } else {
                 Kind::Delivery

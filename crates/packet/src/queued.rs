@@ -7,6 +7,9 @@ use forebay_units::Time;
 use crate::link::Transmitter;
 use crate::statistics::LinkStatistics;
 
+/// The most packets that may wait: 4 GB of 32 bytes each.
+const MAX_WAITING: u64 = 1 << 27;
+
 /// A link with its discipline.
 #[derive(Clone, Debug)]
 pub(crate) struct QueuedLink {
@@ -60,6 +63,12 @@ impl QueuedLink {
         self.port.idle_since.is_some()
     }
 
+    /// Whether more packets wait than a run may keep.
+    #[inline]
+    pub(crate) fn overfull(&self) -> bool {
+        self.queue.backlog().packets > MAX_WAITING
+    }
+
     /// The time of the last call.
     #[inline]
     pub(crate) fn now(&self) -> Time {
@@ -111,7 +120,9 @@ impl QueuedLink {
     /// Takes over what the discipline has counted since.
     #[inline]
     fn count(&mut self) {
-        self.statistics.drops += self.port.discards.len() as u64;
+        for packet in &self.port.discards {
+            self.statistics.drops += u64::from(packet.arrival >= self.statistics.since);
+        }
         self.statistics.marks += std::mem::take(&mut self.port.marks);
     }
 

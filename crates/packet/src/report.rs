@@ -140,7 +140,7 @@ impl GroupFigures {
             .iter()
             .filter(|flow| flow.group as usize == number)
         {
-            let bytes = flow.bytes_delivered.saturating_sub(flow.bytes_before);
+            let bytes = flow.bytes_delivered - flow.bytes_before;
             figures.add(flow.counts.since(flow.before), bytes as f64 * 8.0 / seconds);
         }
         figures

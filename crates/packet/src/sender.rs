@@ -1045,7 +1045,7 @@ impl Connection {
         self.round_trip.measure(self.timed_since, now);
     }
 
-    /// Checks what must always hold; for tests and the end of a run.
+    /// What must always hold; checked at the end of every run.
     pub(crate) fn consistent(&self) -> bool {
         self.unacknowledged <= self.expected
             && self.unacknowledged <= self.next

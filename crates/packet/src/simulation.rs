@@ -29,7 +29,7 @@ const SAMPLE: u32 = 1;
 pub(crate) const LAST_FLOW: u32 = 0x00ff_ffff;
 
 /// The most packets under way: 16 bytes each.
-pub(crate) const MAX_UNDER_WAY: usize = 1 << 29;
+const MAX_UNDER_WAY: usize = 1 << 29;
 
 /// Draws and totals of one group.
 #[derive(Debug)]
@@ -69,8 +69,6 @@ pub(crate) struct Simulation<'a> {
     pub(crate) record_packets: bool,
     /// Records of packets that wait for their fate.
     pub(crate) records: Records,
-    /// Whether more packets wait than may be under way.
-    pub(crate) overfull: bool,
     sampled_busy: Time,
     warm: bool,
     end: Time,
@@ -145,7 +143,6 @@ impl<'a> Simulation<'a> {
             traces: None,
             record_packets: false,
             records: Records::default(),
-            overfull: false,
             sampled_busy: Time::ZERO,
             warm: false,
             end: run.warmup + run.measure,
@@ -407,8 +404,12 @@ impl<'a> Simulation<'a> {
         if !self.warm {
             self.finish_warmup(self.end);
         }
-        self.finish_links();
-        Ok(())
+        // A broken count would make every figure of the report a lie.
+        assert!(
+            self.flows.iter().all(|flow| flow.connection.consistent()),
+            "a connection's counts contradict each other"
+        );
+        self.finish_links()
     }
 
     // --- At the sender and receiver ---
@@ -504,7 +505,7 @@ impl<'a> Simulation<'a> {
         match access.pass(now, size) {
             Some(time) => {
                 self.calendar
-                    .push_frequent(Event::arrival(time, 0, at as u32, packet as u32))
+                    .push_frequent(Event::arrival(time, 0, at as u32, packet as u32));
             }
             None => flow.lost_elsewhere += 1,
         }
@@ -657,17 +658,16 @@ impl<'a> Simulation<'a> {
         let group = &mut self.groups[number];
         let transfer = group.arrived_transfers;
         group.arrived_transfers += 1;
-        let at = match group.idle.pop() {
-            Some(at) => at as usize,
-            None => {
-                let flow = self.new_flow(number, 0)?;
-                self.flows.push(flow);
-                let at = self.flows.len() - 1;
-                if at as u32 + self.unresponsive.len() as u32 >= LAST_FLOW {
-                    return Err(too_large("more than 16 million flows are alive at once"));
-                }
-                at
+        let at = if let Some(at) = group.idle.pop() {
+            at as usize
+        } else {
+            let flow = self.new_flow(number, 0)?;
+            self.flows.push(flow);
+            let at = self.flows.len() - 1;
+            if at as u32 + self.unresponsive.len() as u32 >= LAST_FLOW {
+                return Err(too_large("more than 16 million flows are alive at once"));
             }
+            at
         };
         self.flows[at].index = 0;
         self.begin(at, transfer, now)

@@ -23,7 +23,7 @@ impl Histogram {
     /// Values below 2^7 ticks have a bucket each; above, each power of two has 2^7 buckets.
     #[inline]
     fn bucket(value: u64) -> usize {
-        let magnitude = (63 - (value | (1 << PRECISION)).leading_zeros()) - PRECISION;
+        let magnitude = (value | (1 << PRECISION)).ilog2() - PRECISION;
         ((magnitude as usize) << PRECISION) + (value >> magnitude) as usize
     }
 

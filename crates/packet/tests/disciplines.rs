@@ -6,14 +6,16 @@ use forebay_scenario::{Engine, Format, Metric, Override, Report, Scenario, Seed}
 fn scenario(text: &str, changes: &[String]) -> Scenario {
     let changes: Vec<Override> = changes
         .iter()
-        .map(|change| Override::parse(change).unwrap())
+        .map(|change| Override::parse(change).expect("an override"))
         .collect();
-    Scenario::parse(text, Format::Toml, "test", &changes).unwrap()
+    Scenario::parse(text, Format::Toml, "test", &changes).expect("a scenario")
 }
 
 fn run(text: &str, changes: &[String]) -> Report {
     let scenario = scenario(text, changes);
-    PacketEngine.run(&scenario, Seed::default()).unwrap()
+    PacketEngine
+        .run(&scenario, Seed::default())
+        .expect("a report")
 }
 
 fn with_queue(queue: &str) -> Vec<String> {
@@ -143,19 +145,24 @@ fn fair_queues_protect_a_flow_from_a_flood() {
 }
 
 #[test]
-fn strict_priority_serves_the_first_group_first() {
+fn strict_priority_serves_the_groups_in_order() {
     let report = run(UNFAIR, &with_queue("priority"));
     assert!(goodput(&report, 0) / 20e6 > 0.9);
-    let swapped = UNFAIR.replace("name = \"tcp\"", "name = \"tcp\"\nstart = \"1s\"");
-    let flood_first = format!(
-        "{}\n[[flows]]\nname = \"late\"\npacket = \"1000B\"\nworkload = {{ cbr = {{ rate = \"1Mbps\" }} }}\n",
-        swapped
-    );
-    let report = run(
-        &flood_first,
-        &with_queue("{ kind = \"priority\", bands = 3 }"),
-    );
-    assert!(goodput(&report, 2) < 0.2e6, "the third group starves");
+    let third = r#"
+[[flows]]
+name = "third"
+packet = "1000B"
+workload = { cbr = { rate = "1Mbps" } }
+"#;
+    // The first takes 25 kB each 20 ms, half of the link.
+    let half = UNFAIR.replace("rtt = ", "receive_window = \"25p\"\nrtt = ");
+    let text = format!("{half}{third}");
+    let report = run(&text, &with_queue("{ kind = \"priority\", bands = 3 }"));
+    // The second group takes what the first leaves, and the third nothing of note.
+    assert!(goodput(&report, 1) > 8e6 && goodput(&report, 2) < 0.1e6);
+    for group in &report.groups {
+        assert!(group.metrics[&Metric::LossRate].mean <= 1.0);
+    }
 }
 
 const BLOATED: &str = r#"
@@ -273,4 +280,99 @@ fn extreme_limits_are_survived() {
             assert!((0.0..=1.0).contains(&loss), "{name} {buffer}");
         }
     }
+}
+
+const EXPONENTIAL: &str = r#"
+[link]
+rate = "100Mbps"
+buffer = "10p"
+[[flows]]
+name = "first"
+count = 5
+packet = PACKET
+workload = { poisson = { rate = "90Mbps" } }
+[run]
+warmup = "5s"
+measure = "1000s"
+seed = 4
+"#;
+
+/// Poisson arrivals of exponential sizes: M/M/1/K with K = 11 (one more than may wait), whether
+/// the queue is drop-tail or any of those that drop only at the limit and ignore sizes.
+#[test]
+fn loss_and_wait_are_those_of_mm1k() {
+    let (load, k) = (0.9_f64, 11_u32);
+    let power = |n: u32| (0..n).fold(1.0, |product, _| product * load);
+    let empty = (1.0 - load) / (1.0 - power(k + 1));
+    let loss = empty * power(k);
+    // Packets waiting: the sum of (n - 1) times the probability of n in the system.
+    let waiting: f64 = (1..=k).map(|n| f64::from(n - 1) * empty * power(n)).sum();
+    // The exponential law with a mean of 5000 bytes, cut off at 65,535 (e^-13).
+    let share = |size: f64| 1.0 - libm::exp(-size / 5000.0);
+    let points = (0..327).map(|k| f64::from(1 + 200 * k));
+    let points = points.map(|size| format!("[\"{size}B\", {}], ", share(size - 1.0)));
+    let cdf: String = points.collect();
+    let law = format!("{{ cdf = [{cdf} [\"65535B\", 1.0]] }}");
+    let text = EXPONENTIAL.replace("PACKET", &law);
+    for queue in ["droptail", "step", "drophead", "priority"] {
+        let report = run(&text, &with_queue(queue));
+        // 2.2 million arrivals in about 200,000 busy periods.
+        let ours = report.value(Metric::LossRate).unwrap();
+        assert!((ours / loss - 1.0).abs() < 0.03, "{queue} {ours} {loss}");
+        let ours = report.value(Metric::QueueMean).unwrap();
+        assert!(
+            (ours / waiting - 1.0).abs() < 0.02,
+            "{queue} {ours} {waiting}"
+        );
+    }
+}
+
+const OVERLOAD: &str = r#"
+[link]
+rate = "100Mbps"
+buffer = "2000p"
+[[flows]]
+name = "flood"
+count = 5
+packet = "1250B"
+workload = { poisson = { rate = "120Mbps" } }
+[run]
+warmup = "60s"
+measure = "100s"
+seed = 4
+"#;
+
+/// Under a steady overload of a fifth, every controller must drop a sixth, and what the queue is
+/// then follows from its law.
+#[test]
+fn steady_states_under_overload_are_those_of_the_control_laws() {
+    let measured = |queue: &str| {
+        let report = run(OVERLOAD, &with_queue(queue));
+        let loss = report.value(Metric::LossRate).unwrap();
+        assert!((loss * 6.0 - 1.0).abs() < 0.01, "{queue} {loss}");
+        report.value(Metric::QueueMean).unwrap()
+    };
+    // An integral controller rests only at its target: 15 ms. PIE drops before the queue, of
+    // 10,000 packets a second, and DualPI2 behind it, of 12,000.
+    for (queue, packets) in [("pie", 150.0), ("dualpi2", 180.0)] {
+        let ours = measured(queue);
+        assert!((ours / packets - 1.0).abs() < 0.05, "{queue} {ours}");
+    }
+    // RED: drops are uniformly 1/p to 2/p - 1 arrivals apart, or 1 to 1/p - 1, and six on average.
+    let red = |more: &str| {
+        let table = "kind = \"red\", min = \"100p\", max = \"300p\", max_p = 0.1, adaptive = false";
+        measured(&format!("{{ {table}, {more} }}"))
+    };
+    let p = 1.5 / 6.5;
+    let gentle = 300.0 * (1.0 + (p - 0.1) / 0.9);
+    let ours = red("wait = true");
+    assert!((ours / gentle - 1.0).abs() < 0.02, "{ours} {gentle}");
+    let p = 0.5 / 6.0;
+    let linear = 100.0 + 200.0 * p / 0.1;
+    let ours = red("wait = false");
+    assert!((ours / linear - 1.0).abs() < 0.02, "{ours} {linear}");
+    // Adaptive RED ends between 0.4 and 0.6 of the way.
+    let adaptive = "kind = \"red\", min = \"100p\", max = \"300p\"";
+    let ours = measured(&format!("{{ {adaptive} }}"));
+    assert!((180.0..=220.0).contains(&ours), "{ours}");
 }

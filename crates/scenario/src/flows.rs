@@ -161,6 +161,10 @@ pub struct DelayedAck {
 
 /// The choices of a TCP implementation. A preset sets them all; keys of the group change some.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one on/off key of the scenario file"
+)]
 pub struct Stack {
     /// How losses are repaired.
     pub recovery: Recovery,

@@ -434,9 +434,9 @@ fn normal_quantile(u: f64) -> f64 {
     for _ in 0..60 {
         let x = f64::midpoint(low, high);
         if 0.5 * libm::erfc(-x / std::f64::consts::SQRT_2) < u {
-            low = x
+            low = x;
         } else {
-            high = x
+            high = x;
         }
     }
     f64::midpoint(low, high)
@@ -548,7 +548,9 @@ fn read_mixture<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Law<T
     }
     // Weights that already sum to 1 stay as they are, so that printing and reading agree.
     if (total - 1.0).abs() > 1e-12 {
-        parts.iter_mut().for_each(|(weight, _)| *weight /= total);
+        for (weight, _) in &mut parts {
+            *weight /= total;
+        }
     }
     Ok(Law::Mixture(parts))
 }

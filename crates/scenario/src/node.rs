@@ -275,10 +275,7 @@ fn read_toml(text: &str, file: &str) -> Result<Node, ScenarioError> {
 }
 
 fn line_of(text: &str, offset: usize) -> usize {
-    1 + text.as_bytes()[..offset.min(text.len())]
-        .iter()
-        .filter(|&&b| b == b'\n')
-        .count()
+    1 + text.get(..offset).unwrap_or(text).matches('\n').count()
 }
 
 fn table_node(text: &str, table: &dyn toml_edit::TableLike, line: Option<usize>) -> Node {

@@ -1,5 +1,7 @@
 //! The scenario: valid by construction, with its resolved buffer and bandwidth-delay product.
 
+use std::fmt::Write as _;
+
 use forebay_units::Time;
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
@@ -304,10 +306,13 @@ impl Scenario {
 
     /// SHA-256 of the canonical JSON, in hexadecimal.
     pub fn sha256(&self) -> String {
-        Sha256::digest(self.canonical_json().as_bytes())
+        let digest = Sha256::digest(self.canonical_json().as_bytes());
+        digest
             .iter()
-            .map(|b| format!("{b:02x}"))
-            .collect()
+            .fold(String::with_capacity(64), |mut text, byte| {
+                let _ = write!(text, "{byte:02x}");
+                text
+            })
     }
 }
 

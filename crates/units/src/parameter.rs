@@ -120,7 +120,10 @@ impl Parameters {
         }
     }
 
-    /// The time `name`. Panics as [`Self::number`] does.
+    /// The time `name`.
+    ///
+    /// # Panics
+    /// As [`Self::number`] does.
     pub fn time(&self, name: &str) -> Time {
         match self.get(name) {
             Value::Time(x) => x,
@@ -128,7 +131,10 @@ impl Parameters {
         }
     }
 
-    /// The size `name`. Panics as [`Self::number`] does.
+    /// The size `name`.
+    ///
+    /// # Panics
+    /// As [`Self::number`] does.
     pub fn bytes(&self, name: &str) -> Bytes {
         match self.get(name) {
             Value::Bytes(x) => x,
@@ -136,7 +142,10 @@ impl Parameters {
         }
     }
 
-    /// The threshold `name`. Panics as [`Self::number`] does.
+    /// The threshold `name`.
+    ///
+    /// # Panics
+    /// As [`Self::number`] does.
     pub fn threshold(&self, name: &str) -> Threshold {
         match self.get(name) {
             Value::Threshold(x) => x,
@@ -144,7 +153,10 @@ impl Parameters {
         }
     }
 
-    /// The switch `name`. Panics as [`Self::number`] does.
+    /// The switch `name`.
+    ///
+    /// # Panics
+    /// As [`Self::number`] does.
     pub fn switch(&self, name: &str) -> bool {
         match self.get(name) {
             Value::Switch(x) => x,
@@ -152,7 +164,10 @@ impl Parameters {
         }
     }
 
-    /// The word `name`. Panics as [`Self::number`] does.
+    /// The word `name`.
+    ///
+    /// # Panics
+    /// As [`Self::number`] does.
     pub fn word(&self, name: &str) -> &'static str {
         match self.get(name) {
             Value::Word(x) => x,
