@@ -405,9 +405,10 @@ impl<'a> Simulation<'a> {
             self.finish_warmup(self.end);
         }
         // A broken count would make every figure of the report a lie.
+        let wrong = self.flows.iter().find(|flow| !flow.connection.consistent());
         assert!(
-            self.flows.iter().all(|flow| flow.connection.consistent()),
-            "a connection's counts contradict each other"
+            wrong.is_none(),
+            "a connection's counts contradict each other: {wrong:?}"
         );
         self.finish_links()
     }
