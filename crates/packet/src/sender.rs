@@ -755,7 +755,7 @@ impl Connection {
             && self.unacknowledged <= self.next
             && self.next <= self.highest
             && self.repairing <= self.lost
-            && self.out_of_order + self.lost <= self.highest - self.expected
+            && self.out_of_order + self.lost <= self.highest - self.unacknowledged
             && self.window.cwnd >= 1.0
             && self.window.cwnd.is_finite()
     }

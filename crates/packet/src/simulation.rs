@@ -399,10 +399,13 @@ impl<'a> Simulation<'a> {
             self.finish_warmup(self.end);
         }
         // A broken count would make every figure of the report a lie.
-        assert!(
-            self.flows.iter().all(|flow| flow.connection.consistent()),
-            "a connection's counts contradict each other"
-        );
+        for flow in &self.flows {
+            let connection = &flow.connection;
+            assert!(
+                connection.consistent(),
+                "counts contradict each other in {connection:?}"
+            );
+        }
         self.finish_links()
     }
 
