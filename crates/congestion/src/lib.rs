@@ -5,7 +5,9 @@
 //! equation with multiplicative cuts for the fluid engine.
 
 pub mod aimd;
+pub mod bbr;
 pub mod cubic;
+mod filter;
 pub mod fluid;
 pub mod hstcp;
 pub mod htcp;

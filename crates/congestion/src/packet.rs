@@ -72,11 +72,124 @@ pub struct Path {
     pub flight: f64,
 }
 
+/// What a controller wants to see of every acknowledgement. What it does not ask for is neither
+/// kept nor computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Samples {
+    /// Nothing: only [`CongestionControl::on_ack`] is called.
+    #[default]
+    None,
+    /// The round-trip time of the newest packet that arrived.
+    RoundTrips,
+    /// That, and the rate of delivery (draft-ietf-ccwg-bbr section 4.1).
+    Rates,
+}
+
+/// What a controller asks of the engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Calls of [`CongestionControl::on_sample`].
+    pub samples: Samples,
+    /// Whether it reacts to the count of marks by itself (accurate ECN) instead of being told of
+    /// a congestion once per round trip (RFC 3168).
+    pub accurate_ecn: bool,
+    /// Whether it sets the window during loss recovery, too.
+    pub own_recovery: bool,
+}
+
+/// What the sender is doing about losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossState {
+    /// Nothing is known to be lost.
+    Open,
+    /// Fast recovery.
+    Recovery,
+    /// After a retransmission timeout.
+    Timeout,
+}
+
+/// How fast the network delivered (draft-ietf-ccwg-bbr section 4.1.2).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Delivery {
+    /// Packets per second over `interval`.
+    pub rate: f64,
+    /// Packets delivered over `interval`.
+    pub delivered: f64,
+    /// Seconds over which they were sent or acknowledged, whichever took longer.
+    pub interval: f64,
+    /// Packets delivered in all when the newest of them was sent.
+    pub prior_delivered: u64,
+    /// Whether the application, not the network, limited the rate.
+    pub app_limited: bool,
+}
+
+/// What one acknowledgement tells, in and out of loss recovery.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// When it arrives.
+    pub now: Time,
+    /// Round-trip time in seconds of the newest packet that arrived; none where it was sent twice.
+    pub rtt: Option<f64>,
+    /// Packets that newly arrived, in order or not.
+    pub arrived: f64,
+    /// Packets newly found lost.
+    pub lost: f64,
+    /// Packets among `arrived` that carried a mark of congestion.
+    pub marked: f64,
+    /// Lowest packet not acknowledged.
+    pub acknowledged: u64,
+    /// Next packet to be sent in order: a round ends when it is acknowledged.
+    pub next: u64,
+    /// Packets under way before the acknowledgement.
+    pub prior_in_flight: f64,
+    /// Packets under way after it.
+    pub in_flight: f64,
+    /// Packets that arrived since the connection began.
+    pub delivered: u64,
+    /// What the sender is doing about losses, after this acknowledgement.
+    pub state: LossState,
+    /// Whether the window limited the sender before it.
+    pub limited: bool,
+    /// Seconds until pacing lets the next packet go.
+    pub held: f64,
+    /// Delivery rate, where asked for and valid.
+    pub delivery: Option<Delivery>,
+}
+
+/// Marks the rounds: one ends when what was next to send at its start is acknowledged.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Round {
+    end: u64,
+}
+
+impl Round {
+    /// Whether this acknowledgement begins a new round.
+    #[inline]
+    pub fn begins(&mut self, sample: &Sample) -> bool {
+        let begins = sample.acknowledged >= self.end;
+        if begins {
+            self.end = sample.next;
+        }
+        begins
+    }
+}
+
+/// At which rate packets may leave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// Packets per second.
+    pub rate: f64,
+    /// Packets that may leave back to back.
+    pub quantum: f64,
+}
+
 /// Why the window must be reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// A loss found by duplicate or selective acknowledgements.
     Loss,
+    /// A mark of congestion (RFC 3168 section 6.1.2), at most once per round trip.
+    Mark,
     /// A retransmission timeout.
     Timeout,
 }
@@ -91,6 +204,20 @@ pub trait CongestionControl: Sized {
 
     /// Its fluid face, where it has one.
     fn fluid(_parameters: &Parameters) -> Option<FluidLaw> {
+        None
+    }
+
+    /// What it asks of the engine.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    /// An acknowledgement arrived, whatever the state; where [`Needs::samples`] asks for it, after
+    /// [`Self::on_ack`] and [`Self::on_congestion`].
+    fn on_sample(&mut self, _window: &mut Window, _sample: &Sample, _path: &Path) {}
+
+    /// At which rate packets may leave; none leaves that to the acknowledgements.
+    fn pacing(&self, _window: &Window, _path: &Path) -> Option<Pace> {
         None
     }
 

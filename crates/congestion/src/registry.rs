@@ -4,7 +4,7 @@ use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameters};
 
 use crate::fluid::FluidLaw;
-use crate::packet::{Ack, CongestionControl, Path, Signal, Window};
+use crate::packet::{Ack, CongestionControl, Needs, Pace, Path, Sample, Signal, Window};
 
 /// Makes the enum of all controllers and its dispatch out of the list of files.
 macro_rules! controllers {
@@ -49,6 +49,27 @@ macro_rules! controllers {
                 }
             }
 
+            /// See [`CongestionControl::needs`].
+            pub fn needs(&self) -> Needs {
+                match self {
+                    $(Self::$variant(controller) => controller.needs(),)+
+                }
+            }
+
+            /// See [`CongestionControl::on_sample`].
+            pub fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
+                match self {
+                    $(Self::$variant(controller) => controller.on_sample(window, sample, path),)+
+                }
+            }
+
+            /// See [`CongestionControl::pacing`].
+            pub fn pacing(&self, window: &Window, path: &Path) -> Option<Pace> {
+                match self {
+                    $(Self::$variant(controller) => controller.pacing(window, path),)+
+                }
+            }
+
             /// See [`CongestionControl::on_congestion`].
             pub fn on_congestion(
                 &mut self,
@@ -74,6 +95,7 @@ controllers! {
     Htcp(crate::htcp::HtcpController),
     Scalable(crate::scalable::ScalableController),
     Aimd(crate::aimd::AimdController),
+    Bbr(crate::bbr::BbrController),
 }
 
 /// All controllers.

@@ -6,6 +6,8 @@
 pub(crate) struct Bitmap {
     /// A ring of words, a power of two of them (or none yet).
     words: Vec<u64>,
+    /// Every bit from here on is clear; beyond the span in use the ring repeats itself.
+    end: u64,
 }
 
 impl Bitmap {
@@ -28,6 +30,7 @@ impl Bitmap {
     /// Sets the bit of `packet` in a span that begins at `from`; says whether it was clear.
     pub(crate) fn set(&mut self, packet: u64, from: u64) -> bool {
         self.reserve(from, packet);
+        self.end = self.end.max(packet + 1);
         let slot = (packet / 64) as usize & (self.words.len() - 1);
         let word = &mut self.words[slot];
         let bit = 1 << (packet % 64);
@@ -36,10 +39,9 @@ impl Bitmap {
         clear
     }
 
-    /// Whether the bit of `packet` is set, for a packet of the span.
-    #[cfg(test)]
+    /// Whether the bit of `packet` is set, for a packet of the span or beyond it.
     pub(crate) fn get(&self, packet: u64) -> bool {
-        !self.words.is_empty()
+        packet < self.end
             && self.words[(packet / 64) as usize & (self.words.len() - 1)] >> (packet % 64) & 1 == 1
     }
 
@@ -71,12 +73,12 @@ impl Bitmap {
 
     /// The first packet of `from..to` whose bit is clear.
     pub(crate) fn next_clear(&self, from: u64, to: u64) -> Option<u64> {
-        if self.words.is_empty() {
+        if from >= self.end {
             return (from < to).then_some(from);
         }
         let mask = self.words.len() - 1;
         let mut packet = from;
-        while packet < to {
+        while packet < to.min(self.end) {
             let clear = !self.words[(packet / 64) as usize & mask] >> (packet % 64);
             if clear != 0 {
                 let found = packet + u64::from(clear.trailing_zeros());
@@ -84,7 +86,8 @@ impl Bitmap {
             }
             packet = (packet / 64 + 1) * 64;
         }
-        None
+        let beyond = from.max(self.end);
+        (beyond < to).then_some(beyond)
     }
 
     /// Number of packets of `from..to` whose bit is clear.
@@ -92,8 +95,10 @@ impl Bitmap {
         if from >= to {
             return 0;
         }
-        if self.words.is_empty() {
-            return to - from;
+        let length = to - from;
+        let to = to.min(self.end);
+        if from >= to {
+            return length;
         }
         let mask = self.words.len() - 1;
         let mut set = 0;
@@ -107,7 +112,7 @@ impl Bitmap {
             }
             set += u64::from(bits.count_ones());
         }
-        to - from - set
+        length - set
     }
 }
 
@@ -129,11 +134,13 @@ mod tests {
                 let packet = from + offset;
                 prop_assert_eq!(bitmap.set(packet, from), set.insert(packet));
                 prop_assert!(bitmap.get(packet));
-                let to = from + 600;
-                let clear: Vec<u64> = (from..=packet).filter(|p| !set.contains(p)).collect();
-                prop_assert_eq!(bitmap.next_clear(from, packet + 1), clear.first().copied());
-                prop_assert_eq!(bitmap.count_clear(from, packet + 1), clear.len() as u64);
-                let _ = to;
+                let to = from + 6000;
+                for to in [packet + 1, to] {
+                    let clear: Vec<u64> = (from..to).filter(|p| !set.contains(p)).collect();
+                    prop_assert_eq!(bitmap.next_clear(from, to), clear.first().copied());
+                    prop_assert_eq!(bitmap.count_clear(from, to), clear.len() as u64);
+                    prop_assert_eq!(bitmap.get(to - 1), set.contains(&(to - 1)));
+                }
                 if step % 3 == 0 {
                     // The cumulative acknowledgement moves over the first hole.
                     let mut next = from + 1;

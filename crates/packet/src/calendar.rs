@@ -34,6 +34,8 @@ pub(crate) enum Kind {
     Start = 23,
     /// A flow stops.
     Stop = 24,
+    /// A paced packet may leave.
+    Pacing = 25,
     /// A packet that was ECN-marked reaches a link; the kinds up to 41 are its hop number.
     MarkedArrival = 26,
 }

@@ -86,6 +86,8 @@ pub(crate) struct Flow {
     /// When a timer event is due; [`Time::MAX`] for none.
     pub(crate) timer_at: Time,
     pub(crate) delayed_ack_armed: bool,
+    /// Whether a pacing event is due.
+    pub(crate) pacing_armed: bool,
     pub(crate) arrived: u64,
     pub(crate) dropped: u64,
     /// Packets lost before the target link.

@@ -18,9 +18,9 @@ mod simulation;
 mod statistics;
 mod timing;
 
-use forebay_scenario::{Engine, EngineError, Recovery, Report, Scenario, Seed};
+use forebay_scenario::{Engine, EngineError, Report, Scenario, Seed};
 
-use crate::simulation::{Simulation, unsupported};
+use crate::simulation::Simulation;
 
 /// The packet engine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,20 +62,6 @@ impl Engine for TracingPacketEngine {
 
 /// Refuses by name what the engine does not model.
 fn check(scenario: &Scenario) -> Result<(), EngineError> {
-    for group in scenario.flows() {
-        let stack = &group.stack;
-        let missing = [
-            (stack.recovery == Recovery::Rack, "recovery = \"rack\""),
-            (stack.pacing, "pacing"),
-            (stack.ecn, "ecn"),
-        ];
-        if let Some((_, feature)) = missing
-            .iter()
-            .find(|(asked, _)| *asked && group.responsive())
-        {
-            return Err(unsupported(&format!("{feature} (group `{}`)", group.name)));
-        }
-    }
     let run = scenario.run();
     let rates = scenario
         .links()

@@ -5,11 +5,16 @@
 //! live here, and the receiver's map of out-of-order packets is the sender's SACK scoreboard. Loss
 //! recovery is one machine shared by all congestion controllers.
 
+mod ledger;
+mod rack;
+
 use forebay_congestion::Controller;
-use forebay_congestion::packet::{Ack, Signal, Window};
+use forebay_congestion::packet::{Ack, LossState, Pace, Sample, Samples, Signal, Window};
 use forebay_scenario::{PartialAckTimer, Recovery, Stack};
 use forebay_units::Time;
 
+use self::ledger::{Arrivals, Ledger, Reached, Sending, Wanted};
+use self::rack::Seen;
 use crate::bitmap::Bitmap;
 use crate::timing::RoundTrip;
 
@@ -55,6 +60,22 @@ pub(crate) struct Transmission {
     pub(crate) again: bool,
 }
 
+/// What a sender may do now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Send this packet.
+    Send(Transmission),
+    /// Wait until then: the packet is paced.
+    Pause(Time),
+    /// Wait for an acknowledgement or a timer.
+    Nothing,
+}
+
+/// How much faster than the window per round trip a sender with `pacing` sends, in slow start and
+/// after it, so that pacing does not keep the window from growing (Linux: tcp_pacing_ss_ratio,
+/// tcp_pacing_ca_ratio).
+const PACING_GAINS: (f64, f64) = (2.0, 1.2);
+
 /// A connection. Packets are numbered from `base` on; the numbers go on over the transfers of one
 /// user, so that late packets of an earlier transfer are recognised.
 #[derive(Clone, Debug)]
@@ -72,13 +93,18 @@ pub(crate) struct Connection {
     phase: Phase,
     recovery: Recovery,
     timer_switch: PartialAckTimer,
-    /// Packets per acknowledgement.
-    acks_every: u32,
+    /// Whether a packet in order needs nothing but counting: each is acknowledged at once, the
+    /// handshake is over, and there is no ledger.
+    plain: bool,
+    /// Whether sending needs no handshake and no ledger.
+    sends_plainly: bool,
     /// The packet being timed; `u64::MAX` for none.
     timed: u64,
     timed_since: Time,
     /// When the retransmission timer expires, as it was last set.
     expires: Time,
+    /// When time-based recovery must look again; [`Time::MAX`] for never.
+    alarm: Time,
     /// First packet that must not be sent.
     end: u64,
     /// Packets the receiver's window allows beyond `unacknowledged`.
@@ -107,6 +133,16 @@ pub(crate) struct Connection {
     partial_acks: u32,
     /// Whether the first unacknowledged packet must be sent whatever the window.
     urgent: bool,
+    /// Losses found, ever; a packet may be lost more than once.
+    losses: u64,
+    /// What is kept of each packet, where anybody asks.
+    ledger: Option<Box<Ledger>>,
+    /// Packets that arrived with a mark since the last acknowledgement.
+    marked: u32,
+    /// No reaction to marks until everything below is acknowledged (RFC 3168 section 6.1.2).
+    marked_until: u64,
+    /// The window limits the sender until so much is acknowledged, where pacing hides it.
+    limited_until: u64,
     /// Whether the SYN is still unanswered.
     connecting: bool,
     backoff: u32,
@@ -141,10 +177,12 @@ impl Connection {
             phase: Phase::Open,
             recovery: stack.recovery,
             timer_switch: stack.partial_ack_timer,
-            acks_every: stack.delayed_ack.packets,
+            plain: false,
+            sends_plainly: false,
             timed: u64::MAX,
             timed_since: Time::ZERO,
             expires: Time::ZERO,
+            alarm: Time::MAX,
             end: first,
             receive_window: stack.receive_window.map_or(u64::MAX, |w| w as u64),
             controller: opening.controller.clone(),
@@ -161,6 +199,11 @@ impl Connection {
             inflation: 0.0,
             partial_acks: 0,
             urgent: false,
+            losses: 0,
+            ledger: None,
+            marked: 0,
+            marked_until: 0,
+            limited_until: 0,
             connecting: false,
             backoff: 0,
             pending: 0,
@@ -209,8 +252,27 @@ impl Connection {
         self.handshake = stack.handshake;
         self.connecting = stack.handshake;
         self.stack = stack;
+        self.alarm = Time::MAX;
+        self.marked = 0;
+        self.marked_until = first;
+        self.limited_until = first;
+        self.ledger = Ledger::new(Wanted {
+            needs: self.controller.needs(),
+            timestamps: stack.timestamps,
+            rack: stack.recovery == Recovery::Rack,
+            pacing: stack.pacing,
+            first,
+        });
+        self.choose_ways();
+        self.pace();
         let syn = u64::from(stack.handshake);
         self.end = first.saturating_add(syn).saturating_add(opening.packets);
+    }
+
+    /// Decides which of the short ways are open.
+    fn choose_ways(&mut self) {
+        self.sends_plainly = !self.connecting && self.ledger.is_none();
+        self.plain = self.sends_plainly && self.stack.delayed_ack.packets == 1;
     }
 
     /// Sends nothing new from now on.
@@ -265,9 +327,8 @@ impl Connection {
         let simple = packet == self.expected
             && self.out_of_order == 0
             && self.phase == Phase::Open
-            && self.acks_every == 1
-            && self.duplicates == 0
-            && !self.connecting;
+            && self.plain
+            && self.duplicates == 0;
         if !simple {
             return self.deliver_otherwise(packet, now);
         }
@@ -287,6 +348,14 @@ impl Connection {
         Answer::Acknowledged
     }
 
+    /// The same for a packet that carries a mark of congestion.
+    pub(crate) fn deliver_marked(&mut self, packet: u64, now: Time) -> Answer {
+        if packet >= self.base {
+            self.marked += 1;
+        }
+        self.deliver_otherwise(packet, now)
+    }
+
     /// The cases beside one more packet in order: gaps, duplicates, delayed acknowledgements,
     /// recovery and connection set-up.
     fn deliver_otherwise(&mut self, packet: u64, now: Time) -> Answer {
@@ -299,7 +368,7 @@ impl Connection {
             if self.pending == 1 {
                 self.pending_since = now;
             }
-            if self.pending < self.acks_every {
+            if self.pending < self.stack.delayed_ack.packets {
                 return Answer::Delayed;
             }
         }
@@ -355,11 +424,19 @@ impl Connection {
         }
         let limited = self.limited();
         let acked = self.expected - self.unacknowledged;
-        // With SACK the answer to the timed packet itself is seen, in order or not.
-        let selective = self.recovery != Recovery::NewReno;
-        if (selective && packet == Some(self.timed)) || self.timed < self.expected {
-            self.measure(now);
+        let seen = Seen {
+            now,
+            acked,
+            packet,
+            duplicate: packet.is_none() && delayed == 0,
+            limited,
+        };
+        if let Some(mut ledger) = self.ledger.take() {
+            self.acknowledge_by_ledger(&mut ledger, delayed, seen);
+            self.ledger = Some(ledger);
+            return;
         }
+        self.time_answer(&seen);
         match self.recovery {
             Recovery::NewReno => self.acknowledge_cumulatively(acked, limited, now),
             Recovery::Sack | Recovery::Rack => {
@@ -367,11 +444,137 @@ impl Connection {
                 self.acknowledge_selectively(acked, packet, limited, now);
             }
         }
+        if self.marked > 0 {
+            self.marked = 0;
+            self.heed_mark(now);
+        }
+    }
+
+    /// Measures the round trip where this answers the timed packet.
+    fn time_answer(&mut self, seen: &Seen) {
+        // With SACK the answer to the timed packet itself is seen, in order or not.
+        let selective = self.recovery != Recovery::NewReno;
+        if (selective && seen.packet == Some(self.timed)) || self.timed < self.expected {
+            self.measure(seen.now);
+        }
+    }
+
+    /// An acknowledgement at a sender that keeps a ledger.
+    fn acknowledge_by_ledger(&mut self, ledger: &mut Ledger, delayed: u64, seen: Seen) {
+        let now = seen.now;
+        let prior_in_flight = self.pipe() as f64 + delayed as f64;
+        let mut arrivals = Arrivals::default();
+        let reached = Reached {
+            now,
+            min_rtt: self.round_trip.path.min_rtt,
+        };
+        let waited = self.unacknowledged + delayed;
+        let direct = seen.packet.filter(|packet| *packet >= waited);
+        for packet in (self.unacknowledged..waited).chain(direct) {
+            ledger.on_arrival(packet, &mut arrivals, reached);
+        }
+        if self.stack.timestamps || self.recovery == Recovery::Rack {
+            self.timed = u64::MAX;
+            if let Some(sent) = arrivals.oldest {
+                self.round_trip.measure(sent, now);
+            }
+        } else {
+            self.time_answer(&seen);
+        }
+        let losses = self.losses;
+        match self.recovery {
+            Recovery::NewReno => self.acknowledge_cumulatively(seen.acked, seen.limited, now),
+            Recovery::Sack => {
+                self.settle(delayed, seen.packet);
+                self.acknowledge_selectively(seen.acked, seen.packet, seen.limited, now);
+            }
+            Recovery::Rack => self.acknowledge_by_time(ledger, &arrivals, seen),
+        }
+        let marked = std::mem::take(&mut self.marked);
+        if marked > 0 && !ledger.needs.accurate_ecn {
+            self.heed_mark(now);
+        }
+        if ledger.needs.samples != Samples::None {
+            let rtt = arrivals.newest.map(|sent| now.saturating_sub(sent));
+            let sample = Sample {
+                now,
+                rtt: rtt.map(Time::as_secs_f64),
+                arrived: arrivals.count as f64,
+                lost: (self.losses - losses) as f64,
+                marked: f64::from(marked),
+                acknowledged: self.unacknowledged,
+                next: self.next,
+                prior_in_flight,
+                in_flight: self.pipe() as f64,
+                delivered: ledger.delivered,
+                state: match self.phase {
+                    Phase::Open => LossState::Open,
+                    Phase::Recovery => LossState::Recovery,
+                    Phase::Loss => LossState::Timeout,
+                },
+                limited: seen.limited,
+                held: ledger.held(now),
+                delivery: ledger.delivery(now, self.round_trip.path.min_rtt),
+            };
+            self.controller
+                .on_sample(&mut self.window, &sample, &self.round_trip.path);
+        }
+        self.set_pace(ledger);
+    }
+
+    /// A mark of congestion reaches a sender without accurate ECN: one reaction per round trip
+    /// (RFC 3168 section 6.1.2).
+    fn heed_mark(&mut self, now: Time) {
+        if self.phase == Phase::Open && self.unacknowledged >= self.marked_until {
+            self.congestion(Signal::Mark, now);
+            self.marked_until = self.next;
+        }
+    }
+
+    /// Sets the pace at the start of a transfer.
+    fn pace(&mut self) {
+        if let Some(mut ledger) = self.ledger.take() {
+            self.set_pace(&mut ledger);
+            self.ledger = Some(ledger);
+        }
+    }
+
+    /// Sets the pace that the controller asks for, or the stack.
+    fn set_pace(&self, ledger: &mut Ledger) {
+        let path = &self.round_trip.path;
+        let asked = self.controller.pacing(&self.window, path);
+        let own = || {
+            let (starting, avoiding) = PACING_GAINS;
+            let slow_start = self.window.cwnd < 0.5 * self.window.ssthresh;
+            let gain = if slow_start { starting } else { avoiding };
+            Pace {
+                rate: gain * self.window.cwnd / path.smoothed_rtt,
+                quantum: 1.0,
+            }
+        };
+        let measured = ledger.always_paced && path.smoothed_rtt > 0.0;
+        ledger.set_pace(asked.or_else(|| measured.then(own)));
+    }
+
+    /// Packets under way as far as the sender knows (RFC 6675's pipe).
+    #[inline]
+    fn pipe(&self) -> u64 {
+        match self.recovery {
+            Recovery::NewReno => {
+                let arrived = u64::from(self.duplicates);
+                self.outstanding().saturating_sub(arrived)
+            }
+            Recovery::Sack | Recovery::Rack => {
+                let missing = self.out_of_order + self.lost;
+                (self.outstanding() + self.repairing).saturating_sub(missing)
+            }
+        }
     }
 
     /// The SYN is answered: data may flow.
     fn connected(&mut self, now: Time) {
         self.connecting = false;
+        self.choose_ways();
         self.handshakes += 1;
         self.unacknowledged = self.expected;
         self.next = self.next.max(self.expected);
@@ -380,6 +583,7 @@ impl Connection {
             self.measure(now);
         }
         self.restart_timer(now);
+        self.pace();
     }
 
     fn grow(&mut self, acked: u64, limited: bool, now: Time) {
@@ -397,6 +601,7 @@ impl Connection {
     #[inline]
     fn limited(&self) -> bool {
         self.outstanding() as f64 + 1.0 > self.window.cwnd
+            || self.unacknowledged < self.limited_until
     }
 
     /// NewReno without SACK (RFC 6582 section 3.2).
@@ -533,7 +738,9 @@ impl Connection {
         let below = self.top[2];
         let from = self.lost_below.max(self.expected);
         if below > from {
-            self.lost += self.received.count_clear(from, below);
+            let found = self.received.count_clear(from, below);
+            self.lost += found;
+            self.losses += found;
             self.lost_below = below;
         }
     }
@@ -570,21 +777,27 @@ impl Connection {
 
     // --- Sending ---
 
-    /// The next packet that may be sent now.
+    /// What may be sent now.
     #[inline]
-    pub(crate) fn next_to_send(&mut self, now: Time) -> Option<Transmission> {
-        if self.phase != Phase::Open || self.urgent || self.connecting {
+    pub(crate) fn next_to_send(&mut self, now: Time) -> Next {
+        if self.phase != Phase::Open || self.urgent || !self.sends_plainly {
             return self.next_to_send_otherwise(now);
         }
+        if !self.open_window() {
+            return Next::Nothing;
+        }
+        self.send_next(now).map_or(Next::Nothing, Next::Send)
+    }
+
+    /// Whether the window has room for one more outside of recovery.
+    #[inline]
+    fn open_window(&self) -> bool {
         let allowance = match self.recovery {
             // Limited transmit (RFC 3042).
             Recovery::NewReno => u64::from(self.duplicates.min(2)),
             Recovery::Sack | Recovery::Rack => self.out_of_order,
         };
-        let usable = self.window.cwnd as u64 + allowance;
-        (self.outstanding() < usable)
-            .then(|| self.send_next(now))
-            .flatten()
+        self.outstanding() < self.window.cwnd as u64 + allowance
     }
 
     /// The next packet in order, where there is one.
@@ -616,15 +829,84 @@ impl Connection {
         })
     }
 
-    fn next_to_send_otherwise(&mut self, now: Time) -> Option<Transmission> {
-        if self.connecting {
-            // Only the SYN may be under way.
-            return if self.next == self.base {
-                self.send_next(now)
+    #[inline(never)]
+    fn next_to_send_otherwise(&mut self, now: Time) -> Next {
+        let Some(mut ledger) = self.ledger.take() else {
+            let choice = if self.connecting {
+                self.next_syn(now)
             } else {
-                None
+                self.choose(now)
             };
+            return choice.map_or(Next::Nothing, Next::Send);
+        };
+        let next = self.next_by_ledger(&mut ledger, now);
+        self.ledger = Some(ledger);
+        next
+    }
+
+    /// What may be sent by a sender that keeps a ledger.
+    fn next_by_ledger(&mut self, ledger: &mut Ledger, now: Time) -> Next {
+        let from = self.unacknowledged;
+        let idle = self.outstanding() == 0;
+        let pause = ledger.pause(now);
+        let waits = |cwnd: f64, pipe: u64| pipe as f64 + 1.0 > cwnd;
+        let choice = if self.connecting {
+            self.next_syn(now)
+        } else if let Some(probe) = self.take_probe(ledger, now) {
+            Some(probe)
+        } else if pause.is_some() && !self.urgent {
+            if waits(self.window.cwnd, self.pipe()) {
+                self.limited_until = self.next;
+                return Next::Nothing;
+            }
+            return pause.map_or(Next::Nothing, Next::Pause);
+        } else if self.recovery == Recovery::Rack {
+            self.choose_by_time(ledger, now)
+        } else if self.phase == Phase::Open && !self.urgent {
+            self.open_window().then(|| self.send_next(now)).flatten()
+        } else {
+            self.choose(now)
+        };
+        let Some(transmission) = choice else {
+            if waits(self.window.cwnd, self.pipe()) {
+                self.limited_until = self.next;
+            } else {
+                ledger.starve(self.pipe());
+            }
+            return Next::Nothing;
+        };
+        let sending = Sending {
+            from,
+            again: transmission.again,
+            idle,
+        };
+        ledger.on_send(transmission.packet, sending, now);
+        if self.recovery == Recovery::Rack {
+            self.schedule_probe(ledger, now);
         }
+        Next::Send(transmission)
+    }
+
+    /// The SYN: nothing else may be under way.
+    fn next_syn(&mut self, now: Time) -> Option<Transmission> {
+        (self.next == self.base)
+            .then(|| self.send_next(now))
+            .flatten()
+    }
+
+    /// The next packet with time-based recovery: lost ones first.
+    fn choose_by_time(&mut self, ledger: &mut Ledger, now: Time) -> Option<Transmission> {
+        if self.pipe() as f64 + 1.0 > self.window.cwnd {
+            return None;
+        }
+        if let Some(packet) = self.next_lost(ledger) {
+            return Some(self.repair_lost(ledger, packet));
+        }
+        self.send_next(now)
+    }
+
+    /// The next packet during recovery or after a timeout.
+    fn choose(&mut self, now: Time) -> Option<Transmission> {
         if self.recovery == Recovery::NewReno {
             return self.next_cumulatively(now);
         }
@@ -633,8 +915,7 @@ impl Connection {
         {
             return Some(self.repair(hole));
         }
-        let pipe = self.outstanding() - self.out_of_order - self.lost + self.repairing;
-        if pipe as f64 + 1.0 > self.window.cwnd {
+        if self.pipe() as f64 + 1.0 > self.window.cwnd {
             return None;
         }
         if let Some(hole) = self.next_hole() {
@@ -699,17 +980,25 @@ impl Connection {
     /// When the retransmission timer expires; none where nothing is outstanding.
     pub(crate) fn deadline(&self) -> Option<Time> {
         let waiting = self.outstanding() > 0 || self.highest > self.unacknowledged;
-        waiting.then_some(self.expires)
+        waiting.then_some(self.expires.min(self.alarm))
     }
 
     /// The retransmission timer has expired (RFC 6298 section 5, RFC 5681 section 3.1).
     pub(crate) fn time_out(&mut self, now: Time) {
+        if self.alarm <= now && self.expires > now {
+            if let Some(mut ledger) = self.ledger.take() {
+                self.ring_alarm(&mut ledger, now);
+                self.ledger = Some(ledger);
+            }
+            return;
+        }
         if self.expected > self.unacknowledged {
             // The receiver's delayed acknowledgement is older than the timer: it comes first.
             self.acknowledge(None, now);
             return;
         }
         self.timeouts += 1;
+        self.losses += 1;
         self.timed = u64::MAX;
         self.backoff += 1;
         self.restart_timer(now);
@@ -723,6 +1012,7 @@ impl Connection {
             // The same packet again: the threshold stays (RFC 5681 section 3.1).
             self.window.cwnd = 1.0;
         }
+        self.pace();
         self.phase = Phase::Loss;
         self.recover = self.highest;
         self.duplicates = 0;
@@ -730,7 +1020,13 @@ impl Connection {
         self.urgent = false;
         match self.recovery {
             Recovery::NewReno => self.next = self.unacknowledged,
-            Recovery::Sack | Recovery::Rack => {
+            Recovery::Rack => {
+                if let Some(mut ledger) = self.ledger.take() {
+                    self.lose_by_timeout(&mut ledger, now);
+                    self.ledger = Some(ledger);
+                }
+            }
+            Recovery::Sack => {
                 self.lost_below = self.next;
                 self.lost = self.received.count_clear(self.expected, self.next);
                 self.repaired_below = self.expected;

@@ -18,7 +18,7 @@ use crate::flow::{
 };
 use crate::link::{Departures, Link, LinkSetup};
 use crate::network::Records;
-use crate::sender::{Answer, Connection};
+use crate::sender::{Answer, Connection, Next};
 use crate::statistics::{CongestionEvents, Histogram};
 
 /// Control events: the end of the warm-up, and a trace sample.
@@ -218,6 +218,7 @@ impl<'a> Simulation<'a> {
             return_delay: self.return_delay(spec, rtt)?,
             timer_at: Time::MAX,
             delayed_ack_armed: false,
+            pacing_armed: false,
             arrived: 0,
             dropped: 0,
             lost_elsewhere: 0,
@@ -390,6 +391,11 @@ impl<'a> Simulation<'a> {
                 k if k == Kind::Source as u8 => self.emit(event)?,
                 k if k == Kind::Timer as u8 => self.timer(event)?,
                 k if k == Kind::DelayedAck as u8 => self.delayed_ack(event),
+                k if k == Kind::Pacing as u8 => {
+                    let at = event.flow() as usize;
+                    self.flows[at].pacing_armed = false;
+                    self.send(at, now);
+                }
                 k if k == Kind::Start as u8 => self.start(event.flow() as usize, now)?,
                 k if k == Kind::Stop as u8 => self.stop(event.flow() as usize),
                 _ => self.control(event),
@@ -420,7 +426,12 @@ impl<'a> Simulation<'a> {
         }
         let flow = &mut self.flows[at];
         let packet = flow.connection.full_number(event.packet());
-        match flow.connection.deliver(packet, event.time) {
+        let answer = if event.kind() == Kind::Delivery as u8 {
+            flow.connection.deliver(packet, event.time)
+        } else {
+            flow.connection.deliver_marked(packet, event.time)
+        };
+        match answer {
             Answer::Acknowledged => self.send(at, event.time),
             Answer::Delayed => {
                 if !flow.delayed_ack_armed {
@@ -444,8 +455,15 @@ impl<'a> Simulation<'a> {
     /// Sends whatever the windows of a flow allow.
     #[inline]
     fn send(&mut self, at: usize, now: Time) {
-        while let Some(transmission) = self.flows[at].connection.next_to_send(now) {
-            self.transmit(at, transmission.packet, now);
+        loop {
+            match self.flows[at].connection.next_to_send(now) {
+                Next::Send(transmission) => self.transmit(at, transmission.packet, now),
+                Next::Pause(until) => {
+                    self.pause(at, until);
+                    break;
+                }
+                Next::Nothing => break,
+            }
         }
         let flow = &mut self.flows[at];
         match flow.connection.deadline() {
@@ -461,6 +479,16 @@ impl<'a> Simulation<'a> {
                     self.complete(at, now);
                 }
             }
+        }
+    }
+
+    /// A paced flow sends again at `until`.
+    fn pause(&mut self, at: usize, until: Time) {
+        let flow = &mut self.flows[at];
+        if !flow.pacing_armed {
+            flow.pacing_armed = true;
+            self.calendar
+                .push_frequent(Event::new(until, Kind::Pacing, at as u32, 0));
         }
     }
 

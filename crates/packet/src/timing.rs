@@ -1,7 +1,7 @@
 //! Round-trip times and the retransmission timeout (RFC 6298).
 
 use forebay_congestion::packet::Path;
-use forebay_scenario::Stack;
+use forebay_scenario::{Recovery, Stack};
 use forebay_units::Time;
 
 /// The longest timeout (RFC 6298 section 2.5).
@@ -18,6 +18,9 @@ pub(crate) struct RoundTrip {
     variation: f64,
     timeout: Time,
     min_timeout: Time,
+    /// The least that is added to the round-trip time. Linux bounds RTTVAR by the minimum RTO,
+    /// where RFC 6298 bounds the sum.
+    min_margin: Time,
     clock: Time,
 }
 
@@ -31,6 +34,10 @@ impl RoundTrip {
             variation: 0.0,
             timeout: INITIAL_RTO.max(stack.min_rto),
             min_timeout: stack.min_rto,
+            min_margin: match stack.recovery {
+                Recovery::Rack => stack.min_rto,
+                Recovery::NewReno | Recovery::Sack => stack.clock,
+            },
             clock: stack.clock,
         }
     }
@@ -57,7 +64,7 @@ impl RoundTrip {
         }
         path.min_rtt = path.min_rtt.min(exact);
         path.max_rtt = path.max_rtt.max(exact);
-        let margin = (4.0 * self.variation).max(self.clock.as_secs_f64());
+        let margin = (4.0 * self.variation).max(self.min_margin.as_secs_f64());
         let timeout = Time::from_secs_f64(path.smoothed_rtt + margin).round_up_to(self.clock);
         self.timeout = timeout.clamp(self.min_timeout, MAX_RTO);
     }

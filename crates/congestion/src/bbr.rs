@@ -1,0 +1,532 @@
+//! BBR version 1 (Cardwell et al. 2016): a model of the path, its bottleneck bandwidth and its
+//! round-trip propagation time, sets the pace and the window; losses hardly matter.
+//!
+//! Left out of Linux's version: the estimate of token-bucket policers (lt_bw), which needs losses
+//! of a fifth of the packets over whole intervals.
+
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+
+use crate::filter::WindowedMaximum;
+use crate::packet::{
+    Ack, CongestionControl, LossState, Needs, Pace, Path, Sample, Samples, Signal, Window,
+};
+
+/// 2/ln 2: the smallest gain that doubles the rate of delivery each round.
+const HIGH_GAIN: f64 = 2.885;
+
+/// Gains of the pace over the phases of PROBE_BW, a round-trip time each.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+
+/// Window gain outside of start-up.
+const WINDOW_GAIN: f64 = 2.0;
+
+/// The pace stays this much below the estimate, so that queues drain.
+const PACING_MARGIN: f64 = 0.99;
+
+/// Packets under way in PROBE_RTT, and the smallest window.
+const MIN_WINDOW: f64 = 4.0;
+
+/// Rounds over which the bandwidth is the maximum.
+const BANDWIDTH_ROUNDS: u64 = 10;
+
+/// How long a round-trip time is believed to be the propagation time.
+const MIN_RTT_LIFE: Time = Time::from_secs(10);
+
+/// How long PROBE_RTT lasts.
+const PROBE_RTT_TIME: Time = Time::from_millis(200);
+
+/// Start-up ends when the bandwidth has not grown by a quarter for three rounds.
+const FULL_GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u32 = 3;
+
+/// Rounds of each of the two windows in which the aggregation of acknowledgements is measured,
+/// and the longest aggregation that the window allows for, in seconds.
+const AGGREGATION_ROUNDS: u32 = 5;
+const MOST_AGGREGATION: f64 = 0.1;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBandwidth,
+    ProbeRoundTrip,
+}
+
+/// How much arrives at once beyond the estimated rate.
+#[derive(Clone, Copy, Debug, Default)]
+struct Aggregation {
+    since: Time,
+    acked: f64,
+    most: [f64; 2],
+    current: usize,
+    rounds: u32,
+}
+
+impl Aggregation {
+    fn update(&mut self, sample: &Sample, bandwidth: f64, window: f64, round: bool) {
+        if round {
+            self.rounds += 1;
+            if self.rounds >= AGGREGATION_ROUNDS {
+                self.rounds = 0;
+                self.current = 1 - self.current;
+                self.most[self.current] = 0.0;
+            }
+        }
+        let mut expected = bandwidth * sample.now.saturating_sub(self.since).as_secs_f64();
+        if self.acked <= expected {
+            self.acked = 0.0;
+            self.since = sample.now;
+            expected = 0.0;
+        }
+        self.acked += sample.arrived;
+        let extra = (self.acked - expected).min(window);
+        self.most[self.current] = self.most[self.current].max(extra);
+    }
+
+    fn most(&self) -> f64 {
+        self.most[0].max(self.most[1])
+    }
+}
+
+/// BBR version 1 on packets.
+#[derive(Clone, Debug)]
+pub struct BbrController {
+    probes_round_trip: bool,
+    mode: Mode,
+    /// Maximum of the delivery rate, packets per second.
+    bandwidth: WindowedMaximum,
+    rounds: u64,
+    round_end: u64,
+    round_started: bool,
+    min_rtt: f64,
+    min_rtt_since: Time,
+    probe_rtt_until: Option<Time>,
+    probe_rtt_round: bool,
+    full_bandwidth: f64,
+    full_rounds: u32,
+    full: bool,
+    phase: usize,
+    phase_since: Time,
+    state: LossState,
+    conserving: bool,
+    prior_window: f64,
+    aggregation: Aggregation,
+    pacing_gain: f64,
+    window_gain: f64,
+    /// Packets per second; zero before the first estimate.
+    rate: f64,
+}
+
+impl BbrController {
+    /// Packets sent at once: a millisecond's worth, as segmentation offload does it.
+    fn quantum(&self) -> f64 {
+        (self.rate * 1.024e-3).floor().clamp(2.0, 44.0)
+    }
+
+    /// Gain times the bandwidth-delay product, with room for bursts at both ends.
+    fn target(&self, gain: f64, initial: f64) -> f64 {
+        let bandwidth = self.bandwidth.get();
+        if !self.min_rtt.is_finite() || bandwidth <= 0.0 {
+            return initial;
+        }
+        let bare = (gain * bandwidth * self.min_rtt).ceil() + 3.0 * self.quantum();
+        let even = 2.0 * (0.5 * bare).ceil();
+        if self.mode == Mode::ProbeBandwidth && self.phase == 0 {
+            even + 2.0
+        } else {
+            even
+        }
+    }
+
+    /// Packets that will be in the network when the next one leaves.
+    fn in_network(&self, in_flight: f64, sample: &Sample) -> f64 {
+        let burst = if self.pacing_gain > 1.0 {
+            self.quantum()
+        } else {
+            0.0
+        };
+        (in_flight + burst - self.bandwidth.get() * sample.held).max(0.0)
+    }
+
+    fn update_bandwidth(&mut self, sample: &Sample) {
+        self.round_started = false;
+        let Some(delivery) = &sample.delivery else {
+            return;
+        };
+        if delivery.prior_delivered >= self.round_end {
+            self.round_end = sample.delivered;
+            self.rounds += 1;
+            self.round_started = true;
+            self.conserving = false;
+        }
+        if !delivery.app_limited || delivery.rate >= self.bandwidth.get() {
+            self.bandwidth
+                .update(self.rounds, delivery.rate, BANDWIDTH_ROUNDS);
+        }
+    }
+
+    fn update_phase(&mut self, sample: &Sample) {
+        if self.mode != Mode::ProbeBandwidth {
+            return;
+        }
+        let elapsed = sample.now.saturating_sub(self.phase_since).as_secs_f64();
+        let long = elapsed > self.min_rtt;
+        let in_flight = self.in_network(sample.prior_in_flight, sample);
+        let over = if self.pacing_gain > 1.0 {
+            long && (sample.lost > 0.0 || in_flight >= self.target(self.pacing_gain, 0.0))
+        } else if self.pacing_gain < 1.0 {
+            long || in_flight <= self.target(1.0, 0.0)
+        } else {
+            long
+        };
+        if over {
+            self.phase = (self.phase + 1) % CYCLE.len();
+            self.phase_since = sample.now;
+        }
+    }
+
+    fn check_full(&mut self, sample: &Sample) {
+        let limited = sample.delivery.is_some_and(|d| d.app_limited);
+        if self.full || !self.round_started || limited {
+            return;
+        }
+        if self.bandwidth.get() >= FULL_GROWTH * self.full_bandwidth {
+            self.full_bandwidth = self.bandwidth.get();
+            self.full_rounds = 0;
+            return;
+        }
+        self.full_rounds += 1;
+        self.full = self.full_rounds >= FULL_ROUNDS;
+    }
+
+    fn check_drain(&mut self, sample: &Sample) {
+        if self.mode == Mode::Startup && self.full {
+            self.mode = Mode::Drain;
+        }
+        if self.mode == Mode::Drain
+            && self.in_network(sample.in_flight, sample) <= self.target(1.0, 0.0)
+        {
+            self.probe_bandwidth(sample.now);
+        }
+    }
+
+    /// Begins PROBE_BW in any phase but the draining one. The draw comes from the time, so that
+    /// flows differ and a run repeats itself.
+    fn probe_bandwidth(&mut self, now: Time) {
+        self.mode = Mode::ProbeBandwidth;
+        let mixed = now.as_picos().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let draw = (mixed % (CYCLE.len() as u64 - 1)) as usize;
+        self.phase = (CYCLE.len() - draw) % CYCLE.len();
+        self.phase_since = now;
+    }
+
+    fn update_min_rtt(&mut self, window: &mut Window, sample: &Sample) {
+        let now = sample.now;
+        let expired = now > self.min_rtt_since.saturating_add(MIN_RTT_LIFE);
+        if let Some(rtt) = sample.rtt
+            && (rtt < self.min_rtt || expired)
+        {
+            self.min_rtt = rtt;
+            self.min_rtt_since = now;
+        }
+        if expired && self.probes_round_trip && self.mode != Mode::ProbeRoundTrip {
+            self.mode = Mode::ProbeRoundTrip;
+            self.save_window(window.cwnd);
+            self.probe_rtt_until = None;
+        }
+        if self.mode != Mode::ProbeRoundTrip {
+            return;
+        }
+        match self.probe_rtt_until {
+            None if sample.in_flight <= MIN_WINDOW => {
+                self.probe_rtt_until = Some(now.saturating_add(PROBE_RTT_TIME));
+                self.probe_rtt_round = false;
+                self.round_end = sample.delivered;
+            }
+            Some(until) => {
+                self.probe_rtt_round |= self.round_started;
+                if self.probe_rtt_round && now > until {
+                    self.min_rtt_since = now;
+                    window.cwnd = window.cwnd.max(self.prior_window);
+                    if self.full {
+                        self.probe_bandwidth(now);
+                    } else {
+                        self.mode = Mode::Startup;
+                    }
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn save_window(&mut self, cwnd: f64) {
+        let calm = self.state == LossState::Open && self.mode != Mode::ProbeRoundTrip;
+        self.prior_window = if calm {
+            cwnd
+        } else {
+            self.prior_window.max(cwnd)
+        };
+    }
+
+    fn update_gains(&mut self) {
+        (self.pacing_gain, self.window_gain) = match self.mode {
+            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
+            Mode::Drain => (1.0 / HIGH_GAIN, HIGH_GAIN),
+            Mode::ProbeBandwidth => (CYCLE[self.phase], WINDOW_GAIN),
+            Mode::ProbeRoundTrip => (1.0, 1.0),
+        };
+    }
+
+    fn set_pace(&mut self, window: &Window, path: &Path) {
+        let bandwidth = self.bandwidth.get();
+        if bandwidth > 0.0 {
+            let rate = bandwidth * self.pacing_gain * PACING_MARGIN;
+            if self.full || rate > self.rate {
+                self.rate = rate;
+            }
+        } else if path.smoothed_rtt > 0.0 {
+            self.rate = HIGH_GAIN * window.cwnd / path.smoothed_rtt * PACING_MARGIN;
+        }
+    }
+
+    fn set_window(&mut self, window: &mut Window, sample: &Sample) {
+        if sample.arrived > 0.0 && !self.follow_losses(window, sample) {
+            let extra = if self.full {
+                let most = self.bandwidth.get() * MOST_AGGREGATION;
+                self.aggregation.most().min(most).ceil()
+            } else {
+                0.0
+            };
+            let target = self.target(self.window_gain, window.cwnd) + extra;
+            if self.full {
+                window.cwnd = (window.cwnd + sample.arrived).min(target);
+            } else if window.cwnd < target || sample.delivered < 10 {
+                window.cwnd += sample.arrived;
+            }
+            window.cwnd = window.cwnd.max(MIN_WINDOW);
+        }
+        if self.mode == Mode::ProbeRoundTrip {
+            window.cwnd = window.cwnd.min(MIN_WINDOW);
+        }
+    }
+
+    /// The first round of a recovery sends what has arrived, later ones more; says whether the
+    /// window is set thereby.
+    fn follow_losses(&mut self, window: &mut Window, sample: &Sample) -> bool {
+        if sample.lost > 0.0 {
+            window.cwnd = (window.cwnd - sample.lost).max(1.0);
+        }
+        let before = std::mem::replace(&mut self.state, sample.state);
+        if sample.state == LossState::Recovery && before != LossState::Recovery {
+            self.conserving = true;
+            self.round_end = sample.delivered;
+            window.cwnd = sample.in_flight + sample.arrived;
+        } else if before != LossState::Open && sample.state == LossState::Open {
+            window.cwnd = window.cwnd.max(self.prior_window);
+            self.conserving = false;
+        }
+        if self.conserving {
+            window.cwnd = window.cwnd.max(sample.in_flight + sample.arrived).max(1.0);
+        }
+        self.conserving
+    }
+}
+
+impl CongestionControl for BbrController {
+    const DESCRIPTION: Description = Description {
+        name: "bbr",
+        title: "BBR version 1: paces at the estimated bandwidth, two bandwidth-delay products at most under way",
+        source: "Cardwell, Cheng, Gunn, Yeganeh and Jacobson 2016; draft-cardwell-iccrg-bbr-congestion-control-00",
+        parameters: &[Parameter {
+            name: "probe_rtt",
+            meaning: "whether the flow drains the queue every 10 s to measure the propagation time",
+            kind: ParameterKind::Switch,
+            default: Value::Switch(true),
+        }],
+    };
+
+    fn new(parameters: &Parameters) -> Self {
+        Self {
+            probes_round_trip: parameters.switch("probe_rtt"),
+            mode: Mode::Startup,
+            bandwidth: WindowedMaximum::default(),
+            rounds: 0,
+            round_end: 0,
+            round_started: false,
+            min_rtt: f64::INFINITY,
+            min_rtt_since: Time::ZERO,
+            probe_rtt_until: None,
+            probe_rtt_round: false,
+            full_bandwidth: 0.0,
+            full_rounds: 0,
+            full: false,
+            phase: 0,
+            phase_since: Time::ZERO,
+            state: LossState::Open,
+            conserving: false,
+            prior_window: 0.0,
+            aggregation: Aggregation::default(),
+            pacing_gain: HIGH_GAIN,
+            window_gain: HIGH_GAIN,
+            rate: 0.0,
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            samples: Samples::Rates,
+            own_recovery: true,
+            ..Needs::default()
+        }
+    }
+
+    fn on_ack(&mut self, _: &mut Window, _: &Ack, _: &Path) {}
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
+        self.save_window(window.cwnd);
+        if signal == Signal::Timeout {
+            self.state = LossState::Timeout;
+            self.full_bandwidth = 0.0;
+            self.round_started = true;
+            window.cwnd = 1.0;
+        }
+    }
+
+    fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
+        self.update_bandwidth(sample);
+        if sample.delivery.is_some() && sample.arrived > 0.0 {
+            let (bandwidth, round) = (self.bandwidth.get(), self.round_started);
+            self.aggregation
+                .update(sample, bandwidth, window.cwnd, round);
+        }
+        self.update_phase(sample);
+        self.check_full(sample);
+        self.check_drain(sample);
+        self.update_min_rtt(window, sample);
+        self.update_gains();
+        self.set_pace(window, path);
+        self.set_window(window, sample);
+    }
+
+    fn pacing(&self, window: &Window, path: &Path) -> Option<Pace> {
+        let rate = if self.rate > 0.0 {
+            self.rate
+        } else if path.smoothed_rtt > 0.0 {
+            HIGH_GAIN * window.cwnd / path.smoothed_rtt
+        } else {
+            return None;
+        };
+        Some(Pace {
+            rate,
+            quantum: self.quantum(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Delivery;
+
+    /// A path of 1000 packets per second and 100 ms, acknowledged packet by packet.
+    fn drive(bbr: &mut BbrController, window: &mut Window, from: u64, to: u64, rtt: f64) {
+        let path = Path {
+            smoothed_rtt: rtt,
+            min_rtt: rtt,
+            ..Path::default()
+        };
+        for k in from..to {
+            let sample = Sample {
+                now: Time::from_millis(100 + k),
+                rtt: Some(rtt),
+                arrived: 1.0,
+                lost: 0.0,
+                marked: 0.0,
+                acknowledged: k,
+                next: k + 100,
+                prior_in_flight: 140.0,
+                in_flight: window.cwnd.min(100.0),
+                delivered: k,
+                state: LossState::Open,
+                limited: true,
+                held: 0.0,
+                delivery: Some(Delivery {
+                    rate: 1000.0,
+                    delivered: 100.0,
+                    interval: 0.1,
+                    prior_delivered: k.saturating_sub(100),
+                    app_limited: false,
+                }),
+            };
+            bbr.on_sample(window, &sample, &path);
+        }
+    }
+
+    fn start() -> (BbrController, Window) {
+        let parameters = Parameters::defaults(BbrController::DESCRIPTION.parameters);
+        let window = Window {
+            cwnd: 10.0,
+            ssthresh: f64::INFINITY,
+        };
+        (BbrController::new(&parameters), window)
+    }
+
+    #[test]
+    fn start_up_ends_after_three_rounds_without_growth() {
+        let (mut bbr, mut window) = start();
+        drive(&mut bbr, &mut window, 1, 250, 0.1);
+        assert_eq!(bbr.mode, Mode::Startup);
+        drive(&mut bbr, &mut window, 250, 700, 0.1);
+        assert_eq!(bbr.mode, Mode::ProbeBandwidth);
+        assert_eq!(bbr.bandwidth.get(), 1000.0);
+    }
+
+    #[test]
+    fn the_window_settles_at_two_products_and_the_pace_cycles_around_the_bandwidth() {
+        let (mut bbr, mut window) = start();
+        drive(&mut bbr, &mut window, 1, 700, 0.1);
+        let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
+        for k in 700..1700 {
+            drive(&mut bbr, &mut window, k, k + 1, 0.1);
+            least = least.min(bbr.rate);
+            most = most.max(bbr.rate);
+        }
+        assert!((200.0..220.0).contains(&window.cwnd), "{}", window.cwnd);
+        assert!((least - 742.5).abs() < 1e-6 && (most - 1237.5).abs() < 1e-6);
+    }
+
+    #[test]
+    fn after_ten_seconds_it_drains_to_four_packets() {
+        let (mut bbr, mut window) = start();
+        drive(&mut bbr, &mut window, 1, 9000, 0.1);
+        assert!(window.cwnd > 100.0);
+        drive(&mut bbr, &mut window, 9000, 10_200, 0.1);
+        assert_eq!(window.cwnd, MIN_WINDOW);
+        drive(&mut bbr, &mut window, 10_200, 11_000, 0.1);
+        assert!(window.cwnd > 100.0, "{}", window.cwnd);
+    }
+
+    #[test]
+    fn a_loss_leaves_the_estimate_alone_and_the_window_returns() {
+        let (mut bbr, mut window) = start();
+        drive(&mut bbr, &mut window, 1, 2000, 0.1);
+        let before = window.cwnd;
+        bbr.on_congestion(
+            &mut window,
+            Signal::Loss,
+            Time::from_secs(2),
+            &Path::default(),
+        );
+        assert_eq!(window.cwnd, before);
+        bbr.on_congestion(
+            &mut window,
+            Signal::Timeout,
+            Time::from_secs(2),
+            &Path::default(),
+        );
+        assert_eq!(window.cwnd, 1.0);
+        drive(&mut bbr, &mut window, 2000, 2002, 0.1);
+        assert!(window.cwnd >= before);
+    }
+}
