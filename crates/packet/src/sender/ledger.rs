@@ -124,7 +124,7 @@ impl Pacer {
         self.left -= 1.0;
         let gap = Time::from_secs_f64((1.0 / pace.rate).min(1.0));
         let made_up = self.late.min(Time::from_picos(gap.as_picos() / 2));
-        self.late = self.late - made_up;
+        self.late -= made_up;
         self.release = self.release.saturating_add(gap - made_up);
     }
 }
