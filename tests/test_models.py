@@ -46,3 +46,15 @@ def test_wrong_calls_are_named(call, part: str) -> None:
 def test_aliases_are_found() -> None:
     assert explain("transparent").data["name"] == "mm1k"
     assert "errata:" in str(explain("mm1k"))
+
+
+def test_a_closed_form_model_is_chosen_by_name() -> None:
+    import forebay
+
+    scenario = forebay.Scenario.load("scenarios/elastic-access-link.toml")
+    chosen = scenario.run("closed_form:sqrt-n", replications=1)
+    other = scenario.run("closed_form:hybrid-fluid", replications=1)
+    assert "utilization" in chosen.metrics
+    assert chosen.metrics["utilization"] != other.metrics["utilization"]
+    with pytest.raises(forebay.InputError, match="unknown model"):
+        scenario.run("closed_form:nope", replications=1)

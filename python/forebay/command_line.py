@@ -44,6 +44,7 @@ def cli() -> None:
 @cli.command()
 @FILE
 @click.option("--engine", default="packet", show_default=True, help="packet, fluid or closed_form.")
+@click.option("--model", help="The closed-form model to use, instead of the one that fits the scenario.")
 @SET
 @click.option("--seed", type=click.IntRange(min=0), help="Instead of the scenario's own.")
 @REPLICATIONS
@@ -64,6 +65,7 @@ def cli() -> None:
 def run(
     file: Path,
     engine: str,
+    model: str | None,
     overrides: tuple[str, ...],
     seed: int | None,
     replications: int | None,
@@ -76,6 +78,10 @@ def run(
     from forebay.scenario import Scenario
 
     scenario = Scenario.load(file, overrides)
+    if model is not None:
+        if engine != "closed_form":
+            raise InputError(f"--model: found beside --engine {engine}; allowed: with --engine closed_form")
+        engine = f"closed_form:{model}"
     if precision and (replications is not None or trace_to is not None):
         raise InputError("--precision: found beside --replications or --trace; allowed: one of them")
     with progress_bar("running", quiet=as_json) as progress:

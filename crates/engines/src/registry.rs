@@ -17,12 +17,19 @@ fn tracing_engines() -> &'static [&'static dyn Engine] {
     &[&TracingPacketEngine, &TracingFluidEngine]
 }
 
-/// The engine of this name.
+/// The engine of this name; `closed_form:NAME` is the closed-form engine with the model NAME
+/// instead of the one it would choose.
 ///
 /// # Errors
 /// The names that exist.
 pub fn engine(name: &str) -> Result<&'static dyn Engine, String> {
-    find(name, engines(), "engine")
+    let Some(model) = name.strip_prefix("closed_form:") else {
+        return find(name, engines(), "engine");
+    };
+    match ClosedFormEngine::with_model(model) {
+        Ok(engine) => Ok(engine),
+        Err(refusal) => Err(refusal.to_string()),
+    }
 }
 
 /// The engine of this name that also records traces.

@@ -1,0 +1,160 @@
+//! The engine as a whole: against theory, and what must hold for every scenario.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use forebay_packet::PacketEngine;
+use forebay_scenario::{Engine, Format, Metric, Override, Report, Scenario, Seed};
+use proptest::prelude::*;
+
+const ELEPHANT: &str = r#"
+[link]
+rate = "50Mbps"
+buffer = "5p"
+[[flows]]
+name = "elephants"
+cca = "newreno"
+recovery = "sack"
+rtt = "100ms"
+packet = "1000B"
+start = { uniform = ["0s", "1s"] }
+[run]
+warmup = "200s"
+measure = "1500s"
+"#;
+
+fn scenario(changes: &[String]) -> Scenario {
+    let changes: Vec<_> = changes
+        .iter()
+        .map(|text| Override::parse(text).unwrap())
+        .collect();
+    Scenario::parse(ELEPHANT, Format::Toml, "elephant.toml", &changes).unwrap()
+}
+
+fn run(scenario: &Scenario) -> Report {
+    let seed = Seed {
+        seed: scenario.run().seed,
+        replication: 0,
+    };
+    PacketEngine.run(scenario, seed).unwrap()
+}
+
+fn utilization(buffer: u32) -> f64 {
+    let report = run(&scenario(&[format!("link.buffer={buffer}p")]));
+    report.value(Metric::Utilization).unwrap()
+}
+
+/// Mean utilisation of one AIMD flow: x = B / BDP, kept fraction 1/2 (Villamizar and Song's
+/// sawtooth integrated over one cycle).
+fn sawtooth(x: f64) -> f64 {
+    let floor = 0.5 * (1.0 + x);
+    if floor >= 1.0 {
+        return 1.0;
+    }
+    let rise = x + 0.5 * x * x;
+    ((1.0 - floor * floor) / 2.0 + rise) / (1.0 - floor + rise)
+}
+
+/// BDP 625 packets, an acknowledgement per packet, no other traffic.
+#[test]
+fn one_flow_follows_the_sawtooth_from_five_packets_to_one_and_a_half_bdp() {
+    for buffer in [5, 20, 62, 125, 312, 625, 937] {
+        let (ours, theory) = (utilization(buffer), sawtooth(f64::from(buffer) / 625.0));
+        assert!(
+            (ours - theory).abs() < 0.02,
+            "{buffer} packets: {ours} against {theory}"
+        );
+    }
+}
+
+/// Each window increase sends two packets back to back: without room for the second one every
+/// increase ends in a loss.
+#[test]
+fn without_room_for_two_packets_back_to_back_utilisation_collapses() {
+    assert!(utilization(0) < 0.05);
+    assert!(utilization(1) < 0.05);
+    assert!(utilization(2) > 0.7);
+}
+
+fn any_scenario() -> impl Strategy<Value = Vec<String>> {
+    (
+        prop::sample::select(vec![
+            "newreno", "hstcp", "cubic", "htcp", "scalable", "aimd",
+        ]),
+        prop::sample::select(vec!["newreno", "sack"]),
+        prop::sample::select(vec!["rfc", "ns2"]),
+        1u32..20,
+        0u32..200,
+        prop::sample::select(vec![
+            "\"20ms\"",
+            "{ linspace = [\"5ms\", \"80ms\"] }",
+            "{ uniform = [\"10ms\", \"50ms\"] }",
+        ]),
+        prop::sample::select(vec![
+            "\"persistent\"",
+            "{ finite = { size = { exponential = \"100p\" } } }",
+            "{ finite = { size = \"1p\" } }",
+        ]),
+        prop::sample::select(vec!["", "access={ rate = \"20Mbps\", queue = \"10p\" }"]),
+        prop::sample::select(vec![1u32, 2]),
+        0u64..1000,
+    )
+        .prop_map(
+            |(cca, recovery, stack, count, buffer, rtt, workload, access, acks, seed)| {
+                let mut changes = vec![
+                    "link.rate=10Mbps".to_owned(),
+                    format!("link.buffer={buffer}p"),
+                    "run.warmup=2s".to_owned(),
+                    "run.measure=5s".to_owned(),
+                    format!("run.seed={seed}"),
+                ];
+                for (key, value) in [
+                    ("cca", cca),
+                    ("recovery", recovery),
+                    ("stack", stack),
+                    ("count", &count.to_string()),
+                    ("rtt", rtt),
+                    ("workload", workload),
+                    ("delayed_ack.packets", &acks.to_string()),
+                ] {
+                    changes.push(format!("flows.elephants.{key}={value}"));
+                }
+                if !access.is_empty() {
+                    changes.push(format!("flows.elephants.{access}"));
+                }
+                changes
+            },
+        )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Equal seeds give equal reports.
+    #[test]
+    fn a_run_repeats(changes in any_scenario()) {
+        let scenario = scenario(&changes);
+        prop_assert_eq!(run(&scenario), run(&scenario));
+    }
+
+    /// What was accepted left the link or still waits there, and no more payload arrived than
+    /// packets that left.
+    #[test]
+    fn packets_are_conserved(changes in any_scenario()) {
+        // Measured from the start: a receiver may hold any number of packets when a warm-up ends.
+        let changes = [changes, vec!["run.warmup=0s".to_owned()]].concat();
+        let scenario = scenario(&changes);
+        let report = run(&scenario);
+        let value = |metric| report.value(metric).unwrap_or(0.0);
+        let arrived = report.cost.data_packets as f64;
+        let accepted = arrived * (1.0 - value(Metric::LossRate));
+        let seconds = scenario.run().measure.as_secs_f64();
+        let departed = value(Metric::Utilization) * 10e6 * seconds / 8000.0;
+        let room = report.buffer.packets + 2.0;
+        // A SYN is counted like a packet but is smaller: one per flow.
+        let syns = scenario.flows()[0].count as f64 * 8.0;
+        prop_assert!((accepted - departed).abs() <= room + syns, "{} {}", accepted, departed);
+        let delivered = value(Metric::Goodput) * seconds / (960.0 * 8.0);
+        prop_assert!(delivered <= departed + syns, "{} {}", delivered, departed);
+        prop_assert!((0.0..=1.0).contains(&value(Metric::LossRate)));
+        prop_assert!((0.0..=1.0 + 1e-9).contains(&value(Metric::Utilization)));
+    }
+}
