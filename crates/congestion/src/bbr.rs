@@ -91,10 +91,6 @@ impl Aggregation {
 
 /// BBR version 1 on packets.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent flags of the published state machine"
-)]
 pub struct BbrController {
     probes_round_trip: bool,
     mode: Mode,

@@ -92,10 +92,6 @@ enum Way {
 /// A connection. Packets are numbered from `base` on; the numbers go on over the transfers of one
 /// user, so that late packets of an earlier transfer are recognised.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent facts about the connection"
-)]
 pub(crate) struct Connection {
     // What every delivery touches.
     /// Receiver: the next packet in order.
