@@ -24,6 +24,8 @@ impl Driven {
                     let stack = Stack {
                         recovery,
                         pacing,
+                        // Nothing else bounds a window without a bottleneck.
+                        receive_window: Some(200.0),
                         ..Stack::RFC
                     };
                     let parameters = Parameters::defaults(description.parameters);
@@ -130,16 +132,15 @@ fn no_window_grows_without_acknowledgements() {
 #[test]
 fn duplicates_and_packets_of_the_past_do_no_harm() {
     for mut driven in Driven::all() {
+        let before = driven.connection.delivered();
         let first = driven.send();
         for &packet in first.iter().chain(&first).rev() {
             driven.now += Time::from_millis(10);
             driven.connection.deliver(packet, driven.now);
             driven.check();
         }
-        assert_eq!(
-            driven.connection.delivered(),
-            *first.last().unwrap() - 1 + 1
-        );
+        let delivered = driven.connection.delivered() - before;
+        assert_eq!(delivered, first.len() as u64, "{}", driven.name);
         driven.connection.deliver_marked(first[0], driven.now);
         driven.check();
     }
