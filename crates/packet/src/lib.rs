@@ -12,6 +12,8 @@ mod flow;
 mod link;
 mod network;
 mod queued;
+#[cfg(test)]
+mod random_scenarios;
 mod report;
 mod sender;
 mod simulation;
@@ -73,6 +75,22 @@ fn check(scenario: &Scenario) -> Result<(), EngineError> {
             engine: "packet",
             why: format!("it may send {packets:.0e} packets, more than {MAX_PACKETS:.0e}"),
         });
+    }
+    check_ticks(scenario)
+}
+
+/// Packets leave a link at different ticks: none may take less than one.
+fn check_ticks(scenario: &Scenario) -> Result<(), EngineError> {
+    for group in scenario.flows() {
+        let smallest = group.packet.infimum();
+        for link in group.path.iter().map(|&at| &scenario.links()[at]) {
+            if smallest / link.rate.as_bytes_per_second() < 1e-12 {
+                return Err(simulation::unsupported(&format!(
+                    "packets of {smallest} B in group `{}`, which take less than 1 ps at {}",
+                    group.name, link.rate
+                )));
+            }
+        }
     }
     Ok(())
 }

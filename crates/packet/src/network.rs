@@ -76,7 +76,7 @@ impl Simulation<'_> {
         };
         let spec = self.groups[group as usize].spec;
         let (size, ecn) = if syn {
-            (spec.stack.header.get() as u32, Ecn::NotCapable)
+            (spec.stack.syn().get() as u32, Ecn::NotCapable)
         } else {
             (size, codepoint(spec))
         };

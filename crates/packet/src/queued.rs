@@ -182,6 +182,7 @@ impl QueuedLink {
     pub(crate) fn restart(&mut self, now: Time) {
         self.occupancy = 0;
         self.summed_until = now;
+        self.port.since = now;
         let busy = self.busy(now);
         self.statistics.restart(now, busy);
     }

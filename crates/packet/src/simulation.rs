@@ -210,8 +210,14 @@ impl<'a> Simulation<'a> {
             &mut group.draws.stream(index, Purpose::RoundTrip),
         );
         let opening = opening(spec, 0).ok_or_else(|| unsupported(spec.controller.name()))?;
+        let connection = Connection::new(opening, 1);
+        // A flow that joins after the warm-up has delivered nothing either: packets count from 1.
+        let before = Counts {
+            delivered: connection.delivered(),
+            ..Counts::default()
+        };
         Ok(Flow {
-            connection: Connection::new(opening, 1),
+            connection,
             group: number as u32,
             lane: 0,
             wire: wire.get() as u32,
@@ -227,7 +233,7 @@ impl<'a> Simulation<'a> {
             index,
             since: Time::ZERO,
             stopped: false,
-            before: Counts::default(),
+            before,
         })
     }
 
@@ -499,7 +505,7 @@ impl<'a> Simulation<'a> {
             return;
         };
         let size = if flow.connection.is_syn(packet) {
-            self.groups[flow.group as usize].spec.stack.header.get() as u32
+            self.groups[flow.group as usize].spec.stack.syn().get() as u32
         } else {
             flow.wire
         };
@@ -525,7 +531,7 @@ impl<'a> Simulation<'a> {
         let spec = self.groups[flow.group as usize].spec;
         let number = flow.connection.full_number(packet);
         let size = if flow.connection.is_syn(number) {
-            spec.stack.header.get() as u32
+            spec.stack.syn().get() as u32
         } else {
             flow.wire
         };
