@@ -5,6 +5,7 @@
 //! and the flows), back through the [`calendar`]; [`simulation`] is the event loop and [`report`] what it leaves.
 
 mod bitmap;
+mod bursts;
 mod calendar;
 #[cfg(test)]
 mod equality;
@@ -15,10 +16,12 @@ mod queued;
 #[cfg(test)]
 mod random_scenarios;
 mod report;
+mod sampler;
 mod sender;
 mod simulation;
 mod statistics;
 mod timing;
+mod transfers;
 
 use forebay_scenario::{Engine, EngineError, Report, Scenario, Seed};
 

@@ -267,7 +267,7 @@ impl Simulation<'_> {
         flow.dropped += u64::from(counts);
         flow.lost_elsewhere += u64::from(!at_target);
         if at_target && persistent {
-            self.congestion.loss(now, &mut flow.seen_event);
+            flow.events += u64::from(self.congestion.loss(now, &mut flow.seen_event));
         }
     }
 
