@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use forebay_discipline::{Ecn, Label, Packet};
-use forebay_scenario::{EngineError, FlowGroup};
+use forebay_scenario::{EngineError, FlowGroup, TracedGroup};
 use forebay_units::{Bytes, Time};
 
 use crate::calendar::{Event, Kind};
@@ -45,6 +45,21 @@ fn codepoint(spec: &FlowGroup) -> Ecn {
     match spec.controller.name() {
         "prague" | "dctcp" => Ecn::Scalable,
         _ => Ecn::Classic,
+    }
+}
+
+/// What a capture must know of a group's packets.
+pub(crate) fn traced(spec: &FlowGroup) -> TracedGroup {
+    let responsive = spec.responsive();
+    TracedGroup {
+        responsive,
+        header: spec.header().get() as u32,
+        syn: (responsive && spec.stack.handshake).then(|| spec.stack.syn().get() as u32),
+        ecn: match codepoint(spec) {
+            Ecn::NotCapable => 0,
+            Ecn::Scalable => 1,
+            Ecn::Classic => 2,
+        },
     }
 }
 
@@ -115,7 +130,13 @@ impl Simulation<'_> {
             }
         };
         if at == self.target && self.record_packets {
-            self.record_arrival(&packet, departure.map(|(departure, _)| departure));
+            let marked = departure.is_some_and(|(_, marked)| marked);
+            let recorded = self.record_arrival(&packet, departure.map(|(departure, _)| departure));
+            if recorded
+                && let Some(record) = self.traces.as_mut().and_then(|t| t.packets.last_mut())
+            {
+                record.marked = marked;
+            }
         }
         match departure {
             Some((departure, true)) => {
@@ -307,15 +328,12 @@ impl Simulation<'_> {
     #[cold]
     fn record_arrival(&mut self, packet: &Packet, departure: Option<Time>) -> bool {
         let at = packet.flow as usize >> 1;
-        let (group, index, number) = if packet.flow & 1 == 0 {
-            let flow = &self.flows[at];
-            let number = flow.connection.full_number(packet.number);
-            (flow.group, flow.index as u32, number)
+        let number = if packet.flow & 1 == 0 {
+            self.flows[at].connection.full_number(packet.number)
         } else {
-            let flow = &self.unresponsive[at];
-            (flow.group, 0, flow.counts.arrived)
+            self.unresponsive[at].counts.arrived
         };
-        let flow = self.groups[group as usize].first_number + index;
+        let flow = event_flow(packet.flow);
         self.record_packet(packet.arrival, flow, number, packet.size, departure)
     }
 
@@ -334,6 +352,7 @@ impl Simulation<'_> {
             .and_then(|traces| traces.packets.get_mut(index));
         if let Some(record) = record {
             record.dropped = departure.is_none();
+            record.marked = departure.is_some() && packet.marked();
             record.wait_s = departure.map_or(0.0, |departure| {
                 departure
                     .saturating_sub(packet.arrival)

@@ -17,7 +17,7 @@ use crate::flow::{
     AccessLink, Counts, Draws, Flow, Source, Unresponsive, opening, packets_of, source_event,
 };
 use crate::link::{Departures, Link, LinkSetup};
-use crate::network::Records;
+use crate::network::{self, Records};
 use crate::sampler::Sampler;
 use crate::sender::{Answer, Connection, Next};
 use crate::statistics::{CongestionEvents, Histogram};
@@ -170,7 +170,12 @@ impl<'a> Simulation<'a> {
     /// Records over time what the scenario's `[trace]` asks for.
     pub(crate) fn record(&mut self) {
         let trace = self.scenario.trace();
-        self.traces = Some(Box::default());
+        let groups = self.groups.iter();
+        let groups = groups.map(|group| network::traced(group.spec)).collect();
+        self.traces = Some(Box::new(Traces {
+            groups,
+            ..Traces::default()
+        }));
         self.record_packets = trace.record.contains(&Recorded::Packets);
         self.calendar
             .push(Event::new(trace.from, Kind::Control, 0, SAMPLE));
@@ -592,9 +597,7 @@ impl<'a> Simulation<'a> {
             None => flow.lost_elsewhere += 1,
         }
         if at_target && self.record_packets {
-            let flow = &self.flows[flow_number as usize];
-            let number_in_trace = self.groups[flow.group as usize].first_number + flow.index as u32;
-            self.record_packet(now, number_in_trace, number, size, departure);
+            self.record_packet(now, flow_number, number, size, departure);
         }
     }
 
@@ -624,13 +627,13 @@ impl<'a> Simulation<'a> {
             None => flow.counts.dropped += u64::from(at_target),
         }
         if at_target && self.record_packets {
-            let number = self.groups[flow.group as usize].first_number;
             let packet = flow.counts.arrived;
-            self.record_packet(now, number, packet, size, departure);
+            self.record_packet(now, flow_number, packet, size, departure);
         }
     }
 
     /// Records an arrival at the target link where it is within the traced time; says whether.
+    /// `flow` is the flow's number in events.
     #[cold]
     pub(crate) fn record_packet(
         &mut self,
@@ -646,13 +649,20 @@ impl<'a> Simulation<'a> {
         }
         let rate = self.scenario.target().rate;
         let transmission = rate.time_to_send(Bytes::new(u64::from(size)));
+        let (group, index) = match self.flows.get(flow as usize) {
+            Some(flow) => (flow.group, flow.index as u32),
+            None => (self.unresponsive[(LAST_FLOW - flow) as usize].group, 0),
+        };
         if let Some(traces) = &mut self.traces {
             traces.packets.push(PacketRecord {
                 time_s: now.as_secs_f64(),
-                flow,
+                flow: self.groups[group as usize].first_number + index,
+                group,
+                connection: flow,
                 packet,
                 bytes: size,
                 dropped: departure.is_none(),
+                marked: false,
                 wait_s: departure.map_or(0.0, |departure| {
                     departure
                         .saturating_sub(now)

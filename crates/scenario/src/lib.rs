@@ -34,7 +34,7 @@ pub use options::{
 };
 pub use report::{
     Bin, BufferReport, Completions, Cost, Distribution, Estimate, FlowReport, FlowSample,
-    GroupReport, LinkReport, PacketRecord, QueueSample, Report, Traces,
+    GroupReport, LinkReport, PacketRecord, QueueSample, Report, TracedGroup, Traces,
 };
 pub use scenario::{RunPlan, Scenario};
 pub use schema::schema;
