@@ -102,6 +102,9 @@ impl Translation {
                 return Err(unsupported(format!("`ecn` (group `{}`)", group.name)));
             }
         }
+        if scenario.links().iter().any(|link| link.memory.is_some()) {
+            return Err(unsupported("a memory that links share"));
+        }
         let run = scenario.run();
         let options = scenario.fluid();
         let (warmup, measured) = (run.warmup.as_secs_f64(), run.measure.as_secs_f64());
@@ -431,6 +434,9 @@ fn refuse_unmodelled(group: &FlowGroup) -> Result<(), EngineError> {
     }
     if group.stack.receive_window.is_some() {
         return refuse("`receive_window`");
+    }
+    if !group.reverse.is_empty() {
+        return refuse("`reverse`");
     }
     Ok(())
 }

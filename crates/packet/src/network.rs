@@ -119,6 +119,10 @@ impl Simulation<'_> {
     fn meet(&mut self, packet: Packet) {
         let at = self.spec(&packet).path[packet.hop()];
         self.count_arrival(&packet, at);
+        if !self.memories.is_empty() && !self.finds_memory(&packet, at) {
+            self.refuse(&packet, at);
+            return;
+        }
         let departure = match &mut self.links[at] {
             Link::DropTail(link) => link
                 .arrive(packet.arrival, packet.size)
@@ -145,6 +149,20 @@ impl Simulation<'_> {
             }
             Some((departure, false)) => self.forward(&packet, departure),
             None => self.lose(&packet, at, packet.arrival),
+        }
+    }
+
+    /// A packet that finds no memory is dropped.
+    #[cold]
+    fn refuse(&mut self, packet: &Packet, at: usize) {
+        self.links[at].refuse();
+        if at == self.target && self.record_packets {
+            self.record_arrival(packet, None);
+        }
+        if packet.flow & 1 == 1 && self.links[at].has_departures() {
+            self.lose_queued(packet, at, packet.arrival);
+        } else {
+            self.lose(packet, at, packet.arrival);
         }
     }
 

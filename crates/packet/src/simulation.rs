@@ -17,6 +17,7 @@ use crate::flow::{
     AccessLink, Counts, Draws, Flow, Source, Unresponsive, opening, packets_of, source_event,
 };
 use crate::link::{Departures, Link, LinkSetup};
+use crate::memory::{Memory, memories};
 use crate::network::{self, Records};
 use crate::sampler::Sampler;
 use crate::sender::{Answer, Connection, Next};
@@ -62,6 +63,7 @@ pub(crate) struct Simulation<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) calendar: Calendar,
     pub(crate) links: Vec<Link>,
+    pub(crate) memories: Vec<Memory>,
     pub(crate) target: usize,
     pub(crate) groups: Vec<Group<'a>>,
     pub(crate) flows: Vec<Flow>,
@@ -141,6 +143,7 @@ impl<'a> Simulation<'a> {
             scenario,
             calendar: Calendar::new(Some(1), Time::from_micros(1)),
             links,
+            memories: memories(scenario),
             target: scenario.target_index(),
             groups,
             flows: Vec::new(),

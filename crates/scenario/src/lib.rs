@@ -26,7 +26,7 @@ pub use flows::{
 };
 pub use forebay_random::Seed;
 pub use law::{Law, Quantity};
-pub use link::{BufferLimit, BufferSize, Link, RateLayer};
+pub use link::{BufferLimit, BufferSize, Link, Memory, RateLayer};
 pub use metric::{Goal, Metric, Relation};
 pub use node::{Format, Override, ScenarioError};
 pub use options::{
