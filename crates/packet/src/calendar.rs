@@ -16,8 +16,6 @@ use forebay_units::Time;
 pub(crate) enum Kind {
     /// The warm-up ends, or a trace sample is due (the number says which).
     Control = 0,
-    /// A link has finished sending a packet (the flow is the link).
-    Departure = 1,
     /// A packet reaches a link; the kinds up to 17 are its hop number on its path.
     Arrival = 2,
     /// A packet reaches its receiver and the answer its sender.
@@ -38,6 +36,10 @@ pub(crate) enum Kind {
     Pacing = 25,
     /// A packet that was ECN-marked reaches a link; the kinds up to 41 are its hop number.
     MarkedArrival = 26,
+    /// A link has finished sending a packet (the flow is the link). An arrival at that very instant
+    /// comes first, and finds the packet still in transmission: the place in the buffer that the
+    /// next packet leaves is not free yet.
+    Departure = 42,
 }
 
 /// The most hops on a path.
