@@ -158,7 +158,8 @@ pub(crate) struct Connection {
     limited_until: u64,
     /// Whether the SYN is still unanswered.
     connecting: bool,
-    backoff: u32,
+    /// The packet for which the retransmission timer expired last; `u64::MAX` for none.
+    timed_out: u64,
     /// In-order packets the receiver has not acknowledged yet.
     pending: u32,
     pub(crate) pending_since: Time,
@@ -216,7 +217,7 @@ impl Connection {
             marked_until: 0,
             limited_until: 0,
             connecting: false,
-            backoff: 0,
+            timed_out: u64::MAX,
             pending: 0,
             pending_since: Time::ZERO,
             base: first,
@@ -256,7 +257,7 @@ impl Connection {
         self.inflation = 0.0;
         self.partial_acks = 0;
         self.urgent = false;
-        self.backoff = 0;
+        self.timed_out = u64::MAX;
         self.pending = 0;
         self.base = first;
         self.connecting = stack.handshake;
@@ -349,7 +350,6 @@ impl Connection {
         let limited = self.limited();
         self.expected = packet + 1;
         self.unacknowledged = packet + 1;
-        self.backoff = 0;
         if packet == self.timed {
             self.measure(now);
         }
@@ -592,9 +592,10 @@ impl Connection {
         self.handshakes += 1;
         self.unacknowledged = self.expected;
         self.next = self.next.max(self.expected);
-        self.backoff = 0;
         if self.timed == self.base {
             self.measure(now);
+        } else {
+            self.round_trip.begin_unmeasured();
         }
         self.restart_timer(now);
         self.pace();
@@ -628,7 +629,6 @@ impl Connection {
         }
         self.unacknowledged = self.expected;
         self.next = self.next.max(self.unacknowledged);
-        self.backoff = 0;
         match self.phase {
             Phase::Recovery if self.unacknowledged < self.recover => {
                 self.partial_ack(acked, now);
@@ -696,7 +696,6 @@ impl Connection {
             self.note_arrival_beyond(packet);
         }
         if acked > 0 {
-            self.backoff = 0;
             self.restart_timer(now);
         }
         match self.phase {
@@ -1017,17 +1016,18 @@ impl Connection {
         self.timeouts += 1;
         self.losses += 1;
         self.timed = u64::MAX;
-        self.backoff += 1;
+        self.round_trip.back_off();
         self.restart_timer(now);
         if self.connecting {
             self.next = self.base;
             return;
         }
-        if self.backoff == 1 {
-            self.congestion(Signal::Timeout, now);
-        } else {
+        if self.timed_out == self.unacknowledged {
             // The same packet again: the threshold stays (RFC 5681 section 3.1).
             self.window.cwnd = 1.0;
+        } else {
+            self.timed_out = self.unacknowledged;
+            self.congestion(Signal::Timeout, now);
         }
         self.pace();
         self.phase = Phase::Loss;
@@ -1054,7 +1054,7 @@ impl Connection {
 
     #[inline]
     fn restart_timer(&mut self, now: Time) {
-        self.expires = now.saturating_add(self.round_trip.timeout(self.backoff));
+        self.expires = now.saturating_add(self.round_trip.timeout());
     }
 
     fn measure(&mut self, now: Time) {
