@@ -46,11 +46,38 @@ pub(crate) enum Kind {
 pub(crate) const MAX_HOPS: usize = 16;
 
 /// An event in 16 bytes: when, and what, of which flow, with which packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) time: Time,
     /// Kind (8 bits), flow (24 bits), low bits of the packet number (32 bits).
     tag: u64,
+}
+
+impl Event {
+    /// Time and tag as one number: one comparison without a branch.
+    #[inline]
+    fn key(&self) -> u128 {
+        u128::from(self.time.as_picos()) << 64 | u128::from(self.tag)
+    }
+}
+
+impl Ord for Event {
+    #[inline]
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl PartialOrd for Event {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+
+    #[inline]
+    fn lt(&self, other: &Self) -> bool {
+        self.key() < other.key()
+    }
 }
 
 impl Event {
@@ -151,23 +178,110 @@ impl Lane {
         self.events[self.head & (self.events.len() - 1)]
     }
 
+    #[inline]
     fn len(&self) -> usize {
         self.tail - self.head
+    }
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The event pushed last.
+    fn last(&self) -> Event {
+        self.events[(self.tail - 1) & (self.events.len() - 1)]
     }
 }
 
 /// More lanes than this go into the wheel.
-pub(crate) const MAX_LANES: usize = 24;
+pub(crate) const MAX_LANES: usize = 64;
+
+/// Lanes merged by a tournament: each inner node of a binary tree knows the lane below it whose
+/// head comes first, so that a new head meets one rival per level (Knuth, The Art of Computer
+/// Programming, volume 3, section 5.4.1).
+#[derive(Debug)]
+struct Lanes {
+    lanes: Vec<Lane>,
+    /// The event at the head of each lane, [`NEVER`] for an empty one; a power of two of them.
+    heads: Vec<Event>,
+    /// The lane that wins at each node: the root is node 1, the children of k are 2k and 2k + 1,
+    /// and lane l is the leaf `heads.len()` + l.
+    winners: Vec<u32>,
+    /// The lane that comes first, and its head.
+    first: usize,
+    next: Event,
+}
+
+impl Lanes {
+    fn new(count: usize) -> Self {
+        let leaves = count.next_power_of_two();
+        let mut winners = vec![0; 2 * leaves];
+        for (lane, winner) in winners[leaves..].iter_mut().enumerate() {
+            *winner = lane as u32;
+        }
+        for node in (1..leaves).rev() {
+            winners[node] = winners[2 * node];
+        }
+        Self {
+            lanes: (0..count).map(|_| Lane::new()).collect(),
+            heads: vec![NEVER; leaves],
+            winners,
+            first: 0,
+            next: NEVER,
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, at: usize, event: Event) {
+        let lane = &mut self.lanes[at];
+        debug_assert!(lane.is_empty() || lane.last() < event, "{event:?}");
+        lane.push(event);
+        if lane.len() == 1 {
+            self.replay(at, event);
+        }
+    }
+
+    /// Removes the head of the first lane.
+    #[inline]
+    fn advance(&mut self) {
+        let at = self.first;
+        let lane = &mut self.lanes[at];
+        lane.head += 1;
+        let head = lane.head();
+        self.replay(at, head);
+    }
+
+    /// Lane `at` has a new head: the matches on its way to the root are played again.
+    #[inline]
+    fn replay(&mut self, at: usize, head: Event) {
+        let leaves = self.heads.len();
+        self.heads[at] = head;
+        let (mut best, mut key) = (at, head);
+        let mut node = leaves + at;
+        while node > 1 {
+            let rival = self.winners[node ^ 1] as usize;
+            let other = self.heads[rival & (leaves - 1)];
+            if other < key {
+                best = rival;
+                key = other;
+            }
+            node >>= 1;
+            self.winners[node] = best as u32;
+        }
+        self.first = best;
+        self.next = key;
+    }
+}
 
 /// Where deliveries wait.
 #[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one of them, and it must not be behind a pointer"
+)]
 enum Deliveries {
-    /// One ring per constant delay, and the event at the head of each.
-    Lanes {
-        lanes: Vec<Lane>,
-        heads: Vec<Event>,
-        first: usize,
-    },
+    /// One ring per constant delay.
+    Lanes(Lanes),
     Wheel(Wheel),
 }
 
@@ -185,15 +299,7 @@ impl Calendar {
     /// `grain` is about the time between two deliveries.
     pub(crate) fn new(lanes: Option<usize>, grain: Time) -> Self {
         let deliveries = match lanes {
-            Some(count) if count <= MAX_LANES => {
-                let count = count.max(1);
-                let lanes = (0..count).map(|_| Lane::new()).collect();
-                Deliveries::Lanes {
-                    lanes,
-                    heads: vec![NEVER; count],
-                    first: 0,
-                }
-            }
+            Some(count) if count <= MAX_LANES => Deliveries::Lanes(Lanes::new(count.max(1))),
             _ => Deliveries::Wheel(Wheel::new(grain)),
         };
         Self {
@@ -203,29 +309,11 @@ impl Calendar {
         }
     }
 
-    /// Adds a delivery; within one lane the times never fall.
+    /// Adds an event to a lane; within one lane the times never fall.
     #[inline]
     pub(crate) fn push_delivery(&mut self, lane: u32, event: Event) {
         match &mut self.deliveries {
-            Deliveries::Lanes {
-                lanes,
-                heads,
-                first,
-            } => {
-                let at = lane as usize;
-                let lane = &mut lanes[at];
-                debug_assert!(
-                    lane.len() == 0
-                        || lane.events[(lane.tail - 1) & (lane.events.len() - 1)] < event
-                );
-                lane.push(event);
-                if lane.tail - lane.head == 1 {
-                    heads[at] = event;
-                    if event < heads[*first] {
-                        *first = at;
-                    }
-                }
-            }
+            Deliveries::Lanes(lanes) => lanes.push(lane as usize, event),
             Deliveries::Wheel(wheel) => wheel.push(event),
         }
     }
@@ -243,7 +331,7 @@ impl Calendar {
     pub(crate) fn push_frequent(&mut self, event: Event) {
         match &mut self.deliveries {
             Deliveries::Wheel(wheel) => wheel.push(event),
-            Deliveries::Lanes { .. } => self.push(event),
+            Deliveries::Lanes(_) => self.push(event),
         }
     }
 
@@ -251,39 +339,23 @@ impl Calendar {
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Event> {
         let delivery = match &mut self.deliveries {
-            Deliveries::Lanes { heads, first, .. } => heads[*first],
+            Deliveries::Lanes(lanes) => lanes.next,
             Deliveries::Wheel(wheel) => wheel.first(),
         };
         if self.next_rare < delivery {
             return self.pop_rare();
         }
+        if delivery == NEVER {
+            return None;
+        }
         match &mut self.deliveries {
-            Deliveries::Lanes {
-                lanes,
-                heads,
-                first,
-            } => {
-                let at = *first;
-                let lane = &mut lanes[at];
-                if lane.head == lane.tail {
-                    return None;
-                }
-                lane.head += 1;
-                heads[at] = lane.head();
-                if heads.len() > 1 {
-                    *first = earliest(heads);
-                }
-            }
-            Deliveries::Wheel(wheel) => {
-                if delivery == NEVER {
-                    return None;
-                }
-                wheel.advance();
-            }
+            Deliveries::Lanes(lanes) => lanes.advance(),
+            Deliveries::Wheel(wheel) => wheel.advance(),
         }
         Some(delivery)
     }
 
+    #[inline(never)]
     fn pop_rare(&mut self) -> Option<Event> {
         let event = self.rare.pop().map(|Reverse(event)| event);
         self.next_rare = self.rare.peek().map_or(NEVER, |Reverse(event)| *event);
@@ -293,22 +365,10 @@ impl Calendar {
     /// Deliveries under way.
     pub(crate) fn deliveries(&self) -> usize {
         match &self.deliveries {
-            Deliveries::Lanes { lanes, .. } => lanes.iter().map(Lane::len).sum(),
+            Deliveries::Lanes(lanes) => lanes.lanes.iter().map(Lane::len).sum(),
             Deliveries::Wheel(wheel) => wheel.count,
         }
     }
-}
-
-/// Index of the earliest head.
-#[inline]
-fn earliest(heads: &[Event]) -> usize {
-    let mut best = 0;
-    for at in 1..heads.len() {
-        if heads[at] < heads[best] {
-            best = at;
-        }
-    }
-    best
 }
 
 /// End of a chain of events in the wheel.

@@ -77,8 +77,12 @@ impl AccessLink {
 pub(crate) struct Flow {
     pub(crate) connection: Connection,
     pub(crate) group: u32,
+    /// Where its path begins among the stops.
+    pub(crate) route: u32,
     /// Lane of its deliveries.
     pub(crate) lane: u32,
+    /// Lane of what leaves its access link, where that has one.
+    pub(crate) access_lane: Option<u32>,
     /// Bytes of a full packet.
     pub(crate) wire: u32,
     /// From leaving the last link to the acknowledgement's arrival.
@@ -332,6 +336,8 @@ fn ticks_of(ticks: f64) -> Time {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unresponsive {
     pub(crate) group: u32,
+    /// Where its path begins among the stops.
+    pub(crate) route: u32,
     pub(crate) counts: Counts,
     pub(crate) bytes_delivered: u64,
     pub(crate) before: Counts,

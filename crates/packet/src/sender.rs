@@ -316,6 +316,12 @@ impl Connection {
         self.stack.handshake && packet == self.base
     }
 
+    /// The same of a packet whose low 32 bits are `low`.
+    #[inline]
+    pub(crate) fn has_syn(&self, low: u32) -> bool {
+        self.stack.handshake && self.is_syn(self.full_number(low))
+    }
+
     /// The full number of a packet whose low 32 bits are `low`: the one nearest to `expected`.
     #[inline]
     pub(crate) fn full_number(&self, low: u32) -> u64 {
@@ -793,56 +799,71 @@ impl Connection {
 
     // --- Sending ---
 
+    /// How many packets may be sent now, one after the other in order; none where that must be
+    /// asked of [`Self::next_to_send`] for each.
+    #[inline]
+    pub(crate) fn quota(&self) -> Option<u64> {
+        if self.phase != Phase::Open || self.urgent || self.way == Way::Careful {
+            return None;
+        }
+        let open = self.unacknowledged.saturating_add(self.window());
+        let open = open.saturating_sub(self.next);
+        Some(open.min(self.unsent()))
+    }
+
     /// What may be sent now.
     #[inline]
     pub(crate) fn next_to_send(&mut self, now: Time) -> Next {
-        if self.phase != Phase::Open || self.urgent || self.way == Way::Careful {
-            return self.next_to_send_otherwise(now);
+        match self.quota() {
+            Some(0) => Next::Nothing,
+            Some(_) => Next::Send(self.send_next(now)),
+            None => self.next_to_send_otherwise(now),
         }
-        if !self.open_window() {
-            return Next::Nothing;
-        }
-        self.send_next(now).map_or(Next::Nothing, Next::Send)
     }
 
-    /// Whether the window has room for one more outside of recovery.
+    /// Packets that the window allows outside of recovery.
     #[inline]
-    fn open_window(&self) -> bool {
+    fn window(&self) -> u64 {
         let allowance = match self.recovery {
             // Limited transmit (RFC 3042).
             Recovery::NewReno => u64::from(self.duplicates.min(2)),
             Recovery::Sack | Recovery::Rack => self.out_of_order,
         };
-        self.outstanding() < self.window.cwnd as u64 + allowance
+        (self.window.cwnd as u64).saturating_add(allowance)
+    }
+
+    /// Packets in order that are left to send, and that the receiver has room for.
+    #[inline]
+    fn unsent(&self) -> u64 {
+        let room = self.unacknowledged.saturating_add(self.receive_window);
+        self.end.min(room).saturating_sub(self.next)
     }
 
     /// The next packet in order, where there is one.
     #[inline]
-    fn send_next(&mut self, now: Time) -> Option<Transmission> {
+    fn send_another(&mut self, now: Time) -> Option<Transmission> {
+        (self.unsent() > 0).then(|| self.send_next(now))
+    }
+
+    /// Sends the next packet in order; there must be one.
+    #[inline]
+    pub(crate) fn send_next(&mut self, now: Time) -> Transmission {
         let packet = self.next;
-        if packet >= self.end || packet - self.unacknowledged >= self.receive_window {
-            return None;
-        }
         if packet == self.unacknowledged {
             self.restart_timer(now);
         }
         self.next = packet + 1;
-        if packet < self.highest {
+        let again = packet < self.highest;
+        if again {
             self.retransmissions += 1;
-            return Some(Transmission {
-                packet,
-                again: true,
-            });
+        } else {
+            self.highest = packet + 1;
+            if self.timed == u64::MAX {
+                self.timed = packet;
+                self.timed_since = now;
+            }
         }
-        self.highest = packet + 1;
-        if self.timed == u64::MAX {
-            self.timed = packet;
-            self.timed_since = now;
-        }
-        Some(Transmission {
-            packet,
-            again: false,
-        })
+        Transmission { packet, again }
     }
 
     #[inline(never)]
@@ -879,7 +900,9 @@ impl Connection {
         } else if self.recovery == Recovery::Rack {
             self.choose_by_time(ledger, now)
         } else if self.phase == Phase::Open && !self.urgent {
-            self.open_window().then(|| self.send_next(now)).flatten()
+            (self.outstanding() < self.window())
+                .then(|| self.send_another(now))
+                .flatten()
         } else {
             self.choose(now)
         };
@@ -906,7 +929,7 @@ impl Connection {
     /// The SYN: nothing else may be under way.
     fn next_syn(&mut self, now: Time) -> Option<Transmission> {
         (self.next == self.base)
-            .then(|| self.send_next(now))
+            .then(|| self.send_another(now))
             .flatten()
     }
 
@@ -918,7 +941,7 @@ impl Connection {
         if let Some(packet) = self.next_lost(ledger) {
             return Some(self.repair_lost(ledger, packet));
         }
-        self.send_next(now)
+        self.send_another(now)
     }
 
     /// The next packet during recovery or after a timeout.
@@ -937,7 +960,7 @@ impl Connection {
         if let Some(hole) = self.next_hole() {
             return Some(self.repair(hole));
         }
-        self.send_next(now).or_else(|| self.repair_suspect())
+        self.send_another(now).or_else(|| self.repair_suspect())
     }
 
     fn next_cumulatively(&mut self, now: Time) -> Option<Transmission> {
@@ -955,7 +978,7 @@ impl Connection {
         };
         let usable = self.window.cwnd + inflation;
         (self.outstanding() as f64 + 1.0 <= usable)
-            .then(|| self.send_next(now))
+            .then(|| self.send_another(now))
             .flatten()
     }
 

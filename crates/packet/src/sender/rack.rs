@@ -344,7 +344,7 @@ impl Connection {
         if !std::mem::take(&mut rack.probe_due) || !calm {
             return None;
         }
-        let fresh = self.send_next(now);
+        let fresh = self.send_another(now);
         let probe = fresh.unwrap_or(Transmission {
             packet: self.next - 1,
             again: true,
