@@ -49,7 +49,8 @@ pub(crate) const MAX_HOPS: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) time: Time,
-    /// Kind (8 bits), flow (24 bits), low bits of the packet number (32 bits).
+    /// Kind (8 bits), flow mixed with its [`turn`] (24 bits), low bits of the packet number (32
+    /// bits).
     tag: u64,
 }
 
@@ -80,31 +81,47 @@ impl PartialOrd for Event {
     }
 }
 
+/// What a flow's number is mixed with in the events of one instant, so that no flow is always first
+/// of those that happen at once: self-clocked flows of equal round trips meet at the same instants
+/// for ever. Multiplicative hashing (Knuth, The Art of Computer Programming, vol. 3, section 6.4).
+#[inline]
+fn turn(time: Time) -> u64 {
+    (time.as_picos().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) << 32
+}
+
 impl Event {
     #[inline]
-    pub(crate) fn new(time: Time, kind: Kind, flow: u32, packet: u32) -> Self {
+    fn of(time: Time, kind: u64, flow: u32, packet: u32) -> Self {
+        let tag = kind << 56 | u64::from(flow) << 32 | u64::from(packet);
         Self {
             time,
-            tag: (kind as u64) << 56 | u64::from(flow) << 32 | u64::from(packet),
+            tag: tag ^ turn(time),
         }
+    }
+
+    #[inline]
+    pub(crate) fn new(time: Time, kind: Kind, flow: u32, packet: u32) -> Self {
+        Self::of(time, kind as u64, flow, packet)
     }
 
     /// The arrival of a packet at hop number `hop` of its path.
     #[inline]
     pub(crate) fn arrival(time: Time, hop: usize, flow: u32, packet: u32) -> Self {
-        let kind = Kind::Arrival as u64 + hop as u64;
-        Self {
-            time,
-            tag: kind << 56 | u64::from(flow) << 32 | u64::from(packet),
-        }
+        Self::of(time, Kind::Arrival as u64 + hop as u64, flow, packet)
     }
 
     /// The same for a packet that was marked.
     pub(crate) fn marked_arrival(time: Time, hop: usize, flow: u32, packet: u32) -> Self {
-        let kind = Kind::MarkedArrival as u64 + hop as u64;
+        Self::of(time, Kind::MarkedArrival as u64 + hop as u64, flow, packet)
+    }
+
+    /// The end of a transmission on link number `link`; those of one instant go in the order of the
+    /// links, which is how most paths run.
+    #[inline]
+    pub(crate) fn departure(time: Time, link: usize) -> Self {
         Self {
             time,
-            tag: kind << 56 | u64::from(flow) << 32 | u64::from(packet),
+            tag: (Kind::Departure as u64) << 56 | link as u64,
         }
     }
 
@@ -116,7 +133,13 @@ impl Event {
 
     #[inline]
     pub(crate) fn flow(self) -> u32 {
-        (self.tag >> 32) as u32 & 0x00ff_ffff
+        ((self.tag ^ turn(self.time)) >> 32) as u32 & 0x00ff_ffff
+    }
+
+    /// The link of a [`Kind::Departure`].
+    #[inline]
+    pub(crate) fn link(self) -> usize {
+        self.tag as u32 as usize
     }
 
     #[inline]

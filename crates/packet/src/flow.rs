@@ -16,6 +16,8 @@ pub(crate) struct Counts {
     pub(crate) delivered: u64,
     pub(crate) retransmissions: u64,
     pub(crate) timeouts: u64,
+    /// Congestion events that hit it.
+    pub(crate) events: u64,
 }
 
 impl Counts {
@@ -26,6 +28,7 @@ impl Counts {
             delivered: self.delivered - earlier.delivered,
             retransmissions: self.retransmissions - earlier.retransmissions,
             timeouts: self.timeouts - earlier.timeouts,
+            events: self.events - earlier.events,
         }
     }
 
@@ -35,6 +38,7 @@ impl Counts {
         self.delivered += other.delivered;
         self.retransmissions += other.retransmissions;
         self.timeouts += other.timeouts;
+        self.events += other.events;
     }
 }
 
@@ -98,6 +102,11 @@ pub(crate) struct Flow {
     pub(crate) lost_elsewhere: u64,
     /// The last congestion event that hit it.
     pub(crate) seen_event: u64,
+    /// Congestion events that hit it.
+    pub(crate) events: u64,
+    /// What was lost here and elsewhere before the current transfer.
+    pub(crate) dropped_before: u64,
+    pub(crate) lost_elsewhere_before: u64,
     pub(crate) access: Option<AccessLink>,
     /// Number within its group, for draws.
     pub(crate) index: u64,
@@ -116,6 +125,7 @@ impl Flow {
             delivered: self.connection.delivered(),
             retransmissions: self.connection.retransmissions,
             timeouts: self.connection.timeouts,
+            events: self.events,
         }
     }
 }

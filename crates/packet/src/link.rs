@@ -161,7 +161,7 @@ impl FifoLink {
                 ..
             } => {
                 if ahead >= *most_work && self.transmitter.is_full(now, *most_work) {
-                    self.statistics.drops += 1;
+                    self.statistics.dropped();
                     return None;
                 }
                 let transmission = *transmission;
@@ -173,7 +173,7 @@ impl FifoLink {
             }
             Room::Counted { .. } => {
                 if !self.count(now, size) {
-                    self.statistics.drops += 1;
+                    self.statistics.dropped();
                     return None;
                 }
             }
@@ -316,6 +316,15 @@ impl FifoLink {
         }
     }
 
+    /// The number of packets waiting, in few steps.
+    fn count_waiting(&mut self, now: Time) -> u64 {
+        self.forget_departed(now);
+        match &self.room {
+            Room::Uniform { .. } => self.waiting(now).0,
+            Room::Counted { departures, .. } => (departures.len() as u64).saturating_sub(1),
+        }
+    }
+
     /// The warm-up ends: counting starts anew.
     fn restart(&mut self, now: Time) {
         let (_, ahead) = self.waiting(now);
@@ -349,7 +358,7 @@ impl GatedLink {
         let verdict = self.admission.admit(packet, &arrival, &mut self.port);
         if arrival.full || verdict == Verdict::Drop {
             self.fifo.statistics.arrivals += 1;
-            self.fifo.statistics.drops += 1;
+            self.fifo.statistics.dropped();
             return None;
         }
         let marked = verdict == Verdict::Mark;
@@ -487,6 +496,15 @@ impl Link {
         match self {
             Self::DropTail(link) => link.waiting(now).0,
             Self::Gated(link) => link.fifo.waiting(now).0,
+            Self::Queued(link) => link.waiting(now),
+        }
+    }
+
+    /// The same in few steps.
+    pub(crate) fn count_waiting(&mut self, now: Time) -> u64 {
+        match self {
+            Self::DropTail(link) => link.count_waiting(now),
+            Self::Gated(link) => link.fifo.count_waiting(now),
             Self::Queued(link) => link.waiting(now),
         }
     }

@@ -170,6 +170,8 @@ pub(crate) struct Connection {
     pub(crate) retransmissions: u64,
     pub(crate) timeouts: u64,
     pub(crate) cuts: u64,
+    /// The first congestion signal of the transfer; [`Time::MAX`] for none.
+    pub(crate) first_cut: Time,
     /// Data packets that reached the application in order, over all transfers.
     handshakes: u64,
 }
@@ -225,6 +227,7 @@ impl Connection {
             retransmissions: 0,
             timeouts: 0,
             cuts: 0,
+            first_cut: Time::MAX,
             handshakes: 0,
         };
         connection.open(opening);
@@ -263,6 +266,7 @@ impl Connection {
         self.connecting = stack.handshake;
         self.stack = stack;
         self.alarm = Time::MAX;
+        self.first_cut = Time::MAX;
         self.marked = 0;
         self.marked_until = first;
         self.limited_until = first;
@@ -792,6 +796,7 @@ impl Connection {
         };
         self.round_trip.path.flight = flight;
         self.cuts += 1;
+        self.first_cut = self.first_cut.min(now);
         self.controller
             .on_congestion(&mut self.window, signal, now, &self.round_trip.path);
         self.round_trip.forget_maximum();

@@ -197,6 +197,14 @@ pub struct Stack {
 }
 
 impl Stack {
+    /// The least that a packet of headers alone takes: IPv4 without options.
+    const BARE: Bytes = Bytes::new(20);
+
+    /// Bytes of a SYN: a bare header, also where data packets count none.
+    pub fn syn(&self) -> Bytes {
+        self.header.max(Self::BARE)
+    }
+
     /// RFC defaults: SACK (RFC 6675), ten packets initially (RFC 6928), minimum RTO of 1 s
     /// (RFC 6298), each packet acknowledged.
     pub const RFC: Self = Self {

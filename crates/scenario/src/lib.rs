@@ -33,8 +33,8 @@ pub use options::{
     FluidOptions, MeasurementWindow, Recorded, TraceOptions, VictimCountLaw, VictimPolicy,
 };
 pub use report::{
-    BufferReport, Completions, Cost, Estimate, FlowReport, FlowSample, GroupReport, LinkReport,
-    PacketRecord, QueueSample, Report, Traces,
+    Bin, BufferReport, Completions, Cost, Distribution, Estimate, FlowReport, FlowSample,
+    GroupReport, LinkReport, PacketRecord, QueueSample, Report, Traces,
 };
 pub use scenario::{RunPlan, Scenario};
 pub use schema::schema;
