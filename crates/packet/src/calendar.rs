@@ -16,6 +16,9 @@ use forebay_units::Time;
 pub(crate) enum Kind {
     /// The warm-up ends, or a trace sample is due (the number says which).
     Control = 0,
+    /// A packet that its access link sent without a wait reaches its first link, before those of
+    /// the same instant that had to wait for packets of their own flow: they are the younger cause.
+    PromptArrival = 1,
     /// A packet reaches a link; the kinds up to 17 are its hop number on its path.
     Arrival = 2,
     /// A packet reaches its receiver and the answer its sender.
@@ -108,6 +111,11 @@ impl Event {
     #[inline]
     pub(crate) fn arrival(time: Time, hop: usize, flow: u32, packet: u32) -> Self {
         Self::of(time, Kind::Arrival as u64 + hop as u64, flow, packet)
+    }
+
+    /// The arrival at the first hop of a packet that left its access link without a wait.
+    pub(crate) fn prompt_arrival(time: Time, flow: u32, packet: u32) -> Self {
+        Self::of(time, Kind::PromptArrival as u64, flow, packet)
     }
 
     /// The same for a packet that was marked.
@@ -224,7 +232,7 @@ pub(crate) const MAX_LANES: usize = 64;
 /// Programming, volume 3, section 5.4.1).
 #[derive(Debug)]
 struct Lanes {
-    lanes: Vec<Lane>,
+    rings: Vec<Lane>,
     /// The event at the head of each lane, [`NEVER`] for an empty one; a power of two of them.
     heads: Vec<Event>,
     /// The lane that wins at each node: the root is node 1, the children of k are 2k and 2k + 1,
@@ -246,7 +254,7 @@ impl Lanes {
             winners[node] = winners[2 * node];
         }
         Self {
-            lanes: (0..count).map(|_| Lane::new()).collect(),
+            rings: (0..count).map(|_| Lane::new()).collect(),
             heads: vec![NEVER; leaves],
             winners,
             first: 0,
@@ -256,7 +264,7 @@ impl Lanes {
 
     #[inline]
     fn push(&mut self, at: usize, event: Event) {
-        let lane = &mut self.lanes[at];
+        let lane = &mut self.rings[at];
         debug_assert!(lane.is_empty() || lane.last() < event, "{event:?}");
         lane.push(event);
         if lane.len() == 1 {
@@ -268,7 +276,7 @@ impl Lanes {
     #[inline]
     fn advance(&mut self) {
         let at = self.first;
-        let lane = &mut self.lanes[at];
+        let lane = &mut self.rings[at];
         lane.head += 1;
         let head = lane.head();
         self.replay(at, head);
@@ -388,7 +396,7 @@ impl Calendar {
     /// Deliveries under way.
     pub(crate) fn deliveries(&self) -> usize {
         match &self.deliveries {
-            Deliveries::Lanes(lanes) => lanes.lanes.iter().map(Lane::len).sum(),
+            Deliveries::Lanes(lanes) => lanes.rings.iter().map(Lane::len).sum(),
             Deliveries::Wheel(wheel) => wheel.count,
         }
     }

@@ -65,6 +65,11 @@ impl AccessLink {
         })
     }
 
+    /// Whether a packet would be sent at once.
+    pub(crate) fn idle(&self, now: Time) -> bool {
+        self.busy_until <= now
+    }
+
     /// When a packet of `size` bytes reaches the network; `None` where the queue is full.
     pub(crate) fn pass(&mut self, now: Time, size: u32) -> Option<Time> {
         let ahead = self.busy_until.saturating_sub(now);

@@ -250,7 +250,7 @@ impl FifoLink {
                 let each = transmission.as_picos().max(1);
                 // Where a transmission ends at this very instant, its packet has no part in `ahead`.
                 let sent = u64::from(occupied && self.transmitter.busy_since == now);
-                let ends_now = ahead.as_picos() % each == 0;
+                let ends_now = ahead.as_picos().is_multiple_of(each);
                 let sending = if ends_now { sent } else { 1 };
                 let packets = ahead.as_picos().div_ceil(each) - sending;
                 let bytes = packets * u64::from(*size);

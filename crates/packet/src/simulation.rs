@@ -456,6 +456,9 @@ impl<'a> Simulation<'a> {
             }
             match kind {
                 k if k == Kind::Departure as u8 => self.depart(event)?,
+                k if k == Kind::PromptArrival as u8 => {
+                    self.arrive(event.flow(), event.packet(), 0, now);
+                }
                 FIRST_ARRIVAL..=LAST_ARRIVAL => {
                     let hop = usize::from(kind - FIRST_ARRIVAL);
                     self.arrive(event.flow(), event.packet(), hop, now);
@@ -614,9 +617,14 @@ impl<'a> Simulation<'a> {
         } else {
             flow.wire
         };
+        let prompt = access.idle(now);
         match access.pass(now, size) {
             Some(time) => {
-                let event = Event::arrival(time, 0, at as u32, packet as u32);
+                let event = if prompt {
+                    Event::prompt_arrival(time, at as u32, packet as u32)
+                } else {
+                    Event::arrival(time, 0, at as u32, packet as u32)
+                };
                 match flow.access_lane {
                     Some(lane) => self.calendar.push_delivery(lane, event),
                     None => self.calendar.push_frequent(event),
