@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -135,7 +136,14 @@ def run(
     default=Path(),
     help="Directory of the picture and the JSON; the current one by default.",
 )
-@click.option("--no-picture", is_flag=True, help="Write no files.")
+@click.option("--no-picture", is_flag=True, help="Write no picture and no JSON.")
+@click.option(
+    "--report",
+    "report_to",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.html",
+    help="Also a page to hand on: one file, nothing fetched, interactive pictures, prints on A4.",
+)
 @click.option(
     "--for", "system", metavar="SYSTEM", help="Also the lines for ios-xr, ios-xe, junos, eos, sr-os, sonic or linux."
 )
@@ -156,6 +164,7 @@ def recommend(
     replications: int | None,
     out: Path,
     no_picture: bool,
+    report_to: Path | None,
     system: str | None,
     sensitivity: bool,
     pareto: str | None,
@@ -215,6 +224,17 @@ def recommend(
                 written.append(plots.save(trade, path.with_suffix(".svg")))
             stem.with_suffix(".json").write_text(answer.to_json(indent=2) + "\n", encoding="utf-8")
             written.append(stem.with_suffix(".json"))
+    if report_to is not None:
+        from forebay.sweeping import write_whole
+        from forebay.webpage import recommendation_page
+
+        page = recommendation_page(
+            answer, source=file.read_text(encoding="utf-8"), command=shlex.join(["forebay", *sys.argv[1:]])
+        )
+        with writing(report_to):
+            report_to.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(report_to, page)
+        written.append(report_to)
     if as_json:
         click.echo(answer.to_json(indent=2))
     else:

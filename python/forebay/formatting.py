@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["bandwidth", "duration", "estimate", "metric_title", "size", "value"]
+__all__ = ["bandwidth", "duration", "estimate", "exactly", "metric_title", "size", "value"]
 
 #: Titles of metrics in tables and pictures.
 _TITLES = {
@@ -32,7 +32,8 @@ def metric_title(name: str) -> str:
             title = _TITLES[metric + suffix]
             break
     else:
-        title = metric.replace("_", " ")
+        unit = next((suffix for suffix in ("_bps", "_packets", "_s") if metric.endswith(suffix)), "")
+        title = metric.removesuffix(unit).replace("_", " ")
     return f"{group}: {title}" if dot else title
 
 
@@ -67,6 +68,12 @@ def bandwidth(number: float) -> str:
         if abs(number) >= scale:
             return f"{_significant(number / scale)} {unit}"
     return f"{_significant(number)} b/s"
+
+
+def exactly(text: str) -> str:
+    """A number that somebody chose, without the zeros that would claim a precision: "50 Mb/s" for "50.0 Mb/s"."""
+    number, space, unit = text.partition(" ")
+    return f"{number.rstrip('0').rstrip('.')}{space}{unit}" if "." in number and "e" not in number else text
 
 
 def _scale(name: str, number: float) -> tuple[float, str]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from forebay.errors import InputError
 
-__all__ = ["Goal", "metric_value", "report_key"]
+__all__ = ["Goal", "curve_estimate", "curve_key", "metric_value", "report_key"]
 
 Sense = Literal[">=", "<="]
 
@@ -52,6 +52,31 @@ def report_key(name: str, metrics: Mapping[str, Any]) -> str | None:
         if name + suffix in metrics:
             return name + suffix
     return None
+
+
+def curve_key(name: str, point: Mapping[str, Any]) -> str | None:
+    """The name with its unit that a point of a recommendation's curve has for a goal, or None.
+
+    Parameters
+    ----------
+    name : str
+        A metric or "group.metric", without its unit.
+    point : mapping
+        With `metrics` and, by group, `groups`.
+    """
+    group, dot, metric = name.rpartition(".")
+    if not dot:
+        return report_key(metric, point["metrics"])
+    key = report_key(metric, point["groups"].get(group, {}))
+    return None if key is None else f"{group}.{key}"
+
+
+def curve_estimate(point: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
+    """What a point of a recommendation's curve says under a key that `curve_key` gave, or None."""
+    group, dot, metric = key.rpartition(".")
+    metrics: Mapping[str, Any] = point["groups"].get(group, {}) if dot else point["metrics"]
+    found: Mapping[str, Any] | None = metrics.get(metric)
+    return found
 
 
 def metric_value(goal_name: str, report: Mapping[str, Any]) -> float:

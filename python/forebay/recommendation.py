@@ -172,6 +172,7 @@ def recommend(
     data: dict[str, Any] = {
         "recommendation": None if outcome.buffer is None else _sizes(scenario, outcome.buffer),
         "confidence": outcome.confidence if outcome.buffer is not None else confidence,
+        "resolution": resolution,
         "binding_goal": outcome.binding,
         "goals": _judged_goals(scenario, outcome, search),
         "conflict": None if outcome.buffer is not None else _conflict(scenario, outcome, search),
@@ -358,8 +359,19 @@ def _point(scenario: Scenario, buffer: int, measure: _Measurements) -> Mapping[s
         "buffer": _sizes(scenario, buffer),
         "replications": len(numbers),
         "metrics": report["metrics"],
-        "groups": {group["name"]: group["metrics"] for group in report["groups"]},
+        "groups": {group["name"]: _group_metrics(group) for group in report["groups"]},
     }
+
+
+def _group_metrics(group: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A group's metrics, its completion times among them: goals may be about their quantiles."""
+    times = group.get("completion_time_s") or {}
+    known = {
+        f"completion_time_{name}_s": {"mean": value, "half_width": None, "confidence": 0.95}
+        for name, value in times.items()
+        if value is not None
+    }
+    return {**group["metrics"], **known}
 
 
 def _cost(measure: _Measurements, wall_s: float) -> Mapping[str, Any]:
