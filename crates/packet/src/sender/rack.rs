@@ -338,7 +338,8 @@ impl Connection {
     /// 7.3). The retransmission timer starts anew.
     pub(super) fn take_probe(&mut self, ledger: &mut Ledger, now: Time) -> Option<Transmission> {
         let rack = ledger.rack.as_mut()?;
-        if !std::mem::take(&mut rack.probe_due) || self.outstanding() == 0 {
+        let calm = self.phase == Phase::Open && self.lost == 0 && self.outstanding() > 0;
+        if !std::mem::take(&mut rack.probe_due) || !calm {
             return None;
         }
         let fresh = self.send_next(now);
