@@ -10,6 +10,7 @@ import click
 
 from forebay import drafting
 from forebay.errors import InputError
+from forebay.formatting import share
 
 __all__ = ["answers"]
 
@@ -44,21 +45,15 @@ def answers(given: Mapping[str, Any]) -> dict[str, Any]:
             raise InputError(f"new: found no --{name}; allowed: --{name} with a value, or a terminal to ask on")
     for name in ("web", "background"):
         if name in told:
-            told[name] = share(f"--{name}", told[name])
+            told[name] = share_of_rate(f"--{name}", told[name])
     return told
 
 
-def share(option: str, text: str) -> float:
+def share_of_rate(option: str, text: str) -> float:
     """Read a share of the link's rate: "30%" or "0.3"."""
-    number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
-    try:
-        value = float(number) / (100 if percent else 1)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 2:
-        raise InputError(
-            f"{option}: found `{text}`; allowed: a share of the link's rate such as 30% or 0.3, up to 200%"
-        )
+    value = share(option, text)
+    if value > 2:
+        raise InputError(f"{option}: found `{text}`; allowed: up to 200% of the link's rate")
     return value
 
 
@@ -87,7 +82,9 @@ QUESTIONS: Mapping[str, Callable[[], Any]] = {
     "rtt": _text("Round trip without any queue, or its range", "20ms..80ms", _round_trips),
     "long": _number("Long transfers at a time", 8),
     "cca": _text("Their congestion control", "cubic", drafting.check_controller),
-    "web": _text("Short transfers, as a share of the rate", "20%", lambda text: share("--web", text)),
-    "background": _text("Traffic that does not slow down, as a share", "10%", lambda text: share("--background", text)),
+    "web": _text("Short transfers, as a share of the rate", "20%", lambda text: share_of_rate("--web", text)),
+    "background": _text(
+        "Traffic that does not slow down, as a share", "10%", lambda text: share_of_rate("--background", text)
+    ),
     "video": _number("Video streams of 5 Mb/s", 0),
 }

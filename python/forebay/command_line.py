@@ -147,6 +147,11 @@ def run(
 @click.option(
     "--for", "system", metavar="SYSTEM", help="Also the lines for ios-xr, ios-xe, junos, eos, sr-os, sonic or linux."
 )
+@click.option(
+    "--fraction",
+    metavar="SHARE",
+    help="All goals in this share of the draws, as in 90%, instead of on average over them.",
+)
 @click.option("--sensitivity", is_flag=True, help="Also with flows, round trips and load 20 % lower and higher.")
 @click.option(
     "--pareto", metavar="A,B", help="Also the trade-off between two metrics, as in utilization,queue_delay_p99."
@@ -166,12 +171,14 @@ def recommend(
     no_picture: bool,
     report_to: Path | None,
     system: str | None,
+    fraction: str | None,
     sensitivity: bool,
     pareto: str | None,
     jobs: int | None,
     as_json: bool,
 ) -> None:
     """Find the smallest buffer that meets the goals, beside what every rule says."""
+    from forebay.formatting import share
     from forebay.recommendation import recommend as find
     from forebay.scenario import Scenario
 
@@ -190,6 +197,7 @@ def recommend(
             confidence=confidence,
             resolution=resolution,
             replications=replications,
+            fraction=None if fraction is None else share("--fraction", fraction),
             sensitivity=sensitivity,
             jobs=jobs,
             progress=progress,

@@ -38,13 +38,6 @@ class Goal:
         """By how much `value` is on the good side; negative where the goal is missed."""
         return value - self.threshold if self.sense == ">=" else self.threshold - value
 
-    def shortfall(self, value: float) -> float:
-        """Relative miss: 0 where the goal is met, else the distance as a fraction of the threshold."""
-        miss = -self.margin(value)
-        if miss <= 0:
-            return 0.0
-        return miss / abs(self.threshold) if self.threshold else float("inf")
-
 
 def report_key(name: str, metrics: Mapping[str, Any]) -> str | None:
     """The key under which a report carries a metric that a goal names without its unit, or None."""
@@ -113,6 +106,11 @@ def metric_value(goal_name: str, report: Mapping[str, Any]) -> float:
             quantile = metric.removeprefix("completion_time_")
             if times.get(quantile) is not None:
                 return float(times[quantile])
+        if metric.startswith("flow_goodput_"):
+            rates: Mapping[str, Any] = group.get("flow_goodput_bps") or {}
+            quantile = metric.removeprefix("flow_goodput_")
+            if rates.get(quantile) is not None:
+                return float(rates[quantile])
         metrics = group["metrics"]
     key = report_key(metric, metrics)
     if key is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -145,29 +145,30 @@ def law(found: Any) -> str:
         return str(found)
     kind = next((key for key in found if key not in {"weight", "jitter"}), "")
     body: Any = found.get(kind)
-    jitter = f" plus {law(found['jitter'])}" if "jitter" in found else ""
-    if kind in {"uniform", "linspace"}:
-        text = f"{body[0]} to {body[1]}"
-    elif kind == "exponential":
-        text = f"{body} on average (exponential)"
-    elif kind == "poisson":
-        text = f"{body} on average (Poisson)"
-    elif kind == "pareto":
-        upto = f" to {body['maximum']}" if body.get("maximum") else " upwards"
-        text = f"{body['minimum']}{upto} (Pareto, shape {body['shape']:g})"
-    elif kind == "lognormal":
-        text = f"around {body['median']} (log-normal, σ {body['sigma']:g})"
-    elif kind == "choice":
-        text = "one of " + ", ".join(map(str, body))
-    elif kind == "mixture":
-        text = "; ".join(f"{100 * part['weight']:g} %: {law(part)}" for part in body)
-    elif kind == "cdf":
-        text = f"{body[0][0]} to {body[-1][0]} (measured distribution)"
-    elif kind in {"value", "list"}:
-        text = law(body)
-    else:
-        text = json.dumps(found)
-    return text + jitter
+    text = LAWS[kind](body) if kind in LAWS else json.dumps(found)
+    return f"{text} plus {law(found['jitter'])}" if "jitter" in found else text
+
+
+def _pareto(body: Any) -> str:
+    upto = f" to {body['maximum']}" if body.get("maximum") else " upwards"
+    return f"{body['minimum']}{upto} (Pareto, shape {body['shape']:g})"
+
+
+#: Each kind of law in words.
+LAWS: Mapping[str, Callable[[Any], str]] = {
+    "value": law,
+    "list": law,
+    "common": lambda body: f"{law(body)}, the same for all",
+    "uniform": lambda body: f"{body[0]} to {body[1]}",
+    "linspace": lambda body: f"{body[0]} to {body[1]}",
+    "exponential": lambda body: f"{body} on average (exponential)",
+    "poisson": lambda body: f"{body:g} on average (Poisson)",
+    "pareto": _pareto,
+    "lognormal": lambda body: f"around {body['median']} (log-normal, σ {body['sigma']:g})",
+    "choice": lambda body: "one of " + ", ".join(map(str, body)),
+    "mixture": lambda body: "; ".join(f"{100 * part['weight']:g} %: {law(part)}" for part in body),
+    "cdf": lambda body: f"{body[0][0]} to {body[-1][0]} (measured distribution)",
+}
 
 
 # The answer --------------------------------------------------------------------------------------------------
@@ -185,8 +186,8 @@ def _verdict(answer: Recommendation) -> str:
             "<section class='answer good'><h2>The answer</h2>"
             f"<p class='big'>{data['recommendation']['packets']:,.0f} packets</p>"
             f"<p class='units'>{_units(data['recommendation'])}</p>"
-            f"<p>This is the smallest buffer (to within {100 * data['resolution']:g} %) that meets every goal, with "
-            f"<strong>{_percent(data['confidence'])} confidence</strong>: {escape(_basis(data))}</p>{table}</section>"
+            f"<p>This is the smallest buffer (to within {100 * data['resolution']:g} %) that meets every goal "
+            f"{_basis(data)}</p>{_range(data)}{table}</section>"
         )
     conflict = data["conflict"]
     lines = [f"<li>{escape(line)}</li>" for line in _conflict_lines(conflict)]
@@ -204,10 +205,28 @@ def _verdict(answer: Recommendation) -> str:
 
 
 def _basis(data: Mapping[str, Any]) -> str:
+    """What the confidence is about."""
+    confidence = f"<strong>{_percent(data['confidence'])} confidence</strong>"
+    unseen = "(one-sided) on simulated replications that the search for the buffer had not seen"
+    fraction = data["fraction"]
+    if fraction is not None:
+        return (
+            f"in at least {100 * fraction['wanted']:g} % of the cases, with {confidence}, judged {unseen}: all goals "
+            f"held in {fraction['held']} of {fraction['of']} draws of what is not known for certain."
+        )
+    over = " of what is not known for certain" if data["uncertain"] else ""
+    return f"on average{' over the draws' if over else ''}{over}, with {confidence}, judged {unseen}."
+
+
+def _range(data: Mapping[str, Any]) -> str:
+    """How far above the answer the goals hold."""
+    upper = data["feasible_up_to"]
+    if upper["missed_at"] is None:
+        return ""
     return (
-        "the goals were judged (one-sided) on simulated replications that the search for the buffer had not seen. "
-        f"{'A goal is about the average over replications.' if 'fraction' not in data else ''}"
-    ).strip()
+        f"<p>Every goal still holds at {_packets(upper['buffer'])}, but not at {_packets(upper['missed_at'])}, of the "
+        "buffers that were measured.</p>"
+    )
 
 
 def _percent(share: float) -> str:
@@ -244,12 +263,13 @@ def _packets(buffer: Mapping[str, Any]) -> str:
 def _goal_row(name: str, goal: Mapping[str, Any], *, deciding: Mapping[str, Any] | None) -> str:
     sense = "≥" if goal["sense"] == ">=" else "≤"
     slack = formatting.value(name, abs(goal["slack"])).replace(" %", " points")
+    held = "" if goal["of"] is None else f", held in {goal['held']} of {goal['of']} draws"
     verdict = ("met" if goal["met"] else "missed") + (", decides the size" if goal["binding"] and deciding else "")
     cells = {
         "goal": _title(name),
         "wanted": f"{sense} {_threshold(name, goal['threshold'])}",
         "measured there": formatting.estimate(name, goal["measured"]),
-        "slack": f"{slack} {'to spare' if goal['met'] else 'short'}",
+        "slack": f"{slack} {'to spare' if goal['slack'] >= 0 else 'short'}" + held,
         "verdict": verdict,
     }
     marked = "met" if goal["met"] else "missed"
