@@ -23,6 +23,10 @@ use crate::timing::RoundTrip;
 /// Duplicate acknowledgements that mean a loss (RFC 5681 section 3.2).
 const DUP_THRESHOLD: u32 = 3;
 
+/// Packets that one acknowledgement counts for after a timeout, when it may cover many that had
+/// arrived long before (RFC 3465 section 2.3: L = 1).
+const AFTER_TIMEOUT: u64 = 1;
+
 /// What the sender is doing about losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -638,7 +642,8 @@ impl Connection {
                 self.inflation = 0.0;
                 self.phase = Phase::Open;
             }
-            Phase::Open | Phase::Loss => self.grow(acked, limited, now),
+            Phase::Open => self.grow(acked, limited, now),
+            Phase::Loss => self.grow(acked.min(AFTER_TIMEOUT), limited, now),
         }
         if self.phase == Phase::Loss && self.unacknowledged >= self.recover {
             self.phase = Phase::Open;
@@ -699,7 +704,7 @@ impl Connection {
             Phase::Open => self.grow(acked, limited, now),
             Phase::Recovery | Phase::Loss => {
                 if self.phase == Phase::Loss {
-                    self.grow(acked, limited, now);
+                    self.grow(acked.min(AFTER_TIMEOUT), limited, now);
                 }
                 if cumulative >= self.recover {
                     self.phase = Phase::Open;
