@@ -15,6 +15,7 @@ mod options;
 mod report;
 mod scenario;
 mod schema;
+mod uncertain;
 
 pub use algorithm::Algorithm;
 pub use engine::{
@@ -38,6 +39,7 @@ pub use report::{
 };
 pub use scenario::{RunPlan, Scenario};
 pub use schema::schema;
+pub use uncertain::CountLaw;
 
 /// The version that reports carry.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
