@@ -13,7 +13,7 @@ use forebay_congestion::fluid::{CutConditions, Epoch, FluidWindow};
 use forebay_congestion::with_fluid_law;
 use forebay_random::{Purpose, Stream};
 
-use crate::model::FluidModel;
+use crate::model::{FluidModel, Limits};
 use crate::rosenbrock::{ALPHA, STAGES};
 
 /// Flows that share law, path and packet size.
@@ -35,10 +35,13 @@ pub(crate) struct Flows {
     /// Number in the model of the flow in each slot.
     pub(crate) number: Vec<u32>,
     pub(crate) propagation: Vec<f64>,
+    pub(crate) limits: Vec<Limits>,
     pub(crate) cut_at: Vec<f64>,
     pub(crate) epoch: Vec<Epoch>,
     /// Largest queueing delay since the last cut, seconds.
     pub(crate) largest_delay: Vec<f64>,
+    /// Largest window so far: windows only grow between cuts, so it is noted at those.
+    pub(crate) peak_window: Vec<f64>,
     /// Packets sent and lost since the measurement began.
     pub(crate) sent: Vec<f64>,
     pub(crate) lost: Vec<f64>,
@@ -160,10 +163,12 @@ impl Flows {
                 .iter()
                 .map(|&i| model.flows[i].propagation)
                 .collect(),
+            limits: numbers.iter().map(|&i| model.flows[i].limits).collect(),
             epoch: numbers.iter().map(start).collect(),
             number: numbers.iter().map(|&i| i as u32).collect(),
             cut_at: vec![0.0; n],
             largest_delay: vec![0.0; n],
+            peak_window: vec![0.0; n],
             sent: vec![0.0; n],
             lost: vec![0.0; n],
             stretch: vec![0.0; n],
@@ -467,8 +472,19 @@ impl<L: FluidWindow> Loop<'_, L> {
             largest_round_trip: propagation + flows.largest_delay[slot].max(delay),
         };
         *epoch = self.law.cut(epoch, window, &conditions);
+        flows.peak_window[slot] = flows.peak_window[slot].max(window);
         flows.cut_at[slot] = now;
         flows.largest_delay[slot] = delay;
+    }
+
+    /// Notes the windows at the end of a run as peaks.
+    pub(crate) fn note_peaks(&mut self, now: f64) {
+        for i in self.range.clone() {
+            let epoch = &self.flows.epoch[i];
+            let clock = now - self.flows.cut_at[i];
+            let window = self.law.window(epoch, epoch.position, clock);
+            self.flows.peak_window[i] = self.flows.peak_window[i].max(window);
+        }
     }
 
     /// Whether every position is finite and every window within the law's range.

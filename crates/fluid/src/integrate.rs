@@ -23,7 +23,7 @@ use crate::tally::Tally;
 /// Steps times flows after which a run is given up.
 const WORK_LIMIT: u64 = 4_000_000_000;
 
-/// Runs a model by the adaptive integrator.
+/// Runs a model by the adaptive integrator, without the flows' limits ([`crate::Limits`]).
 ///
 /// # Errors
 ///
@@ -224,6 +224,7 @@ impl<'m> Run<'m> {
         }
         let now = self.now;
         for class in 0..self.flows.classes.len() {
+            with_class!(self.model, self.flows, class, part => part.note_peaks(now));
             if !with_class!(self.model, self.flows, class, part => part.is_sound(now)) {
                 return Err(FluidError::NotFinite { time: now });
             }
@@ -960,7 +961,9 @@ impl<'m> Run<'m> {
     fn occur(&mut self) {
         while let Some(what) = self.schedule.take_due(self.now) {
             match what {
-                Occurrence::Cut { slot } => self.cut(slot as usize),
+                Occurrence::Cut { slot } | Occurrence::AccessCut { slot } => {
+                    self.cut(slot as usize);
+                }
                 Occurrence::Close { link } => {
                     let link = &mut self.links[link as usize];
                     link.event_open = false;
@@ -1214,6 +1217,7 @@ impl<'m> Run<'m> {
             goodput,
             loss,
             sent: self.flows.by_number(&sent),
+            peak_window: self.flows.by_number(&self.flows.peak_window),
             jain: jain(&bytes),
             trace: self.trace,
             conservation,
@@ -1318,7 +1322,7 @@ mod tests {
 
     use super::*;
     use crate::integrate_euler;
-    use crate::model::{Background, FluidFlow, FluidLink, QueueLaw};
+    use crate::model::{Background, FluidFlow, FluidLink, Limits, QueueLaw};
     use crate::synchronisation::Synchronisation;
 
     /// Flows of every smooth law that fill a deep queue, without any event for seconds.
@@ -1341,6 +1345,7 @@ mod tests {
                     path: 0,
                     size: 1.0,
                     initial_window: Some(400.0 + 30.0 * i as f64),
+                    limits: Limits::default(),
                 })
                 .collect(),
             synchronisation: Synchronisation::default(),

@@ -273,7 +273,7 @@ impl RedState {
         let pieces = if idle {
             1
         } else {
-            ((4.0 * self.red.follow * span) as usize).clamp(8, 64)
+            ((16.0 * self.red.follow * span) as usize).clamp(64, 256)
         };
         let length = 1.0 / pieces as f64;
         let step = span * length;

@@ -20,6 +20,8 @@ pub struct FluidOutcome {
     pub sent: Vec<f64>,
     /// Fraction of each flow's packets that was lost.
     pub loss: Vec<f64>,
+    /// Largest window of each flow over the whole run, packets of the flow.
+    pub peak_window: Vec<f64>,
     /// Jain's index of the goodputs; 1 without flows.
     pub jain: f64,
     /// Samples over the whole run, where the model asks for them.
@@ -31,6 +33,17 @@ pub struct FluidOutcome {
     pub steps: u64,
     /// Steps tried and refused by the error control.
     pub refused: u64,
+}
+
+impl FluidOutcome {
+    /// Whether no flow can have met its [`crate::Limits`]: no window reached the receiver's, and
+    /// none was large enough to fill the access link even without queueing delay.
+    pub fn within_limits(&self, model: &FluidModel) -> bool {
+        model.flows.iter().zip(&self.peak_window).all(|(flow, w)| {
+            let limits = &flow.limits;
+            *w <= limits.receive_window && *w <= limits.access_rate * flow.propagation
+        })
+    }
 }
 
 /// One link's part of the outcome.

@@ -93,9 +93,11 @@ workload = { poisson = { rate = "50Mbps" } }
 fn what_a_fluid_lacks_is_refused_by_name() {
     for (change, feature) in [
         (r#"workload = { finite = { size = "1MB" } }"#, "finite"),
-        (r#"access = { rate = "10Mbps" }"#, "access"),
+        (
+            r#"workload = { closed_loop = { users = 4, think = "1s", size = "1MB" } }"#,
+            "closed_loop",
+        ),
         (r#"stop = "10s""#, "stop"),
-        (r#"receive_window = "20p""#, "receive_window"),
     ] {
         let text = ELEPHANTS.replace(
             "packet = \"1000B\"",
@@ -206,4 +208,55 @@ fn red_signals_early_and_other_disciplines_are_refused_by_name() {
         Err(EngineError::Unsupported { feature, .. }) => assert_eq!(feature, "queue `codel`"),
         other => panic!("{other:?}"),
     }
+}
+
+fn with(change: &str) -> String {
+    ELEPHANTS.replace(
+        "packet = \"1000B\"",
+        &format!("packet = \"1000B\"\n{change}"),
+    )
+}
+
+#[test]
+fn what_cannot_hold_a_flow_back_changes_nothing() {
+    let plain = run(ELEPHANTS).unwrap();
+    for change in [
+        r#"access = { rate = "1Gbps", queue = "10p" }"#,
+        r#"receive_window = "5000p""#,
+        r#"stop = "500s""#,
+    ] {
+        let report = run(&with(change)).unwrap();
+        assert_eq!(report.metrics, plain.metrics, "{change}");
+        assert_eq!(report.groups, plain.groups, "{change}");
+    }
+}
+
+#[test]
+fn access_links_and_receive_windows_hold_flows_back() {
+    // 4 flows of 10 Mb/s on 100 Mb/s: no losses, and each flow at its access rate.
+    let report = run(&with(r#"access = { rate = "10Mbps" }"#)).unwrap();
+    let utilization = report.value(Metric::Utilization).unwrap();
+    assert!((utilization - 0.4).abs() < 1e-3, "{utilization}");
+    assert_eq!(report.value(Metric::LossRate), Some(0.0));
+    // 20 packets of 8000 bits per 100 ms and flow.
+    let report = run(&with(r#"receive_window = "20p""#)).unwrap();
+    let utilization = report.value(Metric::Utilization).unwrap();
+    assert!(
+        (utilization - 4.0 * 20.0 * 8000.0 / 0.1 / 100e6).abs() < 1e-6,
+        "{utilization}"
+    );
+}
+
+#[test]
+fn traces_know_the_limits() {
+    let text = with(r#"receive_window = "20p""#) + "\n[trace]\nevery = \"10s\"\n";
+    let seed = Seed {
+        seed: 1,
+        replication: 0,
+    };
+    let traced = TracingFluidEngine.run(&scenario(&text), seed).unwrap();
+    let traces = traced.traces.unwrap();
+    assert_eq!(traces.queue.len(), 50);
+    assert!(traces.flows.iter().all(|s| s.cwnd_packets <= 20.0));
+    assert!(traces.flows.iter().any(|s| s.cwnd_packets == 20.0));
 }
