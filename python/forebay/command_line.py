@@ -60,6 +60,13 @@ def cli() -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="Write what was recorded here.",
 )
+@click.option(
+    "--fit-synchronization",
+    "--fit-synchronisation",
+    "fit",
+    is_flag=True,
+    help="Fluid engine: let as many flows lose together as the packet engine measures.",
+)
 @JOBS
 @AS_JSON
 def run(
@@ -71,6 +78,7 @@ def run(
     replications: int | None,
     precision: tuple[str, ...],
     trace_to: Path | None,
+    fit: bool,
     jobs: int | None,
     as_json: bool,
 ) -> None:
@@ -78,6 +86,21 @@ def run(
     from forebay.scenario import Scenario
 
     scenario = Scenario.load(file, overrides)
+    if fit:
+        from forebay.synchronisation import fit_synchronization
+
+        if engine != "fluid":
+            raise InputError(f"--fit-synchronization: found beside --engine {engine}; allowed: with --engine fluid")
+        with progress_bar("fitting", quiet=as_json) as progress:
+            fitted = fit_synchronization(scenario, seed=seed, progress=progress)
+        scenario = fitted.scenario
+        click.echo(
+            f"fitted to {fitted.events} congestion events of the packet engine: "
+            f"{100 * fitted.fraction:.1f} % of {fitted.flows} flows lose in one",
+            err=True,
+        )
+        for warning in fitted.warnings:
+            click.echo(f"warning: {warning}", err=True)
     if model is not None:
         if engine != "closed_form":
             raise InputError(f"--model: found beside --engine {engine}; allowed: with --engine closed_form")

@@ -10,9 +10,9 @@ use forebay_congestion::fluid::FluidLaw;
 use forebay_congestion::fluid_law;
 use forebay_random::{Purpose, Stream};
 use forebay_scenario::{
-    Algorithm, BufferLimit, Cost, Engine, EngineError, Estimate, FlowGroup, FlowReport, FlowSample,
-    GroupReport, Link, LinkReport, MeasurementWindow, Metric, QueueSample, RateLayer, Recorded,
-    Report, Scenario, Seed, Traces, VictimCountLaw, VictimPolicy, Workload,
+    Algorithm, BackgroundRate, BufferLimit, Cost, Engine, EngineError, Estimate, FlowGroup,
+    FlowReport, FlowSample, GroupReport, Link, LinkReport, MeasurementWindow, Metric, QueueSample,
+    RateLayer, Recorded, Report, Scenario, Seed, Traces, VictimCountLaw, VictimPolicy, Workload,
 };
 use forebay_units::Time;
 use forebay_units::parameter::{Threshold, Value};
@@ -172,13 +172,17 @@ impl Translation {
     /// Enters a group's flows, or its load as background of its links.
     fn add_group(&mut self, scenario: &Scenario, number: usize) -> Result<(), EngineError> {
         let group = &scenario.flows()[number];
-        if let Some(bits) = group.unresponsive_rate() {
+        if group.unresponsive_rate().is_some() {
             for &l in &group.path {
-                let link = &scenario.links()[l];
-                let packets = bits / 8.0 / group.packet.mean();
-                let rate = packets * relative_size(scenario, link, group.packet.mean());
-                if let Background::Constant(total) = &mut self.model.links[l].background {
-                    *total += rate;
+                let (rate, variance) = background_moments(scenario, group, l);
+                match &mut self.model.links[l].background {
+                    Background::Constant(total) => *total += rate,
+                    Background::Redrawn {
+                        mean, deviation, ..
+                    } => {
+                        *mean += rate;
+                        *deviation = (*deviation * *deviation + variance).sqrt();
+                    }
                 }
             }
             return Ok(());
@@ -246,9 +250,14 @@ impl Translation {
             groups().any(|g| g.responsive() && g.stack.delayed_ack.packets > 1),
             "delayed acknowledgements are left out: windows grow as with one per packet",
         );
+        let constant = scenario.fluid().background == BackgroundRate::Constant;
         note(
-            groups().any(|g| !g.responsive()),
+            constant && groups().any(|g| !g.responsive()),
             "unresponsive traffic is a constant rate: its own bursts neither queue nor lose",
+        );
+        note(
+            !constant && groups().any(|g| !g.responsive()),
+            "unresponsive traffic is a rate redrawn now and then: bursts in between neither queue nor lose",
         );
         let adaptive =
             |link: &Link| link.discipline.parameters().get("adaptive") == Value::Switch(true);
@@ -492,9 +501,50 @@ fn translate_link(scenario: &Scenario, number: usize) -> Result<FluidLink, Engin
     Ok(FluidLink {
         capacity,
         buffer,
-        background: Background::Constant(0.0),
+        background: match scenario.fluid().background {
+            BackgroundRate::Constant => Background::Constant(0.0),
+            BackgroundRate::Redrawn(interval) => Background::Redrawn {
+                mean: 0.0,
+                deviation: 0.0,
+                interval: interval.as_secs_f64(),
+            },
+        },
         queue,
     })
+}
+
+/// Mean of an unresponsive group's rate at a link, packets of the link per second, and the variance
+/// of its mean over the interval at which the background is redrawn.
+///
+/// A Poisson stream of rate r has variance r / T over T. An on-off source is a two-state Markov
+/// process of correlation time on off / (on + off), whatever the laws of its periods; the variance of
+/// its time average is 2 s^2 (c - c^2 (1 - exp(-1/c))) with s^2 that of its state and c the correlation
+/// time over T. What comes at equal distances has none.
+fn background_moments(scenario: &Scenario, group: &FlowGroup, link: usize) -> (f64, f64) {
+    let bytes = group.packet.mean();
+    let size = relative_size(scenario, &scenario.links()[link], bytes);
+    let rate = group.unresponsive_rate().unwrap_or(0.0) / 8.0 / bytes * size;
+    let BackgroundRate::Redrawn(interval) = scenario.fluid().background else {
+        return (rate, 0.0);
+    };
+    let interval = interval.as_secs_f64();
+    let variance = match &group.workload {
+        Workload::Poisson { .. } => rate * size / interval,
+        Workload::OnOff { peak, on, off } => {
+            let (on, off) = (on.mean(), off.mean());
+            let peak = peak.as_bytes_per_second() / bytes * size;
+            let state = group.count as f64 * peak * peak * on * off / ((on + off) * (on + off));
+            let c = on * off / (on + off) / interval;
+            // For slow sources the average is the state; the difference below would cancel.
+            if c > 1e4 {
+                state
+            } else {
+                2.0 * state * (c - c * c * -libm::expm1(-1.0 / c))
+            }
+        }
+        _ => 0.0,
+    };
+    (rate, variance.max(0.0))
 }
 
 /// RED by the parameters of its discipline, automatic ones as there: thresholds at half of what the
@@ -544,10 +594,11 @@ fn synchronisation(scenario: &Scenario) -> Synchronisation {
                     .collect(),
             ),
         },
-        victims: match options.victims {
+        victims: match &options.victims {
             VictimPolicy::HighestRate => Victims::HighestRate,
             VictimPolicy::Random => Victims::Random,
             VictimPolicy::RateProportional => Victims::RateProportional,
+            VictimPolicy::Priority(rows) => Victims::Priority(rows.clone()),
         },
     }
 }

@@ -260,3 +260,55 @@ fn traces_know_the_limits() {
     assert!(traces.flows.iter().all(|s| s.cwnd_packets <= 20.0));
     assert!(traces.flows.iter().any(|s| s.cwnd_packets == 20.0));
 }
+
+const BACKGROUND: &str = r#"
+[[flows]]
+name     = "background"
+packet   = "1000B"
+workload = { poisson = { rate = "50Mbps" } }
+"#;
+
+#[test]
+fn a_redrawn_background_keeps_its_mean_and_adds_losses() {
+    let text = |options: &str| format!("{ELEPHANTS}{BACKGROUND}\n[fluid]\n{options}\n");
+    let constant = run(&text("background = \"constant\"")).unwrap();
+    let redrawn = run(&text("background = { redrawn = \"10ms\" }")).unwrap();
+    let of = |report: &Report| {
+        let background = &report.groups[1].metrics;
+        (
+            background[&Metric::Goodput].mean,
+            background[&Metric::LossRate].mean,
+        )
+    };
+    // 6250 packets/s over 10 ms: a standard deviation of 790 packets/s, over 400 s of 4 packets/s.
+    let (rate, loss) = of(&redrawn);
+    assert!((rate / (1.0 - loss) / of(&constant).0 * (1.0 - of(&constant).1) - 1.0).abs() < 2e-3);
+    assert!(loss > of(&constant).1, "{loss} {}", of(&constant).1);
+    let utilization = |report: &Report| report.value(Metric::Utilization).unwrap();
+    assert!(utilization(&redrawn) < utilization(&constant));
+}
+
+#[test]
+fn a_priority_matrix_chooses_who_loses() {
+    let options = "\n[fluid]\nlaw = \"fixed\"\nminimum_synchronization = 0.25\n";
+    let text = |victims: &str| format!("{ELEPHANTS}{options}victims = {victims}\n");
+    // One of four flows loses in each event: always the third, or each in turn.
+    let goodputs = |victims: &str| -> Vec<f64> {
+        let report = run(&text(victims)).unwrap();
+        report.groups[0]
+            .per_flow
+            .iter()
+            .map(|flow| flow.goodput_bps)
+            .collect()
+    };
+    let third = goodputs("{ priority = [[0, 0, 1, 0]] }");
+    assert!(
+        (0..4).all(|flow| flow == 2 || third[flow] > 3.0 * third[2]),
+        "{third:?}"
+    );
+    let turns = goodputs("{ priority = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]] }");
+    let (low, high) = turns
+        .iter()
+        .fold((f64::MAX, 0.0_f64), |(a, b), &x| (a.min(x), b.max(x)));
+    assert!(high / low < 1.1, "{turns:?}");
+}

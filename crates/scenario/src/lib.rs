@@ -30,7 +30,8 @@ pub use link::{BufferLimit, BufferSize, Link, RateLayer};
 pub use metric::{Goal, Metric, Relation};
 pub use node::{Format, Override, ScenarioError};
 pub use options::{
-    FluidOptions, MeasurementWindow, Recorded, TraceOptions, VictimCountLaw, VictimPolicy,
+    BackgroundRate, FluidOptions, MeasurementWindow, Recorded, TraceOptions, VictimCountLaw,
+    VictimPolicy,
 };
 pub use report::{
     BufferReport, Completions, Cost, Estimate, FlowReport, FlowSample, GroupReport, LinkReport,
