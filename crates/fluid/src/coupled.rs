@@ -15,10 +15,9 @@
 use forebay_congestion::fluid::{CutConditions, Epoch, EulerStep, FluidWindow};
 
 use crate::flows::{Flows, Loop, with_class};
-use crate::integrate::link_outcome;
 use crate::links::{Link, Mode, Stretch};
 use crate::model::{FluidError, FluidModel};
-use crate::outcome::{FluidOutcome, MeasuredBy, jain};
+use crate::outcome::{FluidOutcome, MeasuredBy, jain, link_outcome};
 use crate::samples::{Samples, StepState};
 use crate::schedule::{Occurrence, Schedule};
 

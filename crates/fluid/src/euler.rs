@@ -12,10 +12,9 @@
 use forebay_congestion::fluid::{CutConditions, EulerStep, FluidWindow};
 
 use crate::flows::{Flows, Loop, with_class};
-use crate::integrate::link_outcome;
 use crate::links::{Link, Mode, Stretch};
 use crate::model::{FluidError, FluidModel, Limits, Measure, range};
-use crate::outcome::{FluidOutcome, MeasuredBy, jain};
+use crate::outcome::{FluidOutcome, MeasuredBy, jain, link_outcome};
 use crate::samples::{Samples, StepState};
 use crate::schedule::{Occurrence, Schedule};
 use crate::synchronisation::Candidate;

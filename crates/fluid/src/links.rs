@@ -187,6 +187,16 @@ impl Link {
         }
     }
 
+    /// Error of the queue tolerated in one step, packets.
+    ///
+    /// An error of the queue moves the next event by a part of a cycle that is smaller than the
+    /// error's part of the buffer; errors of many steps add up, and the finer the tolerance the
+    /// more steps there are, hence the exponent 3/2. The factor is set by experiment (the tests
+    /// hold it to its promise): at the default tolerance of 1e-4 it allows 1e-3 of the buffer.
+    pub(crate) fn tolerated(&self, tolerance: f64) -> f64 {
+        (1000.0 * tolerance * tolerance.sqrt()).min(0.01) * self.buffer
+    }
+
     /// Relative defect of arrivals = departures + losses + queue since the start.
     pub(crate) fn defect(&self) -> f64 {
         (self.kept - self.queue).abs() / self.arrived.max(1.0)
