@@ -9,6 +9,10 @@ use crate::links::{Mode, Stretch};
 use crate::model::FluidError;
 use crate::rosenbrock::{GAMMA_SUMS, dense_weights, dot, jacobian_weights};
 
+/// Where a queue is about to meet a limit at its present rate, a step tries to end this much later:
+/// often the series is enough for it, and no stages are spent beyond the event.
+const AHEAD: f64 = 1.5;
+
 /// A jump after which the error control has no history to go by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opening {
@@ -28,7 +32,10 @@ impl Run<'_> {
             step = room;
         }
         self.method = Method::Taylor;
-        if self.try_taylor(step) {
+        let near = AHEAD * self.time_to_limit();
+        if near < step && self.try_taylor(near) {
+            step = near;
+        } else if self.try_taylor(step) {
             if step >= self.suggested {
                 self.suggest(step, 4.0);
             }
@@ -101,30 +108,20 @@ impl Run<'_> {
         if h > self.restart {
             return false;
         }
-        for l in 0..self.links.len() {
-            let link = &mut self.links[l];
+        for link in &mut self.links {
             link.dense = Dense {
                 start: link.queue,
                 slope: [0.0; 3],
             };
             if link.mode == Mode::Free {
-                let rate = |(class, step): (usize, &ClassStep)| {
-                    let member = self.model.paths[self.flows.classes[class].path].contains(&l);
-                    if member {
-                        self.flows.classes[class].size * step.base.rate
-                    } else {
-                        0.0
-                    }
-                };
-                let arrivals: f64 = self.classes.iter().enumerate().map(rate).sum();
-                link.dense.slope[0] = h * (arrivals + link.background - link.capacity);
+                link.dense.slope[0] = h * link.rate;
             }
         }
         for class in 0..self.classes.len() {
             let path = &self.model.paths[self.flows.classes[class].path];
             self.classes[class].delay_rate = path
                 .iter()
-                .map(|&l| self.links[l].dense.slope[0] / self.links[l].capacity)
+                .map(|&l| self.links[l].dense.slope[0] * self.links[l].per_packet)
                 .sum::<f64>()
                 / h;
         }
@@ -143,10 +140,10 @@ impl Run<'_> {
             link.dense.slope[1] = 0.5 * h * h * second;
             // The third derivative is at most about the relaxation rate times the second, plus the
             // square of the relative change of delay; the estimate takes both at full size.
-            let relaxed = h * relaxation.abs() / link.capacity;
+            let relaxed = h * relaxation.abs() * link.per_packet;
             let [c1, c2, _] = link.dense.slope;
             let third = relaxed * (2.0 * c2.abs() + relaxed * c1.abs()) / 6.0;
-            third <= 0.5 * link.tolerated(self.model.tolerance)
+            third <= 0.5 * link.tolerated
         })
     }
 
@@ -165,6 +162,34 @@ impl Run<'_> {
         let free = &mut self.solver.free;
         free.clear();
         free.extend((0..self.links.len()).filter(|&l| self.links[l].mode == Mode::Free));
+        for &l in &self.solver.free {
+            let arrivals: f64 = (self.classes.iter().enumerate())
+                .filter(|(class, _)| self.model.paths[self.flows.classes[*class].path].contains(&l))
+                .map(|(class, step)| self.flows.classes[class].size * step.base.rate)
+                .sum();
+            let link = &mut self.links[l];
+            link.rate = arrivals + link.background - link.capacity;
+        }
+    }
+
+    /// Seconds after which the first free queue is empty or full at its present rate.
+    fn time_to_limit(&self) -> f64 {
+        let time = |&l: &usize| {
+            let link = &self.links[l];
+            let room = if link.rate > 0.0 {
+                link.buffer - link.queue
+            } else {
+                link.queue
+            };
+            room / link.rate.abs()
+        };
+        // A queue that starts at a limit leaves it, however slowly.
+        self.solver
+            .free
+            .iter()
+            .map(time)
+            .filter(|time| *time > 0.0)
+            .fold(f64::INFINITY, f64::min)
     }
 
     /// The weights with which a class's stages make up its state at the fraction `theta`.

@@ -33,9 +33,14 @@ impl Run<'_> {
                     slope: dense_polynomial(&link.stages),
                 };
             }
+            // Most steps run from one inner point to another without turning.
+            let end = link.dense.at(1.0);
+            if end >= 0.0 && end <= link.buffer && link.dense.is_monotone() {
+                continue;
+            }
             // A queue that starts at a limit leaves it; within the tolerated error its dense output
             // may cross it first.
-            let slack = link.tolerated(self.model.tolerance);
+            let slack = link.tolerated;
             let at_top = if link.queue >= link.buffer {
                 slack
             } else {
@@ -103,7 +108,7 @@ impl Run<'_> {
             } else {
                 link.queue
             };
-            queue.clamp(0.0, link.buffer) / link.capacity
+            queue.clamp(0.0, link.buffer) * link.per_packet
         };
         self.path(class).iter().map(|&l| at(l)).sum()
     }

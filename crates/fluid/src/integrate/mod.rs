@@ -89,9 +89,12 @@ impl<'m> Run<'m> {
     fn new(model: &'m FluidModel) -> Self {
         let flows = Flows::new(model);
         let crowd = model.crowd();
-        let links: Vec<Link> = (0..model.links.len())
+        let mut links: Vec<Link> = (0..model.links.len())
             .map(|l| Link::new(&model.links[l], l, crowd[l], model.seed))
             .collect();
+        for link in &mut links {
+            link.tolerate(model.tolerance);
+        }
         let mut schedule = Schedule::with_room(flows.len() + 3 * links.len() + 1);
         for (number, link) in links.iter().enumerate() {
             if let Some(interval) = link.redraw_interval() {

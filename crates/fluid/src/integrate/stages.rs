@@ -41,13 +41,12 @@ impl Run<'_> {
                 self.close_stage(class, m, h);
             }
         }
-        let tolerance = self.model.tolerance;
         self.solver
             .free
             .iter()
             .map(|&l| {
                 let link = &self.links[l];
-                dot(&ERROR, &link.stages).abs() / link.tolerated(tolerance)
+                dot(&ERROR, &link.stages).abs() / link.tolerated
             })
             .fold(
                 0.0,
@@ -75,7 +74,7 @@ impl Run<'_> {
                 }
                 for (b, column) in self.solver.free.iter().enumerate() {
                     if path.contains(column) {
-                        matrix[a * n + b] -= weight / self.links[*column].capacity;
+                        matrix[a * n + b] -= weight * self.links[*column].per_packet;
                     }
                 }
             }
@@ -92,9 +91,9 @@ impl Run<'_> {
         let path = &self.model.paths[self.flows.classes[class].path];
         for &l in path {
             let link = &self.links[l];
-            delay += dot(&ALPHA[m], &link.stages) / link.capacity;
+            delay += dot(&ALPHA[m], &link.stages) * link.per_packet;
             // The stages from m on are still zero.
-            known += dot(&GAMMAS[m], &link.stages) / link.capacity;
+            known += dot(&GAMMAS[m], &link.stages) * link.per_packet;
         }
         let point = StagePoint {
             time: self.now + NODES[m] * h,
@@ -137,7 +136,7 @@ impl Run<'_> {
         let path = &self.model.paths[self.flows.classes[class].path];
         let own: f64 = path
             .iter()
-            .map(|&l| self.links[l].stages[m] / self.links[l].capacity)
+            .map(|&l| self.links[l].stages[m] * self.links[l].per_packet)
             .sum();
         let step = &mut self.classes[class];
         step.delay_sums[m] += GAMMA * own;
@@ -146,14 +145,15 @@ impl Run<'_> {
 }
 
 impl Solver {
-    /// LU factors of the matrix in place, without pivoting: it is 1 plus a matrix that the
+    /// LU factors of the matrix in place, inverses on the diagonal, without pivoting: it is 1 plus a matrix that the
     /// stabilising Jacobian makes diagonally dominant.
     fn factor(&mut self) {
         let n = self.free.len();
         let a = &mut self.matrix;
         for k in 0..n {
+            a[k * n + k] = 1.0 / a[k * n + k];
             for i in k + 1..n {
-                a[i * n + k] /= a[k * n + k];
+                a[i * n + k] *= a[k * n + k];
                 for j in k + 1..n {
                     a[i * n + j] -= a[i * n + k] * a[k * n + j];
                 }
@@ -174,7 +174,7 @@ impl Solver {
             for j in i + 1..n {
                 x[i] -= a[i * n + j] * x[j];
             }
-            x[i] /= a[i * n + i];
+            x[i] *= a[i * n + i];
         }
     }
 }
