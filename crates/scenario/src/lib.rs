@@ -31,7 +31,8 @@ pub use link::{BufferLimit, BufferSize, Link, RateLayer};
 pub use metric::{Goal, Metric, Relation};
 pub use node::{Format, Override, ScenarioError};
 pub use options::{
-    FluidOptions, MeasurementWindow, Recorded, TraceOptions, VictimCountLaw, VictimPolicy,
+    BackgroundRate, FluidOptions, MeasurementWindow, Recorded, TraceOptions, VictimCountLaw,
+    VictimPolicy,
 };
 pub use report::{
     Bin, BufferReport, Completions, Cost, Distribution, Estimate, FlowReport, FlowSample,

@@ -97,6 +97,8 @@ impl Scenario {
             links.push(raw.link);
         }
         let groups: Vec<String> = flows.iter().map(|group| group.name.clone()).collect();
+        let persistent = flows.iter().filter(|group| group.persistent());
+        let persistent = persistent.map(|group| group.count).sum();
         Ok(Self {
             title: match root.get("title") {
                 Some(title) => title
@@ -110,7 +112,7 @@ impl Scenario {
             flows,
             run: read_run(root.get("run"))?,
             goals: read_goals(root.get("goal"), &groups)?,
-            fluid: read_fluid(root.get("fluid"))?,
+            fluid: read_fluid(root.get("fluid"), persistent)?,
             trace: read_trace(root.get("trace"))?,
         })
     }

@@ -28,10 +28,12 @@ pub fn schema() -> Value {
             "fluid": object(&[
                 ("minimum_synchronization", json!({"type": "number", "minimum": 0, "maximum": 1})),
                 ("law", words(&["truncated_normal", "uniform", "fixed", "empirical", "continuous"])),
-                ("victims", words(&["highest_rate", "random", "rate_proportional"])),
+                ("victims", victims()),
                 ("window", words(&["whole_cycles", "fixed"])),
                 ("tolerance", json!({"type": "number", "minimum": 1e-9, "maximum": 0.1})),
-                ("empirical", json!({"type": "array", "items": {"type": "integer", "minimum": 1}})),
+                ("empirical", json!({"type": "array", "items": {"type": "integer", "minimum": 1},
+                    "description": "numbers of flows that lost in observed events; each event draws one"})),
+                ("background", json!({"oneOf": [words(&["constant"]), required("redrawn", time())]})),
             ]),
             "trace": object(&[
                 ("every", time()), ("from", time()), ("until", time()),
@@ -120,11 +122,7 @@ fn group() -> Value {
 
 fn workload() -> Value {
     let law = || json!({"$ref": "#/$defs/law"});
-    let one = |name: &str, body: Value| {
-        let mut schema = object(&[(name, body)]);
-        schema["required"] = json!([name]);
-        schema
-    };
+    let one = required;
     json!({"oneOf": [
         {"const": "persistent"},
         one("finite", object(&[("size", law())])),
@@ -151,6 +149,22 @@ fn count() -> Value {
         object(&[("uniform", list(2))]),
         object(&[("choice", list(1))]),
     ]})
+}
+
+fn victims() -> Value {
+    let row = json!({"type": "array", "items": {"type": "number"}});
+    let rows = json!({"type": "array", "minItems": 1, "items": row,
+        "description": "rows used in turn, one number per persistent flow; the largest lose"});
+    json!({"oneOf": [
+        words(&["highest_rate", "random", "rate_proportional"]), required("priority", rows),
+    ]})
+}
+
+/// A table with this one key.
+fn required(name: &str, body: Value) -> Value {
+    let mut schema = object(&[(name, body)]);
+    schema["required"] = json!([name]);
+    schema
 }
 
 fn goals() -> Value {
