@@ -62,7 +62,13 @@ def band(axis: Axes, x: ArrayLike, numbers: ArrayLike, index: int, label: str, *
         intervals = [mean_interval(row) for row in heights]
         low, high = [each.low for each in intervals], [each.high for each in intervals]
         axis.fill_between(places, low, high, color=color, alpha=0.18, linewidth=0)
-    style: dict[str, Any] = {"color": color, "marker": marker, "markersize": 4.5, "linewidth": 1.5, "label": label} | options
+    style: dict[str, Any] = {
+        "color": color,
+        "marker": marker,
+        "markersize": 4.5,
+        "linewidth": 1.5,
+        "label": label,
+    } | options
     axis.plot(places, means, **style)
 
 

@@ -94,19 +94,24 @@ def flow_numbers(recording: Recording, group: str) -> tuple[int, int]:
 def finished_transfers(recording: Recording, group: str, *, begun_before: float = 0.8) -> pl.DataFrame:
     """Transfers of a group that began after the warm-up and in the first part of what is measured.
 
-    Columns: those of `running.transfers`, `bytes`, `throughput` in bytes per second from the first arrival to the last,
-    and `loss`.
+    Columns: those of `running.transfers`, `bytes` of data, `loss`, `seconds` from the first packet at the link to the
+    last one's acknowledgement at the sender (a round trip after its arrival, as long as the first packet's was), and
+    `throughput` in bytes per second.
     """
     import polars as pl
 
     core = recording.core
     first, last = flow_numbers(recording, group)
     warmup, measure = core.duration_s
-    frame = recording.table("transfers").filter(pl.col("flow").is_between(first, last))
-    return frame.filter(pl.col("first_s").is_between(warmup, warmup + begun_before * measure)).with_columns(
-        bytes=pl.col("packets") * core.packet_bytes,
-        loss=pl.col("dropped") / pl.col("arrived"),
-        throughput=pl.col("accepted_bytes") / (pl.col("last_s") - pl.col("first_s")).clip(1e-3),
+    frame = recording.table("transfers").filter(pl.col("flow").is_between(first, last) & (pl.col("transfer") > 0))
+    return (
+        frame.filter(pl.col("first_s").is_between(warmup, warmup + begun_before * measure) & (pl.col("packets") > 0))
+        .with_columns(
+            bytes=pl.col("packets") * core.packet_bytes,
+            loss=pl.col("dropped") / pl.col("arrived"),
+            seconds=pl.col("last_s") - pl.col("first_s") + (pl.col("second_s") - pl.col("opened_s")),
+        )
+        .with_columns(throughput=pl.col("bytes") / pl.col("seconds"))
     )
 
 
@@ -122,6 +127,16 @@ def lossless(recording: Recording, group: str, least: float = 0, most: float = 1
 
     frame = _sized(finished_transfers(recording, group), least, most)
     return float(frame.select((pl.col("dropped") == 0).mean()).item())
+
+
+def long_flows(recording: Recording, group: str) -> float:
+    """Mean number of a group's transfers in progress that have lost a packet here, so have left slow start."""
+    import polars as pl
+
+    first, last = flow_numbers(recording, group)
+    frame = recording.table("transfers").filter(pl.col("flow").is_between(first, last))
+    seconds = (frame["last_s"] - frame["first_drop_s"]).sum()
+    return float(seconds) / recording.core.duration_s[1]
 
 
 def median_throughput(recording: Recording, group: str, least: float = 0, most: float = 1e18) -> float:
@@ -157,10 +172,15 @@ def share_transfers_faster(
     first: Recording, second: Recording, group: str, least: float = 0, most: float = 1e18
 ) -> float:
     """Share of the transfers that are faster in the second recording; the same transfers in both."""
-    one = _sized(finished_transfers(first, group), least, most).select("flow", "throughput")
-    two = finished_transfers(second, group).select("flow", other="throughput")
-    both = one.join(two, on="flow")
-    return float((both["other"] > both["throughput"]).mean())  # type: ignore[arg-type]
+    one = _sized(finished_transfers(first, group), least, most).select("flow", "transfer", "throughput")
+    two = finished_transfers(second, group).select("flow", "transfer", other="throughput")
+    both = one.join(two, on=["flow", "transfer"])
+    return float((both["other"] > both["throughput"]).to_numpy().mean())
+
+
+def persistent_ratio(first: Recording, second: Recording, group: str) -> float:
+    """Median of the persistent flows' rates in the second recording over that in the first."""
+    return float(np.median(persistent_rates(second, group)) / np.median(persistent_rates(first, group)))
 
 
 def quantile_ratio(
@@ -180,6 +200,7 @@ ONE: Mapping[str, Callable[..., float]] = {
     "gap_variation": gap_variation,
     "wait_quantile": wait_quantile,
     "lossless": lossless,
+    "long_flows": long_flows,
     "median_throughput": median_throughput,
     "rate_variation": rate_variation,
 }
@@ -189,4 +210,5 @@ TWO: Mapping[str, Callable[..., float]] = {
     "share_faster": share_faster,
     "share_transfers_faster": share_transfers_faster,
     "quantile_ratio": quantile_ratio,
+    "persistent_ratio": persistent_ratio,
 }

@@ -304,7 +304,8 @@ def interpolate(x: Any, curve: Any, place: Any) -> NDArray[np.float64]:
 
 def slope(x: Any, y: Any) -> NDArray[np.float64]:
     """Slope of the least-squares line over cells, one per replication."""
-    places, heights = np.broadcast_arrays(np.asarray(x, float), np.asarray(y, float))
+    heights = np.asarray(y, float)
+    places = np.asarray(x, float).reshape(-1, *(1,) * (heights.ndim - 1)) + np.zeros_like(heights)
     from_mean = places - places.mean(axis=0)
     found: NDArray[np.float64] = (from_mean * (heights - heights.mean(axis=0))).sum(axis=0) / (from_mean**2).sum(axis=0)
     return found

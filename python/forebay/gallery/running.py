@@ -258,11 +258,15 @@ def _keep(run: Run, recording: Recording, report: Report) -> None:
         raise InputError(f"{error.filename or partial}: cannot be written: {error.strerror or error}") from None
 
 
+#: Bytes of a packet without data, at most.
+HEADER = 60
+
+
 def transfers(packets: pl.DataFrame) -> pl.DataFrame:
     """One row per transfer from the arrivals at the target link.
 
-    A user's transfers follow each other under one flow number. A new one begins where packet 0 arrives although the
-    packet 0 before it got through.
+    A user's transfers follow each other under one flow number. Each begins with a packet that is all header; one that
+    follows a lost one is the same once more.
 
     Parameters
     ----------
@@ -272,13 +276,14 @@ def transfers(packets: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        `flow`, `transfer` (its number within the flow), `packets` (distinct), `arrived`, `dropped`, `accepted_bytes`,
-        `first_s`, `last_s`.
+        `flow`, `transfer` (from 1; 0 is what began before the recording), `packets` (different ones with data),
+        `arrived`, `dropped`, `accepted_bytes`, `first_s`, `opened_s` (last packet without data), `second_s` (first
+        data), `first_drop_s` and `last_s`.
     """
     import polars as pl
 
     ordered = packets.sort("flow", "time_s", "packet", maintain_order=True)
-    first = pl.col("packet") == 0
+    first = pl.col("bytes") <= HEADER
     through = pl.when(first).then(~pl.col("dropped")).otherwise(None)
     before = through.shift(1).forward_fill().over("flow")
     begins = first & before.fill_null(value=True)
@@ -286,11 +291,14 @@ def transfers(packets: pl.DataFrame) -> pl.DataFrame:
         ordered.with_columns(transfer=begins.cast(pl.UInt32).cum_sum().over("flow"))
         .group_by("flow", "transfer", maintain_order=True)
         .agg(
-            packets=pl.col("packet").n_unique(),
+            packets=pl.col("packet").filter(~first).n_unique(),
             arrived=pl.len(),
             dropped=pl.col("dropped").sum(),
             accepted_bytes=pl.col("bytes").filter(~pl.col("dropped")).sum(),
             first_s=pl.col("time_s").min(),
+            opened_s=pl.col("time_s").filter(first).max(),
+            second_s=pl.col("time_s").filter(~first).min(),
+            first_drop_s=pl.col("time_s").filter("dropped").min(),
             last_s=pl.col("time_s").max(),
         )
     )

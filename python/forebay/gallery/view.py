@@ -42,8 +42,14 @@ def progress(*, quiet: bool) -> Iterator[Callable[[float, float, str], None] | N
         return
     if sys.stderr.isatty():
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-        from rich.progress import TimeRemainingColumn
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            TaskProgressColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
 
         columns = (
             TextColumn("{task.description:<22}"),

@@ -20,7 +20,9 @@ FAST = {"capacity_pps": 125_000.0, "rtts": (0.1155, 0.1245)}
 FASTER = {"capacity_pps": 312_500.0, "rtts": (0.038, 0.142)}
 
 
-def _against_buffer(results: Results, figure: Figure, run: str, model: str, whole: int, link: dict[str, object]) -> Picture:
+def _against_buffer(
+    results: Results, figure: Figure, run: str, model: str, whole: int, link: dict[str, object]
+) -> Picture:
     """Utilization (top) and loss (bottom): the fixed point and packets."""
     picture, axes = drawing.grid(2, 1, 9.0, 7.0, sharex=True, height_ratios=[3, 2])
     top, bottom = axes[:, 0]
@@ -91,7 +93,7 @@ def _two(results: Results, figure: Figure, buffer: int) -> Picture:
     axes[0, 0].set_ylim(bottom=0)
     axes[1, 0].set_ylim(0, 1.05 * buffer)
     drawing.legend_below(picture, axes[0, 0], 2)
-    drawing.title(picture, f"{figure.title}: {buffer:,} packets (dashed)".replace(",", " "))
+    drawing.title(picture, f"{figure.title}: {buffer} packets (dashed)")
     return picture
 
 
