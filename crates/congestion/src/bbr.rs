@@ -91,10 +91,6 @@ impl Aggregation {
 
 /// BBR version 1 on packets.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent flags of the published state machine"
-)]
 pub struct BbrController {
     probes_round_trip: bool,
     mode: Mode,
@@ -105,11 +101,10 @@ pub struct BbrController {
     round_started: bool,
     min_rtt: f64,
     min_rtt_since: Time,
-    probe_rtt_until: Option<Time>,
-    probe_rtt_round: bool,
+    /// The end of PROBE_RTT once few packets are under way, and whether a round has passed.
+    probing: Option<(Time, bool)>,
     full_bandwidth: f64,
     full_rounds: u32,
-    full: bool,
     phase: usize,
     phase_since: Time,
     state: LossState,
@@ -192,7 +187,7 @@ impl BbrController {
 
     fn check_full(&mut self, sample: &Sample) {
         let limited = sample.delivery.is_some_and(|d| d.app_limited);
-        if self.full || !self.round_started || limited {
+        if self.full() || !self.round_started || limited {
             return;
         }
         if self.bandwidth.get() >= FULL_GROWTH * self.full_bandwidth {
@@ -201,11 +196,15 @@ impl BbrController {
             return;
         }
         self.full_rounds += 1;
-        self.full = self.full_rounds >= FULL_ROUNDS;
+    }
+
+    /// Whether the bandwidth has stopped growing.
+    fn full(&self) -> bool {
+        self.full_rounds >= FULL_ROUNDS
     }
 
     fn check_drain(&mut self, sample: &Sample) {
-        if self.mode == Mode::Startup && self.full {
+        if self.mode == Mode::Startup && self.full() {
             self.mode = Mode::Drain;
         }
         if self.mode == Mode::Drain
@@ -237,23 +236,22 @@ impl BbrController {
         if expired && self.probes_round_trip && self.mode != Mode::ProbeRoundTrip {
             self.mode = Mode::ProbeRoundTrip;
             self.save_window(window.cwnd);
-            self.probe_rtt_until = None;
+            self.probing = None;
         }
         if self.mode != Mode::ProbeRoundTrip {
             return;
         }
-        match self.probe_rtt_until {
+        match &mut self.probing {
             None if sample.in_flight <= MIN_WINDOW => {
-                self.probe_rtt_until = Some(now.saturating_add(PROBE_RTT_TIME));
-                self.probe_rtt_round = false;
+                self.probing = Some((now.saturating_add(PROBE_RTT_TIME), false));
                 self.round_end = sample.delivered;
             }
-            Some(until) => {
-                self.probe_rtt_round |= self.round_started;
-                if self.probe_rtt_round && now > until {
+            Some((until, passed)) => {
+                *passed |= self.round_started;
+                if *passed && now > *until {
                     self.min_rtt_since = now;
                     window.cwnd = window.cwnd.max(self.prior_window);
-                    if self.full {
+                    if self.full() {
                         self.probe_bandwidth(now);
                     } else {
                         self.mode = Mode::Startup;
@@ -286,7 +284,7 @@ impl BbrController {
         let bandwidth = self.bandwidth.get();
         if bandwidth > 0.0 {
             let rate = bandwidth * self.pacing_gain * PACING_MARGIN;
-            if self.full || rate > self.rate {
+            if self.full() || rate > self.rate {
                 self.rate = rate;
             }
         } else if path.smoothed_rtt > 0.0 {
@@ -296,14 +294,14 @@ impl BbrController {
 
     fn set_window(&mut self, window: &mut Window, sample: &Sample) {
         if sample.arrived > 0.0 && !self.follow_losses(window, sample) {
-            let extra = if self.full {
+            let extra = if self.full() {
                 let most = self.bandwidth.get() * MOST_AGGREGATION;
                 self.aggregation.most().min(most).ceil()
             } else {
                 0.0
             };
             let target = self.target(self.window_gain, window.cwnd) + extra;
-            if self.full {
+            if self.full() {
                 window.cwnd = (window.cwnd + sample.arrived).min(target);
             } else if window.cwnd < target || sample.delivered < 10 {
                 window.cwnd += sample.arrived;
@@ -360,11 +358,9 @@ impl CongestionControl for BbrController {
             round_started: false,
             min_rtt: f64::INFINITY,
             min_rtt_since: Time::ZERO,
-            probe_rtt_until: None,
-            probe_rtt_round: false,
+            probing: None,
             full_bandwidth: 0.0,
             full_rounds: 0,
-            full: false,
             phase: 0,
             phase_since: Time::ZERO,
             state: LossState::Open,

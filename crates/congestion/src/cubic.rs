@@ -5,7 +5,8 @@ use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
 use crate::fluid::{CUT_RANGE, CutConditions, Epoch, EulerStep, FluidLaw, FluidWindow, LawError};
-use crate::packet::{Ack, CongestionControl, Path, Signal, Window};
+use crate::hystart::Hystart;
+use crate::packet::{Ack, CongestionControl, Needs, Path, Sample, Signal, Window};
 
 /// Whether a flow that lost below its last peak releases bandwidth (RFC 9438 section 4.7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -294,6 +295,7 @@ pub struct CubicController {
     prior: f64,
     /// Whether the last congestion was a timeout, after which K is 0 (RFC 9438 section 4.8).
     after_timeout: bool,
+    hystart: Option<Hystart>,
 }
 
 impl CubicController {
@@ -353,6 +355,12 @@ impl CongestionControl for CubicController {
                 kind: ParameterKind::Switch,
                 default: Value::Switch(true),
             },
+            Parameter {
+                name: "hystart",
+                meaning: "leave slow start when the round-trip time grows (HyStart++, RFC 9406)",
+                kind: ParameterKind::Switch,
+                default: Value::Switch(false),
+            },
         ],
     };
 
@@ -379,6 +387,17 @@ impl CongestionControl for CubicController {
             estimate: 0.0,
             prior: f64::INFINITY,
             after_timeout: false,
+            hystart: parameters.switch("hystart").then(Hystart::new),
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Hystart::needs(self.hystart.as_ref())
+    }
+
+    fn on_sample(&mut self, window: &mut Window, sample: &Sample, _: &Path) {
+        if let Some(hystart) = &mut self.hystart {
+            hystart.on_sample(window, sample);
         }
     }
 
@@ -404,7 +423,7 @@ impl CongestionControl for CubicController {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path) {
         let mut acked = ack.acked;
         if window.cwnd < window.ssthresh {
-            acked = window.slow_start(acked);
+            acked = window.slow_start(Hystart::slowed(self.hystart.as_ref(), acked));
             if acked <= 0.0 {
                 return;
             }
@@ -434,6 +453,9 @@ impl CongestionControl for CubicController {
     }
 
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        if let Some(hystart) = &mut self.hystart {
+            hystart.stop();
+        }
         self.prior = path.flight;
         let released = self.fast_convergence == FastConvergence::On && path.flight < self.plateau;
         self.plateau = if released {

@@ -7,13 +7,19 @@
 pub mod aimd;
 pub mod bbr;
 pub mod cubic;
+pub mod dctcp;
+pub mod fast;
 mod filter;
 pub mod fluid;
 pub mod hstcp;
 pub mod htcp;
+mod hystart;
+pub mod illinois;
 pub mod newreno;
 pub mod packet;
 mod registry;
 pub mod scalable;
+pub mod vegas;
+pub mod westwood;
 
 pub use registry::{Controller, controller, default_description, descriptions, fluid_law};

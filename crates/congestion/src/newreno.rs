@@ -1,11 +1,12 @@
 //! NewReno (RFC 5681, RFC 6582): AIMD(1/d, 1/2), d the packets acknowledged by one ACK.
 
 use forebay_units::Time;
-use forebay_units::parameter::{Description, Parameters};
+use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
 use crate::aimd::Aimd;
 use crate::fluid::{CutConditions, Epoch, EulerStep, FluidLaw, FluidWindow, LawError};
-use crate::packet::{Ack, CongestionControl, Path, Signal, Window};
+use crate::hystart::Hystart;
+use crate::packet::{Ack, CongestionControl, Needs, Path, Sample, Signal, Window};
 
 /// Parameters of NewReno's congestion avoidance.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,18 +98,37 @@ impl FluidWindow for NewReno {
 /// Reno's congestion avoidance: one packet per window acknowledged, and half of the window at a
 /// congestion (RFC 5681 equations 3 and 4, with the remainder carried).
 #[derive(Clone, Debug)]
-pub struct NewRenoController;
+pub struct NewRenoController {
+    hystart: Option<Hystart>,
+}
 
 impl CongestionControl for NewRenoController {
     const DESCRIPTION: Description = Description {
         name: "newreno",
         title: "Reno: one packet more per round trip, half of the window at a loss",
         source: "RFC 5681, RFC 6582",
-        parameters: &[],
+        parameters: &[Parameter {
+            name: "hystart",
+            meaning: "leave slow start when the round-trip time grows (HyStart++, RFC 9406)",
+            kind: ParameterKind::Switch,
+            default: Value::Switch(false),
+        }],
     };
 
-    fn new(_: &Parameters) -> Self {
-        Self
+    fn new(parameters: &Parameters) -> Self {
+        Self {
+            hystart: parameters.switch("hystart").then(Hystart::new),
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Hystart::needs(self.hystart.as_ref())
+    }
+
+    fn on_sample(&mut self, window: &mut Window, sample: &Sample, _: &Path) {
+        if let Some(hystart) = &mut self.hystart {
+            hystart.on_sample(window, sample);
+        }
     }
 
     fn fluid(_: &Parameters) -> Option<FluidLaw> {
@@ -119,12 +139,15 @@ impl CongestionControl for NewRenoController {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
         let mut acked = ack.acked;
         if window.cwnd < window.ssthresh {
-            acked = window.slow_start(acked);
+            acked = window.slow_start(Hystart::slowed(self.hystart.as_ref(), acked));
         }
         window.cwnd += acked / window.cwnd;
     }
 
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        if let Some(hystart) = &mut self.hystart {
+            hystart.stop();
+        }
         window.cut(0.5 * path.flight, signal);
     }
 }

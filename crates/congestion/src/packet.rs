@@ -156,6 +156,14 @@ pub struct Sample {
     pub delivery: Option<Delivery>,
 }
 
+impl Sample {
+    /// Whether no loss is under repair.
+    #[inline]
+    pub fn calm(&self) -> bool {
+        self.state == LossState::Open
+    }
+}
+
 /// Marks the rounds: one ends when what was next to send at its start is acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Round {
@@ -229,8 +237,63 @@ pub trait CongestionControl: Sized {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// One packet acknowledged with this round-trip time.
+    pub(crate) fn sample(rtt: f64) -> Sample {
+        Sample {
+            now: Time::from_secs(1),
+            rtt: Some(rtt),
+            arrived: 1.0,
+            lost: 0.0,
+            marked: 0.0,
+            acknowledged: 0,
+            next: 0,
+            prior_in_flight: 1.0,
+            in_flight: 1.0,
+            delivered: 1,
+            state: LossState::Open,
+            limited: true,
+            held: 0.0,
+            delivery: None,
+        }
+    }
+
+    /// Rounds of twenty acknowledgements each, with these round-trip times; what a round shows is
+    /// judged when the next one begins, so one more acknowledgement follows.
+    pub(crate) fn rounds<C: CongestionControl>(
+        controller: &mut C,
+        window: &mut Window,
+        min_rtt: f64,
+        rtts: &[f64],
+    ) {
+        let path = Path {
+            min_rtt,
+            smoothed_rtt: min_rtt,
+            ..Path::default()
+        };
+        let mut seen = sample(min_rtt);
+        // Whatever was left of an earlier round ends.
+        seen.acknowledged = 1 << 40;
+        seen.next = 21;
+        seen.rtt = None;
+        seen.state = LossState::Recovery;
+        controller.on_sample(window, &seen, &path);
+        seen.state = LossState::Open;
+        for (number, &rtt) in rtts.iter().enumerate() {
+            let first = number as u64 * 20;
+            for k in 1..=20 {
+                seen.rtt = Some(rtt);
+                seen.acknowledged = first + k;
+                seen.next = first + k + 20;
+                seen.now = seen.now.saturating_add(Time::from_secs_f64(rtt / 20.0));
+                controller.on_sample(window, &seen, &path);
+            }
+        }
+        seen.acknowledged += 1;
+        controller.on_sample(window, &seen, &path);
+    }
 
     #[test]
     fn slow_start_hands_on_what_passes_the_threshold() {

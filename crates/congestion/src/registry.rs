@@ -96,6 +96,11 @@ controllers! {
     Scalable(crate::scalable::ScalableController),
     Aimd(crate::aimd::AimdController),
     Bbr(crate::bbr::BbrController),
+    Vegas(crate::vegas::VegasController),
+    Westwood(crate::westwood::WestwoodController),
+    Illinois(crate::illinois::IllinoisController),
+    Fast(crate::fast::FastController),
+    Dctcp(crate::dctcp::DctcpController),
 }
 
 /// All controllers.

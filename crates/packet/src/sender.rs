@@ -5,6 +5,8 @@
 //! live here, and the receiver's map of out-of-order packets is the sender's SACK scoreboard. Loss
 //! recovery is one machine shared by all congestion controllers.
 
+#[cfg(test)]
+mod contract;
 mod ledger;
 mod rack;
 
@@ -20,6 +22,10 @@ use crate::timing::RoundTrip;
 
 /// Duplicate acknowledgements that mean a loss (RFC 5681 section 3.2).
 const DUP_THRESHOLD: u32 = 3;
+
+/// Packets that one acknowledgement counts for after a timeout, when it may cover many that had
+/// arrived long before (RFC 3465 section 2.3: L = 1).
+const AFTER_TIMEOUT: u64 = 1;
 
 /// What the sender is doing about losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,13 +82,20 @@ pub(crate) enum Next {
 /// tcp_pacing_ca_ratio).
 const PACING_GAINS: (f64, f64) = (2.0, 1.2);
 
+/// How much a packet in order asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Counting: each packet is acknowledged at once, the handshake is over, there is no ledger.
+    Plain,
+    /// The same with delayed acknowledgements.
+    Delayed,
+    /// More.
+    Careful,
+}
+
 /// A connection. Packets are numbered from `base` on; the numbers go on over the transfers of one
 /// user, so that late packets of an earlier transfer are recognised.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent facts about the connection"
-)]
 pub(crate) struct Connection {
     // What every delivery touches.
     /// Receiver: the next packet in order.
@@ -97,11 +110,7 @@ pub(crate) struct Connection {
     phase: Phase,
     recovery: Recovery,
     timer_switch: PartialAckTimer,
-    /// Whether a packet in order needs nothing but counting: each is acknowledged at once, the
-    /// handshake is over, and there is no ledger.
-    plain: bool,
-    /// Whether sending needs no handshake and no ledger.
-    sends_plainly: bool,
+    way: Way,
     /// The packet being timed; `u64::MAX` for none.
     timed: u64,
     timed_since: Time,
@@ -155,7 +164,6 @@ pub(crate) struct Connection {
     pub(crate) pending_since: Time,
     // The transfer.
     base: u64,
-    handshake: bool,
     stack: Stack,
     // What is counted.
     pub(crate) retransmissions: u64,
@@ -181,8 +189,7 @@ impl Connection {
             phase: Phase::Open,
             recovery: stack.recovery,
             timer_switch: stack.partial_ack_timer,
-            plain: false,
-            sends_plainly: false,
+            way: Way::Careful,
             timed: u64::MAX,
             timed_since: Time::ZERO,
             expires: Time::ZERO,
@@ -213,7 +220,6 @@ impl Connection {
             pending: 0,
             pending_since: Time::ZERO,
             base: first,
-            handshake: stack.handshake,
             stack,
             retransmissions: 0,
             timeouts: 0,
@@ -253,7 +259,6 @@ impl Connection {
         self.backoff = 0;
         self.pending = 0;
         self.base = first;
-        self.handshake = stack.handshake;
         self.connecting = stack.handshake;
         self.stack = stack;
         self.alarm = Time::MAX;
@@ -267,16 +272,21 @@ impl Connection {
             pacing: stack.pacing,
             first,
         });
-        self.choose_ways();
+        self.choose_way();
         self.pace();
         let syn = u64::from(stack.handshake);
         self.end = first.saturating_add(syn).saturating_add(opening.packets);
     }
 
-    /// Decides which of the short ways are open.
-    fn choose_ways(&mut self) {
-        self.sends_plainly = !self.connecting && self.ledger.is_none();
-        self.plain = self.sends_plainly && self.stack.delayed_ack.packets == 1;
+    /// Decides how short the way of a packet in order is.
+    fn choose_way(&mut self) {
+        self.way = if self.connecting || self.ledger.is_some() {
+            Way::Careful
+        } else if self.stack.delayed_ack.packets > 1 {
+            Way::Delayed
+        } else {
+            Way::Plain
+        };
     }
 
     /// Sends nothing new from now on.
@@ -296,13 +306,13 @@ impl Connection {
 
     /// Data packets of the current transfer.
     pub(crate) fn transfer_packets(&self) -> u64 {
-        self.end - self.base - u64::from(self.handshake)
+        self.end - self.base - u64::from(self.stack.handshake)
     }
 
     /// Whether `packet` is the SYN of the current transfer.
     #[inline]
     pub(crate) fn is_syn(&self, packet: u64) -> bool {
-        self.handshake && packet == self.base
+        self.stack.handshake && packet == self.base
     }
 
     /// The full number of a packet whose low 32 bits are `low`: the one nearest to `expected`.
@@ -331,7 +341,7 @@ impl Connection {
         let simple = packet == self.expected
             && self.out_of_order == 0
             && self.phase == Phase::Open
-            && self.plain
+            && self.way == Way::Plain
             && self.duplicates == 0;
         if !simple {
             return self.deliver_otherwise(packet, now);
@@ -578,7 +588,7 @@ impl Connection {
     /// The SYN is answered: data may flow.
     fn connected(&mut self, now: Time) {
         self.connecting = false;
-        self.choose_ways();
+        self.choose_way();
         self.handshakes += 1;
         self.unacknowledged = self.expected;
         self.next = self.next.max(self.expected);
@@ -626,11 +636,14 @@ impl Connection {
             }
             Phase::Recovery => {
                 // Full acknowledgement, option 2: the window is the threshold.
-                self.window.cwnd = self.window.ssthresh;
+                if !self.controller.needs().own_recovery {
+                    self.window.cwnd = self.window.ssthresh;
+                }
                 self.inflation = 0.0;
                 self.phase = Phase::Open;
             }
-            Phase::Open | Phase::Loss => self.grow(acked, limited, now),
+            Phase::Open => self.grow(acked, limited, now),
+            Phase::Loss => self.grow(acked.min(AFTER_TIMEOUT), limited, now),
         }
         if self.phase == Phase::Loss && self.unacknowledged >= self.recover {
             self.phase = Phase::Open;
@@ -691,7 +704,7 @@ impl Connection {
             Phase::Open => self.grow(acked, limited, now),
             Phase::Recovery | Phase::Loss => {
                 if self.phase == Phase::Loss {
-                    self.grow(acked, limited, now);
+                    self.grow(acked.min(AFTER_TIMEOUT), limited, now);
                 }
                 if cumulative >= self.recover {
                     self.phase = Phase::Open;
@@ -784,7 +797,7 @@ impl Connection {
     /// What may be sent now.
     #[inline]
     pub(crate) fn next_to_send(&mut self, now: Time) -> Next {
-        if self.phase != Phase::Open || self.urgent || !self.sends_plainly {
+        if self.phase != Phase::Open || self.urgent || self.way == Way::Careful {
             return self.next_to_send_otherwise(now);
         }
         if !self.open_window() {

@@ -131,10 +131,13 @@ impl Connection {
             }
             self.phase = Phase::Open;
         }
+        // What has just arrived counts, not what a repaired hole uncovers (Linux: acked_sacked), and
+        // only where the cumulative acknowledgement moves (tcp_may_raise_cwnd).
+        let arrived = if seen.acked > 0 { arrivals.count } else { 0 };
         match self.phase {
             Phase::Open if self.lost > 0 => self.enter_timed_recovery(ledger, now),
-            Phase::Open => self.grow(seen.acked, seen.limited, now),
-            Phase::Loss => self.grow(seen.acked, true, now),
+            Phase::Open => self.grow(arrived, seen.limited, now),
+            Phase::Loss => self.grow(arrived, true, now),
             Phase::Recovery => {}
         }
         if self.phase == Phase::Recovery {
@@ -338,7 +341,8 @@ impl Connection {
     /// 7.3). The retransmission timer starts anew.
     pub(super) fn take_probe(&mut self, ledger: &mut Ledger, now: Time) -> Option<Transmission> {
         let rack = ledger.rack.as_mut()?;
-        if !std::mem::take(&mut rack.probe_due) || self.outstanding() == 0 {
+        let calm = self.phase == Phase::Open && self.lost == 0 && self.outstanding() > 0;
+        if !std::mem::take(&mut rack.probe_due) || !calm {
             return None;
         }
         let fresh = self.send_next(now);

@@ -1,0 +1,143 @@
+//! DCTCP (RFC 8257): cuts in proportion to the share of packets that were marked.
+
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+
+use crate::packet::{Ack, CongestionControl, Needs, Path, Round, Sample, Samples, Signal, Window};
+
+/// DCTCP on packets. The count of marks is exact here: its receiver's rules for coalescing
+/// (RFC 8257 section 3.2) have nothing to preserve.
+#[derive(Clone, Debug)]
+pub struct DctcpController {
+    gain: f64,
+    /// Estimated share of marked packets.
+    alpha: f64,
+    round: Round,
+    arrived: f64,
+    marked: f64,
+    /// No further cut until so much is acknowledged.
+    cut_until: u64,
+}
+
+impl CongestionControl for DctcpController {
+    const DESCRIPTION: Description = Description {
+        name: "dctcp",
+        title: "DCTCP: cuts in proportion to the share of marked packets",
+        source: "RFC 8257; Alizadeh et al. 2010",
+        parameters: &[Parameter {
+            name: "gain",
+            meaning: "weight g of a new round in the estimate of the marked share (RFC 8257 section 4.2)",
+            kind: ParameterKind::Number {
+                min: 1e-4,
+                max: 1.0,
+            },
+            default: Value::Number(1.0 / 16.0),
+        }],
+    };
+
+    fn new(parameters: &Parameters) -> Self {
+        Self {
+            gain: parameters.number("gain"),
+            // Cautious at first: the first marks halve (RFC 8257 section 3.3).
+            alpha: 1.0,
+            round: Round::default(),
+            arrived: 0.0,
+            marked: 0.0,
+            cut_until: 0,
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            samples: Samples::RoundTrips,
+            accurate_ecn: true,
+            ..Needs::default()
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
+        let mut acked = ack.acked;
+        if window.cwnd < window.ssthresh {
+            acked = window.slow_start(acked);
+        }
+        window.cwnd += acked / window.cwnd;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        window.cut(0.5 * path.flight, signal);
+    }
+
+    fn on_sample(&mut self, window: &mut Window, sample: &Sample, _: &Path) {
+        self.arrived += sample.arrived;
+        self.marked += sample.marked;
+        if self.round.begins(sample) && self.arrived > 0.0 {
+            let share = (self.marked / self.arrived).min(1.0);
+            self.alpha += self.gain * (share - self.alpha);
+            self.arrived = 0.0;
+            self.marked = 0.0;
+        }
+        if sample.marked > 0.0 && sample.calm() && sample.acknowledged >= self.cut_until {
+            window.cut(window.cwnd * (1.0 - 0.5 * self.alpha), Signal::Mark);
+            self.cut_until = sample.next;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::tests::sample;
+
+    fn drive(
+        dctcp: &mut DctcpController,
+        window: &mut Window,
+        every: u64,
+        packets: std::ops::Range<u64>,
+    ) {
+        for k in packets {
+            let mut seen = sample(0.1);
+            seen.acknowledged = k;
+            seen.next = k + 20;
+            seen.marked = f64::from(u8::from(every > 0 && k % every == 0));
+            dctcp.on_sample(window, &seen, &Path::default());
+        }
+    }
+
+    fn start() -> (DctcpController, Window) {
+        let parameters = Parameters::defaults(DctcpController::DESCRIPTION.parameters);
+        let window = Window {
+            cwnd: 1e6,
+            ssthresh: 10.0,
+        };
+        (DctcpController::new(&parameters), window)
+    }
+
+    #[test]
+    fn the_estimate_tends_to_the_share_of_marks() {
+        let (mut dctcp, mut window) = start();
+        drive(&mut dctcp, &mut window, 4, 0..20_000);
+        assert!((dctcp.alpha - 0.25).abs() < 0.02, "{}", dctcp.alpha);
+        drive(&mut dctcp, &mut window, 0, 20_000..40_000);
+        assert!(dctcp.alpha < 1e-6);
+    }
+
+    #[test]
+    fn a_window_is_cut_once_by_half_of_the_share() {
+        let (mut dctcp, _) = start();
+        dctcp.alpha = 0.4;
+        let mut window = Window {
+            cwnd: 100.0,
+            ssthresh: 10.0,
+        };
+        let mut seen = sample(0.1);
+        seen.marked = 1.0;
+        seen.acknowledged = 10;
+        seen.next = 110;
+        dctcp.round.begins(&seen);
+        for k in 10..110 {
+            seen.acknowledged = k;
+            dctcp.on_sample(&mut window, &seen, &Path::default());
+        }
+        assert_eq!(window.cwnd, 80.0);
+    }
+}

@@ -1,0 +1,117 @@
+//! FAST TCP (Wei, Jin, Low and Hegde 2006): moves the window towards the one that keeps alpha
+//! packets in the queue.
+
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+
+use crate::packet::{Ack, CongestionControl, Needs, Path, Round, Sample, Samples, Signal, Window};
+
+/// FAST on packets.
+#[derive(Clone, Debug)]
+pub struct FastController {
+    alpha: f64,
+    gamma: f64,
+    round: Round,
+    sum: f64,
+    samples: u32,
+}
+
+impl CongestionControl for FastController {
+    const DESCRIPTION: Description = Description {
+        name: "fast",
+        title: "FAST: the window at which alpha packets of the flow wait in the queue",
+        source: "Wei, Jin, Low and Hegde 2006, equation 6",
+        parameters: &[
+            Parameter {
+                name: "alpha",
+                meaning: "packets of the flow in the queue at equilibrium",
+                kind: ParameterKind::Number { min: 1.0, max: 1e6 },
+                default: Value::Number(20.0),
+            },
+            Parameter {
+                name: "gamma",
+                meaning: "weight of the new window in each update",
+                kind: ParameterKind::Number {
+                    min: 0.01,
+                    max: 1.0,
+                },
+                default: Value::Number(0.5),
+            },
+        ],
+    };
+
+    fn new(parameters: &Parameters) -> Self {
+        Self {
+            alpha: parameters.number("alpha"),
+            gamma: parameters.number("gamma"),
+            round: Round::default(),
+            sum: 0.0,
+            samples: 0,
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            samples: Samples::RoundTrips,
+            ..Needs::default()
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
+        if window.cwnd < window.ssthresh {
+            window.slow_start(ack.acked);
+        }
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        window.cut(0.5 * path.flight, signal);
+    }
+
+    fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
+        if let Some(rtt) = sample.rtt {
+            self.sum += rtt;
+            self.samples += 1;
+        }
+        if !self.round.begins(sample) || self.samples == 0 {
+            return;
+        }
+        let rtt = self.sum / f64::from(self.samples);
+        self.sum = 0.0;
+        self.samples = 0;
+        if !sample.calm() || !sample.limited {
+            return;
+        }
+        let empty = window.cwnd * path.min_rtt / rtt;
+        if window.cwnd < window.ssthresh {
+            // Slow start ends half way to the equilibrium.
+            if window.cwnd - empty <= 0.5 * self.alpha {
+                return;
+            }
+            window.ssthresh = window.cwnd;
+        }
+        let towards = (1.0 - self.gamma) * window.cwnd + self.gamma * (empty + self.alpha);
+        window.cwnd = towards.min(2.0 * window.cwnd).max(Window::MIN_SSTHRESH);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::tests::rounds;
+
+    #[test]
+    fn the_window_tends_to_alpha_packets_in_the_queue() {
+        let parameters = Parameters::defaults(FastController::DESCRIPTION.parameters);
+        let mut fast = FastController::new(&parameters);
+        let mut window = Window {
+            cwnd: 300.0,
+            ssthresh: 100.0,
+        };
+        // A link of 1000 packets per second and 100 ms: the queue follows the window.
+        for _ in 0..400 {
+            let rtt = (window.cwnd / 1000.0).max(0.1);
+            rounds(&mut fast, &mut window, 0.1, &[rtt]);
+        }
+        assert!((window.cwnd - 120.0).abs() < 0.5, "{}", window.cwnd);
+    }
+}

@@ -1,0 +1,230 @@
+//! TCP-Illinois (Liu, Basar and Srikant 2008): losses say when to cut, the queueing delay says how
+//! far to grow and to cut.
+
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+
+use crate::packet::{Ack, CongestionControl, Needs, Path, Round, Sample, Samples, Signal, Window};
+
+/// Below so many packets it is Reno (section 4: W_thresh).
+const SMALL_WINDOW: f64 = 15.0;
+
+/// Shares of the largest queueing delay below which growth is greatest (d_1), and between which
+/// the cut rises from its least to its greatest (d_2, d_3).
+const QUIET: f64 = 0.01;
+const FIRST_CUT: f64 = 0.1;
+const LAST_CUT: f64 = 0.8;
+
+/// Rounds of low delay before the growth returns to its greatest (theta).
+const PATIENCE: u32 = 5;
+
+/// TCP-Illinois on packets.
+#[derive(Clone, Debug)]
+pub struct IllinoisController {
+    alpha_min: f64,
+    alpha_max: f64,
+    beta_min: f64,
+    beta_max: f64,
+    /// Packets added per round trip.
+    alpha: f64,
+    /// Fraction cut.
+    beta: f64,
+    round: Round,
+    sum: f64,
+    samples: u32,
+    largest_rtt: f64,
+    /// Whether the delay was above d_1 since the last congestion, and rounds below it since.
+    above: bool,
+    quiet_rounds: u32,
+}
+
+impl IllinoisController {
+    fn update_alpha(&mut self, delay: f64, largest: f64) {
+        let quiet = QUIET * largest;
+        if delay <= quiet {
+            self.quiet_rounds += 1;
+            if !self.above || self.quiet_rounds >= PATIENCE {
+                self.alpha = self.alpha_max;
+                self.above = false;
+                self.quiet_rounds = 0;
+            }
+            return;
+        }
+        self.above = true;
+        self.quiet_rounds = 0;
+        // kappa_1 / (kappa_2 + d), through (d_1, alpha_max) and (d_m, alpha_min).
+        let span = largest - quiet;
+        let ratio = (self.alpha_max - self.alpha_min) / self.alpha_min;
+        self.alpha = span * self.alpha_max / (span + (delay - quiet) * ratio);
+    }
+
+    fn update_beta(&mut self, delay: f64, largest: f64) {
+        let (low, high) = (FIRST_CUT * largest, LAST_CUT * largest);
+        let share = ((delay - low) / (high - low)).clamp(0.0, 1.0);
+        self.beta = self.beta_min + (self.beta_max - self.beta_min) * share;
+    }
+}
+
+const fn number(min: f64, max: f64) -> ParameterKind {
+    ParameterKind::Number { min, max }
+}
+
+impl CongestionControl for IllinoisController {
+    const DESCRIPTION: Description = Description {
+        name: "illinois",
+        title: "TCP-Illinois: growth falls and the cut rises with the queueing delay",
+        source: "Liu, Basar and Srikant 2008",
+        parameters: &[
+            Parameter {
+                name: "alpha_min",
+                meaning: "packets added per round trip at the largest delay",
+                kind: number(0.01, 10.0),
+                default: Value::Number(0.3),
+            },
+            Parameter {
+                name: "alpha_max",
+                meaning: "packets added per round trip without delay",
+                kind: number(0.1, 1000.0),
+                default: Value::Number(10.0),
+            },
+            Parameter {
+                name: "beta_min",
+                meaning: "fraction cut without delay",
+                kind: number(0.01, 0.5),
+                default: Value::Number(0.125),
+            },
+            Parameter {
+                name: "beta_max",
+                meaning: "fraction cut at the largest delay",
+                kind: number(0.01, 0.9),
+                default: Value::Number(0.5),
+            },
+        ],
+    };
+
+    fn new(parameters: &Parameters) -> Self {
+        let (alpha_min, beta_min) = (
+            parameters.number("alpha_min"),
+            parameters.number("beta_min"),
+        );
+        Self {
+            alpha_min,
+            alpha_max: parameters.number("alpha_max").max(alpha_min),
+            beta_min,
+            beta_max: parameters.number("beta_max").max(beta_min),
+            alpha: 1.0,
+            beta: 0.5,
+            round: Round::default(),
+            sum: 0.0,
+            samples: 0,
+            largest_rtt: 0.0,
+            above: false,
+            quiet_rounds: 0,
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            samples: Samples::RoundTrips,
+            ..Needs::default()
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
+        let mut acked = ack.acked;
+        if window.cwnd < window.ssthresh {
+            acked = window.slow_start(acked);
+        }
+        let alpha = if window.cwnd < SMALL_WINDOW {
+            1.0
+        } else {
+            self.alpha
+        };
+        window.cwnd += alpha * acked / window.cwnd;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        let beta = if path.flight < SMALL_WINDOW {
+            0.5
+        } else {
+            self.beta
+        };
+        if signal == Signal::Timeout {
+            self.alpha = 1.0;
+            self.beta = 0.5;
+        }
+        window.cut((1.0 - beta) * path.flight, signal);
+    }
+
+    fn on_sample(&mut self, _: &mut Window, sample: &Sample, path: &Path) {
+        if let Some(rtt) = sample.rtt {
+            self.sum += rtt;
+            self.samples += 1;
+            self.largest_rtt = self.largest_rtt.max(rtt);
+        }
+        if !self.round.begins(sample) || self.samples == 0 {
+            return;
+        }
+        let mean = self.sum / f64::from(self.samples);
+        self.sum = 0.0;
+        self.samples = 0;
+        let largest = self.largest_rtt - path.min_rtt;
+        if largest > 0.0 {
+            self.update_alpha(mean - path.min_rtt, largest);
+            self.update_beta(mean - path.min_rtt, largest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::tests::rounds;
+
+    fn illinois() -> IllinoisController {
+        let parameters = Parameters::defaults(IllinoisController::DESCRIPTION.parameters);
+        IllinoisController::new(&parameters)
+    }
+
+    fn window() -> Window {
+        Window {
+            cwnd: 100.0,
+            ssthresh: 50.0,
+        }
+    }
+
+    #[test]
+    fn at_the_largest_delay_it_grows_least_and_cuts_most() {
+        let mut illinois = illinois();
+        rounds(&mut illinois, &mut window(), 0.1, &[0.2; 5]);
+        assert!((illinois.alpha - 0.3).abs() < 1e-12);
+        assert_eq!(illinois.beta, 0.5);
+    }
+
+    #[test]
+    fn without_delay_it_returns_to_the_greatest_growth_after_five_rounds() {
+        let mut illinois = illinois();
+        rounds(&mut illinois, &mut window(), 0.1, &[0.2; 5]);
+        rounds(&mut illinois, &mut window(), 0.1, &[0.1; 4]);
+        assert!(illinois.alpha < 1.0);
+        rounds(&mut illinois, &mut window(), 0.1, &[0.1; 3]);
+        assert_eq!((illinois.alpha, illinois.beta), (10.0, 0.125));
+    }
+
+    #[test]
+    fn small_windows_are_renos() {
+        let (mut illinois, mut at) = (illinois(), window());
+        rounds(
+            &mut illinois,
+            &mut at,
+            0.1,
+            &[0.2, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1],
+        );
+        let path = Path {
+            flight: 10.0,
+            ..Path::default()
+        };
+        illinois.on_congestion(&mut at, Signal::Loss, Time::ZERO, &path);
+        assert_eq!(at.cwnd, 5.0);
+    }
+}

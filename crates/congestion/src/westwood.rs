@@ -1,0 +1,124 @@
+//! TCP Westwood+ (Grieco and Mascolo 2004): Reno's growth, but a cut to the bandwidth-delay
+//! product that the acknowledgements showed, whatever the reason for the loss.
+
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Parameters};
+
+use crate::packet::{Ack, CongestionControl, Needs, Path, Round, Sample, Samples, Signal, Window};
+
+/// Weight of the old estimate in the filter.
+const MEMORY: f64 = 7.0 / 8.0;
+
+/// A bandwidth sample takes a round trip, and so many seconds at least (Grieco and Mascolo 2004
+/// section 3: shorter ones alias bursts).
+const SHORTEST_ROUND: f64 = 0.05;
+
+/// Westwood+ on packets.
+#[derive(Clone, Debug)]
+pub struct WestwoodController {
+    round: Round,
+    since: Option<Time>,
+    arrived: f64,
+    /// Bandwidth in packets per second; zero before the first estimate.
+    bandwidth: f64,
+}
+
+impl CongestionControl for WestwoodController {
+    const DESCRIPTION: Description = Description {
+        name: "westwood",
+        title: "Westwood+: Reno's growth, cuts to the estimated bandwidth-delay product",
+        source: "Grieco and Mascolo 2004; Mascolo et al. 2001",
+        parameters: &[],
+    };
+
+    fn new(_: &Parameters) -> Self {
+        Self {
+            round: Round::default(),
+            since: None,
+            arrived: 0.0,
+            bandwidth: 0.0,
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            samples: Samples::RoundTrips,
+            ..Needs::default()
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
+        let mut acked = ack.acked;
+        if window.cwnd < window.ssthresh {
+            acked = window.slow_start(acked);
+        }
+        window.cwnd += acked / window.cwnd;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        let product = if self.bandwidth > 0.0 && path.min_rtt.is_finite() {
+            self.bandwidth * path.min_rtt
+        } else {
+            0.5 * path.flight
+        };
+        window.cut(product.min(path.flight), signal);
+    }
+
+    fn on_sample(&mut self, _: &mut Window, sample: &Sample, _: &Path) {
+        self.arrived += sample.arrived;
+        let since = *self.since.get_or_insert(sample.now);
+        let elapsed = sample.now.saturating_sub(since).as_secs_f64();
+        if elapsed < SHORTEST_ROUND || !self.round.begins(sample) {
+            return;
+        }
+        let rate = self.arrived / elapsed;
+        self.bandwidth = if self.bandwidth > 0.0 {
+            MEMORY * self.bandwidth + (1.0 - MEMORY) * rate
+        } else {
+            rate
+        };
+        self.arrived = 0.0;
+        self.since = Some(sample.now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::tests::rounds;
+
+    #[test]
+    fn the_cut_is_to_the_bandwidth_delay_product() {
+        let mut westwood = WestwoodController::new(&Parameters::defaults(&[]));
+        let mut window = Window {
+            cwnd: 180.0,
+            ssthresh: 50.0,
+        };
+        // Twenty packets in each 150 ms, 100 ms of which are propagation.
+        rounds(&mut westwood, &mut window, 0.1, &[0.15; 60]);
+        let path = Path {
+            min_rtt: 0.1,
+            flight: 180.0,
+            ..Path::default()
+        };
+        westwood.on_congestion(&mut window, Signal::Loss, Time::from_secs(9), &path);
+        let product = 20.0 / 0.15 * 0.1;
+        assert!((window.cwnd / product - 1.0).abs() < 0.1, "{}", window.cwnd);
+    }
+
+    #[test]
+    fn without_an_estimate_it_halves() {
+        let mut westwood = WestwoodController::new(&Parameters::defaults(&[]));
+        let mut window = Window {
+            cwnd: 40.0,
+            ssthresh: f64::INFINITY,
+        };
+        let path = Path {
+            min_rtt: f64::INFINITY,
+            flight: 40.0,
+            ..Path::default()
+        };
+        westwood.on_congestion(&mut window, Signal::Loss, Time::ZERO, &path);
+        assert_eq!(window.cwnd, 20.0);
+    }
+}

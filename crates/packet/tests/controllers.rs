@@ -1,0 +1,226 @@
+//! What every controller owes with every way of recovery: loops over the registry, so that a new
+//! controller is covered by its registry line.
+
+use forebay_packet::PacketEngine;
+use forebay_scenario::{Engine, Format, Metric, Report, Scenario, Seed};
+
+const RECOVERIES: [&str; 3] = ["newreno", "sack", "rack"];
+
+fn names() -> impl Iterator<Item = &'static str> {
+    forebay_congestion::descriptions().iter().map(|d| d.name)
+}
+
+fn report(text: &str) -> Report {
+    // Shown where the engine's own checks fail.
+    eprintln!("{text}");
+    let scenario = Scenario::parse(text, Format::Toml, "test", &[]).expect("a scenario");
+    PacketEngine
+        .run(&scenario, Seed::default())
+        .unwrap_or_else(|error| panic!("{error} in\n{text}"))
+}
+
+fn value(report: &Report, metric: Metric) -> f64 {
+    report.value(metric).expect("a metric")
+}
+
+/// One flow over a buffer of one bandwidth-delay product. Whoever cuts by at most a half keeps
+/// such a link busy; what is left is the drain of BBR (200 ms and two round trips of 10 s) and its
+/// pacing margin of 1 %. Without SACK a hole is repaired each round trip, and the growth of a
+/// whole round may be lost at once: that may empty the link for longer.
+#[test]
+fn one_flow_fills_an_empty_link() {
+    for name in names() {
+        for recovery in RECOVERIES {
+            let report = report(&format!(
+                r#"
+[link]
+rate = "20Mbps"
+buffer = "1BDP"
+[[flows]]
+cca = "{name}"
+recovery = "{recovery}"
+min_rto = "200ms"
+rtt = "40ms"
+packet = "1500B"
+[run]
+warmup = "20s"
+measure = "60s"
+"#
+            ));
+            let utilization = value(&report, Metric::Utilization);
+            let least = if recovery == "newreno" { 0.85 } else { 0.95 };
+            assert!(utilization > least, "{name} {recovery} {utilization}");
+            assert!(utilization <= 1.0 + 1e-9);
+            assert!(value(&report, Metric::LossRate) < 0.02, "{name} {recovery}");
+        }
+    }
+}
+
+/// Many flows over a buffer of a few packets, with delayed acknowledgements, pacing and marks in
+/// turn: repairs of repairs, timeouts, tiny windows. Whatever the counts say must fit together
+/// (the engine checks each connection at its end), and no flow may starve for good. The noise
+/// breaks the phase effects of drop-tail queues, which do starve flows (Floyd and Jacobson 1992).
+#[test]
+fn heavy_loss_leaves_the_counts_right_and_no_flow_dead() {
+    for (number, name) in names().enumerate() {
+        for recovery in RECOVERIES {
+            for (packets, pacing, ecn) in [(1, false, false), (2, false, true), (2, true, false)] {
+                let text = format!(
+                    r#"
+[link]
+rate = "5Mbps"
+buffer = "{}p"
+queue = {{ kind = "step", threshold = "2p" }}
+[[flows]]
+count = 12
+cca = "{name}"
+recovery = "{recovery}"
+delayed_ack = {{ packets = {packets}, timeout = "40ms" }}
+pacing = {pacing}
+ecn = {ecn}
+timestamps = {ecn}
+min_rto = "200ms"
+rtt = {{ uniform = ["20ms", "40ms"] }}
+packet = "1500B"
+start = {{ uniform = ["0s", "1s"] }}
+[[flows]]
+name = "noise"
+packet = "100B"
+workload = {{ poisson = {{ rate = "250kbps" }} }}
+[run]
+warmup = "5s"
+measure = "40s"
+"#,
+                    3 + number % 3
+                );
+                let report = report(&text);
+                let utilization = value(&report, Metric::Utilization);
+                assert!(
+                    (0.5..=1.0 + 1e-9).contains(&utilization),
+                    "{utilization}\n{text}"
+                );
+                let slowest = report.groups[0].flow_goodput_bps["p10"];
+                assert!(slowest > 1e3, "{slowest}\n{text}");
+                let goodput = value(&report, Metric::Goodput);
+                assert!(goodput <= utilization * 5e6 + 1e5, "{goodput}\n{text}");
+            }
+        }
+    }
+}
+
+/// Users that transfer, think and transfer again: each transfer begins afresh and ends.
+#[test]
+fn transfers_end_and_begin_again() {
+    for name in names() {
+        for stack in ["rfc", "ns2", "linux"] {
+            let text = format!(
+                r#"
+[link]
+rate = "10Mbps"
+buffer = "20p"
+[[flows]]
+cca = "{name}"
+stack = "{stack}"
+rtt = "50ms"
+packet = "1500B"
+workload = {{ closed_loop = {{ users = 5, think = {{ exponential = "500ms" }}, size = "60p" }} }}
+[run]
+warmup = "2s"
+measure = "60s"
+"#
+            );
+            let report = report(&text);
+            let completions = report.groups[0].completions.as_ref().expect("transfers");
+            let completed = completions.completed;
+            // Even at a tenth of its fair rate a transfer takes less than 4 s.
+            assert!(completed > 5 * 60 / 5, "{name} {stack} {completed}");
+        }
+    }
+}
+
+#[test]
+fn a_run_repeats_itself() {
+    for name in names() {
+        let text = format!(
+            r#"
+[link]
+rate = "20Mbps"
+buffer = "20p"
+[[flows]]
+count = 3
+cca = "{name}"
+stack = "linux"
+rtt = ["20ms", "30ms", "45ms"]
+packet = "1500B"
+start = {{ uniform = ["0s", "1s"] }}
+[run]
+warmup = "1s"
+measure = "5s"
+"#
+        );
+        let (first, second) = (report(&text), report(&text));
+        assert_eq!(first.metrics, second.metrics, "{name}");
+        assert_eq!(first.cost.events, second.cost.events, "{name}");
+    }
+}
+
+/// Classic and accurate reactions to marks: the queue stays near the threshold, nothing is lost.
+#[test]
+fn marks_hold_the_queue_without_loss() {
+    for name in ["newreno", "cubic", "dctcp"] {
+        for recovery in RECOVERIES {
+            let text = format!(
+                r#"
+[link]
+rate = "100Mbps"
+buffer = "2000p"
+queue = {{ kind = "step", threshold = "40p" }}
+[[flows]]
+count = 2
+cca = "{name}"
+recovery = "{recovery}"
+ecn = true
+rtt = "10ms"
+packet = "1500B"
+initial_ssthresh = "60p"
+[run]
+warmup = "5s"
+measure = "20s"
+"#
+            );
+            let report = report(&text);
+            assert_eq!(value(&report, Metric::LossRate), 0.0, "{name} {recovery}");
+            let queue = value(&report, Metric::QueueMean);
+            assert!((10.0..60.0).contains(&queue), "{name} {recovery} {queue}");
+            assert!(value(&report, Metric::MarkRate) > 0.0);
+        }
+    }
+}
+
+/// Paced packets of a small window reach an empty link one by one: they never wait.
+#[test]
+fn paced_packets_do_not_queue() {
+    let text = |pacing: bool| {
+        format!(
+            r#"
+[link]
+rate = "100Mbps"
+buffer = "1000p"
+[[flows]]
+cca = "newreno"
+rtt = "50ms"
+packet = "1500B"
+receive_window = "100p"
+initial_ssthresh = "50p"
+delayed_ack = {{ packets = 2 }}
+pacing = {pacing}
+[run]
+warmup = "5s"
+measure = "10s"
+"#
+        )
+    };
+    let waits = |pacing| value(&report(&text(pacing)), Metric::QueueDelayMean);
+    assert!(waits(false) > 20e-6, "{}", waits(false));
+    assert!(waits(true) < 2e-6, "{}", waits(true));
+}
