@@ -49,7 +49,9 @@ class Region:
         """
         allowed = "{ about, within }, { at_least [, within] }, { at_most [, within] } or { from, to }"
         keys = set(table)
-        numbers = {key: value for key, value in table.items() if isinstance(value, int | float) and value == value}
+        numbers = {
+            key: value for key, value in table.items() if isinstance(value, int | float) and math.isfinite(value)
+        }
         if numbers.keys() != keys or any(isinstance(value, bool) for value in numbers.values()):
             raise InputError(f"{where}: found claimed = {dict(table)}; allowed: {allowed} with numbers")
         slack = float(numbers.get("within", 0.0))

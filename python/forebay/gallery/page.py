@@ -34,7 +34,8 @@ td.number, th.number { white-space: nowrap; } .why { color: #444; font-size: .88
 .verdict { white-space: nowrap; font-weight: 600; }
 @media (max-width: 640px) { thead { display: none; } table, tbody, tr, td { display: block; width: 100%; }
   tr { border-top: 1px solid #bbb; padding: .4rem 0; } td { border: 0; padding: .1rem 0; }
-  td[data-title]::before { content: attr(data-title) ": "; color: #555; font-weight: 400; } td.number { white-space: normal; } }
+  td[data-title]::before { content: attr(data-title) ": "; color: #555; font-weight: 400; }
+  td.number { white-space: normal; } }
 @media print { body { max-width: none; } h3, img, tr { break-inside: avoid; } @page { size: A4; margin: 14mm; } }
 """
 

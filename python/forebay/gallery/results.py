@@ -10,10 +10,11 @@ In a claim's `measure`:
     exact("MODEL", "QUANTITY", ...)        a closed form
     modelled("RUN", "MODEL", "QUANTITY", rtts=[a, b], capacity_pps=C)   a fixed point at a sweep's buffers
 
-An axis is called by the last part of its key; METRIC is a column of the sweep, as in "utilization" or "group.goodput_bps".
-`least`, `largest`, `average`, `furthest` (from zero) and `spread` reduce over cells, `slope(x, y)` fits a line over them,
-`crossing(buffers, curve, level)` is the smallest buffer from which a rising curve stays above a level,
-`interpolate(x, curve, place)` the mean curve between its cells, `mean(curve)` averages over replications.
+An axis is called by the last part of its key; METRIC is a column of the sweep, as in "utilization" or
+"group.goodput_bps". `least`, `largest`, `average`, `furthest` (from zero) and `spread` reduce over cells,
+`slope(x, y)` fits a line over them, `crossing(buffers, curve, level)` is the smallest buffer from which a rising curve
+stays above a level, `interpolate(x, curve, place)` the mean curve between its cells, `mean(curve)` averages over
+replications.
 """
 
 from __future__ import annotations
@@ -281,7 +282,7 @@ def fixed_point(
     parameters: dict[str, Any] = {"capacity_pps": capacity_pps, "system_capacity": buffer + 1}
     if model == "barman-red":
         parameters |= {"min_threshold": 0.4 * buffer, "max_threshold": buffer, "max_probability": 0.1}
-    found = models.call(model, quantity, rtts_s=np.linspace(*rtts, flows), **parameters)
+    found = models.call(model, quantity, rtts_s=np.linspace(rtts[0], rtts[1], flows), **parameters)
     return float(found.reshape(-1)[0])
 
 

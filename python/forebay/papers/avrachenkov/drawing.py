@@ -171,10 +171,11 @@ def fig7(results: Results, figure: Figure) -> Picture:
 def fig8(results: Results, figure: Figure) -> Picture:
     """Relative error of three rules."""
     counts = sorted({int(count) for count in results.across("count", "count").reshape(-1)})
+    numbers = np.array(counts, dtype=float)
     rules = {
-        "one bandwidth-delay product": lambda n: BDP,
-        "BDP / √n": lambda n: BDP / np.sqrt(n),
-        "model, flows lose together": lambda n: BDP**2 / (18 * n),
+        "one bandwidth-delay product": np.full(numbers.shape, BDP),
+        "BDP / √n": BDP / np.sqrt(numbers),
+        "model, flows lose together": BDP**2 / (18 * numbers),
     }
     picture, axes = drawing.grid(2, 1, 9.0, 7.4, sharex=True, height_ratios=[3, 2])
     top, bottom = axes[:, 0]
@@ -182,11 +183,11 @@ def fig8(results: Results, figure: Figure) -> Picture:
         n: crossing(results.across("count", "buffer", count=n), results.curve("count", "utilization", count=n), 0.999)
         for n in counts
     }
-    found = {n: each[np.isfinite(each)] for n, each in found.items()}
-    counts = [n for n in counts if found[n].size]
-    simulated = np.array([np.resize(found[n], max(each.size for each in found.values())) for n in counts])
+    simulated = np.array([found[n] for n in counts])
+    reached = np.isfinite(simulated).all(axis=1)
+    counts, simulated = list(np.array(counts)[reached]), simulated[reached]
     for index, (name, rule) in enumerate(rules.items()):
-        sizes = np.array([[rule(n)] for n in counts])
+        sizes = rule[reached].reshape(-1, 1)
         drawing.band(top, counts, abs(sizes - simulated) / simulated, index, name)
         bottom.plot(counts, sizes.reshape(-1), color=PALETTE[index], linestyle="--", linewidth=1.3)
     drawing.band(bottom, counts, simulated, 6, "simulated B0")

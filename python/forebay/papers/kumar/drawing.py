@@ -94,5 +94,5 @@ def packets(results: Results, figure: Figure) -> Picture:
     axis.set_ylabel("utilization (%)")
     axis.set_ylim(top=100.5)
     drawing.legend_below(picture, axis, 2)
-    drawing.title(picture, "10 Gb/s with a 5 % buffer: packets, and the fluid at a given synchronization")
+    drawing.title(picture, figure.title.replace(" (not in the paper)", ", 5 % buffer"))
     return picture
