@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["MARKERS", "band", "buffers", "fraction_axis", "grid", "legend_below", "over_time", "steps", "title"]
 
 MARKERS = "osD^vP*X"
+#: Points of a drawn distribution.
+MOST_STEPS = 1500
 
 
 def grid(rows: int, columns: int, width: float = 9.0, height: float = 5.2, **options: Any) -> tuple[Picture, Any]:
@@ -133,5 +135,8 @@ def steps(axis: Axes, values: ArrayLike, index: int, label: str, **options: Any)
     """Empirical distribution: share of the values up to each."""
     ordered: NDArray[np.float64] = np.sort(np.asarray(values, float))
     heights = np.arange(1, ordered.size + 1) / ordered.size
+    if ordered.size > MOST_STEPS:  # finer than a pixel: only the file would grow
+        at = np.unique(np.linspace(0, ordered.size - 1, MOST_STEPS).round().astype(int))
+        ordered, heights = ordered[at], heights[at]
     style: dict[str, Any] = {"color": PALETTE[index % len(PALETTE)], "linewidth": 1.6, "label": label} | options
     axis.step(ordered, 100 * heights, where="post", **style)

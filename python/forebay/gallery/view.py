@@ -70,7 +70,8 @@ def progress(*, quiet: bool) -> Iterator[Callable[[float, float, str], None] | N
         if name != last:
             last = name
             elapsed = time.monotonic() - begun
-            left = f", about {duration(elapsed * (total - done) / done)} left" if done > 0 and elapsed > 2 else ""
+            # The first few per cent say little: starting up and drawing weigh too much in them.
+            left = f", about {duration(elapsed * (total - done) / done)} left" if done > 0.03 * total else ""
             print(f"{100 * done / total:3.0f} %  {name}{left}", file=sys.stderr, flush=True)
 
     yield line
