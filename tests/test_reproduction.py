@@ -24,7 +24,7 @@ from forebay.gallery.catalogue import PAPERS, Figure, Run, load, select
 from forebay.gallery.claims import Claim, Measured, Region, judge, plain
 from forebay.gallery.expression import evaluate
 from forebay.gallery.page import write_page
-from forebay.gallery.results import Results, crossing, furthest, interpolate, slope
+from forebay.gallery.results import Results, crossing, furthest, interpolate, same_setting, slope
 from forebay.reproduction import Drawn, Gallery, reproduce
 from tests.conftest import SMALL, forebay
 
@@ -81,6 +81,28 @@ def test_every_cell_of_every_run_is_a_valid_scenario(name: str) -> None:
         for cell in cells([Axis.parse(axis) for axis in run.over]):
             if cell.overrides:
                 scenario.core.with_overrides(cell.overrides)
+
+
+def test_claims_ask_for_cells_that_both_versions_have() -> None:
+    for paper, figure in FIGURES:
+        for claim in figure.claims:
+            for node in ast.walk(ast.parse(claim.measure or "0", mode="eval")):
+                if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Constant):
+                    continue
+                name = node.args[0].value
+                for runs in (paper.quick, paper.full):
+                    if name not in runs:
+                        continue
+                    axes = [Axis.parse(text) for text in runs[name].over]
+                    values = {axis.key.rpartition(".")[2]: axis.values for axis in axes}
+                    asked = {each.arg: ast.literal_eval(each.value) for each in node.keywords if each.arg in values}
+                    if isinstance(node.func, ast.Name) and node.func.id == "compared":
+                        axis, *both = (ast.literal_eval(each) for each in node.args[2:5])
+                        asked[axis] = both
+                    for axis, wanted in asked.items():
+                        for one in wanted if isinstance(wanted, list) else [wanted]:
+                            found = [text for text in values[axis] if same_setting(text, one)]
+                            assert len(found) == 1, (figure.id, claim.quantity, axis, one)
 
 
 def test_the_repositorys_folder_is_the_packages() -> None:

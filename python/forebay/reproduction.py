@@ -26,7 +26,7 @@ __all__ = ["Drawn", "Estimate", "Gallery", "estimate", "reproduce"]
 Progress = Callable[[float, float, str], object]
 
 #: Core seconds that drawing one picture takes.
-PICTURE_S = 1.5
+PICTURE_S = 0.8
 
 
 @dataclass(frozen=True, slots=True)

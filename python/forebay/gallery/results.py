@@ -49,7 +49,7 @@ def _number(text: str) -> float | None:
     return float(match[1]) if match else None
 
 
-def _same(setting: str, wanted: Any) -> bool:
+def same_setting(setting: str, wanted: Any) -> bool:
     """Whether a setting such as "20p" is what an expression calls 20, or "hstcp" "hstcp"."""
     if isinstance(wanted, str):
         return setting == wanted or f'kind = "{wanted}"' in setting
@@ -140,7 +140,7 @@ class Results:
             column = self._axis(frame.columns, axis, name)
             several = wanted if isinstance(wanted, list | tuple) else [wanted]
             texts = [str(text) for text in frame[column].unique().to_list()]
-            keep = [text for text in texts if any(_same(text, one) for one in several)]
+            keep = [text for text in texts if any(same_setting(text, one) for one in several)]
             frame = frame.filter(pl.col(column).cast(pl.String).is_in(keep))
         return frame
 
@@ -167,7 +167,7 @@ class Results:
         found = []
         for recording in recordings(self._out, run):
             mine = {key.rpartition(".")[2]: text for key, text in recording.settings}
-            if all(key in mine and _same(mine[key], wanted) for key, wanted in settings.items()):
+            if all(key in mine and same_setting(mine[key], wanted) for key, wanted in settings.items()):
                 found.append(recording)
         if not found:
             raise InputError(f"run `{name}`: found no recording with {settings}")
