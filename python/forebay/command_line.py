@@ -436,6 +436,39 @@ def plot(path: Path, out: Path | None) -> None:
 
 
 @cli.command()
+@click.argument("what", default="list")
+@click.option("--quick", is_flag=True, help="The coarse version: shorter runs, fewer buffers and replications.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("out/gallery"),
+    show_default=True,
+    help="Results, pictures and the HTML page; continued where they exist.",
+)
+@JOBS
+@AS_JSON
+def reproduce(what: str, quick: bool, out: Path, jobs: int | None, as_json: bool) -> None:
+    """Published figures, reproduced and judged. WHAT is list, all, a PAPER or PAPER/FIGURE."""
+    from forebay.gallery import view
+    from forebay.reproduction import estimate
+    from forebay.reproduction import reproduce as run_gallery
+    from forebay.scenario import threads
+
+    if what == "list":
+        click.echo(view.listing())
+        return
+    if not as_json:
+        click.echo(view.announcement(estimate(what, quick=quick), threads(jobs)), err=True)
+    with view.progress(quiet=as_json) as progress:
+        found = run_gallery(what, out=out, quick=quick, jobs=jobs, progress=progress)
+    if as_json:
+        click.echo(found.to_json(indent=2))
+    else:
+        show(view.table(found))
+        click.echo(f"wrote {found.page}")
+
+
+@cli.command()
 @click.argument("setting")
 @click.option("--for", "system", required=True, help="ios-xr, ios-xe, junos, eos, sr-os, sonic or linux.")
 @click.option("--link", "rate", required=True, help="Rate that the system counts with, as in 10Gbps.")
