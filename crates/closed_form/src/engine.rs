@@ -141,6 +141,10 @@ impl Engine for ClosedFormEngine {
         "closed_form"
     }
 
+    fn replicates(&self) -> bool {
+        false
+    }
+
     fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
         let feature = if scenario.target().memory.is_some() {
             Some("a memory that links share")

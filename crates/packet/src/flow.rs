@@ -65,6 +65,11 @@ impl AccessLink {
         })
     }
 
+    /// Whether a packet would be sent at once.
+    pub(crate) fn idle(&self, now: Time) -> bool {
+        self.busy_until <= now
+    }
+
     /// When a packet of `size` bytes reaches the network; `None` where the queue is full.
     pub(crate) fn pass(&mut self, now: Time, size: u32) -> Option<Time> {
         let ahead = self.busy_until.saturating_sub(now);
@@ -81,8 +86,12 @@ impl AccessLink {
 pub(crate) struct Flow {
     pub(crate) connection: Connection,
     pub(crate) group: u32,
+    /// Where its path begins among the stops.
+    pub(crate) route: u32,
     /// Lane of its deliveries.
     pub(crate) lane: u32,
+    /// Lane of what leaves its access link, where that has one.
+    pub(crate) access_lane: Option<u32>,
     /// Bytes of a full packet.
     pub(crate) wire: u32,
     /// From leaving the last link to the acknowledgement's arrival.
@@ -342,6 +351,8 @@ fn ticks_of(ticks: f64) -> Time {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unresponsive {
     pub(crate) group: u32,
+    /// Where its path begins among the stops.
+    pub(crate) route: u32,
     pub(crate) counts: Counts,
     pub(crate) bytes_delivered: u64,
     pub(crate) before: Counts,
