@@ -137,9 +137,11 @@ def _goal_text(name: str, goal: Mapping[str, Any]) -> str:
     sense = "≥" if goal["sense"] == ">=" else "≤"
     measured = formatting.estimate(name, goal["measured"])
     slack = formatting.value(name, abs(goal["slack"])).replace(" %", " points")
+    held = "" if goal["of"] is None else f", held in {goal['held']} of {goal['of']}"
     return (
         f"{formatting.metric_title(name)} {sense} {formatting.value(name, goal['threshold'])}: measured {measured}, "
-        + (f"{slack} to spare" if goal["met"] else f"missed by {slack}")
+        + (f"{slack} to spare" if goal["slack"] >= 0 else f"missed by {slack}")
+        + held
     )
 
 
@@ -147,14 +149,36 @@ def _answer_lines(answer: Recommendation) -> list[Text]:
     data = answer.data
     lines = [
         Text(f"Recommended buffer: {buffer_text(data['recommendation'])}", style="bold green"),
-        Text(
-            f"the smallest that meets every goal, with {100 * data['confidence']:.1f} % confidence (one-sided, over "
-            "replications that the search had not seen)"
-        ),
+        Text(_claim(data)),
     ]
+    upper = data["feasible_up_to"]
+    if upper["missed_at"] is not None:
+        lines.append(
+            Text(
+                f"every goal still holds at {upper['buffer']['packets']:.0f} packets, not at "
+                f"{upper['missed_at']['packets']:.0f} (of the buffers measured)"
+            )
+        )
     for name, goal in data["goals"].items():
         lines.append(Text(f"  {_goal_text(name, goal)}{'   ← binding' if goal['binding'] else ''}"))
     return lines
+
+
+def _claim(data: Mapping[str, Any]) -> str:
+    """What the confidence is about: the average over replications, or the share of the draws."""
+    confidence = f"{100 * data['confidence']:.1f} % confidence"
+    fraction = data["fraction"]
+    if fraction is not None:
+        return (
+            f"the smallest that meets every goal in at least {100 * fraction['wanted']:g} % of the draws, with "
+            f"{confidence}: {fraction['held']} of {fraction['of']} draws that the search had not seen, so at least "
+            f"{100 * fraction['at_least']:.1f} % (one-sided, {100 * fraction['confidence']:g} %)"
+        )
+    over = "draws of what is uncertain" if data["uncertain"] else "replications"
+    return (
+        f"the smallest that meets every goal on average over {over}, with {confidence} (one-sided, over replications "
+        "that the search had not seen)"
+    )
 
 
 def _conflict_lines(answer: Recommendation) -> list[Text]:

@@ -146,6 +146,12 @@ impl Scenario {
         self.0.target().discipline.name()
     }
 
+    /// Whether replications draw numbers of flows or common round-trip times.
+    #[getter]
+    fn uncertain(&self) -> bool {
+        self.0.uncertain()
+    }
+
     #[getter]
     fn persistent_flows(&self) -> u64 {
         self.0.persistent_flows()

@@ -15,6 +15,7 @@ mod options;
 mod report;
 mod scenario;
 mod schema;
+mod uncertain;
 
 pub use algorithm::Algorithm;
 pub use engine::{
@@ -34,11 +35,12 @@ pub use options::{
     VictimPolicy,
 };
 pub use report::{
-    BufferReport, Completions, Cost, Estimate, FlowReport, FlowSample, GroupReport, LinkReport,
-    PacketRecord, QueueSample, Report, Traces,
+    Bin, BufferReport, Completions, Cost, Distribution, Estimate, FlowReport, FlowSample,
+    GroupReport, LinkReport, PacketRecord, QueueSample, Report, Traces,
 };
 pub use scenario::{RunPlan, Scenario};
 pub use schema::schema;
+pub use uncertain::CountLaw;
 
 /// The version that reports carry.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

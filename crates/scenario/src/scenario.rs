@@ -144,6 +144,14 @@ impl Scenario {
         Ok(changed)
     }
 
+    /// The same scenario with these flow groups, which cross the same links.
+    pub(crate) fn with_groups(&self, flows: Vec<FlowGroup>) -> Self {
+        Self {
+            flows,
+            ..self.clone()
+        }
+    }
+
     /// Title, possibly empty.
     pub fn title(&self) -> &str {
         &self.title

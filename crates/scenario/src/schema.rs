@@ -44,6 +44,7 @@ pub fn schema() -> Value {
         "$defs": {
             "link": link(),
             "group": group(),
+            "count": count(),
             "law": {
                 "description": "a value, a list with one value per flow, or a table with one law",
                 "type": ["string", "array", "object"],
@@ -78,7 +79,7 @@ fn group() -> Value {
     let switch = || json!({"type": "boolean"});
     object(&[
         ("name", json!({"type": "string"})),
-        ("count", json!({"type": "integer", "minimum": 1})),
+        ("count", json!({"$ref": "#/$defs/count"})),
         ("cca", algorithm(forebay_congestion::descriptions())),
         ("rtt", law()),
         ("packet", law()),
@@ -126,7 +127,7 @@ fn workload() -> Value {
         {"const": "persistent"},
         one("finite", object(&[("size", law())])),
         one("closed_loop", object(&[
-            ("users", json!({"type": "integer", "minimum": 1})), ("think", law()), ("size", law()),
+            ("users", json!({"$ref": "#/$defs/count"})), ("think", law()), ("size", law()),
         ])),
         one("open_loop", object(&[
             ("load", json!({"type": "number", "exclusiveMinimum": 0})), ("rate", rate()),
@@ -135,6 +136,18 @@ fn workload() -> Value {
         one("poisson", object(&[("rate", rate())])),
         one("cbr", object(&[("rate", rate())])),
         one("on_off", object(&[("peak", rate()), ("on", law()), ("off", law())])),
+    ]})
+}
+
+/// A number of flows, or how each replication draws it.
+fn count() -> Value {
+    let whole = || json!({"type": "integer", "minimum": 1});
+    let list = |least: u32| json!({"type": "array", "minItems": least, "items": whole()});
+    json!({"oneOf": [
+        whole(),
+        object(&[("poisson", json!({"type": "number", "minimum": 0.1, "maximum": 1e6}))]),
+        object(&[("uniform", list(2))]),
+        object(&[("choice", list(1))]),
     ]})
 }
 
