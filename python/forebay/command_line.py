@@ -56,6 +56,12 @@ def cli() -> None:
     help="Replications until the half width is this small: 1%, loss_rate=5%, queue_delay_p99=0.5ms. Repeatable.",
 )
 @click.option(
+    "--batches",
+    type=int,
+    metavar="N",
+    help="One run, its utilization and mean queue with intervals from N batches of it, as in 20.",
+)
+@click.option(
     "--trace",
     "trace_to",
     type=click.Path(path_type=Path, file_okay=False),
@@ -71,6 +77,7 @@ def run(
     seed: int | None,
     replications: int | None,
     precision: tuple[str, ...],
+    batches: int | None,
     trace_to: Path | None,
     jobs: int | None,
     as_json: bool,
@@ -85,8 +92,14 @@ def run(
         engine = f"closed_form:{model}"
     if precision and (replications is not None or trace_to is not None):
         raise InputError("--precision: found beside --replications or --trace; allowed: one of them")
+    if batches is not None and (precision or replications is not None or trace_to is not None):
+        raise InputError("--batches: found beside --precision, --replications or --trace; allowed: one of them")
     with progress_bar("running", quiet=as_json) as progress:
-        if precision:
+        if batches is not None:
+            from forebay.batches import run_in_batches
+
+            report = run_in_batches(scenario, engine, batches=batches, seed=seed)
+        elif precision:
             from forebay.precision import Precision, run_to_precision
 
             wanted = [Precision.parse(text) for text in precision]
@@ -100,6 +113,10 @@ def run(
                 progress=progress,
                 traces=trace_to is not None,
             )
+    if report.engine == "packet":
+        from forebay.cautions import phase_effects
+
+        report.data["warnings"].extend(phase_effects(scenario))
     if trace_to is not None:
         from forebay.traces import write_traces
 
