@@ -9,7 +9,7 @@ use forebay_units::{Bytes, Time};
 use crate::calendar::{Event, Kind};
 use crate::link::Link;
 use crate::queued::Service;
-use crate::simulation::{LAST_FLOW, Simulation, too_large};
+use crate::simulation::{LAST_FLOW, Simulation, Stop, too_large};
 
 /// Records of packets in a trace whose fate is not known yet: (arrival, flow, number) and the
 /// record's index.
@@ -76,7 +76,7 @@ impl Simulation<'_> {
         };
         let spec = self.groups[group as usize].spec;
         let (size, ecn) = if syn {
-            (spec.stack.header.get() as u32, Ecn::NotCapable)
+            (spec.stack.syn().get() as u32, Ecn::NotCapable)
         } else {
             (size, codepoint(spec))
         };
@@ -101,8 +101,20 @@ impl Simulation<'_> {
         self.groups[group as usize].spec
     }
 
+    /// Where a packet is on its path.
+    #[inline]
+    fn stop_of(&self, packet: &Packet) -> Stop {
+        let at = packet.flow as usize >> 1;
+        let route = if packet.flow & 1 == 0 {
+            self.flows[at].route
+        } else {
+            self.unresponsive[at].route
+        };
+        self.stops[route as usize + packet.hop()]
+    }
+
     fn meet(&mut self, packet: Packet) {
-        let at = self.spec(&packet).path[packet.hop()];
+        let at = self.stop_of(&packet).link as usize;
         self.count_arrival(&packet, at);
         let departure = match &mut self.links[at] {
             Link::DropTail(link) => link
@@ -153,7 +165,7 @@ impl Simulation<'_> {
     /// A link has finished sending a packet.
     #[inline]
     pub(crate) fn depart(&mut self, event: Event) -> Result<(), EngineError> {
-        let at = event.flow() as usize;
+        let at = event.link();
         if let Link::Queued(link) = &mut self.links[at] {
             if link.overfull() {
                 return Err(too_large(TOO_MANY_WAIT));
@@ -172,7 +184,7 @@ impl Simulation<'_> {
         };
         let (now, discarded) = (link.now(), link.has_discarded());
         if let Some(Service { packet, departure }) = service {
-            let event = Event::new(departure, Kind::Departure, at as u32, 0);
+            let event = Event::departure(departure, at);
             self.calendar.push_delivery(link.lane, event);
             if at == self.target && self.record_packets {
                 self.settle_record(&packet, Some(departure));
@@ -198,7 +210,7 @@ impl Simulation<'_> {
         if at == self.target && self.record_packets {
             self.settle_record(packet, None);
         }
-        let last = packet.hop() + 1 == self.spec(packet).path.len();
+        let last = self.stop_of(packet).last;
         if packet.flow & 1 == 1 && last {
             // It was counted as delivered when it arrived, before the warm-up's end or since.
             let before = packet.arrival < self.links[at].statistics().since;
@@ -241,7 +253,7 @@ impl Simulation<'_> {
             self.flows[flow].arrived += at_target;
             return;
         }
-        let last = packet.hop() + 1 == self.spec(packet).path.len();
+        let last = self.stop_of(packet).last;
         let queued = self.links[at].has_departures();
         let flow = &mut self.unresponsive[flow];
         flow.counts.arrived += at_target;
@@ -267,24 +279,24 @@ impl Simulation<'_> {
         flow.dropped += u64::from(counts);
         flow.lost_elsewhere += u64::from(!at_target);
         if at_target && persistent {
-            self.congestion.loss(now, &mut flow.seen_event);
+            flow.events += u64::from(self.congestion.loss(now, &mut flow.seen_event));
         }
     }
 
     /// A packet leaves its link at `departure`.
     #[inline]
     fn forward(&mut self, packet: &Packet, departure: Time) {
-        let spec = self.spec(packet);
         let hop = packet.hop();
         let (flow, number) = (event_flow(packet.flow), packet.number);
-        if hop + 1 < spec.path.len() {
-            let time = departure + self.scenario.links()[spec.path[hop]].delay;
+        let stop = self.stop_of(packet);
+        if !stop.last {
+            let time = departure + stop.delay;
             let event = if packet.marked() {
                 Event::marked_arrival(time, hop + 1, flow, number)
             } else {
                 Event::arrival(time, hop + 1, flow, number)
             };
-            self.calendar.push_frequent(event);
+            self.calendar.push_delivery(stop.lane, event);
         } else if packet.flow & 1 == 0 {
             let kind = if packet.marked() {
                 Kind::MarkedDelivery
@@ -294,7 +306,7 @@ impl Simulation<'_> {
             let sender = &self.flows[flow as usize];
             let event = Event::new(departure + sender.return_delay, kind, flow, number);
             self.calendar.push_delivery(sender.lane, event);
-        } else if !self.links[spec.path[hop]].has_departures() {
+        } else if !self.links[stop.link as usize].has_departures() {
             let sender = &mut self.unresponsive[packet.flow as usize >> 1];
             sender.counts.delivered += 1;
             sender.bytes_delivered += u64::from(packet.size);
