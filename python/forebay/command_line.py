@@ -67,6 +67,13 @@ def cli() -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="Write what was recorded here.",
 )
+@click.option(
+    "--fit-synchronization",
+    "--fit-synchronisation",
+    "fit",
+    is_flag=True,
+    help="Fluid engine: let as many flows lose together as the packet engine measures.",
+)
 @JOBS
 @AS_JSON
 def run(
@@ -79,6 +86,7 @@ def run(
     precision: tuple[str, ...],
     batches: int | None,
     trace_to: Path | None,
+    fit: bool,
     jobs: int | None,
     as_json: bool,
 ) -> None:
@@ -86,6 +94,21 @@ def run(
     from forebay.scenario import Scenario
 
     scenario = Scenario.load(file, overrides)
+    if fit:
+        from forebay.synchronisation import fit_synchronization
+
+        if engine != "fluid":
+            raise InputError(f"--fit-synchronization: found beside --engine {engine}; allowed: with --engine fluid")
+        with progress_bar("fitting", quiet=as_json) as progress:
+            fitted = fit_synchronization(scenario, seed=seed, progress=progress)
+        scenario = fitted.scenario
+        click.echo(
+            f"fitted to {fitted.events} congestion events of the packet engine: "
+            f"{100 * fitted.fraction:.1f} % of {fitted.flows} flows lose in one",
+            err=True,
+        )
+        for warning in fitted.warnings:
+            click.echo(f"warning: {warning}", err=True)
     if model is not None:
         if engine != "closed_form":
             raise InputError(f"--model: found beside --engine {engine}; allowed: with --engine closed_form")
@@ -276,22 +299,59 @@ def recommend(
 @FILE
 @SET
 @REPLICATIONS
+@click.option(
+    "--points",
+    type=click.IntRange(min=0, max=1000),
+    default=9,
+    show_default=True,
+    help="Buffers of the range, besides the scenario's own; 0 for none.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    help="Directory of the picture and the JSON; the current one by default.",
+)
+@click.option("--no-picture", is_flag=True, help="Write no files.")
 @JOBS
 @AS_JSON
-def compare(file: Path, overrides: tuple[str, ...], replications: int | None, jobs: int | None, as_json: bool) -> None:
-    """All engines side by side, and where they disagree."""
+def compare(
+    file: Path,
+    overrides: tuple[str, ...],
+    replications: int | None,
+    points: int,
+    out: Path,
+    no_picture: bool,
+    jobs: int | None,
+    as_json: bool,
+) -> None:
+    """All engines and rules side by side over the buffer range, where they disagree, and why."""
     from forebay.comparison import compare as put_side_by_side
     from forebay.scenario import Scenario
 
     scenario = Scenario.load(file, overrides)
     with progress_bar("running", quiet=as_json) as progress:
-        found = put_side_by_side(scenario, replications=replications, jobs=jobs, progress=progress)
+        found = put_side_by_side(scenario, replications=replications, points=points, jobs=jobs, progress=progress)
+    written = []
+    if not no_picture and len(found.data["curve"]) > 1:
+        from forebay import plots
+        from forebay.comparison_picture import draw_comparison
+
+        stem = out / f"{file.stem}-comparison"
+        with writing(stem):
+            picture = draw_comparison(found)
+            written.append(plots.save(picture, stem.with_suffix(".png"), close=False))
+            written.append(plots.save(picture, stem.with_suffix(".svg")))
+            stem.with_suffix(".json").write_text(found.to_json(indent=2) + "\n", encoding="utf-8")
+            written.append(stem.with_suffix(".json"))
     if as_json:
         click.echo(found.to_json(indent=2))
     else:
-        from forebay.tables import comparison_view
+        from forebay.comparison_tables import comparison_view
 
         show(comparison_view(found))
+        for path in written:
+            click.echo(f"wrote {path}")
 
 
 @cli.command()
@@ -442,6 +502,39 @@ def plot(path: Path, out: Path | None) -> None:
     with writing(out or path):
         for written in draw(path, out):
             click.echo(f"wrote {written}")
+
+
+@cli.command()
+@click.argument("what", default="list")
+@click.option("--quick", is_flag=True, help="The coarse version: shorter runs, fewer buffers and replications.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("out/gallery"),
+    show_default=True,
+    help="Results, pictures and the HTML page; continued where they exist.",
+)
+@JOBS
+@AS_JSON
+def reproduce(what: str, quick: bool, out: Path, jobs: int | None, as_json: bool) -> None:
+    """Published figures, reproduced and judged. WHAT is list, all, a PAPER or PAPER/FIGURE."""
+    from forebay.gallery import view
+    from forebay.reproduction import estimate
+    from forebay.reproduction import reproduce as run_gallery
+    from forebay.scenario import threads
+
+    if what == "list":
+        click.echo(view.listing())
+        return
+    if not as_json:
+        click.echo(view.announcement(estimate(what, quick=quick), threads(jobs)), err=True)
+    with view.progress(quiet=as_json) as progress:
+        found = run_gallery(what, out=out, quick=quick, jobs=jobs, progress=progress)
+    if as_json:
+        click.echo(found.to_json(indent=2))
+    else:
+        show(view.table(found))
+        click.echo(f"wrote {found.page}")
 
 
 @cli.command()

@@ -9,6 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from forebay import _core
 
 __all__ = ["Estimate", "Report"]
@@ -73,6 +75,18 @@ class Report:
         groups: list[Mapping[str, Any]] = self.data["groups"]
         return groups
 
+    @cached_property
+    def distributions(self) -> Mapping[str, list[tuple[float, float, int]]]:
+        """Histograms at the target link and of groups ("group.name"): (low, high, count) for each bin.
+
+        Units are those that the names end with; low is included and high is not.
+        """
+        named = list(self.data.get("distributions", {}).items())
+        for group in self.groups:
+            for name, histogram in group.get("distributions", {}).items():
+                named.append((f"{group['name']}.{name}", histogram))
+        return {name: [(low, high, count) for low, high, count in histogram["bins"]] for name, histogram in named}
+
     @property
     def warnings(self) -> list[str]:
         """What a reader must know before using the numbers."""
@@ -81,6 +95,13 @@ class Report:
     def traces(self) -> dict[str, dict[str, Any]] | None:
         """What was recorded over time: NumPy arrays by table ("flows", "queue", "packets") and column."""
         return self._core.traces()
+
+    def write_pcapng(self, path: Path) -> bool:
+        """Write the traced packets as a pcapng capture; return whether there were any.
+
+        Interface 0 sees packets as they arrive at the target link's queue, interface 1 as they begin to leave it.
+        """
+        return self._core.write_pcapng(path)
 
     def to_json(self, indent: int | None = None) -> str:
         """Return the report as JSON text."""

@@ -16,11 +16,10 @@ from forebay import formatting
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from forebay.comparison import Comparison
     from forebay.recommendation import Recommendation
     from forebay.report import Report
 
-__all__ = ["buffer_text", "comparison_view", "recommendation_view", "report_view"]
+__all__ = ["buffer_text", "recommendation_view", "report_view"]
 
 #: Metrics that every buffer is judged by, whatever the goals.
 USUAL = ("utilization", "loss_rate", "queue_delay_p99_s")
@@ -229,30 +228,6 @@ def _reason_lines(rules: Iterable[Mapping[str, Any]]) -> list[Text]:
         elif rule["buffer"] is None:
             lines.append(Text(f"{rule['name']} applies but asks for no buffer under these goals", style="dim"))
     return lines
-
-
-def comparison_view(found: Comparison) -> RenderableType:
-    """Engines and models side by side, then where they disagree."""
-    data = found.data
-    table = Table(title=escape(found.scenario.title or "comparison"), title_justify="left", box=box.SIMPLE_HEAD)
-    table.add_column("answer of")
-    table.add_column("applies?")
-    shown = [*USUAL, "queue_mean_packets", "jain_index"]
-    for name in shown:
-        table.add_column(formatting.metric_title(name), justify="right")
-    for answer in data["answers"]:
-        cells = [formatting.estimate(name, answer["metrics"].get(name)) for name in shown]
-        style = None if answer["applies"] else "dim"
-        table.add_row(escape(answer["name"]), "yes" if answer["applies"] else "no", *cells, style=style)
-    lines = [Text(f"buffer {buffer_text(data['buffer'])}", style="dim")]
-    for gap in data["disagreements"]:
-        one, other = gap["between"]
-        mine, theirs = (formatting.value(gap["metric"], value) for value in gap["values"])
-        lines.append(Text(f"{formatting.metric_title(gap['metric'])}: {one} {mine}, {other} {theirs} ({gap['why']})"))
-    for answer in data["answers"]:
-        if not answer["applies"]:
-            lines.append(Text(f"{answer['name']} does not apply: {answer['why']}", style="dim"))
-    return Group(table, *lines)
 
 
 def _sensitivity_table(entries: Iterable[Mapping[str, Any]]) -> Table:

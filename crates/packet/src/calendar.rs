@@ -16,8 +16,9 @@ use forebay_units::Time;
 pub(crate) enum Kind {
     /// The warm-up ends, or a trace sample is due (the number says which).
     Control = 0,
-    /// A link has finished sending a packet (the flow is the link).
-    Departure = 1,
+    /// A packet that its access link sent without a wait reaches its first link, before those of
+    /// the same instant that had to wait for packets of their own flow: they are the younger cause.
+    PromptArrival = 1,
     /// A packet reaches a link; the kinds up to 17 are its hop number on its path.
     Arrival = 2,
     /// A packet reaches its receiver and the answer its sender.
@@ -38,44 +39,97 @@ pub(crate) enum Kind {
     Pacing = 25,
     /// A packet that was ECN-marked reaches a link; the kinds up to 41 are its hop number.
     MarkedArrival = 26,
+    /// A link has finished sending a packet (the flow is the link). An arrival at that very instant
+    /// comes first, and finds the packet still in transmission: the place in the buffer that the
+    /// next packet leaves is not free yet.
+    Departure = 42,
 }
 
 /// The most hops on a path.
 pub(crate) const MAX_HOPS: usize = 16;
 
 /// An event in 16 bytes: when, and what, of which flow, with which packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) time: Time,
-    /// Kind (8 bits), flow (24 bits), low bits of the packet number (32 bits).
+    /// Kind (8 bits), flow mixed with its [`turn`] (24 bits), low bits of the packet number (32
+    /// bits).
     tag: u64,
 }
 
 impl Event {
+    /// Time and tag as one number: one comparison without a branch.
     #[inline]
-    pub(crate) fn new(time: Time, kind: Kind, flow: u32, packet: u32) -> Self {
+    fn key(&self) -> u128 {
+        u128::from(self.time.as_picos()) << 64 | u128::from(self.tag)
+    }
+}
+
+impl Ord for Event {
+    #[inline]
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl PartialOrd for Event {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+
+    #[inline]
+    fn lt(&self, other: &Self) -> bool {
+        self.key() < other.key()
+    }
+}
+
+/// What a flow's number is mixed with in the events of one instant, so that no flow is always first
+/// of those that happen at once: self-clocked flows of equal round trips meet at the same instants
+/// for ever. Multiplicative hashing (Knuth, The Art of Computer Programming, vol. 3, section 6.4).
+#[inline]
+fn turn(time: Time) -> u64 {
+    (time.as_picos().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) << 32
+}
+
+impl Event {
+    #[inline]
+    fn of(time: Time, kind: u64, flow: u32, packet: u32) -> Self {
+        let tag = kind << 56 | u64::from(flow) << 32 | u64::from(packet);
         Self {
             time,
-            tag: (kind as u64) << 56 | u64::from(flow) << 32 | u64::from(packet),
+            tag: tag ^ turn(time),
         }
+    }
+
+    #[inline]
+    pub(crate) fn new(time: Time, kind: Kind, flow: u32, packet: u32) -> Self {
+        Self::of(time, kind as u64, flow, packet)
     }
 
     /// The arrival of a packet at hop number `hop` of its path.
     #[inline]
     pub(crate) fn arrival(time: Time, hop: usize, flow: u32, packet: u32) -> Self {
-        let kind = Kind::Arrival as u64 + hop as u64;
-        Self {
-            time,
-            tag: kind << 56 | u64::from(flow) << 32 | u64::from(packet),
-        }
+        Self::of(time, Kind::Arrival as u64 + hop as u64, flow, packet)
+    }
+
+    /// The arrival at the first hop of a packet that left its access link without a wait.
+    pub(crate) fn prompt_arrival(time: Time, flow: u32, packet: u32) -> Self {
+        Self::of(time, Kind::PromptArrival as u64, flow, packet)
     }
 
     /// The same for a packet that was marked.
     pub(crate) fn marked_arrival(time: Time, hop: usize, flow: u32, packet: u32) -> Self {
-        let kind = Kind::MarkedArrival as u64 + hop as u64;
+        Self::of(time, Kind::MarkedArrival as u64 + hop as u64, flow, packet)
+    }
+
+    /// The end of a transmission on link number `link`; those of one instant go in the order of the
+    /// links, which is how most paths run.
+    #[inline]
+    pub(crate) fn departure(time: Time, link: usize) -> Self {
         Self {
             time,
-            tag: kind << 56 | u64::from(flow) << 32 | u64::from(packet),
+            tag: (Kind::Departure as u64) << 56 | link as u64,
         }
     }
 
@@ -87,7 +141,13 @@ impl Event {
 
     #[inline]
     pub(crate) fn flow(self) -> u32 {
-        (self.tag >> 32) as u32 & 0x00ff_ffff
+        ((self.tag ^ turn(self.time)) >> 32) as u32 & 0x00ff_ffff
+    }
+
+    /// The link of a [`Kind::Departure`].
+    #[inline]
+    pub(crate) fn link(self) -> usize {
+        self.tag as u32 as usize
     }
 
     #[inline]
@@ -149,23 +209,110 @@ impl Lane {
         self.events[self.head & (self.events.len() - 1)]
     }
 
+    #[inline]
     fn len(&self) -> usize {
         self.tail - self.head
+    }
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The event pushed last.
+    fn last(&self) -> Event {
+        self.events[(self.tail - 1) & (self.events.len() - 1)]
     }
 }
 
 /// More lanes than this go into the wheel.
-pub(crate) const MAX_LANES: usize = 24;
+pub(crate) const MAX_LANES: usize = 64;
+
+/// Lanes merged by a tournament: each inner node of a binary tree knows the lane below it whose
+/// head comes first, so that a new head meets one rival per level (Knuth, The Art of Computer
+/// Programming, volume 3, section 5.4.1).
+#[derive(Debug)]
+struct Lanes {
+    rings: Vec<Lane>,
+    /// The event at the head of each lane, [`NEVER`] for an empty one; a power of two of them.
+    heads: Vec<Event>,
+    /// The lane that wins at each node: the root is node 1, the children of k are 2k and 2k + 1,
+    /// and lane l is the leaf `heads.len()` + l.
+    winners: Vec<u32>,
+    /// The lane that comes first, and its head.
+    first: usize,
+    next: Event,
+}
+
+impl Lanes {
+    fn new(count: usize) -> Self {
+        let leaves = count.next_power_of_two();
+        let mut winners = vec![0; 2 * leaves];
+        for (lane, winner) in winners[leaves..].iter_mut().enumerate() {
+            *winner = lane as u32;
+        }
+        for node in (1..leaves).rev() {
+            winners[node] = winners[2 * node];
+        }
+        Self {
+            rings: (0..count).map(|_| Lane::new()).collect(),
+            heads: vec![NEVER; leaves],
+            winners,
+            first: 0,
+            next: NEVER,
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, at: usize, event: Event) {
+        let lane = &mut self.rings[at];
+        debug_assert!(lane.is_empty() || lane.last() < event, "{event:?}");
+        lane.push(event);
+        if lane.len() == 1 {
+            self.replay(at, event);
+        }
+    }
+
+    /// Removes the head of the first lane.
+    #[inline]
+    fn advance(&mut self) {
+        let at = self.first;
+        let lane = &mut self.rings[at];
+        lane.head += 1;
+        let head = lane.head();
+        self.replay(at, head);
+    }
+
+    /// Lane `at` has a new head: the matches on its way to the root are played again.
+    #[inline]
+    fn replay(&mut self, at: usize, head: Event) {
+        let leaves = self.heads.len();
+        self.heads[at] = head;
+        let (mut best, mut key) = (at, head);
+        let mut node = leaves + at;
+        while node > 1 {
+            let rival = self.winners[node ^ 1] as usize;
+            let other = self.heads[rival & (leaves - 1)];
+            if other < key {
+                best = rival;
+                key = other;
+            }
+            node >>= 1;
+            self.winners[node] = best as u32;
+        }
+        self.first = best;
+        self.next = key;
+    }
+}
 
 /// Where deliveries wait.
 #[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one of them, and it must not be behind a pointer"
+)]
 enum Deliveries {
-    /// One ring per constant delay, and the event at the head of each.
-    Lanes {
-        lanes: Vec<Lane>,
-        heads: Vec<Event>,
-        first: usize,
-    },
+    /// One ring per constant delay.
+    Lanes(Lanes),
     Wheel(Wheel),
 }
 
@@ -183,15 +330,7 @@ impl Calendar {
     /// `grain` is about the time between two deliveries.
     pub(crate) fn new(lanes: Option<usize>, grain: Time) -> Self {
         let deliveries = match lanes {
-            Some(count) if count <= MAX_LANES => {
-                let count = count.max(1);
-                let lanes = (0..count).map(|_| Lane::new()).collect();
-                Deliveries::Lanes {
-                    lanes,
-                    heads: vec![NEVER; count],
-                    first: 0,
-                }
-            }
+            Some(count) if count <= MAX_LANES => Deliveries::Lanes(Lanes::new(count.max(1))),
             _ => Deliveries::Wheel(Wheel::new(grain)),
         };
         Self {
@@ -201,29 +340,11 @@ impl Calendar {
         }
     }
 
-    /// Adds a delivery; within one lane the times never fall.
+    /// Adds an event to a lane; within one lane the times never fall.
     #[inline]
     pub(crate) fn push_delivery(&mut self, lane: u32, event: Event) {
         match &mut self.deliveries {
-            Deliveries::Lanes {
-                lanes,
-                heads,
-                first,
-            } => {
-                let at = lane as usize;
-                let lane = &mut lanes[at];
-                debug_assert!(
-                    lane.len() == 0
-                        || lane.events[(lane.tail - 1) & (lane.events.len() - 1)] < event
-                );
-                lane.push(event);
-                if lane.tail - lane.head == 1 {
-                    heads[at] = event;
-                    if event < heads[*first] {
-                        *first = at;
-                    }
-                }
-            }
+            Deliveries::Lanes(lanes) => lanes.push(lane as usize, event),
             Deliveries::Wheel(wheel) => wheel.push(event),
         }
     }
@@ -241,7 +362,7 @@ impl Calendar {
     pub(crate) fn push_frequent(&mut self, event: Event) {
         match &mut self.deliveries {
             Deliveries::Wheel(wheel) => wheel.push(event),
-            Deliveries::Lanes { .. } => self.push(event),
+            Deliveries::Lanes(_) => self.push(event),
         }
     }
 
@@ -249,39 +370,23 @@ impl Calendar {
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Event> {
         let delivery = match &mut self.deliveries {
-            Deliveries::Lanes { heads, first, .. } => heads[*first],
+            Deliveries::Lanes(lanes) => lanes.next,
             Deliveries::Wheel(wheel) => wheel.first(),
         };
         if self.next_rare < delivery {
             return self.pop_rare();
         }
+        if delivery == NEVER {
+            return None;
+        }
         match &mut self.deliveries {
-            Deliveries::Lanes {
-                lanes,
-                heads,
-                first,
-            } => {
-                let at = *first;
-                let lane = &mut lanes[at];
-                if lane.head == lane.tail {
-                    return None;
-                }
-                lane.head += 1;
-                heads[at] = lane.head();
-                if heads.len() > 1 {
-                    *first = earliest(heads);
-                }
-            }
-            Deliveries::Wheel(wheel) => {
-                if delivery == NEVER {
-                    return None;
-                }
-                wheel.advance();
-            }
+            Deliveries::Lanes(lanes) => lanes.advance(),
+            Deliveries::Wheel(wheel) => wheel.advance(),
         }
         Some(delivery)
     }
 
+    #[inline(never)]
     fn pop_rare(&mut self) -> Option<Event> {
         let event = self.rare.pop().map(|Reverse(event)| event);
         self.next_rare = self.rare.peek().map_or(NEVER, |Reverse(event)| *event);
@@ -291,22 +396,10 @@ impl Calendar {
     /// Deliveries under way.
     pub(crate) fn deliveries(&self) -> usize {
         match &self.deliveries {
-            Deliveries::Lanes { lanes, .. } => lanes.iter().map(Lane::len).sum(),
+            Deliveries::Lanes(lanes) => lanes.rings.iter().map(Lane::len).sum(),
             Deliveries::Wheel(wheel) => wheel.count,
         }
     }
-}
-
-/// Index of the earliest head.
-#[inline]
-fn earliest(heads: &[Event]) -> usize {
-    let mut best = 0;
-    for at in 1..heads.len() {
-        if heads[at] < heads[best] {
-            best = at;
-        }
-    }
-    best
 }
 
 /// End of a chain of events in the wheel.

@@ -16,6 +16,8 @@ pub(crate) struct Counts {
     pub(crate) delivered: u64,
     pub(crate) retransmissions: u64,
     pub(crate) timeouts: u64,
+    /// Congestion events that hit it.
+    pub(crate) events: u64,
 }
 
 impl Counts {
@@ -26,6 +28,7 @@ impl Counts {
             delivered: self.delivered - earlier.delivered,
             retransmissions: self.retransmissions - earlier.retransmissions,
             timeouts: self.timeouts - earlier.timeouts,
+            events: self.events - earlier.events,
         }
     }
 
@@ -35,6 +38,7 @@ impl Counts {
         self.delivered += other.delivered;
         self.retransmissions += other.retransmissions;
         self.timeouts += other.timeouts;
+        self.events += other.events;
     }
 }
 
@@ -61,6 +65,11 @@ impl AccessLink {
         })
     }
 
+    /// Whether a packet would be sent at once.
+    pub(crate) fn idle(&self, now: Time) -> bool {
+        self.busy_until <= now
+    }
+
     /// When a packet of `size` bytes reaches the network; `None` where the queue is full.
     pub(crate) fn pass(&mut self, now: Time, size: u32) -> Option<Time> {
         let ahead = self.busy_until.saturating_sub(now);
@@ -77,8 +86,12 @@ impl AccessLink {
 pub(crate) struct Flow {
     pub(crate) connection: Connection,
     pub(crate) group: u32,
+    /// Where its path begins among the stops.
+    pub(crate) route: u32,
     /// Lane of its deliveries.
     pub(crate) lane: u32,
+    /// Lane of what leaves its access link, where that has one.
+    pub(crate) access_lane: Option<u32>,
     /// Bytes of a full packet.
     pub(crate) wire: u32,
     /// From leaving the last link to the acknowledgement's arrival.
@@ -94,6 +107,11 @@ pub(crate) struct Flow {
     pub(crate) lost_elsewhere: u64,
     /// The last congestion event that hit it.
     pub(crate) seen_event: u64,
+    /// Congestion events that hit it.
+    pub(crate) events: u64,
+    /// What was lost here and elsewhere before the current transfer.
+    pub(crate) dropped_before: u64,
+    pub(crate) lost_elsewhere_before: u64,
     pub(crate) access: Option<AccessLink>,
     /// Number within its group, for draws.
     pub(crate) index: u64,
@@ -112,6 +130,7 @@ impl Flow {
             delivered: self.connection.delivered(),
             retransmissions: self.connection.retransmissions,
             timeouts: self.connection.timeouts,
+            events: self.events,
         }
     }
 }
@@ -332,6 +351,8 @@ fn ticks_of(ticks: f64) -> Time {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unresponsive {
     pub(crate) group: u32,
+    /// Where its path begins among the stops.
+    pub(crate) route: u32,
     pub(crate) counts: Counts,
     pub(crate) bytes_delivered: u64,
     pub(crate) before: Counts,

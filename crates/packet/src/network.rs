@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use forebay_discipline::{Ecn, Label, Packet};
-use forebay_scenario::{EngineError, FlowGroup};
+use forebay_scenario::{EngineError, FlowGroup, TracedGroup};
 use forebay_units::{Bytes, Time};
 
 use crate::calendar::{Event, Kind};
 use crate::link::Link;
 use crate::queued::Service;
-use crate::simulation::{LAST_FLOW, Simulation, too_large};
+use crate::simulation::{LAST_FLOW, Simulation, Stop, too_large};
 
 /// Records of packets in a trace whose fate is not known yet: (arrival, flow, number) and the
 /// record's index.
@@ -48,6 +48,21 @@ fn codepoint(spec: &FlowGroup) -> Ecn {
     }
 }
 
+/// What a capture must know of a group's packets.
+pub(crate) fn traced(spec: &FlowGroup) -> TracedGroup {
+    let responsive = spec.responsive();
+    TracedGroup {
+        responsive,
+        header: spec.header().get() as u32,
+        syn: (responsive && spec.stack.handshake).then(|| spec.stack.syn().get() as u32),
+        ecn: match codepoint(spec) {
+            Ecn::NotCapable => 0,
+            Ecn::Scalable => 1,
+            Ecn::Classic => 2,
+        },
+    }
+}
+
 impl Simulation<'_> {
     /// A packet reaches a link with a queue discipline.
     #[inline(never)]
@@ -76,7 +91,7 @@ impl Simulation<'_> {
         };
         let spec = self.groups[group as usize].spec;
         let (size, ecn) = if syn {
-            (spec.stack.header.get() as u32, Ecn::NotCapable)
+            (spec.stack.syn().get() as u32, Ecn::NotCapable)
         } else {
             (size, codepoint(spec))
         };
@@ -101,9 +116,25 @@ impl Simulation<'_> {
         self.groups[group as usize].spec
     }
 
+    /// Where a packet is on its path.
+    #[inline]
+    fn stop_of(&self, packet: &Packet) -> Stop {
+        let at = packet.flow as usize >> 1;
+        let route = if packet.flow & 1 == 0 {
+            self.flows[at].route
+        } else {
+            self.unresponsive[at].route
+        };
+        self.stops[route as usize + packet.hop()]
+    }
+
     fn meet(&mut self, packet: Packet) {
-        let at = self.spec(&packet).path[packet.hop()];
+        let at = self.stop_of(&packet).link as usize;
         self.count_arrival(&packet, at);
+        if !self.memories.is_empty() && !self.finds_memory(&packet, at) {
+            self.refuse(&packet, at);
+            return;
+        }
         let departure = match &mut self.links[at] {
             Link::DropTail(link) => link
                 .arrive(packet.arrival, packet.size)
@@ -115,7 +146,13 @@ impl Simulation<'_> {
             }
         };
         if at == self.target && self.record_packets {
-            self.record_arrival(&packet, departure.map(|(departure, _)| departure));
+            let marked = departure.is_some_and(|(_, marked)| marked);
+            let recorded = self.record_arrival(&packet, departure.map(|(departure, _)| departure));
+            if recorded
+                && let Some(record) = self.traces.as_mut().and_then(|t| t.packets.last_mut())
+            {
+                record.marked = marked;
+            }
         }
         match departure {
             Some((departure, true)) => {
@@ -124,6 +161,20 @@ impl Simulation<'_> {
             }
             Some((departure, false)) => self.forward(&packet, departure),
             None => self.lose(&packet, at, packet.arrival),
+        }
+    }
+
+    /// A packet that finds no memory is dropped.
+    #[cold]
+    fn refuse(&mut self, packet: &Packet, at: usize) {
+        self.links[at].refuse();
+        if at == self.target && self.record_packets {
+            self.record_arrival(packet, None);
+        }
+        if packet.flow & 1 == 1 && self.links[at].has_departures() {
+            self.lose_queued(packet, at, packet.arrival);
+        } else {
+            self.lose(packet, at, packet.arrival);
         }
     }
 
@@ -153,7 +204,7 @@ impl Simulation<'_> {
     /// A link has finished sending a packet.
     #[inline]
     pub(crate) fn depart(&mut self, event: Event) -> Result<(), EngineError> {
-        let at = event.flow() as usize;
+        let at = event.link();
         if let Link::Queued(link) = &mut self.links[at] {
             if link.overfull() {
                 return Err(too_large(TOO_MANY_WAIT));
@@ -172,7 +223,7 @@ impl Simulation<'_> {
         };
         let (now, discarded) = (link.now(), link.has_discarded());
         if let Some(Service { packet, departure }) = service {
-            let event = Event::new(departure, Kind::Departure, at as u32, 0);
+            let event = Event::departure(departure, at);
             self.calendar.push_delivery(link.lane, event);
             if at == self.target && self.record_packets {
                 self.settle_record(&packet, Some(departure));
@@ -198,7 +249,7 @@ impl Simulation<'_> {
         if at == self.target && self.record_packets {
             self.settle_record(packet, None);
         }
-        let last = packet.hop() + 1 == self.spec(packet).path.len();
+        let last = self.stop_of(packet).last;
         if packet.flow & 1 == 1 && last {
             // It was counted as delivered when it arrived, before the warm-up's end or since.
             let before = packet.arrival < self.links[at].statistics().since;
@@ -241,7 +292,7 @@ impl Simulation<'_> {
             self.flows[flow].arrived += at_target;
             return;
         }
-        let last = packet.hop() + 1 == self.spec(packet).path.len();
+        let last = self.stop_of(packet).last;
         let queued = self.links[at].has_departures();
         let flow = &mut self.unresponsive[flow];
         flow.counts.arrived += at_target;
@@ -267,24 +318,24 @@ impl Simulation<'_> {
         flow.dropped += u64::from(counts);
         flow.lost_elsewhere += u64::from(!at_target);
         if at_target && persistent {
-            self.congestion.loss(now, &mut flow.seen_event);
+            flow.events += u64::from(self.congestion.loss(now, &mut flow.seen_event));
         }
     }
 
     /// A packet leaves its link at `departure`.
     #[inline]
     fn forward(&mut self, packet: &Packet, departure: Time) {
-        let spec = self.spec(packet);
         let hop = packet.hop();
         let (flow, number) = (event_flow(packet.flow), packet.number);
-        if hop + 1 < spec.path.len() {
-            let time = departure + self.scenario.links()[spec.path[hop]].delay;
+        let stop = self.stop_of(packet);
+        if !stop.last {
+            let time = departure + stop.delay;
             let event = if packet.marked() {
                 Event::marked_arrival(time, hop + 1, flow, number)
             } else {
                 Event::arrival(time, hop + 1, flow, number)
             };
-            self.calendar.push_frequent(event);
+            self.calendar.push_delivery(stop.lane, event);
         } else if packet.flow & 1 == 0 {
             let kind = if packet.marked() {
                 Kind::MarkedDelivery
@@ -294,7 +345,7 @@ impl Simulation<'_> {
             let sender = &self.flows[flow as usize];
             let event = Event::new(departure + sender.return_delay, kind, flow, number);
             self.calendar.push_delivery(sender.lane, event);
-        } else if !self.links[spec.path[hop]].has_departures() {
+        } else if !self.links[stop.link as usize].has_departures() {
             let sender = &mut self.unresponsive[packet.flow as usize >> 1];
             sender.counts.delivered += 1;
             sender.bytes_delivered += u64::from(packet.size);
@@ -307,15 +358,12 @@ impl Simulation<'_> {
     #[cold]
     fn record_arrival(&mut self, packet: &Packet, departure: Option<Time>) -> bool {
         let at = packet.flow as usize >> 1;
-        let (group, index, number) = if packet.flow & 1 == 0 {
-            let flow = &self.flows[at];
-            let number = flow.connection.full_number(packet.number);
-            (flow.group, flow.index as u32, number)
+        let number = if packet.flow & 1 == 0 {
+            self.flows[at].connection.full_number(packet.number)
         } else {
-            let flow = &self.unresponsive[at];
-            (flow.group, 0, flow.counts.arrived)
+            self.unresponsive[at].counts.arrived
         };
-        let flow = self.groups[group as usize].first_number + index;
+        let flow = event_flow(packet.flow);
         self.record_packet(packet.arrival, flow, number, packet.size, departure)
     }
 
@@ -334,6 +382,7 @@ impl Simulation<'_> {
             .and_then(|traces| traces.packets.get_mut(index));
         if let Some(record) = record {
             record.dropped = departure.is_none();
+            record.marked = departure.is_some() && packet.marked();
             record.wait_s = departure.map_or(0.0, |departure| {
                 departure
                     .saturating_sub(packet.arrival)

@@ -1,7 +1,7 @@
 //! A link whose discipline holds the packets that wait: what leaves next is known only when the
 //! packet before has left, so each departure is an event.
 
-use forebay_discipline::{Packet, Port, Queue};
+use forebay_discipline::{Backlog, Packet, Port, Queue, Shared};
 use forebay_units::Time;
 
 use crate::link::Transmitter;
@@ -54,7 +54,11 @@ impl QueuedLink {
         self.sum(packet.arrival);
         self.port.now = packet.arrival;
         self.queue.enqueue(packet, &mut self.port);
-        self.count();
+        let drops = self.count();
+        if drops > 0 {
+            let arrivals = self.statistics.arrivals;
+            self.statistics.bursts.at_arrival(arrivals, drops);
+        }
     }
 
     /// Whether nothing is in transmission.
@@ -92,7 +96,10 @@ impl QueuedLink {
         self.sum(now);
         self.port.now = now;
         let packet = self.queue.dequeue(&mut self.port);
-        self.count();
+        let drops = self.count();
+        if drops > 0 && self.busy_at_end.is_none() {
+            self.statistics.bursts.at_departure(drops);
+        }
         let Some(packet) = packet else {
             self.port.idle_since.get_or_insert(now);
             return None;
@@ -117,13 +124,15 @@ impl QueuedLink {
         self.port.discards.pop()
     }
 
-    /// Takes over what the discipline has counted since.
+    /// Takes over what the discipline has counted since; says how many it dropped.
     #[inline]
-    fn count(&mut self) {
-        for packet in &self.port.discards {
-            self.statistics.drops += u64::from(packet.arrival >= self.statistics.since);
-        }
+    fn count(&mut self) -> u64 {
+        let since = self.statistics.since;
+        let counted = |packet: &&Packet| packet.arrival >= since;
+        let drops = self.port.discards.iter().filter(counted).count() as u64;
+        self.statistics.drops += drops;
         self.statistics.marks += std::mem::take(&mut self.port.marks);
+        drops
     }
 
     #[inline]
@@ -178,10 +187,21 @@ impl QueuedLink {
         packets - u64::from(packets > 0 && self.transmitter.busy_until <= now)
     }
 
+    /// Packets and bytes waiting.
+    pub(crate) fn what_waits(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    /// What waits in the memory that the next arrival shares with other links.
+    pub(crate) fn share(&mut self, shared: Shared) {
+        self.port.shared = Some(shared);
+    }
+
     /// The warm-up ends: counting starts anew.
     pub(crate) fn restart(&mut self, now: Time) {
         self.occupancy = 0;
         self.summed_until = now;
+        self.port.since = now;
         let busy = self.busy(now);
         self.statistics.restart(now, busy);
     }

@@ -158,7 +158,8 @@ pub(crate) struct Connection {
     limited_until: u64,
     /// Whether the SYN is still unanswered.
     connecting: bool,
-    backoff: u32,
+    /// The packet for which the retransmission timer expired last; `u64::MAX` for none.
+    timed_out: u64,
     /// In-order packets the receiver has not acknowledged yet.
     pending: u32,
     pub(crate) pending_since: Time,
@@ -169,6 +170,8 @@ pub(crate) struct Connection {
     pub(crate) retransmissions: u64,
     pub(crate) timeouts: u64,
     pub(crate) cuts: u64,
+    /// The first congestion signal of the transfer; [`Time::MAX`] for none.
+    pub(crate) first_cut: Time,
     /// Data packets that reached the application in order, over all transfers.
     handshakes: u64,
 }
@@ -216,7 +219,7 @@ impl Connection {
             marked_until: 0,
             limited_until: 0,
             connecting: false,
-            backoff: 0,
+            timed_out: u64::MAX,
             pending: 0,
             pending_since: Time::ZERO,
             base: first,
@@ -224,6 +227,7 @@ impl Connection {
             retransmissions: 0,
             timeouts: 0,
             cuts: 0,
+            first_cut: Time::MAX,
             handshakes: 0,
         };
         connection.open(opening);
@@ -256,12 +260,13 @@ impl Connection {
         self.inflation = 0.0;
         self.partial_acks = 0;
         self.urgent = false;
-        self.backoff = 0;
+        self.timed_out = u64::MAX;
         self.pending = 0;
         self.base = first;
         self.connecting = stack.handshake;
         self.stack = stack;
         self.alarm = Time::MAX;
+        self.first_cut = Time::MAX;
         self.marked = 0;
         self.marked_until = first;
         self.limited_until = first;
@@ -315,6 +320,12 @@ impl Connection {
         self.stack.handshake && packet == self.base
     }
 
+    /// The same of a packet whose low 32 bits are `low`.
+    #[inline]
+    pub(crate) fn has_syn(&self, low: u32) -> bool {
+        self.stack.handshake && self.is_syn(self.full_number(low))
+    }
+
     /// The full number of a packet whose low 32 bits are `low`: the one nearest to `expected`.
     #[inline]
     pub(crate) fn full_number(&self, low: u32) -> u64 {
@@ -349,7 +360,6 @@ impl Connection {
         let limited = self.limited();
         self.expected = packet + 1;
         self.unacknowledged = packet + 1;
-        self.backoff = 0;
         if packet == self.timed {
             self.measure(now);
         }
@@ -592,9 +602,10 @@ impl Connection {
         self.handshakes += 1;
         self.unacknowledged = self.expected;
         self.next = self.next.max(self.expected);
-        self.backoff = 0;
         if self.timed == self.base {
             self.measure(now);
+        } else {
+            self.round_trip.begin_unmeasured();
         }
         self.restart_timer(now);
         self.pace();
@@ -628,7 +639,6 @@ impl Connection {
         }
         self.unacknowledged = self.expected;
         self.next = self.next.max(self.unacknowledged);
-        self.backoff = 0;
         match self.phase {
             Phase::Recovery if self.unacknowledged < self.recover => {
                 self.partial_ack(acked, now);
@@ -696,7 +706,6 @@ impl Connection {
             self.note_arrival_beyond(packet);
         }
         if acked > 0 {
-            self.backoff = 0;
             self.restart_timer(now);
         }
         match self.phase {
@@ -787,6 +796,7 @@ impl Connection {
         };
         self.round_trip.path.flight = flight;
         self.cuts += 1;
+        self.first_cut = self.first_cut.min(now);
         self.controller
             .on_congestion(&mut self.window, signal, now, &self.round_trip.path);
         self.round_trip.forget_maximum();
@@ -794,56 +804,71 @@ impl Connection {
 
     // --- Sending ---
 
+    /// How many packets may be sent now, one after the other in order; none where that must be
+    /// asked of [`Self::next_to_send`] for each.
+    #[inline]
+    pub(crate) fn quota(&self) -> Option<u64> {
+        if self.phase != Phase::Open || self.urgent || self.way == Way::Careful {
+            return None;
+        }
+        let open = self.unacknowledged.saturating_add(self.window());
+        let open = open.saturating_sub(self.next);
+        Some(open.min(self.unsent()))
+    }
+
     /// What may be sent now.
     #[inline]
     pub(crate) fn next_to_send(&mut self, now: Time) -> Next {
-        if self.phase != Phase::Open || self.urgent || self.way == Way::Careful {
-            return self.next_to_send_otherwise(now);
+        match self.quota() {
+            Some(0) => Next::Nothing,
+            Some(_) => Next::Send(self.send_next(now)),
+            None => self.next_to_send_otherwise(now),
         }
-        if !self.open_window() {
-            return Next::Nothing;
-        }
-        self.send_next(now).map_or(Next::Nothing, Next::Send)
     }
 
-    /// Whether the window has room for one more outside of recovery.
+    /// Packets that the window allows outside of recovery.
     #[inline]
-    fn open_window(&self) -> bool {
+    fn window(&self) -> u64 {
         let allowance = match self.recovery {
             // Limited transmit (RFC 3042).
             Recovery::NewReno => u64::from(self.duplicates.min(2)),
             Recovery::Sack | Recovery::Rack => self.out_of_order,
         };
-        self.outstanding() < self.window.cwnd as u64 + allowance
+        (self.window.cwnd as u64).saturating_add(allowance)
+    }
+
+    /// Packets in order that are left to send, and that the receiver has room for.
+    #[inline]
+    fn unsent(&self) -> u64 {
+        let room = self.unacknowledged.saturating_add(self.receive_window);
+        self.end.min(room).saturating_sub(self.next)
     }
 
     /// The next packet in order, where there is one.
     #[inline]
-    fn send_next(&mut self, now: Time) -> Option<Transmission> {
+    fn send_another(&mut self, now: Time) -> Option<Transmission> {
+        (self.unsent() > 0).then(|| self.send_next(now))
+    }
+
+    /// Sends the next packet in order; there must be one.
+    #[inline]
+    pub(crate) fn send_next(&mut self, now: Time) -> Transmission {
         let packet = self.next;
-        if packet >= self.end || packet - self.unacknowledged >= self.receive_window {
-            return None;
-        }
         if packet == self.unacknowledged {
             self.restart_timer(now);
         }
         self.next = packet + 1;
-        if packet < self.highest {
+        let again = packet < self.highest;
+        if again {
             self.retransmissions += 1;
-            return Some(Transmission {
-                packet,
-                again: true,
-            });
+        } else {
+            self.highest = packet + 1;
+            if self.timed == u64::MAX {
+                self.timed = packet;
+                self.timed_since = now;
+            }
         }
-        self.highest = packet + 1;
-        if self.timed == u64::MAX {
-            self.timed = packet;
-            self.timed_since = now;
-        }
-        Some(Transmission {
-            packet,
-            again: false,
-        })
+        Transmission { packet, again }
     }
 
     #[inline(never)]
@@ -880,7 +905,9 @@ impl Connection {
         } else if self.recovery == Recovery::Rack {
             self.choose_by_time(ledger, now)
         } else if self.phase == Phase::Open && !self.urgent {
-            self.open_window().then(|| self.send_next(now)).flatten()
+            (self.outstanding() < self.window())
+                .then(|| self.send_another(now))
+                .flatten()
         } else {
             self.choose(now)
         };
@@ -907,7 +934,7 @@ impl Connection {
     /// The SYN: nothing else may be under way.
     fn next_syn(&mut self, now: Time) -> Option<Transmission> {
         (self.next == self.base)
-            .then(|| self.send_next(now))
+            .then(|| self.send_another(now))
             .flatten()
     }
 
@@ -919,7 +946,7 @@ impl Connection {
         if let Some(packet) = self.next_lost(ledger) {
             return Some(self.repair_lost(ledger, packet));
         }
-        self.send_next(now)
+        self.send_another(now)
     }
 
     /// The next packet during recovery or after a timeout.
@@ -938,7 +965,7 @@ impl Connection {
         if let Some(hole) = self.next_hole() {
             return Some(self.repair(hole));
         }
-        self.send_next(now).or_else(|| self.repair_suspect())
+        self.send_another(now).or_else(|| self.repair_suspect())
     }
 
     fn next_cumulatively(&mut self, now: Time) -> Option<Transmission> {
@@ -956,7 +983,7 @@ impl Connection {
         };
         let usable = self.window.cwnd + inflation;
         (self.outstanding() as f64 + 1.0 <= usable)
-            .then(|| self.send_next(now))
+            .then(|| self.send_another(now))
             .flatten()
     }
 
@@ -1017,17 +1044,18 @@ impl Connection {
         self.timeouts += 1;
         self.losses += 1;
         self.timed = u64::MAX;
-        self.backoff += 1;
+        self.round_trip.back_off();
         self.restart_timer(now);
         if self.connecting {
             self.next = self.base;
             return;
         }
-        if self.backoff == 1 {
-            self.congestion(Signal::Timeout, now);
-        } else {
+        if self.timed_out == self.unacknowledged {
             // The same packet again: the threshold stays (RFC 5681 section 3.1).
             self.window.cwnd = 1.0;
+        } else {
+            self.timed_out = self.unacknowledged;
+            self.congestion(Signal::Timeout, now);
         }
         self.pace();
         self.phase = Phase::Loss;
@@ -1054,7 +1082,7 @@ impl Connection {
 
     #[inline]
     fn restart_timer(&mut self, now: Time) {
-        self.expires = now.saturating_add(self.round_trip.timeout(self.backoff));
+        self.expires = now.saturating_add(self.round_trip.timeout());
     }
 
     fn measure(&mut self, now: Time) {

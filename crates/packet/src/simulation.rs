@@ -12,18 +12,22 @@ use forebay_scenario::{
 };
 use forebay_units::{Bytes, Time};
 
-use crate::calendar::{Calendar, Event, Kind, MAX_HOPS};
+use crate::calendar::{Calendar, Event, Kind, MAX_HOPS, MAX_LANES};
 use crate::flow::{
     AccessLink, Counts, Draws, Flow, Source, Unresponsive, opening, packets_of, source_event,
 };
 use crate::link::{Departures, Link, LinkSetup};
-use crate::network::Records;
+use crate::memory::{Memory, memories};
+use crate::network::{self, Records};
+use crate::sampler::Sampler;
 use crate::sender::{Answer, Connection, Next};
 use crate::statistics::{CongestionEvents, Histogram};
+use crate::transfers::Transfers;
 
-/// Control events: the end of the warm-up, and a trace sample.
+/// Control events: the end of the warm-up, a trace sample, and a sample for the report.
 const WARMUP: u32 = 0;
 const SAMPLE: u32 = 1;
+pub(crate) const MEASURE: u32 = 2;
 
 /// Unresponsive flows are numbered down from here in events.
 pub(crate) const LAST_FLOW: u32 = 0x00ff_ffff;
@@ -41,13 +45,30 @@ pub(crate) struct Group<'a> {
     arrived_transfers: u64,
     /// Its first flow's number over all groups, for traces.
     pub(crate) first_number: u32,
+    /// Where its path begins among the stops.
+    route: u32,
     /// Slots of finished open-loop transfers.
     idle: Vec<u32>,
     pub(crate) completed: u64,
     pub(crate) completion_times: Histogram,
     pub(crate) transfer_goodputs: Histogram,
+    /// Windows of flows that have something to send.
+    pub(crate) windows: Histogram,
+    pub(crate) shapes: Transfers,
     /// Completed transfers of each user, for its draws.
     transfers: Vec<u64>,
+}
+
+/// One stop on a group's path: a link, and what is behind it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stop {
+    pub(crate) link: u32,
+    /// Lane of the packets that go on from here to the next stop.
+    pub(crate) lane: u32,
+    /// How long they take.
+    pub(crate) delay: Time,
+    /// Whether the receiver is behind this link.
+    pub(crate) last: bool,
 }
 
 /// A run in progress.
@@ -56,13 +77,17 @@ pub(crate) struct Simulation<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) calendar: Calendar,
     pub(crate) links: Vec<Link>,
+    pub(crate) memories: Vec<Memory>,
     pub(crate) target: usize,
     pub(crate) groups: Vec<Group<'a>>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) unresponsive: Vec<Unresponsive>,
     sources: Vec<Source>,
-    /// (return delay, lane), sorted, where deliveries have lanes.
-    lanes: Option<Vec<Time>>,
+    /// The stops of all groups' paths, one path behind the other.
+    pub(crate) stops: Vec<Stop>,
+    /// (last link, return delay) of each lane of deliveries, sorted; none where deliveries have
+    /// no lanes.
+    lanes: Option<Vec<(usize, Time)>>,
     pub(crate) congestion: CongestionEvents,
     pub(crate) events_before: u64,
     pub(crate) traces: Option<Box<Traces>>,
@@ -70,6 +95,7 @@ pub(crate) struct Simulation<'a> {
     /// Records of packets that wait for their fate.
     pub(crate) records: Records,
     sampled_busy: Time,
+    pub(crate) sampler: Sampler,
     warm: bool,
     end: Time,
     pub(crate) events: u64,
@@ -105,7 +131,7 @@ impl<'a> Simulation<'a> {
                     .ok_or_else(|| unsupported(&format!("queue `{}`", spec.discipline.name())))
             })
             .collect::<Result<_, _>>()?;
-        let mut first_number = 0;
+        let (mut first_number, mut stops) = (0, Vec::new());
         let groups = scenario
             .flows()
             .iter()
@@ -117,13 +143,17 @@ impl<'a> Simulation<'a> {
                     arrivals: draws.stream(0, Purpose::Interarrival),
                     arrived_transfers: 0,
                     first_number,
+                    route: stops.len() as u32,
                     idle: Vec::new(),
                     completed: 0,
                     completion_times: Histogram::new(),
                     transfer_goodputs: Histogram::new(),
+                    windows: Histogram::new(),
+                    shapes: Transfers::new(scenario, spec),
                     transfers: Vec::new(),
                 };
                 first_number += spec.count as u32;
+                stops.extend(stops_of(scenario, spec));
                 group
             })
             .collect();
@@ -132,11 +162,13 @@ impl<'a> Simulation<'a> {
             scenario,
             calendar: Calendar::new(Some(1), Time::from_micros(1)),
             links,
+            memories: memories(scenario),
             target: scenario.target_index(),
             groups,
             flows: Vec::new(),
             unresponsive: Vec::new(),
             sources: Vec::new(),
+            stops,
             lanes: None,
             congestion: CongestionEvents::new(apart),
             events_before: 0,
@@ -144,6 +176,7 @@ impl<'a> Simulation<'a> {
             record_packets: false,
             records: Records::default(),
             sampled_busy: Time::ZERO,
+            sampler: Sampler::new(run.measure, apart),
             warm: false,
             end: run.warmup + run.measure,
             events: 0,
@@ -160,7 +193,12 @@ impl<'a> Simulation<'a> {
     /// Records over time what the scenario's `[trace]` asks for.
     pub(crate) fn record(&mut self) {
         let trace = self.scenario.trace();
-        self.traces = Some(Box::default());
+        let groups = self.groups.iter();
+        let groups = groups.map(|group| network::traced(group.spec)).collect();
+        self.traces = Some(Box::new(Traces {
+            groups,
+            ..Traces::default()
+        }));
         self.record_packets = trace.record.contains(&Recorded::Packets);
         self.calendar
             .push(Event::new(trace.from, Kind::Control, 0, SAMPLE));
@@ -174,6 +212,7 @@ impl<'a> Simulation<'a> {
                 let first = self.unresponsive.len() as u32;
                 let flow = Unresponsive {
                     group: number as u32,
+                    route: group.route,
                     ..Unresponsive::default()
                 };
                 self.unresponsive
@@ -210,10 +249,18 @@ impl<'a> Simulation<'a> {
             &mut group.draws.stream(index, Purpose::RoundTrip),
         );
         let opening = opening(spec, 0).ok_or_else(|| unsupported(spec.controller.name()))?;
+        let connection = Connection::new(opening, 1);
+        // A flow that joins after the warm-up has delivered nothing either: packets count from 1.
+        let before = Counts {
+            delivered: connection.delivered(),
+            ..Counts::default()
+        };
         Ok(Flow {
-            connection: Connection::new(opening, 1),
+            connection,
             group: number as u32,
+            route: group.route,
             lane: 0,
+            access_lane: None,
             wire: wire.get() as u32,
             return_delay: self.return_delay(spec, rtt)?,
             timer_at: Time::MAX,
@@ -223,11 +270,14 @@ impl<'a> Simulation<'a> {
             dropped: 0,
             lost_elsewhere: 0,
             seen_event: 0,
+            events: 0,
+            dropped_before: 0,
+            lost_elsewhere_before: 0,
             access: AccessLink::new(spec, wire.get() as u32),
             index,
             since: Time::ZERO,
             stopped: false,
-            before: Counts::default(),
+            before,
         })
     }
 
@@ -247,46 +297,77 @@ impl<'a> Simulation<'a> {
         Ok(rtt - between)
     }
 
-    /// Chooses the calendar: lanes where deliveries have few constant delays, else the wheel.
+    /// Chooses the calendar: lanes where few delays are constant, else the wheel. What leaves a
+    /// link for the same place is in order, and so is what leaves an access link.
     fn create_calendar(&mut self) {
-        let mut delays: Vec<Time> = self.flows.iter().map(|flow| flow.return_delay).collect();
-        let mut constant = self.links.len() == 1 && self.flows.iter().all(|f| f.access.is_none());
-        for group in &self.groups {
-            let redrawn = matches!(
-                group.spec.workload,
-                Workload::ClosedLoop { .. } | Workload::OpenLoop { .. }
-            );
-            match &group.spec.rtt {
-                _ if !group.spec.responsive() => {}
-                Law::Value(rtt) => delays.push(*rtt),
-                Law::Choice(list) => delays.extend(list),
-                _ if redrawn => constant = false,
-                _ => {}
-            }
-            constant &= group.spec.access.is_none();
+        let mut delays = self.constant_delays();
+        if let Some(delays) = &mut delays {
+            delays.sort_unstable();
+            delays.dedup();
         }
-        delays.sort_unstable();
-        delays.dedup();
-        let sources = self.sources.len();
-        let departing = self.links.iter().filter(|link| link.has_departures());
-        let wanted = delays.len() + sources + departing.count();
-        let few = constant && wanted <= crate::calendar::MAX_LANES;
-        let lane_count = few.then_some(wanted);
-        self.calendar = Calendar::new(lane_count, self.grain());
-        for (number, source) in self.sources.iter_mut().enumerate() {
-            source.lane = (delays.len() + number) as u32;
+        let stops = self.stops.clone();
+        let inner = (0..self.links.len()).map(|link| {
+            let mut here = stops.iter().filter(|stop| stop.link as usize == link);
+            here.any(|stop| !stop.last)
+        });
+        let mut lane = delays.as_ref().map_or(0, Vec::len) as u32;
+        let mut take = || {
+            lane += 1;
+            lane - 1
+        };
+        for source in &mut self.sources {
+            source.lane = take();
         }
-        let mut lane = (delays.len() + sources) as u32;
         for link in &mut self.links {
             if let Link::Queued(link) = link {
-                link.lane = lane;
-                lane += 1;
+                link.lane = take();
             }
         }
-        self.lanes = few.then_some(delays);
-        for at in 0..self.flows.len() {
-            self.flows[at].lane = self.lane(self.flows[at].return_delay);
+        let onward: Vec<u32> = inner.map(|inner| if inner { take() } else { 0 }).collect();
+        for stop in &mut self.stops {
+            stop.lane = onward[stop.link as usize];
         }
+        for flow in &mut self.flows {
+            flow.access_lane = flow.access.is_some().then(&mut take);
+        }
+        let few = delays.is_some() && lane as usize <= MAX_LANES;
+        self.calendar = Calendar::new(few.then_some(lane as usize), self.grain());
+        self.lanes = delays.filter(|_| few);
+        for at in 0..self.flows.len() {
+            self.flows[at].lane = self.lane(at);
+        }
+    }
+
+    /// (last link, return delay) of every delivery; none where they are too many to tell.
+    fn constant_delays(&self) -> Option<Vec<(usize, Time)>> {
+        let mut delays = Vec::new();
+        for group in &self.groups {
+            let spec = group.spec;
+            let redrawn = matches!(
+                spec.workload,
+                Workload::ClosedLoop { .. } | Workload::OpenLoop { .. }
+            );
+            let mut add = |rtt: Time| {
+                let delay = self.return_delay(spec, rtt);
+                delays.extend(delay.ok().map(|delay| (last_link(spec), delay)));
+            };
+            match &spec.rtt {
+                _ if !spec.responsive() => {}
+                Law::Value(rtt) => add(*rtt),
+                Law::Choice(list) => list.iter().copied().for_each(add),
+                _ if redrawn => return None,
+                _ => {}
+            }
+            // Slots of open-loop transfers join later, each with its own access link.
+            if spec.access.is_some() && matches!(spec.workload, Workload::OpenLoop { .. }) {
+                return None;
+            }
+        }
+        for flow in &self.flows {
+            let last = last_link(self.groups[flow.group as usize].spec);
+            delays.push((last, flow.return_delay));
+        }
+        Some(delays)
     }
 
     /// About the time between two deliveries: one transmission at the target link.
@@ -299,10 +380,13 @@ impl<'a> Simulation<'a> {
             .max(Time::from_picos(1000))
     }
 
-    fn lane(&self, return_delay: Time) -> u32 {
+    /// The lane of a flow's deliveries.
+    fn lane(&self, at: usize) -> u32 {
+        let flow = &self.flows[at];
+        let last = last_link(self.groups[flow.group as usize].spec);
         let lanes = self.lanes.as_ref();
         lanes
-            .and_then(|lanes| lanes.binary_search(&return_delay).ok())
+            .and_then(|lanes| lanes.binary_search(&(last, flow.return_delay)).ok())
             .unwrap_or(0) as u32
     }
 
@@ -380,6 +464,9 @@ impl<'a> Simulation<'a> {
             }
             match kind {
                 k if k == Kind::Departure as u8 => self.depart(event)?,
+                k if k == Kind::PromptArrival as u8 => {
+                    self.arrive(event.flow(), event.packet(), 0, now);
+                }
                 FIRST_ARRIVAL..=LAST_ARRIVAL => {
                     let hop = usize::from(kind - FIRST_ARRIVAL);
                     self.arrive(event.flow(), event.packet(), hop, now);
@@ -397,7 +484,7 @@ impl<'a> Simulation<'a> {
                     self.send(at, now);
                 }
                 k if k == Kind::Start as u8 => self.start(event.flow() as usize, now)?,
-                k if k == Kind::Stop as u8 => self.stop(event.flow() as usize),
+                k if k == Kind::Stop as u8 => self.stop(event.flow() as usize, now),
                 _ => self.control(event),
             }
         }
@@ -410,7 +497,19 @@ impl<'a> Simulation<'a> {
             wrong.is_none(),
             "a connection's counts contradict each other: {wrong:?}"
         );
+        self.finish_lives();
         self.finish_links()
+    }
+
+    /// What lives at the end of the run has lived until then.
+    fn finish_lives(&mut self) {
+        let (measured, end) = (self.scenario.run().warmup, self.end);
+        for flow in &self.flows {
+            if flow.since < end && !flow.stopped && !flow.connection.finished() {
+                let shapes = &mut self.groups[flow.group as usize].shapes;
+                shapes.lived(flow, measured, end);
+            }
+        }
     }
 
     // --- At the sender and receiver ---
@@ -453,15 +552,15 @@ impl<'a> Simulation<'a> {
     /// Sends whatever the windows of a flow allow.
     #[inline]
     fn send(&mut self, at: usize, now: Time) {
-        loop {
-            match self.flows[at].connection.next_to_send(now) {
-                Next::Send(transmission) => self.transmit(at, transmission.packet, now),
-                Next::Pause(until) => {
-                    self.pause(at, until);
-                    break;
+        let quota = self.flows[at].connection.quota();
+        match quota {
+            Some(quota) => {
+                for _ in 0..quota {
+                    let packet = self.flows[at].connection.send_next(now).packet;
+                    self.transmit(at, packet, now);
                 }
-                Next::Nothing => break,
             }
+            None => self.send_otherwise(at, now),
         }
         let flow = &mut self.flows[at];
         match flow.connection.deadline() {
@@ -480,6 +579,21 @@ impl<'a> Simulation<'a> {
         }
     }
 
+    /// The same during recovery, or where a ledger or pacing has a say.
+    #[inline(never)]
+    fn send_otherwise(&mut self, at: usize, now: Time) {
+        loop {
+            match self.flows[at].connection.next_to_send(now) {
+                Next::Send(transmission) => self.transmit(at, transmission.packet, now),
+                Next::Pause(until) => {
+                    self.pause(at, until);
+                    break;
+                }
+                Next::Nothing => break,
+            }
+        }
+    }
+
     /// A paced flow sends again at `until`.
     fn pause(&mut self, at: usize, until: Time) {
         let flow = &mut self.flows[at];
@@ -493,20 +607,36 @@ impl<'a> Simulation<'a> {
     /// Hands a packet to the network: to the first link, or through the flow's access link.
     #[inline]
     fn transmit(&mut self, at: usize, packet: u64, now: Time) {
+        if self.flows[at].access.is_none() {
+            self.arrive_responsive(at, packet as u32, 0, now);
+        } else {
+            self.transmit_through_access(at, packet, now);
+        }
+    }
+
+    #[inline(never)]
+    fn transmit_through_access(&mut self, at: usize, packet: u64, now: Time) {
         let flow = &mut self.flows[at];
         let Some(access) = &mut flow.access else {
-            self.arrive(at as u32, packet as u32, 0, now);
             return;
         };
         let size = if flow.connection.is_syn(packet) {
-            self.groups[flow.group as usize].spec.stack.header.get() as u32
+            self.groups[flow.group as usize].spec.stack.syn().get() as u32
         } else {
             flow.wire
         };
+        let prompt = access.idle(now);
         match access.pass(now, size) {
             Some(time) => {
-                self.calendar
-                    .push_frequent(Event::arrival(time, 0, at as u32, packet as u32));
+                let event = if prompt {
+                    Event::prompt_arrival(time, at as u32, packet as u32)
+                } else {
+                    Event::arrival(time, 0, at as u32, packet as u32)
+                };
+                match flow.access_lane {
+                    Some(lane) => self.calendar.push_delivery(lane, event),
+                    None => self.calendar.push_frequent(event),
+                }
             }
             None => flow.lost_elsewhere += 1,
         }
@@ -518,60 +648,80 @@ impl<'a> Simulation<'a> {
     /// reaches hop number `hop` of its path.
     #[inline]
     fn arrive(&mut self, flow_number: u32, packet: u32, hop: usize, now: Time) {
-        let Some(flow) = self.flows.get_mut(flow_number as usize) else {
+        if (flow_number as usize) < self.flows.len() {
+            self.arrive_responsive(flow_number as usize, packet, hop, now);
+        } else {
             self.arrive_unresponsive(flow_number, packet, hop, now);
-            return;
-        };
-        let spec = self.groups[flow.group as usize].spec;
-        let number = flow.connection.full_number(packet);
-        let size = if flow.connection.is_syn(number) {
-            spec.stack.header.get() as u32
+        }
+    }
+
+    #[inline]
+    fn arrive_responsive(&mut self, at: usize, packet: u32, hop: usize, now: Time) {
+        let flow = &mut self.flows[at];
+        let size = if flow.connection.has_syn(packet) {
+            self.groups[flow.group as usize].spec.stack.syn().get() as u32
         } else {
             flow.wire
         };
-        let link = spec.path[hop];
+        let stop = self.stops[flow.route as usize + hop];
+        let link = stop.link as usize;
         let Link::DropTail(fifo) = &mut self.links[link] else {
-            self.arrive_unmarked(flow_number, packet, hop, now);
+            self.arrive_unmarked(at as u32, packet, hop, now);
             return;
         };
         let departure = fifo.arrive(now, size);
-        let at_target = link == self.target;
-        flow.arrived += u64::from(at_target);
-        match departure {
-            Some(departure) if hop + 1 == spec.path.len() => {
-                let event = Event::new(
-                    departure + flow.return_delay,
-                    Kind::Delivery,
-                    flow_number,
-                    packet,
-                );
-                self.calendar.push_delivery(flow.lane, event);
-            }
-            Some(departure) => {
-                let time = departure + self.scenario.links()[link].delay;
-                self.calendar
-                    .push_frequent(Event::arrival(time, hop + 1, flow_number, packet));
-            }
-            None if at_target => {
-                flow.dropped += 1;
-                if spec.persistent() {
-                    self.congestion.loss(now, &mut flow.seen_event);
-                }
-            }
-            None => flow.lost_elsewhere += 1,
+        flow.arrived += u64::from(link == self.target);
+        if let Some(departure) = departure {
+            let (lane, event) = if stop.last {
+                let time = departure + flow.return_delay;
+                let event = Event::new(time, Kind::Delivery, at as u32, packet);
+                (flow.lane, event)
+            } else {
+                let time = departure + stop.delay;
+                let event = Event::arrival(time, hop + 1, at as u32, packet);
+                (stop.lane, event)
+            };
+            self.calendar.push_delivery(lane, event);
+        } else {
+            self.drop_arrival(at, link, now);
         }
-        if at_target && self.record_packets {
-            let flow = &self.flows[flow_number as usize];
-            let number_in_trace = self.groups[flow.group as usize].first_number + flow.index as u32;
-            self.record_packet(now, number_in_trace, number, size, departure);
+        if self.record_packets && link == self.target {
+            self.record_responsive(at, packet, size, departure, now);
         }
+    }
+
+    /// A drop-tail link has no room for a packet.
+    #[inline(never)]
+    fn drop_arrival(&mut self, at: usize, link: usize, now: Time) {
+        let flow = &mut self.flows[at];
+        if link == self.target {
+            flow.dropped += 1;
+            if self.groups[flow.group as usize].spec.persistent() {
+                flow.events += u64::from(self.congestion.loss(now, &mut flow.seen_event));
+            }
+        } else {
+            flow.lost_elsewhere += 1;
+        }
+    }
+
+    #[cold]
+    fn record_responsive(
+        &mut self,
+        at: usize,
+        packet: u32,
+        size: u32,
+        departure: Option<Time>,
+        now: Time,
+    ) {
+        let packet = self.flows[at].connection.full_number(packet);
+        self.record_packet(now, at as u32, packet, size, departure);
     }
 
     fn arrive_unresponsive(&mut self, flow_number: u32, size: u32, hop: usize, now: Time) {
         let at = (LAST_FLOW - flow_number) as usize;
         let flow = &mut self.unresponsive[at];
-        let spec = self.groups[flow.group as usize].spec;
-        let link = spec.path[hop];
+        let stop = self.stops[flow.route as usize + hop];
+        let link = stop.link as usize;
         let Link::DropTail(fifo) = &mut self.links[link] else {
             self.arrive_unmarked(flow_number, size, hop, now);
             return;
@@ -580,10 +730,10 @@ impl<'a> Simulation<'a> {
         let at_target = link == self.target;
         flow.counts.arrived += u64::from(at_target);
         match departure {
-            Some(departure) if hop + 1 < spec.path.len() => {
-                let time = departure + self.scenario.links()[link].delay;
-                self.calendar
-                    .push_frequent(Event::arrival(time, hop + 1, flow_number, size));
+            Some(departure) if !stop.last => {
+                let time = departure + stop.delay;
+                let event = Event::arrival(time, hop + 1, flow_number, size);
+                self.calendar.push_delivery(stop.lane, event);
             }
             // Nobody waits for it: it counts as delivered when it is accepted by its last link.
             Some(_) => {
@@ -593,13 +743,13 @@ impl<'a> Simulation<'a> {
             None => flow.counts.dropped += u64::from(at_target),
         }
         if at_target && self.record_packets {
-            let number = self.groups[flow.group as usize].first_number;
             let packet = flow.counts.arrived;
-            self.record_packet(now, number, packet, size, departure);
+            self.record_packet(now, flow_number, packet, size, departure);
         }
     }
 
     /// Records an arrival at the target link where it is within the traced time; says whether.
+    /// `flow` is the flow's number in events.
     #[cold]
     pub(crate) fn record_packet(
         &mut self,
@@ -615,13 +765,20 @@ impl<'a> Simulation<'a> {
         }
         let rate = self.scenario.target().rate;
         let transmission = rate.time_to_send(Bytes::new(u64::from(size)));
+        let (group, index) = match self.flows.get(flow as usize) {
+            Some(flow) => (flow.group, flow.index as u32),
+            None => (self.unresponsive[(LAST_FLOW - flow) as usize].group, 0),
+        };
         if let Some(traces) = &mut self.traces {
             traces.packets.push(PacketRecord {
                 time_s: now.as_secs_f64(),
-                flow,
+                flow: self.groups[group as usize].first_number + index,
+                group,
+                connection: flow,
                 packet,
                 bytes: size,
                 dropped: departure.is_none(),
+                marked: false,
                 wait_s: departure.map_or(0.0, |departure| {
                     departure
                         .saturating_sub(now)
@@ -714,11 +871,13 @@ impl<'a> Simulation<'a> {
             let delay = self.return_delay(spec, rtt)?;
             self.flows[at].return_delay = delay;
         }
-        let lane = self.lane(self.flows[at].return_delay);
+        let lane = self.lane(at);
         let opening = opening(spec, packets).ok_or_else(|| unsupported(spec.controller.name()))?;
         let flow = &mut self.flows[at];
         flow.lane = lane;
         flow.since = now;
+        flow.dropped_before = flow.dropped;
+        flow.lost_elsewhere_before = flow.lost_elsewhere;
         flow.connection.open(opening);
         self.send(at, now);
         Ok(())
@@ -734,6 +893,8 @@ impl<'a> Simulation<'a> {
         let group = &mut self.groups[number];
         let spec = group.spec;
         if !spec.persistent() && self.warm {
+            group.shapes.completed(flow, spec, now);
+            group.shapes.lived(flow, self.scenario.run().warmup, now);
             let duration = now - flow.since;
             group.completed += 1;
             group.completion_times.add(duration);
@@ -759,9 +920,14 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn stop(&mut self, at: usize) {
-        self.flows[at].connection.stop();
-        self.flows[at].stopped = true;
+    fn stop(&mut self, at: usize, now: Time) {
+        let flow = &mut self.flows[at];
+        if flow.since <= now {
+            let shapes = &mut self.groups[flow.group as usize].shapes;
+            shapes.lived(flow, self.scenario.run().warmup, now);
+        }
+        flow.connection.stop();
+        flow.stopped = true;
     }
 
     // --- Timers and control ---
@@ -812,6 +978,7 @@ impl<'a> Simulation<'a> {
     fn control(&mut self, event: Event) {
         match event.packet() {
             WARMUP => self.finish_warmup(event.time),
+            MEASURE => self.measure(event.time),
             _ => self.sample(event.time),
         }
     }
@@ -830,6 +997,7 @@ impl<'a> Simulation<'a> {
             flow.bytes_before = flow.bytes_delivered;
         }
         self.events_before = self.congestion.restart();
+        self.schedule_sample(now);
     }
 
     /// Records one sample of each flow and of the target link.
@@ -879,6 +1047,22 @@ impl<'a> Simulation<'a> {
     pub(crate) fn end(&self) -> Time {
         self.end
     }
+}
+
+/// The link before the receivers of a group.
+fn last_link(spec: &FlowGroup) -> usize {
+    spec.path[spec.path.len() - 1]
+}
+
+/// The stops of a group's path; their lanes come later.
+fn stops_of(scenario: &Scenario, spec: &FlowGroup) -> impl Iterator<Item = Stop> {
+    let last = spec.path.len() - 1;
+    spec.path.iter().enumerate().map(move |(hop, &link)| Stop {
+        link: link as u32,
+        lane: 0,
+        delay: scenario.links()[link].delay,
+        last: hop == last,
+    })
 }
 
 /// The one packet size of the scenario, where there is only one.

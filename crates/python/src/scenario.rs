@@ -157,6 +157,16 @@ impl Scenario {
         self.0.persistent_flows()
     }
 
+    /// Longest round trip of the persistent flows in seconds; infinite where its law has no bound,
+    /// None without such flows.
+    #[getter]
+    fn longest_rtt_s(&self) -> Option<f64> {
+        let persistent = self.0.flows().iter().filter(|group| group.persistent());
+        persistent
+            .map(|group| group.rtt.supremum())
+            .reduce(f64::max)
+    }
+
     #[getter]
     fn background_load(&self) -> f64 {
         self.0.background_load()

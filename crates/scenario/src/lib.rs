@@ -27,15 +27,16 @@ pub use flows::{
 };
 pub use forebay_random::Seed;
 pub use law::{Law, Quantity};
-pub use link::{BufferLimit, BufferSize, Link, RateLayer};
+pub use link::{BufferLimit, BufferSize, Link, Memory, RateLayer};
 pub use metric::{Goal, Metric, Relation};
 pub use node::{Format, Override, ScenarioError};
 pub use options::{
-    FluidOptions, MeasurementWindow, Recorded, TraceOptions, VictimCountLaw, VictimPolicy,
+    BackgroundRate, FluidOptions, MeasurementWindow, Recorded, TraceOptions, VictimCountLaw,
+    VictimPolicy,
 };
 pub use report::{
-    BufferReport, Completions, Cost, Estimate, FlowReport, FlowSample, GroupReport, LinkReport,
-    PacketRecord, QueueSample, Report, Traces,
+    Bin, BufferReport, Completions, Cost, Distribution, Estimate, FlowReport, FlowSample,
+    GroupReport, LinkReport, PacketRecord, QueueSample, Report, TracedGroup, Traces,
 };
 pub use scenario::{RunPlan, Scenario};
 pub use schema::schema;

@@ -19,6 +19,11 @@ pub fn schema() -> Value {
             "link": {"$ref": "#/$defs/link"},
             "links": {"type": "array", "minItems": 1, "maxItems": 64, "items": {"$ref": "#/$defs/link"}},
             "flows": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/group"}},
+            "memories": {"type": "array", "maxItems": 64, "items": object(&[
+                ("name", json!({"type": "string"})),
+                ("size", text("^[0-9.eE+-]+ ?(p|B|[kMGT]B|[KMGT]iB)$",
+                    "what may wait at all links of this memory together: packets \"1000p\" or bytes \"12MB\"")),
+            ])},
             "run": object(&[
                 ("warmup", time()), ("measure", time()),
                 ("seed", json!({"type": "integer", "minimum": 0})),
@@ -28,10 +33,12 @@ pub fn schema() -> Value {
             "fluid": object(&[
                 ("minimum_synchronization", json!({"type": "number", "minimum": 0, "maximum": 1})),
                 ("law", words(&["truncated_normal", "uniform", "fixed", "empirical", "continuous"])),
-                ("victims", words(&["highest_rate", "random", "rate_proportional"])),
+                ("victims", victims()),
                 ("window", words(&["whole_cycles", "fixed"])),
                 ("tolerance", json!({"type": "number", "minimum": 1e-9, "maximum": 0.1})),
-                ("empirical", json!({"type": "array", "items": {"type": "integer", "minimum": 1}})),
+                ("empirical", json!({"type": "array", "items": {"type": "integer", "minimum": 1},
+                    "description": "numbers of flows that lost in observed events; each event draws one"})),
+                ("background", json!({"oneOf": [words(&["constant"]), required("redrawn", time())]})),
             ]),
             "trace": object(&[
                 ("every", time()), ("from", time()), ("until", time()),
@@ -65,6 +72,10 @@ fn link() -> Value {
         ("queue", algorithm(forebay_discipline::descriptions())),
         ("delay", time()),
         ("rate_layer", words(&["l1", "l2", "l3"])),
+        (
+            "memory",
+            json!({"type": "string", "description": "one of [[memories]]: what waits here takes its place together with what waits at the other links of it"}),
+        ),
         ("target", json!({"type": "boolean"})),
     ]);
     schema["required"] = json!(["rate", "buffer"]);
@@ -115,16 +126,17 @@ fn group() -> Value {
             "path",
             json!({"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 15}),
         ),
+        (
+            "reverse",
+            json!({"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 15,
+                "description": "links that the acknowledgements cross"}),
+        ),
     ])
 }
 
 fn workload() -> Value {
     let law = || json!({"$ref": "#/$defs/law"});
-    let one = |name: &str, body: Value| {
-        let mut schema = object(&[(name, body)]);
-        schema["required"] = json!([name]);
-        schema
-    };
+    let one = required;
     json!({"oneOf": [
         {"const": "persistent"},
         one("finite", object(&[("size", law())])),
@@ -151,6 +163,22 @@ fn count() -> Value {
         object(&[("uniform", list(2))]),
         object(&[("choice", list(1))]),
     ]})
+}
+
+fn victims() -> Value {
+    let row = json!({"type": "array", "items": {"type": "number"}});
+    let rows = json!({"type": "array", "minItems": 1, "items": row,
+        "description": "rows used in turn, one number per persistent flow; the largest lose"});
+    json!({"oneOf": [
+        words(&["highest_rate", "random", "rate_proportional"]), required("priority", rows),
+    ]})
+}
+
+/// A table with this one key.
+fn required(name: &str, body: Value) -> Value {
+    let mut schema = object(&[(name, body)]);
+    schema["required"] = json!([name]);
+    schema
 }
 
 fn goals() -> Value {

@@ -119,7 +119,6 @@ impl Connection {
         self.lost -= arrivals.were_lost;
         self.repairing -= arrivals.were_repaired;
         if seen.acked > 0 {
-            self.backoff = 0;
             self.restart_timer(now);
         }
         let found = self.detect(ledger, now);
@@ -345,7 +344,7 @@ impl Connection {
         if !std::mem::take(&mut rack.probe_due) || !calm {
             return None;
         }
-        let fresh = self.send_next(now);
+        let fresh = self.send_another(now);
         let probe = fresh.unwrap_or(Transmission {
             packet: self.next - 1,
             again: true,

@@ -1,0 +1,237 @@
+//! Prints a digest of the reports and traces of many short scenarios, every feature in turn: two
+//! versions that print the same lines give the same results. Run it before and after a change
+//! that must not change any, and compare.
+
+use forebay_packet::{PacketEngine, TracingPacketEngine};
+use forebay_scenario::{Cost, Engine, Format, Override, Report, Scenario, Seed};
+
+const LINK: &str = r#"
+[link]
+rate = "20Mbps"
+buffer = "40p"
+queue = "droptail"
+[[flows]]
+name = "bulk"
+count = 6
+rtt = "40ms"
+packet = "1000B"
+start = { uniform = ["0s", "1s"] }
+[run]
+warmup = "1s"
+measure = "5s"
+seed = 3
+[trace]
+record = ["cwnd", "queue", "utilization", "packets"]
+every = "37ms"
+"#;
+
+const PATH: &str = r#"
+[[links]]
+name = "first"
+rate = "30Mbps"
+buffer = "20p"
+queue = "droptail"
+delay = "2ms"
+[[links]]
+name = "second"
+rate = "20Mbps"
+buffer = "30p"
+queue = "droptail"
+delay = "1ms"
+target = true
+[[links]]
+name = "third"
+rate = "25Mbps"
+buffer = "30kB"
+queue = "droptail"
+delay = "4ms"
+[[flows]]
+name = "bulk"
+count = 4
+rtt = "40ms"
+packet = "1000B"
+path = ["first", "second", "third"]
+start = { uniform = ["0s", "1s"] }
+[[flows]]
+name = "short"
+count = 3
+rtt = { linspace = ["10ms", "50ms"] }
+packet = "1000B"
+path = ["second"]
+[[flows]]
+name = "back"
+count = 3
+rtt = "25ms"
+packet = "700B"
+path = ["third", "first"]
+[[flows]]
+name = "cross"
+packet = { choice = ["80B", "500B", "1500B"] }
+path = ["second", "third"]
+workload = { poisson = { rate = "5Mbps" } }
+[run]
+warmup = "1s"
+measure = "5s"
+seed = 5
+[trace]
+record = ["cwnd", "queue", "utilization", "packets"]
+"#;
+
+const BACKGROUND: &str = r#"
+[[flows]]
+name = "background"
+count = 3
+packet = { choice = ["80B", "500B", "1500B"] }
+workload = { poisson = { rate = "8Mbps" } }
+[[flows]]
+name = "bursts"
+packet = "700B"
+workload = { on_off = { peak = "10Mbps", on = { exponential = "50ms" }, off = { exponential = "100ms" } } }
+[[flows]]
+name = "web"
+rtt = { choice = ["10ms", "30ms"] }
+packet = "1500B"
+stack = "linux"
+workload = { open_loop = { load = 0.2, size = { exponential = "20p" } } }
+"#;
+
+/// What is changed, one alternative at a time, beside pairs of all of them with each controller.
+const CHANGES: &[&[&str]] = &[
+    &[],
+    &["recovery=\"newreno\""],
+    &["recovery=\"sack\""],
+    &["recovery=\"rack\""],
+    &["recovery=\"newreno\"", "partial_ack_timer=\"every\""],
+    &["stack=\"ns2\""],
+    &["stack=\"linux\""],
+    &["delayed_ack.packets=2"],
+    &["recovery=\"newreno\"", "delayed_ack.packets=2"],
+    &["ecn=true"],
+    &["pacing=true"],
+    &["access={ rate = \"25Mbps\", queue = \"10p\" }"],
+    &["access={ rate = \"100Mbps\" }", "delayed_ack.packets=2"],
+    &["rtt={ linspace = [\"5ms\", \"80ms\"] }"],
+    &["rtt={ uniform = [\"8ms\", \"90ms\"] }", "count=40"],
+    &["workload={ finite = { size = { exponential = \"300p\" } } }"],
+    &[
+        "workload={ closed_loop = { users = 9, think = { exponential = \"100ms\" }, size = { exponential = \"60p\" } } }",
+        "rtt={ choice = [\"10ms\", \"35ms\", \"90ms\"] }",
+    ],
+    &[
+        "workload={ closed_loop = { users = 9, think = { exponential = \"100ms\" }, size = { exponential = \"60p\" } } }",
+        "rtt={ uniform = [\"10ms\", \"35ms\"] }",
+        "stack=\"linux\"",
+    ],
+    &[
+        "workload={ open_loop = { load = 0.7, size = { exponential = \"30p\" } } }",
+        "count=1",
+    ],
+    &["stop={ uniform = [\"2s\", \"4s\"] }"],
+    &["packet={ choice = [\"500B\", \"1000B\", \"1500B\"] }"],
+    &["receive_window=20", "initial_window=10"],
+];
+
+const CONTROLLERS: &[&str] = &["newreno", "cubic", "bbr", "dctcp", "vegas", "hstcp", "aimd"];
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut all = Vec::new();
+    for (name, text) in [("link", LINK), ("path", PATH)] {
+        for (controller, changes) in CONTROLLERS
+            .iter()
+            .flat_map(|controller| CHANGES.iter().map(move |changes| (controller, changes)))
+        {
+            if name == "path" && changes.iter().any(|change| change.contains("load")) {
+                continue;
+            }
+            let mut overrides = vec![format!("flows.bulk.cca={controller}")];
+            overrides.extend(changes.iter().map(|change| format!("flows.bulk.{change}")));
+            let users = overrides.iter().any(|change| change.contains("users"));
+            let text = if users {
+                without_count(text)
+            } else {
+                text.to_owned()
+            };
+            all.push((name, text, overrides));
+        }
+        for description in forebay_discipline::descriptions() {
+            for changes in CHANGES.iter().take(10) {
+                let queue = format!("queue = \"{}\"", description.name);
+                let text = text.replace("queue = \"droptail\"", &queue);
+                let mut overrides = vec![format!("run.seed={}", changes.len())];
+                overrides.extend(changes.iter().map(|change| format!("flows.bulk.{change}")));
+                all.push((description.name, text.clone(), overrides.clone()));
+                if name == "link" {
+                    all.push((description.name, text + BACKGROUND, overrides));
+                }
+            }
+        }
+    }
+    for buffer in ["0p", "1p", "7p", "23kB", "300p", "9kB", "0B"] {
+        for rate in ["20Mbps", "19999999bps", "7777777bps"] {
+            let overrides = vec![format!("link.buffer={buffer}"), format!("link.rate={rate}")];
+            all.push(("buffer", LINK.to_owned(), overrides.clone()));
+            all.push(("buffer", format!("{LINK}{BACKGROUND}"), overrides));
+        }
+    }
+    for (name, text, overrides) in &all {
+        let changes: Vec<_> = overrides
+            .iter()
+            .map(|text| Override::parse(text))
+            .collect::<Result<_, _>>()?;
+        match Scenario::parse(text, Format::Toml, name, &changes) {
+            Ok(scenario) => {
+                for quiet in [false, true] {
+                    print_line(name, &overrides.join(" "), &scenario, quiet);
+                }
+            }
+            Err(error) => println!("{name} {overrides:?} refused: {error}"),
+        }
+    }
+    // Scenario files, each with the changes behind it up to the next file.
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    for run in args.split(|arg| arg == "--").filter(|run| !run.is_empty()) {
+        let text = std::fs::read_to_string(&run[0])?;
+        let changes: Vec<_> = run[1..]
+            .iter()
+            .map(|text| Override::parse(text))
+            .collect::<Result<_, _>>()?;
+        let scenario = Scenario::parse(&text, Format::Toml, &run[0], &changes)?;
+        print_line(&run[0], &run[1..].join(" "), &scenario, true);
+    }
+    Ok(())
+}
+
+/// The first group's users are its count.
+fn without_count(text: &str) -> String {
+    let (before, rest) = text.split_once("count = ").unwrap_or((text, ""));
+    let (_, after) = rest.split_once('\n').unwrap_or(("", ""));
+    format!("{before}{after}")
+}
+
+fn print_line(name: &str, overrides: &str, scenario: &Scenario, quiet: bool) {
+    let seed = Seed {
+        seed: scenario.run().seed,
+        replication: 0,
+    };
+    let report = if quiet {
+        PacketEngine.run(scenario, seed)
+    } else {
+        TracingPacketEngine.run(scenario, seed)
+    };
+    let (packets, text) = match report {
+        Ok(report) => {
+            let packets = report.cost.data_packets;
+            let report = Report {
+                cost: Cost::default(),
+                ..report
+            };
+            (packets, format!("{report:?}"))
+        }
+        Err(error) => (0, error.to_string()),
+    };
+    // FNV-1a, 64 bits.
+    let digest = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    println!("{digest:016x} {packets:9} {name} {overrides} {quiet}");
+}
