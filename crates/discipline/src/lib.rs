@@ -6,6 +6,7 @@
 //! packets that wait.
 
 mod admission;
+mod cobalt;
 mod codel;
 mod drophead;
 mod droptail;
@@ -14,6 +15,7 @@ mod dualpi2;
 mod dynamic_threshold;
 mod flow_queues;
 mod fq_codel;
+mod fq_pie;
 mod packet;
 mod pie;
 mod port;

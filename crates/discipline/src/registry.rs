@@ -129,6 +129,8 @@ disciplines! {
     queued: {
         CoDel(crate::codel::CoDel),
         FqCoDel(crate::fq_codel::FqCoDel),
+        FqPie(crate::fq_pie::FqPie),
+        Cobalt(crate::cobalt::Cobalt),
         Drr(crate::drr::DeficitRoundRobin),
         Stfq(crate::stfq::StartTimeFairQueueing),
         Sfq(crate::sfq::StochasticFairnessQueueing),

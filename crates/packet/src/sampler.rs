@@ -9,10 +9,10 @@ use crate::simulation::{MEASURE, Simulation};
 use crate::statistics::Histogram;
 
 /// The most samples of a run.
-const MOST: u64 = 8192;
+const MOST: u64 = 4096;
 
 /// The most flows whose windows one sample looks at, in turn.
-const FLOWS_EACH: usize = 8;
+const FLOWS_EACH: usize = 4;
 
 /// Windows are counted in units of 1/1024 packet.
 pub(crate) const WINDOW_UNIT: f64 = 1.0 / 1024.0;

@@ -314,6 +314,11 @@ impl Connection {
         self.end - self.base - u64::from(self.stack.handshake)
     }
 
+    /// The first packet of the current transfer.
+    pub(crate) fn first(&self) -> u64 {
+        self.base
+    }
+
     /// Whether `packet` is the SYN of the current transfer.
     #[inline]
     pub(crate) fn is_syn(&self, packet: u64) -> bool {
