@@ -83,6 +83,8 @@ pub(crate) struct Flow {
     pub(crate) lane: u32,
     /// Lane of what leaves its access link, where that has one.
     pub(crate) access_lane: Option<u32>,
+    /// Whether its packets go straight to the first link, all of one size and not recorded.
+    pub(crate) direct: bool,
     /// Bytes of a full packet.
     pub(crate) wire: u32,
     /// From leaving the last link to the acknowledgement's arrival.

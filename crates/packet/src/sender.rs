@@ -93,6 +93,13 @@ enum Way {
     Careful,
 }
 
+/// A count of packets as a real. Counts are far below 2^53, and from a signed number it is one
+/// instruction.
+#[inline]
+fn real(count: u64) -> f64 {
+    count as i64 as f64
+}
+
 /// A connection. Packets are numbered from `base` on; the numbers go on over the transfers of one
 /// user, so that late packets of an earlier transfer are recognised.
 #[derive(Clone, Debug)]
@@ -342,15 +349,27 @@ impl Connection {
     // --- Receiving ---
 
     /// A packet reaches the receiver, and what that leads to reaches the sender at `now`.
-    #[inline]
     pub(crate) fn deliver(&mut self, packet: u64, now: Time) -> Answer {
-        let simple = packet == self.expected
+        if self.deliver_next(packet as u32, now) {
+            Answer::Acknowledged
+        } else {
+            self.deliver_otherwise(packet, now)
+        }
+    }
+
+    /// The same where the packet with these low 32 bits is the next one in order, acknowledged at
+    /// once, and neither losses nor set-up are under way; otherwise does nothing and says no.
+    #[inline]
+    pub(crate) fn deliver_next(&mut self, low: u32, now: Time) -> bool {
+        let packet = self.expected;
+        let simple = low == packet as u32
             && self.out_of_order == 0
             && self.phase == Phase::Open
             && self.way == Way::Plain
-            && self.duplicates == 0;
+            && self.duplicates == 0
+            && !self.urgent;
         if !simple {
-            return self.deliver_otherwise(packet, now);
+            return false;
         }
         let limited = self.limited();
         self.expected = packet + 1;
@@ -365,7 +384,16 @@ impl Connection {
             self.controller
                 .on_ack(&mut self.window, &ack, &self.round_trip.path);
         }
-        Answer::Acknowledged
+        true
+    }
+
+    /// Whether one more packet may be sent in order, after [`Self::deliver_next`].
+    #[inline]
+    pub(crate) fn has_room(&self) -> bool {
+        let outstanding = self.outstanding();
+        real(outstanding + 1) <= self.window.cwnd
+            && self.next < self.end
+            && outstanding < self.receive_window
     }
 
     /// The same for a packet that carries a mark of congestion.
@@ -620,8 +648,7 @@ impl Connection {
     /// Whether the window (and not the data or the receiver) limits the sender.
     #[inline]
     fn limited(&self) -> bool {
-        self.outstanding() as f64 + 1.0 > self.window.cwnd
-            || self.unacknowledged < self.limited_until
+        real(self.outstanding() + 1) > self.window.cwnd || self.unacknowledged < self.limited_until
     }
 
     /// NewReno without SACK (RFC 6582 section 3.2).
