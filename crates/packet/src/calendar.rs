@@ -333,12 +333,13 @@ impl Calendar {
         }
     }
 
-    /// Removes the next event.
+    /// Removes the next event. From time to time `ahead` is shown the events that come next, in no
+    /// order, so that what they need can be fetched at once.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Event> {
+    pub(crate) fn pop_with(&mut self, ahead: impl FnMut(&[Event])) -> Option<Event> {
         let delivery = match &mut self.deliveries {
             Deliveries::Lanes(lanes) => lanes.next,
-            Deliveries::Wheel(wheel) => wheel.first(),
+            Deliveries::Wheel(wheel) => wheel.first(ahead),
         };
         if self.next_rare < delivery {
             return self.pop_rare();
@@ -351,6 +352,12 @@ impl Calendar {
             Deliveries::Wheel(wheel) => wheel.advance(),
         }
         Some(delivery)
+    }
+
+    /// Removes the next event.
+    #[cfg(test)]
+    pub(crate) fn pop(&mut self) -> Option<Event> {
+        self.pop_with(|_| {})
     }
 
     #[inline(never)]
@@ -369,36 +376,67 @@ impl Calendar {
     }
 }
 
-/// End of a chain of events in the wheel.
+/// No chunk.
 const NONE: u32 = u32::MAX;
 
-/// A wheel of time buckets (Brown's calendar queue, 1988, with a fixed width): each bucket is an
-/// unsorted chain, sorted when its turn comes. Events beyond one turn wait in a heap.
+/// Events in one chunk.
+const CHUNK: usize = 7;
+
+/// A part of a bucket: two cache lines.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(128))]
+struct Chunk {
+    events: [Event; CHUNK],
+    /// The next one of the same bucket, or of the free ones; all but the first of a bucket are full.
+    next: u32,
+}
+
+/// Events of one span of time, in no order.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    /// Its first chunk, and how many events that holds.
+    chunk: u32,
+    filled: u32,
+}
+
+impl Bucket {
+    /// A full chunk that is none: the next event asks for a new one.
+    const EMPTY: Self = Self {
+        chunk: NONE,
+        filled: CHUNK as u32,
+    };
+}
+
+/// A wheel of time buckets (Brown's calendar queue, 1988, with a fixed width): each bucket is
+/// unsorted until its turn comes. Events beyond one turn wait in a heap.
 #[derive(Debug)]
 struct Wheel {
     /// log2 of a bucket's width in ticks.
     shift: u32,
-    /// First event of each bucket's chain; a power of two of them.
-    buckets: Vec<u32>,
-    /// Chained events and the next one's index.
-    pool: Vec<(Event, u32)>,
+    /// A power of two of them.
+    buckets: Vec<Bucket>,
+    pool: Vec<Chunk>,
+    /// First chunk that is free again.
     free: u32,
     /// Number of the current bucket, counted from time zero.
     turn: u64,
     /// Events of the current bucket and before, in falling order.
     current: Vec<Event>,
-    /// Events in buckets and `current`.
+    /// Events in buckets, `current` and `overflow`.
     count: usize,
     /// Events beyond the last bucket.
     overflow: BinaryHeap<Reverse<Event>>,
 }
 
 impl Wheel {
+    /// Deliveries per bucket, about: enough to fetch what they need at once, few enough to sort.
+    const SHARE: u64 = 16;
+
     fn new(grain: Time) -> Self {
-        let shift = grain.as_picos().max(1).ilog2();
+        let width = grain.saturating_mul(Self::SHARE);
         Self {
-            shift,
-            buckets: vec![NONE; 1 << 10],
+            shift: width.as_picos().max(1).ilog2(),
+            buckets: vec![Bucket::EMPTY; 1 << 10],
             pool: Vec::new(),
             free: NONE,
             turn: 0,
@@ -421,26 +459,38 @@ impl Wheel {
             let at = self.current.partition_point(|other| *other > event);
             self.current.insert(at, event);
         } else if bucket - self.turn < self.buckets.len() as u64 {
-            self.chain(bucket, event);
+            self.file(bucket, event);
         } else {
             self.beyond(event);
         }
     }
 
     #[inline]
-    fn chain(&mut self, bucket: u64, event: Event) {
+    fn file(&mut self, bucket: u64, event: Event) {
         let slot = (bucket & (self.buckets.len() as u64 - 1)) as usize;
-        let next = self.buckets[slot];
-        let at = if self.free == NONE {
-            self.pool.push((event, next));
-            (self.pool.len() - 1) as u32
-        } else {
-            let at = self.free;
-            self.free = self.pool[at as usize].1;
-            self.pool[at as usize] = (event, next);
-            at
-        };
-        self.buckets[slot] = at;
+        let mut bucket = self.buckets[slot];
+        if bucket.filled as usize >= CHUNK {
+            bucket.chunk = self.new_chunk(bucket.chunk);
+            bucket.filled = 0;
+        }
+        self.pool[bucket.chunk as usize].events[bucket.filled as usize % CHUNK] = event;
+        bucket.filled += 1;
+        self.buckets[slot] = bucket;
+    }
+
+    /// A chunk in front of `next`.
+    #[inline]
+    fn new_chunk(&mut self, next: u32) -> u32 {
+        let at = self.free;
+        if at == NONE {
+            let events = [NEVER; CHUNK];
+            self.pool.push(Chunk { events, next });
+            return (self.pool.len() - 1) as u32;
+        }
+        let chunk = &mut self.pool[at as usize];
+        self.free = chunk.next;
+        chunk.next = next;
+        at
     }
 
     /// An event beyond the last bucket: more buckets where the wheel is still small, else the heap.
@@ -451,70 +501,75 @@ impl Wheel {
         if ahead < MAX_BUCKETS as u64 {
             self.widen((ahead as usize + 1).next_power_of_two() * 2);
             let bucket = self.bucket_of(event.time);
-            self.chain(bucket, event);
+            self.file(bucket, event);
         } else {
             self.overflow.push(Reverse(event));
         }
     }
 
     fn widen(&mut self, buckets: usize) {
-        let old = std::mem::replace(&mut self.buckets, vec![NONE; buckets]);
-        for mut at in old {
-            while at != NONE {
-                let (event, next) = self.pool[at as usize];
-                let slot = (self.bucket_of(event.time) & (buckets as u64 - 1)) as usize;
-                self.pool[at as usize].1 = self.buckets[slot];
-                self.buckets[slot] = at;
-                at = next;
+        let old = std::mem::replace(&mut self.buckets, vec![Bucket::EMPTY; buckets]);
+        for bucket in old {
+            let mut events = Vec::new();
+            self.empty(bucket, &mut events);
+            for event in events {
+                self.file(self.bucket_of(event.time), event);
             }
         }
     }
 
-    /// The first event, or [`NEVER`].
+    /// Takes all events out of a bucket and frees its chunks.
     #[inline]
-    fn first(&mut self) -> Event {
+    fn empty(&mut self, bucket: Bucket, into: &mut Vec<Event>) {
+        let Bucket { mut chunk, filled } = bucket;
+        let mut filled = filled as usize;
+        while chunk != NONE {
+            let here = &mut self.pool[chunk as usize];
+            into.extend_from_slice(&here.events[..filled.min(CHUNK)]);
+            filled = CHUNK;
+            let next = std::mem::replace(&mut here.next, self.free);
+            self.free = chunk;
+            chunk = next;
+        }
+    }
+
+    /// The first event, or [`NEVER`]. Where the wheel turns, `ahead` is shown what is next.
+    #[inline]
+    fn first(&mut self, ahead: impl FnMut(&[Event])) -> Event {
         if let Some(event) = self.current.last() {
             return *event;
         }
-        self.turn_wheel()
+        self.turn_wheel(ahead)
     }
 
     /// Moves to the next bucket that holds an event.
-    fn turn_wheel(&mut self) -> Event {
-        let chained = self.count - self.overflow.len();
-        if chained == 0 {
-            let Some(Reverse(event)) = self.overflow.peek() else {
-                return NEVER;
-            };
+    fn turn_wheel(&mut self, mut ahead: impl FnMut(&[Event])) -> Event {
+        if self.count == 0 {
+            return NEVER;
+        }
+        if self.count == self.overflow.len()
+            && let Some(Reverse(event)) = self.overflow.peek()
+        {
             self.turn = self.bucket_of(event.time) - 1;
         }
-        loop {
+        let mut current = std::mem::take(&mut self.current);
+        while current.is_empty() {
             self.turn += 1;
             while let Some(Reverse(event)) = self.overflow.peek() {
                 if self.bucket_of(event.time) > self.turn {
                     break;
                 }
-                self.current.push(*event);
+                current.push(*event);
                 self.overflow.pop();
             }
             let slot = (self.turn & (self.buckets.len() as u64 - 1)) as usize;
-            let mut at = std::mem::replace(&mut self.buckets[slot], NONE);
-            while at != NONE {
-                let (event, next) = self.pool[at as usize];
-                self.current.push(event);
-                self.pool[at as usize].1 = self.free;
-                self.free = at;
-                at = next;
-            }
-            match self.current[..] {
-                [] => {}
-                [event] => return event,
-                _ => {
-                    self.current.sort_unstable_by(|a, b| b.cmp(a));
-                    return self.current[self.current.len() - 1];
-                }
-            }
+            let bucket = std::mem::replace(&mut self.buckets[slot], Bucket::EMPTY);
+            self.empty(bucket, &mut current);
         }
+        ahead(&current);
+        current.sort_unstable_by(|a, b| b.cmp(a));
+        self.current = current;
+        self.current.last().copied().unwrap_or(NEVER)
     }
 
     #[inline]

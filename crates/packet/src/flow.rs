@@ -72,45 +72,55 @@ impl AccessLink {
     }
 }
 
-/// A responsive flow.
+/// A responsive flow. As in [`Connection`] the fields are in the order of need, in whole cache
+/// lines.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Flow {
-    pub(crate) connection: Connection,
     pub(crate) group: u32,
     /// Where its path begins among the stops.
     pub(crate) route: u32,
     /// Lane of its deliveries.
     pub(crate) lane: u32,
-    /// Lane of what leaves its access link, where that has one.
-    pub(crate) access_lane: Option<u32>,
-    /// Whether its packets go straight to the first link, all of one size and not recorded.
-    pub(crate) direct: bool,
     /// Bytes of a full packet.
     pub(crate) wire: u32,
     /// From leaving the last link to the acknowledgement's arrival.
     pub(crate) return_delay: Time,
     /// When a timer event is due; [`Time::MAX`] for none.
     pub(crate) timer_at: Time,
+    pub(crate) arrived: u64,
+    pub(crate) dropped: u64,
+    /// The last congestion event that hit it.
+    pub(crate) seen_event: u64,
+    /// Whether its packets go straight to the first link, all of one size and not recorded.
+    pub(crate) direct: bool,
     pub(crate) delayed_ack_armed: bool,
     /// Whether a pacing event is due.
     pub(crate) pacing_armed: bool,
-    pub(crate) arrived: u64,
-    pub(crate) dropped: u64,
+    pub(crate) stopped: bool,
+
+    pub(crate) connection: Connection,
+
     /// Packets lost before the target link.
     pub(crate) lost_elsewhere: u64,
-    /// The last congestion event that hit it.
-    pub(crate) seen_event: u64,
     pub(crate) access: Option<AccessLink>,
+    /// Lane of what leaves its access link, where that has one.
+    pub(crate) access_lane: Option<u32>,
     /// Number within its group, for draws.
     pub(crate) index: u64,
     /// When the current transfer began.
     pub(crate) since: Time,
-    pub(crate) stopped: bool,
     /// Counts at the end of the warm-up.
     pub(crate) before: Counts,
 }
 
 impl Flow {
+    /// Reads a word of each cache line that a delivery may need.
+    #[inline]
+    pub(crate) fn touch(&self) -> u64 {
+        self.arrived.wrapping_add(self.connection.touch())
+    }
+
     pub(crate) fn counts(&self) -> Counts {
         Counts {
             arrived: self.arrived,

@@ -10,13 +10,14 @@ const MAX_RTO: Time = Time::from_secs(60);
 /// The timeout before the first measurement (RFC 6298 section 2.1).
 const INITIAL_RTO: Time = Time::from_secs(1);
 
-/// What a sender knows about its round trip.
+/// What a sender knows about its round trip; what each acknowledgement needs comes first.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct RoundTrip {
+    timeout: Time,
     pub(crate) path: Path,
     /// RTTVAR in seconds.
     variation: f64,
-    timeout: Time,
     min_timeout: Time,
     /// The least that is added to the round-trip time. Linux bounds RTTVAR by the minimum RTO,
     /// where RFC 6298 bounds the sum.
