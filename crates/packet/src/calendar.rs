@@ -10,6 +10,8 @@ use std::collections::BinaryHeap;
 
 use forebay_units::Time;
 
+use crate::prefetch::prefetch;
+
 /// What an event is; the order of the variants is the order of simultaneous events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -283,26 +285,57 @@ enum Deliveries {
     Wheel(Wheel),
 }
 
+/// Where timers and other rare events wait.
+#[derive(Debug)]
+enum Rare {
+    Heap(BinaryHeap<Reverse<Event>>),
+    /// With many flows a heap no longer fits into the caches.
+    Wheel(Wheel),
+}
+
+impl Rare {
+    /// More flows than this have their timers in a wheel.
+    const MAX_HEAP: usize = 256;
+
+    /// About one timer per flow and second.
+    fn new(flows: usize) -> Self {
+        if flows > Self::MAX_HEAP {
+            let grain = Time::from_picos(Time::from_secs(1).as_picos() / flows as u64);
+            Self::Wheel(Wheel::new(grain))
+        } else {
+            Self::Heap(BinaryHeap::new())
+        }
+    }
+
+    /// The first event, or an instant before which there is none.
+    fn next(&self) -> Event {
+        match self {
+            Self::Heap(heap) => heap.peek().map_or(NEVER, |Reverse(event)| *event),
+            Self::Wheel(wheel) => wheel.bound(),
+        }
+    }
+}
+
 /// All future events.
 #[derive(Debug)]
 pub(crate) struct Calendar {
     deliveries: Deliveries,
-    rare: BinaryHeap<Reverse<Event>>,
-    /// The first rare event, kept beside the heap so that the common comparison is one load.
+    rare: Rare,
+    /// What [`Rare::next`] says, kept here so that the common comparison is one load.
     next_rare: Event,
 }
 
 impl Calendar {
     /// A calendar for `lanes` constant delays (`None`: the delays are not constant per lane).
     /// `grain` is about the time between two deliveries.
-    pub(crate) fn new(lanes: Option<usize>, grain: Time) -> Self {
+    pub(crate) fn new(lanes: Option<usize>, grain: Time, flows: usize) -> Self {
         let deliveries = match lanes {
             Some(count) if count <= MAX_LANES => Deliveries::Lanes(Lanes::new(count.max(1))),
             _ => Deliveries::Wheel(Wheel::new(grain)),
         };
         Self {
             deliveries,
-            rare: BinaryHeap::new(),
+            rare: Rare::new(flows),
             next_rare: NEVER,
         }
     }
@@ -318,10 +351,11 @@ impl Calendar {
 
     /// Adds any other event.
     pub(crate) fn push(&mut self, event: Event) {
-        if event < self.next_rare {
-            self.next_rare = event;
+        match &mut self.rare {
+            Rare::Heap(heap) => heap.push(Reverse(event)),
+            Rare::Wheel(wheel) => wheel.push(event),
         }
-        self.rare.push(Reverse(event));
+        self.next_rare = self.rare.next();
     }
 
     /// Adds an event that occurs about once per packet but in no lane's order.
@@ -341,8 +375,10 @@ impl Calendar {
             Deliveries::Lanes(lanes) => lanes.next,
             Deliveries::Wheel(wheel) => wheel.first(ahead),
         };
-        if self.next_rare < delivery {
-            return self.pop_rare();
+        if self.next_rare < delivery
+            && let Some(event) = self.pop_rare(delivery)
+        {
+            return Some(event);
         }
         if delivery == NEVER {
             return None;
@@ -360,10 +396,14 @@ impl Calendar {
         self.pop_with(|_| {})
     }
 
+    /// Removes the first rare event where it comes before `limit`.
     #[inline(never)]
-    fn pop_rare(&mut self) -> Option<Event> {
-        let event = self.rare.pop().map(|Reverse(event)| event);
-        self.next_rare = self.rare.peek().map_or(NEVER, |Reverse(event)| *event);
+    fn pop_rare(&mut self, limit: Event) -> Option<Event> {
+        let event = match &mut self.rare {
+            Rare::Heap(heap) => heap.pop().map(|Reverse(event)| event),
+            Rare::Wheel(wheel) => wheel.pop_before(limit),
+        };
+        self.next_rare = self.rare.next();
         event
     }
 
@@ -376,35 +416,39 @@ impl Calendar {
     }
 }
 
-/// No chunk.
-const NONE: u32 = u32::MAX;
-
 /// Events in one chunk.
-const CHUNK: usize = 7;
+const CHUNK: usize = 15;
 
-/// A part of a bucket: two cache lines.
+/// A part of a bucket: four cache lines.
 #[derive(Clone, Copy, Debug)]
-#[repr(C, align(128))]
+#[repr(C, align(64))]
 struct Chunk {
     events: [Event; CHUNK],
     /// The next one of the same bucket, or of the free ones; all but the first of a bucket are full.
     next: u32,
 }
 
-/// Events of one span of time, in no order.
+/// No chunk.
+const NONE: u32 = u32::MAX >> 4;
+
+/// Events of one span of time, in no order: its first chunk (28 bits), and how many events that
+/// holds (4 bits).
 #[derive(Clone, Copy, Debug)]
-struct Bucket {
-    /// Its first chunk, and how many events that holds.
-    chunk: u32,
-    filled: u32,
-}
+struct Bucket(u32);
 
 impl Bucket {
-    /// A full chunk that is none: the next event asks for a new one.
-    const EMPTY: Self = Self {
-        chunk: NONE,
-        filled: CHUNK as u32,
-    };
+    /// No chunk, but a full one: the next event asks for a new one.
+    const EMPTY: Self = Self(NONE << 4 | CHUNK as u32);
+
+    #[inline]
+    fn chunk(self) -> u32 {
+        self.0 >> 4
+    }
+
+    #[inline]
+    fn filled(self) -> usize {
+        (self.0 & 15) as usize
+    }
 }
 
 /// A wheel of time buckets (Brown's calendar queue, 1988, with a fixed width): each bucket is
@@ -422,7 +466,9 @@ struct Wheel {
     turn: u64,
     /// Events of the current bucket and before, in falling order.
     current: Vec<Event>,
-    /// Events in buckets, `current` and `overflow`.
+    /// Events of the bucket after it, in no order.
+    upcoming: Vec<Event>,
+    /// Events in buckets, `current`, `upcoming` and `overflow`.
     count: usize,
     /// Events beyond the last bucket.
     overflow: BinaryHeap<Reverse<Event>>,
@@ -430,7 +476,7 @@ struct Wheel {
 
 impl Wheel {
     /// Deliveries per bucket, about: enough to fetch what they need at once, few enough to sort.
-    const SHARE: u64 = 16;
+    const SHARE: u64 = 32;
 
     fn new(grain: Time) -> Self {
         let width = grain.saturating_mul(Self::SHARE);
@@ -441,6 +487,7 @@ impl Wheel {
             free: NONE,
             turn: 0,
             current: Vec::new(),
+            upcoming: Vec::new(),
             count: 0,
             overflow: BinaryHeap::new(),
         }
@@ -458,6 +505,8 @@ impl Wheel {
         if bucket <= self.turn {
             let at = self.current.partition_point(|other| *other > event);
             self.current.insert(at, event);
+        } else if bucket == self.turn + 1 {
+            self.upcoming.push(event);
         } else if bucket - self.turn < self.buckets.len() as u64 {
             self.file(bucket, event);
         } else {
@@ -467,15 +516,13 @@ impl Wheel {
 
     #[inline]
     fn file(&mut self, bucket: u64, event: Event) {
-        let slot = (bucket & (self.buckets.len() as u64 - 1)) as usize;
+        let slot = self.slot(bucket);
         let mut bucket = self.buckets[slot];
-        if bucket.filled as usize >= CHUNK {
-            bucket.chunk = self.new_chunk(bucket.chunk);
-            bucket.filled = 0;
+        if bucket.filled() == CHUNK {
+            bucket = Bucket(self.new_chunk(bucket.chunk()) << 4);
         }
-        self.pool[bucket.chunk as usize].events[bucket.filled as usize % CHUNK] = event;
-        bucket.filled += 1;
-        self.buckets[slot] = bucket;
+        self.pool[bucket.chunk() as usize].events[bucket.filled()] = event;
+        self.buckets[slot] = Bucket(bucket.0 + 1);
     }
 
     /// A chunk in front of `next`.
@@ -521,16 +568,43 @@ impl Wheel {
     /// Takes all events out of a bucket and frees its chunks.
     #[inline]
     fn empty(&mut self, bucket: Bucket, into: &mut Vec<Event>) {
-        let Bucket { mut chunk, filled } = bucket;
-        let mut filled = filled as usize;
+        let (mut chunk, mut filled) = (bucket.chunk(), bucket.filled());
         while chunk != NONE {
             let here = &mut self.pool[chunk as usize];
-            into.extend_from_slice(&here.events[..filled.min(CHUNK)]);
+            into.extend_from_slice(&here.events[..filled]);
             filled = CHUNK;
             let next = std::mem::replace(&mut here.next, self.free);
             self.free = chunk;
             chunk = next;
         }
+    }
+
+    /// The first event of the current bucket; without one, the instant at which the next bucket
+    /// begins; [`NEVER`] where there is nothing at all.
+    fn bound(&self) -> Event {
+        if let Some(event) = self.current.last() {
+            return *event;
+        }
+        if self.count == self.overflow.len() {
+            let first = self.overflow.peek();
+            return first.map_or(NEVER, |Reverse(event)| *event);
+        }
+        Event {
+            time: Time::from_picos((self.turn + 1) << self.shift),
+            tag: 0,
+        }
+    }
+
+    /// Removes the first event where it comes before `limit`. The wheel turns no further than
+    /// that: what is still to be pushed before the first event keeps its place in a bucket.
+    fn pop_before(&mut self, limit: Event) -> Option<Event> {
+        while self.current.is_empty() && self.bound() < limit {
+            self.skip();
+            self.turn_once(|_| {});
+        }
+        let event = self.current.pop_if(|event| *event < limit)?;
+        self.count -= 1;
+        Some(event)
     }
 
     /// The first event, or [`NEVER`]. Where the wheel turns, `ahead` is shown what is next.
@@ -547,29 +621,58 @@ impl Wheel {
         if self.count == 0 {
             return NEVER;
         }
+        self.skip();
+        while self.current.is_empty() {
+            self.turn_once(&mut ahead);
+        }
+        self.current.last().copied().unwrap_or(NEVER)
+    }
+
+    /// Leaves out the buckets before the first event where all of them are empty.
+    #[inline]
+    fn skip(&mut self) {
         if self.count == self.overflow.len()
             && let Some(Reverse(event)) = self.overflow.peek()
         {
-            self.turn = self.bucket_of(event.time) - 1;
+            self.turn = self.turn.max(self.bucket_of(event.time) - 2);
         }
-        let mut current = std::mem::take(&mut self.current);
-        while current.is_empty() {
-            self.turn += 1;
-            while let Some(Reverse(event)) = self.overflow.peek() {
-                if self.bucket_of(event.time) > self.turn {
-                    break;
-                }
-                current.push(*event);
-                self.overflow.pop();
+    }
+
+    /// Moves to the next bucket, where the current one is empty. What comes after it is taken out
+    /// and shown already now: its memory arrives while the current bucket is worked on.
+    #[inline]
+    fn turn_once(&mut self, mut ahead: impl FnMut(&[Event])) {
+        self.turn += 1;
+        std::mem::swap(&mut self.current, &mut self.upcoming);
+        if self.current.len() > 1 {
+            self.current.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        let next = self.turn + 1;
+        let mut upcoming = std::mem::take(&mut self.upcoming);
+        while let Some(Reverse(event)) = self.overflow.peek() {
+            if self.bucket_of(event.time) > next {
+                break;
             }
-            let slot = (self.turn & (self.buckets.len() as u64 - 1)) as usize;
-            let bucket = std::mem::replace(&mut self.buckets[slot], Bucket::EMPTY);
-            self.empty(bucket, &mut current);
+            upcoming.push(*event);
+            self.overflow.pop();
         }
-        ahead(&current);
-        current.sort_unstable_by(|a, b| b.cmp(a));
-        self.current = current;
-        self.current.last().copied().unwrap_or(NEVER)
+        let slot = self.slot(next);
+        let bucket = std::mem::replace(&mut self.buckets[slot], Bucket::EMPTY);
+        self.empty(bucket, &mut upcoming);
+        ahead(&upcoming);
+        self.upcoming = upcoming;
+        let later = self.buckets[self.slot(next + 1)].chunk();
+        if let Some(chunk) = self.pool.get(later as usize) {
+            prefetch(&chunk.events[0]);
+            prefetch(&chunk.events[4]);
+            prefetch(&chunk.events[8]);
+            prefetch(&chunk.events[12]);
+        }
+    }
+
+    #[inline]
+    fn slot(&self, bucket: u64) -> usize {
+        (bucket & (self.buckets.len() as u64 - 1)) as usize
     }
 
     #[inline]
@@ -605,10 +708,11 @@ mod tests {
         #[test]
         fn every_structure_pops_in_order(
             steps in prop::collection::vec((0u64..5_000_000, 0u32..40, prop::bool::ANY), 1..400),
-            lanes in prop::sample::select(vec![Some(1usize), Some(5), Some(24), Some(40), None]),
+            lanes in prop::sample::select(vec![Some(1usize), Some(5), Some(24), Some(40), None, None]),
             grain in 1u64..100_000,
+            flows in prop::sample::select(vec![1usize, 1000, 1_000_000_000]),
         ) {
-            let mut calendar = Calendar::new(lanes, Time::from_picos(grain));
+            let mut calendar = Calendar::new(lanes, Time::from_picos(grain), flows);
             let mut expected = BinaryHeap::new();
             let mut last = vec![0u64; 40];
             let mut now = 0;

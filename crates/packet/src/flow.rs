@@ -6,6 +6,7 @@ use forebay_scenario::{FlowGroup, Law, Workload};
 use forebay_units::{Bytes, Rate, Time};
 
 use crate::calendar::Event;
+use crate::prefetch::prefetch;
 use crate::sender::{Connection, Opening};
 
 /// What one flow did at the target link.
@@ -115,10 +116,11 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// Reads a word of each cache line that a delivery may need.
+    /// Has everything that a delivery may need fetched.
     #[inline]
-    pub(crate) fn touch(&self) -> u64 {
-        self.arrived.wrapping_add(self.connection.touch())
+    pub(crate) fn prefetch(&self) {
+        prefetch(&self.group);
+        self.connection.prefetch();
     }
 
     pub(crate) fn counts(&self) -> Counts {

@@ -11,6 +11,7 @@ mod equality;
 mod flow;
 mod link;
 mod network;
+mod prefetch;
 mod queued;
 mod report;
 mod sender;

@@ -23,7 +23,7 @@ pub(crate) fn report(scenario: &Scenario, seed: Seed, mut simulation: Simulation
     let target = &simulation.links[scenario.target_index()];
     report.metrics = link_metrics(target, end, seconds);
     report.cost = Cost {
-        data_packets: target.statistics().arrivals,
+        data_packets: target.statistics().arrivals_before + target.statistics().arrivals,
         events: simulation.events,
         ..Cost::default()
     };

@@ -18,6 +18,7 @@ use forebay_units::Time;
 use self::ledger::{Arrivals, Ledger, Reached, Sending, Wanted};
 use self::rack::Seen;
 use crate::bitmap::Bitmap;
+use crate::prefetch::prefetch;
 use crate::timing::RoundTrip;
 
 /// Duplicate acknowledgements that mean a loss (RFC 5681 section 3.2).
@@ -252,17 +253,16 @@ impl Connection {
         connection
     }
 
-    /// Reads a word of each cache line that a delivery may need.
+    /// Has everything that a delivery may need fetched.
     #[inline]
-    pub(crate) fn touch(&self) -> u64 {
-        let lines = [
-            self.expected,
-            self.alarm.as_picos(),
-            self.base,
-            self.top[0],
-            self.marked_until,
-        ];
-        lines.into_iter().fold(0, u64::wrapping_add)
+    pub(crate) fn prefetch(&self) {
+        prefetch(&self.expected);
+        prefetch(&self.alarm);
+        prefetch(&self.round_trip);
+        prefetch(&self.controller);
+        prefetch(&self.base);
+        prefetch(&self.top);
+        prefetch(&self.marked_until);
     }
 
     /// Starts the next transfer with fresh state; packet numbers and counters go on.

@@ -149,7 +149,7 @@ impl<'a> Simulation<'a> {
         let apart = Time::from_secs_f64(scenario.harmonic_rtt().unwrap_or(0.1));
         let mut simulation = Self {
             scenario,
-            calendar: Calendar::new(Some(1), Time::from_micros(1)),
+            calendar: Calendar::new(Some(1), Time::from_micros(1), 1),
             links,
             target: scenario.target_index(),
             groups,
@@ -211,6 +211,7 @@ impl<'a> Simulation<'a> {
                 _ => spec.count,
             };
             self.groups[number].transfers = vec![0; slots as usize];
+            self.flows.reserve(slots as usize);
             for index in 0..slots {
                 let flow = self.new_flow(number, index)?;
                 self.flows.push(flow);
@@ -308,7 +309,7 @@ impl<'a> Simulation<'a> {
             flow.access_lane = flow.access.is_some().then(&mut take);
         }
         let few = delays.is_some() && lane as usize <= MAX_LANES;
-        self.calendar = Calendar::new(few.then_some(lane as usize), self.grain());
+        self.calendar = Calendar::new(few.then_some(lane as usize), self.grain(), self.flows.len());
         self.lanes = delays.filter(|_| few);
         for at in 0..self.flows.len() {
             self.flows[at].lane = self.lane(at);
@@ -427,7 +428,10 @@ impl<'a> Simulation<'a> {
         const LAST_ARRIVAL: u8 = FIRST_ARRIVAL + MAX_HOPS as u8 - 1;
         const FIRST_MARKED: u8 = Kind::MarkedArrival as u8;
         const LAST_MARKED: u8 = FIRST_MARKED + MAX_HOPS as u8 - 1;
-        while let Some(event) = self.calendar.pop_with(|events| touch(&self.flows, events)) {
+        while let Some(event) = self
+            .calendar
+            .pop_with(|events| prefetch(&self.flows, events))
+        {
             let now = event.time;
             if now >= self.end {
                 break;
@@ -1047,13 +1051,13 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// Reads what the next events need of their flows: the fetches from memory overlap, where one
-/// event after the other would wait for each.
-fn touch(flows: &[Flow], events: &[Event]) {
-    let flows = events
-        .iter()
-        .filter_map(|event| flows.get(event.flow() as usize));
-    std::hint::black_box(flows.map(Flow::touch).fold(0, u64::wrapping_add));
+/// Has fetched what the next events need of their flows.
+fn prefetch(flows: &[Flow], events: &[Event]) {
+    for event in events {
+        if let Some(flow) = flows.get(event.flow() as usize) {
+            flow.prefetch();
+        }
+    }
 }
 
 /// The link before the receivers of a group.

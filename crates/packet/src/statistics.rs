@@ -77,6 +77,8 @@ impl Histogram {
 #[derive(Clone, Debug)]
 pub(crate) struct LinkStatistics {
     pub(crate) arrivals: u64,
+    /// Arrivals before the warm-up's end.
+    pub(crate) arrivals_before: u64,
     pub(crate) drops: u64,
     pub(crate) marks: u64,
     /// Waits of accepted packets.
@@ -96,6 +98,7 @@ impl LinkStatistics {
     pub(crate) fn new() -> Self {
         Self {
             arrivals: 0,
+            arrivals_before: 0,
             drops: 0,
             marks: 0,
             waits: Histogram::new(),
@@ -116,7 +119,7 @@ impl LinkStatistics {
 
     /// The warm-up ends: counting starts anew.
     pub(crate) fn restart(&mut self, now: Time, busy: Time) {
-        self.arrivals = 0;
+        self.arrivals_before += std::mem::take(&mut self.arrivals);
         self.drops = 0;
         self.marks = 0;
         self.waits.clear();
