@@ -196,17 +196,22 @@ impl Lane {
 /// More lanes than this go into the wheel.
 pub(crate) const MAX_LANES: usize = 64;
 
+/// Nodes of the tournament's tree.
+const NODES: usize = 2 * MAX_LANES;
+
 /// Lanes merged by a tournament: each inner node of a binary tree knows the lane below it whose
 /// head comes first, so that a new head meets one rival per level (Knuth, The Art of Computer
 /// Programming, volume 3, section 5.4.1).
 #[derive(Debug)]
 struct Lanes {
     lanes: Vec<Lane>,
-    /// The event at the head of each lane, [`NEVER`] for an empty one; a power of two of them.
-    heads: Vec<Event>,
+    /// A power of two, at least one per lane.
+    leaves: usize,
+    /// The event at the head of each lane, [`NEVER`] for an empty one.
+    heads: [Event; MAX_LANES],
     /// The lane that wins at each node: the root is node 1, the children of k are 2k and 2k + 1,
-    /// and lane l is the leaf `heads.len()` + l.
-    winners: Vec<u32>,
+    /// and lane l is the leaf `leaves` + l.
+    winners: [u8; NODES],
     /// The lane that comes first, and its head.
     first: usize,
     next: Event,
@@ -215,16 +220,17 @@ struct Lanes {
 impl Lanes {
     fn new(count: usize) -> Self {
         let leaves = count.next_power_of_two();
-        let mut winners = vec![0; 2 * leaves];
-        for (lane, winner) in winners[leaves..].iter_mut().enumerate() {
-            *winner = lane as u32;
+        let mut winners = [0; NODES];
+        for lane in 0..leaves {
+            winners[leaves + lane] = lane as u8;
         }
         for node in (1..leaves).rev() {
             winners[node] = winners[2 * node];
         }
         Self {
             lanes: (0..count).map(|_| Lane::new()).collect(),
-            heads: vec![NEVER; leaves],
+            leaves,
+            heads: [NEVER; MAX_LANES],
             winners,
             first: 0,
             next: NEVER,
@@ -237,39 +243,49 @@ impl Lanes {
         debug_assert!(lane.is_empty() || lane.last() < event, "{event:?}");
         lane.push(event);
         if lane.len() == 1 {
-            self.replay(at, event);
+            self.enter(at, event);
         }
     }
 
-    /// Removes the head of the first lane.
+    /// Removes the head of the first lane: the matches on its way to the root are played again.
     #[inline]
     fn advance(&mut self) {
         let at = self.first;
         let lane = &mut self.lanes[at];
         lane.head += 1;
         let head = lane.head();
-        self.replay(at, head);
-    }
-
-    /// Lane `at` has a new head: the matches on its way to the root are played again.
-    #[inline]
-    fn replay(&mut self, at: usize, head: Event) {
-        let leaves = self.heads.len();
-        self.heads[at] = head;
+        self.heads[at % MAX_LANES] = head;
         let (mut best, mut key) = (at, head);
-        let mut node = leaves + at;
+        let mut node = self.leaves + at;
         while node > 1 {
-            let rival = self.winners[node ^ 1] as usize;
-            let other = self.heads[rival & (leaves - 1)];
+            let rival = usize::from(self.winners[(node ^ 1) % NODES]);
+            let other = self.heads[rival % MAX_LANES];
             if other < key {
                 best = rival;
                 key = other;
             }
             node >>= 1;
-            self.winners[node] = best as u32;
+            self.winners[node % NODES] = best as u8;
         }
         self.first = best;
         self.next = key;
+    }
+
+    /// A lane that was empty has a head: it wins up to its first lost match.
+    #[inline]
+    fn enter(&mut self, at: usize, head: Event) {
+        self.heads[at % MAX_LANES] = head;
+        let mut node = self.leaves + at;
+        while node > 1 {
+            let rival = usize::from(self.winners[(node ^ 1) % NODES]);
+            if self.heads[rival % MAX_LANES] < head {
+                return;
+            }
+            node >>= 1;
+            self.winners[node % NODES] = at as u8;
+        }
+        self.first = at;
+        self.next = head;
     }
 }
 
@@ -367,10 +383,11 @@ impl Calendar {
         }
     }
 
-    /// Removes the next event. From time to time `ahead` is shown the events that come next, in no
-    /// order, so that what they need can be fetched at once.
+    /// Removes the next event where it comes before `end`; otherwise the event is later. From time
+    /// to time `ahead` is shown the events that come next, in no order, so that what they need can
+    /// be fetched at once.
     #[inline]
-    pub(crate) fn pop_with(&mut self, ahead: impl FnMut(&[Event])) -> Option<Event> {
+    pub(crate) fn pop_before(&mut self, end: Time, ahead: impl FnMut(&[Event])) -> Event {
         let delivery = match &mut self.deliveries {
             Deliveries::Lanes(lanes) => lanes.next,
             Deliveries::Wheel(wheel) => wheel.first(ahead),
@@ -378,22 +395,21 @@ impl Calendar {
         if self.next_rare < delivery
             && let Some(event) = self.pop_rare(delivery)
         {
-            return Some(event);
+            return event;
         }
-        if delivery == NEVER {
-            return None;
+        if delivery.time < end {
+            match &mut self.deliveries {
+                Deliveries::Lanes(lanes) => lanes.advance(),
+                Deliveries::Wheel(wheel) => wheel.advance(),
+            }
         }
-        match &mut self.deliveries {
-            Deliveries::Lanes(lanes) => lanes.advance(),
-            Deliveries::Wheel(wheel) => wheel.advance(),
-        }
-        Some(delivery)
+        delivery
     }
 
     /// Removes the next event.
     #[cfg(test)]
     pub(crate) fn pop(&mut self) -> Option<Event> {
-        self.pop_with(|_| {})
+        Some(self.pop_before(Time::MAX, |_| {})).filter(|event| event.time < Time::MAX)
     }
 
     /// Removes the first rare event where it comes before `limit`.

@@ -1080,6 +1080,12 @@ impl Connection {
         waiting.then_some(self.expires.min(self.alarm))
     }
 
+    /// Whether something is outstanding and its timer expires at `timer_at` at the earliest.
+    #[inline]
+    pub(crate) fn waits_until(&self, timer_at: Time) -> bool {
+        self.next > self.unacknowledged && self.expires >= timer_at && self.alarm >= timer_at
+    }
+
     /// The retransmission timer has expired (RFC 6298 section 5, RFC 5681 section 3.1).
     pub(crate) fn time_out(&mut self, now: Time) {
         if self.alarm <= now && self.expires > now {

@@ -428,10 +428,9 @@ impl<'a> Simulation<'a> {
         const LAST_ARRIVAL: u8 = FIRST_ARRIVAL + MAX_HOPS as u8 - 1;
         const FIRST_MARKED: u8 = Kind::MarkedArrival as u8;
         const LAST_MARKED: u8 = FIRST_MARKED + MAX_HOPS as u8 - 1;
-        while let Some(event) = self
-            .calendar
-            .pop_with(|events| prefetch(&self.flows, events))
-        {
+        loop {
+            let ahead = |events: &[Event]| prefetch(&self.flows, events);
+            let event = self.calendar.pop_before(self.end, ahead);
             let now = event.time;
             if now >= self.end {
                 break;
@@ -532,7 +531,9 @@ impl<'a> Simulation<'a> {
             };
             self.calendar.push_delivery(lane, event);
         }
-        self.set_timer(at, now);
+        if !flow.connection.waits_until(flow.timer_at) {
+            self.set_timer(at, now);
+        }
     }
 
     #[inline(never)]
