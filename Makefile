@@ -20,7 +20,7 @@ help:
 	@echo "make demo       recommend a buffer for scenarios/elastic-access-link.toml, picture in out/demo"
 	@echo "make test       every test, Rust and Python"
 	@echo "make check      formatting, lints, types"
-	@echo "make bench      speed of the packet engine [ONLY=W1,W2,...]"
+	@echo "make bench      speed of the packet and the fluid engine [ONLY=W1,F1,...]"
 	@echo "make reference  forebay against other programs' numbers [REFERENCE=DIR] [ONLY=oracle,ns2,linux,ns3]"
 	@echo "make docs       the documentation, into out/site"
 	@echo "make format     reformat every source file"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import zlib
 from collections import Counter
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from forebay.goals import Goal, metric_value
+from forebay.judging import ShareJudge
 from forebay.search import Plan, Search
 
 if TYPE_CHECKING:
@@ -136,6 +138,71 @@ def test_goes_above_the_first_range() -> None:
     outcome = Search(link, [Goal("utilization", ">=", 0.9)], PLAN).run()
     assert outcome.buffer is not None
     assert 20 * EDGE <= outcome.buffer <= 20 * EDGE * 1.05 + 1
+
+
+def test_goals_met_in_the_middle_only_give_the_lower_edge_of_the_middle() -> None:
+    """Fairness that rises to a peak and falls again: met between the solutions of the bell, nowhere else."""
+    link = Link({"jain_index": lambda buffer: math.exp(-(math.log(buffer / 60) ** 2) / 2)}, noise=0.0)
+    plan = Plan(smallest=1, largest=1000, ceiling=8000, also=(3, 20, 55, 200))
+    outcome = Search(link, [Goal("jain_index", ">=", 0.8)], plan).run()
+    assert outcome.buffer is not None
+    edge = 60 * math.exp(-math.sqrt(-2 * math.log(0.8)))
+    assert edge <= outcome.buffer <= edge * 1.05 + 1
+    assert any("missed again" in note for note in outcome.notes)
+    assert outcome.up_to == (55, 200)
+    assert max(buffer for buffer, _ in link.asked) <= 1000, "nothing is looked for above the first look"
+
+
+def test_the_interval_of_feasible_buffers_is_reported() -> None:
+    link = Link({"utilization": utilization, "queue_delay_p99_s": delay}, noise=0.0)
+    goals = [Goal("utilization", ">=", 0.9), Goal("queue_delay_p99", "<=", delay(400))]
+    plan = Plan(smallest=1, largest=1000, ceiling=8000, also=(300, 399, 450))
+    outcome = Search(link, goals, plan).run()
+    assert outcome.up_to == (399, 450)
+
+
+def test_first_look_leaves_no_gap() -> None:
+    link = Link({"utilization": utilization}, noise=0.0)
+    Search(link, [Goal("utilization", ">=", 0.9)], Plan(smallest=1, largest=1000, ceiling=8000, also=(9, 700))).run()
+    first = sorted({buffer for buffer, _ in list(link.asked)[: 4 * 8]})
+    assert {1, 9, 700, 1000} <= set(first)
+    assert all(high / low <= 4 for low, high in itertools.pairwise(first))
+
+
+class Draws(Link):
+    """A link whose every replication has its own edge, as one with an uncertain number of flows."""
+
+    def report(self, buffer: int, replication: int) -> Mapping[str, Any]:
+        edge = 100 * math.exp(0.5 * np.random.default_rng((self.seed, replication)).normal())
+        metrics = {"utilization": {"mean": 1 - 0.3 * math.exp(-buffer / edge)}}
+        return {"engine": "test", "metrics": metrics, "groups": []}
+
+
+def test_a_share_of_the_draws_is_met_as_often_as_stated() -> None:
+    """The 90 % quantile of the edges is known; at most 5 % of the searches may answer below it (three errors)."""
+    judge = ShareJudge(0.9)
+    plan = Plan(smallest=1, largest=1000, ceiling=8000, looks=(10, 42, 84, 168), judge=judge)
+    quantile = 100 * math.exp(0.5 * 1.2815515655) * math.log(3)
+    wrong, found = 0, []
+    for seed in range(60):
+        link = Draws({}, noise=0.0, seed=seed)
+        outcome = Search(link, [Goal("utilization", ">=", 0.9)], plan).run()
+        assert max(link.asked.values()) == 1
+        assert outcome.buffer is not None
+        assert outcome.confidence >= 0.95
+        assert judge.held(outcome.confirmation, [Goal("utilization", ">=", 0.9)]) > 0.9 * len(outcome.confirmation)
+        wrong += outcome.buffer < quantile
+        found.append(outcome.buffer)
+    assert wrong / 60 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 60)
+    assert np.median(found) < 1.6 * quantile, "sure, but not wasteful"
+
+
+def test_goals_that_hold_in_too_few_draws_have_no_answer() -> None:
+    link = Draws({}, noise=0.0)
+    plan = Plan(smallest=1, largest=60, ceiling=80, looks=(10, 42, 84), judge=ShareJudge(0.9))
+    outcome = Search(link, [Goal("utilization", ">=", 0.9)], plan).run()
+    assert outcome.buffer is None
+    assert outcome.compromise == 80
 
 
 def test_rules_buffers_are_measured() -> None:

@@ -218,3 +218,24 @@ def test_log_spaced_is_sorted_and_keeps_its_ends(one: int, other: int, count: in
 def test_wrong_samples_are_named(call, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_binomial_bounds_are_exact() -> None:
+    # 0.9^n: 28 successes without a failure support 90 % with 94.8 %, 29 with 95.3 %.
+    assert statistics.confidence_that_share(28, 28, 0.9)[0] == pytest.approx(1 - 0.9**28)
+    assert statistics.confidence_that_share(0, 5, 0.9) == pytest.approx((0.0, 1 - 0.1**5))
+    assert statistics.replications_for_share(0.9, 0.95) == 29
+    assert statistics.share_at_least(29, 29, 0.95) == pytest.approx(0.05 ** (1 / 29))
+    assert statistics.share_at_least(0, 29, 0.95) == 0.0
+    for successes in range(1, 30):
+        bound = statistics.share_at_least(successes, 30, 0.95)
+        assert statistics.confidence_that_share(successes, 30, bound)[0] == pytest.approx(0.95)
+    with pytest.raises(ValueError, match="found 4 of 3"):
+        statistics.confidence_that_share(4, 3, 0.9)
+
+
+def test_binomial_bounds_cover() -> None:
+    """Of 2,000 samples of 40 trials at 0.9, at most 5 % may bound the probability above 0.9."""
+    successes = np.random.default_rng(7).binomial(40, 0.9, size=2000)
+    above = sum(statistics.share_at_least(int(count), 40, 0.95) > 0.9 for count in successes)
+    assert above / 2000 <= 0.05 + 3 * (0.05 * 0.95 / 2000) ** 0.5

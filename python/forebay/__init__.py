@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from forebay.explanation import explain
     from forebay.recommendation import Recommendation, recommend
     from forebay.report import Estimate, Report
+    from forebay.reproduction import Gallery, reproduce
     from forebay.scenario import Scenario
     from forebay.sweeping import Sweep, sweep
 
 __all__ = [
     "Estimate",
     "ForebayError",
+    "Gallery",
     "InputError",
     "Interrupted",
     "Recommendation",
@@ -37,12 +39,14 @@ __all__ = [
     "compare",
     "explain",
     "recommend",
+    "reproduce",
     "sweep",
 ]
 
 #: Where each public name lives: NumPy, SciPy and Matplotlib load only when something needs them.
 _HOMES = {
     "Estimate": "forebay.report",
+    "Gallery": "forebay.reproduction",
     "Recommendation": "forebay.recommendation",
     "Report": "forebay.report",
     "Scenario": "forebay.scenario",
@@ -51,6 +55,7 @@ _HOMES = {
     "compare": "forebay.comparison",
     "explain": "forebay.explanation",
     "recommend": "forebay.recommendation",
+    "reproduce": "forebay.reproduction",
     "sweep": "forebay.sweeping",
 }
 

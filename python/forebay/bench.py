@@ -1,8 +1,11 @@
-"""Speed of the packet engine on fixed scenarios: `make bench`.
+"""Speed of the packet engine on fixed scenarios and of the fluid engine on fixed models: `make bench`.
 
 One JSON line per scenario file: the median over the runs of the data packets that reach the target link per second of
 processor time, with events per packet, memory and a digest of the results, so that a speed-up that changes a result
 shows. Each run is a process of its own: its peak memory is the scenario's.
+
+Then the fluid engine's lines, from the example `fluid_speed` of its crate: F1 against forward Euler at 2 ms in the same
+run, law by law; F2 the whole of figure 6 of Kumar, Azad and Park; F3 1,000 flows at 100 Gb/s. Medians as well.
 """
 
 from __future__ import annotations
@@ -70,11 +73,25 @@ def measure(path: Path, runs: int) -> Mapping[str, Any]:
     }
 
 
+#: Lines of the fluid engine's own example, which cargo builds when asked for.
+FLUID = ("F1", "F2", "F3")
+
+
+def measure_fluid(names: Sequence[str]) -> int:
+    """Run the fluid engine's example and let it print its lines; its exit status."""
+    command = ["cargo", "run", "--quiet", "--release", "--locked", "-p", "forebay-fluid", "--example", "fluid_speed"]
+    try:
+        return subprocess.run([*command, "--", *names], check=False).returncode
+    except OSError as error:
+        print(json.dumps({"name": ",".join(names), "error": f"cargo: {error.strerror}"}), flush=True)
+        return 1
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print one line per scenario; 1 where one of them failed."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("folder", type=Path, help="a folder of scenario files")
-    parser.add_argument("--only", default="", help="comma-separated names, as in W1,W2")
+    parser.add_argument("--only", default="", help="comma-separated names, as in W1,F1")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -86,18 +103,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 2
         return 0
     files = {path.stem: path for path in sorted(options.folder.glob("*.toml"))}
-    asked = [name.strip() for name in options.only.split(",") if name.strip()] or list(files)
-    unknown = [name for name in asked if name not in files]
-    if unknown or not asked or options.runs < 1:
-        print(f"bench: found `{','.join(unknown)}`; allowed: {', '.join(files) or 'none'}", file=sys.stderr)
+    asked = [name.strip() for name in options.only.split(",") if name.strip()] or [*files, *FLUID]
+    unknown = [name for name in asked if name not in files and name not in FLUID]
+    if unknown or not files or options.runs < 1:
+        known = ", ".join([*files, *FLUID]) if files else f"none in {options.folder}"
+        print(f"bench: found `{','.join(unknown)}`; allowed: {known}", file=sys.stderr)
         return 2
     failed = False
-    for name in asked:
+    for name in [name for name in asked if name in files]:
         try:
             print(json.dumps(measure(files[name], options.runs)), flush=True)
         except InputError as error:
             print(json.dumps({"name": name, "error": str(error)}), flush=True)
             failed = True
+    fluid = [name for name in asked if name in FLUID]
+    if fluid and measure_fluid(fluid) != 0:
+        failed = True
     return 1 if failed else 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -60,6 +61,13 @@ def cli() -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="Write what was recorded here.",
 )
+@click.option(
+    "--fit-synchronization",
+    "--fit-synchronisation",
+    "fit",
+    is_flag=True,
+    help="Fluid engine: let as many flows lose together as the packet engine measures.",
+)
 @JOBS
 @AS_JSON
 def run(
@@ -71,6 +79,7 @@ def run(
     replications: int | None,
     precision: tuple[str, ...],
     trace_to: Path | None,
+    fit: bool,
     jobs: int | None,
     as_json: bool,
 ) -> None:
@@ -78,6 +87,21 @@ def run(
     from forebay.scenario import Scenario
 
     scenario = Scenario.load(file, overrides)
+    if fit:
+        from forebay.synchronisation import fit_synchronization
+
+        if engine != "fluid":
+            raise InputError(f"--fit-synchronization: found beside --engine {engine}; allowed: with --engine fluid")
+        with progress_bar("fitting", quiet=as_json) as progress:
+            fitted = fit_synchronization(scenario, seed=seed, progress=progress)
+        scenario = fitted.scenario
+        click.echo(
+            f"fitted to {fitted.events} congestion events of the packet engine: "
+            f"{100 * fitted.fraction:.1f} % of {fitted.flows} flows lose in one",
+            err=True,
+        )
+        for warning in fitted.warnings:
+            click.echo(f"warning: {warning}", err=True)
     if model is not None:
         if engine != "closed_form":
             raise InputError(f"--model: found beside --engine {engine}; allowed: with --engine closed_form")
@@ -135,9 +159,21 @@ def run(
     default=Path(),
     help="Directory of the picture and the JSON; the current one by default.",
 )
-@click.option("--no-picture", is_flag=True, help="Write no files.")
+@click.option("--no-picture", is_flag=True, help="Write no picture and no JSON.")
+@click.option(
+    "--report",
+    "report_to",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.html",
+    help="Also a page to hand on: one file, nothing fetched, interactive pictures, prints on A4.",
+)
 @click.option(
     "--for", "system", metavar="SYSTEM", help="Also the lines for ios-xr, ios-xe, junos, eos, sr-os, sonic or linux."
+)
+@click.option(
+    "--fraction",
+    metavar="SHARE",
+    help="All goals in this share of the draws, as in 90%, instead of on average over them.",
 )
 @click.option("--sensitivity", is_flag=True, help="Also with flows, round trips and load 20 % lower and higher.")
 @click.option(
@@ -156,13 +192,16 @@ def recommend(
     replications: int | None,
     out: Path,
     no_picture: bool,
+    report_to: Path | None,
     system: str | None,
+    fraction: str | None,
     sensitivity: bool,
     pareto: str | None,
     jobs: int | None,
     as_json: bool,
 ) -> None:
     """Find the smallest buffer that meets the goals, beside what every rule says."""
+    from forebay.formatting import share
     from forebay.recommendation import recommend as find
     from forebay.scenario import Scenario
 
@@ -181,6 +220,7 @@ def recommend(
             confidence=confidence,
             resolution=resolution,
             replications=replications,
+            fraction=None if fraction is None else share("--fraction", fraction),
             sensitivity=sensitivity,
             jobs=jobs,
             progress=progress,
@@ -215,6 +255,17 @@ def recommend(
                 written.append(plots.save(trade, path.with_suffix(".svg")))
             stem.with_suffix(".json").write_text(answer.to_json(indent=2) + "\n", encoding="utf-8")
             written.append(stem.with_suffix(".json"))
+    if report_to is not None:
+        from forebay.sweeping import write_whole
+        from forebay.webpage import recommendation_page
+
+        page = recommendation_page(
+            answer, source=file.read_text(encoding="utf-8"), command=shlex.join(["forebay", *sys.argv[1:]])
+        )
+        with writing(report_to):
+            report_to.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(report_to, page)
+        written.append(report_to)
     if as_json:
         click.echo(answer.to_json(indent=2))
     else:
@@ -231,22 +282,59 @@ def recommend(
 @FILE
 @SET
 @REPLICATIONS
+@click.option(
+    "--points",
+    type=click.IntRange(min=0, max=1000),
+    default=9,
+    show_default=True,
+    help="Buffers of the range, besides the scenario's own; 0 for none.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    help="Directory of the picture and the JSON; the current one by default.",
+)
+@click.option("--no-picture", is_flag=True, help="Write no files.")
 @JOBS
 @AS_JSON
-def compare(file: Path, overrides: tuple[str, ...], replications: int | None, jobs: int | None, as_json: bool) -> None:
-    """All engines side by side, and where they disagree."""
+def compare(
+    file: Path,
+    overrides: tuple[str, ...],
+    replications: int | None,
+    points: int,
+    out: Path,
+    no_picture: bool,
+    jobs: int | None,
+    as_json: bool,
+) -> None:
+    """All engines and rules side by side over the buffer range, where they disagree, and why."""
     from forebay.comparison import compare as put_side_by_side
     from forebay.scenario import Scenario
 
     scenario = Scenario.load(file, overrides)
     with progress_bar("running", quiet=as_json) as progress:
-        found = put_side_by_side(scenario, replications=replications, jobs=jobs, progress=progress)
+        found = put_side_by_side(scenario, replications=replications, points=points, jobs=jobs, progress=progress)
+    written = []
+    if not no_picture and len(found.data["curve"]) > 1:
+        from forebay import plots
+        from forebay.comparison_picture import draw_comparison
+
+        stem = out / f"{file.stem}-comparison"
+        with writing(stem):
+            picture = draw_comparison(found)
+            written.append(plots.save(picture, stem.with_suffix(".png"), close=False))
+            written.append(plots.save(picture, stem.with_suffix(".svg")))
+            stem.with_suffix(".json").write_text(found.to_json(indent=2) + "\n", encoding="utf-8")
+            written.append(stem.with_suffix(".json"))
     if as_json:
         click.echo(found.to_json(indent=2))
     else:
-        from forebay.tables import comparison_view
+        from forebay.comparison_tables import comparison_view
 
         show(comparison_view(found))
+        for path in written:
+            click.echo(f"wrote {path}")
 
 
 @cli.command()
@@ -348,6 +436,39 @@ def plot(path: Path, out: Path | None) -> None:
 
 
 @cli.command()
+@click.argument("what", default="list")
+@click.option("--quick", is_flag=True, help="The coarse version: shorter runs, fewer buffers and replications.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("out/gallery"),
+    show_default=True,
+    help="Results, pictures and the HTML page; continued where they exist.",
+)
+@JOBS
+@AS_JSON
+def reproduce(what: str, quick: bool, out: Path, jobs: int | None, as_json: bool) -> None:
+    """Published figures, reproduced and judged. WHAT is list, all, a PAPER or PAPER/FIGURE."""
+    from forebay.gallery import view
+    from forebay.reproduction import estimate
+    from forebay.reproduction import reproduce as run_gallery
+    from forebay.scenario import threads
+
+    if what == "list":
+        click.echo(view.listing())
+        return
+    if not as_json:
+        click.echo(view.announcement(estimate(what, quick=quick), threads(jobs)), err=True)
+    with view.progress(quiet=as_json) as progress:
+        found = run_gallery(what, out=out, quick=quick, jobs=jobs, progress=progress)
+    if as_json:
+        click.echo(found.to_json(indent=2))
+    else:
+        show(view.table(found))
+        click.echo(f"wrote {found.page}")
+
+
+@cli.command()
 @click.argument("setting")
 @click.option("--for", "system", required=True, help="ios-xr, ios-xe, junos, eos, sr-os, sonic or linux.")
 @click.option("--link", "rate", required=True, help="Rate that the system counts with, as in 10Gbps.")
@@ -378,6 +499,55 @@ def translate(setting: str, system: str, rate: str, rtt: str | None, as_json: bo
     for quirk in DIALECTS[system].quirks:
         click.echo(f"note: {quirk}")
     click.echo(f"source: {DIALECTS[system].source}")
+
+
+@cli.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
+@click.option("--rate", help="Of the link, as in 100Mbps.")
+@click.option("--rtt", help="Round trip without any queue, as in 40ms or 20ms..80ms.")
+@click.option("--long", type=int, help="Number of long transfers.")
+@click.option("--cca", help="Congestion control; cubic by default.")
+@click.option("--web", metavar="SHARE", help="Short transfers that offer this share of the rate, as in 20%.")
+@click.option("--background", metavar="SHARE", help="Traffic that does not react, as in 30%.")
+@click.option("--video", type=int, help="Number of video streams of 5 Mb/s in bursts.")
+@click.option("--queue", default="droptail", show_default=True, help="Queue discipline.")
+@click.option("--packet", default="1500B", show_default=True, help="Size of full packets.")
+@click.option("--buffer", help="What is configured now; 0.5BDP, or 100p without flows that react, by default.")
+@click.option("--goal", "goals", multiple=True, metavar="GOAL", help="Such as 'utilization>=0.98'. Repeatable.")
+@click.option("--title", default="", help="In pictures and reports.")
+@click.option("--force", is_flag=True, help="Replace FILE where it exists.")
+def new(
+    file: Path,
+    rate: str | None,
+    rtt: str | None,
+    long: int | None,
+    cca: str | None,
+    web: str | None,
+    background: str | None,
+    video: int | None,
+    queue: str,
+    packet: str,
+    buffer: str | None,
+    goals: tuple[str, ...],
+    title: str,
+    force: bool,
+) -> None:
+    """Write a commented scenario to start from; asks for what no option gives. FILE may be - for standard output."""
+    from forebay.asking import answers
+    from forebay.drafting import Wishes, draft
+
+    to_screen = str(file) == "-"
+    if not to_screen and file.exists() and not force:
+        raise InputError(f"{file}: found a file there; allowed: a new name, or --force")
+    given = {"rate": rate, "rtt": rtt, "long": long, "cca": cca, "web": web, "background": background, "video": video}
+    told = answers({name: value for name, value in given.items() if value is not None})
+    text = draft(Wishes(**told, queue=queue, packet=packet, buffer=buffer or "", goals=goals, title=title))
+    if to_screen:
+        click.echo(text, nl=False)
+        return
+    with writing(file):
+        file.write_text(text, encoding="utf-8")
+    click.echo(f"wrote {file}; try it: forebay run {shlex.quote(str(file))}")
 
 
 @cli.command()

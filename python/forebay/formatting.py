@@ -6,7 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["bandwidth", "duration", "estimate", "metric_title", "size", "value"]
+from forebay.errors import InputError
+
+__all__ = ["bandwidth", "duration", "estimate", "exactly", "metric_title", "share", "size", "value"]
 
 #: Titles of metrics in tables and pictures.
 _TITLES = {
@@ -32,7 +34,8 @@ def metric_title(name: str) -> str:
             title = _TITLES[metric + suffix]
             break
     else:
-        title = metric.replace("_", " ")
+        unit = next((suffix for suffix in ("_bps", "_packets", "_s") if metric.endswith(suffix)), "")
+        title = metric.removesuffix(unit).replace("_", " ")
     return f"{group}: {title}" if dot else title
 
 
@@ -67,6 +70,24 @@ def bandwidth(number: float) -> str:
         if abs(number) >= scale:
             return f"{_significant(number / scale)} {unit}"
     return f"{_significant(number)} b/s"
+
+
+def exactly(text: str) -> str:
+    """A number that somebody chose, without the zeros that would claim a precision: "50 Mb/s" for "50.0 Mb/s"."""
+    number, space, unit = text.partition(" ")
+    return f"{number.rstrip('0').rstrip('.')}{space}{unit}" if "." in number and "e" not in number else text
+
+
+def share(option: str, text: str) -> float:
+    """Read "90%" or "0.9", naming the option in the error."""
+    number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
+    try:
+        value = float(number) / (100 if percent else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < math.inf:
+        raise InputError(f"{option}: found `{text}`; allowed: a share such as 30% or 0.3")
+    return value
 
 
 def _scale(name: str, number: float) -> tuple[float, str]:

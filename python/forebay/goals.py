@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from forebay.errors import InputError
 
-__all__ = ["Goal", "metric_value", "report_key"]
+__all__ = ["Goal", "curve_estimate", "curve_key", "metric_value", "report_key"]
 
 Sense = Literal[">=", "<="]
 
@@ -38,13 +38,6 @@ class Goal:
         """By how much `value` is on the good side; negative where the goal is missed."""
         return value - self.threshold if self.sense == ">=" else self.threshold - value
 
-    def shortfall(self, value: float) -> float:
-        """Relative miss: 0 where the goal is met, else the distance as a fraction of the threshold."""
-        miss = -self.margin(value)
-        if miss <= 0:
-            return 0.0
-        return miss / abs(self.threshold) if self.threshold else float("inf")
-
 
 def report_key(name: str, metrics: Mapping[str, Any]) -> str | None:
     """The key under which a report carries a metric that a goal names without its unit, or None."""
@@ -52,6 +45,31 @@ def report_key(name: str, metrics: Mapping[str, Any]) -> str | None:
         if name + suffix in metrics:
             return name + suffix
     return None
+
+
+def curve_key(name: str, point: Mapping[str, Any]) -> str | None:
+    """The name with its unit that a point of a recommendation's curve has for a goal, or None.
+
+    Parameters
+    ----------
+    name : str
+        A metric or "group.metric", without its unit.
+    point : mapping
+        With `metrics` and, by group, `groups`.
+    """
+    group, dot, metric = name.rpartition(".")
+    if not dot:
+        return report_key(metric, point["metrics"])
+    key = report_key(metric, point["groups"].get(group, {}))
+    return None if key is None else f"{group}.{key}"
+
+
+def curve_estimate(point: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
+    """What a point of a recommendation's curve says under a key that `curve_key` gave, or None."""
+    group, dot, metric = key.rpartition(".")
+    metrics: Mapping[str, Any] = point["groups"].get(group, {}) if dot else point["metrics"]
+    found: Mapping[str, Any] | None = metrics.get(metric)
+    return found
 
 
 def metric_value(goal_name: str, report: Mapping[str, Any]) -> float:
@@ -88,6 +106,11 @@ def metric_value(goal_name: str, report: Mapping[str, Any]) -> float:
             quantile = metric.removeprefix("completion_time_")
             if times.get(quantile) is not None:
                 return float(times[quantile])
+        if metric.startswith("flow_goodput_"):
+            rates: Mapping[str, Any] = group.get("flow_goodput_bps") or {}
+            quantile = metric.removeprefix("flow_goodput_")
+            if rates.get(quantile) is not None:
+                return float(rates[quantile])
         metrics = group["metrics"]
     key = report_key(metric, metrics)
     if key is None:

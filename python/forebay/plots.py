@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forebay import formatting
-from forebay.goals import report_key
+from forebay.goals import curve_estimate, curve_key
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,18 +105,18 @@ def draw_recommendation(answer: Recommendation) -> Figure:
     curve = answer.data["curve"]
     names = list(USUAL)
     for goal in answer.goals:
-        name = _curve_name(goal.name, curve[0])
+        name = curve_key(goal.name, curve[0])
         if name is not None and name not in names:
             names.append(name)
-    names = [name for name in names if all(_at(point, name) is not None for point in curve)]
+    names = [name for name in names if all(curve_estimate(point, name) is not None for point in curve)]
     found, axes = figure(8.6, 2.4 + 2.0 * len(names), len(names))
     buffers = [point["buffer"]["packets"] for point in curve]
     for axis, name in zip(axes, names, strict=True):
-        estimates = [estimate for point in curve if (estimate := _at(point, name)) is not None]
+        estimates = [estimate for point in curve if (estimate := curve_estimate(point, name)) is not None]
         title, scale = axis_title(name, max(estimate["mean"] for estimate in estimates))
         band(axis, buffers, estimates, scale)
         axis.set_ylabel(title)
-        mine = [goal for goal in answer.goals if _curve_name(goal.name, curve[0]) == name]
+        mine = [goal for goal in answer.goals if curve_key(goal.name, curve[0]) == name]
         _limits(axis, name, estimates, scale, [goal.threshold * scale for goal in mine])
         for goal in mine:
             _mark_goal(axis, goal.sense, goal.threshold * scale, title)
@@ -134,22 +134,6 @@ def draw_recommendation(answer: Recommendation) -> Figure:
     _legend(found, axes[0], with_bands=any(point["replications"] > 1 for point in curve))
     title = answer.scenario.title or "Buffer recommendation"
     found.suptitle(title, fontsize=11, x=0.01, ha="left")
-    return found
-
-
-def _curve_name(goal: str, point: Mapping[str, Any]) -> str | None:
-    """The curve's name for a goal: a metric's report key, with the group in front where it has one."""
-    group, dot, metric = goal.rpartition(".")
-    if not dot:
-        return report_key(metric, point["metrics"])
-    key = report_key(metric, point["groups"].get(group, {}))
-    return None if key is None else f"{group}.{key}"
-
-
-def _at(point: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
-    group, dot, metric = name.rpartition(".")
-    metrics: Mapping[str, Any] = point["groups"].get(group, {}) if dot else point["metrics"]
-    found: Mapping[str, Any] | None = metrics.get(metric)
     return found
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from forebay import _core
 from forebay.errors import InputError
 from forebay.goals import Goal, metric_value
+from forebay.judging import AverageJudge, ShareJudge
 from forebay.scenario import Scenario, run_jobs
 from forebay.search import Outcome, Plan, Search
 
@@ -115,6 +116,7 @@ def recommend(
     confidence: float = 0.95,
     resolution: float = 0.05,
     replications: int | None = None,
+    fraction: float | None = None,
     sensitivity: bool = False,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -139,6 +141,9 @@ def recommend(
     replications : int, optional
         At the first look at each buffer, at least 2; the scenario's own number, but at least 4, by default. Unclear
         decisions take up to four times as many.
+    fraction : float, optional
+        Then all goals have to hold at once in this fraction of the replications, each of which draws what the scenario
+        does not know (`count = { poisson = 40 }`); else they are about the mean over the replications.
     sensitivity : bool
         Whether to repeat the search with the number of flows, the round trips and the load 20 % lower and higher.
     jobs : int, optional
@@ -160,20 +165,25 @@ def recommend(
     scenario = with_goals(scenario, goals)
     if not scenario.goals:
         raise InputError("recommend: found no goal; allowed: a [goal] table or --goal such as 'utilization>=0.99'")
-    _check(confidence=confidence, resolution=resolution, replications=replications)
+    _check(confidence=confidence, resolution=resolution, replications=replications, fraction=fraction)
     first = max(4, scenario.core.replications) if replications is None else replications
     rules = _core.rules(scenario.core)
     asked = _asked(scenario, also)
     measure = _Measurements(scenario, engine, jobs, progress)
     sized = [max(1, round(rule.packets)) for rule in rules if rule.packets is not None]
-    plan = _plan(scenario, [*asked.values(), *sized], first=first, confidence=confidence, resolution=resolution)
+    wanted = [*asked.values(), *sized]
+    plan = _plan(scenario, wanted, first=first, confidence=confidence, resolution=resolution, fraction=fraction)
     search = Search(measure, scenario.goals, plan, measure.expect)
     outcome = search.run()
     data: dict[str, Any] = {
         "recommendation": None if outcome.buffer is None else _sizes(scenario, outcome.buffer),
         "confidence": outcome.confidence if outcome.buffer is not None else confidence,
+        "resolution": resolution,
         "binding_goal": outcome.binding,
-        "goals": _judged_goals(scenario, outcome, search),
+        "goals": _judged_goals(scenario, outcome, search, fraction),
+        "feasible_up_to": _upper_end(scenario, outcome),
+        "uncertain": scenario.core.uncertain,
+        "fraction": None if fraction is None else _fraction(scenario, outcome, search, fraction, confidence),
         "conflict": None if outcome.buffer is not None else _conflict(scenario, outcome, search),
         "rules": [_measured_rule(scenario, rule, plan, measure) for rule in rules],
         "also": [_measured_buffer(scenario, name, packets, plan, measure) for name, packets in asked.items()],
@@ -202,7 +212,7 @@ def _sensitivity(scenario: Scenario, outcome: Outcome, plan: Plan, measure: _Mea
             if varied is None:
                 continue
             nearby = dataclasses.replace(
-                plan, smallest=max(1, around // 4), largest=min(plan.ceiling, 4 * around), grid=5, also=()
+                plan, smallest=max(1, around // 4), largest=min(plan.ceiling, 4 * around), gap=2.0, also=()
             )
             runs = _Measurements(varied, measure.engine, measure.jobs, measure.progress)
             runs.expected_before = len(measure.reports) + sum(entry["replications"] for entry in found)
@@ -235,13 +245,15 @@ def with_goals(scenario: Scenario, goals: Iterable[str]) -> Scenario:
     return scenario.changed(*overrides) if overrides else scenario
 
 
-def _check(*, confidence: float, resolution: float, replications: int | None) -> None:
+def _check(*, confidence: float, resolution: float, replications: int | None, fraction: float | None) -> None:
     if not 0.5 < confidence < 1:
         raise InputError(f"confidence: found {confidence}; allowed: above 0.5 and below 1")
     if not 0.001 <= resolution <= 1:
         raise InputError(f"resolution: found {resolution}; allowed: 0.001 to 1")
     if replications is not None and replications < 2:
         raise InputError(f"replications: found {replications}; allowed: 2 or more")
+    if fraction is not None and not 0.05 <= fraction <= 0.999:
+        raise InputError(f"fraction: found {fraction:g}; allowed: 0.05 to 0.999, or 5% to 99.9%")
 
 
 def _asked(scenario: Scenario, also: Iterable[str]) -> dict[str, int]:
@@ -254,7 +266,15 @@ def _asked(scenario: Scenario, also: Iterable[str]) -> dict[str, int]:
     return asked
 
 
-def _plan(scenario: Scenario, wanted: Sequence[int], *, first: int, confidence: float, resolution: float) -> Plan:
+def _plan(
+    scenario: Scenario,
+    wanted: Sequence[int],
+    *,
+    first: int,
+    confidence: float,
+    resolution: float,
+    fraction: float | None,
+) -> Plan:
     """Look from one packet to two bandwidth-delay products, or a second of queue where there is no such product."""
     scale = scenario.core.bdp_packets
     if scale is None:
@@ -265,17 +285,26 @@ def _plan(scenario: Scenario, wanted: Sequence[int], *, first: int, confidence: 
         largest=min(ceiling, max(8, math.ceil(FIRST_LOOK_BDP * scale))),
         ceiling=ceiling,
         resolution=resolution,
-        looks=(first, 2 * first, 4 * first),
+        looks=(first, 2 * first, 4 * first) if fraction is None else _looks_at_share(first, confidence, fraction),
         confidence=confidence,
+        judge=AverageJudge() if fraction is None else ShareJudge(fraction),
         also=tuple(sorted({packets for packets in wanted if packets <= ceiling})),
     )
+
+
+def _looks_at_share(first: int, confidence: float, fraction: float) -> tuple[int, ...]:
+    """Looks of which the first can refuse, the second accept where every draw holds, the others where some do not."""
+    from forebay.statistics import replications_for_share
+
+    enough = replications_for_share(fraction, 1 - (1 - confidence) / 4)
+    return tuple(sorted({max(first, 8), *(factor * max(enough, first, 8) for factor in (1, 2, 4))}))
 
 
 def _sizes(scenario: Scenario, packets: int) -> Mapping[str, Any]:
     return scenario.with_packets(packets).core.buffer()
 
 
-def _judged_goals(scenario: Scenario, outcome: Outcome, search: Search) -> Mapping[str, Any]:
+def _judged_goals(scenario: Scenario, outcome: Outcome, search: Search, fraction: float | None) -> Mapping[str, Any]:
     """Every goal with what was measured at the answer (or at the compromise) and how far it is from the threshold."""
     from forebay import statistics
 
@@ -286,20 +315,51 @@ def _judged_goals(scenario: Scenario, outcome: Outcome, search: Search) -> Mappi
         at = outcome.compromise if outcome.compromise is not None else min(search.samples)
         reports = search.samples[at]
     judged = {}
+    judge = search.plan.judge
+    confidences = judge.confidences(reports, scenario.goals)
     for goal in scenario.goals:
         values = [metric_value(goal.name, report) for report in reports]
         interval = statistics.mean_interval(values, 0.95)
         judged[goal.name] = {
+            "held": None if fraction is None else sum(goal.margin(value) >= 0 for value in values),
+            "of": None if fraction is None else len(values),
             "sense": goal.sense,
             "threshold": goal.threshold,
             "at_packets": at,
             "measured": {"mean": interval.mean, "half_width": interval.half_width, "confidence": 0.95},
             "slack": goal.margin(interval.mean),
-            "met": goal.margin(interval.mean) >= 0,
-            "confidence": statistics.confidence_that(values, goal.sense, goal.threshold),
+            "met": judge.margin(reports, [goal]) >= 0,
+            "confidence": confidences[goal.name],
             "binding": goal.name == outcome.binding,
         }
     return judged
+
+
+def _upper_end(scenario: Scenario, outcome: Outcome) -> Mapping[str, Any] | None:
+    """How far above the answer the goals hold: the last measured buffer that does and the first that does not."""
+    if outcome.buffer is None:
+        return None
+    last, beyond = outcome.up_to
+    return {"buffer": _sizes(scenario, last), "missed_at": None if beyond is None else _sizes(scenario, beyond)}
+
+
+def _fraction(
+    scenario: Scenario, outcome: Outcome, search: Search, fraction: float, confidence: float
+) -> Mapping[str, Any]:
+    """In how many of the fresh draws (or, without an answer, of those at the compromise) all goals hold."""
+    from forebay import statistics
+
+    reports: Sequence[Mapping[str, Any]] = outcome.confirmation
+    if outcome.buffer is None:
+        reports = search.samples[outcome.compromise if outcome.compromise is not None else min(search.samples)]
+    held = ShareJudge(fraction).held(reports, scenario.goals)
+    return {
+        "wanted": fraction,
+        "held": held,
+        "of": len(reports),
+        "at_least": statistics.share_at_least(held, len(reports), confidence),
+        "confidence": confidence,
+    }
 
 
 def _conflict(scenario: Scenario, outcome: Outcome, search: Search) -> Mapping[str, Any]:
@@ -358,8 +418,22 @@ def _point(scenario: Scenario, buffer: int, measure: _Measurements) -> Mapping[s
         "buffer": _sizes(scenario, buffer),
         "replications": len(numbers),
         "metrics": report["metrics"],
-        "groups": {group["name"]: group["metrics"] for group in report["groups"]},
+        "groups": {group["name"]: _group_metrics(group) for group in report["groups"]},
     }
+
+
+def _group_metrics(group: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A group's metrics, with the quantiles over its flows and transfers that goals may be about."""
+    quantiles = {
+        **{f"completion_time_{name}_s": value for name, value in (group.get("completion_time_s") or {}).items()},
+        **{f"flow_goodput_{name}_bps": value for name, value in (group.get("flow_goodput_bps") or {}).items()},
+    }
+    known = {
+        name: {"mean": value, "half_width": None, "confidence": 0.95}
+        for name, value in quantiles.items()
+        if value is not None
+    }
+    return {**known, **group["metrics"]}
 
 
 def _cost(measure: _Measurements, wall_s: float) -> Mapping[str, Any]:

@@ -114,17 +114,21 @@ def _judged(
     return tuple(numbers)
 
 
+#: ns-2's port of Linux 2.6: SACK, timestamps (50-byte headers), CUBIC still with a cut of 205/1024.
+#: It halves the rate during recovery, sending all the while, as PRR does; RFC 6675 falls silent for
+#: part of a round trip and leaves the flows in bursts that a small buffer does not hold.
+NS2_LINUX: Mapping[str, Any] = {"recovery": "rack", "timestamps": True, "header": "50B"}
+
 NS2_CONTROLLERS: Mapping[str, Mapping[str, Any]] = {
     "newreno": {"cca": "newreno", "recovery": "newreno"},
     "sack": {"cca": "newreno", "recovery": "sack"},
     "hstcp": {"cca": "hstcp", "recovery": "sack"},
     "hstcp_nr": {"cca": "hstcp", "recovery": "newreno"},
-    # ns-2's port of Linux 2.6: SACK, timestamps (50-byte headers), CUBIC still with a cut of 205/1024.
-    "linux:reno": {"cca": "newreno", "recovery": "sack", "header": "50B"},
-    "linux:cubic": {"cca": {"kind": "cubic", "beta": 0.8}, "recovery": "sack", "header": "50B"},
-    "linux:highspeed": {"cca": "hstcp", "recovery": "sack", "header": "50B"},
-    "linux:htcp": {"cca": "htcp", "recovery": "sack", "header": "50B"},
-    "linux:scalable": {"cca": "scalable", "recovery": "sack", "header": "50B"},
+    "linux:reno": {"cca": "newreno", **NS2_LINUX},
+    "linux:cubic": {"cca": {"kind": "cubic", "beta": 0.8}, **NS2_LINUX},
+    "linux:highspeed": {"cca": "hstcp", **NS2_LINUX},
+    "linux:htcp": {"cca": "htcp", **NS2_LINUX},
+    "linux:scalable": {"cca": "scalable", **NS2_LINUX},
 }
 
 

@@ -73,6 +73,18 @@ class Report:
         groups: list[Mapping[str, Any]] = self.data["groups"]
         return groups
 
+    @cached_property
+    def distributions(self) -> Mapping[str, list[tuple[float, float, int]]]:
+        """Histograms at the target link and of groups ("group.name"): (low, high, count) for each bin.
+
+        Units are those that the names end with; low is included and high is not.
+        """
+        named = list(self.data.get("distributions", {}).items())
+        for group in self.groups:
+            for name, histogram in group.get("distributions", {}).items():
+                named.append((f"{group['name']}.{name}", histogram))
+        return {name: [(low, high, count) for low, high, count in histogram["bins"]] for name, histogram in named}
+
     @property
     def warnings(self) -> list[str]:
         """What a reader must know before using the numbers."""

@@ -4,27 +4,32 @@ The search knows nothing of engines: it asks for (buffer, replication) pairs and
 on systems whose answer is known. It never asks for the same pair twice. Replication r uses the same random streams
 at every buffer (common random numbers).
 
-Statistics of the search. At one buffer a goal counts as met when the one-sided Student-t bound over the
-replications clears its threshold, and as missed when the opposite bound does; in between, replications are added at
-fixed looks, each look at its share of the error probability (Bonferroni). All goals have to hold at once, which
-costs no further correction (an intersection of one-sided tests). Because the search picks the buffer that looked
+Statistics of the search. At one buffer a judge calls goals met when the one-sided bound over the replications clears
+them, and missed when the opposite bound does; in between, replications are added at fixed looks, each look at its
+share of the error probability (Bonferroni). All goals have to hold at once, which costs no further correction (an
+intersection of one-sided tests). Because the search picks the buffer that looked
 good, its own samples flatter that buffer; the answer is therefore confirmed on fresh replications which the search
 has not seen, and the confidence that is reported comes from those alone. A refused confirmation moves on to a
 larger buffer at half the error probability, so the total stays within the stated level.
+
+What to measure next. The first look takes the buffers that the closed forms ask for, which lie around most answers,
+and fills the gaps between them; the edge between two measured buffers is looked for where the line through their
+margins crosses zero. Neither can make an answer wrong, only slow.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any, Protocol
 
 from forebay import statistics
 from forebay.goals import Goal, metric_value
+from forebay.judging import AverageJudge, Judge, Verdict
 
-__all__ = ["Outcome", "Plan", "Search", "Verdict"]
+__all__ = ["Outcome", "Plan", "Search"]
 
 Reports = Sequence[Mapping[str, Any]]
 
@@ -34,14 +39,6 @@ class Measure(Protocol):
 
     def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Mapping[str, Any]]:
         """Return one report per (buffer in packets, replication) pair, in the order asked."""
-
-
-class Verdict(Enum):
-    """What the replications so far say about a goal."""
-
-    MET = "met"
-    MISSED = "missed"
-    UNCLEAR = "unclear"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +51,8 @@ class Plan:
         Range of the first look, in packets; the search goes on above it where the goals ask for more.
     ceiling : int
         Largest buffer that is ever tried.
-    grid : int
-        Points of the first look, evenly spread on a logarithmic scale.
+    gap : float
+        The first look leaves no larger factor between neighbouring buffers, so that nothing hides between them.
     resolution : float
         The answer is the smallest buffer to within this fraction of itself (or one packet).
     looks : tuple of int
@@ -66,17 +63,20 @@ class Plan:
         One-sided confidence that the whole procedure keeps.
     also : tuple of int
         Buffers to measure in any case, such as those of the rules.
+    judge : Judge
+        When goals count as met.
     """
 
     smallest: int
     largest: int
     ceiling: int
-    grid: int = 9
+    gap: float = 4.0
     resolution: float = 0.05
     looks: tuple[int, ...] = (4, 8, 16)
     confirmations: int = 6
     confidence: float = 0.95
     also: tuple[int, ...] = ()
+    judge: Judge = field(default_factory=AverageJudge)
 
     def __post_init__(self) -> None:
         if not 1 <= self.smallest <= self.largest <= self.ceiling:
@@ -101,6 +101,9 @@ class Outcome:
         The fresh replications that `confidence` rests on.
     binding : str or None
         The goal that keeps the buffer from being smaller (or, without an answer, the goal that fails).
+    up_to : tuple of (int, int or None)
+        With an answer: the largest buffer known to meet every goal without a gap, and the smallest above it that does
+        not (None where all larger ones that were measured do).
     needs_at_least : tuple of (goal names, buffer)
         What the goals that ask for a large buffer need together; buffer None where no tried buffer is enough.
     needs_at_most : tuple of (goal names, buffer)
@@ -116,6 +119,7 @@ class Outcome:
     confidence: float = 0.0
     confirmation: Reports = ()
     binding: str | None = None
+    up_to: tuple[int, int | None] = (0, None)
     needs_at_least: tuple[tuple[str, ...], int | None] = ((), None)
     needs_at_most: tuple[tuple[str, ...], int | None] = ((), None)
     compromise: int | None = None
@@ -178,26 +182,11 @@ class Search:
         values = self.values(buffer, goal)
         return math.fsum(values) / len(values)
 
-    def verdict(self, buffer: int, goal: Goal) -> Verdict:
-        """Judge one goal at one buffer from the replications at hand."""
-        confidence = statistics.confidence_that(self.values(buffer, goal), goal.sense, goal.threshold)
-        if confidence >= self._cleared(len(self.samples[buffer])):
-            return Verdict.MET
-        if confidence <= 1 - self._cleared(len(self.samples[buffer])):
-            return Verdict.MISSED
-        return Verdict.UNCLEAR
-
-    def _cleared(self, replications: int) -> float:
-        # Equal results support no more than the sign test's 1 - 2^-n, which four replications cannot raise to the
-        # level of a look; they are still as clear as that number of replications can be.
-        return min(self._level, 1 - 0.5**replications)
-
     def together(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
-        """Judge goals that have to hold at once."""
-        verdicts = [self.verdict(buffer, goal) for goal in goals]
-        if Verdict.MISSED in verdicts:
-            return Verdict.MISSED
-        return Verdict.UNCLEAR if Verdict.UNCLEAR in verdicts else Verdict.MET
+        """Judge goals that have to hold at once from the replications at hand."""
+        if not goals:
+            return Verdict.MET
+        return self.plan.judge.verdict(self.samples[buffer], goals, self._level)
 
     def decide(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
         """Judge, with more replications for as long as the decision is unclear."""
@@ -226,13 +215,14 @@ class Search:
         if outcome.buffer is None:
             self._largest_allowed(small, outcome)
             outcome.compromise = self._compromise()
+        else:
+            outcome.up_to = self._upper_end(outcome.buffer)
         return outcome
 
     def _first_look(self) -> None:
         plan = self.plan
-        grid = statistics.log_spaced(plan.smallest, plan.largest, plan.grid)
-        also = [buffer for buffer in plan.also if plan.smallest <= buffer <= plan.ceiling]
-        start = sorted({*grid, *also})
+        also = {buffer for buffer in plan.also if plan.smallest <= buffer <= plan.ceiling}
+        start = _without_gaps(sorted({plan.smallest, plan.largest, *also}), plan.gap)
         self._expect(len(start) * plan.looks[0] + self._bisection_cost(plan.largest / plan.smallest))
         self.sample(start, plan.looks[0])
 
@@ -248,11 +238,16 @@ class Search:
             return min(self.samples)
         top = max(self.samples)
         while self.decide(top, room) is not Verdict.MET:
+            island = self._island(room)
+            if island is not None:
+                outcome.notes.append(f"goals that {island} packets meet are missed again at {top} packets")
+                top = island
+                break
             if top >= self.plan.ceiling:
                 return None
             top = min(2 * top, self.plan.ceiling)
             self.sample([top], self.plan.looks[0])
-        short = [buffer for buffer in self.samples if self.together(buffer, room) is not Verdict.MET]
+        short = [buffer for buffer in self.samples if buffer < top and self.together(buffer, room) is not Verdict.MET]
         # A first look that is unclear may become clear with more replications: work down from the top.
         for buffer in sorted(short, reverse=True):
             if self.decide(buffer, room) is not Verdict.MET:
@@ -261,41 +256,70 @@ class Search:
         else:
             return min(self.samples)
         high = min(buffer for buffer in self.samples if buffer > low)
-        while not self._resolved(low, high):
-            self._expect(self._bisection_cost(high / low))
-            middle = _between(low, high)
-            if self.decide(middle, room) is Verdict.MET:
-                high = middle
-            else:
-                low = middle
+        low, high = self._narrow(low, high, room, Verdict.MET)
         outcome.binding = self._worst(low, room).name
         return high
 
-    def allowed_up_to(self) -> int | None:
-        """Largest measured buffer such that all goals are met from the answer's neighbourhood up to it."""
-        met = [buffer for buffer in sorted(self.samples) if self.together(buffer, self.goals) is Verdict.MET]
-        return met[-1] if met else None
+    def _island(self, room: Sequence[Goal]) -> int | None:
+        """The largest measured buffer that meets every goal although the largest of all misses some."""
+        inside = [buffer for buffer in self.samples if self.together(buffer, self.goals) is Verdict.MET]
+        for buffer in sorted(inside, reverse=True):
+            if self.decide(buffer, room) is Verdict.MET:
+                return buffer
+        return None
+
+    def _narrow(self, low: int, high: int, goals: Sequence[Goal], above: Verdict) -> tuple[int, int]:
+        """Close in on the edge between two buffers of which only one meets the goals: `high` where `above` is MET."""
+        steps = 0
+        while not self._resolved(low, high):
+            self._expect(self._bisection_cost(high / low))
+            middle = self._next(low, high, goals, steps)
+            steps += 1
+            if (self.decide(middle, goals) is Verdict.MET) == (above is Verdict.MET):
+                high = middle
+            else:
+                low = middle
+        return low, high
+
+    def _next(self, low: int, high: int, goals: Sequence[Goal], steps: int) -> int:
+        """Where to look next: next to where the margins say that the edge is, every third time in the middle."""
+        one, other = (self.plan.judge.margin(self.samples[buffer], goals) for buffer in (low, high))
+        if steps % 3 == 2 or one * other >= 0:
+            return _between(low, high)
+        edge = math.exp(math.log(low) + one / (one - other) * math.log(high / low))
+        # Half a resolution off the edge, first on the side of the end that is further away: two such looks settle it.
+        away = 1 + 0.5 * self.plan.resolution
+        above, below = math.ceil(edge * away), math.floor(edge / away)
+        first, second = (above, below) if high / edge >= edge / low else (below, above)
+        for candidate in (first, second):
+            if low < candidate < high:
+                return candidate
+        return _between(low, high)
+
+    def _upper_end(self, answer: int) -> tuple[int, int | None]:
+        """How far above the answer every goal holds without a gap, from the buffers that the search measured."""
+        last = answer
+        for buffer in sorted(buffer for buffer in self.samples if buffer > answer):
+            if self.together(buffer, self.goals) is not Verdict.MET:
+                return last, buffer
+            last = buffer
+        return last, None
 
     def _largest_allowed(self, small: Sequence[Goal], outcome: Outcome) -> None:
-        """Largest buffer up to which the goals that ask for a small one are met, to within twice the resolution."""
+        """Largest buffer up to which the goals that ask for a small one are met, to within the resolution."""
         outcome.needs_at_most = (tuple(goal.name for goal in small), None)
         if not small:
             return
-        tested = sorted(self.samples)
         low, high = None, None
-        for buffer in tested:
+        for buffer in sorted(self.samples):
             if buffer == self._refused_as_too_large or self.decide(buffer, small) is not Verdict.MET:
                 high = buffer
                 break
             low = buffer
         if low is None:
             return
-        while high is not None and not self._resolved(low, high):
-            middle = _between(low, high)
-            if self.decide(middle, small) is Verdict.MET:
-                low = middle
-            else:
-                high = middle
+        if high is not None:
+            low, _ = self._narrow(low, high, small, Verdict.MISSED)
         outcome.needs_at_most = (outcome.needs_at_most[0], low)
 
     def _confirm(self, start: int, room: Sequence[Goal], outcome: Outcome) -> None:
@@ -309,16 +333,11 @@ class Search:
             if small and self.decide(buffer, small) is not Verdict.MET:
                 outcome.binding = self._worst(buffer, small).name
                 return
-            # As many as the decision in the search took: a noisier system needs more.
-            fresh = range(unseen, unseen + max(8, len(self.samples[buffer])))
+            count = plan.judge.confirmations(len(self.samples[buffer]), 1 - allowed / 2**attempt)
+            fresh = range(unseen, unseen + count)
             self._expect(len(fresh))
             reports = self.measure([(buffer, replication) for replication in fresh])
-            confidences = {
-                goal.name: statistics.confidence_that(
-                    [metric_value(goal.name, report) for report in reports], goal.sense, goal.threshold
-                )
-                for goal in self.goals
-            }
+            confidences = plan.judge.confidences(reports, self.goals)
             # The k-th attempt spends 2^-k of the error probability: the sum stays below the whole of it.
             error = (1 - min(confidences.values())) * 2**attempt
             if error <= allowed:
@@ -361,22 +380,24 @@ class Search:
 
     def _worst(self, buffer: int, goals: Sequence[Goal]) -> Goal:
         """The goal that is least certain at a buffer."""
-        return min(
-            goals,
-            key=lambda goal: (
-                statistics.confidence_that(self.values(buffer, goal), goal.sense, goal.threshold),
-                goal.margin(self.mean(buffer, goal)),
-            ),
-        )
+        found = self.plan.judge.confidences(self.samples[buffer], goals)
+        return min(goals, key=lambda goal: (found[goal.name], goal.margin(self.mean(buffer, goal))))
 
     def _compromise(self) -> int:
-        """The measured buffer whose worst relative miss is smallest; of equal ones the smallest."""
-        return min(
-            sorted(self.samples),
-            key=lambda buffer: max(goal.shortfall(self.mean(buffer, goal)) for goal in self.goals),
-        )
+        """The measured buffer that comes nearest to meeting all goals; of equal ones the smallest."""
+        return max(sorted(self.samples), key=lambda buffer: self.plan.judge.margin(self.samples[buffer], self.goals))
 
 
 def _between(low: int, high: int) -> int:
     """The integer nearest the geometric mean, strictly between the two."""
     return min(max(round(math.sqrt(low * high)), low + 1), high - 1)
+
+
+def _without_gaps(buffers: Sequence[int], gap: float) -> list[int]:
+    """The buffers in rising order, with as many in between as leave no larger factor than `gap`."""
+    filled = set(buffers)
+    for low, high in itertools.pairwise(buffers):
+        pieces = math.ceil(math.log(high / low) / math.log(gap) - 1e-9)
+        if pieces > 1:
+            filled.update(statistics.log_spaced(low, high, pieces + 1))
+    return sorted(filled)

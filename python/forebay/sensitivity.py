@@ -44,12 +44,22 @@ def _scale_flows(group: dict[str, Any], factor: float) -> bool:
     kind = _kind(group)
     if kind == "closed_loop":
         users = group["workload"]["closed_loop"]
-        before, users["users"] = users["users"], max(1, round(users["users"] * factor))
+        before, users["users"] = users["users"], _scaled_count(users["users"], factor)
         return bool(before != users["users"])
     if kind not in {"persistent", "finite"} or _listed(group.get("rtt")) or _listed(group.get("start")):
         return False
-    before, group["count"] = group["count"], max(1, round(group["count"] * factor))
+    before, group["count"] = group["count"], _scaled_count(group["count"], factor)
     return bool(before != group["count"])
+
+
+def _scaled_count(count: Any, factor: float) -> Any:
+    """Scale a number of flows or the law of one."""
+    if isinstance(count, dict):
+        ((kind, body),) = count.items()
+        if kind == "poisson":
+            return {kind: body * factor}
+        return {kind: [max(1, round(number * factor)) for number in body]}
+    return max(1, round(count * factor))
 
 
 def _scale_rtt(group: dict[str, Any], factor: float) -> bool:

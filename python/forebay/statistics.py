@@ -22,13 +22,16 @@ __all__ = [
     "Warmup",
     "batch_means",
     "confidence_that",
+    "confidence_that_share",
     "lower_bound",
     "mean_interval",
     "mser5",
     "paired_difference",
     "quantile_interval",
     "replications_for",
+    "replications_for_share",
     "section_quantile",
+    "share_at_least",
     "student_quantile",
     "upper_bound",
 ]
@@ -218,6 +221,43 @@ def confidence_that(values: ArrayLike, sense: Sense, threshold: float) -> float:
     if error <= 8 * np.finfo(float).eps * max(abs(threshold), float(np.max(np.abs(sample)))):
         return sign_test if margin >= 0 else 1 - sign_test
     return float(stdtr(sample.size - 1, margin / error))
+
+
+def confidence_that_share(successes: int, count: int, share: float) -> tuple[float, float]:
+    """One-sided confidences that a probability is at least a share, and that it is below it.
+
+    Each is the largest confidence at which the exact one-sided binomial bound (Clopper and Pearson 1934) still clears
+    the share. The two do not add up to 1: the same sample may support neither.
+
+    Parameters
+    ----------
+    successes, count : int
+        Of so many independent trials.
+    share : float
+        Strictly between 0 and 1.
+    """
+    from scipy.stats import binom
+
+    _open_unit("share", share)
+    if not 0 <= successes <= count or count < 1:
+        msg = f"expected 0 <= successes <= count and a positive count, found {successes} of {count}"
+        raise ValueError(msg)
+    at_least = 1 - float(binom.sf(successes - 1, count, share))
+    below = 1 - float(binom.cdf(successes, count, share))
+    return at_least, below
+
+
+def share_at_least(successes: int, count: int, confidence: float = 0.95) -> float:
+    """Exact one-sided lower bound of a probability (Clopper and Pearson 1934)."""
+    from scipy.stats import beta
+
+    _open_unit("confidence", confidence)
+    return 0.0 if successes == 0 else float(beta.ppf(1 - confidence, successes, count - successes + 1))
+
+
+def replications_for_share(share: float, confidence: float) -> int:
+    """The fewest trials that, all successful, support a share with this confidence."""
+    return math.ceil(math.log(1 - _open_unit("confidence", confidence)) / math.log(_open_unit("share", share)))
 
 
 def paired_difference(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> Interval:

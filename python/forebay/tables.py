@@ -16,11 +16,10 @@ from forebay import formatting
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from forebay.comparison import Comparison
     from forebay.recommendation import Recommendation
     from forebay.report import Report
 
-__all__ = ["buffer_text", "comparison_view", "recommendation_view", "report_view"]
+__all__ = ["buffer_text", "recommendation_view", "report_view"]
 
 #: Metrics that every buffer is judged by, whatever the goals.
 USUAL = ("utilization", "loss_rate", "queue_delay_p99_s")
@@ -138,9 +137,11 @@ def _goal_text(name: str, goal: Mapping[str, Any]) -> str:
     sense = "≥" if goal["sense"] == ">=" else "≤"
     measured = formatting.estimate(name, goal["measured"])
     slack = formatting.value(name, abs(goal["slack"])).replace(" %", " points")
+    held = "" if goal["of"] is None else f", held in {goal['held']} of {goal['of']}"
     return (
         f"{formatting.metric_title(name)} {sense} {formatting.value(name, goal['threshold'])}: measured {measured}, "
-        + (f"{slack} to spare" if goal["met"] else f"missed by {slack}")
+        + (f"{slack} to spare" if goal["slack"] >= 0 else f"missed by {slack}")
+        + held
     )
 
 
@@ -148,14 +149,36 @@ def _answer_lines(answer: Recommendation) -> list[Text]:
     data = answer.data
     lines = [
         Text(f"Recommended buffer: {buffer_text(data['recommendation'])}", style="bold green"),
-        Text(
-            f"the smallest that meets every goal, with {100 * data['confidence']:.1f} % confidence (one-sided, over "
-            "replications that the search had not seen)"
-        ),
+        Text(_claim(data)),
     ]
+    upper = data["feasible_up_to"]
+    if upper["missed_at"] is not None:
+        lines.append(
+            Text(
+                f"every goal still holds at {upper['buffer']['packets']:.0f} packets, not at "
+                f"{upper['missed_at']['packets']:.0f} (of the buffers measured)"
+            )
+        )
     for name, goal in data["goals"].items():
         lines.append(Text(f"  {_goal_text(name, goal)}{'   ← binding' if goal['binding'] else ''}"))
     return lines
+
+
+def _claim(data: Mapping[str, Any]) -> str:
+    """What the confidence is about: the average over replications, or the share of the draws."""
+    confidence = f"{100 * data['confidence']:.1f} % confidence"
+    fraction = data["fraction"]
+    if fraction is not None:
+        return (
+            f"the smallest that meets every goal in at least {100 * fraction['wanted']:g} % of the draws, with "
+            f"{confidence}: {fraction['held']} of {fraction['of']} draws that the search had not seen, so at least "
+            f"{100 * fraction['at_least']:.1f} % (one-sided, {100 * fraction['confidence']:g} %)"
+        )
+    over = "draws of what is uncertain" if data["uncertain"] else "replications"
+    return (
+        f"the smallest that meets every goal on average over {over}, with {confidence} (one-sided, over replications "
+        "that the search had not seen)"
+    )
 
 
 def _conflict_lines(answer: Recommendation) -> list[Text]:
@@ -198,30 +221,6 @@ def _reason_lines(rules: Iterable[Mapping[str, Any]]) -> list[Text]:
         elif rule["buffer"] is None:
             lines.append(Text(f"{rule['name']} applies but asks for no buffer under these goals", style="dim"))
     return lines
-
-
-def comparison_view(found: Comparison) -> RenderableType:
-    """Engines and models side by side, then where they disagree."""
-    data = found.data
-    table = Table(title=escape(found.scenario.title or "comparison"), title_justify="left", box=box.SIMPLE_HEAD)
-    table.add_column("answer of")
-    table.add_column("applies?")
-    shown = [*USUAL, "queue_mean_packets", "jain_index"]
-    for name in shown:
-        table.add_column(formatting.metric_title(name), justify="right")
-    for answer in data["answers"]:
-        cells = [formatting.estimate(name, answer["metrics"].get(name)) for name in shown]
-        style = None if answer["applies"] else "dim"
-        table.add_row(escape(answer["name"]), "yes" if answer["applies"] else "no", *cells, style=style)
-    lines = [Text(f"buffer {buffer_text(data['buffer'])}", style="dim")]
-    for gap in data["disagreements"]:
-        one, other = gap["between"]
-        mine, theirs = (formatting.value(gap["metric"], value) for value in gap["values"])
-        lines.append(Text(f"{formatting.metric_title(gap['metric'])}: {one} {mine}, {other} {theirs} ({gap['why']})"))
-    for answer in data["answers"]:
-        if not answer["applies"]:
-            lines.append(Text(f"{answer['name']} does not apply: {answer['why']}", style="dim"))
-    return Group(table, *lines)
 
 
 def _sensitivity_table(entries: Iterable[Mapping[str, Any]]) -> Table:

@@ -141,6 +141,10 @@ impl Engine for ClosedFormEngine {
         "closed_form"
     }
 
+    fn replicates(&self) -> bool {
+        false
+    }
+
     fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
         let situation = Situation::new(scenario);
         if situation.persistent == 0.0 && situation.offered_load() == 0.0 {

@@ -121,8 +121,10 @@ pub struct Port {
     pub random: Stream,
     /// Packets discarded in the last call, for the engine to take.
     pub discards: Vec<Packet>,
-    /// Packets marked.
+    /// Packets marked, of those that arrived at `since` or later.
     pub marks: u64,
+    /// Since when packets are counted, the warm-up's end.
+    pub since: Time,
 }
 
 impl Port {
@@ -134,6 +136,7 @@ impl Port {
             random,
             discards: Vec::new(),
             marks: 0,
+            since: Time::ZERO,
         }
     }
 
@@ -148,7 +151,8 @@ impl Port {
         if packet.ecn() == Ecn::NotCapable {
             return false;
         }
-        self.marks += u64::from(!packet.marked());
+        let counts = !packet.marked() && packet.arrival >= self.since;
+        self.marks += u64::from(counts);
         packet.label = packet.label.with_mark();
         true
     }

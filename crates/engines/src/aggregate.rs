@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use forebay_scenario::{Completions, Estimate, FlowReport, GroupReport, Metric, Report};
+use forebay_scenario::{
+    Completions, Distribution, Estimate, FlowReport, GroupReport, Metric, Report,
+};
 
 use crate::student_t::two_sided_quantile;
 
@@ -14,7 +16,7 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Metrics become means with 95 % half widths (none from a single replication), as do those of
 /// groups and other links. Quantiles over flows and transfers are averaged, counts of completed
 /// transfers and of packets and events summed. A metric that only some replications could measure
-/// is left out with a warning. Warnings are kept once each; traces are the first replication's.
+/// is left out with a warning. Histograms are added up. Warnings are kept once each; traces are the first replication's.
 ///
 /// Returns `None` without a report.
 pub fn aggregate(mut replications: Vec<Report>) -> Option<Report> {
@@ -46,6 +48,7 @@ pub fn aggregate(mut replications: Vec<Report>) -> Option<Report> {
     for at in 0..combined.groups.len() {
         combined.groups[at] = combine_group(&replications, at, &mut warnings);
     }
+    combined.distributions = merged(replications.iter().map(|report| &report.distributions));
     let cost = &mut combined.cost;
     cost.data_packets = replications
         .iter()
@@ -138,8 +141,20 @@ fn combine_group(replications: &[Report], at: usize, warnings: &mut Vec<String>)
         completed: completions.iter().map(|part| part.completed).sum(),
         completion_time_s: mean_quantiles(completions.iter().map(|part| &part.completion_time_s)),
     });
+    combined.distributions = merged(parts.iter().map(|group| &group.distributions));
     combined.per_flow = mean_flows(&parts);
     combined
+}
+
+/// The histograms of all replications, added up.
+fn merged<'a>(
+    parts: impl Iterator<Item = &'a BTreeMap<String, Distribution>>,
+) -> BTreeMap<String, Distribution> {
+    let mut sums: BTreeMap<String, Distribution> = BTreeMap::new();
+    for (name, distribution) in parts.flatten() {
+        sums.entry(name.clone()).or_default().merge(distribution);
+    }
+    sums
 }
 
 /// The mean of each quantile over the replications that have it.
@@ -180,6 +195,7 @@ fn mean_flows(parts: &[&GroupReport]) -> Vec<FlowReport> {
             loss_rate: mean(flow, &|x| x.loss_rate),
             retransmissions: mean(flow, &|x| x.retransmissions as f64).round() as u64,
             timeouts: mean(flow, &|x| x.timeouts as f64).round() as u64,
+            congestion_events: mean(flow, &|x| x.congestion_events as f64).round() as u64,
         })
         .collect()
 }
@@ -188,7 +204,7 @@ fn mean_flows(parts: &[&GroupReport]) -> Vec<FlowReport> {
 mod tests {
     use super::*;
     use crate::testing::{Constant, scenario};
-    use forebay_scenario::{Engine as _, Seed};
+    use forebay_scenario::{Bin, Engine as _, Seed};
 
     fn report(utilization: f64) -> Report {
         let seed = Seed {
@@ -242,6 +258,16 @@ mod tests {
                     completed,
                     completion_time_s: BTreeMap::from([("p50".into(), goodput)]),
                 }),
+                distributions: BTreeMap::from([(
+                    "window_packets".into(),
+                    Distribution {
+                        bins: vec![Bin {
+                            low: goodput,
+                            high: goodput + 1.0,
+                            count: completed,
+                        }],
+                    },
+                )]),
                 per_flow: vec![FlowReport {
                     goodput_bps: goodput,
                     timeouts: 1,
@@ -255,6 +281,8 @@ mod tests {
         assert_eq!(group.metrics[&Metric::Goodput].mean, 3.0);
         assert_eq!(group.flow_goodput_bps["p50"], 3.0);
         assert_eq!(group.completions.as_ref().unwrap().completed, 8);
+        let windows = &group.distributions["window_packets"];
+        assert_eq!((windows.bins.len(), windows.count()), (2, 8));
         assert_eq!(group.per_flow[0].goodput_bps, 3.0);
         assert_eq!(group.per_flow[0].timeouts, 1);
     }

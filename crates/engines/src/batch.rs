@@ -1,6 +1,7 @@
 //! Many runs over the cores of one machine. Results come in job order, whatever the number of
 //! threads, so everything computed from them is independent of scheduling.
 
+use std::borrow::Cow;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -65,7 +66,12 @@ const HEARTBEAT: Duration = Duration::from_millis(50);
 /// The engine's own; a panic of the engine becomes [`BatchError::Defect`].
 fn run_one(job: &Job) -> Outcome {
     let meter = Meter::start();
-    let run = || job.engine.run(&job.scenario, job.seed);
+    let drawn = if job.engine.replicates() {
+        job.scenario.drawn(job.seed)
+    } else {
+        Cow::Borrowed(&*job.scenario)
+    };
+    let run = || job.engine.run(&drawn, job.seed);
     let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
     let mut report = match answer {
         Ok(answer) => answer?,
@@ -79,8 +85,20 @@ fn run_one(job: &Job) -> Outcome {
             });
         }
     };
+    if job.scenario.uncertain() {
+        about(&mut report, &job.scenario);
+    }
     meter.stop(&mut report.cost);
     Ok(report)
+}
+
+/// Says what was asked: the scenario with its laws, not this replication's draws.
+fn about(report: &mut Report, scenario: &Scenario) {
+    report.scenario_sha256 = scenario.sha256();
+    report.buffer = scenario.buffer();
+    for (group, asked) in report.groups.iter_mut().zip(scenario.flows()) {
+        group.flows = asked.count;
+    }
 }
 
 /// What became of one job.
@@ -156,8 +174,8 @@ pub fn replications(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{BySeed, Failing, Panicking, scenario};
-    use forebay_scenario::Metric;
+    use crate::testing::{BySeed, Counting, Failing, Panicking, scenario};
+    use forebay_scenario::{Format, Metric};
 
     fn threads(count: usize) -> NonZeroUsize {
         NonZeroUsize::new(count).unwrap()
@@ -210,6 +228,29 @@ mod tests {
         assert_eq!(failed, expected);
         let error = outcomes[4].as_ref().unwrap_err().to_string();
         assert!(error.contains("does not support anything"), "{error}");
+    }
+
+    #[test]
+    fn each_replication_draws_its_own_number_of_flows() {
+        let text = "[link]\nrate = \"50Mbps\"\nbuffer = \"0.5BDP\"\n[[flows]]\nrtt = \"100ms\"\n\
+                    count = { poisson = 40 }\n";
+        let asked = Scenario::parse(text, Format::Toml, "test.toml", &[]).unwrap();
+        let counts = |engine: &'static dyn Engine| -> Vec<f64> {
+            let jobs = replications(&Arc::new(asked.clone()), engine, 7, 0..20);
+            let outcomes = run_batch(jobs, threads(2), |_| Next::Continue).unwrap();
+            let reports = outcomes.into_iter().map(Result::unwrap);
+            let value = |report: Report| {
+                assert_eq!(report.scenario_sha256, asked.sha256());
+                assert_eq!(report.buffer, asked.buffer());
+                report.value(Metric::Utilization).unwrap()
+            };
+            reports.map(value).collect()
+        };
+        let mut drawn = counts(&Counting { replicates: true });
+        assert_eq!(drawn, counts(&Counting { replicates: true }));
+        drawn.sort_by(f64::total_cmp);
+        assert!(drawn[0] < 40.0 && drawn[19] > 40.0, "{drawn:?}");
+        assert_eq!(counts(&Counting { replicates: false }), vec![40.0; 20]);
     }
 
     #[test]

@@ -70,3 +70,23 @@ impl Engine for Panicking {
         panic!("broken invariant")
     }
 }
+
+/// The number of flows that the engine was given.
+pub(crate) struct Counting {
+    /// Whether it answers draws.
+    pub(crate) replicates: bool,
+}
+
+impl Engine for Counting {
+    fn name(&self) -> &'static str {
+        "counting"
+    }
+
+    fn replicates(&self) -> bool {
+        self.replicates
+    }
+
+    fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
+        Constant(scenario.flows()[0].count as f64).run(scenario, seed)
+    }
+}

@@ -1,26 +1,30 @@
-//! Speed of the fluid engine as JSON lines: against forward Euler with a step of 2 ms in the same
-//! run, the whole of the fifth paper's figure 6, and 1,000 flows at 100 Gb/s.
+//! Speed of the fluid engine as JSON lines: F1 against forward Euler with a step of 2 ms in the same
+//! run, F2 the whole of the fifth paper's figure 6, F3 1,000 flows at 100 Gb/s.
 //!
-//! Arguments select lines by name: `euler_ratio`, `figure6`, `thousand_flows`; none selects all.
+//! Arguments select lines by name; none selects all. Times are processor time, medians over the
+//! runs: they hardly depend on what else the machine does.
 
 #[path = "../tests/settings/mod.rs"]
 mod settings;
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use forebay_congestion::fluid::FluidLaw;
 use forebay_fluid::{FluidError, FluidModel, Measure, integrate, integrate_euler};
 use forebay_random::Seed;
+use nix::time::{ClockId, clock_gettime};
 use settings::{FRACTIONS, ONE_GIGABIT, Setting, TEN_GIGABIT, laws, model};
 
-/// Repetitions of a short run whose fastest is taken.
-const REPETITIONS: usize = 5;
+/// Runs of forward Euler, and of the adaptive integrator for each of them.
+const RUNS: usize = 3;
+const ADAPTIVE_RUNS: usize = 5;
 
 fn main() -> Result<(), FluidError> {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
     let asked = |name: &str| wanted.is_empty() || wanted.iter().any(|w| w == name);
-    if asked("euler_ratio") {
+    if asked("F1") {
         for setting in [ONE_GIGABIT, TEN_GIGABIT] {
             for law in laws() {
                 for fraction in [0.01, 0.1] {
@@ -29,10 +33,10 @@ fn main() -> Result<(), FluidError> {
             }
         }
     }
-    if asked("figure6") {
+    if asked("F2") {
         figure6();
     }
-    if asked("thousand_flows") {
+    if asked("F3") {
         for law in laws() {
             thousand_flows(&law)?;
         }
@@ -40,22 +44,41 @@ fn main() -> Result<(), FluidError> {
     Ok(())
 }
 
-/// One point at full synchronisation: time of both integrators, and the adaptive one's error
-/// against forward Euler with steps of 0.5 ms and 0.25 ms extrapolated, over 300 s.
+/// Processor time of this thread, seconds.
+fn processor_time() -> f64 {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(f64::NAN, |time| {
+        time.tv_sec() as f64 + 1e-9 * time.tv_nsec() as f64
+    })
+}
+
+/// Processor time of a run and its result.
+fn timed<T>(run: impl FnOnce() -> T) -> (f64, T) {
+    let start = processor_time();
+    let result = run();
+    (processor_time() - start, result)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// One point at full synchronisation: time of both integrators, run in turns, and the adaptive one's
+/// error against forward Euler with steps of 0.5 ms and 0.25 ms extrapolated, over 300 s.
 fn euler_ratio(setting: &Setting, law: &FluidLaw, fraction: f64) -> Result<(), FluidError> {
     let base = model(setting, law, 1.0, fraction);
-    let mut adaptive_s = f64::INFINITY;
-    for _ in 0..REPETITIONS {
-        let start = Instant::now();
-        integrate(&base)?;
-        adaptive_s = adaptive_s.min(start.elapsed().as_secs_f64());
+    let (mut adaptive, mut euler, mut simulated) = (Vec::new(), Vec::new(), 0.0);
+    for _ in 0..RUNS {
+        let (seconds, outcome) = timed(|| integrate_euler(&base, 0.002));
+        euler.push(seconds);
+        simulated = outcome?.to;
+        for _ in 0..ADAPTIVE_RUNS {
+            let (seconds, outcome) = timed(|| integrate(&base));
+            adaptive.push(seconds);
+            outcome?;
+        }
     }
-    let (mut euler_s, mut simulated) = (f64::INFINITY, 0.0);
-    for _ in 0..REPETITIONS {
-        let start = Instant::now();
-        simulated = integrate_euler(&base, 0.002)?.to;
-        euler_s = euler_s.min(start.elapsed().as_secs_f64());
-    }
+    let (euler_s, adaptive_s) = (median(euler), median(adaptive));
     let mut short = base.clone();
     let duration = if matches!(law, FluidLaw::Aimd(_)) {
         1500.0
@@ -71,10 +94,16 @@ fn euler_ratio(setting: &Setting, law: &FluidLaw, fraction: f64) -> Result<(), F
     };
     let converged = 2.0 * utilization(2.5e-4)? - utilization(5e-4)?;
     let error = (integrate(&short)?.links[0].utilization - converged).abs();
+    let aim = if matches!(law, FluidLaw::Aimd(_)) {
+        100
+    } else {
+        20
+    };
     println!(
-        "{{\"name\": \"euler_ratio\", \"setting\": \"{}\", \"law\": \"{}\", \"buffer\": {fraction}, \
-         \"simulated_s\": {simulated:.0}, \"euler_2ms_s\": {euler_s:.6}, \
-         \"adaptive_s\": {adaptive_s:.6}, \"ratio\": {:.1}, \"utilization_error\": {error:.1e}}}",
+        "{{\"name\": \"F1\", \"what\": \"against forward Euler at 2 ms\", \"setting\": \"{}\", \
+         \"law\": \"{}\", \"buffer\": {fraction}, \"simulated_s\": {simulated:.0}, \
+         \"euler_cpu_s\": {euler_s:.6}, \"adaptive_cpu_s\": {adaptive_s:.6}, \"ratio\": {:.1}, \
+         \"aim\": {aim}, \"utilization_error\": {error:.1e}}}",
         setting.name,
         law.name(),
         euler_s / adaptive_s,
@@ -105,23 +134,39 @@ fn figure6() {
             }
         }
     }
-    let next = AtomicUsize::new(0);
+    let runs: Vec<(f64, f64)> = (0..RUNS).map(|_| on_two_threads(&jobs)).collect();
+    println!(
+        "{{\"name\": \"F2\", \"what\": \"figure 6 of Kumar, Azad and Park\", \"jobs\": {}, \
+         \"simulated_s\": {}, \"threads\": 2, \"wall_s\": {:.3}, \"cpu_s\": {:.3}, \"aim_wall_s\": 10}}",
+        jobs.len(),
+        3000 * jobs.len(),
+        median(runs.iter().map(|run| run.0).collect()),
+        median(runs.iter().map(|run| run.1).collect()),
+    );
+}
+
+/// Elapsed and processor time of all jobs on two threads.
+fn on_two_threads(jobs: &[FluidModel]) -> (f64, f64) {
+    let (next, total) = (AtomicUsize::new(0), Mutex::new(0.0));
     let start = Instant::now();
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    assert!(integrate(job).is_ok());
+                let (seconds, ()) = timed(|| {
+                    while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        assert!(integrate(job).is_ok());
+                    }
+                });
+                if let Ok(mut total) = total.lock() {
+                    *total += seconds;
                 }
             });
         }
     });
-    println!(
-        "{{\"name\": \"figure6\", \"runs\": {}, \"simulated_s\": {}, \"threads\": 2, \"wall_s\": {:.3}}}",
-        jobs.len(),
-        3000 * jobs.len(),
+    (
         start.elapsed().as_secs_f64(),
-    );
+        total.into_inner().unwrap_or(f64::NAN),
+    )
 }
 
 /// 1,000 flows of 20 to 180 ms over 100 Gb/s of 1500 B packets, a buffer of a tenth of the
@@ -140,13 +185,20 @@ fn thousand_flows(law: &FluidLaw) -> Result<(), FluidError> {
         .collect();
     base.measure = Measure::Fixed { start: 10.0 };
     base.horizon = 100.0;
-    let start = Instant::now();
-    let outcome = integrate(&base)?;
+    let mut seconds = Vec::new();
+    for _ in 1..RUNS {
+        let (run, outcome) = timed(|| integrate(&base));
+        seconds.push(run);
+        outcome?;
+    }
+    let (run, outcome) = timed(|| integrate(&base));
+    seconds.push(run);
+    let outcome = outcome?;
     println!(
-        "{{\"name\": \"thousand_flows\", \"law\": \"{}\", \"simulated_s\": 100, \"wall_s\": {:.3}, \
-         \"steps\": {}, \"events\": {}, \"utilization\": {:.5}}}",
+        "{{\"name\": \"F3\", \"what\": \"1000 flows at 100 Gb/s\", \"law\": \"{}\", \"simulated_s\": 100, \
+         \"cpu_s\": {:.3}, \"aim_s\": 10, \"steps\": {}, \"events\": {}, \"utilization\": {:.5}}}",
         law.name(),
-        start.elapsed().as_secs_f64(),
+        median(seconds),
         outcome.steps,
         outcome.links[0].events,
         outcome.links[0].utilization,

@@ -15,10 +15,10 @@
 use forebay_congestion::fluid::{CutConditions, Epoch, EulerStep, FluidWindow};
 
 use crate::flows::{Flows, Loop, with_class};
-use crate::integrate::link_outcome;
 use crate::links::{Link, Mode, Stretch};
 use crate::model::{FluidError, FluidModel};
-use crate::outcome::{FluidOutcome, MeasuredBy, Trace, jain};
+use crate::outcome::{FluidOutcome, MeasuredBy, jain, link_outcome};
+use crate::samples::{Samples, StepState};
 use crate::schedule::{Occurrence, Schedule};
 
 /// Steps times flows after which a run is given up.
@@ -69,8 +69,7 @@ struct CoupledRun<'m> {
     now: f64,
     from: f64,
     steps: u64,
-    trace: Trace,
-    next_sample: f64,
+    samples: Samples,
 }
 
 impl<'m> CoupledRun<'m> {
@@ -103,12 +102,7 @@ impl<'m> CoupledRun<'m> {
             arrived: vec![0.0; links.len()],
             drop: vec![0.0; links.len()],
             response: vec![0.0; links.len()],
-            trace: Trace::for_model(model),
-            next_sample: if model.trace.is_some() {
-                0.0
-            } else {
-                f64::INFINITY
-            },
+            samples: Samples::new(model),
             model,
             step,
             flows,
@@ -168,7 +162,9 @@ impl<'m> CoupledRun<'m> {
                     self.flows.reset_counts();
                     self.links.iter_mut().for_each(|link| link.tally.reset());
                 }
-                Occurrence::Cut { .. } | Occurrence::Close { .. } => {}
+                Occurrence::Cut { .. }
+                | Occurrence::AccessCut { .. }
+                | Occurrence::Close { .. } => {}
             }
         }
     }
@@ -262,19 +258,14 @@ impl<'m> CoupledRun<'m> {
     }
 
     fn sample(&mut self) {
-        while self.next_sample <= self.now {
-            for (slot, &number) in self.flows.number.iter().enumerate() {
-                self.trace.windows[number as usize].push(self.windows[slot]);
-            }
-            for (l, link) in self.links.iter().enumerate() {
-                let rate = self.arrived[l] / self.step / link.capacity;
-                self.trace.queues[l].push(link.queue);
-                self.trace.used[l].push(if link.queue > 0.0 { 1.0 } else { rate.min(1.0) });
-            }
-            self.trace.times.push(self.next_sample);
-            let cadence = self.model.trace.unwrap_or(f64::INFINITY);
-            self.next_sample = self.trace.times.len() as f64 * cadence;
-        }
+        self.samples.take(&StepState {
+            now: self.now,
+            step: self.step,
+            flows: &self.flows,
+            windows: &self.windows,
+            links: &self.links,
+            arrived: &self.arrived,
+        });
     }
 
     fn outcome(self) -> FluidOutcome {
@@ -308,8 +299,9 @@ impl<'m> CoupledRun<'m> {
                 .collect(),
             goodput,
             sent,
+            peak_window: self.flows.by_number(&self.flows.peak_window),
             jain: jain(&sized),
-            trace: self.trace,
+            trace: self.samples.trace,
             conservation,
             steps: self.steps,
             refused: 0,
@@ -346,6 +338,8 @@ impl<L: FluidWindow> Loop<'_, L> {
             let epoch = &mut self.flows.epoch[i];
             windows[i] = self.law.euler_step(epoch, windows[i], clocks[i], step);
             clocks[i] += at.span;
+            let peak = &mut self.flows.peak_window[i];
+            *peak = peak.max(windows[i]);
             let (_, fall) = self.expected_cut(i, windows[i], clocks[i], at);
             response += packets * rounds * fall;
         }

@@ -83,7 +83,7 @@ impl Dense {
 
     /// Whether the derivative keeps its sign on [0, 1], by its Bernstein coefficients.
     #[inline]
-    fn is_monotone(&self) -> bool {
+    pub(crate) fn is_monotone(&self) -> bool {
         let [c1, c2, c3] = self.slope;
         let coefficients = [c1, c1 + c2, c1 + 2.0 * c2 + 3.0 * c3];
         coefficients.iter().all(|&x| x >= 0.0) || coefficients.iter().all(|&x| x <= 0.0)
@@ -101,8 +101,15 @@ impl Dense {
     /// inside a shrinking bracket.
     fn bracketed(&self, level: f64, (mut low, mut high): (f64, f64), sense: f64) -> f64 {
         let mut theta = 0.5 * (low + high);
+        // Below the rounding of its evaluation the curve's value says nothing.
+        let [c1, c2, c3] = self.slope;
+        let size = self.start.abs() + level.abs() + c1.abs() + c2.abs() + c3.abs();
+        let rounding = f64::EPSILON * size;
         for _ in 0..100 {
             let value = sense * (self.at(theta) - level);
+            if value.abs() <= rounding {
+                break;
+            }
             if value > 0.0 {
                 high = theta;
             } else {

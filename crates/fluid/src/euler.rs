@@ -1,26 +1,34 @@
-//! Forward Euler with a fixed step: the reference that the adaptive integrator is compared with.
+//! Forward Euler with a fixed step: the reference that the adaptive integrator is compared with, and
+//! the integrator of flows that their own links or their receivers hold back.
 //!
 //! Written as the model is stated and with nothing shared with the adaptive integrator but the
 //! state's layout, the draws and the ledger: per step the rates W/R, the queue reflected at 0 and
 //! clipped at its limit, the windows by their law's plain form, then the cuts that are due.
+//!
+//! What holds a flow back ([`crate::Limits`]) is in the round trip: what the access link cannot send
+//! waits there, so that R = max(rtt + queueing, W / access rate), growth slows with R and the flow
+//! sends W / R. The access queue is taken at its equilibrium, which it reaches within a round trip.
 
 use forebay_congestion::fluid::{CutConditions, EulerStep, FluidWindow};
 
 use crate::flows::{Flows, Loop, with_class};
-use crate::integrate::link_outcome;
 use crate::links::{Link, Mode, Stretch};
-use crate::model::{FluidError, FluidModel, Measure, range};
-use crate::outcome::{FluidOutcome, MeasuredBy, Trace, jain};
+use crate::model::{FluidError, FluidModel, Limits, Measure, range};
+use crate::outcome::{FluidOutcome, MeasuredBy, jain, link_outcome};
+use crate::samples::{Samples, StepState};
 use crate::schedule::{Occurrence, Schedule};
 use crate::synchronisation::Candidate;
 use crate::tally::Tally;
 
-/// Runs a model by forward Euler with steps of `step` seconds. RED is not implemented here: only
-/// a clipped queue opens events.
+/// Steps times flows after which a run is given up.
+const WORK_LIMIT: f64 = 2e10;
+
+/// Runs a model by forward Euler with steps of `step` seconds, the flows' limits included.
 ///
 /// # Errors
 ///
-/// A model that [`FluidModel::check`] refuses, or a step outside 1e-7 s to a tenth of the horizon.
+/// A model that [`FluidModel::check`] refuses, a step outside 1e-7 s to a tenth of the horizon, or a
+/// run of more than 2e10 flow steps.
 pub fn integrate_euler(model: &FluidModel, step: f64) -> Result<FluidOutcome, FluidError> {
     model.check()?;
     range(
@@ -29,8 +37,16 @@ pub fn integrate_euler(model: &FluidModel, step: f64) -> Result<FluidOutcome, Fl
         (1e-7, 0.1 * model.horizon),
         "1e-7 s to a tenth of the horizon",
     )?;
+    let work = model.horizon / step * (model.flows.len() + 8) as f64;
+    if work > WORK_LIMIT {
+        return Err(FluidError::TooLong {
+            time: 0.0,
+            horizon: model.horizon,
+            limit: WORK_LIMIT as u64,
+        });
+    }
     let mut run = EulerRun::new(model, step);
-    run.go();
+    run.go()?;
     Ok(run.outcome())
 }
 
@@ -39,8 +55,13 @@ struct EulerRun<'m> {
     step: f64,
     flows: Flows,
     windows: Vec<f64>,
+    /// Whether any flow has limits.
+    limited: bool,
+    /// Whether each flow awaits the cut of a loss at its access link.
+    awaits_cut: Vec<bool>,
     links: Vec<Link>,
     arrivals: Vec<f64>,
+    samples: Samples,
     schedule: Schedule,
     now: f64,
     steps: u64,
@@ -84,6 +105,9 @@ impl<'m> EulerRun<'m> {
         };
         Self {
             arrivals: vec![0.0; links.len()],
+            samples: Samples::new(model),
+            limited: model.flows.iter().any(|f| f.limits != Limits::default()),
+            awaits_cut: vec![false; flows.len()],
             model,
             step,
             flows,
@@ -101,7 +125,7 @@ impl<'m> EulerRun<'m> {
         }
     }
 
-    fn go(&mut self) {
+    fn go(&mut self) -> Result<(), FluidError> {
         while self.now < self.end {
             self.occur();
             for link in 0..self.links.len() {
@@ -110,11 +134,30 @@ impl<'m> EulerRun<'m> {
             for class in 0..self.flows.classes.len() {
                 self.grow(class);
             }
+            self.samples.take(&StepState {
+                now: self.now,
+                step: self.step,
+                flows: &self.flows,
+                windows: &self.windows,
+                links: &self.links,
+                arrived: &self.arrivals,
+            });
             for link in 0..self.links.len() {
                 self.fill(link);
             }
             self.steps += 1;
             self.now = self.steps as f64 * self.step;
+            if self.steps.is_multiple_of(4096) && forebay_scenario::interrupted() {
+                return Err(FluidError::Interrupted);
+            }
+        }
+        for (peak, window) in self.flows.peak_window.iter_mut().zip(&self.windows) {
+            *peak = peak.max(*window);
+        }
+        if self.windows.iter().all(|w| w.is_finite()) {
+            Ok(())
+        } else {
+            Err(FluidError::NotFinite { time: self.now })
         }
     }
 
@@ -124,14 +167,52 @@ impl<'m> EulerRun<'m> {
         let delay = path.iter().map(|&l| self.links[l].delay()).sum();
         let (now, step) = (self.now, self.step);
         let windows = &mut self.windows;
-        let sent = with_class!(self.model, self.flows, class, part => part.euler(windows, now, step, delay));
+        let sent = if self.limited {
+            with_class!(self.model, self.flows, class, part => part.euler_limited(windows, now, step, delay))
+        } else {
+            with_class!(self.model, self.flows, class, part => part.euler(windows, now, step, delay))
+        };
         for &l in path {
             self.arrivals[l] += self.flows.classes[class].size * sent;
+        }
+        if self.limited {
+            for slot in self.flows.classes[class].range.clone() {
+                self.overflow_access(slot, delay);
+            }
+        }
+    }
+
+    /// Cuts a flow whose access queue is full, one round trip later and once a round trip.
+    fn overflow_access(&mut self, slot: usize, delay: f64) {
+        let limits = &self.flows.limits[slot];
+        let round_trip = self.flows.propagation[slot] + delay;
+        let room = limits.access_rate * round_trip + limits.access_buffer;
+        if self.windows[slot] > room && !self.awaits_cut[slot] {
+            self.awaits_cut[slot] = true;
+            let time = self.now + self.step + self.windows[slot] / limits.access_rate;
+            let slot = slot as u32;
+            self.schedule.enter(time, Occurrence::AccessCut { slot });
+        }
+    }
+
+    /// RED's expected drops in a step; the first since the last event opens one.
+    fn drop_early(&mut self, number: usize) {
+        let (step, arrived) = (self.step, self.arrivals[number]);
+        let link = &mut self.links[number];
+        let queue = link.queue;
+        let Some(red) = &mut link.red else {
+            return;
+        };
+        let stretch = red.follow(step, |_| queue, |_| arrived / step);
+        link.tally.early += red.settle(&stretch);
+        if stretch.first.is_some() {
+            self.open_event(number);
         }
     }
 
     /// One step of a queue.
     fn fill(&mut self, number: usize) {
+        self.drop_early(number);
         let link = &mut self.links[number];
         let arrived = self.arrivals[number];
         let served = link.capacity * self.step;
@@ -187,7 +268,7 @@ impl<'m> EulerRun<'m> {
             if path.contains(&number) {
                 let delay: f64 = path.iter().map(|&l| self.links[l].delay()).sum();
                 for slot in class.range.clone() {
-                    let round_trip = self.flows.propagation[slot] + delay;
+                    let round_trip = self.flows.round_trip(slot, self.windows[slot], delay);
                     let flow = self.flows.number[slot];
                     let rate = self.windows[slot] / round_trip;
                     candidates.push(Candidate::new(flow, slot as u32, rate, round_trip));
@@ -200,6 +281,9 @@ impl<'m> EulerRun<'m> {
         law.choose(&mut candidates, count, link.event_number, &mut link.victims);
         link.event_number += 1;
         link.event_open = true;
+        if let Some(red) = &mut link.red {
+            red.restart();
+        }
         let fraction = count as f64 / link.crowd as f64;
         // The queue is clipped at the end of the step.
         let now = self.now + self.step;
@@ -229,7 +313,19 @@ impl<'m> EulerRun<'m> {
         while let Some(what) = self.schedule.take_due(self.now + 0.5 * self.step) {
             match what {
                 Occurrence::Cut { slot } => self.cut(slot as usize),
-                Occurrence::Close { link } => self.links[link as usize].event_open = false,
+                Occurrence::AccessCut { slot } => {
+                    // Another cut since the loss has done its work.
+                    if self.awaits_cut[slot as usize] {
+                        self.cut(slot as usize);
+                    }
+                }
+                Occurrence::Close { link } => {
+                    let link = &mut self.links[link as usize];
+                    link.event_open = false;
+                    if let Some(red) = &mut link.red {
+                        red.restart();
+                    }
+                }
                 Occurrence::Redraw { link } => {
                     self.links[link as usize].redraw();
                     if let Some(interval) = self.links[link as usize].redraw_interval() {
@@ -246,6 +342,7 @@ impl<'m> EulerRun<'m> {
         let path = &self.model.paths[self.flows.classes[class].path];
         let delay: f64 = path.iter().map(|&l| self.links[l].delay()).sum();
         let (now, windows) = (self.now, &mut self.windows);
+        self.awaits_cut[slot] = false;
         with_class!(self.model, self.flows, class, part => part.euler_cut(windows, slot, now, delay));
     }
 
@@ -314,8 +411,9 @@ impl<'m> EulerRun<'m> {
             goodput,
             loss,
             sent: self.flows.by_number(&self.flows.sent),
+            peak_window: self.flows.by_number(&self.flows.peak_window),
             jain: jain(&rates),
-            trace: Trace::default(),
+            trace: self.samples.trace,
             conservation,
             steps: self.steps,
             refused: 0,
@@ -350,19 +448,50 @@ impl<L: FluidWindow> Loop<'_, L> {
         sum
     }
 
+    /// The same with the flows' limits.
+    fn euler_limited(&mut self, windows: &mut [f64], now: f64, span: f64, delay: f64) -> f64 {
+        let mut sum = 0.0;
+        for i in self.range.clone() {
+            let round_trip = self.flows.round_trip(i, windows[i], delay);
+            let rounds = span / round_trip;
+            let packets = windows[i] * rounds;
+            let step = EulerStep { span, rounds };
+            let clock = now - self.flows.cut_at[i];
+            let epoch = &mut self.flows.epoch[i];
+            let window = self.law.euler_step(epoch, windows[i], clock, step);
+            windows[i] = window.min(self.flows.limits[i].receive_window);
+            self.flows.stretch[i] = packets;
+            self.flows.sent[i] += packets;
+            sum += packets;
+            let waiting = round_trip - self.flows.propagation[i];
+            self.flows.largest_delay[i] = self.flows.largest_delay[i].max(waiting);
+        }
+        sum
+    }
+
     fn euler_cut(&mut self, windows: &mut [f64], slot: usize, now: f64, delay: f64) {
         let flows = &mut *self.flows;
         let propagation = flows.propagation[slot];
+        let round_trip = flows.round_trip(slot, windows[slot], delay);
+        let waiting = round_trip - propagation;
         let at = CutConditions {
             clock: now - flows.cut_at[slot],
-            rate: windows[slot] / (propagation + delay),
+            rate: windows[slot] / round_trip,
             propagation,
-            largest_round_trip: propagation + flows.largest_delay[slot].max(delay),
+            largest_round_trip: propagation + flows.largest_delay[slot].max(waiting),
         };
+        flows.peak_window[slot] = flows.peak_window[slot].max(windows[slot]);
         let epoch = self.law.cut(&flows.epoch[slot], windows[slot], &at);
         windows[slot] = self.law.window(&epoch, epoch.position, 0.0);
         flows.epoch[slot] = epoch;
         flows.cut_at[slot] = now;
         flows.largest_delay[slot] = delay;
+    }
+}
+
+impl Flows {
+    /// Round-trip time of the flow in a slot, its wait for the access link included.
+    fn round_trip(&self, slot: usize, window: f64, delay: f64) -> f64 {
+        (self.propagation[slot] + delay).max(window / self.limits[slot].access_rate)
     }
 }

@@ -13,7 +13,7 @@ use forebay_congestion::fluid::{CutConditions, Epoch, FluidWindow};
 use forebay_congestion::with_fluid_law;
 use forebay_random::{Purpose, Stream};
 
-use crate::model::FluidModel;
+use crate::model::{FluidModel, Limits};
 use crate::rosenbrock::{ALPHA, STAGES};
 
 /// Flows that share law, path and packet size.
@@ -35,10 +35,13 @@ pub(crate) struct Flows {
     /// Number in the model of the flow in each slot.
     pub(crate) number: Vec<u32>,
     pub(crate) propagation: Vec<f64>,
+    pub(crate) limits: Vec<Limits>,
     pub(crate) cut_at: Vec<f64>,
     pub(crate) epoch: Vec<Epoch>,
     /// Largest queueing delay since the last cut, seconds.
     pub(crate) largest_delay: Vec<f64>,
+    /// Largest window so far: windows only grow between cuts, so it is noted at those.
+    pub(crate) peak_window: Vec<f64>,
     /// Packets sent and lost since the measurement began.
     pub(crate) sent: Vec<f64>,
     pub(crate) lost: Vec<f64>,
@@ -52,15 +55,20 @@ pub(crate) struct Flows {
 struct Work {
     growth: [Vec<f64>; STAGES],
     rate: [Vec<f64>; STAGES],
-    /// Position at the start of the step.
-    position: Vec<f64>,
+    start: Vec<StepStart>,
+}
+
+/// A flow at the start of a step: less than a cache line, written and read together.
+#[derive(Clone, Copy, Debug, Default)]
+struct StepStart {
+    position: f64,
     /// dA/dv, dA/dD, dA/dt.
-    rate_by_position: Vec<f64>,
-    rate_by_delay: Vec<f64>,
-    rate_by_time: Vec<f64>,
+    rate_by_position: f64,
+    rate_by_delay: f64,
+    rate_by_time: f64,
     /// dv'/dD, dv'/dt.
-    growth_by_delay: Vec<f64>,
-    growth_by_time: Vec<f64>,
+    growth_by_delay: f64,
+    growth_by_time: f64,
 }
 
 /// A class's sums at the start of a step.
@@ -160,10 +168,12 @@ impl Flows {
                 .iter()
                 .map(|&i| model.flows[i].propagation)
                 .collect(),
+            limits: numbers.iter().map(|&i| model.flows[i].limits).collect(),
             epoch: numbers.iter().map(start).collect(),
             number: numbers.iter().map(|&i| i as u32).collect(),
             cut_at: vec![0.0; n],
             largest_delay: vec![0.0; n],
+            peak_window: vec![0.0; n],
             sent: vec![0.0; n],
             lost: vec![0.0; n],
             stretch: vec![0.0; n],
@@ -198,12 +208,7 @@ impl Work {
         Self {
             growth: std::array::from_fn(|_| zeros()),
             rate: std::array::from_fn(|_| zeros()),
-            position: zeros(),
-            rate_by_position: zeros(),
-            rate_by_delay: zeros(),
-            rate_by_time: zeros(),
-            growth_by_delay: zeros(),
-            growth_by_time: zeros(),
+            start: vec![StepStart::default(); n],
         }
     }
 }
@@ -285,14 +290,9 @@ impl<L: FluidWindow> Loop<'_, L> {
         let cuts = &self.flows.cut_at[self.range.clone()][..n];
         let propagation = &self.flows.propagation[self.range.clone()][..n];
         let work = &mut self.flows.work;
-        let positions = &mut work.position[self.range.clone()][..n];
         let first_growth = &mut work.growth[0][self.range.clone()][..n];
         let first_rate = &mut work.rate[0][self.range.clone()][..n];
-        let rate_by_position = &mut work.rate_by_position[self.range.clone()][..n];
-        let rate_by_delay = &mut work.rate_by_delay[self.range.clone()][..n];
-        let rate_by_time = &mut work.rate_by_time[self.range.clone()][..n];
-        let growth_by_delay = &mut work.growth_by_delay[self.range.clone()][..n];
-        let growth_by_time = &mut work.growth_by_time[self.range.clone()][..n];
+        let starts = &mut work.start[self.range.clone()][..n];
         for i in 0..n {
             let epoch = &epochs[i];
             let inverse = 1.0 / (propagation[i] + delay);
@@ -300,20 +300,23 @@ impl<L: FluidWindow> Loop<'_, L> {
             let rate = self.law.window(epoch, epoch.position, clock) * inverse;
             let (by_position, by_clock) = self.law.window_slopes(epoch, epoch.position, clock);
             let growth = self.law.growth_per_round(epoch, clock) * inverse;
-            positions[i] = epoch.position;
+            let start = StepStart {
+                position: epoch.position,
+                rate_by_position: by_position * inverse,
+                rate_by_delay: -rate * inverse,
+                rate_by_time: by_clock * inverse,
+                growth_by_delay: -growth * inverse,
+                growth_by_time: self.law.growth_slope(epoch, clock) * inverse,
+            };
             first_growth[i] = growth;
             first_rate[i] = rate;
-            rate_by_position[i] = by_position * inverse;
-            rate_by_delay[i] = -rate * inverse;
-            rate_by_time[i] = by_clock * inverse;
-            growth_by_delay[i] = -growth * inverse;
-            growth_by_time[i] = self.law.growth_slope(epoch, clock) * inverse;
             base.rate += rate;
-            base.coupled += rate_by_position[i] * growth;
-            base.by_delay += rate_by_delay[i];
-            base.by_time += rate_by_time[i];
-            base.coupled_by_delay += rate_by_position[i] * growth_by_delay[i];
-            base.coupled_by_time += rate_by_position[i] * growth_by_time[i];
+            base.coupled += start.rate_by_position * growth;
+            base.by_delay += start.rate_by_delay;
+            base.by_time += start.rate_by_time;
+            base.coupled_by_delay += start.rate_by_position * start.growth_by_delay;
+            base.coupled_by_time += start.rate_by_position * start.growth_by_time;
+            starts[i] = start;
         }
         base
     }
@@ -325,10 +328,7 @@ impl<L: FluidWindow> Loop<'_, L> {
         let cuts = &self.flows.cut_at[self.range.clone()][..n];
         let propagation = &self.flows.propagation[self.range.clone()][..n];
         let work = &mut self.flows.work;
-        let positions = &work.position[self.range.clone()][..n];
-        let rate_by_position = &work.rate_by_position[self.range.clone()][..n];
-        let growth_by_delay = &work.growth_by_delay[self.range.clone()][..n];
-        let growth_by_time = &work.growth_by_time[self.range.clone()][..n];
+        let starts = &work.start[self.range.clone()][..n];
         let (before, from_here) = work.growth.split_at_mut(M);
         let earlier: [&[f64]; M] = std::array::from_fn(|j| &before[j][self.range.clone()][..n]);
         let growths = &mut from_here[0][self.range.clone()][..n];
@@ -339,8 +339,9 @@ impl<L: FluidWindow> Loop<'_, L> {
             let epoch = &epochs[i];
             let inverse = 1.0 / (propagation[i] + at.delay);
             let clock = at.time - cuts[i];
-            let mut position = positions[i] + growth_by_delay[i] * at.by_delay;
-            position += growth_by_time[i] * at.by_time;
+            let start = &starts[i];
+            let mut position = start.position + start.growth_by_delay * at.by_delay;
+            position += start.growth_by_time * at.by_time;
             for j in 0..M {
                 position += weights[j] * earlier[j][i];
             }
@@ -349,18 +350,19 @@ impl<L: FluidWindow> Loop<'_, L> {
             growths[i] = growth;
             rates[i] = rate;
             sum += rate;
-            coupled += rate_by_position[i] * growth;
+            coupled += start.rate_by_position * growth;
         }
         (sum, coupled)
     }
 
     /// Position of a flow by a combination of the stages.
     fn position(work: &Work, i: usize, c: &Combination) -> f64 {
-        let mut change = work.growth_by_delay[i] * c.by_delay + work.growth_by_time[i] * c.by_time;
+        let start = &work.start[i];
+        let mut change = start.growth_by_delay * c.by_delay + start.growth_by_time * c.by_time;
         for m in 0..STAGES {
             change += c.weights[m] * work.growth[m][i];
         }
-        work.position[i] + change
+        start.position + change
     }
 
     /// Moves the flows to a combination of the stages at a queueing delay of `delay` there;
@@ -380,29 +382,26 @@ impl<L: FluidWindow> Loop<'_, L> {
         let stretch = &mut self.flows.stretch[self.range.clone()][..n];
         let largest = &mut self.flows.largest_delay[self.range.clone()][..n];
         let work = &self.flows.work;
-        let positions = &work.position[self.range.clone()][..n];
-        let growth_by_delay = &work.growth_by_delay[self.range.clone()][..n];
-        let growth_by_time = &work.growth_by_time[self.range.clone()][..n];
-        let rate_by_position = &work.rate_by_position[self.range.clone()][..n];
-        let rate_by_delay = &work.rate_by_delay[self.range.clone()][..n];
-        let rate_by_time = &work.rate_by_time[self.range.clone()][..n];
+        let starts = &work.start[self.range.clone()][..n];
         let growths: [&[f64]; M] =
             std::array::from_fn(|m| &work.growth[m][self.range.clone()][..n]);
         let rates: [&[f64]; M] = std::array::from_fn(|m| &work.rate[m][self.range.clone()][..n]);
         for i in 0..n {
-            let mut position =
-                positions[i] + growth_by_delay[i] * c.by_delay + growth_by_time[i] * c.by_time;
-            let mut coupled =
-                growth_by_delay[i] * c.coupled_by_delay + growth_by_time[i] * c.coupled_by_time;
+            let start = &starts[i];
+            let mut position = start.position
+                + start.growth_by_delay * c.by_delay
+                + start.growth_by_time * c.by_time;
+            let mut coupled = start.growth_by_delay * c.coupled_by_delay
+                + start.growth_by_time * c.coupled_by_time;
             let mut packets = 0.0;
             for m in 0..M {
                 position += c.weights[m] * growths[m][i];
                 packets += c.weights[m] * rates[m][i];
                 coupled += c.coupled[m] * growths[m][i];
             }
-            packets += rate_by_position[i] * coupled
-                + rate_by_delay[i] * c.by_delay
-                + rate_by_time[i] * c.by_time;
+            packets += start.rate_by_position * coupled
+                + start.rate_by_delay * c.by_delay
+                + start.rate_by_time * c.by_time;
             self.law.settle(&mut epochs[i], position);
             stretch[i] = packets;
             sent[i] += packets;
@@ -467,8 +466,19 @@ impl<L: FluidWindow> Loop<'_, L> {
             largest_round_trip: propagation + flows.largest_delay[slot].max(delay),
         };
         *epoch = self.law.cut(epoch, window, &conditions);
+        flows.peak_window[slot] = flows.peak_window[slot].max(window);
         flows.cut_at[slot] = now;
         flows.largest_delay[slot] = delay;
+    }
+
+    /// Notes the windows at the end of a run as peaks.
+    pub(crate) fn note_peaks(&mut self, now: f64) {
+        for i in self.range.clone() {
+            let epoch = &self.flows.epoch[i];
+            let clock = now - self.flows.cut_at[i];
+            let window = self.law.window(epoch, epoch.position, clock);
+            self.flows.peak_window[i] = self.flows.peak_window[i].max(window);
+        }
     }
 
     /// Whether every position is finite and every window within the law's range.

@@ -7,7 +7,8 @@
 //!
 //! * [`integrate`], the product: closed forms while every queue is empty or full, a Rosenbrock
 //!   method of order 4 with dense output and exact event location otherwise;
-//! * [`integrate_euler`], forward Euler with a fixed step, the reference to compare with;
+//! * [`integrate_euler`], forward Euler with a fixed step: the reference to compare with, and the
+//!   integrator where access links or receive windows hold flows back;
 //! * [`integrate_coupled`], the classical model without congestion events, in which a continuous
 //!   loss rate cuts every window a little all the time: what the first two add becomes visible.
 //!
@@ -23,6 +24,7 @@ mod links;
 mod model;
 mod outcome;
 mod rosenbrock;
+mod samples;
 mod schedule;
 pub mod synchronisation;
 mod tally;
@@ -32,7 +34,8 @@ pub use engine::{FluidEngine, TracingFluidEngine};
 pub use euler::integrate_euler;
 pub use integrate::integrate;
 pub use model::{
-    Background, FluidError, FluidFlow, FluidLink, FluidModel, Gentle, Measure, QueueLaw, Red,
+    Background, FluidError, FluidFlow, FluidLink, FluidModel, Gentle, Limits, Measure, QueueLaw,
+    Red,
 };
 pub use outcome::{FluidOutcome, LinkOutcome, MeasuredBy, Trace};
 pub use synchronisation::{CountLaw, Synchronisation, Victims};

@@ -107,6 +107,34 @@ pub struct FluidFlow {
     /// Window at time 0, packets; `None` draws it uniformly from 20 to 80 % of the window that
     /// shares the narrowest link of the path equally.
     pub initial_window: Option<f64>,
+    /// What holds the flow back besides its window law.
+    pub limits: Limits,
+}
+
+/// What may hold a flow back besides its window law; infinite numbers hold nothing back.
+///
+/// A window that would send faster than the access link waits in that link's queue, W = rate R: the
+/// round trip is max(rtt + queueing, W / access rate) and the flow sends W / R. Only
+/// [`crate::integrate_euler`] applies limits; [`crate::integrate`] leaves them out and reports by
+/// [`crate::FluidOutcome::peak_window`] whether that was right.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Rate of the flow's own link, packets of the flow per second.
+    pub access_rate: f64,
+    /// Packets of the flow that may wait for it; one more is lost and cuts the flow.
+    pub access_buffer: f64,
+    /// Largest window that the receiver allows, packets of the flow.
+    pub receive_window: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            access_rate: f64::INFINITY,
+            access_buffer: f64::INFINITY,
+            receive_window: f64::INFINITY,
+        }
+    }
 }
 
 /// Which part of a run is measured.
@@ -306,6 +334,28 @@ impl FluidModel {
             (0, self.paths.len() - 1),
             "the index of a path",
         )?;
+        let unlimited = f64::INFINITY;
+        let Limits {
+            access_rate,
+            access_buffer,
+            receive_window,
+        } = flow.limits;
+        let above = "1e-3 packets/s or more";
+        range(&name("access rate"), access_rate, (1e-3, unlimited), above)?;
+        let above = "0 packets or more";
+        range(
+            &name("access buffer"),
+            access_buffer,
+            (0.0, unlimited),
+            above,
+        )?;
+        let above = "1 packet or more";
+        range(
+            &name("receive window"),
+            receive_window,
+            (1.0, unlimited),
+            above,
+        )?;
         if let Some(window) = flow.initial_window {
             range(
                 &name("initial window"),
@@ -317,13 +367,16 @@ impl FluidModel {
         Ok(())
     }
 
-    /// The equal share of a flow's narrowest link, as a window in packets of the flow.
+    /// The equal share of a flow's narrowest link or its access link, if that is less, as a window
+    /// in packets of the flow.
     pub(crate) fn fair_window(&self, flow: &FluidFlow, crowd: &[usize]) -> f64 {
         let share = self.paths[flow.path]
             .iter()
             .map(|&link| self.links[link].capacity / crowd[link].max(1) as f64)
             .fold(f64::INFINITY, f64::min);
-        share * flow.propagation / flow.size
+        let limits = &flow.limits;
+        let largest = (limits.access_rate * flow.propagation).min(limits.receive_window);
+        (share * flow.propagation / flow.size).min(largest)
     }
 
     /// Number of flows that cross each link.

@@ -1,6 +1,7 @@
 //! The result of a fluid run.
 
 use crate::model::FluidModel;
+use crate::tally::Tally;
 
 /// What a fluid run found. Figures are of the measured part unless said otherwise.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +21,8 @@ pub struct FluidOutcome {
     pub sent: Vec<f64>,
     /// Fraction of each flow's packets that was lost.
     pub loss: Vec<f64>,
+    /// Largest window of each flow over the whole run, packets of the flow.
+    pub peak_window: Vec<f64>,
     /// Jain's index of the goodputs; 1 without flows.
     pub jain: f64,
     /// Samples over the whole run, where the model asks for them.
@@ -31,6 +34,17 @@ pub struct FluidOutcome {
     pub steps: u64,
     /// Steps tried and refused by the error control.
     pub refused: u64,
+}
+
+impl FluidOutcome {
+    /// Whether no flow can have met its [`crate::Limits`]: no window reached the receiver's, and
+    /// none was large enough to fill the access link even without queueing delay.
+    pub fn within_limits(&self, model: &FluidModel) -> bool {
+        model.flows.iter().zip(&self.peak_window).all(|(flow, w)| {
+            let limits = &flow.limits;
+            *w <= limits.receive_window && *w <= limits.access_rate * flow.propagation
+        })
+    }
 }
 
 /// One link's part of the outcome.
@@ -110,6 +124,28 @@ pub(crate) fn jain(values: &[f64]) -> f64 {
         (sum + x, squares + x * x)
     });
     sum * sum / (values.len() as f64 * squares)
+}
+
+/// A link's figures from its tally over `time` seconds.
+pub(crate) fn link_outcome(tally: &Tally, capacity: f64, time: f64) -> LinkOutcome {
+    let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+    let accepted = tally.arrived - tally.lost;
+    LinkOutcome {
+        arrived: tally.arrived,
+        background_loss_rate: ratio(tally.background_lost, tally.background),
+        utilization: ratio(tally.departed, capacity * time),
+        // RED drops before the buffer clips: a packet is lost once.
+        loss_rate: 1.0
+            - (1.0 - ratio(tally.early, tally.arrived)).max(0.0)
+                * (1.0 - ratio(tally.lost, tally.arrived)),
+        synchronization: (tally.events > 0).then(|| tally.fractions / tally.events as f64),
+        events: tally.events,
+        queue_mean: ratio(tally.queue, time),
+        delay_mean: ratio(tally.waiting, accepted),
+        delay_p50: tally.found.quantile(0.5) / capacity,
+        delay_p99: tally.found.quantile(0.99) / capacity,
+        delay_max: tally.largest / capacity,
+    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,11 @@ pub(crate) enum Occurrence {
         /// Place of the flow in the engine's order.
         slot: u32,
     },
+    /// The flow in this slot takes the cut of a loss at its own access link.
+    AccessCut {
+        /// Place of the flow in the engine's order.
+        slot: u32,
+    },
     /// A link's congestion event closes.
     Close {
         /// Index of the link.

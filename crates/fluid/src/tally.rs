@@ -97,6 +97,12 @@ impl QueueLawCount {
         }
     }
 
+    /// Width of a bin, packets.
+    #[inline]
+    pub(crate) fn width(&self) -> f64 {
+        self.width
+    }
+
     fn reset(&mut self) {
         self.inside.fill(0.0);
         self.changes.fill(0.0);

@@ -93,9 +93,11 @@ workload = { poisson = { rate = "50Mbps" } }
 fn what_a_fluid_lacks_is_refused_by_name() {
     for (change, feature) in [
         (r#"workload = { finite = { size = "1MB" } }"#, "finite"),
-        (r#"access = { rate = "10Mbps" }"#, "access"),
+        (
+            r#"workload = { closed_loop = { users = 4, think = "1s", size = "1MB" } }"#,
+            "closed_loop",
+        ),
         (r#"stop = "10s""#, "stop"),
-        (r#"receive_window = "20p""#, "receive_window"),
     ] {
         let text = ELEPHANTS.replace(
             "packet = \"1000B\"",
@@ -206,4 +208,107 @@ fn red_signals_early_and_other_disciplines_are_refused_by_name() {
         Err(EngineError::Unsupported { feature, .. }) => assert_eq!(feature, "queue `codel`"),
         other => panic!("{other:?}"),
     }
+}
+
+fn with(change: &str) -> String {
+    ELEPHANTS.replace(
+        "packet = \"1000B\"",
+        &format!("packet = \"1000B\"\n{change}"),
+    )
+}
+
+#[test]
+fn what_cannot_hold_a_flow_back_changes_nothing() {
+    let plain = run(ELEPHANTS).unwrap();
+    for change in [
+        r#"access = { rate = "1Gbps", queue = "10p" }"#,
+        r#"receive_window = "5000p""#,
+        r#"stop = "500s""#,
+    ] {
+        let report = run(&with(change)).unwrap();
+        assert_eq!(report.metrics, plain.metrics, "{change}");
+        assert_eq!(report.groups, plain.groups, "{change}");
+    }
+}
+
+#[test]
+fn access_links_and_receive_windows_hold_flows_back() {
+    // 4 flows of 10 Mb/s on 100 Mb/s: no losses, and each flow at its access rate.
+    let report = run(&with(r#"access = { rate = "10Mbps" }"#)).unwrap();
+    let utilization = report.value(Metric::Utilization).unwrap();
+    assert!((utilization - 0.4).abs() < 1e-3, "{utilization}");
+    assert_eq!(report.value(Metric::LossRate), Some(0.0));
+    // 20 packets of 8000 bits per 100 ms and flow.
+    let report = run(&with(r#"receive_window = "20p""#)).unwrap();
+    let utilization = report.value(Metric::Utilization).unwrap();
+    assert!(
+        (utilization - 4.0 * 20.0 * 8000.0 / 0.1 / 100e6).abs() < 1e-6,
+        "{utilization}"
+    );
+}
+
+#[test]
+fn traces_know_the_limits() {
+    let text = with(r#"receive_window = "20p""#) + "\n[trace]\nevery = \"10s\"\n";
+    let seed = Seed {
+        seed: 1,
+        replication: 0,
+    };
+    let traced = TracingFluidEngine.run(&scenario(&text), seed).unwrap();
+    let traces = traced.traces.unwrap();
+    assert_eq!(traces.queue.len(), 50);
+    assert!(traces.flows.iter().all(|s| s.cwnd_packets <= 20.0));
+    assert!(traces.flows.iter().any(|s| s.cwnd_packets == 20.0));
+}
+
+const BACKGROUND: &str = r#"
+[[flows]]
+name     = "background"
+packet   = "1000B"
+workload = { poisson = { rate = "50Mbps" } }
+"#;
+
+#[test]
+fn a_redrawn_background_keeps_its_mean_and_adds_losses() {
+    let text = |options: &str| format!("{ELEPHANTS}{BACKGROUND}\n[fluid]\n{options}\n");
+    let constant = run(&text("background = \"constant\"")).unwrap();
+    let redrawn = run(&text("background = { redrawn = \"10ms\" }")).unwrap();
+    let of = |report: &Report| {
+        let background = &report.groups[1].metrics;
+        (
+            background[&Metric::Goodput].mean,
+            background[&Metric::LossRate].mean,
+        )
+    };
+    // 6250 packets/s over 10 ms: a standard deviation of 790 packets/s, over 400 s of 4 packets/s.
+    let (rate, loss) = of(&redrawn);
+    assert!((rate / (1.0 - loss) / of(&constant).0 * (1.0 - of(&constant).1) - 1.0).abs() < 2e-3);
+    assert!(loss > of(&constant).1, "{loss} {}", of(&constant).1);
+    let utilization = |report: &Report| report.value(Metric::Utilization).unwrap();
+    assert!(utilization(&redrawn) < utilization(&constant));
+}
+
+#[test]
+fn a_priority_matrix_chooses_who_loses() {
+    let options = "\n[fluid]\nlaw = \"fixed\"\nminimum_synchronization = 0.25\n";
+    let text = |victims: &str| format!("{ELEPHANTS}{options}victims = {victims}\n");
+    // One of four flows loses in each event: always the third, or each in turn.
+    let goodputs = |victims: &str| -> Vec<f64> {
+        let report = run(&text(victims)).unwrap();
+        report.groups[0]
+            .per_flow
+            .iter()
+            .map(|flow| flow.goodput_bps)
+            .collect()
+    };
+    let third = goodputs("{ priority = [[0, 0, 1, 0]] }");
+    assert!(
+        (0..4).all(|flow| flow == 2 || third[flow] > 3.0 * third[2]),
+        "{third:?}"
+    );
+    let turns = goodputs("{ priority = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]] }");
+    let (low, high) = turns
+        .iter()
+        .fold((f64::MAX, 0.0_f64), |(a, b), &x| (a.min(x), b.max(x)));
+    assert!(high / low < 1.1, "{turns:?}");
 }

@@ -12,7 +12,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let overrides = args
         .map(|arg| Override::parse(&arg))
         .collect::<Result<Vec<_>, _>>()?;
-    let scenario = Scenario::parse(&text, Format::Toml, &file, &overrides)?;
+    let json = std::path::Path::new(&file)
+        .extension()
+        .is_some_and(|e| e == "json");
+    let format = if json { Format::Json } else { Format::Toml };
+    let scenario = Scenario::parse(&text, format, &file, &overrides)?;
     let started = Instant::now();
     let seed = Seed {
         seed: scenario.run().seed,

@@ -18,8 +18,9 @@ use crate::prefetch::prefetch;
 pub(crate) enum Kind {
     /// The warm-up ends, or a trace sample is due (the number says which).
     Control = 0,
-    /// A link has finished sending a packet (the flow is the link).
-    Departure = 1,
+    /// A packet that its access link sent without a wait reaches its first link, before those of
+    /// the same instant that had to wait for packets of their own flow: they are the younger cause.
+    PromptArrival = 1,
     /// A packet reaches a link; the kinds up to 17 are its hop number on its path.
     Arrival = 2,
     /// A packet reaches its receiver and the answer its sender.
@@ -40,6 +41,10 @@ pub(crate) enum Kind {
     Pacing = 25,
     /// A packet that was ECN-marked reaches a link; the kinds up to 41 are its hop number.
     MarkedArrival = 26,
+    /// A link has finished sending a packet (the flow is the link). An arrival at that very instant
+    /// comes first, and finds the packet still in transmission: the place in the buffer that the
+    /// next packet leaves is not free yet.
+    Departure = 42,
 }
 
 /// The most hops on a path.
@@ -49,7 +54,8 @@ pub(crate) const MAX_HOPS: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) time: Time,
-    /// Kind (8 bits), flow (24 bits), low bits of the packet number (32 bits).
+    /// Kind (8 bits), flow mixed with its [`turn`] (24 bits), low bits of the packet number (32
+    /// bits).
     tag: u64,
 }
 
@@ -80,31 +86,52 @@ impl PartialOrd for Event {
     }
 }
 
+/// What a flow's number is mixed with in the events of one instant, so that no flow is always first
+/// of those that happen at once: self-clocked flows of equal round trips meet at the same instants
+/// for ever. Multiplicative hashing (Knuth, The Art of Computer Programming, vol. 3, section 6.4).
+#[inline]
+fn turn(time: Time) -> u64 {
+    (time.as_picos().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) << 32
+}
+
 impl Event {
     #[inline]
-    pub(crate) fn new(time: Time, kind: Kind, flow: u32, packet: u32) -> Self {
+    fn of(time: Time, kind: u64, flow: u32, packet: u32) -> Self {
+        let tag = kind << 56 | u64::from(flow) << 32 | u64::from(packet);
         Self {
             time,
-            tag: (kind as u64) << 56 | u64::from(flow) << 32 | u64::from(packet),
+            tag: tag ^ turn(time),
         }
+    }
+
+    #[inline]
+    pub(crate) fn new(time: Time, kind: Kind, flow: u32, packet: u32) -> Self {
+        Self::of(time, kind as u64, flow, packet)
     }
 
     /// The arrival of a packet at hop number `hop` of its path.
     #[inline]
     pub(crate) fn arrival(time: Time, hop: usize, flow: u32, packet: u32) -> Self {
-        let kind = Kind::Arrival as u64 + hop as u64;
-        Self {
-            time,
-            tag: kind << 56 | u64::from(flow) << 32 | u64::from(packet),
-        }
+        Self::of(time, Kind::Arrival as u64 + hop as u64, flow, packet)
+    }
+
+    /// The arrival at the first hop of a packet that left its access link without a wait.
+    pub(crate) fn prompt_arrival(time: Time, flow: u32, packet: u32) -> Self {
+        Self::of(time, Kind::PromptArrival as u64, flow, packet)
     }
 
     /// The same for a packet that was marked.
     pub(crate) fn marked_arrival(time: Time, hop: usize, flow: u32, packet: u32) -> Self {
-        let kind = Kind::MarkedArrival as u64 + hop as u64;
+        Self::of(time, Kind::MarkedArrival as u64 + hop as u64, flow, packet)
+    }
+
+    /// The end of a transmission on link number `link`; those of one instant go in the order of the
+    /// links, which is how most paths run.
+    #[inline]
+    pub(crate) fn departure(time: Time, link: usize) -> Self {
         Self {
             time,
-            tag: kind << 56 | u64::from(flow) << 32 | u64::from(packet),
+            tag: (Kind::Departure as u64) << 56 | link as u64,
         }
     }
 
@@ -116,7 +143,13 @@ impl Event {
 
     #[inline]
     pub(crate) fn flow(self) -> u32 {
-        (self.tag >> 32) as u32 & 0x00ff_ffff
+        ((self.tag ^ turn(self.time)) >> 32) as u32 & 0x00ff_ffff
+    }
+
+    /// The link of a [`Kind::Departure`].
+    #[inline]
+    pub(crate) fn link(self) -> usize {
+        self.tag as u32 as usize
     }
 
     #[inline]
@@ -204,7 +237,7 @@ const NODES: usize = 2 * MAX_LANES;
 /// Programming, volume 3, section 5.4.1).
 #[derive(Debug)]
 struct Lanes {
-    lanes: Vec<Lane>,
+    rings: Vec<Lane>,
     /// A power of two, at least one per lane.
     leaves: usize,
     /// The event at the head of each lane, [`NEVER`] for an empty one.
@@ -228,7 +261,7 @@ impl Lanes {
             winners[node] = winners[2 * node];
         }
         Self {
-            lanes: (0..count).map(|_| Lane::new()).collect(),
+            rings: (0..count).map(|_| Lane::new()).collect(),
             leaves,
             heads: [NEVER; MAX_LANES],
             winners,
@@ -239,7 +272,7 @@ impl Lanes {
 
     #[inline]
     fn push(&mut self, at: usize, event: Event) {
-        let lane = &mut self.lanes[at];
+        let lane = &mut self.rings[at];
         debug_assert!(lane.is_empty() || lane.last() < event, "{event:?}");
         lane.push(event);
         if lane.len() == 1 {
@@ -251,7 +284,7 @@ impl Lanes {
     #[inline]
     fn advance(&mut self) {
         let at = self.first;
-        let lane = &mut self.lanes[at];
+        let lane = &mut self.rings[at];
         lane.head += 1;
         let head = lane.head();
         self.heads[at % MAX_LANES] = head;
@@ -426,7 +459,7 @@ impl Calendar {
     /// Deliveries under way.
     pub(crate) fn deliveries(&self) -> usize {
         match &self.deliveries {
-            Deliveries::Lanes(lanes) => lanes.lanes.iter().map(Lane::len).sum(),
+            Deliveries::Lanes(lanes) => lanes.rings.iter().map(Lane::len).sum(),
             Deliveries::Wheel(wheel) => wheel.count,
         }
     }

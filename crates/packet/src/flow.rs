@@ -17,6 +17,8 @@ pub(crate) struct Counts {
     pub(crate) delivered: u64,
     pub(crate) retransmissions: u64,
     pub(crate) timeouts: u64,
+    /// Congestion events that hit it.
+    pub(crate) events: u64,
 }
 
 impl Counts {
@@ -27,6 +29,7 @@ impl Counts {
             delivered: self.delivered - earlier.delivered,
             retransmissions: self.retransmissions - earlier.retransmissions,
             timeouts: self.timeouts - earlier.timeouts,
+            events: self.events - earlier.events,
         }
     }
 
@@ -36,6 +39,7 @@ impl Counts {
         self.delivered += other.delivered;
         self.retransmissions += other.retransmissions;
         self.timeouts += other.timeouts;
+        self.events += other.events;
     }
 }
 
@@ -60,6 +64,11 @@ impl AccessLink {
             busy_until: Time::ZERO,
             most_work,
         })
+    }
+
+    /// Whether a packet would be sent at once.
+    pub(crate) fn idle(&self, now: Time) -> bool {
+        self.busy_until <= now
     }
 
     /// When a packet of `size` bytes reaches the network; `None` where the queue is full.
@@ -104,6 +113,11 @@ pub(crate) struct Flow {
 
     /// Packets lost before the target link.
     pub(crate) lost_elsewhere: u64,
+    /// Congestion events that hit it.
+    pub(crate) events: u64,
+    /// What was lost here and elsewhere before the current transfer.
+    pub(crate) dropped_before: u64,
+    pub(crate) lost_elsewhere_before: u64,
     pub(crate) access: Option<AccessLink>,
     /// Lane of what leaves its access link, where that has one.
     pub(crate) access_lane: Option<u32>,
@@ -130,6 +144,7 @@ impl Flow {
             delivered: self.connection.delivered(),
             retransmissions: self.connection.retransmissions,
             timeouts: self.connection.timeouts,
+            events: self.events,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! and the flows), back through the [`calendar`]; [`simulation`] is the event loop and [`report`] what it leaves.
 
 mod bitmap;
+mod bursts;
 mod calendar;
 #[cfg(test)]
 mod equality;
@@ -13,11 +14,15 @@ mod link;
 mod network;
 mod prefetch;
 mod queued;
+#[cfg(test)]
+mod random_scenarios;
 mod report;
+mod sampler;
 mod sender;
 mod simulation;
 mod statistics;
 mod timing;
+mod transfers;
 
 use forebay_scenario::{Engine, EngineError, Report, Scenario, Seed};
 
@@ -74,6 +79,22 @@ fn check(scenario: &Scenario) -> Result<(), EngineError> {
             engine: "packet",
             why: format!("it may send {packets:.0e} packets, more than {MAX_PACKETS:.0e}"),
         });
+    }
+    check_ticks(scenario)
+}
+
+/// Packets leave a link at different ticks: none may take less than one.
+fn check_ticks(scenario: &Scenario) -> Result<(), EngineError> {
+    for group in scenario.flows() {
+        let smallest = group.packet.infimum();
+        for link in group.path.iter().map(|&at| &scenario.links()[at]) {
+            if smallest / link.rate.as_bytes_per_second() < 1e-12 {
+                return Err(simulation::unsupported(&format!(
+                    "packets of {smallest} B in group `{}`, which take less than 1 ps at {}",
+                    group.name, link.rate
+                )));
+            }
+        }
     }
     Ok(())
 }

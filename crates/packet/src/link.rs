@@ -47,6 +47,8 @@ pub(crate) struct Transmitter {
     cached: (u32, Time, u64),
     /// When the last packet taken has left.
     pub(crate) busy_until: Time,
+    /// When the link was last idle before that.
+    busy_since: Time,
     /// Time left over from rounding departures down, in ticks / rate.
     remainder: u64,
     /// Transmission time of everything taken.
@@ -60,6 +62,7 @@ impl Transmitter {
             overhead,
             cached: (0, Time::ZERO, 0),
             busy_until: Time::ZERO,
+            busy_since: Time::ZERO,
             remainder: 0,
             work: Time::ZERO,
         }
@@ -79,9 +82,26 @@ impl Transmitter {
             self.remainder -= self.rate.as_bits_per_second();
             transmission += Time::from_picos(1);
         }
+        if idle {
+            self.busy_since = now;
+        }
         self.busy_until = self.busy_until.max(now) + transmission;
         self.work += transmission;
         self.busy_until
+    }
+
+    /// Whether a packet is in transmission, one that ends at this very instant included.
+    #[inline]
+    fn occupied(&self, now: Time) -> bool {
+        self.busy_until > now || self.busy_until == now && self.busy_since < now
+    }
+
+    /// Whether no more may wait where those that wait may be `most_work` of transmission. At the
+    /// end of a transmission its packet still counts as being sent, and all others wait.
+    #[cold]
+    fn is_full(&self, now: Time, most_work: Time) -> bool {
+        let ahead = self.busy_until.saturating_sub(now);
+        self.occupied(now) && (ahead > most_work || self.busy_since < now)
     }
 
     /// Time spent transmitting until `now`.
@@ -140,17 +160,20 @@ impl FifoLink {
                 most_work,
                 ..
             } => {
-                if ahead > *most_work {
-                    self.statistics.drops += 1;
+                if ahead >= *most_work && self.transmitter.is_full(now, *most_work) {
+                    self.statistics.dropped();
                     return None;
                 }
                 let transmission = *transmission;
+                if self.transmitter.busy_until < now {
+                    self.transmitter.busy_since = now;
+                }
                 self.transmitter.busy_until = now + ahead + transmission;
                 self.transmitter.work += transmission;
             }
             Room::Counted { .. } => {
                 if !self.count(now, size) {
-                    self.statistics.drops += 1;
+                    self.statistics.dropped();
                     return None;
                 }
             }
@@ -187,7 +210,7 @@ impl FifoLink {
         if !departures.is_empty() {
             *bytes_waiting += u64::from(size);
         }
-        let idle = self.transmitter.busy_until <= now;
+        let idle = !self.transmitter.occupied(now);
         let departure = self.transmitter.take(now, size, idle);
         departures.push_back((departure, size));
         true
@@ -203,7 +226,7 @@ impl FifoLink {
         {
             while departures
                 .front()
-                .is_some_and(|(departure, _)| *departure <= now)
+                .is_some_and(|(departure, _)| *departure < now)
             {
                 departures.pop_front();
                 // The next one moves from waiting into transmission.
@@ -216,7 +239,8 @@ impl FifoLink {
     fn found(&mut self, now: Time, size: u32) -> Arrival {
         self.forget_departed(now);
         let busy_until = self.transmitter.busy_until;
-        let idle_since = (busy_until <= now).then_some(busy_until);
+        let occupied = self.transmitter.occupied(now);
+        let idle_since = (!occupied).then_some(busy_until);
         let ahead = busy_until.saturating_sub(now);
         let (backlog, room) = match &self.room {
             Room::Uniform {
@@ -225,9 +249,14 @@ impl FifoLink {
                 most_work,
             } => {
                 let each = transmission.as_picos().max(1);
-                let packets = ahead.as_picos().div_ceil(each).saturating_sub(1);
+                // Where a transmission ends at this very instant, its packet has no part in `ahead`.
+                let sent = u64::from(occupied && self.transmitter.busy_since == now);
+                let ends_now = ahead.as_picos().is_multiple_of(each);
+                let sending = if ends_now { sent } else { 1 };
+                let packets = ahead.as_picos().div_ceil(each) - sending;
                 let bytes = packets * u64::from(*size);
-                (Backlog { packets, bytes }, ahead <= *most_work)
+                let full = ahead >= *most_work && self.transmitter.is_full(now, *most_work);
+                (Backlog { packets, bytes }, !full)
             }
             Room::Counted {
                 departures,
@@ -288,6 +317,15 @@ impl FifoLink {
         }
     }
 
+    /// The number of packets waiting, in few steps.
+    fn count_waiting(&mut self, now: Time) -> u64 {
+        self.forget_departed(now);
+        match &self.room {
+            Room::Uniform { .. } => self.waiting(now).0,
+            Room::Counted { departures, .. } => (departures.len() as u64).saturating_sub(1),
+        }
+    }
+
     /// The warm-up ends: counting starts anew.
     fn restart(&mut self, now: Time) {
         let (_, ahead) = self.waiting(now);
@@ -321,7 +359,7 @@ impl GatedLink {
         let verdict = self.admission.admit(packet, &arrival, &mut self.port);
         if arrival.full || verdict == Verdict::Drop {
             self.fifo.statistics.arrivals += 1;
-            self.fifo.statistics.drops += 1;
+            self.fifo.statistics.dropped();
             return None;
         }
         let marked = verdict == Verdict::Mark;
@@ -463,6 +501,15 @@ impl Link {
         }
     }
 
+    /// The same in few steps.
+    pub(crate) fn count_waiting(&mut self, now: Time) -> u64 {
+        match self {
+            Self::DropTail(link) => link.count_waiting(now),
+            Self::Gated(link) => link.fifo.count_waiting(now),
+            Self::Queued(link) => link.waiting(now),
+        }
+    }
+
     /// The warm-up ends: counting starts anew.
     pub(crate) fn restart(&mut self, now: Time) {
         match self {
@@ -508,9 +555,10 @@ mod tests {
                 .collect();
             assert_eq!(fates, [true, true, true, false, false]);
             assert_eq!(link.waiting(Time::ZERO).0, 2);
-            // After exactly one transmission (1 ms) there is room for one more.
-            assert!(link.arrive(Time::from_millis(1), 1000).is_some());
+            // After one transmission (1 ms) there is room for one more, but not at its very end.
             assert!(link.arrive(Time::from_millis(1), 1000).is_none());
+            assert!(link.arrive(Time::from_micros(1001), 1000).is_some());
+            assert!(link.arrive(Time::from_micros(1001), 1000).is_none());
         }
     }
 
@@ -519,8 +567,8 @@ mod tests {
         for uniform in [None, Some(1000)] {
             let mut link = link(BufferLimit::Packets(0), uniform);
             assert!(link.arrive(Time::ZERO, 1000).is_some());
-            assert!(link.arrive(Time::from_micros(999), 1000).is_none());
-            assert!(link.arrive(Time::from_millis(1), 1000).is_some());
+            assert!(link.arrive(Time::from_millis(1), 1000).is_none());
+            assert!(link.arrive(Time::from_micros(1001), 1000).is_some());
         }
     }
 

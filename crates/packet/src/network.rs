@@ -76,7 +76,7 @@ impl Simulation<'_> {
         };
         let spec = self.groups[group as usize].spec;
         let (size, ecn) = if syn {
-            (spec.stack.header.get() as u32, Ecn::NotCapable)
+            (spec.stack.syn().get() as u32, Ecn::NotCapable)
         } else {
             (size, codepoint(spec))
         };
@@ -165,7 +165,7 @@ impl Simulation<'_> {
     /// A link has finished sending a packet.
     #[inline]
     pub(crate) fn depart(&mut self, event: Event) -> Result<(), EngineError> {
-        let at = event.flow() as usize;
+        let at = event.link();
         if let Link::Queued(link) = &mut self.links[at] {
             if link.overfull() {
                 return Err(too_large(TOO_MANY_WAIT));
@@ -184,7 +184,7 @@ impl Simulation<'_> {
         };
         let (now, discarded) = (link.now(), link.has_discarded());
         if let Some(Service { packet, departure }) = service {
-            let event = Event::new(departure, Kind::Departure, at as u32, 0);
+            let event = Event::departure(departure, at);
             self.calendar.push_delivery(link.lane, event);
             if at == self.target && self.record_packets {
                 self.settle_record(&packet, Some(departure));
@@ -279,7 +279,7 @@ impl Simulation<'_> {
         flow.dropped += u64::from(counts);
         flow.lost_elsewhere += u64::from(!at_target);
         if at_target && persistent {
-            self.congestion.loss(now, &mut flow.seen_event);
+            flow.events += u64::from(self.congestion.loss(now, &mut flow.seen_event));
         }
     }
 

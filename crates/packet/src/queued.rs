@@ -54,7 +54,11 @@ impl QueuedLink {
         self.sum(packet.arrival);
         self.port.now = packet.arrival;
         self.queue.enqueue(packet, &mut self.port);
-        self.count();
+        let drops = self.count();
+        if drops > 0 {
+            let arrivals = self.statistics.arrivals;
+            self.statistics.bursts.at_arrival(arrivals, drops);
+        }
     }
 
     /// Whether nothing is in transmission.
@@ -92,7 +96,10 @@ impl QueuedLink {
         self.sum(now);
         self.port.now = now;
         let packet = self.queue.dequeue(&mut self.port);
-        self.count();
+        let drops = self.count();
+        if drops > 0 && self.busy_at_end.is_none() {
+            self.statistics.bursts.at_departure(drops);
+        }
         let Some(packet) = packet else {
             self.port.idle_since.get_or_insert(now);
             return None;
@@ -117,13 +124,15 @@ impl QueuedLink {
         self.port.discards.pop()
     }
 
-    /// Takes over what the discipline has counted since.
+    /// Takes over what the discipline has counted since; says how many it dropped.
     #[inline]
-    fn count(&mut self) {
-        for packet in &self.port.discards {
-            self.statistics.drops += u64::from(packet.arrival >= self.statistics.since);
-        }
+    fn count(&mut self) -> u64 {
+        let since = self.statistics.since;
+        let counted = |packet: &&Packet| packet.arrival >= since;
+        let drops = self.port.discards.iter().filter(counted).count() as u64;
+        self.statistics.drops += drops;
         self.statistics.marks += std::mem::take(&mut self.port.marks);
+        drops
     }
 
     #[inline]
@@ -182,6 +191,7 @@ impl QueuedLink {
     pub(crate) fn restart(&mut self, now: Time) {
         self.occupancy = 0;
         self.summed_until = now;
+        self.port.since = now;
         let busy = self.busy(now);
         self.statistics.restart(now, busy);
     }

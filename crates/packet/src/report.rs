@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 
 use forebay_scenario::{
-    Completions, Cost, Estimate, FlowReport, GroupReport, LinkReport, Metric, Report, Scenario,
-    Seed,
+    Completions, Cost, Distribution, Estimate, FlowReport, GroupReport, LinkReport, Metric, Report,
+    Scenario, Seed,
 };
 use forebay_units::Time;
 
 use crate::flow::{Counts, Flow};
 use crate::link::Link;
+use crate::sampler::WINDOW_UNIT;
 use crate::simulation::{Group, Simulation};
+use crate::transfers::SLOWDOWN_UNIT;
 
 /// More flows than this are not listed one by one.
 const MAX_LISTED: usize = 1000;
@@ -22,6 +24,7 @@ pub(crate) fn report(scenario: &Scenario, seed: Seed, mut simulation: Simulation
     let end = simulation.end();
     let target = &simulation.links[scenario.target_index()];
     report.metrics = link_metrics(target, end, seconds);
+    report.distributions = link_distributions(target);
     report.cost = Cost {
         data_packets: target.statistics().arrivals_before + target.statistics().arrivals,
         events: simulation.events,
@@ -38,12 +41,13 @@ pub(crate) fn report(scenario: &Scenario, seed: Seed, mut simulation: Simulation
         if group.spec.persistent() {
             persistent.extend_from_slice(&figures.goodputs);
         }
-        report.groups.push(figures.report(group, listed));
+        report.groups.push(figures.report(group, seconds, listed));
     }
     if let Some(goodput) = goodput {
         report.metrics.insert(Metric::Goodput, goodput.into());
     }
     persistent_metrics(&mut report, &simulation, &persistent);
+    sampled_metrics(&mut report, &simulation, seconds);
     for (at, link) in simulation.links.iter().enumerate() {
         if at != scenario.target_index() {
             let metrics = link_metrics(link, end, seconds);
@@ -72,12 +76,49 @@ fn persistent_metrics(report: &mut Report, simulation: &Simulation<'_>, goodputs
             .insert(Metric::JainIndex, (sum * sum / (n * squares)).into());
     }
     let events = simulation.congestion.number - simulation.events_before;
+    let mut put = |metric, value: f64| report.metrics.insert(metric, value.into());
+    put(Metric::CongestionEvents, events as f64);
     if events > 0 {
-        let hits = simulation.congestion.hits as f64 / events as f64;
-        report
-            .metrics
-            .insert(Metric::Synchronization, (hits / n).into());
+        let each = |count: u64| count as f64 / events as f64;
+        put(
+            Metric::Synchronization,
+            each(simulation.congestion.hits) / n,
+        );
+        put(Metric::LossesPerEvent, each(simulation.congestion.losses));
+        let hits = simulation.congestion.hit_counts().distribution(1.0);
+        report.distributions.insert("flows_hit".into(), hits);
     }
+}
+
+/// What is known from samples, or summed over the lives of flows.
+fn sampled_metrics(report: &mut Report, simulation: &Simulation<'_>, seconds: f64) {
+    let mut put = |metric, value: f64| report.metrics.insert(metric, value.into());
+    if let Some(time) = simulation.sampler.autocorrelation_time() {
+        put(Metric::QueueAutocorrelation, time);
+    }
+    if simulation
+        .groups
+        .iter()
+        .any(|group| group.spec.responsive())
+    {
+        let groups = simulation.groups.iter();
+        let long: f64 = groups.map(|group| group.shapes.long_flows(seconds)).sum();
+        put(Metric::LongFlows, long);
+    }
+    let waiting = simulation.sampler.waiting.distribution(1.0);
+    report.distributions.insert("queue_packets".into(), waiting);
+}
+
+/// Histograms of a link.
+fn link_distributions(link: &Link) -> BTreeMap<String, Distribution> {
+    let statistics = link.statistics();
+    let bursts = statistics.bursts.finished();
+    [
+        ("queue_delay_s", statistics.waits.distribution(1e-12)),
+        ("loss_burst_packets", bursts.lengths().distribution(1.0)),
+    ]
+    .map(|(name, distribution)| (name.to_owned(), distribution))
+    .into()
 }
 
 fn link_metrics(link: &Link, end: Time, seconds: f64) -> BTreeMap<Metric, Estimate> {
@@ -92,6 +133,10 @@ fn link_metrics(link: &Link, end: Time, seconds: f64) -> BTreeMap<Metric, Estima
         let arrivals = statistics.arrivals as f64;
         put(Metric::LossRate, statistics.drops as f64 / arrivals);
         put(Metric::MarkRate, statistics.marks as f64 / arrivals);
+        if let Some((mean, longest)) = statistics.bursts.finished().mean_and_longest() {
+            put(Metric::LossBurstMean, mean);
+            put(Metric::LossBurstMax, longest as f64);
+        }
         let waited = statistics.waits.count();
         if waited > 0 {
             put(
@@ -155,10 +200,11 @@ impl GroupFigures {
             loss_rate: ratio(counts.dropped, counts.arrived),
             retransmissions: counts.retransmissions,
             timeouts: counts.timeouts,
+            congestion_events: counts.events,
         });
     }
 
-    fn report(self, group: &Group<'_>, listed: bool) -> GroupReport {
+    fn report(self, group: &Group<'_>, seconds: f64, listed: bool) -> GroupReport {
         let spec = group.spec;
         let mut metrics = BTreeMap::new();
         let mut put = |metric, value: f64| metrics.insert(metric, Estimate::from(value));
@@ -172,6 +218,13 @@ impl GroupFigures {
         if spec.responsive() {
             put(Metric::Retransmissions, self.total.retransmissions as f64);
             put(Metric::Timeouts, self.total.timeouts as f64);
+            put(Metric::LongFlows, group.shapes.long_flows(seconds));
+        }
+        let mut distributions = BTreeMap::new();
+        let windows = group.windows.distribution(WINDOW_UNIT);
+        if windows.count() > 0 {
+            put(Metric::WindowMean, group.windows.mean() * WINDOW_UNIT);
+            distributions.insert("window_packets".to_owned(), windows);
         }
         let mut goodput_quantiles = BTreeMap::new();
         let mut completions = None;
@@ -193,6 +246,25 @@ impl GroupFigures {
                 put(Metric::CompletionTimeP50, times.quantile(0.5));
                 put(Metric::CompletionTimeP95, times.quantile(0.95));
                 put(Metric::CompletionTimeP99, times.quantile(0.99));
+                let shapes = &group.shapes;
+                put(Metric::SlowdownMean, shapes.mean_slowdown());
+                for (metric, q) in [
+                    (Metric::SlowdownP50, 0.5),
+                    (Metric::SlowdownP95, 0.95),
+                    (Metric::SlowdownP99, 0.99),
+                ] {
+                    put(
+                        metric,
+                        shapes.slowdowns.quantile_of_values(q) * SLOWDOWN_UNIT,
+                    );
+                }
+                put(
+                    Metric::ShortTransfers,
+                    ratio(shapes.short, shapes.short + shapes.long),
+                );
+                let slowdowns = shapes.slowdowns.distribution(SLOWDOWN_UNIT);
+                distributions.insert("slowdown".to_owned(), slowdowns);
+                distributions.insert("completion_time_s".to_owned(), times.distribution(1e-12));
             }
             let quantiles = if group.completed == 0 {
                 BTreeMap::new()
@@ -217,6 +289,7 @@ impl GroupFigures {
             metrics,
             flow_goodput_bps: goodput_quantiles,
             completions,
+            distributions,
             per_flow: if listed { self.flows } else { Vec::new() },
         }
     }

@@ -136,7 +136,6 @@ pub(crate) struct Connection {
     limited_until: u64,
     timed_since: Time,
     duplicates: u32,
-    backoff: u32,
     phase: Phase,
     recovery: Recovery,
     way: Way,
@@ -184,10 +183,14 @@ pub(crate) struct Connection {
     marked: u32,
     /// No reaction to marks until everything below is acknowledged (RFC 3168 section 6.1.2).
     marked_until: u64,
+    /// The packet for which the retransmission timer expired last; `u64::MAX` for none.
+    timed_out: u64,
     // What is counted.
     pub(crate) retransmissions: u64,
     pub(crate) timeouts: u64,
     pub(crate) cuts: u64,
+    /// The first congestion signal of the transfer; [`Time::MAX`] for none.
+    pub(crate) first_cut: Time,
     /// SYNs that were answered: the other packets delivered are data.
     handshakes: u64,
     // The transfer.
@@ -239,7 +242,7 @@ impl Connection {
             marked_until: 0,
             limited_until: 0,
             connecting: false,
-            backoff: 0,
+            timed_out: u64::MAX,
             pending: 0,
             pending_since: Time::ZERO,
             base: first,
@@ -247,6 +250,7 @@ impl Connection {
             retransmissions: 0,
             timeouts: 0,
             cuts: 0,
+            first_cut: Time::MAX,
             handshakes: 0,
         };
         connection.open(opening);
@@ -291,7 +295,7 @@ impl Connection {
         self.inflation = 0.0;
         self.partial_acks = 0;
         self.urgent = false;
-        self.backoff = 0;
+        self.timed_out = u64::MAX;
         self.pending = 0;
         self.base = first;
         self.connecting = stack.handshake;
@@ -299,6 +303,7 @@ impl Connection {
         self.acknowledged_at_once = stack.delayed_ack.packets;
         self.stack = stack;
         self.alarm = Time::MAX;
+        self.first_cut = Time::MAX;
         self.marked = 0;
         self.marked_until = first;
         self.limited_until = first;
@@ -404,7 +409,6 @@ impl Connection {
         let limited = self.limited();
         self.expected = packet + 1;
         self.unacknowledged = packet + 1;
-        self.backoff = 0;
         if packet == self.timed {
             self.measure(now);
         }
@@ -656,9 +660,10 @@ impl Connection {
         self.handshakes += 1;
         self.unacknowledged = self.expected;
         self.next = self.next.max(self.expected);
-        self.backoff = 0;
         if self.timed == self.base {
             self.measure(now);
+        } else {
+            self.round_trip.begin_unmeasured();
         }
         self.restart_timer(now);
         self.pace();
@@ -691,7 +696,6 @@ impl Connection {
         }
         self.unacknowledged = self.expected;
         self.next = self.next.max(self.unacknowledged);
-        self.backoff = 0;
         match self.phase {
             Phase::Recovery if self.unacknowledged < self.recover => {
                 self.partial_ack(acked, now);
@@ -759,7 +763,6 @@ impl Connection {
             self.note_arrival_beyond(packet);
         }
         if acked > 0 {
-            self.backoff = 0;
             self.restart_timer(now);
         }
         match self.phase {
@@ -850,6 +853,7 @@ impl Connection {
         };
         self.round_trip.path.flight = flight;
         self.cuts += 1;
+        self.first_cut = self.first_cut.min(now);
         self.controller
             .on_congestion(&mut self.window, signal, now, &self.round_trip.path);
         self.round_trip.forget_maximum();
@@ -1103,17 +1107,18 @@ impl Connection {
         self.timeouts += 1;
         self.losses += 1;
         self.timed = u64::MAX;
-        self.backoff += 1;
+        self.round_trip.back_off();
         self.restart_timer(now);
         if self.connecting {
             self.next = self.base;
             return;
         }
-        if self.backoff == 1 {
-            self.congestion(Signal::Timeout, now);
-        } else {
+        if self.timed_out == self.unacknowledged {
             // The same packet again: the threshold stays (RFC 5681 section 3.1).
             self.window.cwnd = 1.0;
+        } else {
+            self.timed_out = self.unacknowledged;
+            self.congestion(Signal::Timeout, now);
         }
         self.pace();
         self.phase = Phase::Loss;
@@ -1140,7 +1145,7 @@ impl Connection {
 
     #[inline]
     fn restart_timer(&mut self, now: Time) {
-        self.expires = now.saturating_add(self.round_trip.timeout(self.backoff));
+        self.expires = now.saturating_add(self.round_trip.timeout());
     }
 
     fn measure(&mut self, now: Time) {

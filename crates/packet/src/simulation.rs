@@ -18,12 +18,15 @@ use crate::flow::{
 };
 use crate::link::{Departures, Link, LinkSetup};
 use crate::network::Records;
+use crate::sampler::Sampler;
 use crate::sender::{Answer, Connection, Next};
 use crate::statistics::{CongestionEvents, Histogram};
+use crate::transfers::Transfers;
 
-/// Control events: the end of the warm-up, and a trace sample.
+/// Control events: the end of the warm-up, a trace sample, and a sample for the report.
 const WARMUP: u32 = 0;
 const SAMPLE: u32 = 1;
+pub(crate) const MEASURE: u32 = 2;
 
 /// Unresponsive flows are numbered down from here in events.
 pub(crate) const LAST_FLOW: u32 = 0x00ff_ffff;
@@ -48,6 +51,9 @@ pub(crate) struct Group<'a> {
     pub(crate) completed: u64,
     pub(crate) completion_times: Histogram,
     pub(crate) transfer_goodputs: Histogram,
+    /// Windows of flows that have something to send.
+    pub(crate) windows: Histogram,
+    pub(crate) shapes: Transfers,
     /// Completed transfers of each user, for its draws.
     transfers: Vec<u64>,
 }
@@ -87,6 +93,7 @@ pub(crate) struct Simulation<'a> {
     /// Records of packets that wait for their fate.
     pub(crate) records: Records,
     sampled_busy: Time,
+    pub(crate) sampler: Sampler,
     warm: bool,
     end: Time,
     pub(crate) events: u64,
@@ -139,6 +146,8 @@ impl<'a> Simulation<'a> {
                     completed: 0,
                     completion_times: Histogram::new(),
                     transfer_goodputs: Histogram::new(),
+                    windows: Histogram::new(),
+                    shapes: Transfers::new(scenario, spec),
                     transfers: Vec::new(),
                 };
                 first_number += spec.count as u32;
@@ -164,6 +173,7 @@ impl<'a> Simulation<'a> {
             record_packets: false,
             records: Records::default(),
             sampled_busy: Time::ZERO,
+            sampler: Sampler::new(run.measure, apart),
             warm: false,
             end: run.warmup + run.measure,
             events: 0,
@@ -235,8 +245,14 @@ impl<'a> Simulation<'a> {
             &mut group.draws.stream(index, Purpose::RoundTrip),
         );
         let opening = opening(spec, 0).ok_or_else(|| unsupported(spec.controller.name()))?;
+        let connection = Connection::new(opening, 1);
+        // A flow that joins after the warm-up has delivered nothing either: packets count from 1.
+        let before = Counts {
+            delivered: connection.delivered(),
+            ..Counts::default()
+        };
         Ok(Flow {
-            connection: Connection::new(opening, 1),
+            connection,
             group: number as u32,
             route: group.route,
             lane: 0,
@@ -251,11 +267,14 @@ impl<'a> Simulation<'a> {
             dropped: 0,
             lost_elsewhere: 0,
             seen_event: 0,
+            events: 0,
+            dropped_before: 0,
+            lost_elsewhere_before: 0,
             access: AccessLink::new(spec, wire.get() as u32),
             index,
             since: Time::ZERO,
             stopped: false,
-            before: Counts::default(),
+            before,
         })
     }
 
@@ -444,6 +463,9 @@ impl<'a> Simulation<'a> {
             }
             match kind {
                 k if k == Kind::Departure as u8 => self.depart(event)?,
+                k if k == Kind::PromptArrival as u8 => {
+                    self.arrive(event.flow(), event.packet(), 0, now);
+                }
                 FIRST_ARRIVAL..=LAST_ARRIVAL => {
                     let hop = usize::from(kind - FIRST_ARRIVAL);
                     self.arrive(event.flow(), event.packet(), hop, now);
@@ -461,7 +483,7 @@ impl<'a> Simulation<'a> {
                     self.send(at, now);
                 }
                 k if k == Kind::Start as u8 => self.start(event.flow() as usize, now)?,
-                k if k == Kind::Stop as u8 => self.stop(event.flow() as usize),
+                k if k == Kind::Stop as u8 => self.stop(event.flow() as usize, now),
                 _ => self.control(event),
             }
         }
@@ -474,7 +496,19 @@ impl<'a> Simulation<'a> {
             wrong.is_none(),
             "a connection's counts contradict each other: {wrong:?}"
         );
+        self.finish_lives();
         self.finish_links()
+    }
+
+    /// What lives at the end of the run has lived until then.
+    fn finish_lives(&mut self) {
+        let (measured, end) = (self.scenario.run().warmup, self.end);
+        for flow in &self.flows {
+            if flow.since < end && !flow.stopped && !flow.connection.finished() {
+                let shapes = &mut self.groups[flow.group as usize].shapes;
+                shapes.lived(flow, measured, end);
+            }
+        }
     }
 
     // --- At the sender and receiver ---
@@ -507,18 +541,12 @@ impl<'a> Simulation<'a> {
             return;
         };
         let at_target = link == self.target;
+        let mut lost = 0;
         while flow.connection.has_room() {
             let packet = flow.connection.send_next(now).packet as u32;
             flow.arrived += u64::from(at_target);
             let Some(departure) = fifo.arrive(now, flow.wire) else {
-                if !at_target {
-                    flow.lost_elsewhere += 1;
-                    continue;
-                }
-                flow.dropped += 1;
-                if self.groups[flow.group as usize].spec.persistent() {
-                    self.congestion.loss(now, &mut flow.seen_event);
-                }
+                lost += 1;
                 continue;
             };
             let (lane, event) = if stop.last {
@@ -533,6 +561,9 @@ impl<'a> Simulation<'a> {
         }
         if !flow.connection.waits_until(flow.timer_at) {
             self.set_timer(at, now);
+        }
+        for _ in 0..lost {
+            self.drop_arrival(at, link, now);
         }
     }
 
@@ -645,13 +676,18 @@ impl<'a> Simulation<'a> {
             return;
         };
         let size = if flow.connection.is_syn(packet) {
-            self.groups[flow.group as usize].spec.stack.header.get() as u32
+            self.groups[flow.group as usize].spec.stack.syn().get() as u32
         } else {
             flow.wire
         };
+        let prompt = access.idle(now);
         match access.pass(now, size) {
             Some(time) => {
-                let event = Event::arrival(time, 0, at as u32, packet as u32);
+                let event = if prompt {
+                    Event::prompt_arrival(time, at as u32, packet as u32)
+                } else {
+                    Event::arrival(time, 0, at as u32, packet as u32)
+                };
                 match flow.access_lane {
                     Some(lane) => self.calendar.push_delivery(lane, event),
                     None => self.calendar.push_frequent(event),
@@ -678,7 +714,7 @@ impl<'a> Simulation<'a> {
     fn arrive_responsive(&mut self, at: usize, packet: u32, hop: usize, now: Time) {
         let flow = &mut self.flows[at];
         let size = if flow.connection.has_syn(packet) {
-            self.groups[flow.group as usize].spec.stack.header.get() as u32
+            self.groups[flow.group as usize].spec.stack.syn().get() as u32
         } else {
             flow.wire
         };
@@ -716,7 +752,7 @@ impl<'a> Simulation<'a> {
         if link == self.target {
             flow.dropped += 1;
             if self.groups[flow.group as usize].spec.persistent() {
-                self.congestion.loss(now, &mut flow.seen_event);
+                flow.events += u64::from(self.congestion.loss(now, &mut flow.seen_event));
             }
         } else {
             flow.lost_elsewhere += 1;
@@ -890,6 +926,8 @@ impl<'a> Simulation<'a> {
         let flow = &mut self.flows[at];
         flow.lane = lane;
         flow.since = now;
+        flow.dropped_before = flow.dropped;
+        flow.lost_elsewhere_before = flow.lost_elsewhere;
         flow.connection.open(opening);
         self.send(at, now);
         Ok(())
@@ -905,6 +943,8 @@ impl<'a> Simulation<'a> {
         let group = &mut self.groups[number];
         let spec = group.spec;
         if !spec.persistent() && self.warm {
+            group.shapes.completed(flow, spec, now);
+            group.shapes.lived(flow, self.scenario.run().warmup, now);
             let duration = now - flow.since;
             group.completed += 1;
             group.completion_times.add(duration);
@@ -930,9 +970,14 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn stop(&mut self, at: usize) {
-        self.flows[at].connection.stop();
-        self.flows[at].stopped = true;
+    fn stop(&mut self, at: usize, now: Time) {
+        let flow = &mut self.flows[at];
+        if flow.since <= now {
+            let shapes = &mut self.groups[flow.group as usize].shapes;
+            shapes.lived(flow, self.scenario.run().warmup, now);
+        }
+        flow.connection.stop();
+        flow.stopped = true;
     }
 
     // --- Timers and control ---
@@ -983,6 +1028,7 @@ impl<'a> Simulation<'a> {
     fn control(&mut self, event: Event) {
         match event.packet() {
             WARMUP => self.finish_warmup(event.time),
+            MEASURE => self.measure(event.time),
             _ => self.sample(event.time),
         }
     }
@@ -1001,6 +1047,7 @@ impl<'a> Simulation<'a> {
             flow.bytes_before = flow.bytes_delivered;
         }
         self.events_before = self.congestion.restart();
+        self.schedule_sample(now);
     }
 
     /// Records one sample of each flow and of the target link.

@@ -1,9 +1,12 @@
 //! What is measured at a link and how: counts, waiting times and congestion events. Nothing here
 //! grows with the length of a run.
 
+use forebay_scenario::{Bin, Distribution};
 use forebay_units::Time;
 
-/// A histogram of times with a relative resolution of 1/128 (after Tene's HdrHistogram).
+use crate::bursts::Bursts;
+
+/// A histogram of times or other whole numbers with a relative resolution of 1/128 (after Tene's HdrHistogram).
 #[derive(Clone, Debug)]
 pub(crate) struct Histogram {
     counts: Vec<u64>,
@@ -35,7 +38,13 @@ impl Histogram {
 
     #[inline]
     pub(crate) fn add(&mut self, value: Time) {
-        self.counts[Self::bucket(value.as_picos())] += 1;
+        self.add_value(value.as_picos());
+    }
+
+    /// A value in a unit that the caller knows.
+    #[inline]
+    pub(crate) fn add_value(&mut self, value: u64) {
+        self.counts[Self::bucket(value)] += 1;
     }
 
     /// Forgets everything.
@@ -48,9 +57,58 @@ impl Histogram {
         self.counts.iter().sum()
     }
 
+    /// Mean of the values, each taken at the middle of its bucket; zero where there are none.
+    pub(crate) fn mean(&self) -> f64 {
+        let held = self
+            .counts
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0);
+        let (mut sum, mut total) = (0.0, 0.0);
+        for (bucket, &count) in held {
+            let (low, next) = (Self::lowest(bucket), Self::lowest(bucket + 1));
+            sum += (low as f64 + (next - low - 1) as f64 / 2.0) * count as f64;
+            total += count as f64;
+        }
+        if total > 0.0 { sum / total } else { 0.0 }
+    }
+
+    /// The histogram for a report, of values in `unit`: a bin for each below 16, and from there on
+    /// four to each power of two.
+    pub(crate) fn distribution(&self, unit: f64) -> Distribution {
+        let mut bins: Vec<Bin> = Vec::new();
+        let held = self
+            .counts
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0);
+        for (bucket, &count) in held {
+            let value = Self::lowest(bucket);
+            let shift = value
+                .checked_ilog2()
+                .filter(|log| *log >= 4)
+                .map_or(0, |log| log - 2);
+            let low = (value >> shift) << shift;
+            let (low, high) = (
+                low as f64 * unit,
+                (low as f64 + (1u64 << shift) as f64) * unit,
+            );
+            match bins.last_mut().filter(|bin| bin.low == low) {
+                Some(bin) => bin.count += count,
+                None => bins.push(Bin { low, high, count }),
+            }
+        }
+        Distribution { bins }
+    }
+
     /// The value in seconds below which the fraction `q` of the values lie, linear within a
     /// bucket; zero where there are none.
     pub(crate) fn quantile(&self, q: f64) -> f64 {
+        self.quantile_of_values(q) * 1e-12
+    }
+
+    /// The same in the values' own unit.
+    pub(crate) fn quantile_of_values(&self, q: f64) -> f64 {
         let total = self.count();
         if total == 0 {
             return 0.0;
@@ -65,7 +123,7 @@ impl Histogram {
                 let (low, high) = (Self::lowest(bucket) as f64, Self::lowest(bucket + 1) as f64);
                 // Whole ticks have a bucket each: nothing lies in between.
                 let width = if high - low <= 1.0 { 0.0 } else { high - low };
-                return (low + width * ((rank - below) / count as f64)) * 1e-12;
+                return low + width * ((rank - below) / count as f64);
             }
             below += count as f64;
         }
@@ -81,6 +139,8 @@ pub(crate) struct LinkStatistics {
     pub(crate) arrivals_before: u64,
     pub(crate) drops: u64,
     pub(crate) marks: u64,
+    /// How drops follow one another.
+    pub(crate) bursts: Bursts,
     /// Waits of accepted packets.
     pub(crate) waits: Histogram,
     /// Sum of the waits in ticks; with the edges below, the time integral of the packets waiting.
@@ -101,6 +161,7 @@ impl LinkStatistics {
             arrivals_before: 0,
             drops: 0,
             marks: 0,
+            bursts: Bursts::new(),
             waits: Histogram::new(),
             wait_sum: 0,
             longest_wait: Time::ZERO,
@@ -117,8 +178,16 @@ impl LinkStatistics {
         self.longest_wait = self.longest_wait.max(wait);
     }
 
+    /// The packet that has just arrived is dropped.
+    #[inline]
+    pub(crate) fn dropped(&mut self) {
+        self.drops += 1;
+        self.bursts.at_arrival(self.arrivals, 1);
+    }
+
     /// The warm-up ends: counting starts anew.
     pub(crate) fn restart(&mut self, now: Time, busy: Time) {
+        self.bursts.restart();
         self.arrivals_before += std::mem::take(&mut self.arrivals);
         self.drops = 0;
         self.marks = 0;
@@ -140,6 +209,12 @@ pub(crate) struct CongestionEvents {
     /// Number of the current event; flows remember the last one that hit them.
     pub(crate) number: u64,
     pub(crate) hits: u64,
+    /// Losses in all events.
+    pub(crate) losses: u64,
+    /// Flows that the current event has hit.
+    hits_now: u64,
+    /// Flows hit, by event.
+    hit_counts: Histogram,
 }
 
 impl CongestionEvents {
@@ -149,27 +224,52 @@ impl CongestionEvents {
             last: None,
             number: 0,
             hits: 0,
+            losses: 0,
+            hits_now: 0,
+            hit_counts: Histogram::new(),
         }
     }
 
-    /// A loss of the flow whose last event is `seen`.
-    pub(crate) fn loss(&mut self, now: Time, seen: &mut u64) {
+    /// A loss of the flow whose last event is `seen`; says whether the event hits it anew.
+    pub(crate) fn loss(&mut self, now: Time, seen: &mut u64) -> bool {
         if self
             .last
             .is_none_or(|last| now.saturating_sub(last) >= self.apart)
         {
             self.number += 1;
+            self.close();
         }
         self.last = Some(now);
-        if *seen != self.number {
+        self.losses += 1;
+        let anew = *seen != self.number;
+        if anew {
             *seen = self.number;
             self.hits += 1;
+            self.hits_now += 1;
         }
+        anew
+    }
+
+    fn close(&mut self) {
+        if self.hits_now > 0 {
+            self.hit_counts.add_value(self.hits_now);
+            self.hits_now = 0;
+        }
+    }
+
+    /// How many flows each event hit, the last one included.
+    pub(crate) fn hit_counts(&self) -> Histogram {
+        let mut finished = self.clone();
+        finished.close();
+        finished.hit_counts
     }
 
     /// The warm-up ends: events are counted from here, an event under way not at all.
     pub(crate) fn restart(&mut self) -> u64 {
         self.hits = 0;
+        self.losses = 0;
+        self.hits_now = 0;
+        self.hit_counts.clear();
         self.last = None;
         self.number
     }
@@ -208,6 +308,25 @@ mod tests {
     }
 
     #[test]
+    fn a_distribution_counts_small_numbers_one_by_one() {
+        let mut histogram = Histogram::new();
+        for value in [0, 1, 1, 15, 16, 19, 20, 1000] {
+            histogram.add_value(value);
+        }
+        let bins = histogram.distribution(1.0).bins;
+        let rows: Vec<(f64, f64, u64)> = bins.iter().map(|b| (b.low, b.high, b.count)).collect();
+        let expected = [
+            (0.0, 1.0, 1),
+            (1.0, 2.0, 2),
+            (15.0, 16.0, 1),
+            (16.0, 20.0, 2),
+            (20.0, 24.0, 1),
+            (896.0, 1024.0, 1),
+        ];
+        assert_eq!(rows, expected);
+    }
+
+    #[test]
     fn losses_close_together_are_one_event() {
         let mut events = CongestionEvents::new(Time::from_millis(100));
         let (mut a, mut b) = (0, 0);
@@ -216,6 +335,13 @@ mod tests {
         events.loss(Time::from_millis(120), &mut b);
         assert_eq!((events.number, events.hits), (1, 2));
         events.loss(Time::from_millis(300), &mut b);
-        assert_eq!((events.number, events.hits), (2, 3));
+        assert_eq!((events.number, events.hits, events.losses), (2, 3, 4));
+        let bins = events.hit_counts().distribution(1.0).bins;
+        assert_eq!(
+            bins.iter()
+                .map(|b| (b.low as u64, b.count))
+                .collect::<Vec<_>>(),
+            [(1, 1), (2, 1)]
+        );
     }
 }

@@ -10,6 +10,9 @@ const MAX_RTO: Time = Time::from_secs(60);
 /// The timeout before the first measurement (RFC 6298 section 2.1).
 const INITIAL_RTO: Time = Time::from_secs(1);
 
+/// The timeout of the first data where the SYN had to be repeated (RFC 6298 section 5.7).
+const RTO_AFTER_REPEATED_SYN: Time = Time::from_secs(3);
+
 /// What a sender knows about its round trip; what each acknowledgement needs comes first.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -70,15 +73,21 @@ impl RoundTrip {
         self.timeout = timeout.clamp(self.min_timeout, MAX_RTO);
     }
 
-    /// The timeout after `backoff` expirations in a row.
+    /// The retransmission timeout with its back-off, which only a new measurement takes back
+    /// (RFC 6298 section 5.5 and the note after 5.7).
     #[inline]
-    pub(crate) fn timeout(&self, backoff: u32) -> Time {
-        if backoff == 0 {
-            return self.timeout;
-        }
+    pub(crate) fn timeout(&self) -> Time {
         self.timeout
-            .saturating_mul(1 << backoff.min(16))
-            .min(MAX_RTO)
+    }
+
+    /// The timer has expired (RFC 6298 section 5.5).
+    pub(crate) fn back_off(&mut self) {
+        self.timeout = self.timeout.saturating_mul(2).min(MAX_RTO);
+    }
+
+    /// Data begins to flow after a SYN that had to be repeated (RFC 6298 section 5.7).
+    pub(crate) fn begin_unmeasured(&mut self) {
+        self.timeout = RTO_AFTER_REPEATED_SYN;
     }
 
     /// The largest round-trip time is counted from here on.
@@ -107,21 +116,32 @@ mod tests {
             min_rto: Time::from_millis(200),
             ..Stack::RFC
         };
-        assert_eq!(measured(&stack, &[100]).timeout(0), Time::from_millis(300));
+        assert_eq!(measured(&stack, &[100]).timeout(), Time::from_millis(300));
     }
 
     #[test]
     fn a_steady_round_trip_ends_at_the_minimum() {
         let round_trip = measured(&Stack::NS2, &[100; 50]);
-        assert_eq!(round_trip.timeout(0), Time::from_millis(200));
-        assert_eq!(round_trip.timeout(1), Time::from_millis(400));
-        assert_eq!(round_trip.timeout(40), Time::from_secs(60));
+        assert_eq!(round_trip.timeout(), Time::from_millis(200));
         assert!((round_trip.path.smoothed_rtt - 0.1).abs() < 1e-12);
     }
 
     #[test]
+    fn the_back_off_doubles_and_stays_until_something_is_measured() {
+        let mut round_trip = measured(&Stack::NS2, &[100; 50]);
+        round_trip.back_off();
+        assert_eq!(round_trip.timeout(), Time::from_millis(400));
+        for _ in 0..40 {
+            round_trip.back_off();
+        }
+        assert_eq!(round_trip.timeout(), Time::from_secs(60));
+        round_trip.measure(Time::from_secs(99), Time::from_millis(99_100));
+        assert_eq!(round_trip.timeout(), Time::from_millis(200));
+    }
+
+    #[test]
     fn before_any_sample_it_is_one_second() {
-        assert_eq!(RoundTrip::new(&Stack::NS2).timeout(0), Time::from_secs(1));
+        assert_eq!(RoundTrip::new(&Stack::NS2).timeout(), Time::from_secs(1));
     }
 
     #[test]

@@ -146,9 +146,25 @@ impl Scenario {
         self.0.target().discipline.name()
     }
 
+    /// Whether replications draw numbers of flows or common round-trip times.
+    #[getter]
+    fn uncertain(&self) -> bool {
+        self.0.uncertain()
+    }
+
     #[getter]
     fn persistent_flows(&self) -> u64 {
         self.0.persistent_flows()
+    }
+
+    /// Longest round trip of the persistent flows in seconds; infinite where its law has no bound,
+    /// None without such flows.
+    #[getter]
+    fn longest_rtt_s(&self) -> Option<f64> {
+        let persistent = self.0.flows().iter().filter(|group| group.persistent());
+        persistent
+            .map(|group| group.rtt.supremum())
+            .reduce(f64::max)
     }
 
     #[getter]

@@ -43,6 +43,10 @@ pub enum Purpose {
     Controller = 12,
     /// Background traffic of the fluid engine.
     Background = 13,
+    /// The number of flows of a group (the flow is the group's number).
+    FlowCount = 14,
+    /// One round-trip time for all flows of a group (the flow is the group's number).
+    CommonRoundTrip = 15,
 }
 
 /// One stream of random numbers: xoshiro256++ (Blackman and Vigna 2019).

@@ -15,6 +15,11 @@ pub trait Engine: Sync {
     /// Name on the command line.
     fn name(&self) -> &'static str;
 
+    /// Whether an answer is about one replication's draws, or about the laws themselves.
+    fn replicates(&self) -> bool {
+        true
+    }
+
     /// Runs one replication. Equal scenarios and seeds give equal reports on every machine.
     fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError>;
 }

@@ -7,6 +7,7 @@ use serde::ser::{SerializeMap, Serializer};
 use crate::algorithm::Algorithm;
 use crate::law::Law;
 use crate::node::{Cursor, ScenarioError};
+use crate::uncertain::CountLaw;
 
 /// The most flows alive at once in one scenario (packet events number them in 24 bits).
 pub const MAX_FLOWS: u64 = (1 << 24) - 2;
@@ -16,12 +17,17 @@ pub const MAX_FLOWS: u64 = (1 << 24) - 2;
 pub struct FlowGroup {
     /// Name, unique in the scenario.
     pub name: String,
-    /// Number of flows; for a closed loop the number of users; for open-loop arrivals 1.
+    /// Number of flows; for a closed loop the number of users; for open-loop arrivals 1. The mean
+    /// where `count_law` says that replications draw it.
     pub count: u64,
+    /// How the number of flows varies between replications.
+    pub count_law: CountLaw,
     /// Congestion controller; ignored by unresponsive workloads.
     pub controller: Algorithm,
     /// Whole two-way propagation time without queueing.
     pub rtt: Law<Time>,
+    /// Whether each replication draws one round-trip time for all flows, instead of one per flow.
+    pub common_rtt: bool,
     /// Full data packet on the wire, headers included.
     pub packet: Law<Bytes>,
     /// What the flows have to send.
@@ -197,6 +203,14 @@ pub struct Stack {
 }
 
 impl Stack {
+    /// The least that a packet of headers alone takes: IPv4 without options.
+    const BARE: Bytes = Bytes::new(20);
+
+    /// Bytes of a SYN: a bare header, also where data packets count none.
+    pub fn syn(&self) -> Bytes {
+        self.header.max(Self::BARE)
+    }
+
     /// RFC defaults: SACK (RFC 6675), ten packets initially (RFC 6928), minimum RTO of 1 s
     /// (RFC 6298), each packet acknowledged.
     pub const RFC: Self = Self {
@@ -316,10 +330,14 @@ pub(crate) fn read_group(
         Some(workload) => read_workload(workload, payload, full, target_rate)?,
         None => Workload::Persistent,
     };
-    let count = read_count(cursor, &workload)?;
-    let rtt = match cursor.get("rtt") {
+    let users = workload_cursor
+        .as_ref()
+        .and_then(|at| at.get("closed_loop")?.get("users"));
+    let users = users.as_ref().map(CountLaw::read).transpose()?;
+    let count_law = read_count(cursor, &workload, users)?;
+    let (rtt, common_rtt) = match cursor.get("rtt") {
         Some(rtt) => read_rtt(&rtt, payload)?,
-        None if unresponsive => Law::Value(Time::ZERO),
+        None if unresponsive => (Law::Value(Time::ZERO), false),
         None => return Err(cursor.error_found("no `rtt`", "rtt = \"100ms\"")),
     };
     let controller = match cursor.get("cca") {
@@ -328,9 +346,11 @@ pub(crate) fn read_group(
     };
     let group = FlowGroup {
         name,
-        count,
+        count: count_law.nominal(),
+        count_law,
         controller,
         rtt,
+        common_rtt,
         packet,
         workload,
         start: match cursor.get("start") {
@@ -377,37 +397,65 @@ fn read_packet(cursor: &Cursor<'_>, header: Bytes) -> Result<Law<Bytes>, Scenari
     Ok(law)
 }
 
-fn read_rtt(cursor: &Cursor<'_>, payload: Bytes) -> Result<Law<Time>, ScenarioError> {
-    let law = Law::<Time>::read(cursor, payload)?;
+/// The law of the round-trip times, and whether one draw holds for all flows of a replication.
+fn read_rtt(cursor: &Cursor<'_>, payload: Bytes) -> Result<(Law<Time>, bool), ScenarioError> {
+    let common = cursor
+        .entries()
+        .is_ok()
+        .then(|| cursor.get("common"))
+        .flatten();
+    if common.is_some() {
+        cursor.only(&["common"])?;
+    }
+    let at = common.as_ref().unwrap_or(cursor);
+    let law = Law::<Time>::read(at, payload)?;
+    if common.is_some() {
+        law.check_anonymous(at)?;
+    }
     let (low, high) = (law.infimum(), law.supremum());
     let bounded = high <= 1000.0 || high.is_infinite();
     if bounded && (low > 0.0 || high.is_infinite()) {
-        Ok(law)
+        Ok((law, common.is_some()))
     } else {
-        Err(cursor.error("round-trip times above 0s and at most 1000s"))
+        Err(at.error("round-trip times above 0s and at most 1000s"))
     }
 }
 
-fn read_count(cursor: &Cursor<'_>, workload: &Workload) -> Result<u64, ScenarioError> {
+fn read_count(
+    cursor: &Cursor<'_>,
+    workload: &Workload,
+    users: Option<CountLaw>,
+) -> Result<CountLaw, ScenarioError> {
     let given = cursor.get("count");
-    let count = given
-        .as_ref()
-        .map(|count| count.integer_in(1, MAX_FLOWS))
-        .transpose()?;
-    match (workload, count, given) {
-        (Workload::ClosedLoop { users, .. }, Some(count), Some(cursor)) if count != *users => {
+    let count = given.as_ref().map(CountLaw::read).transpose()?;
+    match (workload, count, given, users) {
+        (Workload::ClosedLoop { .. }, Some(count), Some(cursor), Some(users)) if count != users => {
             Err(cursor.error("no `count` beside `users`"))
         }
-        (Workload::ClosedLoop { users, .. }, ..) => Ok(*users),
-        (Workload::OpenLoop { .. }, Some(count), Some(cursor)) if count != 1 => {
+        (Workload::ClosedLoop { .. }, .., Some(users)) => Ok(users),
+        (Workload::OpenLoop { .. }, Some(count), Some(cursor), _)
+            if count != CountLaw::Fixed(1) =>
+        {
             Err(cursor.error("no `count` for open-loop arrivals: flows come as they come"))
         }
-        (_, count, _) => Ok(count.unwrap_or(1)),
+        (_, count, ..) => Ok(count.unwrap_or(CountLaw::Fixed(1))),
     }
 }
 
 fn check_lists(group: &FlowGroup, cursor: &Cursor<'_>) -> Result<(), ScenarioError> {
     let at = |key: &str| cursor.get(key).unwrap_or_else(|| cursor.clone());
+    if !matches!(group.count_law, CountLaw::Fixed(_)) {
+        group.rtt.check_unlisted(&at("rtt"))?;
+        group.start.check_unlisted(&at("start"))?;
+        group.packet.check_unlisted(&at("packet"))?;
+        if let Some(stop) = &group.stop {
+            stop.check_unlisted(&at("stop"))?;
+        }
+        if let Workload::Finite { size } = &group.workload {
+            size.check_unlisted(&at("workload"))?;
+        }
+        return Ok(());
+    }
     group.rtt.check_count(group.count, &at("rtt"))?;
     group.start.check_count(group.count, &at("start"))?;
     group.packet.check_count(group.count, &at("packet"))?;
@@ -464,7 +512,7 @@ fn read_workload(
         }
         "closed_loop" => {
             body.only(&["users", "think", "size"])?;
-            let users = body.require("users", "100")?.integer_in(1, MAX_FLOWS)?;
+            let users = CountLaw::read(&body.require("users", "100")?)?.nominal();
             let think = time("think", "{ exponential = \"5s\" }")?;
             Ok(Workload::ClosedLoop {
                 users,
@@ -691,14 +739,22 @@ impl Serialize for ShownGroup<'_> {
             group.workload,
             Workload::ClosedLoop { .. } | Workload::OpenLoop { .. }
         ) {
-            map.serialize_entry("count", &group.count)?;
+            map.serialize_entry("count", &group.count_law)?;
         }
         map.serialize_entry("cca", &group.controller)?;
         if group.rtt != Law::Value(Time::ZERO) {
-            map.serialize_entry("rtt", &group.rtt)?;
+            if group.common_rtt {
+                map.serialize_entry("rtt", &serde_json::json!({ "common": group.rtt }))?;
+            } else {
+                map.serialize_entry("rtt", &group.rtt)?;
+            }
         }
         map.serialize_entry("packet", &group.packet)?;
-        map.serialize_entry("workload", &group.workload)?;
+        let mut workload = serde_json::to_value(&group.workload).unwrap_or_default();
+        if let Some(users) = workload.pointer_mut("/closed_loop/users") {
+            *users = serde_json::to_value(&group.count_law).unwrap_or_default();
+        }
+        map.serialize_entry("workload", &workload)?;
         map.serialize_entry("start", &group.start)?;
         if let Some(stop) = &group.stop {
             map.serialize_entry("stop", stop)?;

@@ -188,6 +188,15 @@ impl<T: Quantity> Law<T> {
         }
     }
 
+    /// Refuses lists, whose length a number of flows that is drawn cannot match.
+    pub(crate) fn check_unlisted(&self, cursor: &Cursor<'_>) -> Result<(), ScenarioError> {
+        match self {
+            Self::List(_) => Err(cursor.error("no list beside a count that is drawn")),
+            Self::Jitter { base, .. } => base.check_unlisted(cursor),
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses laws that need to know which flow they are for.
     pub(crate) fn check_anonymous(&self, cursor: &Cursor<'_>) -> Result<(), ScenarioError> {
         match self {

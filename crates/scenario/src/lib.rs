@@ -15,6 +15,7 @@ mod options;
 mod report;
 mod scenario;
 mod schema;
+mod uncertain;
 
 pub use algorithm::Algorithm;
 pub use engine::{
@@ -30,14 +31,16 @@ pub use link::{BufferLimit, BufferSize, Link, RateLayer};
 pub use metric::{Goal, Metric, Relation};
 pub use node::{Format, Override, ScenarioError};
 pub use options::{
-    FluidOptions, MeasurementWindow, Recorded, TraceOptions, VictimCountLaw, VictimPolicy,
+    BackgroundRate, FluidOptions, MeasurementWindow, Recorded, TraceOptions, VictimCountLaw,
+    VictimPolicy,
 };
 pub use report::{
-    BufferReport, Completions, Cost, Estimate, FlowReport, FlowSample, GroupReport, LinkReport,
-    PacketRecord, QueueSample, Report, Traces,
+    Bin, BufferReport, Completions, Cost, Distribution, Estimate, FlowReport, FlowSample,
+    GroupReport, LinkReport, PacketRecord, QueueSample, Report, Traces,
 };
 pub use scenario::{RunPlan, Scenario};
 pub use schema::schema;
+pub use uncertain::CountLaw;
 
 /// The version that reports carry.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -28,11 +28,23 @@ pub enum Metric {
     CompletionTimeP99,
     FlowGoodputP10,
     FlowGoodputP50,
+    CongestionEvents,
+    LossesPerEvent,
+    LossBurstMean,
+    LossBurstMax,
+    QueueAutocorrelation,
+    LongFlows,
+    ShortTransfers,
+    WindowMean,
+    SlowdownMean,
+    SlowdownP50,
+    SlowdownP95,
+    SlowdownP99,
 }
 
 impl Metric {
     /// All metrics in report order.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 30] = [
         Self::Utilization,
         Self::LossRate,
         Self::MarkRate,
@@ -51,6 +63,18 @@ impl Metric {
         Self::CompletionTimeP99,
         Self::FlowGoodputP10,
         Self::FlowGoodputP50,
+        Self::CongestionEvents,
+        Self::LossesPerEvent,
+        Self::LossBurstMean,
+        Self::LossBurstMax,
+        Self::QueueAutocorrelation,
+        Self::LongFlows,
+        Self::ShortTransfers,
+        Self::WindowMean,
+        Self::SlowdownMean,
+        Self::SlowdownP50,
+        Self::SlowdownP95,
+        Self::SlowdownP99,
     ];
 
     /// Name in reports, with its unit.
@@ -122,6 +146,51 @@ impl Metric {
                 "goodput that 90 % of the flows exceed",
             ),
             Self::FlowGoodputP50 => ("flow_goodput_p50_bps", "median goodput of a flow"),
+            Self::CongestionEvents => (
+                "congestion_events",
+                "groups of losses of persistent flows less than one harmonic-mean round trip apart",
+            ),
+            Self::LossesPerEvent => (
+                "losses_per_event_packets",
+                "mean number of packets that persistent flows lose in one congestion event",
+            ),
+            Self::LossBurstMean => (
+                "loss_burst_mean_packets",
+                "mean number of packets dropped one directly after the other",
+            ),
+            Self::LossBurstMax => (
+                "loss_burst_max_packets",
+                "most packets dropped one directly after the other",
+            ),
+            Self::QueueAutocorrelation => (
+                "queue_autocorrelation_s",
+                "integral of the autocorrelation of the time that the queue takes to drain",
+            ),
+            Self::LongFlows => (
+                "long_flows",
+                "time-weighted mean number of flows that have left slow start for good and lose here and not elsewhere",
+            ),
+            Self::ShortTransfers => (
+                "short_transfers",
+                "share of the completed transfers that spent most of their time before their first congestion signal",
+            ),
+            Self::WindowMean => (
+                "window_mean_packets",
+                "time-weighted mean congestion window of a flow that has something to send",
+            ),
+            Self::SlowdownMean => (
+                "slowdown_mean",
+                "mean of completion time / (round trip + size at the slowest rate of the path)",
+            ),
+            Self::SlowdownP50 => ("slowdown_p50", "median slowdown of a transfer"),
+            Self::SlowdownP95 => (
+                "slowdown_p95",
+                "95th percentile of the slowdown of a transfer",
+            ),
+            Self::SlowdownP99 => (
+                "slowdown_p99",
+                "99th percentile of the slowdown of a transfer",
+            ),
         }
     }
 }

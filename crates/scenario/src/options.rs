@@ -18,9 +18,13 @@ pub struct FluidOptions {
     pub window: MeasurementWindow,
     /// Largest error of the utilisation that the integrator may make.
     pub tolerance: f64,
-    /// The number of victims in each event, in turn, for the law `empirical`.
+    /// Numbers of victims observed in events, for the law `empirical`: each event draws one of them,
+    /// all with equal probability.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub empirical: Vec<u64>,
+    /// What unresponsive traffic does over time.
+    #[serde(skip_serializing_if = "BackgroundRate::is_constant")]
+    pub background: BackgroundRate,
 }
 
 impl Default for FluidOptions {
@@ -32,6 +36,7 @@ impl Default for FluidOptions {
             window: MeasurementWindow::WholeCycles,
             tolerance: 1e-4,
             empirical: Vec::new(),
+            background: BackgroundRate::Constant,
         }
     }
 }
@@ -53,7 +58,7 @@ pub enum VictimCountLaw {
 }
 
 /// Which flows lose in a congestion event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VictimPolicy {
     /// Those with the highest arrival rates.
@@ -62,6 +67,26 @@ pub enum VictimPolicy {
     Random,
     /// Any, with probabilities in proportion to the arrival rates.
     RateProportional,
+    /// Those with the largest numbers in a row that has one per persistent flow, ties at random;
+    /// event k of a link uses row k modulo their number.
+    Priority(Vec<Vec<f64>>),
+}
+
+/// The rate of unresponsive traffic over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BackgroundRate {
+    /// Its mean, always.
+    Constant,
+    /// Redrawn every so often from a normal law with the mean and the variance that the sources'
+    /// packets have over that time, cut off at 0.
+    Redrawn(Time),
+}
+
+impl BackgroundRate {
+    fn is_constant(&self) -> bool {
+        *self == Self::Constant
+    }
 }
 
 /// Over which time the fluid engine takes its means.
@@ -74,7 +99,11 @@ pub enum MeasurementWindow {
     Fixed,
 }
 
-pub(crate) fn read_fluid(cursor: Option<Cursor<'_>>) -> Result<FluidOptions, ScenarioError> {
+/// Reads `[fluid]` of a scenario with this many persistent flows.
+pub(crate) fn read_fluid(
+    cursor: Option<Cursor<'_>>,
+    persistent: u64,
+) -> Result<FluidOptions, ScenarioError> {
     let mut options = FluidOptions::default();
     let Some(cursor) = cursor else {
         return Ok(options);
@@ -86,6 +115,7 @@ pub(crate) fn read_fluid(cursor: Option<Cursor<'_>>) -> Result<FluidOptions, Sce
         "window",
         "tolerance",
         "empirical",
+        "background",
     ])?;
     if let Some(at) = cursor.get("minimum_synchronization") {
         options.minimum_synchronization = at.number_in(0.0, 1.0)?;
@@ -100,11 +130,7 @@ pub(crate) fn read_fluid(cursor: Option<Cursor<'_>>) -> Result<FluidOptions, Sce
         ])?;
     }
     if let Some(at) = cursor.get("victims") {
-        options.victims = at.word(&[
-            ("highest_rate", VictimPolicy::HighestRate),
-            ("random", VictimPolicy::Random),
-            ("rate_proportional", VictimPolicy::RateProportional),
-        ])?;
+        options.victims = read_victims(&at, persistent)?;
     }
     if let Some(at) = cursor.get("window") {
         options.window = at.word(&[
@@ -123,10 +149,56 @@ pub(crate) fn read_fluid(cursor: Option<Cursor<'_>>) -> Result<FluidOptions, Sce
             .map(|item| item.integer_in(1, 1 << 24))
             .collect::<Result<_, _>>()?;
     }
+    if let Some(at) = cursor.get("background") {
+        options.background = read_background(&at)?;
+    }
     if options.law == VictimCountLaw::Empirical && options.empirical.is_empty() {
         return Err(cursor.error_found("no `empirical`", "empirical = [3, 5, ...] beside the law"));
     }
     Ok(options)
+}
+
+fn read_victims(at: &Cursor<'_>, persistent: u64) -> Result<VictimPolicy, ScenarioError> {
+    let words = ["highest_rate", "random", "rate_proportional"];
+    let Some(priority) = at.get("priority") else {
+        return match at.text() {
+            Some("highest_rate") => Ok(VictimPolicy::HighestRate),
+            Some("random") => Ok(VictimPolicy::Random),
+            Some("rate_proportional") => Ok(VictimPolicy::RateProportional),
+            _ => Err(at.error(format!("{}, {{ priority = [[...]] }}", words.join(", ")))),
+        };
+    };
+    at.only(&["priority"])?;
+    let allowed =
+        format!("rows of {persistent} numbers, one per persistent flow, as in [[3, 2, 1]]");
+    let rows = priority.items().filter(|rows| !rows.is_empty());
+    let rows = rows.ok_or_else(|| priority.error(allowed.as_str()))?;
+    let row = |row: &Cursor<'_>| {
+        let items = row.items().filter(|items| items.len() as u64 == persistent);
+        let items = items.ok_or_else(|| row.error(allowed.as_str()))?;
+        items
+            .iter()
+            .map(|item| item.number_in(-1e300, 1e300))
+            .collect()
+    };
+    let rows = rows.iter().map(row).collect::<Result<_, _>>()?;
+    Ok(VictimPolicy::Priority(rows))
+}
+
+fn read_background(at: &Cursor<'_>) -> Result<BackgroundRate, ScenarioError> {
+    let allowed = "constant, { redrawn = \"100ms\" } with a time from 1us to 1e6s";
+    let Some(redrawn) = at.get("redrawn") else {
+        return match at.text() {
+            Some("constant") => Ok(BackgroundRate::Constant),
+            _ => Err(at.error(allowed)),
+        };
+    };
+    at.only(&["redrawn"])?;
+    let every: Time = redrawn.unit()?;
+    if every < Time::from_micros(1) || every > Time::from_secs(1_000_000) {
+        return Err(redrawn.error(allowed));
+    }
+    Ok(BackgroundRate::Redrawn(every))
 }
 
 /// What is recorded over time (`[trace]`).

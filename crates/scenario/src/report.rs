@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use serde::ser::{SerializeSeq, Serializer};
 
 use crate::metric::Metric;
 use crate::scenario::Scenario;
@@ -26,6 +27,9 @@ pub struct Report {
     pub metrics: BTreeMap<Metric, Estimate>,
     /// One entry per flow group.
     pub groups: Vec<GroupReport>,
+    /// Histograms at the target link by name, in the unit that the name ends with.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub distributions: BTreeMap<String, Distribution>,
     /// The other links.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkReport>,
@@ -50,6 +54,7 @@ impl Report {
             buffer: scenario.buffer(),
             metrics: BTreeMap::new(),
             groups: Vec::new(),
+            distributions: BTreeMap::new(),
             links: Vec::new(),
             cost: Cost::default(),
             warnings: Vec::new(),
@@ -112,9 +117,60 @@ pub struct GroupReport {
     /// Transfers completed, and how long they took.
     #[serde(flatten)]
     pub completions: Option<Completions>,
+    /// Histograms of the group by name, in the unit that the name ends with.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub distributions: BTreeMap<String, Distribution>,
     /// One entry per flow, for up to 1,000 flows in all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub per_flow: Vec<FlowReport>,
+}
+
+/// A histogram: its memory does not grow with what it counts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Distribution {
+    /// Bins that hold something, in rising order.
+    pub bins: Vec<Bin>,
+}
+
+/// One bin; `[low, high, count]` in JSON.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bin {
+    /// Smallest value that falls into it.
+    pub low: f64,
+    /// What falls into it is smaller.
+    pub high: f64,
+    /// How many values it holds.
+    pub count: u64,
+}
+
+impl Serialize for Bin {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut row = serializer.serialize_seq(Some(3))?;
+        row.serialize_element(&self.low)?;
+        row.serialize_element(&self.high)?;
+        row.serialize_element(&self.count)?;
+        row.end()
+    }
+}
+
+impl Distribution {
+    /// Adds what another run counted.
+    pub fn merge(&mut self, other: &Self) {
+        for bin in &other.bins {
+            match self
+                .bins
+                .binary_search_by(|mine| mine.low.total_cmp(&bin.low))
+            {
+                Ok(at) => self.bins[at].count += bin.count,
+                Err(at) => self.bins.insert(at, *bin),
+            }
+        }
+    }
+
+    /// How many values it holds.
+    pub fn count(&self) -> u64 {
+        self.bins.iter().map(|bin| bin.count).sum()
+    }
 }
 
 /// Completed transfers.
@@ -137,6 +193,8 @@ pub struct FlowReport {
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// Congestion events at the target link in which it lost a packet.
+    pub congestion_events: u64,
 }
 
 /// Metrics of a link that is not the target.

@@ -97,6 +97,8 @@ impl Scenario {
             links.push(raw.link);
         }
         let groups: Vec<String> = flows.iter().map(|group| group.name.clone()).collect();
+        let persistent = flows.iter().filter(|group| group.persistent());
+        let persistent = persistent.map(|group| group.count).sum();
         Ok(Self {
             title: match root.get("title") {
                 Some(title) => title
@@ -110,7 +112,7 @@ impl Scenario {
             flows,
             run: read_run(root.get("run"))?,
             goals: read_goals(root.get("goal"), &groups)?,
-            fluid: read_fluid(root.get("fluid"))?,
+            fluid: read_fluid(root.get("fluid"), persistent)?,
             trace: read_trace(root.get("trace"))?,
         })
     }
@@ -140,6 +142,14 @@ impl Scenario {
             allowed: "at most 1e12 packets or 1e15 bytes; BDP only with responsive flows".into(),
         })?;
         Ok(changed)
+    }
+
+    /// The same scenario with these flow groups, which cross the same links.
+    pub(crate) fn with_groups(&self, flows: Vec<FlowGroup>) -> Self {
+        Self {
+            flows,
+            ..self.clone()
+        }
     }
 
     /// Title, possibly empty.

@@ -28,10 +28,12 @@ pub fn schema() -> Value {
             "fluid": object(&[
                 ("minimum_synchronization", json!({"type": "number", "minimum": 0, "maximum": 1})),
                 ("law", words(&["truncated_normal", "uniform", "fixed", "empirical", "continuous"])),
-                ("victims", words(&["highest_rate", "random", "rate_proportional"])),
+                ("victims", victims()),
                 ("window", words(&["whole_cycles", "fixed"])),
                 ("tolerance", json!({"type": "number", "minimum": 1e-9, "maximum": 0.1})),
-                ("empirical", json!({"type": "array", "items": {"type": "integer", "minimum": 1}})),
+                ("empirical", json!({"type": "array", "items": {"type": "integer", "minimum": 1},
+                    "description": "numbers of flows that lost in observed events; each event draws one"})),
+                ("background", json!({"oneOf": [words(&["constant"]), required("redrawn", time())]})),
             ]),
             "trace": object(&[
                 ("every", time()), ("from", time()), ("until", time()),
@@ -42,6 +44,7 @@ pub fn schema() -> Value {
         "$defs": {
             "link": link(),
             "group": group(),
+            "count": count(),
             "law": {
                 "description": "a value, a list with one value per flow, or a table with one law",
                 "type": ["string", "array", "object"],
@@ -76,7 +79,7 @@ fn group() -> Value {
     let switch = || json!({"type": "boolean"});
     object(&[
         ("name", json!({"type": "string"})),
-        ("count", json!({"type": "integer", "minimum": 1})),
+        ("count", json!({"$ref": "#/$defs/count"})),
         ("cca", algorithm(forebay_congestion::descriptions())),
         ("rtt", law()),
         ("packet", law()),
@@ -119,16 +122,12 @@ fn group() -> Value {
 
 fn workload() -> Value {
     let law = || json!({"$ref": "#/$defs/law"});
-    let one = |name: &str, body: Value| {
-        let mut schema = object(&[(name, body)]);
-        schema["required"] = json!([name]);
-        schema
-    };
+    let one = required;
     json!({"oneOf": [
         {"const": "persistent"},
         one("finite", object(&[("size", law())])),
         one("closed_loop", object(&[
-            ("users", json!({"type": "integer", "minimum": 1})), ("think", law()), ("size", law()),
+            ("users", json!({"$ref": "#/$defs/count"})), ("think", law()), ("size", law()),
         ])),
         one("open_loop", object(&[
             ("load", json!({"type": "number", "exclusiveMinimum": 0})), ("rate", rate()),
@@ -138,6 +137,34 @@ fn workload() -> Value {
         one("cbr", object(&[("rate", rate())])),
         one("on_off", object(&[("peak", rate()), ("on", law()), ("off", law())])),
     ]})
+}
+
+/// A number of flows, or how each replication draws it.
+fn count() -> Value {
+    let whole = || json!({"type": "integer", "minimum": 1});
+    let list = |least: u32| json!({"type": "array", "minItems": least, "items": whole()});
+    json!({"oneOf": [
+        whole(),
+        object(&[("poisson", json!({"type": "number", "minimum": 0.1, "maximum": 1e6}))]),
+        object(&[("uniform", list(2))]),
+        object(&[("choice", list(1))]),
+    ]})
+}
+
+fn victims() -> Value {
+    let row = json!({"type": "array", "items": {"type": "number"}});
+    let rows = json!({"type": "array", "minItems": 1, "items": row,
+        "description": "rows used in turn, one number per persistent flow; the largest lose"});
+    json!({"oneOf": [
+        words(&["highest_rate", "random", "rate_proportional"]), required("priority", rows),
+    ]})
+}
+
+/// A table with this one key.
+fn required(name: &str, body: Value) -> Value {
+    let mut schema = object(&[(name, body)]);
+    schema["required"] = json!([name]);
+    schema
 }
 
 fn goals() -> Value {

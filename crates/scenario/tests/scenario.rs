@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use forebay_scenario::{
-    BufferLimit, BufferSize, Format, Override, Scenario, ScenarioError, schema,
+    BackgroundRate, BufferLimit, BufferSize, Format, Override, Scenario, ScenarioError,
+    VictimPolicy, schema,
 };
 use forebay_units::Bytes;
 use proptest::prelude::*;
@@ -83,6 +84,10 @@ fn canonical_json_reads_back_to_an_equal_scenario() {
         "flows.elephants.workload={ finite = { size = { cdf = [[\"1kB\", 0.0], [\"5kB\", 0.5], [\"1MB\", 1.0]] } } }",
         "flows.background.workload={ on_off = { peak = \"1Mbps\", on = { exponential = \"1s\" }, off = \"2s\" } }",
         "fluid.law=uniform",
+        "fluid.victims=random",
+        "fluid.victims={ priority = [[1, 2.5, -3, 1e-7], [4, 3, 2, 1]] }",
+        "fluid.background={ redrawn = \"12.5ms\" }",
+        "fluid.background=constant",
         "trace.record=[\"packets\"]",
         "goal.background.queue_delay_mean=<= 1.5ms",
     ] {
@@ -192,6 +197,16 @@ fn mistakes_are_refused() {
         "goal.queue_delay_p99=<= 20",
         "goal.nobody.loss_rate=<= 1%",
         "fluid.law=normal",
+        "fluid.law=empirical",
+        "fluid.victims=loudest",
+        "fluid.victims={ priority = [] }",
+        "fluid.victims={ priority = [[1, 2, 3]] }",
+        "fluid.victims={ priority = [[1, 2, 3, nan]] }",
+        "fluid.victims={ priority = [[1, 2, 3, 4]], other = 1 }",
+        "fluid.background=bursty",
+        "fluid.background={ redrawn = \"0s\" }",
+        "fluid.background={ redrawn = 5 }",
+        "fluid.background={ every = \"1s\" }",
         "fluid.tolerance=0",
         "trace.every=0s",
         "title=5",
@@ -234,6 +249,8 @@ fn the_schema_lists_every_registered_name() {
         "cubic",
         "utilization",
         "minimum_synchronization",
+        "priority",
+        "redrawn",
     ] {
         assert!(
             text.contains(&format!("\"{name}")) || text.contains(name),
@@ -243,6 +260,24 @@ fn the_schema_lists_every_registered_name() {
 }
 
 proptest! {
+    #[test]
+    fn any_priorities_and_any_redrawing_survive_the_canonical_form(
+        rows in prop::collection::vec(prop::collection::vec(-1e9..1e9f64, 4), 1..5),
+        picoseconds in 1_000_000..1_000_000_000_000_000u64,
+    ) {
+        let changes = [
+            format!("fluid.victims={{ priority = {rows:?} }}"),
+            format!("fluid.background={{ redrawn = \"{picoseconds}ps\" }}"),
+        ];
+        let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
+        let scenario = with(&changes).unwrap();
+        prop_assert_eq!(&scenario.fluid().victims, &VictimPolicy::Priority(rows));
+        let every = forebay_units::Time::from_picos(picoseconds);
+        prop_assert_eq!(scenario.fluid().background, BackgroundRate::Redrawn(every));
+        let again = Scenario::parse(&scenario.canonical_json(), Format::Json, "again", &[]);
+        prop_assert_eq!(again.as_ref(), Ok(&scenario));
+    }
+
     #[test]
     fn no_text_panics(text in "[\\PC\n]{0,200}") {
         let _ = read(&text, &[]);
@@ -260,6 +295,8 @@ proptest! {
             "flows.elephants.rtt", "flows.elephants.packet", "flows.elephants.start",
             "flows.elephants.workload", "flows.elephants.min_rto", "flows.elephants.access",
             "flows.background.workload", "run.warmup", "run.measure", "run.seed", "goal.utilization",
+            "fluid.victims", "fluid.victims.priority", "fluid.background", "fluid.background.redrawn",
+            "fluid.empirical",
         ]),
         value in prop::sample::select(vec![
             "0", "-1", "1e300", "nan", "inf", "\"0s\"", "\"1e300s\"", "\"NaNs\"", "[]", "{}", "true",

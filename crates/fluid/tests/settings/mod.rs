@@ -6,7 +6,7 @@ use forebay_congestion::fluid::FluidLaw;
 use forebay_congestion::hstcp::{HstcpResponse, HstcpTrajectory};
 use forebay_congestion::htcp::Htcp;
 use forebay_fluid::{
-    Background, FluidFlow, FluidLink, FluidModel, Measure, QueueLaw, Synchronisation,
+    Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Synchronisation,
 };
 use forebay_random::Seed;
 
@@ -72,6 +72,7 @@ pub(crate) fn model(setting: &Setting, law: &FluidLaw, minimum: f64, fraction: f
         path: 0,
         size: 1.0,
         initial_window: None,
+        limits: Limits::default(),
     };
     FluidModel {
         links: vec![FluidLink {

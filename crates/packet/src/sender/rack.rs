@@ -119,7 +119,6 @@ impl Connection {
         self.lost -= arrivals.were_lost;
         self.repairing -= arrivals.were_repaired;
         if seen.acked > 0 {
-            self.backoff = 0;
             self.restart_timer(now);
         }
         let found = self.detect(ledger, now);

@@ -1,0 +1,150 @@
+//! Samples of the target link and of windows at equal distances over the measured time: what has
+//! no event of its own. There are at most [`MOST`] of them however long a run is, so that neither
+//! its memory nor its cost grows with time.
+
+use forebay_units::Time;
+
+use crate::calendar::{Event, Kind};
+use crate::simulation::{MEASURE, Simulation};
+use crate::statistics::Histogram;
+
+/// The most samples of a run.
+const MOST: u64 = 8192;
+
+/// The most flows whose windows one sample looks at, in turn.
+const FLOWS_EACH: usize = 8;
+
+/// Windows are counted in units of 1/1024 packet.
+pub(crate) const WINDOW_UNIT: f64 = 1.0 / 1024.0;
+
+/// What is sampled, and how often.
+#[derive(Debug)]
+pub(crate) struct Sampler {
+    every: Time,
+    /// Time in seconds that the queue takes to drain.
+    drains: Vec<f64>,
+    /// Packets waiting.
+    pub(crate) waiting: Histogram,
+    /// The flow to look at next.
+    turn: usize,
+}
+
+impl Sampler {
+    /// For a measured time and a round trip. The distance has no simple ratio to the round trip,
+    /// with which much of a queue's motion is in step.
+    pub(crate) fn new(measure: Time, round_trip: Time) -> Self {
+        let golden = (5.0_f64.sqrt() - 1.0) / 2.0;
+        let fine = Time::from_secs_f64(round_trip.as_secs_f64() * golden / 8.0);
+        let coarse = Time::from_picos(measure.as_picos() / MOST);
+        Self {
+            every: fine.max(coarse).max(Time::from_picos(1)),
+            drains: Vec::new(),
+            waiting: Histogram::new(),
+            turn: 0,
+        }
+    }
+
+    /// The integral over all lags of the autocorrelation of the queue's draining time, in
+    /// seconds; none where it never changes or was hardly sampled.
+    pub(crate) fn autocorrelation_time(&self) -> Option<f64> {
+        integrated_autocorrelation(&self.drains).map(|lags| lags * self.every.as_secs_f64())
+    }
+}
+
+/// The sum of the autocorrelations over all lags from 0, by the trapezoid rule, in sample
+/// distances. Lags beyond five times the sum so far are noise (Madras and Sokal 1988, appendix C).
+fn integrated_autocorrelation(values: &[f64]) -> Option<f64> {
+    const LEAST: usize = 100;
+    if values.len() < LEAST {
+        return None;
+    }
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let covariance = |lag: usize| {
+        let pairs = values.iter().zip(&values[lag..]);
+        pairs.map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>() / n
+    };
+    let variance = covariance(0);
+    if variance <= 0.0 {
+        return None;
+    }
+    let mut sum = 0.5;
+    for lag in 1..=values.len() / 16 {
+        sum += covariance(lag) / variance;
+        if lag as f64 >= 5.0 * sum {
+            break;
+        }
+    }
+    Some(sum.max(0.0))
+}
+
+impl Simulation<'_> {
+    /// Schedules the next sample.
+    pub(crate) fn schedule_sample(&mut self, now: Time) {
+        let next = now.saturating_add(self.sampler.every);
+        if next < self.end() {
+            self.calendar
+                .push(Event::new(next, Kind::Control, 0, MEASURE));
+        }
+    }
+
+    /// Takes a sample.
+    #[cold]
+    pub(crate) fn measure(&mut self, now: Time) {
+        self.schedule_sample(now);
+        let link = &mut self.links[self.target];
+        let drain = link.backlog(now).as_secs_f64();
+        self.sampler.drains.push(drain);
+        self.sampler.waiting.add_value(link.count_waiting(now));
+        if self.flows.is_empty() {
+            return;
+        }
+        for _ in 0..self.flows.len().min(FLOWS_EACH) {
+            self.sampler.turn = (self.sampler.turn + 1) % self.flows.len();
+            let flow = &self.flows[self.sampler.turn];
+            if flow.since <= now && !flow.stopped && !flow.connection.finished() {
+                let window = flow.connection.window.cwnd / WINDOW_UNIT;
+                self.groups[flow.group as usize]
+                    .windows
+                    .add_value(window as u64);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_random::{Purpose, Seed, Stream};
+
+    /// x' = r x + noise has autocorrelations r^k: the sum is 1/2 + r/(1 - r).
+    #[test]
+    fn an_autoregressive_series_has_its_known_sum() {
+        for r in [0.0, 0.5, 0.9] {
+            let mut stream = Stream::new(Seed::default(), 1, Purpose::Think);
+            let mut x = 0.0;
+            let values: Vec<f64> = (0..200_000)
+                .map(|_| {
+                    x = r * x + stream.normal();
+                    x
+                })
+                .collect();
+            let (ours, theory) = (
+                integrated_autocorrelation(&values).unwrap(),
+                0.5 + r / (1.0 - r),
+            );
+            assert!((ours / theory - 1.0).abs() < 0.06, "{r}: {ours} {theory}");
+        }
+    }
+
+    #[test]
+    fn a_constant_has_none_and_a_long_run_no_more_samples() {
+        assert_eq!(integrated_autocorrelation(&[3.0; 1000]), None);
+        assert_eq!(integrated_autocorrelation(&[1.0, 2.0]), None);
+        for seconds in [1, 100, 1_000_000] {
+            let measure = Time::from_secs(seconds);
+            let sampler = Sampler::new(measure, Time::from_millis(10));
+            assert!(sampler.every.as_picos() * MOST >= measure.as_picos());
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! What the report says beyond rates and delays, against theory and against itself.
+
+use forebay_packet::PacketEngine;
+use forebay_scenario::{Distribution, Engine, Format, Metric, Report, Scenario, Seed};
+
+fn run(text: &str) -> Report {
+    let scenario = Scenario::parse(text, Format::Toml, "test", &[]).expect("a scenario");
+    PacketEngine
+        .run(&scenario, Seed::default())
+        .expect("a report")
+}
+
+fn value(report: &Report, metric: Metric) -> f64 {
+    report
+        .value(metric)
+        .unwrap_or_else(|| panic!("{}", metric.name()))
+}
+
+/// The share of the values below `bound`, which is an edge of a bin.
+fn below(distribution: &Distribution, bound: f64) -> f64 {
+    let bins = distribution
+        .bins
+        .iter()
+        .filter(|bin| bin.high <= bound * (1.0 + 1e-12));
+    bins.map(|bin| bin.count).sum::<u64>() as f64 / distribution.count() as f64
+}
+
+/// M/D/1 at load 0.7: nothing waits with probability p0 + p1 = 0.3 + 0.3 (e^0.7 - 1).
+#[test]
+fn the_queue_s_histogram_is_that_of_md1() {
+    let report = run(r#"
+[link]
+rate = "100Mbps"
+buffer = "1000p"
+[[flows]]
+packet = "1250B"
+workload = { poisson = { rate = "70Mbps" } }
+[run]
+warmup = "1s"
+measure = "200s"
+"#);
+    let none_waits = 0.3 * libm::exp(0.7);
+    let queue = &report.distributions["queue_packets"];
+    assert_eq!(queue.count(), 8191);
+    let ours = below(queue, 1.0);
+    assert!((ours - none_waits).abs() < 0.015, "{ours} {none_waits}");
+    // An arrival waits not at all with probability 0.3: every other wait is longer than a tick.
+    let delays = &report.distributions["queue_delay_s"];
+    assert_eq!(delays.count(), report.cost.data_packets);
+    let first = &delays.bins[0];
+    let ours = first.count as f64 / delays.count() as f64;
+    assert!(first.low == 0.0 && (ours - 0.3).abs() < 0.005, "{ours}");
+    // Samples 24 ms apart, a relaxation time of less: next to independent.
+    let lag = value(&report, Metric::QueueAutocorrelation);
+    assert!((0.008..0.02).contains(&lag), "{lag}");
+}
+
+/// A full M/M/1/K system drops until its next departure: runs of drops are geometric, of mean
+/// 1 + load.
+#[test]
+fn loss_bursts_of_mm1k_are_geometric() {
+    let share = |size: f64| 1.0 - libm::exp(-size / 2000.0);
+    let points = (0..327).map(|k| f64::from(1 + 200 * k));
+    let points = points.map(|size| format!("[\"{size}B\", {}], ", share(size - 1.0)));
+    let cdf: String = points.collect();
+    for (queue, load) in [("droptail", 1.0), ("droptail", 2.0), ("priority", 2.0)] {
+        let report = run(&format!(
+            r#"
+[link]
+rate = "100Mbps"
+buffer = "9p"
+queue = "{queue}"
+[[flows]]
+packet = {{ cdf = [{cdf} ["65535B", 1.0]] }}
+workload = {{ poisson = {{ rate = "{}Mbps" }} }}
+[run]
+warmup = "1s"
+measure = "100s"
+"#,
+            100.0 * load
+        ));
+        let mean = value(&report, Metric::LossBurstMean);
+        assert!(
+            (mean / (1.0 + load) - 1.0).abs() < 0.02,
+            "{queue} {load} {mean}"
+        );
+        // A run of one has probability 1 / (1 + load).
+        let bursts = &report.distributions["loss_burst_packets"];
+        let ones = below(bursts, 2.0);
+        assert!((ones - 1.0 / (1.0 + load)).abs() < 0.01, "{ones}");
+        let drops: f64 = bursts.count() as f64 * mean;
+        let lost = value(&report, Metric::LossRate) * report.cost.data_packets as f64;
+        assert!((drops - lost).abs() < 0.5);
+        assert!(value(&report, Metric::LossBurstMax) >= 8.0);
+    }
+}
+
+const FLOWS: &str = r#"
+[link]
+rate = "20Mbps"
+buffer = "40p"
+[[flows]]
+name = "bulk"
+count = 5
+cca = "newreno"
+rtt = "40ms"
+packet = "1000B"
+start = { uniform = ["0s", "1s"] }
+[[flows]]
+name = "capped"
+count = 3
+cca = "newreno"
+rtt = "40ms"
+packet = "1000B"
+receive_window = "3p"
+[[flows]]
+name = "elsewhere"
+count = 2
+cca = "newreno"
+rtt = "40ms"
+packet = "1000B"
+access = { rate = "500kbps", queue = "3p" }
+[run]
+warmup = "20s"
+measure = "60s"
+"#;
+
+/// Of ten flows five are the target link's; three are held back by their windows and two by their
+/// access links.
+#[test]
+fn only_flows_that_the_link_limits_are_counted() {
+    let report = run(&FLOWS.replace("receive_window = \"3p\"", "receive_window = \"1p\""));
+    let group = |at: usize| report.groups[at].metrics[&Metric::LongFlows].mean;
+    assert_eq!(group(0), 5.0);
+    assert_eq!(group(2), 0.0);
+    // A flow of one packet in flight may lose one and then counts: as often as it is hit.
+    assert!(group(1) <= 3.0);
+    let sum = (0..3).map(group).sum::<f64>();
+    assert!((value(&report, Metric::LongFlows) - sum).abs() < 1e-9);
+    assert!(report.groups[0].distributions["window_packets"].bins[0].low >= 1.0);
+}
+
+#[test]
+fn congestion_events_and_their_flows_fit_together() {
+    let report = run(FLOWS);
+    let events = value(&report, Metric::CongestionEvents);
+    let hit = &report.distributions["flows_hit"];
+    assert_eq!(hit.count() as f64, events);
+    let hits: f64 = hit.bins.iter().map(|bin| bin.low * bin.count as f64).sum();
+    let synchronization = value(&report, Metric::Synchronization);
+    assert!((hits / events / 10.0 / synchronization - 1.0).abs() < 1e-9);
+    let by_flow: u64 = report
+        .groups
+        .iter()
+        .flat_map(|group| &group.per_flow)
+        .map(|flow| flow.congestion_events)
+        .sum();
+    assert_eq!(by_flow as f64, hits);
+    let losses = value(&report, Metric::LossesPerEvent) * events;
+    let lost = value(&report, Metric::LossRate) * report.cost.data_packets as f64;
+    assert!((losses - lost).abs() < 0.5, "{losses} {lost}");
+}
+
+/// One flow without loss: its window over time is known.
+#[test]
+fn windows_are_sampled_in_time() {
+    let report = run(r#"
+[link]
+rate = "20Mbps"
+buffer = "1000p"
+[[flows]]
+name = "one"
+cca = "newreno"
+rtt = "40ms"
+packet = "1000B"
+initial_ssthresh = "50p"
+[run]
+warmup = "0s"
+measure = "4s"
+"#);
+    // In seconds: 20 packets on average until 0.13, when 50 are reached; then a packet more in
+    // each 40.4 ms up to 101, which fill the link; then W^2 = 101^2 + 5000 t. The integral is
+    // 2.6 + 155.5 + 218.8 packet seconds.
+    let mean = report.groups[0].metrics[&Metric::WindowMean].mean;
+    assert!((mean / (376.9 / 4.0) - 1.0).abs() < 0.01, "{mean}");
+    let windows = &report.groups[0].distributions["window_packets"];
+    let median = below(windows, 96.0);
+    assert!((0.44..0.52).contains(&median), "{median}");
+}
+
+/// Transfers of one packet over an empty link take what they must.
+#[test]
+fn an_empty_link_slows_nothing_down() {
+    for handshake in [false, true] {
+        let report = run(&format!(
+            r#"
+[link]
+rate = "20Mbps"
+buffer = "1000p"
+[[flows]]
+name = "mice"
+rtt = "40ms"
+packet = "1000B"
+handshake = {handshake}
+workload = {{ open_loop = {{ load = 0.001, size = "5p" }} }}
+[run]
+warmup = "0s"
+measure = "1000s"
+"#
+        ));
+        let mice = &report.groups[0];
+        let value = |metric| mice.metrics[&metric].mean;
+        // Quantiles are known to one part in 128.
+        for metric in [
+            Metric::SlowdownMean,
+            Metric::SlowdownP50,
+            Metric::SlowdownP95,
+        ] {
+            let slowdown = value(metric);
+            assert!(
+                (1.0 - 1e-3..1.0 + 1.0 / 128.0).contains(&slowdown),
+                "{} {slowdown}",
+                metric.name()
+            );
+        }
+        assert_eq!(value(Metric::ShortTransfers), 1.0);
+        assert_eq!(value(Metric::LongFlows), 0.0);
+    }
+}

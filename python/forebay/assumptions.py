@@ -1,0 +1,181 @@
+"""What the fluid engine assumes, held against what the packet engine measured on the same scenario."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from forebay.report import Report
+    from forebay.scenario import Scenario
+
+__all__ = ["burst_packets", "fluid_assumptions"]
+
+#: A difference of the fraction of flows that lose together that is worth mentioning.
+SYNCHRONIZATION_GAP = 0.1
+#: Timeouts per retransmission above which windows collapse often enough to matter.
+MANY_TIMEOUTS = 0.02
+#: Mean windows, in packets, below which fast retransmit often fails.
+SMALL_WINDOW = 10.0
+#: Part of the largest fair window that a buffer must hold for the flow's bursts to survive.
+BURST = 0.5
+#: Standard deviation of the background over a round trip, in buffers, that is worth mentioning.
+FLUCTUATION = 0.05
+
+
+def fluid_assumptions(scenario: Scenario, packet: Report, fluid: Report) -> list[dict[str, str]]:
+    """List the fluid engine's assumptions, whether each holds, and by which measured number.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What both ran.
+    packet, fluid : Report
+        Their reports.
+
+    Returns
+    -------
+    list of dict
+        `assumption`, `holds` ("yes", "no" or "unknown") and `why`.
+    """
+    checks = [
+        _synchronization(packet, fluid),
+        _bursts(scenario),
+        _windows(scenario),
+        _timeouts(packet),
+        _background(scenario, fluid),
+        _acknowledgements(scenario),
+        _events(packet),
+    ]
+    return [check for check in checks if check is not None]
+
+
+def _check(assumption: str, holds: bool | None, why: str) -> dict[str, str]:
+    return {
+        "assumption": assumption,
+        "holds": "unknown" if holds is None else "yes" if holds else "no",
+        "why": why,
+    }
+
+
+def burst_packets(scenario: Scenario) -> float | None:
+    """Half of the fair window of the flow with the longest round trip: what an unpaced sender may send at once.
+
+    None without persistent flows.
+    """
+    core = scenario.core
+    window = _fair_window(scenario)
+    if window is None or core.bdp_packets is None or core.longest_rtt_s is None:
+        return None
+    harmonic = core.bdp_packets * core.packet_bytes * 8 / core.rate_bps
+    longest = core.longest_rtt_s if math.isfinite(core.longest_rtt_s) else harmonic
+    return BURST * window * longest / harmonic
+
+
+def _fair_window(scenario: Scenario) -> float | None:
+    core = scenario.core
+    if not core.persistent_flows or core.bdp_packets is None:
+        return None
+    return max(0.0, core.bdp_packets * (1.0 - core.background_load)) / core.persistent_flows
+
+
+def _synchronization(packet: Report, fluid: Report) -> dict[str, str] | None:
+    name = "synchronization"
+    if name not in packet.metrics or name not in fluid.metrics:
+        return None
+    measured, assumed = packet.metrics[name], fluid.metrics[name]
+    gap = abs(measured.mean - assumed.mean)
+    doubt = (measured.half_width or 0.0) + (assumed.half_width or 0.0)
+    return _check(
+        "the assumed fraction of the flows loses together",
+        gap <= max(SYNCHRONIZATION_GAP, doubt),
+        f"{100 * assumed.mean:.0f} % assumed, {100 * measured.mean:.0f} % measured",
+    )
+
+
+def _bursts(scenario: Scenario) -> dict[str, str] | None:
+    burst = burst_packets(scenario)
+    if burst is None:
+        return None
+    waiting = float(scenario.core.buffer()["packets"] or 0.0)
+    paced = all(group.get("pacing", False) for group in _persistent(scenario))
+    return _check(
+        "packets come evenly, so that the buffer absorbs no bursts",
+        paced or waiting >= burst,
+        "senders are paced"
+        if paced
+        else f"the buffer holds {waiting:.0f} packets, half of the longest flow's fair window is {burst:.0f}",
+    )
+
+
+def _windows(scenario: Scenario) -> dict[str, str] | None:
+    window = _fair_window(scenario)
+    if window is None:
+        return None
+    waiting = float(scenario.core.buffer()["packets"] or 0.0) / scenario.core.persistent_flows
+    return _check(
+        "windows of many packets",
+        window + waiting >= SMALL_WINDOW,
+        f"a flow's fair window is {window:.0f} packets and its share of the buffer {waiting:.0f}",
+    )
+
+
+def _timeouts(packet: Report) -> dict[str, str] | None:
+    totals = {
+        name: sum(group["metrics"][name]["mean"] for group in packet.groups if name in group["metrics"])
+        for name in ("timeouts", "retransmissions")
+    }
+    if not totals["retransmissions"]:
+        return None
+    part = totals["timeouts"] / totals["retransmissions"]
+    return _check(
+        "losses are repaired without timeouts",
+        part <= MANY_TIMEOUTS,
+        f"{totals['timeouts']:.3g} timeouts, {totals['retransmissions']:.4g} retransmissions in a run",
+    )
+
+
+def _background(scenario: Scenario, fluid: Report) -> dict[str, str] | None:
+    core = scenario.core
+    if core.background_load <= 0.0:
+        return None
+    if not any("constant rate" in warning for warning in fluid.warnings):
+        return _check("other traffic varies from round trip to round trip only", None, "it is redrawn as a normal law")
+    # What a Poisson stream of that load varies by within a round trip; bursty sources vary by more.
+    packets = core.background_load * (core.bdp_packets or 0.0)
+    waiting = max(float(core.buffer()["packets"] or 0.0), 1.0)
+    return _check(
+        "other traffic is a constant rate",
+        math.sqrt(packets) <= FLUCTUATION * waiting,
+        f"{100 * core.background_load:.0f} % of the link, varying by {math.sqrt(packets):.0f} packets or more within a "
+        f"round trip, against a buffer of {waiting:.0f}",
+    )
+
+
+def _acknowledgements(scenario: Scenario) -> dict[str, str] | None:
+    delayed = [group for group in _persistent(scenario) if group.get("delayed_ack", {}).get("packets", 1) > 1]
+    if not delayed:
+        return None
+    packets = delayed[0]["delayed_ack"]["packets"]
+    return _check("every packet is acknowledged", False, f"one acknowledgement for {packets} packets slows growth")
+
+
+def _events(packet: Report) -> dict[str, str] | None:
+    few = next((warning for warning in packet.warnings if "congestion events in the measured time" in warning), None)
+    if few is None:
+        return None
+    return _check("enough congestion events for a mean", None, _without_advice(few))
+
+
+def _without_advice(warning: str) -> str:
+    """A warning without its advice."""
+    return warning.partition(":")[0]
+
+
+def _persistent(scenario: Scenario) -> Iterator[Mapping[str, Any]]:
+    """The resolved persistent groups."""
+    for group, described in zip(scenario.core.groups, scenario.resolved["flows"], strict=True):
+        if group[3] and described.get("workload", "persistent") == "persistent":
+            yield described

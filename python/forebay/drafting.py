@@ -1,0 +1,329 @@
+"""`new`: a commented scenario from a few wishes, that parses and runs as it is and says what to change."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from forebay import _core
+from forebay.errors import InputError
+from forebay.formatting import duration, exactly
+from forebay.scenario import Scenario
+
+__all__ = ["Wishes", "draft"]
+
+#: Data packets that one replication should not exceed: about ten seconds of one core.
+MOST_PACKETS = 3e7
+
+#: Rates that access links are sold with.
+ACCESS = ("10Mbps", "100Mbps", "1Gbps", "10Gbps", "100Gbps", "400Gbps", "1600Gbps", "10Tbps")
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a scenario should be about.
+
+    Attributes
+    ----------
+    rate : str
+        Of the link: "100Mbps".
+    rtt : str
+        Propagation round trip of the flows: "40ms", or a range "20ms..80ms".
+    long : int
+        Number of long transfers.
+    cca : str
+        Their congestion control.
+    web, background : float
+        Shares of the link's rate that short transfers and traffic that does not react offer; 0 for none.
+    video : int
+        Number of video streams, each in bursts at 25 Mb/s a fifth of the time.
+    queue : str
+        Queue discipline.
+    packet : str
+        Full packets of the responsive flows.
+    buffer : str
+        What is configured now; half a bandwidth-delay product, or 100 packets without flows that react, where it is
+        empty.
+    goals : sequence of str
+        Such as "utilization>=0.98"; from the traffic where there are none.
+    title : str
+        From the traffic where it is empty.
+    """
+
+    rate: str
+    rtt: str
+    long: int = 0
+    cca: str = "cubic"
+    web: float = 0.0
+    background: float = 0.0
+    video: int = 0
+    queue: str = "droptail"
+    packet: str = "1500B"
+    buffer: str = ""
+    goals: Sequence[str] = ()
+    title: str = ""
+
+
+def draft(wishes: Wishes) -> str:
+    """Write the scenario.
+
+    Parameters
+    ----------
+    wishes : Wishes
+        With at least one kind of traffic.
+
+    Returns
+    -------
+    str
+        TOML with comments; `Scenario.parse` accepts it.
+
+    Raises
+    ------
+    InputError
+        Names the option, what was found and what is allowed.
+    """
+    _check(wishes)
+    rate = rate_bps(wishes.rate)
+    low, high = (round_trip_s(text) for text in _ends(wishes.rtt))
+    if low > high:
+        raise InputError(f"--rtt: found `{wishes.rtt}`; allowed: the shorter round trip first, as in 20ms..80ms")
+    warmup, measure, shortened = _durations(wishes, rate, (low + high) / 2)
+    text = "\n".join(
+        [
+            *_head(wishes),
+            *_link(wishes),
+            *_long(wishes, rate, warmup),
+            *_web(wishes, rate),
+            *_background(wishes),
+            *_video(wishes),
+            *_run(warmup, measure, shortened=shortened),
+            *_goal(wishes, (low + high) / 2),
+        ]
+    )
+    # What is left to check (units of the packet, the buffer, the goals) the scenario's own reader checks best.
+    Scenario.parse(text, name="the new scenario")
+    return text
+
+
+def rate_bps(text: str) -> float:
+    """Read a link rate, naming the option in the error."""
+    try:
+        return Scenario.of({"link": {"rate": text, "buffer": "0p"}, "flows": [{"rtt": "10ms"}]}).core.rate_bps
+    except InputError as error:
+        raise InputError(f"--rate: {_about(error)}") from None
+
+
+def round_trip_s(text: str) -> float:
+    """Read one round trip, naming the option in the error."""
+    try:
+        core = Scenario.of({"link": {"rate": "8Mbps", "buffer": "0p"}, "flows": [{"rtt": text}]}).core
+    except InputError as error:
+        raise InputError(f"--rtt: {_about(error)}") from None
+    return (core.bdp_packets or 0.0) * core.packet_bytes / 1e6
+
+
+def _about(error: InputError) -> str:
+    """What was found and what is allowed, without the place in a file that nobody wrote."""
+    text = str(error)
+    at = text.find("found ")
+    return text[at:] if at >= 0 else text
+
+
+def _ends(rtt: str) -> tuple[str, str]:
+    low, dots, high = rtt.partition("..")
+    return (low.strip(), high.strip()) if dots else (rtt.strip(), rtt.strip())
+
+
+def _check(wishes: Wishes) -> None:
+    if not (wishes.long or wishes.web or wishes.background or wishes.video):
+        raise InputError("new: found no traffic; allowed: at least one of --long, --web, --background, --video")
+    for name, count in (("--long", wishes.long), ("--video", wishes.video)):
+        if not 0 <= count <= 1_000_000:
+            raise InputError(f"{name}: found {count}; allowed: 0 to 1000000")
+    for name, share in (("--web", wishes.web), ("--background", wishes.background)):
+        if not 0 <= share <= 2:
+            raise InputError(f"{name}: found {share:g} of the link's rate; allowed: 0 to 2, or 0% to 200%")
+    check_controller(wishes.cca)
+    queues = [entry[0] for entry in _core.disciplines()]
+    if wishes.queue not in queues:
+        raise InputError(f"--queue: found `{wishes.queue}`; allowed: {', '.join(queues)}")
+    for name, text in (("--title", wishes.title), ("--buffer", wishes.buffer), ("--packet", wishes.packet)):
+        if any(ord(letter) < 32 or letter in '"\\' for letter in text):
+            raise InputError(f"{name}: found `{text!r}`; allowed: no quotes, backslashes or control characters")
+
+
+def check_controller(name: str) -> None:
+    """Refuse an unknown congestion control."""
+    known = [entry[0] for entry in _core.controllers()]
+    if name not in known:
+        raise InputError(f"--cca: found `{name}`; allowed: {', '.join(known)}")
+
+
+def _head(wishes: Wishes) -> list[str]:
+    parts = []
+    if wishes.long:
+        parts.append(f"{wishes.long} long {wishes.cca} flow{'s' * (wishes.long != 1)}")
+    if wishes.web:
+        parts.append(f"web at {100 * wishes.web:g} % load")
+    if wishes.video:
+        parts.append(f"{wishes.video} video stream{'s' * (wishes.video != 1)}")
+    if wishes.background:
+        parts.append(f"{100 * wishes.background:g} % background")
+    title = wishes.title or f"{wishes.rate} link: {', '.join(parts)}"
+    return [
+        "# A draft: every line is a guess to be replaced by what you know of the link. `forebay run FILE` tries it,",
+        "# `forebay recommend FILE` answers it, `forebay schema` and the manual list every key.",
+        f'title = "{title}"',
+        "",
+    ]
+
+
+def _link(wishes: Wishes) -> list[str]:
+    buffer = wishes.buffer or ("0.5BDP" if wishes.long or wishes.web else "100p")
+    return [
+        "[link]",
+        f'rate   = "{wishes.rate}"  # IP packets, headers included, per second',
+        f'buffer = "{buffer}"  # what is configured now: "100p", "150kB", "5ms" or "0.5BDP"; recommend varies it',
+        f'queue  = "{wishes.queue}"  # what `forebay explain` lists as queue disciplines',
+        "",
+    ]
+
+
+def _rtt(wishes: Wishes) -> str:
+    low, high = _ends(wishes.rtt)
+    return f'"{low}"' if low == high else f'{{ uniform = ["{low}", "{high}"] }}'
+
+
+def _access(rate: float) -> str:
+    """The slowest access link that is at least twice as fast as the bottleneck."""
+    return next((text for text in ACCESS if rate_bps(text) >= 2 * rate), ACCESS[-1])
+
+
+def _long(wishes: Wishes, rate: float, warmup: float) -> list[str]:
+    if not wishes.long:
+        return []
+    return [
+        "[[flows]]",
+        'name   = "long"  # transfers that last longer than the run',
+        f"count  = {wishes.long}",
+        f'cca    = "{wishes.cca}"  # congestion control',
+        f"rtt    = {_rtt(wishes)}  # there and back without any queue; one number, a list or a law",
+        f'packet = "{wishes.packet}"',
+        f'start  = {{ uniform = ["0s", "{_time(min(1.0, warmup / 4))}"] }}',
+        "# The senders' own links. Without them every packet would arrive at the very instant at which another leaves.",
+        f'access = {{ rate = "{_access(rate)}" }}',
+        "",
+    ]
+
+
+def _web(wishes: Wishes, rate: float) -> list[str]:
+    if not wishes.web:
+        return []
+    return [
+        "[[flows]]",
+        'name     = "web"  # short transfers that arrive at random, most of them small and a few large',
+        f'cca      = "{wishes.cca}"',
+        f"rtt      = {_rtt(wishes)}",
+        f'packet   = "{wishes.packet}"',
+        "# load: share of the link's rate that they offer; size: of one transfer",
+        f"workload = {{ open_loop = {{ load = {wishes.web:g}, "
+        'size = { pareto = { shape = 1.3, minimum = "6kB", maximum = "5MB" } } } }',
+        f'access   = {{ rate = "{_access(rate)}" }}',
+        "",
+    ]
+
+
+def _background(wishes: Wishes) -> list[str]:
+    if not wishes.background:
+        return []
+    return [
+        "[[flows]]",
+        'name     = "background"  # everything that does not slow down: calls, games, many tiny transfers',
+        'packet   = "1000B"',
+        f'workload = {{ poisson = {{ rate = "{_share(wishes)}" }} }}  # {100 * wishes.background:g} % of the link',
+        "",
+    ]
+
+
+def _share(wishes: Wishes) -> str:
+    number, unit = re.fullmatch(r"\s*([0-9.eE+]+)\s*([A-Za-z]+)\s*", wishes.rate).groups()  # type: ignore[union-attr]
+    return f"{float(number) * wishes.background:.6g}{unit}"
+
+
+def _video(wishes: Wishes) -> list[str]:
+    if not wishes.video:
+        return []
+    return [
+        "[[flows]]",
+        'name     = "video"  # a chunk in a burst, then silence: 5 Mb/s each on average',
+        f"count    = {wishes.video}",
+        'packet   = "1400B"',
+        'workload = { on_off = { peak = "25Mbps", on = { exponential = "400ms" }, off = { exponential = "1600ms" } } }',
+        "",
+    ]
+
+
+def _durations(wishes: Wishes, rate: float, rtt: float) -> tuple[float, float, bool]:
+    """Warm-up and measured seconds for some tens of the windows' cycles, and whether they had to be shortened."""
+    cycle = _cycle_s(rate, rtt, wishes.long)
+    warmup = _round_up(max(2.0, 5 * cycle, 50 * rtt))
+    measure = _round_up(max(10.0, 25 * cycle, 400 * rtt))
+    limit = MOST_PACKETS * 1500 * 8 / rate
+    if warmup + measure <= limit:
+        return warmup, measure, False
+    share = limit / (warmup + measure)
+    return _round_up(warmup * share), _round_up(measure * share), True
+
+
+def _run(warmup: float, measure: float, *, shortened: bool) -> list[str]:
+    why = ["# Shorter than some tens of cycles of the windows, to keep one run at some ten seconds."]
+    return [
+        "[run]",
+        *(why if shortened else []),
+        f'warmup       = "{_time(warmup)}"  # simulated, not measured',
+        f'measure      = "{_time(measure)}"',
+        "seed         = 1",
+        "replications = 4  # the least; recommend adds more where a decision is unclear",
+        "",
+    ]
+
+
+def _cycle_s(rate: float, rtt: float, flows: int) -> float:
+    """One cycle of a Reno window that carries its share: half a window's worth of round trips."""
+    window = rate * rtt / 8 / 1500 / max(1, flows)
+    return min(window / 2, 200) * rtt if flows else 0.0
+
+
+def _round_up(seconds: float) -> float:
+    """To the next of 1, 1.5, 2, 3, 5, 8 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(seconds))
+    return next(factor * power for factor in (1, 1.5, 2, 3, 5, 8, 10) if factor * power >= seconds * (1 - 1e-9))
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.9g}s" if seconds >= 1 else f"{seconds * 1e3:.9g}ms"
+
+
+def _goal(wishes: Wishes, rtt: float) -> list[str]:
+    goals = list(wishes.goals)
+    if not goals:
+        if wishes.long:
+            goals.append("utilization>=95%")
+        else:
+            goals.append("loss_rate<=0.5%")
+        if wishes.background:
+            goals.append("background.loss_rate<=1%")
+        if wishes.video:
+            goals.append("video.loss_rate<=1%")
+        goals.append(f"queue_delay_p99<={exactly(duration(_round_up(max(rtt, 0.002)))).replace(' ', '')}")
+    lines = ['[goal]  # what the buffer has to achieve; any metric of the report, "group.metric" for a group\'s own']
+    for goal in goals:
+        match = re.fullmatch(r'\s*([^<>="]+?)\s*(>=|<=)\s*([^"]+?)\s*', goal)
+        if match is None:
+            raise InputError(
+                f"--goal: found `{goal}`; allowed: METRIC>=VALUE or METRIC<=VALUE, as in utilization>=0.98"
+            )
+        lines.append(f'"{match[1]}" = "{match[2]} {match[3]}"')
+    return [*lines, ""]

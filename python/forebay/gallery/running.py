@@ -1,0 +1,304 @@
+"""Run what figures need, once: sweeps by `forebay.sweeping`, recordings over time beside them.
+
+Everything finished lies under `data/` of the output folder, each run in a folder whose name ends in a digest of its
+scenario, axes, engine and forebay's version. A killed gallery goes on where it stopped; a changed scenario is another
+folder, and nothing finished is ever overwritten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forebay import _core
+from forebay.axes import Axis, cells
+from forebay.errors import ForebayError, InputError
+from forebay.gallery.catalogue import Run
+from forebay.report import Report
+from forebay.scenario import Scenario, threads
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Recording", "cost", "folder_of", "perform", "recordings"]
+
+#: Told the seconds of estimated work that are done, and all of them.
+Progress = Callable[[float, float], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One replication of one cell that is recorded over time."""
+
+    settings: tuple[tuple[str, str], ...]
+    replication: int
+    core: _core.Scenario
+    folder: Path
+
+    def done(self) -> bool:
+        """Whether it is there; a folder appears complete or not at all."""
+        return self.folder.is_dir()
+
+    def table(self, name: str) -> pl.DataFrame:
+        """One recorded table: "flows", "queue", "packets" or "transfers"."""
+        import polars as pl
+
+        path = self.folder / f"{name}.parquet"
+        if not path.is_file():
+            raise InputError(f"{path}: found no such table; allowed: what the scenario's [trace] records")
+        return pl.read_parquet(path)
+
+
+def scenario_of(run: Run) -> Scenario:
+    """The scenario of a run with its settings."""
+    return Scenario.load(run.scenario, run.settings)
+
+
+def folder_of(out: Path, run: Run) -> Path:
+    """Where a run's results are."""
+    scenario = scenario_of(run)
+    identity = [scenario.core.sha256, run.over, run.engine, run.keep, _core.__version__]
+    digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12]
+    # Papers that run the same scenario share it.
+    return out / "data" / f"{run.scenario.stem}-{digest}"
+
+
+def recordings(out: Path, run: Run) -> list[Recording]:
+    """What a run records, in the order of its axes."""
+    scenario, folder = scenario_of(run), folder_of(out, run)
+    found = []
+    for cell in cells([Axis.parse(axis) for axis in run.over]):
+        core = scenario.core.with_overrides(cell.overrides) if cell.overrides else scenario.core
+        for replication in range(run.replications):
+            identity = [core.sha256, run.engine, core.seed, replication, _core.__version__]
+            key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]
+            found.append(Recording(cell.settings, replication, core, folder / key))
+    return found
+
+
+# Costs -------------------------------------------------------------------------------------------------------------
+
+#: Packets that one core simulates in a second, and flow-seconds that it integrates; `speed` measures the first.
+PACKETS_PER_CORE_SECOND = 10e6
+FLUID_FLOW_SECONDS_PER_CORE_SECOND = 5e6
+
+
+def speed() -> float:
+    """Packets per core second of this machine now, from a fifth of a second of work."""
+    tables = {
+        "link": {"rate": "50Mbps", "buffer": "100p"},
+        "flows": [
+            {"rtt": "100ms", "packet": "1000B"},
+            {"packet": "1000B", "workload": {"poisson": {"rate": "25Mbps"}}},
+        ],
+        "run": {"warmup": "10s", "measure": "120s"},
+    }
+    core = Scenario.of(tables).core
+    begun = time.perf_counter()
+    packets = 0
+    while time.perf_counter() - begun < 0.2:
+        outcome = _core.run_batch([(core, "packet", 1, 0)], 1)[0]
+        if isinstance(outcome, Exception):
+            raise outcome
+        packets += 130 * 6250
+    return packets / (time.perf_counter() - begun)
+
+
+def cost(run: Run, packets_per_second: float = PACKETS_PER_CORE_SECOND) -> float:
+    """Core seconds that a run takes, estimated from its packets or steps."""
+    scenario = scenario_of(run)
+    total = 0.0
+    for cell in cells([Axis.parse(axis) for axis in run.over]):
+        core = scenario.core.with_overrides(cell.overrides) if cell.overrides else scenario.core
+        engine = cell.engine(run.engine)
+        seconds = math.fsum(core.duration_s)
+        if engine == "packet":
+            total += run.replications * seconds * core.rate_bps / 8 / core.packet_bytes / packets_per_second
+        elif engine == "fluid":
+            flows = sum(count for _, count, _, _ in core.groups)
+            total += run.replications * seconds * flows / FLUID_FLOW_SECONDS_PER_CORE_SECOND
+        else:
+            total += 1e-3
+    return total
+
+
+# Running -----------------------------------------------------------------------------------------------------------
+
+
+def perform(
+    runs: Iterable[Run],
+    out: Path,
+    *,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, str]:
+    """Run what is missing of several runs.
+
+    Parameters
+    ----------
+    runs : iterable of Run
+    out : Path
+        The gallery's folder.
+    jobs : int, optional
+        Threads; no number depends on it.
+    progress : callable, optional
+        Told the work done and all of it, in estimated core seconds.
+
+    Returns
+    -------
+    dict
+        Why a run failed, by "paper/run"; its claims are then not checkable.
+    """
+    work = list(runs)
+    costs = [cost(run) for run in work]
+    total, before = math.fsum(costs), 0.0
+    failed: dict[str, str] = {}
+    for run, share in zip(work, costs, strict=True):
+
+        def tell(done: int, of: int, before: float = before, share: float = share) -> None:
+            if progress is not None:
+                progress(before + share * done / max(1, of), total)
+
+        try:
+            if run.keep == "metrics":
+                _sweep(run, out, jobs, tell, failed)
+            else:
+                _record(run, out, threads(jobs), tell)
+        except InputError:
+            raise
+        except ForebayError as error:
+            if error.exit_code == 130:
+                raise
+            failed[f"{run.paper}/{run.name}"] = str(error)
+        before += share
+    return failed
+
+
+def _sweep(run: Run, out: Path, jobs: int | None, tell: Callable[[int, int], None], failed: dict[str, str]) -> None:
+    from forebay.sweeping import sweep
+
+    found = sweep(
+        scenario_of(run),
+        run.over,
+        folder_of(out, run),
+        engine=run.engine,
+        replications=run.replications,
+        jobs=jobs,
+        progress=tell,
+    )
+    if found.failed:
+        job, why = next(iter(found.failed.items()))
+        more = f" (and {len(found.failed) - 1} more)" if len(found.failed) > 1 else ""
+        failed[f"{run.paper}/{run.name}"] = f"{job}: {why}{more}"
+
+
+def _record(run: Run, out: Path, jobs: int, tell: Callable[[int, int], None]) -> None:
+    """Run what is not yet recorded, a few at a time: traces are large."""
+    wanted = recordings(out, run)
+    folder = folder_of(out, run)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for leftover in folder.glob("*.partial"):
+            shutil.rmtree(leftover, ignore_errors=True)
+    except OSError as error:
+        raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
+    missing = [recording for recording in wanted if not recording.done()]
+    done = len(wanted) - len(missing)
+    tell(done, len(wanted))
+    for batch in _batches(missing, 2 * jobs):
+
+        def observe(index: int, outcome: _core.Report | Exception, batch: Sequence[Recording] = batch) -> None:
+            nonlocal done
+            if isinstance(outcome, Exception):
+                raise outcome
+            _keep(run, batch[index], Report(outcome))
+            done += 1
+            tell(done, len(wanted))
+
+        work = [(each.core, f"{run.engine}+traces", each.core.seed, each.replication) for each in batch]
+        _core.run_batch(work, jobs, observe)
+
+
+def _batches(items: Sequence[Recording], size: int) -> Iterator[Sequence[Recording]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def _keep(run: Run, recording: Recording, report: Report) -> None:
+    """Write one recording under another name, sync it, then rename it."""
+    from forebay.traces import write_traces
+
+    partial = recording.folder.with_name(f"{recording.folder.name}.{os.getpid()}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    written = write_traces(report, partial)
+    if run.keep == "transfers":
+        import polars as pl
+
+        packets = partial / "packets.parquet"
+        transfers(pl.read_parquet(packets)).write_parquet(partial / "transfers.parquet")
+        packets.unlink()
+        written = [partial / "transfers.parquet", *(path for path in written if path != packets)]
+    try:
+        for path in [*written, partial]:
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+        partial.rename(recording.folder)
+    except OSError as error:
+        raise InputError(f"{error.filename or partial}: cannot be written: {error.strerror or error}") from None
+
+
+#: Bytes of a packet without data, at most.
+HEADER = 60
+
+
+def transfers(packets: pl.DataFrame) -> pl.DataFrame:
+    """One row per transfer from the arrivals at the target link.
+
+    A user's transfers follow each other under one flow number. Each begins with a packet that is all header; one that
+    follows a lost one is the same once more.
+
+    Parameters
+    ----------
+    packets : polars.DataFrame
+        Recorded arrivals.
+
+    Returns
+    -------
+    polars.DataFrame
+        `flow`, `transfer` (from 1; 0 is what began before the recording), `packets` (different ones with data),
+        `arrived`, `dropped`, `accepted_bytes`, `first_s`, `opened_s` (last packet without data), `second_s` (first
+        data), `first_drop_s` and `last_s`.
+    """
+    import polars as pl
+
+    ordered = packets.sort("flow", "time_s", "packet", maintain_order=True)
+    first = pl.col("bytes") <= HEADER
+    through = pl.when(first).then(~pl.col("dropped")).otherwise(None)
+    before = through.shift(1).forward_fill().over("flow")
+    begins = first & before.fill_null(value=True)
+    return (
+        ordered.with_columns(transfer=begins.cast(pl.UInt32).cum_sum().over("flow"))
+        .group_by("flow", "transfer", maintain_order=True)
+        .agg(
+            packets=pl.col("packet").filter(~first).n_unique(),
+            arrived=pl.len(),
+            dropped=pl.col("dropped").sum(),
+            accepted_bytes=pl.col("bytes").filter(~pl.col("dropped")).sum(),
+            first_s=pl.col("time_s").min(),
+            opened_s=pl.col("time_s").filter(first).max(),
+            second_s=pl.col("time_s").filter(~first).min(),
+            first_drop_s=pl.col("time_s").filter("dropped").min(),
+            last_s=pl.col("time_s").max(),
+        )
+    )

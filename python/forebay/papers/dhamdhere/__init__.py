@@ -1,0 +1,1 @@
+"""Drawings of this paper's figures; everything else is in `paper.toml`."""

@@ -1,0 +1,98 @@
+"""Figures of Kumar, Azad and Park, 2010."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forebay.gallery import drawing
+from forebay.gallery.results import fixed_point
+from forebay.plots import PALETTE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+    from forebay.gallery.catalogue import Figure
+    from forebay.gallery.results import Results
+
+LEVELS = (0.3, 0.6, 1)
+NAMES = {"hstcp": "HighSpeed TCP", "cubic": "CUBIC", "aimd": "AIMD", "htcp": "H-TCP"}
+
+
+def fig5(results: Results, figure: Figure) -> Picture:
+    """Three models on 1 Gb/s."""
+    whole = 12500
+    picture, axes = drawing.grid(1, 1, 9.0, 5.6)
+    axis = axes[0, 0]
+    sizes = np.geomspace(0.009 * whole, whole, 40)
+    found = [
+        100 * fixed_point("barman-droptail", "utilization", round(size), 125_000.0, (0.1155, 0.1245)) for size in sizes
+    ]
+    axis.plot(sizes / whole, found, color=PALETTE[6], linestyle="--", linewidth=1.6, label="M/M/1/K fixed point")
+    for index, level in enumerate(LEVELS):
+        settings = {"minimum_synchronization": level}
+        fractions = results.across("fluid-1g", "buffer", **settings) / whole
+        curve = 100 * results.curve("fluid-1g", "utilization", **settings)
+        drawing.band(axis, fractions, curve, index, f"fluid, X = {level:g}")
+    fractions = results.across("packets-1g", "buffer") / whole
+    drawing.band(axis, fractions, 100 * results.curve("packets-1g", "utilization"), 3, "packets")
+    axis.set_ylabel("utilization (%)")
+    axis.set_ylim(top=101)
+    drawing.fraction_axis(axis, whole)
+    drawing.legend_below(picture, axis, 5)
+    drawing.title(picture, figure.title)
+    return picture
+
+
+def fig6(results: Results, figure: Figure) -> Picture:
+    """Four controllers at three levels."""
+    whole = 141_667
+    picture, axes = drawing.grid(2, 2, 10.0, 7.4, sharex=True, sharey=True)
+    for axis, (cca, name) in zip(axes.flat, NAMES.items(), strict=True):
+        for index, level in enumerate(LEVELS):
+            settings = {"cca": cca, "minimum_synchronization": level}
+            fractions = results.across("fluid-10g", "buffer", **settings) / whole
+            curve = 100 * results.curve("fluid-10g", "utilization", **settings)
+            drawing.band(axis, fractions, curve, index, f"X = {level:g}")
+        axis.axhline(90, color="#888888", linestyle=":", linewidth=1.2)
+        axis.axvline(0.05, color="#888888", linestyle=":", linewidth=1.2)
+        axis.set_title(name)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("utilization (%)")
+    for axis in axes[1, :]:
+        drawing.fraction_axis(axis, whole)
+    drawing.legend_below(picture, axes[0, 0], 3)
+    drawing.title(picture, figure.title)
+    return picture
+
+
+def packets(results: Results, figure: Figure) -> Picture:
+    """Packets beside the fluid at the same synchronization."""
+    picture, axes = drawing.grid(1, 1, 9.0, 5.4)
+    axis = axes[0, 0]
+    for index, cca in enumerate(("hstcp", "cubic")):
+        places = 10 * results.across("fixed-10g", "minimum_synchronization", cca=cca)
+        curve = 100 * results.curve("fixed-10g", "utilization", cca=cca)
+        drawing.band(axis, places, curve, index, f"{NAMES[cca]}, fluid")
+        lost = 10 * results.value("packets-10g", "synchronization", cca=cca, buffer=7083)
+        used = 100 * results.value("packets-10g", "utilization", cca=cca, buffer=7083)
+        axis.errorbar(
+            [lost.mean()],
+            [used.mean()],
+            xerr=[[lost.mean() - lost.min()], [lost.max() - lost.mean()]],
+            yerr=[[used.mean() - used.min()], [used.max() - used.mean()]],
+            color=PALETTE[index],
+            marker="*",
+            markersize=15,
+            markeredgecolor="black",
+            capsize=3,
+            linestyle="none",
+            label=f"{NAMES[cca]}, packets (bars: range of runs)",
+        )
+    axis.set_xlabel("flows of ten that lose in one congestion event")
+    axis.set_ylabel("utilization (%)")
+    axis.set_ylim(top=100.5)
+    drawing.legend_below(picture, axis, 2)
+    drawing.title(picture, figure.title.replace(" (not in the paper)", ", 5 % buffer"))
+    return picture

@@ -1,0 +1,128 @@
+"""`forebay new`: what it writes parses, runs and answers; what it cannot write it refuses in one line."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from forebay import InputError, Scenario
+from forebay.drafting import Wishes, draft
+from tests.conftest import forebay
+
+
+@pytest.mark.parametrize(
+    ("rate", "rtt", "traffic"),
+    list(
+        product(
+            ("512kbps", "100Mbps", "400Gbps"),
+            ("200us", "5ms..300ms"),
+            (
+                {"long": 1},
+                {"long": 5000, "cca": "newreno", "web": 0.1},
+                {"web": 0.9},
+                {"background": 1.2},
+                {"video": 30, "background": 0.05, "queue": "fq_codel"},
+            ),
+        )
+    ),
+)
+def test_every_draft_is_a_scenario(rate: str, rtt: str, traffic: dict[str, object]) -> None:
+    scenario = Scenario.parse(draft(Wishes(rate=rate, rtt=rtt, **traffic)))  # type: ignore[arg-type]
+    assert scenario.goals
+    warmup, measured = scenario.core.duration_s
+    packets = (warmup + measured) * scenario.core.rate_bps / 8 / 1500
+    assert packets < 5e7, "one run stays a matter of seconds"
+    assert 0 < warmup < measured
+
+
+def test_a_draft_runs_and_is_answered(tmp_path: Path) -> None:
+    path = tmp_path / "new.toml"
+    options = ["--rate", "5Mbps", "--rtt", "20ms..40ms", "--long", "2", "--web", "10%", "--background", "0.1"]
+    written = forebay("new", path, *options, "--goal", "utilization>=80%")
+    assert written.code == 0, written.err
+    assert f"forebay run {path}" in written.out
+    text = path.read_text(encoding="utf-8")
+    assert text.count("#") > 10
+    scenario = Scenario.load(path)
+    assert [group[0] for group in scenario.core.groups] == ["long", "web", "background"]
+    assert scenario.core.background_load == pytest.approx(0.1)
+    assert [(goal.name, goal.threshold) for goal in scenario.goals] == [("utilization", 0.8)]
+    assert forebay("run", path, "--set", "run.measure=3s").code == 0
+    answer = forebay("recommend", path, "--no-picture", "--set", "run.measure=10s")
+    assert answer.code == 0, answer.out
+    again = forebay("new", path, *options)
+    assert (again.code, again.err.count("\n")) == (2, 1)
+    assert "--force" in again.err
+    assert forebay("new", path, *options, "--force").code == 0
+
+
+def test_standard_output(tmp_path: Path) -> None:
+    answer = forebay("new", "-", "--rate", "5Mbps", "--rtt", "20ms", "--video", "1", cwd=tmp_path)
+    assert answer.code == 0
+    assert Scenario.parse(answer.out).title == "5Mbps link: 1 video stream"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ([], "found no --rate"),
+        (["--rate", "5Mbps"], "found no --rtt"),
+        (["--rate", "5Mbps", "--rtt", "1ms"], "found no traffic; allowed: at least one of --long"),
+        (["--rate", "5", "--rtt", "1ms", "--long", "1"], "--rate: found `5`; allowed: "),
+        (["--rate", "5Mbps", "--rtt", "x", "--long", "1"], "--rtt: found `x`; allowed: "),
+        (["--rate", "5Mbps", "--rtt", "9ms..1ms", "--long", "1"], "--rtt: found `9ms..1ms`; allowed: the shorter"),
+        (["--rate", "5Mbps", "--rtt", "1ms", "--long", "-3"], "--long: found -3; allowed: "),
+        (["--rate", "5Mbps", "--rtt", "1ms", "--web", "300%"], "--web: found `300%`; allowed: "),
+        (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--cca", "reno2"], "--cca: found `reno2`; allowed: "),
+        (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--queue", "lifo"], "--queue: found `lifo`; allowed: "),
+        (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--goal", "fast"], "--goal: found `fast`; allowed: "),
+        (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--title", 'a"b'], "--title: found"),
+    ],
+)
+def test_what_cannot_be_written_is_one_line(options: list[str], complaint: str, tmp_path: Path) -> None:
+    answer = forebay("new", tmp_path / "new.toml", *options)
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert complaint in answer.err
+    assert not (tmp_path / "new.toml").exists()
+
+
+def test_errors_in_python_name_the_option() -> None:
+    with pytest.raises(InputError, match="--background: found 7 of the link's rate"):
+        draft(Wishes(rate="1Gbps", rtt="10ms", background=7))
+
+
+def test_questions_on_a_terminal(tmp_path: Path) -> None:
+    """Answers typed on a terminal, one of them wrong, give a scenario."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "forebay.command_line", "new", str(tmp_path / "asked.toml")]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True)
+    os.close(theirs)
+    typed = ["10Mbit", "10Mbps", "30ms", "3", "newreno", "", "0%", "1"]
+    shown = ""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if select.select([ours], [], [], 0.2)[0]:
+            try:
+                shown += os.read(ours, 4096).decode()
+            except OSError:  # the other end is closed
+                break
+            if typed and shown.endswith("]: "):
+                os.write(ours, f"{typed.pop(0)}\n".encode())
+                shown += "\n"
+        elif process.poll() is not None:
+            break
+    assert process.wait(timeout=10) == 0, shown
+    os.close(ours)
+    assert "--rate: found `10Mbit`; allowed:" in shown
+    scenario = Scenario.load(tmp_path / "asked.toml")
+    assert scenario.core.rate_bps == 10e6
+    assert [(name, count) for name, count, _, _ in scenario.core.groups] == [("long", 3), ("web", 1), ("video", 1)]

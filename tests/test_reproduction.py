@@ -1,0 +1,487 @@
+"""The paper gallery: claims as data, verdicts, caching, and a real figure in a real browser."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import itertools
+import json
+import math
+import re
+import shutil
+import subprocess
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from forebay.axes import Axis, cells
+from forebay.errors import ForebayError, InputError
+from forebay.gallery import catalogue, quantities, running
+from forebay.gallery.catalogue import PAPERS, Figure, Run, load, select
+from forebay.gallery.claims import Claim, Measured, Region, judge, plain
+from forebay.gallery.expression import evaluate
+from forebay.gallery.page import write_page
+from forebay.gallery.results import Results, crossing, furthest, interpolate, same_setting, slope
+from forebay.reproduction import Drawn, Gallery, reproduce
+from tests.conftest import SMALL, forebay
+
+FIGURES = [(paper, figure) for paper, figures in select("all") for figure in figures]
+
+
+# The papers as data -------------------------------------------------------------------------------------------------
+
+
+def test_the_gallery_is_complete() -> None:
+    assert len(FIGURES) >= 27
+    assert sum(len(figure.claims) for _, figure in FIGURES) >= 45
+    published = {figure.id for _, figure in FIGURES}
+    wanted = {
+        *(f"auge/fig{n}" for n in (1, 3, 4, 5, 6, 7)),
+        *(f"barman/fig{n}" for n in range(3, 9)),
+        *(f"dhamdhere/fig{n}" for n in range(1, 8)),
+        *(f"avrachenkov/fig{n}" for n in range(1, 9)),
+        "kumar/fig5",
+        "kumar/fig6",
+    }
+    assert wanted <= published
+
+
+def test_every_figure_has_a_drawing_and_every_claim_its_runs() -> None:
+    """An expression may name only runs that its own figure asks for: a figure is reproduced by itself, too."""
+    for paper, figure in FIGURES:
+        module = import_module(f"forebay.papers.{paper.name}.drawing")
+        assert callable(getattr(module, figure.name.replace("-", "_"))), figure.id
+        functions = Results(Path(), paper.full).functions()
+        for claim in figure.claims:
+            if claim.measure is None:
+                continue
+            for node in ast.walk(ast.parse(claim.measure, mode="eval")):
+                if isinstance(node, ast.Call):
+                    assert isinstance(node.func, ast.Name)
+                    assert node.func.id in functions, (figure.id, claim.quantity)
+                    if node.func.id in {"value", "curve", "across", "recorded", "compared", "modelled"}:
+                        name = node.args[0]
+                        assert isinstance(name, ast.Constant)
+                        assert name.value in figure.runs, (figure.id, claim.quantity)
+                        if node.func.id in {"recorded", "compared"}:
+                            known = quantities.ONE if node.func.id == "recorded" else quantities.TWO
+                            quantity = node.args[1]
+                            assert isinstance(quantity, ast.Constant)
+                            assert quantity.value in known, (figure.id, claim.quantity)
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_cell_of_every_run_is_a_valid_scenario(name: str) -> None:
+    paper = load(name)
+    for run in [*paper.full.values(), *paper.quick.values()]:
+        scenario = running.scenario_of(run)
+        for cell in cells([Axis.parse(axis) for axis in run.over]):
+            if cell.overrides:
+                scenario.core.with_overrides(cell.overrides)
+
+
+def test_claims_ask_for_cells_that_both_versions_have() -> None:
+    for paper, figure in FIGURES:
+        for claim in figure.claims:
+            for node in ast.walk(ast.parse(claim.measure or "0", mode="eval")):
+                if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Constant):
+                    continue
+                name = node.args[0].value
+                for runs in (paper.quick, paper.full):
+                    if name not in runs:
+                        continue
+                    axes = [Axis.parse(text) for text in runs[name].over]
+                    values = {axis.key.rpartition(".")[2]: axis.values for axis in axes}
+                    asked = {each.arg: ast.literal_eval(each.value) for each in node.keywords if each.arg in values}
+                    if isinstance(node.func, ast.Name) and node.func.id == "compared":
+                        axis, *both = (ast.literal_eval(each) for each in node.args[2:5])
+                        asked[axis] = both
+                    for axis, wanted in asked.items():
+                        for one in wanted if isinstance(wanted, list) else [wanted]:
+                            found = [text for text in values[axis] if same_setting(text, one)]
+                            assert len(found) == 1, (figure.id, claim.quantity, axis, one)
+
+
+def test_the_repositorys_folder_is_the_packages() -> None:
+    root = Path(__file__).parent.parent / "papers"
+    assert root.resolve() == catalogue.FOLDER.resolve()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "complaint"),
+    [("auge/fig9", "auge/fig3"), ("villamizar", "all, auge"), ("auge/", "auge/fig3")],
+)
+def test_unknown_figures_are_named(wanted: str, complaint: str) -> None:
+    answer = forebay("reproduce", wanted)
+    assert answer.code == 2
+    assert complaint in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_the_list_names_every_figure() -> None:
+    answer = forebay("reproduce")
+    assert answer.code == 0
+    assert all(figure.id in answer.out for _, figure in FIGURES)
+
+
+def test_a_wrong_paper_file_is_one_line(tmp_path: Path) -> None:
+    folder = tmp_path / "auge"
+    (folder / "scenarios").mkdir(parents=True)
+    text = (catalogue.FOLDER / "auge" / "paper.toml").read_text(encoding="utf-8")
+    for wrong, complaint in (
+        (text.replace("claimed = { about = 0.03, within = 0.005 }", "claimed = { about = 0.03 }"), "within"),
+        (text.replace('keep = "traces"', 'keep = "everything"', 1), "everything"),
+        (text.replace('scenario = "reno.toml"', 'scenario = "none.toml"', 1), "none.toml"),
+        (text.replace('runs = ["reno", "reno-time"]', 'runs = ["vegas"]', 1), "vegas"),
+        ("[paper", "paper.toml"),
+    ):
+        assert wrong != text
+        (folder / "paper.toml").write_text(wrong, encoding="utf-8")
+        for path in (catalogue.FOLDER / "auge" / "scenarios").iterdir():
+            shutil.copy(path, folder / "scenarios")
+        with pytest.raises(InputError, match=complaint):
+            load("auge", tmp_path)
+
+
+# Verdicts -----------------------------------------------------------------------------------------------------------
+
+
+def claim(region: dict[str, float] | None, measure: str | None = "1", uncheckable: str | None = None) -> Claim:
+    table: dict[str, object] = {"quantity": "a number", "why": "because", "otherwise": "an explanation"}
+    if region is not None:
+        table["claimed"] = region
+    if measure is not None:
+        table["measure"] = measure
+    if uncheckable is not None:
+        table["uncheckable"] = uncheckable
+    return Claim.parse(table, "here")
+
+
+@pytest.mark.parametrize(
+    ("region", "mean", "half", "verdict"),
+    [
+        ({"at_least": 0.9}, 0.95, 0.02, "reproduced"),
+        ({"at_least": 0.9}, 0.91, 0.02, "not_checkable"),  # the interval reaches over the edge
+        ({"at_least": 0.9}, 0.89, 0.02, "not_checkable"),
+        ({"at_least": 0.9}, 0.85, 0.02, "not_reproduced"),
+        ({"at_least": 0.9, "within": 0.05}, 0.88, 0.02, "reproduced"),
+        ({"at_most": 0.1}, 0.05, 0.04, "reproduced"),
+        ({"at_most": 0.1}, 0.2, 0.04, "not_reproduced"),
+        ({"about": 0.4, "within": 0.1}, 0.45, 0.05, "reproduced"),
+        ({"about": 0.4, "within": 0.1}, 0.45, 0.06, "not_checkable"),
+        ({"about": 0.4, "within": 0.1}, 0.25, 0.04, "not_reproduced"),
+        ({"about": 0.4, "within": 0.1}, 0.4, 0.3, "not_checkable"),
+        ({"from": 1, "to": 2}, 1.5, 0.0, "reproduced"),
+        ({"from": 1, "to": 2}, 2.5, 0.0, "not_reproduced"),
+        ({"at_least": 0.9}, 0.95, None, "not_checkable"),  # one run: nobody knows how sure
+        ({"at_least": 0.9}, math.nan, 0.0, "not_checkable"),
+    ],
+)
+def test_a_verdict_follows_from_the_interval(
+    region: dict[str, float], mean: float, half: float | None, verdict: str
+) -> None:
+    found = judge(claim(region), Measured(mean, half))
+    assert found.verdict == verdict
+    if verdict == "not_reproduced":
+        assert found.why == "an explanation"
+
+
+def test_what_cannot_be_measured_says_why() -> None:
+    assert judge(claim(None, None, "sizes are not published"), None).why == "sizes are not published"
+    found = judge(claim({"at_least": 1}), None, "the engine refused")
+    assert (found.verdict, found.ours) == ("not_checkable", "–")
+    assert "the engine refused" in found.why
+
+
+@pytest.mark.parametrize(
+    "region",
+    [{}, {"about": 1.0}, {"about": 1, "within": -1}, {"from": 2, "to": 1}, {"at_least": "x"}, {"at_least": math.nan}],
+)
+def test_a_wrong_region_is_refused(region: dict[str, float]) -> None:
+    with pytest.raises(InputError, match="here"):
+        Region.parse(region, "", "here")
+
+
+def test_numbers_are_written_to_their_precision() -> None:
+    assert plain(0.4, "%") == "40 %"
+    assert plain(0.9301, "%", 0.0123) == "93.0 ± 1.2 %"
+    assert plain(1.1e-5, "", 2e-6) == "1.1e-05 ± 2e-06"
+    assert plain(160e-6, "us") == "160 µs"
+    assert plain(-0.0189, "points", 0.0098) == "-1.89 ± 0.98 points"
+
+
+# Expressions --------------------------------------------------------------------------------------------------------
+
+
+def test_expressions_are_arithmetic_and_calls_only() -> None:
+    assert evaluate("2 * double(3) - 1", {"double": lambda x: 2 * x}) == 11
+    for wrong in ("__import__('os')", "double.__class__", "[x for x in (1, 2)]", "lambda: 1", "1 if 1 else 2", "1 +"):
+        with pytest.raises(InputError):
+            evaluate(wrong, {"double": lambda x: 2 * x})
+
+
+def test_reductions_over_cells() -> None:
+    buffers = [[10], [20], [40]]
+    curve = np.array([[0.5, 0.6], [0.9, 0.7], [1.0, 1.0]])
+    assert crossing(buffers, curve, 0.95) == pytest.approx([30.0, 20 + 20 * 0.25 / 0.3])
+    assert np.isnan(crossing(buffers, curve, 1.1)).all()
+    assert crossing(buffers, curve, 0.1) == pytest.approx([10, 10])
+    # Above, below, above again: only the last crossing counts.
+    assert crossing([[1], [2], [3], [4]], np.array([[1.0], [0.0], [0.5], [1.0]]), 0.75) == pytest.approx([3.5])
+    assert slope([1, 2, 3], np.array([[1.0, 0.0], [3.0, 0.0], [5.0, 0.0]])) == pytest.approx([2.0, 0.0])
+    assert furthest(np.array([[0.1, 0.2], [-0.5, -0.7]])) == pytest.approx([0.5, 0.7])
+    assert interpolate([[0.0], [1.0]], np.array([[0.0, 2.0], [3.0, 5.0]]), [0.5, 1.0]) == pytest.approx([2.5, 4.0])
+
+
+def test_transfers_are_told_apart() -> None:
+    """A user's two transfers, the second one's opening packet lost once; another user's single one."""
+    rows = [
+        # time, flow, packet, bytes, dropped
+        (1.0, 0, 1, 40, False),
+        (1.1, 0, 2, 1500, False),
+        (1.1, 0, 3, 1500, True),
+        (1.4, 0, 3, 1500, False),
+        (5.0, 0, 4, 40, True),
+        (8.0, 0, 4, 40, False),
+        (8.1, 0, 5, 1500, False),
+        (2.0, 1, 7, 1500, False),  # began before the recording
+        (2.5, 1, 8, 40, False),
+        (2.6, 1, 9, 1500, False),
+    ]
+    names = ["time_s", "flow", "packet", "bytes", "dropped"]
+    found = running.transfers(pl.DataFrame(rows, schema=names, orient="row")).sort("flow", "transfer")
+    assert found["transfer"].to_list() == [1, 2, 0, 1]
+    assert found["packets"].to_list() == [2, 1, 1, 1]
+    assert found["dropped"].to_list() == [1, 1, 0, 0]
+    assert found["opened_s"].to_list() == [1.0, 8.0, None, 2.5]
+    assert found["first_drop_s"].to_list() == [1.1, 5.0, None, None]
+
+
+# Caching and resuming -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> dict[str, Run]:
+    """A sweep and recordings on a link that answers in milliseconds."""
+    path = tmp_path / "tiny.toml"
+    path.write_text(SMALL + '\n[trace]\nevery = "500ms"\nrecord = ["cwnd", "queue"]\n', encoding="utf-8")
+    over = ("link.buffer=5p,20p",)
+    return {
+        "sweep": Run("auge", "sweep", path, "packet", (), over, 3, "metrics"),
+        "traces": Run("auge", "traces", path, "packet", (), over, 2, "traces"),
+    }
+
+
+def finished(folder: Path) -> dict[Path, int]:
+    """Every finished cell or recording with the time it was written."""
+    cells = list(folder.glob("data/*/cells/*.json"))
+    tables = list(folder.glob("data/*/*/*.parquet"))
+    return {path: path.stat().st_mtime_ns for path in [*cells, *tables]}
+
+
+def test_nothing_finished_is_run_again(tiny: dict[str, Run], tmp_path: Path) -> None:
+    told: list[tuple[float, float]] = []
+    assert running.perform(tiny.values(), tmp_path, progress=lambda done, total: told.append((done, total))) == {}
+    assert told[-1][0] == pytest.approx(told[-1][1])
+    assert all(later[0] >= earlier[0] for earlier, later in itertools.pairwise(told))
+    before = finished(tmp_path)
+    assert len([path for path in before if path.suffix == ".json"]) == 6
+    running.perform(tiny.values(), tmp_path)
+    assert finished(tmp_path) == before
+    results = Results(tmp_path, tiny)
+    assert results.curve("sweep", "utilization").shape == (2, 3)
+    assert results.value("sweep", "utilization", buffer=20).shape == (3,)
+    assert results.across("sweep", "buffer").tolist() == [[5], [20]]
+    assert len(results.recordings("traces", buffer=5)) == 2
+
+
+def test_a_killed_run_goes_on(tiny: dict[str, Run], tmp_path: Path) -> None:
+    class Stop(Exception):  # noqa: N818
+        pass
+
+    def stop(done: float, total: float) -> None:
+        if done > 0.6 * total:
+            raise Stop
+
+    with pytest.raises(Stop):
+        running.perform([tiny["traces"]], tmp_path, jobs=1, progress=stop)
+    half = finished(tmp_path)
+    assert 0 < len(half) < 8
+    leftover = running.folder_of(tmp_path, tiny["traces"]) / "feed.1.partial"
+    leftover.mkdir()
+    running.perform([tiny["traces"]], tmp_path)
+    whole = finished(tmp_path)
+    assert not leftover.exists()
+    assert {path: whole[path] for path in half} == half
+    assert len(whole) == 2 * 4
+    # One cell of the sweep is lost: only that one is run again.
+    running.perform([tiny["sweep"]], tmp_path)
+    lost = next(iter(running.folder_of(tmp_path, tiny["sweep"]).glob("cells/*.json")))
+    text = lost.read_text(encoding="utf-8")
+    before = finished(tmp_path)
+    lost.unlink()
+    running.perform([tiny["sweep"]], tmp_path)
+    after = finished(tmp_path)
+    assert {path for path in before if after[path] != before[path]} == {lost}
+
+    def numbers(row: str) -> dict[str, object]:
+        return {key: value for key, value in json.loads(row).items() if not key.startswith("cost.")}
+
+    assert numbers(lost.read_text(encoding="utf-8")) == numbers(text)
+
+
+def test_a_changed_scenario_is_another_folder(tiny: dict[str, Run], tmp_path: Path) -> None:
+    run = tiny["sweep"]
+    before = running.folder_of(tmp_path, run)
+    run.scenario.write_text(SMALL.replace("40ms", "41ms"), encoding="utf-8")
+    assert running.folder_of(tmp_path, run) != before
+
+
+def test_a_run_that_an_engine_refuses_costs_its_claims_only(tiny: dict[str, Run], tmp_path: Path) -> None:
+    refused = Run("auge", "sweep", tiny["sweep"].scenario, "fluid", ("flows.bulk.access.rate=9Mbps",), (), 2, "metrics")
+    failed = running.perform([refused], tmp_path)
+    assert "access" in failed["auge/sweep"]
+    results = Results(tmp_path, {"sweep": refused}, failed)
+    verdict = results.judge(claim({"at_least": 0}, 'value("sweep", "utilization")'))
+    assert verdict.verdict == "not_checkable"
+    assert "access" in verdict.why
+    with pytest.raises(ForebayError, match="access"):
+        results.rows("sweep")
+
+
+def test_measured_numbers_carry_their_interval(tiny: dict[str, Run], tmp_path: Path) -> None:
+    running.perform([tiny["sweep"]], tmp_path)
+    results = Results(tmp_path, tiny)
+    values = results.value("sweep", "utilization", buffer=20)
+    found = results.judge(claim({"at_least": 0.0}, 'value("sweep", "utilization", buffer=20)')).measured
+    assert found is not None
+    assert found.mean == pytest.approx(values.mean())
+    assert found.half_width == pytest.approx(4.302653 * values.std(ddof=1) / math.sqrt(3), rel=1e-6)
+    exact = results.judge(
+        claim({"about": 0.03125, "within": 0.0}, 'exact("processor-sharing", "probability_more_than", load=0.5, n=4)')
+    )
+    assert exact.verdict == "reproduced"
+    typo = results.judge(claim({"at_least": 0}, 'value("sweep", "utilisation", buffer=20)'))
+    assert typo.verdict == "not_checkable"
+    assert "utilisation" in typo.why
+
+
+# The whole way ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, object]]:
+    """One real figure, simulated, judged and drawn by the command."""
+    out = tmp_path_factory.mktemp("gallery")
+    answer = forebay("reproduce", "auge/fig4", "--quick", "--json", "--out", out)
+    assert answer.code == 0, answer.err
+    return out, json.loads(answer.out)
+
+
+def test_a_real_figure(real: tuple[Path, dict[str, object]]) -> None:
+    out, data = real
+    figures = data["figures"]
+    assert isinstance(figures, list)
+    (figure,) = figures
+    assert (figure["paper"], figure["figure"]) == ("auge", "fig4")
+    (found,) = figure["claims"]
+    assert set(found) >= {"quantity", "claimed", "ours", "half_width", "verdict", "why"}
+    assert found["verdict"] == "reproduced"
+    assert found["ours"] > 2
+    assert 0 < found["half_width"] < found["ours"]
+    assert (out / "auge" / "fig4.svg").stat().st_size > 10_000
+    before = finished(out)
+    again = forebay("reproduce", "auge/fig4", "--quick", "--out", out)
+    assert again.code == 0, again.err
+    assert "core" in again.err  # what it costs, said beforehand
+    assert "1 reproduced" in again.out
+    assert finished(out) == before
+
+
+def test_the_page_is_self_contained(real: tuple[Path, dict[str, object]]) -> None:
+    out, _ = real
+    page = (out / "gallery.html").read_text(encoding="utf-8")
+    assert not re.search(r'(?:src|href)="(?!data:|#)', page)
+    assert "<script" not in page
+    picture = re.search(r'src="data:image/png;base64,([^"]+)"', page)
+    assert picture is not None
+    assert base64.b64decode(picture[1]) == (out / "auge" / "fig4.png").read_bytes()
+
+
+def test_a_failed_drawing_leaves_the_page(tmp_path: Path) -> None:
+    paper = load("auge")
+    figure = Figure("auge", "fig0", "A <title> & more", "What it shows.", (), (claim({"at_least": 1}),))
+    verdict = judge(figure.claims[0], Measured(2.0, 0.0))
+    page = write_page(Gallery((Drawn(paper, figure, (verdict,), None, "no data"),), True, tmp_path / "page.html"))
+    text = page.read_text(encoding="utf-8")
+    assert "No picture: no data" in text
+    assert "A &lt;title&gt; &amp; more" in text
+
+
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium to open the page (Debian: apt-get install chromium)")
+def test_the_page_in_a_browser(real: tuple[Path, dict[str, object]], tmp_path: Path) -> None:
+    """Opened offline at two widths: the picture decodes, nothing is wider than the window, nothing complains."""
+    out, _ = real
+    probe = (
+        "<script>addEventListener('load', () => parent.postMessage({width: innerWidth, "
+        "scroll: document.documentElement.scrollWidth, pictures: [...document.images].map(i => i.naturalWidth), "
+        "rows: document.querySelectorAll('tbody tr').length}, '*'))</script></body>"
+    )
+    page = (out / "gallery.html").read_text(encoding="utf-8").replace("</body>", probe)
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    frames = "".join(
+        f'<iframe src="page.html" style="width:{width}px;height:800px;border:0"></iframe>' for width in (360, 1600)
+    )
+    (tmp_path / "frames.html").write_text(
+        "<!doctype html><body><pre id=found></pre><script>const all = []; addEventListener('message', e => { "
+        "all.push(e.data); document.getElementById('found').textContent = JSON.stringify(all) })</script>" + frames,
+        encoding="utf-8",
+    )
+    assert CHROMIUM is not None
+    done = subprocess.run(
+        [
+            CHROMIUM,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--host-resolver-rules=MAP * ~NOTFOUND",
+            f"--user-data-dir={tmp_path / 'profile'}",
+            "--enable-logging=stderr",
+            "--virtual-time-budget=10000",
+            "--window-size=1700,900",
+            "--dump-dom",
+            (tmp_path / "frames.html").as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    match = re.search(r'<pre id="found">(.*?)</pre>', done.stdout)
+    assert match is not None, done.stderr[-2000:]
+    found = {each["width"]: each for each in json.loads(match[1])}
+    assert set(found) == {360, 1600}
+    for width, each in found.items():
+        assert each["scroll"] <= width
+        assert each["pictures"] == [1300]
+        assert each["rows"] == 1
+    assert "CONSOLE" not in done.stderr, done.stderr[-2000:]
+
+
+def test_reproduce_from_python(tmp_path: Path) -> None:
+    told: list[str] = []
+    found = reproduce(
+        "avrachenkov/fig6", out=tmp_path, quick=True, progress=lambda _done, _all, name: told.append(name)
+    )
+    assert found.counts() == {"reproduced": 2, "not_reproduced": 2, "not_checkable": 0}
+    assert told == ["avrachenkov/fig6"] * len(told)
+    assert (tmp_path / "avrachenkov" / "fig6.png").is_file()

@@ -1,0 +1,306 @@
+"""The HTML report: one file that fetches nothing, in a real browser on a desk, on a telephone and on paper."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forebay import Scenario, charts, recommend, webpage
+from forebay.recommendation import Recommendation
+from tests.conftest import ROOT, SMALL, forebay
+
+#: Elements without an end tag.
+VOID = {"meta", "link", "input", "br"}
+
+
+class Outline(HTMLParser):
+    """Checks that what is opened is closed, and collects addresses and text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.addresses: list[str] = []
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+        self.addresses += [value or "" for name, value in attrs if name in {"src", "href", "action", "data"}]
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] not in {"script", "style"}:
+            self.words.append(data)
+
+
+def outline(page: str) -> Outline:
+    found = Outline()
+    found.feed(page)
+    assert found.open == []
+    return found
+
+
+@pytest.fixture(scope="module")
+def feasible() -> Recommendation:
+    return recommend(Scenario.parse(SMALL), also=["5p"], sensitivity=True)
+
+
+@pytest.fixture(scope="module")
+def conflict() -> Recommendation:
+    return recommend(Scenario.parse(SMALL), ["utilization>=0.99", "queue_delay_p99<=20ms"])
+
+
+def page_of(answer: Recommendation) -> str:
+    return webpage.recommendation_page(answer, source=SMALL, command="forebay recommend small.toml")
+
+
+def test_page_says_everything_and_fetches_nothing(feasible: Recommendation) -> None:
+    page = page_of(feasible)
+    found = outline(page)
+    text = " ".join(found.words)
+    assert found.addresses == ["data:,"]
+    assert "url(" not in page
+    assert "@import" not in page
+    assert len(page) < 400_000
+    assert f"{feasible.packets} packets" in text
+    assert "confidence" in text
+    assert "forebay recommend small.toml" in text
+    assert 'title = "Small link"' in text
+    assert feasible.data["scenario_sha256"] in text
+    for rule in feasible.data["rules"]:
+        assert rule["name"] in text
+    for phrase in (
+        "utilization is at least 85 %",
+        "p99 queueing delay is at most 150 ms",
+        "When something is 20 % off",
+    ):
+        assert phrase in text
+
+
+def test_page_of_a_conflict_names_both_sides(conflict: Recommendation) -> None:
+    text = " ".join(outline(page_of(conflict)).words)
+    assert "No buffer was found that meets all goals" in text
+    assert "utilization needs at least" in text
+    assert "p99 queueing delay allows at most" in text
+    assert "nearest compromise" in text
+    assert "decides the size" not in text
+
+
+def test_nothing_of_the_scenario_is_taken_for_markup(feasible: Recommendation) -> None:
+    nasty = "</script><script>alert('x')</script>"
+    scenario = Scenario.parse(SMALL.replace('"Small link"', json.dumps(nasty)))
+    answer = Recommendation(scenario, feasible.goals, {**feasible.data, "warnings": [f"{nasty} & \" '"]})
+    page = webpage.recommendation_page(answer, source=nasty, command=nasty)
+    outline(page)
+    assert page.count("<script>") == 1
+    assert page.count("alert(&#x27;x&#x27;)") >= 4
+
+
+def test_command_line_writes_the_page(small: Path, tmp_path: Path) -> None:
+    path = tmp_path / "new" / "report.html"
+    answer = forebay("recommend", small, "--no-picture", "--report", path, "--for", "ios-xr")
+    assert answer.code == 0, answer.err
+    assert f"wrote {path}" in answer.out
+    text = " ".join(outline(path.read_text(encoding="utf-8")).words)
+    assert f"forebay recommend {small} --no-picture --report {path} --for ios-xr" in text
+    assert "queue-limit" in text
+    refused = forebay("recommend", small, "--no-picture", "--report", Path("/dev/null/report.html"))
+    assert refused.code == 2
+    assert refused.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("law", "words"),
+    [
+        ("100ms", "100ms"),
+        ({"uniform": ["10ms", "20ms"]}, "10ms to 20ms"),
+        ({"exponential": "3s"}, "3s on average (exponential)"),
+        ({"pareto": {"shape": 1.3, "minimum": "4kB", "maximum": "2MB"}}, "4kB to 2MB (Pareto, shape 1.3)"),
+        ({"lognormal": {"median": "4kB", "sigma": 1.5}}, "around 4kB (log-normal, σ 1.5)"),
+        ({"mixture": [{"weight": 0.25, "value": "1kB"}, {"weight": 0.75, "value": "9kB"}]}, "25 %: 1kB; 75 %: 9kB"),
+        ({"cdf": [["1kB", 0.1], ["9kB", 1.0]]}, "1kB to 9kB (measured distribution)"),
+        ({"list": ["1ms", "2ms"], "jitter": {"uniform": ["0s", "1ms"]}}, "1ms, 2ms plus 0s to 1ms"),
+        ({"choice": ["1ms", "5ms"]}, "one of 1ms, 5ms"),
+    ],
+)
+def test_laws_in_words(law: Any, words: str) -> None:
+    assert webpage.law(law) == words
+
+
+def test_ticks_are_round_and_few() -> None:
+    decades = charts.Axis(1, 1250, 0, 700, by_decades=True)
+    assert decades.ticks(11) == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
+    assert decades.ticks(5) == [1, 10, 100, 1000]
+    assert charts.Axis(40, 101, 250, 0, by_decades=False).ticks(6) == [40, 60, 80, 100]
+    assert charts.Axis(0, 0.0173, 250, 0, by_decades=False).ticks(6) == [0, 0.005, 0.01, 0.015]
+    assert decades(1e9) == 700, "kept at the end"
+
+
+# In a browser ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    chromium, driver = (shutil.which(name) for name in ("chromium", "chromedriver"))
+    if chromium is None or driver is None:
+        pytest.skip("needs chromium and chromedriver on PATH (Debian: apt-get install chromium chromium-driver)")
+    from selenium import webdriver
+    from selenium.webdriver.chrome.options import Options
+    from selenium.webdriver.chrome.service import Service
+
+    options = Options()
+    options.binary_location = chromium
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    running = webdriver.Chrome(options=options, service=Service(driver))
+    yield running
+    running.quit()
+
+
+def show(browser: Any, path: Path, width: int) -> None:
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
+    )
+    browser.get(path.as_uri())
+
+
+@pytest.mark.parametrize("which", ["feasible", "conflict"])
+def test_fits_every_screen_without_an_error(
+    browser: Any, which: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(page_of(request.getfixturevalue(which)), encoding="utf-8")
+    for width in (360, 641, 1600):
+        show(browser, path, width)
+        wide, room = browser.execute_script(
+            "const page = document.documentElement; return [page.scrollWidth, page.clientWidth]"
+        )
+        assert wide <= room, f"scrolls sideways at {width} px"
+        drawn = browser.execute_script(
+            "return [...document.querySelectorAll('svg')].filter(svg => svg.getBoundingClientRect().width > 0)"
+            ".map(svg => [svg.getAttribute('class'), svg.getBoundingClientRect().width])"
+        )
+        assert {name for name, _ in drawn} == {"narrow" if width == 360 else "wide"}
+        assert all(300 <= across <= width for _, across in drawn)
+        assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+    assert browser.get_log("browser") == []
+
+
+def test_hovering_shows_values_and_switches_hide_series(browser: Any, feasible: Recommendation, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(page_of(feasible), encoding="utf-8")
+    show(browser, path, 1600)
+    hover = """
+        const svg = document.querySelectorAll('figure svg.wide')[1];
+        const point = svg.querySelector('.s-mean .pt[data-buffer="%d"]').getBoundingClientRect();
+        svg.dispatchEvent(new PointerEvent('pointermove', {clientX: point.x + 2, clientY: point.y + 9, bubbles: true}));
+        return [document.getElementById('tip').hidden, document.getElementById('tip').textContent];
+    """
+    hidden, text = browser.execute_script(hover % (feasible.packets or 0))
+    assert not hidden
+    assert f"{feasible.packets} packets" in text
+    assert "utilization" in text
+    marked = browser.execute_script("return document.querySelectorAll('.pt.here').length")
+    assert marked >= 3, "the same buffer is marked in every picture"
+    hidden_after = """
+        const input = document.querySelector('[data-series="band"]');
+        input.click();
+        return [...document.querySelectorAll('.s-band')].map(part => getComputedStyle(part).display);
+    """
+    assert set(browser.execute_script(hidden_after)) == {"none"}
+    assert "none" not in browser.execute_script(hidden_after)
+    assert browser.get_log("browser") == []
+
+
+def test_every_axis_has_a_title_with_its_unit(browser: Any, feasible: Recommendation, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(page_of(feasible), encoding="utf-8")
+    show(browser, path, 1600)
+    titles = browser.execute_script(
+        "return [...document.querySelectorAll('svg')]"
+        ".map(svg => [...svg.querySelectorAll('.title')].map(title => title.textContent))"
+    )
+    assert all("buffer (packets)" in (each[-1] if len(each) == 1 else each[0] + each[1]) for each in titles), (
+        "horizontal axes"
+    )
+    vertical = {title for each in titles for title in each if not title.startswith("buffer")}
+    assert vertical == {"utilization (%)", "loss rate (%)", "p99 delay (ms)"}
+
+
+def test_prints_on_a4(browser: Any, feasible: Recommendation, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(page_of(feasible), encoding="utf-8")
+    show(browser, path, 1600)
+    printed = browser.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True, "printBackground": True})
+    pdf = base64.b64decode(printed["data"])
+    pages = len(re.findall(rb"/Type\s*/Page\b", pdf))
+    assert 3 <= pages <= 8
+    boxes = re.findall(rb"/MediaBox\s*\[\s*0\s+0\s+([\d.]+)\s+([\d.]+)\s*\]", pdf)
+    assert len(boxes) >= 1
+    for width, height in boxes:
+        assert float(width) == pytest.approx(210 / 25.4 * 72, abs=1)
+        assert float(height) == pytest.approx(297 / 25.4 * 72, abs=1)
+
+
+#: Machado, Oliveira and Fernandes 2009, severity 1.0, on linear RGB.
+VISION = {
+    "normal": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protanopia": (
+        (0.152286, 1.052583, -0.204868),
+        (0.114503, 0.786281, 0.099216),
+        (-0.003882, -0.048116, 1.051998),
+    ),
+    "deuteranopia": (
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    ),
+    "tritanopia": (
+        (1.255528, -0.076749, -0.178779),
+        (-0.078411, 0.930809, 0.147602),
+        (0.004733, 0.691367, 0.303900),
+    ),
+}
+
+
+def lab(red: float, green: float, blue: float) -> tuple[float, float, float]:
+    """CIE L*a*b* (D65) of linear RGB."""
+    rows = ((0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193, 0.1192, 0.9505))
+    whole = (0.9505, 1.0, 1.089)
+    x, y, z = (
+        max(1e-6, sum(a * b for a, b in zip(row, (red, green, blue), strict=True))) / white
+        for row, white in zip(rows, whole, strict=True)
+    )
+    fx, fy, fz = (value ** (1 / 3) if value > 0.008856 else 7.787 * value + 16 / 116 for value in (x, y, z))
+    return 116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)
+
+
+@pytest.mark.parametrize("vision", VISION)
+def test_lines_differ_in_any_colour_vision(vision: str) -> None:
+    style = (ROOT / "python" / "forebay" / "webpage.css").read_text(encoding="utf-8")
+    seen = []
+    for name in ("blue", "orange", "green"):
+        match = re.search(rf"--{name}: #([0-9a-f]{{6}})", style)
+        assert match is not None
+        channels = [int(match[1][at : at + 2], 16) / 255 for at in (0, 2, 4)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        seen.append(lab(*(sum(a * b for a, b in zip(row, linear, strict=True)) for row in VISION[vision])))
+    for index, one in enumerate(seen):
+        for other in seen[index + 1 :]:
+            # 10 is where side-by-side colours are plainly two; the lines also differ in width and dashes.
+            assert sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5 > 15
