@@ -341,14 +341,14 @@ def test_a_changed_scenario_is_another_folder(tiny: dict[str, Run], tmp_path: Pa
 
 
 def test_a_run_that_an_engine_refuses_costs_its_claims_only(tiny: dict[str, Run], tmp_path: Path) -> None:
-    refused = Run("auge", "sweep", tiny["sweep"].scenario, "fluid", ("flows.bulk.access.rate=9Mbps",), (), 2, "metrics")
+    refused = Run("auge", "sweep", tiny["sweep"].scenario, "fluid", ("link.queue=drr",), (), 2, "metrics")
     failed = running.perform([refused], tmp_path)
-    assert "access" in failed["auge/sweep"]
+    assert "drr" in failed["auge/sweep"]
     results = Results(tmp_path, {"sweep": refused}, failed)
     verdict = results.judge(claim({"at_least": 0}, 'value("sweep", "utilization")'))
     assert verdict.verdict == "not_checkable"
-    assert "access" in verdict.why
-    with pytest.raises(ForebayError, match="access"):
+    assert "drr" in verdict.why
+    with pytest.raises(ForebayError, match="drr"):
         results.rows("sweep")
 
 

@@ -1,6 +1,7 @@
 """The Rust core; everything here converts, calls and converts back."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, final
 
 __version__: str
@@ -54,6 +55,7 @@ class Report:
 
     def json(self) -> str: ...
     def traces(self) -> dict[str, dict[str, Any]] | None: ...
+    def write_pcapng(self, path: Path) -> bool: ...
 
 @final
 class Rule:

@@ -56,6 +56,12 @@ def cli() -> None:
     help="Replications until the half width is this small: 1%, loss_rate=5%, queue_delay_p99=0.5ms. Repeatable.",
 )
 @click.option(
+    "--batches",
+    type=int,
+    metavar="N",
+    help="One run, its utilization and mean queue with intervals from N batches of it, as in 20.",
+)
+@click.option(
     "--trace",
     "trace_to",
     type=click.Path(path_type=Path, file_okay=False),
@@ -78,6 +84,7 @@ def run(
     seed: int | None,
     replications: int | None,
     precision: tuple[str, ...],
+    batches: int | None,
     trace_to: Path | None,
     fit: bool,
     jobs: int | None,
@@ -108,8 +115,14 @@ def run(
         engine = f"closed_form:{model}"
     if precision and (replications is not None or trace_to is not None):
         raise InputError("--precision: found beside --replications or --trace; allowed: one of them")
+    if batches is not None and (precision or replications is not None or trace_to is not None):
+        raise InputError("--batches: found beside --precision, --replications or --trace; allowed: one of them")
     with progress_bar("running", quiet=as_json) as progress:
-        if precision:
+        if batches is not None:
+            from forebay.batches import run_in_batches
+
+            report = run_in_batches(scenario, engine, batches=batches, seed=seed)
+        elif precision:
             from forebay.precision import Precision, run_to_precision
 
             wanted = [Precision.parse(text) for text in precision]
@@ -123,6 +136,10 @@ def run(
                 progress=progress,
                 traces=trace_to is not None,
             )
+    if report.engine == "packet":
+        from forebay.cautions import phase_effects
+
+        report.data["warnings"].extend(phase_effects(scenario))
     if trace_to is not None:
         from forebay.traces import write_traces
 
@@ -338,11 +355,10 @@ def compare(
 
 
 @cli.command()
-@FILE
+@click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option(
     "--over",
     multiple=True,
-    required=True,
     metavar="AXIS",
     help="KEY=A,B,C or KEY=A..B:N (logarithmic) or KEY=A..B:Nlin, as in link.buffer=0.01BDP..2BDP:12. Repeatable.",
 )
@@ -350,24 +366,35 @@ def compare(
 @click.option("--engine", default="packet", show_default=True, help="Where no axis names it.")
 @REPLICATIONS
 @click.option("--seed", type=click.IntRange(min=0), help="Instead of the scenario's own.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    help="Results; continued where they exist.",
-)
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Results; continued where they exist.")
 @click.option("--scheduler", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
+@click.option(
+    "--bundle",
+    "bundle_to",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.zip",
+    help="Also one archive with everything that looking at it and running it again takes.",
+)
+@click.option(
+    "--replay",
+    "replayed",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.zip",
+    help="Run such an archive again and compare every number; takes no FILE and no --over.",
+)
 @JOBS
 @AS_JSON
 def sweep(
-    file: Path,
+    file: Path | None,
     over: tuple[str, ...],
     overrides: tuple[str, ...],
     engine: str,
     replications: int | None,
     seed: int | None,
-    out: Path,
+    out: Path | None,
     scheduler: str | None,
+    bundle_to: Path | None,
+    replayed: Path | None,
     jobs: int | None,
     as_json: bool,
 ) -> None:
@@ -377,6 +404,18 @@ def sweep(
     from forebay.scenario import Scenario
     from forebay.sweeping import sweep as run_grid
 
+    if replayed is not None:
+        if file is not None or over or overrides or bundle_to or replications is not None or seed is not None:
+            raise InputError(
+                "--replay: found beside FILE or what changes it; allowed: --out, --jobs, --scheduler, --json"
+            )
+        compare_again(replayed, out=out, jobs=jobs, scheduler=scheduler, as_json=as_json)
+        return
+    for name, value in (("FILE", file), ("--over", over), ("--out", out)):
+        if not value:
+            raise InputError(f"sweep: found no {name}; allowed: FILE, --over AXIS and --out DIR, or --replay FILE.zip")
+    assert file is not None
+    assert out is not None
     scenario = Scenario.load(file, overrides)
     with progress_bar("sweeping", quiet=as_json) as progress:
         found = run_grid(
@@ -398,6 +437,36 @@ def sweep(
         for job, why in list(found.failed.items())[:20]:
             click.echo(f"failed: {job}: {why}")
     if found.failed:
+        sys.exit(1)
+    if bundle_to is not None:
+        from forebay.bundling import bundle
+
+        with writing(bundle_to):
+            bundle(found, bundle_to, file.read_text(encoding="utf-8"))
+        click.echo(f"wrote {bundle_to}", err=as_json)
+
+
+def compare_again(path: Path, *, out: Path | None, jobs: int | None, scheduler: str | None, as_json: bool) -> None:
+    """Replay a bundle and say whether every number is the same; exit code 1 where one is not."""
+    import json
+
+    from forebay.bundling import replay
+
+    with progress_bar("replaying", quiet=as_json) as progress:
+        found = replay(path, jobs=jobs, scheduler=scheduler, progress=progress, out=out)
+    if as_json:
+        told = {"compared": found.compared, "differences": found.differences, "notes": found.notes}
+        click.echo(json.dumps(told, indent=2))
+    else:
+        for note in found.notes:
+            click.echo(f"note: {note}")
+        for line in found.differences[:20]:
+            click.echo(f"differs: {line}")
+        if len(found.differences) > 20:
+            click.echo(f"and {len(found.differences) - 20} more; --json lists them all")
+        same = "every number the same to the last bit" if not found.differences else f"{len(found.differences)} differ"
+        click.echo(f"{found.compared} results compared: {same}")
+    if found.differences:
         sys.exit(1)
 
 

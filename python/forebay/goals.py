@@ -16,6 +16,10 @@ Sense = Literal[">=", "<="]
 UNIT_SUFFIXES = ("", "_s", "_bps", "_packets")
 
 
+#: Completion time of transfers none of which ended: a goal on it is missed, and a mean of it stays finite.
+NEVER_S = 1e6
+
+
 @dataclass(frozen=True, slots=True)
 class Goal:
     """One threshold on one metric.
@@ -106,6 +110,8 @@ def metric_value(goal_name: str, report: Mapping[str, Any]) -> float:
             quantile = metric.removeprefix("completion_time_")
             if times.get(quantile) is not None:
                 return float(times[quantile])
+        if metric.startswith("completion_time_") and group.get("completed") == 0:
+            return NEVER_S
         if metric.startswith("flow_goodput_"):
             rates: Mapping[str, Any] = group.get("flow_goodput_bps") or {}
             quantile = metric.removeprefix("flow_goodput_")

@@ -105,18 +105,20 @@ def draw_recommendation(answer: Recommendation) -> Figure:
     curve = answer.data["curve"]
     names = list(USUAL)
     for goal in answer.goals:
-        name = curve_key(goal.name, curve[0])
+        name = curve_key(goal.name, curve[-1])
         if name is not None and name not in names:
             names.append(name)
-    names = [name for name in names if all(curve_estimate(point, name) is not None for point in curve)]
+    names = [name for name in names if sum(curve_estimate(point, name) is not None for point in curve) > 1]
     found, axes = figure(8.6, 2.4 + 2.0 * len(names), len(names))
     buffers = [point["buffer"]["packets"] for point in curve]
     for axis, name in zip(axes, names, strict=True):
-        estimates = [estimate for point in curve if (estimate := curve_estimate(point, name)) is not None]
+        # A buffer at which no transfer ended has no completion time.
+        known = [(point, estimate) for point in curve if (estimate := curve_estimate(point, name)) is not None]
+        estimates = [estimate for _, estimate in known]
         title, scale = axis_title(name, max(estimate["mean"] for estimate in estimates))
-        band(axis, buffers, estimates, scale)
+        band(axis, [point["buffer"]["packets"] for point, _ in known], estimates, scale)
         axis.set_ylabel(title)
-        mine = [goal for goal in answer.goals if curve_key(goal.name, curve[0]) == name]
+        mine = [goal for goal in answer.goals if curve_key(goal.name, curve[-1]) == name]
         _limits(axis, name, estimates, scale, [goal.threshold * scale for goal in mine])
         for goal in mine:
             _mark_goal(axis, goal.sense, goal.threshold * scale, title)

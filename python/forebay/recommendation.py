@@ -189,7 +189,7 @@ def recommend(
         "also": [_measured_buffer(scenario, name, packets, plan, measure) for name, packets in asked.items()],
         "curve": [_point(scenario, buffer, measure) for buffer in measure.buffers()],
         "cost": _cost(measure, time.perf_counter() - started),
-        "warnings": _warnings(measure, outcome) + _warmup(scenario, outcome, engine),
+        "warnings": _warnings(measure, outcome) + _warmup(scenario, outcome, engine) + _phases(scenario, engine),
         "scenario_sha256": scenario.core.sha256,
         "engine": engine,
         "version": _core.__version__,
@@ -456,6 +456,12 @@ def _warmup(scenario: Scenario, outcome: Outcome, engine: str) -> list[str]:
     if outcome.buffer is None or engine != "packet":
         return []
     return warmup_warnings(scenario.with_packets(outcome.buffer), engine)
+
+
+def _phases(scenario: Scenario, engine: str) -> list[str]:
+    from forebay.cautions import phase_effects
+
+    return phase_effects(scenario) if engine == "packet" else []
 
 
 def _warnings(measure: _Measurements, outcome: Outcome) -> list[str]:

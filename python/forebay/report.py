@@ -9,6 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from forebay import _core
 
 __all__ = ["Estimate", "Report"]
@@ -93,6 +95,13 @@ class Report:
     def traces(self) -> dict[str, dict[str, Any]] | None:
         """What was recorded over time: NumPy arrays by table ("flows", "queue", "packets") and column."""
         return self._core.traces()
+
+    def write_pcapng(self, path: Path) -> bool:
+        """Write the traced packets as a pcapng capture; return whether there were any.
+
+        Interface 0 sees packets as they arrive at the target link's queue, interface 1 as they begin to leave it.
+        """
+        return self._core.write_pcapng(path)
 
     def to_json(self, indent: int | None = None) -> str:
         """Return the report as JSON text."""

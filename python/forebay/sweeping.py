@@ -149,7 +149,7 @@ def sweep(
         "replications": count,
         "seed": seed,
     }
-    work = list(_work(scenario, axes, engine, count, seed))
+    work = list(jobs_of(scenario, axes, engine, count, seed))
     try:
         _open(folder, manifest)
         return _run(folder, axes, work, seed, scheduler or threads(jobs), progress)
@@ -157,7 +157,7 @@ def sweep(
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
 
 
-def _work(scenario: Scenario, axes: Sequence[Axis], engine: str, count: int, seed: int) -> Iterator[Job]:
+def jobs_of(scenario: Scenario, axes: Sequence[Axis], engine: str, count: int, seed: int) -> Iterator[Job]:
     """Every replication of every cell, in the order of the grid; the scenario of each cell is read once."""
     known = _core.engines()
     for cell in cells(axes):
@@ -286,14 +286,7 @@ def _write_tables(folder: Path, axes: Sequence[Axis], work: Sequence[Job]) -> No
 
     import polars as pl
 
-    rows = []
-    for job in work:
-        path = folder / "cells" / f"{job.key}.json"
-        if path.is_file():
-            # Two cells may resolve to the same scenario: the place in the grid is this job's own.
-            row = json.loads(path.read_text(encoding="utf-8"))
-            settings = {f"axis.{key}": value for key, value in job.cell.settings}
-            rows.append(row | {"cell": job.cell.index} | settings)
+    rows = [row for job in work if (row := recorded(folder, job)) is not None]
     if not rows:
         return
     frame = pl.DataFrame(rows, infer_schema_length=None)
@@ -301,6 +294,16 @@ def _write_tables(folder: Path, axes: Sequence[Axis], work: Sequence[Job]) -> No
         buffer = io.BytesIO()
         table.write_parquet(buffer)
         write_whole(folder / f"{name}.parquet", buffer.getvalue())
+
+
+def recorded(folder: Path, job: Job) -> dict[str, Any] | None:
+    """The row of a job that the folder has, or None."""
+    path = folder / "cells" / f"{job.key}.json"
+    if not path.is_file():
+        return None
+    row: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    # Two cells may resolve to the same scenario: the place in the grid is this job's own.
+    return row | {"cell": job.cell.index} | {f"axis.{key}": value for key, value in job.cell.settings}
 
 
 def _summary(frame: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:

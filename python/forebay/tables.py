@@ -57,12 +57,19 @@ def report_view(report: Report, title: str) -> RenderableType:
         table.add_row(formatting.metric_title(name), *cells)
     cost = report.data["cost"]
     lines = [
-        f"buffer {buffer_text(report.buffer)}; {report.engine} engine, {report.data['replications']} replication(s), "
+        f"buffer {buffer_text(report.buffer)}; {report.engine} engine, {_behind(report.data)}, "
         f"seed {report.data['seed']}",
         f"{cost['data_packets']:,} data packets, {cost['events']:,} events, {cost['cpu_s']:.2f} CPU seconds",
     ]
     shown = (Text(line, style="dim") for line in lines)
     return Group(Text(title, style="bold"), table, *shown, *_warning_lines(report.warnings))
+
+
+def _behind(data: Mapping[str, Any]) -> str:
+    """What the intervals rest on."""
+    if "batches" in data:
+        return f"1 replication, intervals from {data['batches']} batches of it"
+    return f"{data['replications']} replication(s)"
 
 
 def _warning_lines(warnings: Iterable[str]) -> list[Text]:

@@ -1,4 +1,4 @@
-"""Traces: what a run recorded over time, as Parquet tables."""
+"""Traces: what a run recorded over time, as Parquet tables, and packets also as a capture."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["write_traces"]
 
 
 def write_traces(report: Report, folder: Path) -> list[Path]:
-    """Write each recorded table as FOLDER/NAME.parquet, and the report beside them.
+    """Write each recorded table as FOLDER/NAME.parquet, packets also as packets.pcapng, and the report beside them.
 
     Parameters
     ----------
@@ -47,6 +47,9 @@ def write_traces(report: Report, folder: Path) -> list[Path]:
                 path = folder / f"{name}.parquet"
                 frame.write_parquet(path)
                 written.append(path)
+        path = folder / "packets.pcapng"
+        if report.write_pcapng(path):
+            written.append(path)
         path = folder / "report.json"
         path.write_text(report.to_json(indent=2) + "\n", encoding="utf-8")
     except OSError as error:

@@ -330,22 +330,23 @@ def _figure(heading: str, drawings: Sequence[str]) -> str:
 
 
 def _shown(answer: Recommendation) -> list[str]:
-    """The usual metrics, then those of the goals, each where every point has it."""
+    """The usual metrics, then those of the goals, each where at least two buffers have it."""
     curve = answer.data["curve"]
     names = list(USUAL)
     for goal in answer.goals:
-        key = curve_key(goal.name, curve[0])
+        key = curve_key(goal.name, curve[-1])
         if key is not None and key not in names:
             names.append(key)
-    return [name for name in names if all(curve_estimate(point, name) is not None for point in curve)]
+    return [name for name in names if sum(curve_estimate(point, name) is not None for point in curve) > 1]
 
 
 def _metric_chart(
     answer: Recommendation, key: str, mark: tuple[float, str] | None, per_packet: float
 ) -> charts.MetricChart:
     curve = answer.data["curve"]
-    estimates = [estimate for point in curve if (estimate := curve_estimate(point, key)) is not None]
-    title, scale = axis_title(key, max(estimate["mean"] for estimate in estimates))
+    # A buffer at which no transfer ended has no completion time.
+    known = [(point, estimate) for point in curve if (estimate := curve_estimate(point, key)) is not None]
+    title, scale = axis_title(key, max(estimate["mean"] for _, estimate in known))
     points = [
         charts.Point(
             point["buffer"]["packets"],
@@ -354,7 +355,7 @@ def _metric_chart(
             f"{_tip(point['buffer'])}\n{_title(key)} {formatting.estimate(key, estimate)}"
             f"\n{point['replications']} replications",
         )
-        for point, estimate in zip(curve, estimates, strict=True)
+        for point, estimate in known
     ]
     goals = [
         charts.GoalLine(
@@ -363,7 +364,7 @@ def _metric_chart(
             f"goal {'≥' if goal.sense == '>=' else '≤'} {_threshold(goal.name, goal.threshold)}",
         )
         for goal in answer.goals
-        if curve_key(goal.name, curve[0]) == key
+        if curve_key(goal.name, curve[-1]) == key
     ]
     marks = [
         (rule["buffer"]["packets"], rule["applies"]) for rule in answer.data["rules"] if rule["buffer"] is not None

@@ -146,6 +146,22 @@ impl Engine for ClosedFormEngine {
     }
 
     fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
+        let feature = if scenario.target().memory.is_some() {
+            Some("a memory that links share")
+        } else if scenario
+            .target_flows()
+            .any(|group| !group.reverse.is_empty())
+        {
+            Some("acknowledgements that queue (`reverse`)")
+        } else {
+            None
+        };
+        if let Some(feature) = feature {
+            return Err(EngineError::Unsupported {
+                engine: "closed_form",
+                feature: feature.into(),
+            });
+        }
         let situation = Situation::new(scenario);
         if situation.persistent == 0.0 && situation.offered_load() == 0.0 {
             return Err(EngineError::Unsupported {

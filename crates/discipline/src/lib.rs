@@ -11,6 +11,7 @@ mod drophead;
 mod droptail;
 mod drr;
 mod dualpi2;
+mod dynamic_threshold;
 mod flow_queues;
 mod fq_codel;
 mod packet;
@@ -25,5 +26,5 @@ mod stfq;
 
 pub use admission::{AdmissionControl, Arrival, Fifo, Verdict};
 pub use packet::{Ecn, Label, Packet};
-pub use port::{Backlog, Limit, Port, Setting};
+pub use port::{Backlog, Limit, Port, Setting, Shared};
 pub use registry::{Admission, Discipline, Queue, QueueDiscipline, descriptions, discipline};

@@ -60,6 +60,13 @@ impl Limit {
         }
     }
 
+    /// What is left of the limit behind `backlog`, in the limit's unit.
+    #[inline]
+    pub fn free(self, backlog: Backlog) -> f64 {
+        let (Self::Packets(limit) | Self::Bytes(limit)) = self;
+        (limit as f64 - self.level(backlog)).max(0.0)
+    }
+
     /// `backlog` in the limit's unit, packets or bytes.
     #[inline]
     pub fn level(self, backlog: Backlog) -> f64 {
@@ -109,6 +116,15 @@ impl Setting {
     }
 }
 
+/// A memory that several ports share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shared {
+    /// What may wait at all of them together.
+    pub limit: Limit,
+    /// What waits at all of them together.
+    pub used: Backlog,
+}
+
 /// A link's port: the time, randomness, and what became of packets that did not wait to the end.
 #[derive(Clone, Debug)]
 pub struct Port {
@@ -117,6 +133,8 @@ pub struct Port {
     /// Since when nothing is in transmission; none while something is. What arrives at an idle
     /// link is transmitted at once, so no limit on what waits holds it up.
     pub idle_since: Option<Time>,
+    /// The memory that this port shares with others, as the arriving packet finds it.
+    pub shared: Option<Shared>,
     /// Randomness of this link.
     pub random: Stream,
     /// Packets discarded in the last call, for the engine to take.
@@ -133,6 +151,7 @@ impl Port {
         Self {
             now: Time::ZERO,
             idle_since: Some(Time::ZERO),
+            shared: None,
             random,
             discards: Vec::new(),
             marks: 0,

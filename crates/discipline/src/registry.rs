@@ -124,6 +124,7 @@ disciplines! {
         Red(crate::red::Red),
         Pie(crate::pie::Pie),
         Step(crate::step::StepMarking),
+        DynamicThreshold(crate::dynamic_threshold::DynamicThreshold),
     }
     queued: {
         CoDel(crate::codel::CoDel),

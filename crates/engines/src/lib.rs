@@ -4,6 +4,7 @@
 mod aggregate;
 mod batch;
 mod meter;
+mod pcapng;
 mod registry;
 mod student_t;
 #[cfg(test)]
@@ -11,5 +12,6 @@ mod testing;
 
 pub use aggregate::{CONFIDENCE, aggregate};
 pub use batch::{BatchError, Job, Next, Outcome, replications, run_batch};
+pub use pcapng::{pcapng, write_pcapng};
 pub use registry::{engine, engines, rules, tracing_engine};
 pub use student_t::two_sided_quantile;

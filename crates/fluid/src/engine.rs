@@ -109,6 +109,9 @@ impl Translation {
                 return Err(unsupported(format!("`ecn` (group `{}`)", group.name)));
             }
         }
+        if scenario.links().iter().any(|link| link.memory.is_some()) {
+            return Err(unsupported("a memory that links share"));
+        }
         let options = scenario.fluid();
         let (warmup, measured) = (run.warmup.as_secs_f64(), run.measure.as_secs_f64());
         let links = (0..scenario.links().len())
@@ -452,6 +455,9 @@ fn refuse_unmodelled(group: &FlowGroup, end: f64) -> Result<(), EngineError> {
     }
     if group.stop.as_ref().is_some_and(|stop| stop.infimum() < end) {
         return refuse("`stop`");
+    }
+    if !group.reverse.is_empty() {
+        return refuse("`reverse`");
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ mod calendar;
 mod equality;
 mod flow;
 mod link;
+mod memory;
 mod network;
 mod prefetch;
 mod queued;

@@ -5,7 +5,8 @@
 use std::collections::VecDeque;
 
 use forebay_discipline::{
-    Admission, Arrival, Backlog, Discipline, Limit, Packet, Port, Setting, Verdict, discipline,
+    Admission, Arrival, Backlog, Discipline, Limit, Packet, Port, Setting, Shared, Verdict,
+    discipline,
 };
 use forebay_random::{Purpose, Seed, Stream};
 use forebay_scenario::{BufferLimit, Link as LinkSpec, RateLayer};
@@ -433,7 +434,9 @@ impl Link {
         let transmitter = Transmitter::new(spec.rate, overhead);
         let port = Port::new(random);
         Some(match (chosen, setup.departures) {
-            (Discipline::AtArrival(Admission::DropTail(_)), Departures::Folded) => {
+            (Discipline::AtArrival(Admission::DropTail(_)), Departures::Folded)
+                if spec.memory.is_none() =>
+            {
                 Self::DropTail(fifo())
             }
             (Discipline::AtArrival(admission), Departures::Folded) => {
@@ -501,7 +504,45 @@ impl Link {
         }
     }
 
-    /// The same in few steps.
+    /// Packets and bytes waiting, without the one in transmission.
+    pub(crate) fn what_waits(&mut self, now: Time) -> Backlog {
+        match self {
+            Self::DropTail(link) => link.found(now, 0).backlog,
+            Self::Gated(link) => link.fifo.found(now, 0).backlog,
+            Self::Queued(link) => link.what_waits(),
+        }
+    }
+
+    /// Whether nothing is in transmission.
+    pub(crate) fn is_idle(&self, now: Time) -> bool {
+        match self {
+            Self::DropTail(link) => link.backlog(now) == Time::ZERO,
+            Self::Gated(link) => link.fifo.backlog(now) == Time::ZERO,
+            Self::Queued(link) => link.idle(),
+        }
+    }
+
+    /// Tells a discipline about the memory that its link shares.
+    pub(crate) fn share(&mut self, shared: Shared) {
+        match self {
+            Self::DropTail(_) => {}
+            Self::Gated(link) => link.port.shared = Some(shared),
+            Self::Queued(link) => link.share(shared),
+        }
+    }
+
+    /// A packet arrives for which there is no memory.
+    pub(crate) fn refuse(&mut self) {
+        let statistics = match self {
+            Self::DropTail(link) => &mut link.statistics,
+            Self::Gated(link) => &mut link.fifo.statistics,
+            Self::Queued(link) => &mut link.statistics,
+        };
+        statistics.arrivals += 1;
+        statistics.dropped();
+    }
+
+    /// Packets waiting, without the one in transmission, in few steps.
     pub(crate) fn count_waiting(&mut self, now: Time) -> u64 {
         match self {
             Self::DropTail(link) => link.count_waiting(now),
@@ -530,7 +571,7 @@ impl Link {
 }
 
 /// The limit as a discipline knows it.
-fn limit_of(limit: BufferLimit) -> Limit {
+pub(crate) fn limit_of(limit: BufferLimit) -> Limit {
     match limit {
         BufferLimit::Packets(count) => Limit::Packets(count),
         BufferLimit::Bytes(bytes) => Limit::Bytes(bytes.get()),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use forebay_discipline::{Ecn, Label, Packet};
-use forebay_scenario::{EngineError, FlowGroup};
+use forebay_scenario::{EngineError, FlowGroup, TracedGroup};
 use forebay_units::{Bytes, Time};
 
 use crate::calendar::{Event, Kind};
@@ -45,6 +45,21 @@ fn codepoint(spec: &FlowGroup) -> Ecn {
     match spec.controller.name() {
         "prague" | "dctcp" => Ecn::Scalable,
         _ => Ecn::Classic,
+    }
+}
+
+/// What a capture must know of a group's packets.
+pub(crate) fn traced(spec: &FlowGroup) -> TracedGroup {
+    let responsive = spec.responsive();
+    TracedGroup {
+        responsive,
+        header: spec.header().get() as u32,
+        syn: (responsive && spec.stack.handshake).then(|| spec.stack.syn().get() as u32),
+        ecn: match codepoint(spec) {
+            Ecn::NotCapable => 0,
+            Ecn::Scalable => 1,
+            Ecn::Classic => 2,
+        },
     }
 }
 
@@ -116,6 +131,10 @@ impl Simulation<'_> {
     fn meet(&mut self, packet: Packet) {
         let at = self.stop_of(&packet).link as usize;
         self.count_arrival(&packet, at);
+        if !self.memories.is_empty() && !self.finds_memory(&packet, at) {
+            self.refuse(&packet, at);
+            return;
+        }
         let departure = match &mut self.links[at] {
             Link::DropTail(link) => link
                 .arrive(packet.arrival, packet.size)
@@ -127,7 +146,13 @@ impl Simulation<'_> {
             }
         };
         if at == self.target && self.record_packets {
-            self.record_arrival(&packet, departure.map(|(departure, _)| departure));
+            let marked = departure.is_some_and(|(_, marked)| marked);
+            let recorded = self.record_arrival(&packet, departure.map(|(departure, _)| departure));
+            if recorded
+                && let Some(record) = self.traces.as_mut().and_then(|t| t.packets.last_mut())
+            {
+                record.marked = marked;
+            }
         }
         match departure {
             Some((departure, true)) => {
@@ -136,6 +161,20 @@ impl Simulation<'_> {
             }
             Some((departure, false)) => self.forward(&packet, departure),
             None => self.lose(&packet, at, packet.arrival),
+        }
+    }
+
+    /// A packet that finds no memory is dropped.
+    #[cold]
+    fn refuse(&mut self, packet: &Packet, at: usize) {
+        self.links[at].refuse();
+        if at == self.target && self.record_packets {
+            self.record_arrival(packet, None);
+        }
+        if packet.flow & 1 == 1 && self.links[at].has_departures() {
+            self.lose_queued(packet, at, packet.arrival);
+        } else {
+            self.lose(packet, at, packet.arrival);
         }
     }
 
@@ -319,15 +358,12 @@ impl Simulation<'_> {
     #[cold]
     fn record_arrival(&mut self, packet: &Packet, departure: Option<Time>) -> bool {
         let at = packet.flow as usize >> 1;
-        let (group, index, number) = if packet.flow & 1 == 0 {
-            let flow = &self.flows[at];
-            let number = flow.connection.full_number(packet.number);
-            (flow.group, flow.index as u32, number)
+        let number = if packet.flow & 1 == 0 {
+            self.flows[at].connection.full_number(packet.number)
         } else {
-            let flow = &self.unresponsive[at];
-            (flow.group, 0, flow.counts.arrived)
+            self.unresponsive[at].counts.arrived
         };
-        let flow = self.groups[group as usize].first_number + index;
+        let flow = event_flow(packet.flow);
         self.record_packet(packet.arrival, flow, number, packet.size, departure)
     }
 
@@ -346,6 +382,7 @@ impl Simulation<'_> {
             .and_then(|traces| traces.packets.get_mut(index));
         if let Some(record) = record {
             record.dropped = departure.is_none();
+            record.marked = departure.is_some() && packet.marked();
             record.wait_s = departure.map_or(0.0, |departure| {
                 departure
                     .saturating_sub(packet.arrival)

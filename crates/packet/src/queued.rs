@@ -1,7 +1,7 @@
 //! A link whose discipline holds the packets that wait: what leaves next is known only when the
 //! packet before has left, so each departure is an event.
 
-use forebay_discipline::{Packet, Port, Queue};
+use forebay_discipline::{Backlog, Packet, Port, Queue, Shared};
 use forebay_units::Time;
 
 use crate::link::Transmitter;
@@ -185,6 +185,16 @@ impl QueuedLink {
     pub(crate) fn waiting(&self, now: Time) -> u64 {
         let packets = self.queue.backlog().packets;
         packets - u64::from(packets > 0 && self.transmitter.busy_until <= now)
+    }
+
+    /// Packets and bytes waiting.
+    pub(crate) fn what_waits(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    /// What waits in the memory that the next arrival shares with other links.
+    pub(crate) fn share(&mut self, shared: Shared) {
+        self.port.shared = Some(shared);
     }
 
     /// The warm-up ends: counting starts anew.

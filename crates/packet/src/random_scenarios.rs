@@ -217,7 +217,7 @@ fn group(tape: &mut Tape<'_>, number: usize, paths: &[&str]) -> String {
     text
 }
 
-fn link(tape: &mut Tape<'_>) -> String {
+fn link(tape: &mut Tape<'_>, shared: bool) -> String {
     let rates = ["10Mbps", "9999991bps", "1Mbps", "30Mbps"];
     let buffers = ["50p", "0p", "1p", "30kB", "0B", "5ms", "1000000000000p"];
     let queue = algorithm(tape, forebay_discipline::descriptions());
@@ -226,6 +226,9 @@ fn link(tape: &mut Tape<'_>) -> String {
         tape.one(&rates),
         tape.one(&buffers)
     );
+    if shared && tape.rarely(2) {
+        text += "memory = \"chip\"\n";
+    }
     if tape.rarely(4) {
         let _ = writeln!(text, "rate_layer = \"{}\"", tape.one(&["l1", "l2"]));
     }
@@ -237,21 +240,26 @@ fn scenario_text(words: &[u16]) -> String {
     let mut tape = Tape(words.iter());
     let mut text = String::new();
     let mut paths: &[&str] = &[];
+    let shared = tape.rarely(4);
+    if shared {
+        let size = tape.one(&["20p", "0p", "1p", "30kB"]);
+        let _ = writeln!(text, "[[memories]]\nname = \"chip\"\nsize = \"{size}\"");
+    }
     if tape.rarely(3) {
         paths = &["[\"a\", \"b\"]", "[\"b\"]", "[\"b\", \"a\"]"];
         let delay = tape.one(&["0s", "1ms"]);
         let _ = write!(
             text,
             "[[links]]\nname = \"a\"\ndelay = \"{delay}\"\n{}",
-            link(&mut tape)
+            link(&mut tape, shared)
         );
         let _ = write!(
             text,
             "[[links]]\nname = \"b\"\ntarget = true\n{}",
-            link(&mut tape)
+            link(&mut tape, shared)
         );
     } else {
-        let _ = write!(text, "[link]\n{}", link(&mut tape));
+        let _ = write!(text, "[link]\n{}", link(&mut tape, shared));
     }
     for number in 0..=tape.below(3) {
         text += &group(&mut tape, number, paths);

@@ -17,7 +17,8 @@ use crate::flow::{
     AccessLink, Counts, Draws, Flow, Source, Unresponsive, opening, packets_of, source_event,
 };
 use crate::link::{Departures, Link, LinkSetup};
-use crate::network::Records;
+use crate::memory::{Memory, memories};
+use crate::network::{self, Records};
 use crate::sampler::Sampler;
 use crate::sender::{Answer, Connection, Next};
 use crate::statistics::{CongestionEvents, Histogram};
@@ -76,6 +77,7 @@ pub(crate) struct Simulation<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) calendar: Calendar,
     pub(crate) links: Vec<Link>,
+    pub(crate) memories: Vec<Memory>,
     pub(crate) target: usize,
     pub(crate) groups: Vec<Group<'a>>,
     pub(crate) flows: Vec<Flow>,
@@ -160,6 +162,7 @@ impl<'a> Simulation<'a> {
             scenario,
             calendar: Calendar::new(Some(1), Time::from_micros(1), 1),
             links,
+            memories: memories(scenario),
             target: scenario.target_index(),
             groups,
             flows: Vec::new(),
@@ -190,7 +193,12 @@ impl<'a> Simulation<'a> {
     /// Records over time what the scenario's `[trace]` asks for.
     pub(crate) fn record(&mut self) {
         let trace = self.scenario.trace();
-        self.traces = Some(Box::default());
+        let groups = self.groups.iter();
+        let groups = groups.map(|group| network::traced(group.spec)).collect();
+        self.traces = Some(Box::new(Traces {
+            groups,
+            ..Traces::default()
+        }));
         self.record_packets = trace.record.contains(&Recorded::Packets);
         for flow in &mut self.flows {
             flow.direct &= !self.record_packets;
@@ -768,10 +776,8 @@ impl<'a> Simulation<'a> {
         departure: Option<Time>,
         now: Time,
     ) {
-        let flow = &self.flows[at];
-        let packet = flow.connection.full_number(packet);
-        let number = self.groups[flow.group as usize].first_number + flow.index as u32;
-        self.record_packet(now, number, packet, size, departure);
+        let packet = self.flows[at].connection.full_number(packet);
+        self.record_packet(now, at as u32, packet, size, departure);
     }
 
     fn arrive_unresponsive(&mut self, flow_number: u32, size: u32, hop: usize, now: Time) {
@@ -800,13 +806,13 @@ impl<'a> Simulation<'a> {
             None => flow.counts.dropped += u64::from(at_target),
         }
         if at_target && self.record_packets {
-            let number = self.groups[flow.group as usize].first_number;
             let packet = flow.counts.arrived;
-            self.record_packet(now, number, packet, size, departure);
+            self.record_packet(now, flow_number, packet, size, departure);
         }
     }
 
     /// Records an arrival at the target link where it is within the traced time; says whether.
+    /// `flow` is the flow's number in events.
     #[cold]
     pub(crate) fn record_packet(
         &mut self,
@@ -822,13 +828,20 @@ impl<'a> Simulation<'a> {
         }
         let rate = self.scenario.target().rate;
         let transmission = rate.time_to_send(Bytes::new(u64::from(size)));
+        let (group, index) = match self.flows.get(flow as usize) {
+            Some(flow) => (flow.group, flow.index as u32),
+            None => (self.unresponsive[(LAST_FLOW - flow) as usize].group, 0),
+        };
         if let Some(traces) = &mut self.traces {
             traces.packets.push(PacketRecord {
                 time_s: now.as_secs_f64(),
-                flow,
+                flow: self.groups[group as usize].first_number + index,
+                group,
+                connection: flow,
                 packet,
                 bytes: size,
                 dropped: departure.is_none(),
+                marked: false,
                 wait_s: departure.map_or(0.0, |departure| {
                     departure
                         .saturating_sub(now)

@@ -48,12 +48,27 @@ impl Report {
         let rows = &traces.packets;
         put(&table, "time_s", rows.iter().map(|x| x.time_s))?;
         put(&table, "flow", rows.iter().map(|x| x.flow))?;
+        put(&table, "group", rows.iter().map(|x| x.group))?;
+        put(&table, "connection", rows.iter().map(|x| x.connection))?;
         put(&table, "packet", rows.iter().map(|x| x.packet))?;
         put(&table, "bytes", rows.iter().map(|x| x.bytes))?;
         put(&table, "dropped", rows.iter().map(|x| x.dropped))?;
+        put(&table, "marked", rows.iter().map(|x| x.marked))?;
         put(&table, "wait_s", rows.iter().map(|x| x.wait_s))?;
         all.set_item("packets", table)?;
         Ok(Some(all))
+    }
+
+    /// Writes the traced packets as a capture that tshark and Wireshark open; says whether there
+    /// were any.
+    fn write_pcapng(&self, path: std::path::PathBuf) -> PyResult<bool> {
+        match &self.0.traces {
+            Some(traces) if !traces.packets.is_empty() => {
+                forebay_engines::write_pcapng(traces, &path)?;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
     }
 }
 

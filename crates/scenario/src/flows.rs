@@ -42,6 +42,8 @@ pub struct FlowGroup {
     pub access: Option<Access>,
     /// Links crossed, as indices into the scenario's links.
     pub path: Vec<usize>,
+    /// Links that the acknowledgements cross; without any they are not held up.
+    pub reverse: Vec<usize>,
 }
 
 impl FlowGroup {
@@ -296,6 +298,7 @@ const KEYS: &[&str] = &[
     "ecn",
     "access",
     "path",
+    "reverse",
 ];
 
 /// Reads one group. `links` are the names of the scenario's links, `target_rate` the rate that
@@ -366,7 +369,21 @@ pub(crate) fn read_group(
             .get("access")
             .map(|access| read_access(&access))
             .transpose()?,
-        path: read_path(cursor, links)?,
+        path: match cursor.get("path") {
+            Some(path) => read_path(&path, links)?,
+            None if links.len() == 1 => vec![0],
+            None => {
+                let allowed = format!("path = [names out of {}]", links.join(", "));
+                return Err(cursor.error_found("no `path`", allowed));
+            }
+        },
+        reverse: match cursor.get("reverse") {
+            Some(reverse) if unresponsive => {
+                return Err(reverse.error("no `reverse`: nobody acknowledges"));
+            }
+            Some(reverse) => read_path(&reverse, links)?,
+            None => Vec::new(),
+        },
     };
     check_lists(&group, cursor)?;
     Ok(group)
@@ -698,17 +715,7 @@ fn read_access(cursor: &Cursor<'_>) -> Result<Access, ScenarioError> {
     Ok(Access { rate, queue })
 }
 
-fn read_path(cursor: &Cursor<'_>, links: &[String]) -> Result<Vec<usize>, ScenarioError> {
-    let Some(path) = cursor.get("path") else {
-        return if links.len() == 1 {
-            Ok(vec![0])
-        } else {
-            Err(cursor.error_found(
-                "no `path`",
-                format!("path = [names out of {}]", links.join(", ")),
-            ))
-        };
-    };
+fn read_path(path: &Cursor<'_>, links: &[String]) -> Result<Vec<usize>, ScenarioError> {
     let allowed = format!(
         "a list of one to 15 different names out of {}",
         links.join(", ")
@@ -726,12 +733,16 @@ fn read_path(cursor: &Cursor<'_>, links: &[String]) -> Result<Vec<usize>, Scenar
     Ok(indices)
 }
 
-/// A group with the names of its path's links, for serialisation.
-pub(crate) struct ShownGroup<'a>(pub(crate) &'a FlowGroup, pub(crate) Vec<&'a str>);
+/// A group with the names of its paths' links, forth and back, for serialisation.
+pub(crate) struct ShownGroup<'a>(
+    pub(crate) &'a FlowGroup,
+    pub(crate) Vec<&'a str>,
+    pub(crate) Vec<&'a str>,
+);
 
 impl Serialize for ShownGroup<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(group, path) = self;
+        let Self(group, path, reverse) = self;
         let stack = &group.stack;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("name", &group.name)?;
@@ -785,6 +796,9 @@ impl Serialize for ShownGroup<'_> {
             map.serialize_entry("access", &shown)?;
         }
         map.serialize_entry("path", path)?;
+        if !reverse.is_empty() {
+            map.serialize_entry("reverse", reverse)?;
+        }
         map.end()
     }
 }

@@ -27,7 +27,7 @@ pub use flows::{
 };
 pub use forebay_random::Seed;
 pub use law::{Law, Quantity};
-pub use link::{BufferLimit, BufferSize, Link, RateLayer};
+pub use link::{BufferLimit, BufferSize, Link, Memory, RateLayer};
 pub use metric::{Goal, Metric, Relation};
 pub use node::{Format, Override, ScenarioError};
 pub use options::{
@@ -36,7 +36,7 @@ pub use options::{
 };
 pub use report::{
     Bin, BufferReport, Completions, Cost, Distribution, Estimate, FlowReport, FlowSample,
-    GroupReport, LinkReport, PacketRecord, QueueSample, Report, Traces,
+    GroupReport, LinkReport, PacketRecord, QueueSample, Report, TracedGroup, Traces,
 };
 pub use scenario::{RunPlan, Scenario};
 pub use schema::schema;

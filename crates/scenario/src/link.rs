@@ -108,8 +108,47 @@ pub struct Link {
     pub delay: Time,
     /// Which layer's overhead the rate includes.
     pub rate_layer: RateLayer,
+    /// The memory in which its packets wait together with those of other links, where it has none
+    /// of its own: an index into the scenario's memories.
+    pub memory: Option<usize>,
     /// Whether reports speak of this link.
     pub target: bool,
+}
+
+/// A memory that the ports of a switch share.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Memory {
+    /// Name, unique in the scenario.
+    pub name: String,
+    /// What may wait at all its links together, packets in transmission not counted.
+    pub size: BufferLimit,
+}
+
+/// Reads `[[memories]]`.
+pub(crate) fn read_memories(cursor: &Cursor<'_>) -> Result<Vec<Memory>, ScenarioError> {
+    let items = cursor.items().filter(|items| items.len() <= 64);
+    let items = items.ok_or_else(|| cursor.error("[[memories]], at most 64 of them"))?;
+    let mut memories: Vec<Memory> = Vec::with_capacity(items.len());
+    for item in &items {
+        item.only(&["name", "size"])?;
+        let at = item.require("name", "\"switch\"")?;
+        let known = |name: &str| memories.iter().any(|other| other.name == name);
+        let name = at.text().filter(|text| {
+            !text.is_empty() && text.len() <= 64 && !text.contains('.') && !known(text)
+        });
+        let name = name.ok_or_else(|| at.error("a name without dots, a different one for each"))?;
+        let at = item.require("size", "\"12MB\"")?;
+        let size = match at.text().and_then(BufferSize::parse) {
+            Some(BufferSize::Packets(count)) => BufferLimit::Packets(count),
+            Some(BufferSize::Bytes(bytes)) => BufferLimit::Bytes(bytes),
+            _ => return Err(at.error("packets \"1000p\" or bytes \"12MB\"")),
+        };
+        memories.push(Memory {
+            name: name.to_owned(),
+            size,
+        });
+    }
+    Ok(memories)
 }
 
 /// The layer whose bits a link's rate counts.
@@ -135,6 +174,7 @@ pub(crate) struct RawLink<'a> {
 pub(crate) fn read_link<'a>(
     cursor: &Cursor<'a>,
     number: usize,
+    memories: &[Memory],
 ) -> Result<RawLink<'a>, ScenarioError> {
     cursor.only(&[
         "name",
@@ -143,6 +183,7 @@ pub(crate) fn read_link<'a>(
         "queue",
         "delay",
         "rate_layer",
+        "memory",
         "target",
     ])?;
     let at = cursor.require("rate", "\"50Mbps\"")?;
@@ -180,6 +221,10 @@ pub(crate) fn read_link<'a>(
             ])?,
             None => RateLayer::L3,
         },
+        memory: match cursor.get("memory") {
+            Some(memory) => Some(find_memory(&memory, memories)?),
+            None => None,
+        },
         target: match cursor.get("target") {
             Some(target) => target.switch()?,
             None => false,
@@ -192,16 +237,35 @@ pub(crate) fn read_link<'a>(
     })
 }
 
-impl Serialize for Link {
+fn find_memory(cursor: &Cursor<'_>, memories: &[Memory]) -> Result<usize, ScenarioError> {
+    let found = memories.iter().position(|m| cursor.text() == Some(&m.name));
+    found.ok_or_else(|| {
+        let names: Vec<&str> = memories.iter().map(|memory| memory.name.as_str()).collect();
+        cursor.error(if names.is_empty() {
+            "the name of one of [[memories]], of which there are none".to_owned()
+        } else {
+            names.join(", ")
+        })
+    })
+}
+
+/// A link with the name of its memory, for serialisation.
+pub(crate) struct ShownLink<'a>(pub(crate) &'a Link, pub(crate) Option<&'a str>);
+
+impl Serialize for ShownLink<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(link, memory) = self;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("name", &self.name)?;
-        map.serialize_entry("rate", &self.rate)?;
-        map.serialize_entry("buffer", &self.buffer)?;
-        map.serialize_entry("queue", &self.discipline)?;
-        map.serialize_entry("delay", &self.delay)?;
-        map.serialize_entry("rate_layer", &self.rate_layer)?;
-        map.serialize_entry("target", &self.target)?;
+        map.serialize_entry("name", &link.name)?;
+        map.serialize_entry("rate", &link.rate)?;
+        map.serialize_entry("buffer", &link.buffer)?;
+        map.serialize_entry("queue", &link.discipline)?;
+        map.serialize_entry("delay", &link.delay)?;
+        map.serialize_entry("rate_layer", &link.rate_layer)?;
+        if let Some(memory) = memory {
+            map.serialize_entry("memory", memory)?;
+        }
+        map.serialize_entry("target", &link.target)?;
         map.end()
     }
 }

@@ -230,6 +230,21 @@ pub struct Traces {
     pub queue: Vec<QueueSample>,
     /// Every arrival at the target link.
     pub packets: Vec<PacketRecord>,
+    /// What the packets of each flow group look like.
+    pub groups: Vec<TracedGroup>,
+}
+
+/// What a capture of packets needs to know of their flow group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TracedGroup {
+    /// Whether its packets are acknowledged.
+    pub responsive: bool,
+    /// Header bytes in each data packet.
+    pub header: u32,
+    /// Bytes of a SYN; none where connections begin without one.
+    pub syn: Option<u32>,
+    /// ECN codepoint of its data packets in the IP header (RFC 3168 section 5): 0, 1 or 2.
+    pub ecn: u8,
 }
 
 /// A sample of a flow.
@@ -267,12 +282,18 @@ pub struct PacketRecord {
     pub time_s: f64,
     /// Flow, numbered over all groups in order.
     pub flow: u32,
+    /// Flow group, in the scenario's order.
+    pub group: u32,
+    /// Connection: transfers that share one follow one another in its packet numbers.
+    pub connection: u32,
     /// Packet number within the flow.
     pub packet: u64,
     /// Bytes on the wire.
     pub bytes: u32,
-    /// Whether it was dropped on arrival.
+    /// Whether it was dropped.
     pub dropped: bool,
+    /// Whether it leaves with a congestion mark.
+    pub marked: bool,
     /// Time it waits, in seconds; zero where it was dropped.
     pub wait_s: f64,
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::flows::{FlowGroup, MAX_FLOWS, ShownGroup, Workload, read_group};
-use crate::link::{BufferLimit, BufferSize, Link, read_link};
+use crate::link::{BufferLimit, BufferSize, Link, Memory, ShownLink, read_link, read_memories};
 use crate::metric::{Goal, ShownGoals};
 use crate::node::{Cursor, Format, Node, Override, ScenarioError};
 use crate::options::{FluidOptions, TraceOptions, read_fluid, read_trace};
@@ -21,6 +21,7 @@ use crate::report::BufferReport;
 pub struct Scenario {
     title: String,
     links: Vec<Link>,
+    memories: Vec<Memory>,
     target: usize,
     flows: Vec<FlowGroup>,
     run: RunPlan,
@@ -62,7 +63,7 @@ impl Scenario {
 
     fn read(root: &Cursor<'_>) -> Result<Self, ScenarioError> {
         root.only(&[
-            "title", "link", "links", "flows", "run", "goal", "fluid", "trace",
+            "title", "link", "links", "memories", "flows", "run", "goal", "fluid", "trace",
         ])?;
         let cursors = match (root.get("link"), root.get("links")) {
             (Some(link), None) => vec![link],
@@ -74,9 +75,13 @@ impl Scenario {
                 return Err(root.error_found("no link or both forms", "either [link] or [[links]]"));
             }
         };
+        let memories = match root.get("memories") {
+            Some(memories) => read_memories(&memories)?,
+            None => Vec::new(),
+        };
         let mut raw = Vec::with_capacity(cursors.len());
         for (number, cursor) in cursors.iter().enumerate() {
-            raw.push(read_link(cursor, number)?);
+            raw.push(read_link(cursor, number, &memories)?);
         }
         let target = find_target(&raw.iter().map(|raw| &raw.link).collect::<Vec<_>>(), root)?;
         raw[target].link.target = true;
@@ -108,6 +113,7 @@ impl Scenario {
                 None => String::new(),
             },
             links,
+            memories,
             target,
             flows,
             run: read_run(root.get("run"))?,
@@ -160,6 +166,11 @@ impl Scenario {
     /// All links.
     pub fn links(&self) -> &[Link] {
         &self.links
+    }
+
+    /// Memories that links share.
+    pub fn memories(&self) -> &[Memory] {
+        &self.memories
     }
 
     /// Index of the target link.
@@ -330,18 +341,22 @@ impl Serialize for Scenario {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("title", &self.title)?;
-        map.serialize_entry("links", &self.links)?;
+        let links = self.links.iter().map(|link| {
+            let memory = link.memory.map(|at| self.memories[at].name.as_str());
+            ShownLink(link, memory)
+        });
+        map.serialize_entry("links", &links.collect::<Vec<_>>())?;
+        if !self.memories.is_empty() {
+            map.serialize_entry("memories", &self.memories)?;
+        }
         let groups: Vec<ShownGroup<'_>> = self
             .flows
             .iter()
             .map(|g| {
-                ShownGroup(
-                    g,
-                    g.path
-                        .iter()
-                        .map(|&l| self.links[l].name.as_str())
-                        .collect(),
-                )
+                let names = |path: &[usize]| -> Vec<&str> {
+                    path.iter().map(|&l| self.links[l].name.as_str()).collect()
+                };
+                ShownGroup(g, names(&g.path), names(&g.reverse))
             })
             .collect();
         map.serialize_entry("flows", &groups)?;

@@ -19,6 +19,11 @@ pub fn schema() -> Value {
             "link": {"$ref": "#/$defs/link"},
             "links": {"type": "array", "minItems": 1, "maxItems": 64, "items": {"$ref": "#/$defs/link"}},
             "flows": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/group"}},
+            "memories": {"type": "array", "maxItems": 64, "items": object(&[
+                ("name", json!({"type": "string"})),
+                ("size", text("^[0-9.eE+-]+ ?(p|B|[kMGT]B|[KMGT]iB)$",
+                    "what may wait at all links of this memory together: packets \"1000p\" or bytes \"12MB\"")),
+            ])},
             "run": object(&[
                 ("warmup", time()), ("measure", time()),
                 ("seed", json!({"type": "integer", "minimum": 0})),
@@ -67,6 +72,10 @@ fn link() -> Value {
         ("queue", algorithm(forebay_discipline::descriptions())),
         ("delay", time()),
         ("rate_layer", words(&["l1", "l2", "l3"])),
+        (
+            "memory",
+            json!({"type": "string", "description": "one of [[memories]]: what waits here takes its place together with what waits at the other links of it"}),
+        ),
         ("target", json!({"type": "boolean"})),
     ]);
     schema["required"] = json!(["rate", "buffer"]);
@@ -116,6 +125,11 @@ fn group() -> Value {
         (
             "path",
             json!({"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 15}),
+        ),
+        (
+            "reverse",
+            json!({"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 15,
+                "description": "links that the acknowledgements cross"}),
         ),
     ])
 }

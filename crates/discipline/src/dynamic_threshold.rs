@@ -1,0 +1,117 @@
+//! Dynamic thresholds (Choudhury and Hahne 1998): the ports of a switch share one memory, and each
+//! queue may hold alpha times what is free of it. With S ports overloaded each holds
+//! alpha B / (1 + alpha S), and B / (1 + alpha S) stays free for those that become busy.
+
+use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+
+use crate::admission::{AdmissionControl, Arrival, Verdict};
+use crate::packet::Packet;
+use crate::port::{Limit, Port, Setting};
+
+/// Dynamic thresholds.
+#[derive(Clone, Copy, Debug)]
+pub struct DynamicThreshold {
+    /// The port's own limit: the memory where it shares none.
+    limit: Limit,
+    alpha: f64,
+}
+
+impl AdmissionControl for DynamicThreshold {
+    const DESCRIPTION: Description = Description {
+        name: "dynamic_threshold",
+        title: "Dynamic thresholds: each queue may hold a multiple of what is free of the memory that the ports share",
+        source: "Choudhury and Hahne, Dynamic queue length thresholds for shared-memory packet switches, 1998",
+        parameters: &[Parameter {
+            name: "alpha",
+            meaning: "multiple of the free memory (switches offer powers of two from 1/128 to 8)",
+            kind: ParameterKind::Number {
+                min: 1e-3,
+                max: 1e3,
+            },
+            default: Value::Number(1.0),
+        }],
+    };
+
+    fn new(parameters: &Parameters, setting: &Setting) -> Self {
+        Self {
+            limit: setting.limit,
+            alpha: parameters.number("alpha"),
+        }
+    }
+
+    #[inline]
+    fn admit(&mut self, _packet: &Packet, arrival: &Arrival, port: &mut Port) -> Verdict {
+        let (limit, used) = port.shared.map_or((self.limit, arrival.backlog), |memory| {
+            (memory.limit, memory.used)
+        });
+        let waits = arrival.idle_since.is_none();
+        if waits && limit.level(arrival.backlog) >= self.alpha * limit.free(used) {
+            Verdict::Drop
+        } else {
+            Verdict::Accept
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::testing::packet;
+    use crate::port::testing::{port, setting};
+    use crate::port::{Backlog, Shared};
+
+    /// Three of four ports overloaded fill their queues in turn until none may grow.
+    #[test]
+    fn overloaded_ports_share_evenly_and_leave_a_reserve() {
+        for (alpha, each) in [(0.5, 240.0), (1.0, 300.0), (4.0, 369.0)] {
+            let mut parameters = Parameters::defaults(DynamicThreshold::DESCRIPTION.parameters);
+            parameters.set("alpha", Value::Number(alpha));
+            let memory = Limit::Packets(1200);
+            let mut gate = DynamicThreshold::new(&parameters, &setting(Limit::Packets(1_000_000)));
+            let (mut port, mut queues) = (port(), [0u64; 3]);
+            for arrival in 0..9000 {
+                let backlog = |packets| Backlog {
+                    packets,
+                    bytes: packets * 1000,
+                };
+                let found = backlog(queues[arrival % 3]);
+                let found = Arrival {
+                    backlog: found,
+                    idle_since: None,
+                    full: false,
+                };
+                let used = backlog(queues.iter().sum());
+                port.shared = Some(Shared {
+                    limit: memory,
+                    used,
+                });
+                let verdict = gate.admit(&packet(0, 0, 1000), &found, &mut port);
+                queues[arrival % 3] += u64::from(verdict == Verdict::Accept);
+            }
+            for queue in queues {
+                assert!((queue as f64 - each).abs() <= 1.0, "{alpha} {queues:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn alone_a_port_takes_its_share_of_its_own_limit() {
+        let parameters = Parameters::defaults(DynamicThreshold::DESCRIPTION.parameters);
+        let mut gate = DynamicThreshold::new(&parameters, &setting(Limit::Bytes(100_000)));
+        let mut admit = |packets: u64, idle_since| {
+            let backlog = Backlog {
+                packets,
+                bytes: packets * 1000,
+            };
+            let arrival = Arrival {
+                backlog,
+                idle_since,
+                full: false,
+            };
+            gate.admit(&packet(0, 0, 1000), &arrival, &mut port())
+        };
+        assert_eq!(admit(49, None), Verdict::Accept);
+        assert_eq!(admit(50, None), Verdict::Drop);
+        assert_eq!(admit(50, Some(forebay_units::Time::ZERO)), Verdict::Accept);
+    }
+}

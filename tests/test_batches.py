@@ -1,0 +1,80 @@
+"""Intervals from one run, and the warning of phase effects."""
+
+from __future__ import annotations
+
+import json
+import statistics as plain
+from pathlib import Path
+
+import pytest
+
+from forebay import InputError, Scenario
+from forebay.batches import run_in_batches
+from forebay.cautions import phase_effects
+from forebay.scenario import run_jobs
+from tests.conftest import SMALL, forebay
+
+LONG = SMALL.replace('measure = "30s"', 'measure = "120s"').replace('rtt      = "40ms"', 'rtt = "43ms"')
+
+
+def test_batch_means_agree_with_replications() -> None:
+    """The half widths of single runs against the spread of forty: within a third on average, and covering."""
+    scenario = Scenario.parse(LONG)
+    reports = run_jobs([(scenario.core, "packet", 3, replication) for replication in range(40)])
+    for metric in ("utilization", "queue_mean_packets"):
+        values = [json.loads(report.json())["metrics"][metric]["mean"] for report in reports]
+        truth, spread = plain.fmean(values), plain.stdev(values)
+        singles = [run_in_batches(scenario, seed=100 + seed).metrics[metric] for seed in range(20)]
+        halves = [single.half_width or 0.0 for single in singles]
+        # Student's t with 19 degrees of freedom: the half width is 2.09 standard errors.
+        assert 0.67 < plain.fmean(halves) / (2.093 * spread) < 1.5
+        covered = sum(abs(single.mean - truth) <= half for single, half in zip(singles, halves, strict=True))
+        assert covered >= 16, f"{metric}: {covered} of 20"
+
+
+def test_batches_change_no_mean_and_are_told(small: Path) -> None:
+    plainly = json.loads(forebay("run", small, "--replications", "1", "--json").out)
+    batched = json.loads(forebay("run", small, "--batches", "10", "--json").out)
+    assert batched["batches"] == 10
+    assert batched["scenario_sha256"] == plainly["scenario_sha256"]
+    for name, estimate in plainly["metrics"].items():
+        assert batched["metrics"][name]["mean"] == estimate["mean"]
+    with_intervals = {name for name, found in batched["metrics"].items() if found["half_width"] is not None}
+    assert with_intervals == {"utilization", "queue_mean_packets", "queue_delay_mean_s"}
+    assert "intervals from 10 batches" in forebay("run", small, "--batches", "10").out
+
+
+def test_wrong_numbers_of_batches(small: Path) -> None:
+    for options in (["--batches", "4"], ["--batches", "10", "--replications", "2"]):
+        answer = forebay("run", small, *options)
+        assert (answer.code, answer.err.count("\n")) == (2, 1)
+        assert "--batches: found" in answer.err
+    with pytest.raises(InputError, match="found 2000; allowed: 5 to 1000"):
+        run_in_batches(Scenario.parse(SMALL), batches=2000)
+
+
+@pytest.mark.parametrize(
+    ("change", "multiple"),
+    [
+        ((), 10),
+        (("flows.bulk.rtt=43ms",), None),
+        (("flows.bulk.rtt=44ms",), 11),
+        (('flows.bulk.access.rate="10Mbps"',), None),
+        (('flows.bulk.rtt={ value = "40ms", jitter = "1ms" }',), None),
+        (("flows.bulk.packet=999B",), None),
+        (('flows.bulk.workload={ finite = { size = "1MB" } }',), None),
+    ],
+)
+def test_whole_packet_times_without_an_access_link_are_warned_of(change: tuple[str, ...], multiple: int | None) -> None:
+    found = phase_effects(Scenario.parse(SMALL).changed(*change))
+    assert len(found) == (multiple is not None)
+    if multiple is not None:
+        assert f"group `bulk`: its round trip is exactly {multiple} times" in found[0]
+
+
+def test_the_warning_reaches_reports(small: Path) -> None:
+    for command in (["run", small], ["recommend", small, "--no-picture"]):
+        warnings = json.loads(forebay(*command, "--json").out)["warnings"]
+        assert sum("phase effect" in warning for warning in warnings) == 1
+    fluid = json.loads(forebay("run", small, "--engine", "fluid", "--json").out)
+    assert not any("phase effect" in warning for warning in fluid["warnings"])
