@@ -15,7 +15,7 @@ use crate::registry::QueueDiscipline;
 
 /// Parameters of COBALT.
 #[derive(Clone, Copy, Debug)]
-struct Tuning {
+pub(crate) struct Tuning {
     target: Time,
     interval: Time,
     increment: f64,
@@ -25,12 +25,47 @@ struct Tuning {
 }
 
 impl Tuning {
+    /// What [`PARAMETERS`] say.
+    pub(crate) fn new(parameters: &Parameters) -> Self {
+        Self {
+            target: parameters.time("target"),
+            interval: parameters.time("interval"),
+            increment: parameters.number("increment"),
+            decrement: parameters.number("decrement"),
+            blue_threshold: parameters.time("blue_threshold"),
+        }
+    }
+
     /// t + interval / sqrt(count), as in CoDel.
     fn next(&self, from: Time, count: u32) -> Time {
         let gap = self.interval.as_picos() as f64 / f64::from(count.max(1)).sqrt();
         from.saturating_add(Time::from_picos(gap as u64))
     }
 }
+
+/// The parameters of COBALT.
+pub(crate) const PARAMETERS: [Parameter; 5] = [
+    TARGET,
+    INTERVAL,
+    Parameter {
+        name: "increment",
+        meaning: "BLUE: how much the drop probability rises at a full buffer, at most once per target time",
+        kind: ParameterKind::Number { min: 0.0, max: 1.0 },
+        default: Value::Number(1.0 / 256.0),
+    },
+    Parameter {
+        name: "decrement",
+        meaning: "BLUE: how much the drop probability falls at an empty buffer, at most once per target time",
+        kind: ParameterKind::Number { min: 0.0, max: 1.0 },
+        default: Value::Number(1.0 / 4096.0),
+    },
+    Parameter {
+        name: "blue_threshold",
+        meaning: "waits beyond this raise BLUE's probability like a full buffer",
+        kind: ParameterKind::Time,
+        default: Value::Time(Time::from_millis(400)),
+    },
+];
 
 /// COBALT.
 #[derive(Clone, Debug)]
@@ -39,6 +74,12 @@ pub struct Cobalt {
     tuning: Tuning,
     packets: VecDeque<Packet>,
     backlog: Backlog,
+    state: CobaltState,
+}
+
+/// The state of one COBALT queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CobaltState {
     count: u32,
     dropping: bool,
     /// The next signal; without a count the time up to which the state is worth keeping.
@@ -53,54 +94,23 @@ impl QueueDiscipline for Cobalt {
         name: "cobalt",
         title: "CoDel with a count that falls gradually, and BLUE against unresponsive senders",
         source: "Palmei et al. 2019; Linux net/sched/sch_cake.c",
-        parameters: &[
-            TARGET,
-            INTERVAL,
-            Parameter {
-                name: "increment",
-                meaning: "BLUE: how much the drop probability rises at a full buffer, at most once per target time",
-                kind: ParameterKind::Number { min: 0.0, max: 1.0 },
-                default: Value::Number(1.0 / 256.0),
-            },
-            Parameter {
-                name: "decrement",
-                meaning: "BLUE: how much the drop probability falls at an empty buffer, at most once per target time",
-                kind: ParameterKind::Number { min: 0.0, max: 1.0 },
-                default: Value::Number(1.0 / 4096.0),
-            },
-            Parameter {
-                name: "blue_threshold",
-                meaning: "waits beyond this raise BLUE's probability like a full buffer",
-                kind: ParameterKind::Time,
-                default: Value::Time(Time::from_millis(400)),
-            },
-        ],
+        parameters: &PARAMETERS,
     };
 
     fn new(parameters: &Parameters, setting: &Setting) -> Self {
         Self {
             limit: setting.limit,
-            tuning: Tuning {
-                target: parameters.time("target"),
-                interval: parameters.time("interval"),
-                increment: parameters.number("increment"),
-                decrement: parameters.number("decrement"),
-                blue_threshold: parameters.time("blue_threshold"),
-            },
+            tuning: Tuning::new(parameters),
             packets: VecDeque::new(),
             backlog: Backlog::default(),
-            count: 0,
-            dropping: false,
-            drop_next: Time::ZERO,
-            probability: 0.0,
-            changed: Time::ZERO,
+            state: CobaltState::default(),
         }
     }
 
     #[inline]
     fn enqueue(&mut self, packet: Packet, port: &mut Port) {
         if port.idle_since.is_none() && !self.limit.fits(self.backlog, packet.size) {
-            self.full(port.now);
+            self.state.full(&self.tuning, port.now);
             port.discard(packet);
             return;
         }
@@ -111,11 +121,11 @@ impl QueueDiscipline for Cobalt {
     fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
         loop {
             let Some(mut packet) = self.packets.pop_front() else {
-                self.empty(port.now);
+                self.state.empty(&self.tuning, port.now);
                 return None;
             };
             self.backlog.remove(packet.size);
-            let drop = self.should_drop(&mut packet, port);
+            let drop = self.state.should_drop(&self.tuning, &mut packet, port);
             // The last packet is sent in any case, as in Linux.
             if !drop || self.packets.is_empty() {
                 return Some(packet);
@@ -130,44 +140,49 @@ impl QueueDiscipline for Cobalt {
     }
 }
 
-impl Cobalt {
-    fn raise(&mut self, now: Time) {
-        if now.saturating_sub(self.changed) > self.tuning.target {
-            self.probability = (self.probability + self.tuning.increment).min(1.0);
+impl CobaltState {
+    fn raise(&mut self, tuning: &Tuning, now: Time) {
+        if now.saturating_sub(self.changed) > tuning.target {
+            self.probability = (self.probability + tuning.increment).min(1.0);
             self.changed = now;
         }
     }
 
     /// The buffer is full: CoDel signals at once, BLUE more often.
-    fn full(&mut self, now: Time) {
-        self.raise(now);
+    pub(crate) fn full(&mut self, tuning: &Tuning, now: Time) {
+        self.raise(tuning, now);
         self.dropping = true;
         self.drop_next = now;
         self.count = self.count.max(1);
     }
 
     /// Nothing waits: both recover.
-    fn empty(&mut self, now: Time) {
-        if self.probability > 0.0 && now.saturating_sub(self.changed) > self.tuning.target {
-            self.probability = (self.probability - self.tuning.decrement).max(0.0);
+    pub(crate) fn empty(&mut self, tuning: &Tuning, now: Time) {
+        if self.probability > 0.0 && now.saturating_sub(self.changed) > tuning.target {
+            self.probability = (self.probability - tuning.decrement).max(0.0);
             self.changed = now;
         }
         self.dropping = false;
         if self.count > 0 && now >= self.drop_next {
             self.count -= 1;
-            self.drop_next = self.tuning.next(self.drop_next, self.count);
+            self.drop_next = tuning.next(self.drop_next, self.count);
         }
     }
 
     /// Whether the packet at the head is dropped, if it cannot be marked.
-    fn should_drop(&mut self, packet: &mut Packet, port: &mut Port) -> bool {
+    pub(crate) fn should_drop(
+        &mut self,
+        tuning: &Tuning,
+        packet: &mut Packet,
+        port: &mut Port,
+    ) -> bool {
         let now = port.now;
         let sojourn = now.saturating_sub(packet.arrival);
-        let over = sojourn > self.tuning.target;
+        let over = sojourn > tuning.target;
         let mut due = self.count > 0 && now >= self.drop_next;
         if over && !self.dropping {
             self.dropping = true;
-            self.drop_next = self.tuning.next(now, self.count);
+            self.drop_next = tuning.next(now, self.count);
             self.count = self.count.max(1);
         }
         self.dropping &= over;
@@ -175,24 +190,24 @@ impl Cobalt {
         if due && self.dropping {
             drop = !port.mark(packet);
             self.count = self.count.saturating_add(1);
-            self.drop_next = self.tuning.next(self.drop_next, self.count);
+            self.drop_next = tuning.next(self.drop_next, self.count);
             due = now >= self.drop_next;
         } else {
             while due {
                 self.count -= 1;
-                self.drop_next = self.tuning.next(self.drop_next, self.count);
+                self.drop_next = tuning.next(self.drop_next, self.count);
                 due = self.count > 0 && now >= self.drop_next;
             }
         }
-        if sojourn > self.tuning.blue_threshold {
-            self.raise(now);
+        if sojourn > tuning.blue_threshold {
+            self.raise(tuning, now);
         }
         // Drops of BLUE are deliberately never marks.
         if self.probability > 0.0 && port.random.uniform() < self.probability {
             drop = true;
         }
         if self.count == 0 {
-            self.drop_next = now.saturating_add(self.tuning.interval);
+            self.drop_next = now.saturating_add(tuning.interval);
         } else if due && !drop {
             self.drop_next = now;
         }
@@ -258,7 +273,7 @@ mod tests {
         for ms in 10..390 {
             take(&mut cobalt, &mut port, ms);
         }
-        let high = cobalt.count;
+        let high = cobalt.state.count;
         assert!(high >= 4, "{high}");
         // Now nothing waits any more.
         let mut counts = Vec::new();
@@ -269,7 +284,7 @@ mod tests {
             cobalt.backlog = Backlog::default();
             cobalt.enqueue(packet, &mut port);
             take(&mut cobalt, &mut port, ms);
-            counts.push(cobalt.count);
+            counts.push(cobalt.state.count);
         }
         assert!(
             counts
@@ -292,15 +307,15 @@ mod tests {
         }
         // Full from the eleventh on: a step each 6 ms.
         let expected = (1989.0_f64 / 6.0).floor() / 256.0;
-        assert!((cobalt.probability - expected.min(1.0)).abs() <= 1.0 / 256.0);
+        assert!((cobalt.state.probability - expected.min(1.0)).abs() <= 1.0 / 256.0);
         port.discards.clear();
-        let before = cobalt.probability;
+        let before = cobalt.state.probability;
         cobalt.packets.clear();
         cobalt.backlog = Backlog::default();
         for ms in 2000..3000 {
             take(&mut cobalt, &mut port, ms);
         }
-        let fallen = (before - cobalt.probability) * 4096.0;
+        let fallen = (before - cobalt.state.probability) * 4096.0;
         assert!((fallen - 1000.0 / 6.0).abs() <= 2.0, "{fallen}");
     }
 }

@@ -6,6 +6,7 @@
 //! packets that wait.
 
 mod admission;
+mod cake;
 mod cobalt;
 mod codel;
 mod drophead;

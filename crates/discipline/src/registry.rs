@@ -131,6 +131,7 @@ disciplines! {
         FqCoDel(crate::fq_codel::FqCoDel),
         FqPie(crate::fq_pie::FqPie),
         Cobalt(crate::cobalt::Cobalt),
+        Cake(crate::cake::Cake),
         Drr(crate::drr::DeficitRoundRobin),
         Stfq(crate::stfq::StartTimeFairQueueing),
         Sfq(crate::sfq::StochasticFairnessQueueing),

@@ -429,3 +429,24 @@ measure = "40s"
         );
     }
 }
+
+/// Nine flows of one group get no more than the one of another where hosts are isolated, and nine
+/// times as much where flows are.
+#[test]
+fn host_isolation_shares_among_groups() {
+    let group = |name: &str, count: u32| {
+        format!(
+            "[[flows]]\nname = \"{name}\"\ncount = {count}\ncca = \"cubic\"\nrecovery = \"sack\"\nrtt = \"20ms\"\n"
+        )
+    };
+    let text = format!(
+        "[link]\nrate = \"50Mbps\"\nbuffer = \"500p\"\n{}{}[run]\nwarmup = \"5s\"\nmeasure = \"20s\"\n",
+        group("one", 1),
+        group("nine", 9)
+    );
+    for (queue, least, most) in [("cake", 0.9, 1.1), ("fq_codel", 8.0, 10.0)] {
+        let report = run(&text, &with_queue(queue));
+        let ratio = goodput(&report, 1) / goodput(&report, 0);
+        assert!((least..most).contains(&ratio), "{queue} {ratio}");
+    }
+}
