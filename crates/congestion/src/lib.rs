@@ -6,6 +6,7 @@
 
 pub mod aimd;
 pub mod bbr;
+mod bottleneck;
 pub mod cubic;
 pub mod dctcp;
 pub mod fast;
