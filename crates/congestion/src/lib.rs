@@ -6,6 +6,7 @@
 
 pub mod aimd;
 pub mod bbr;
+pub mod bbr3;
 mod bottleneck;
 pub mod cubic;
 pub mod dctcp;
