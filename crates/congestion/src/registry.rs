@@ -103,6 +103,7 @@ controllers! {
     Illinois(crate::illinois::IllinoisController),
     Fast(crate::fast::FastController),
     Dctcp(crate::dctcp::DctcpController),
+    Bbr3(crate::bbr3::Bbr3Controller),
 }
 
 /// All controllers.

@@ -583,6 +583,10 @@ impl Connection {
         }
         if ledger.needs.samples != Samples::None {
             let rtt = arrivals.newest.map(|sent| now.saturating_sub(sent));
+            let answered = Reached {
+                min_rtt: self.round_trip.path.min_rtt,
+                ..reached
+            };
             let sample = Sample {
                 now,
                 rtt: rtt.map(Time::as_secs_f64),
@@ -601,7 +605,7 @@ impl Connection {
                 },
                 limited: seen.limited,
                 held: ledger.held(now),
-                delivery: ledger.delivery(now, self.round_trip.path.min_rtt),
+                delivery: ledger.delivery(answered, self.losses),
             };
             self.controller
                 .on_sample(&mut self.window, &sample, &self.round_trip.path);
@@ -985,6 +989,8 @@ impl Connection {
             from,
             again: transmission.again,
             idle,
+            in_flight: self.pipe(),
+            lost: self.losses,
         };
         ledger.on_send(transmission.packet, sending, now);
         if self.recovery == Recovery::Rack {
