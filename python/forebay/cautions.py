@@ -13,9 +13,9 @@ WITHIN = 1e-3
 def phase_effects(scenario: Scenario) -> list[str]:
     """Warn where round trips are whole multiples of the bottleneck's time for a packet.
 
-    Packets of a sender without an access link then arrive at the very instants at which others leave: such a sender
-    takes every free place, loses little or nothing itself and leaves the losses to others (Floyd and Jacobson, On
-    traffic phase effects in packet-switched gateways, 1992). No network is so exact.
+    Packets of a sender without an access link then arrive at the very instants at which others leave, and find a full
+    queue full: who loses is decided by the coincidence (Floyd and Jacobson, On traffic phase effects in packet-switched
+    gateways, 1992). No network is so exact.
 
     Returns
     -------
