@@ -19,6 +19,7 @@ mod hystart;
 pub mod illinois;
 pub mod newreno;
 pub mod packet;
+pub mod prague;
 mod registry;
 pub mod scalable;
 pub mod vegas;

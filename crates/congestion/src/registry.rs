@@ -102,6 +102,7 @@ controllers! {
     Fast(crate::fast::FastController),
     Dctcp(crate::dctcp::DctcpController),
     Bbr3(crate::bbr3::Bbr3Controller),
+    Prague(crate::prague::PragueController),
 }
 
 /// All controllers.

@@ -167,7 +167,7 @@ measure = "5s"
 /// Classic and accurate reactions to marks: the queue stays near the threshold, nothing is lost.
 #[test]
 fn marks_hold_the_queue_without_loss() {
-    for name in ["newreno", "cubic", "dctcp"] {
+    for name in ["newreno", "cubic", "dctcp", "prague"] {
         for recovery in RECOVERIES {
             let text = format!(
                 r#"
@@ -257,4 +257,50 @@ measure = "60s"
         let utilization = value(&third, Metric::Utilization);
         assert!(utilization > 0.9, "{buffer} {utilization}");
     }
+}
+
+/// Prague's flows of 5 and of 20 ms share a link about evenly; DCTCP's do not. The noise breaks
+/// the phase effects of a threshold, which mark one flow's packets and spare another's.
+#[test]
+fn prague_hardly_favours_short_round_trips() {
+    let ratio = |name: &str| {
+        let text = format!(
+            r#"
+[link]
+rate = "50Mbps"
+buffer = "1000p"
+queue = {{ kind = "step", threshold = "1ms" }}
+[[flows]]
+name = "short"
+count = 2
+cca = "{name}"
+ecn = true
+rtt = "5ms"
+packet = "1500B"
+start = {{ uniform = ["0s", "1s"] }}
+[[flows]]
+name = "long"
+count = 2
+cca = "{name}"
+ecn = true
+rtt = "20ms"
+packet = "1500B"
+start = {{ uniform = ["0s", "1s"] }}
+[[flows]]
+name = "noise"
+packet = "1500B"
+workload = {{ poisson = {{ rate = "5Mbps" }} }}
+[run]
+warmup = "20s"
+measure = "40s"
+"#
+        );
+        let report = report(&text);
+        assert_eq!(value(&report, Metric::LossRate), 0.0);
+        let goodput = |group: usize| report.groups[group].flow_goodput_bps["p50"];
+        goodput(0) / goodput(1)
+    };
+    let (dctcp, prague) = (ratio("dctcp"), ratio("prague"));
+    assert!(dctcp > 3.0, "{dctcp}");
+    assert!((0.6..1.5).contains(&prague), "{prague}");
 }
