@@ -17,6 +17,7 @@ pub mod hstcp;
 pub mod htcp;
 mod hystart;
 pub mod illinois;
+pub mod ledbatpp;
 pub mod newreno;
 pub mod packet;
 pub mod prague;

@@ -103,6 +103,7 @@ controllers! {
     Dctcp(crate::dctcp::DctcpController),
     Bbr3(crate::bbr3::Bbr3Controller),
     Prague(crate::prague::PragueController),
+    Ledbatpp(crate::ledbatpp::LedbatppController),
 }
 
 /// All controllers.
