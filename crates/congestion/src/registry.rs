@@ -104,6 +104,8 @@ controllers! {
     Fast(crate::fast::FastController),
     Dctcp(crate::dctcp::DctcpController),
     Bbr3(crate::bbr3::Bbr3Controller),
+    Prague(crate::prague::PragueController),
+    Ledbatpp(crate::ledbatpp::LedbatppController),
 }
 
 /// All controllers.
