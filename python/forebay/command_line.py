@@ -17,6 +17,8 @@ from forebay.errors import ForebayError, InputError
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from forebay.scenario import Scenario
+
 __all__ = ["main"]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -91,24 +93,12 @@ def run(
     as_json: bool,
 ) -> None:
     """Run one scenario on one engine."""
+    from forebay.cautions import phase_effects
     from forebay.scenario import Scenario
 
     scenario = Scenario.load(file, overrides)
     if fit:
-        from forebay.synchronisation import fit_synchronization
-
-        if engine != "fluid":
-            raise InputError(f"--fit-synchronization: found beside --engine {engine}; allowed: with --engine fluid")
-        with progress_bar("fitting", quiet=as_json) as progress:
-            fitted = fit_synchronization(scenario, seed=seed, progress=progress)
-        scenario = fitted.scenario
-        click.echo(
-            f"fitted to {fitted.events} congestion events of the packet engine: "
-            f"{100 * fitted.fraction:.1f} % of {fitted.flows} flows lose in one",
-            err=True,
-        )
-        for warning in fitted.warnings:
-            click.echo(f"warning: {warning}", err=True)
+        scenario = fitted(scenario, engine, seed, quiet=as_json)
     if model is not None:
         if engine != "closed_form":
             raise InputError(f"--model: found beside --engine {engine}; allowed: with --engine closed_form")
@@ -136,10 +126,7 @@ def run(
                 progress=progress,
                 traces=trace_to is not None,
             )
-    if report.engine == "packet":
-        from forebay.cautions import phase_effects
-
-        report.data["warnings"].extend(phase_effects(scenario))
+    report.data["warnings"].extend(phase_effects(scenario, report.engine))
     if trace_to is not None:
         from forebay.traces import write_traces
 
@@ -151,6 +138,24 @@ def run(
         from forebay.tables import report_view
 
         show(report_view(report, scenario.title or str(file)))
+
+
+def fitted(scenario: Scenario, engine: str, seed: int | None, *, quiet: bool) -> Scenario:
+    """The scenario with the synchronisation that the packet engine measures; says on standard error what it is."""
+    from forebay.synchronisation import fit_synchronization
+
+    if engine != "fluid":
+        raise InputError(f"--fit-synchronization: found beside --engine {engine}; allowed: with --engine fluid")
+    with progress_bar("fitting", quiet=quiet) as progress:
+        found = fit_synchronization(scenario, seed=seed, progress=progress)
+    click.echo(
+        f"fitted to {found.events} congestion events of the packet engine: "
+        f"{100 * found.fraction:.1f} % of {found.flows} flows lose in one",
+        err=True,
+    )
+    for warning in found.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    return found.scenario
 
 
 @cli.command()
