@@ -6,6 +6,8 @@
 
 pub mod aimd;
 pub mod bbr;
+pub mod bbr3;
+mod bottleneck;
 pub mod cubic;
 pub mod dctcp;
 pub mod fast;

@@ -6,6 +6,8 @@ use forebay_scenario::{FlowGroup, Law, Workload};
 use forebay_units::{Bytes, Rate, Time};
 
 use crate::calendar::Event;
+use crate::prefetch::prefetch;
+use crate::reverse::Receiver;
 use crate::sender::{Connection, Opening};
 
 /// What one flow did at the target link.
@@ -81,48 +83,69 @@ impl AccessLink {
     }
 }
 
-/// A responsive flow.
+/// A responsive flow. As in [`Connection`] the fields are in the order of need, in whole cache
+/// lines.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Flow {
-    pub(crate) connection: Connection,
     pub(crate) group: u32,
     /// Where its path begins among the stops.
     pub(crate) route: u32,
     /// Lane of its deliveries.
     pub(crate) lane: u32,
-    /// Lane of what leaves its access link, where that has one.
-    pub(crate) access_lane: Option<u32>,
     /// Bytes of a full packet.
     pub(crate) wire: u32,
-    /// From leaving the last link to the acknowledgement's arrival.
+    /// From leaving the last link to the acknowledgement's arrival, or to that at the receiver.
     pub(crate) return_delay: Time,
+    /// The receiver, where it does not live in the connection: its acknowledgements cross links.
+    pub(crate) receiver: Option<Box<Receiver>>,
     /// When a timer event is due; [`Time::MAX`] for none.
     pub(crate) timer_at: Time,
+    pub(crate) arrived: u64,
+    pub(crate) dropped: u64,
+    /// The last congestion event that hit it.
+    pub(crate) seen_event: u64,
+    /// Whether its packets go straight to the first link, all of one size and not recorded.
+    pub(crate) direct: bool,
     pub(crate) delayed_ack_armed: bool,
     /// Whether a pacing event is due.
     pub(crate) pacing_armed: bool,
-    pub(crate) arrived: u64,
-    pub(crate) dropped: u64,
+    pub(crate) stopped: bool,
+
+    pub(crate) connection: Connection,
+
     /// Packets lost before the target link.
     pub(crate) lost_elsewhere: u64,
-    /// The last congestion event that hit it.
-    pub(crate) seen_event: u64,
     /// Congestion events that hit it.
     pub(crate) events: u64,
     /// What was lost here and elsewhere before the current transfer.
     pub(crate) dropped_before: u64,
     pub(crate) lost_elsewhere_before: u64,
     pub(crate) access: Option<AccessLink>,
+    /// Lane of what leaves its access link, where that has one.
+    pub(crate) access_lane: Option<u32>,
     /// Number within its group, for draws.
     pub(crate) index: u64,
     /// When the current transfer began.
     pub(crate) since: Time,
-    pub(crate) stopped: bool,
     /// Counts at the end of the warm-up.
     pub(crate) before: Counts,
 }
 
 impl Flow {
+    /// Its round trip without the delays between links.
+    pub(crate) fn trip(&self) -> Time {
+        let back = self.receiver.as_ref().map_or(Time::ZERO, |r| r.delay);
+        self.return_delay + back
+    }
+
+    /// Has everything that a delivery may need fetched.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        prefetch(&self.group);
+        self.connection.prefetch();
+    }
+
     pub(crate) fn counts(&self) -> Counts {
         Counts {
             arrived: self.arrived,
@@ -179,8 +202,13 @@ pub(crate) fn packets_of(size: Bytes, payload: Bytes) -> u64 {
 pub(crate) fn opening(group: &FlowGroup, packets: u64) -> Option<Opening> {
     let controller =
         forebay_congestion::controller(group.controller.name(), group.controller.parameters())?;
+    let mut stack = group.stack;
+    if !group.reverse.is_empty() {
+        // Acknowledgements are delayed where they set out.
+        stack.delayed_ack.packets = 1;
+    }
     Some(Opening {
-        stack: group.stack,
+        stack,
         controller,
         packets,
     })
@@ -347,12 +375,21 @@ fn ticks_of(ticks: f64) -> Time {
     Time::from_picos((ticks as u64).max(1))
 }
 
+/// Acknowledgements of a flow, all of one size.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Acks {
+    pub(crate) flow: u32,
+    pub(crate) bytes: u32,
+}
+
 /// An unresponsive flow: only its counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unresponsive {
     pub(crate) group: u32,
     /// Where its path begins among the stops.
     pub(crate) route: u32,
+    /// Whose acknowledgements these are, where they are any.
+    pub(crate) acks: Option<Acks>,
     pub(crate) counts: Counts,
     pub(crate) bytes_delivered: u64,
     pub(crate) before: Counts,

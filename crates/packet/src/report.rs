@@ -26,7 +26,7 @@ pub(crate) fn report(scenario: &Scenario, seed: Seed, mut simulation: Simulation
     report.metrics = link_metrics(target, end, seconds);
     report.distributions = link_distributions(target);
     report.cost = Cost {
-        data_packets: target.statistics().arrivals,
+        data_packets: target.statistics().arrivals_before + target.statistics().arrivals,
         events: simulation.events,
         ..Cost::default()
     };
@@ -183,7 +183,7 @@ impl GroupFigures {
         for flow in simulation
             .unresponsive
             .iter()
-            .filter(|flow| flow.group as usize == number)
+            .filter(|flow| flow.group as usize == number && flow.acks.is_none())
         {
             let bytes = flow.bytes_delivered - flow.bytes_before;
             figures.add(flow.counts.since(flow.before), bytes as f64 * 8.0 / seconds);

@@ -224,3 +224,37 @@ measure = "10s"
     assert!(waits(false) > 20e-6, "{}", waits(false));
     assert!(waits(true) < 2e-6, "{}", waits(true));
 }
+
+/// Version 3 of BBR bounds what is under way by the losses of its probes: in shallow buffers it
+/// loses far less than version 1, whose window of two products ignores losses.
+#[test]
+fn bbr3_loses_far_less_than_bbr_in_shallow_buffers() {
+    for buffer in ["0.25BDP", "0.5BDP", "1BDP"] {
+        let run = |name: &str| {
+            report(&format!(
+                r#"
+[link]
+rate = "50Mbps"
+buffer = "{buffer}"
+[[flows]]
+count = 4
+cca = "{name}"
+recovery = "sack"
+min_rto = "200ms"
+rtt = ["40ms", "41ms", "42ms", "43ms"]
+packet = "1500B"
+start = {{ uniform = ["0s", "1s"] }}
+[run]
+warmup = "15s"
+measure = "60s"
+"#
+            ))
+        };
+        let (first, third) = (run("bbr"), run("bbr3"));
+        let losses = [&first, &third].map(|report| value(report, Metric::LossRate));
+        assert!(losses[0] > 0.02, "{buffer} {losses:?}");
+        assert!(losses[1] < 0.25 * losses[0], "{buffer} {losses:?}");
+        let utilization = value(&third, Metric::Utilization);
+        assert!(utilization > 0.9, "{buffer} {utilization}");
+    }
+}
