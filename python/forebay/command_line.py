@@ -93,6 +93,7 @@ def run(
     as_json: bool,
 ) -> None:
     """Run one scenario on one engine."""
+    from forebay.cautions import phase_effects
     from forebay.scenario import Scenario
 
     scenario = Scenario.load(file, overrides)
@@ -122,10 +123,7 @@ def run(
                 progress=progress,
                 traces=trace_to is not None,
             )
-    if report.engine == "packet":
-        from forebay.cautions import phase_effects
-
-        report.data["warnings"].extend(phase_effects(scenario))
+    report.data["warnings"].extend(phase_effects(scenario, report.engine))
     if trace_to is not None:
         from forebay.traces import write_traces
 
