@@ -57,8 +57,8 @@ def run_on_cluster(
     record : callable
         Called with each job's index and its report as a mapping, or the exception that stands for its failure.
     batch : int, optional
-        Jobs in one task; by default twenty tasks for each worker, of 8 to 256 jobs: a task costs the scheduler about two
-        milliseconds whatever is in it, and a worker that dies loses one.
+        Jobs in one task; by default twenty tasks for each worker, of 8 to 256 jobs: a task costs the scheduler about
+        two milliseconds whatever is in it, and a worker that dies loses one.
 
     Raises
     ------

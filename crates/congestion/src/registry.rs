@@ -10,7 +10,9 @@ use crate::packet::{Ack, CongestionControl, Needs, Pace, Path, Sample, Signal, W
 macro_rules! controllers {
     ($($variant:ident($type:ty),)+) => {
         /// Any registered controller.
+        // The variant's number comes first, beside what is used most.
         #[derive(Clone, Debug)]
+        #[repr(C, u8)]
         pub enum Controller {
             $(
                 #[doc = concat!("See [`", stringify!($type), "`].")]
@@ -101,6 +103,9 @@ controllers! {
     Illinois(crate::illinois::IllinoisController),
     Fast(crate::fast::FastController),
     Dctcp(crate::dctcp::DctcpController),
+    Bbr3(crate::bbr3::Bbr3Controller),
+    Prague(crate::prague::PragueController),
+    Ledbatpp(crate::ledbatpp::LedbatppController),
 }
 
 /// All controllers.

@@ -10,6 +10,8 @@ use std::collections::BinaryHeap;
 
 use forebay_units::Time;
 
+use crate::prefetch::prefetch;
+
 /// What an event is; the order of the variants is the order of simultaneous events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -217,17 +219,22 @@ impl Lane {
 /// More lanes than this go into the wheel.
 pub(crate) const MAX_LANES: usize = 64;
 
+/// Nodes of the tournament's tree.
+const NODES: usize = 2 * MAX_LANES;
+
 /// Lanes merged by a tournament: each inner node of a binary tree knows the lane below it whose
 /// head comes first, so that a new head meets one rival per level (Knuth, The Art of Computer
 /// Programming, volume 3, section 5.4.1).
 #[derive(Debug)]
 struct Lanes {
     rings: Vec<Lane>,
-    /// The event at the head of each lane, [`NEVER`] for an empty one; a power of two of them.
-    heads: Vec<Event>,
+    /// A power of two, at least one per lane.
+    leaves: usize,
+    /// The event at the head of each lane, [`NEVER`] for an empty one.
+    heads: [Event; MAX_LANES],
     /// The lane that wins at each node: the root is node 1, the children of k are 2k and 2k + 1,
-    /// and lane l is the leaf `heads.len()` + l.
-    winners: Vec<u32>,
+    /// and lane l is the leaf `leaves` + l.
+    winners: [u8; NODES],
     /// The lane that comes first, and its head.
     first: usize,
     next: Event,
@@ -236,16 +243,17 @@ struct Lanes {
 impl Lanes {
     fn new(count: usize) -> Self {
         let leaves = count.next_power_of_two();
-        let mut winners = vec![0; 2 * leaves];
-        for (lane, winner) in winners[leaves..].iter_mut().enumerate() {
-            *winner = lane as u32;
+        let mut winners = [0; NODES];
+        for lane in 0..leaves {
+            winners[leaves + lane] = lane as u8;
         }
         for node in (1..leaves).rev() {
             winners[node] = winners[2 * node];
         }
         Self {
             rings: (0..count).map(|_| Lane::new()).collect(),
-            heads: vec![NEVER; leaves],
+            leaves,
+            heads: [NEVER; MAX_LANES],
             winners,
             first: 0,
             next: NEVER,
@@ -258,39 +266,49 @@ impl Lanes {
         debug_assert!(lane.is_empty() || lane.last() < event, "{event:?}");
         lane.push(event);
         if lane.len() == 1 {
-            self.replay(at, event);
+            self.enter(at, event);
         }
     }
 
-    /// Removes the head of the first lane.
+    /// Removes the head of the first lane: the matches on its way to the root are played again.
     #[inline]
     fn advance(&mut self) {
         let at = self.first;
         let lane = &mut self.rings[at];
         lane.head += 1;
         let head = lane.head();
-        self.replay(at, head);
-    }
-
-    /// Lane `at` has a new head: the matches on its way to the root are played again.
-    #[inline]
-    fn replay(&mut self, at: usize, head: Event) {
-        let leaves = self.heads.len();
-        self.heads[at] = head;
+        self.heads[at % MAX_LANES] = head;
         let (mut best, mut key) = (at, head);
-        let mut node = leaves + at;
+        let mut node = self.leaves + at;
         while node > 1 {
-            let rival = self.winners[node ^ 1] as usize;
-            let other = self.heads[rival & (leaves - 1)];
+            let rival = usize::from(self.winners[(node ^ 1) % NODES]);
+            let other = self.heads[rival % MAX_LANES];
             if other < key {
                 best = rival;
                 key = other;
             }
             node >>= 1;
-            self.winners[node] = best as u32;
+            self.winners[node % NODES] = best as u8;
         }
         self.first = best;
         self.next = key;
+    }
+
+    /// A lane that was empty has a head: it wins up to its first lost match.
+    #[inline]
+    fn enter(&mut self, at: usize, head: Event) {
+        self.heads[at % MAX_LANES] = head;
+        let mut node = self.leaves + at;
+        while node > 1 {
+            let rival = usize::from(self.winners[(node ^ 1) % NODES]);
+            if self.heads[rival % MAX_LANES] < head {
+                return;
+            }
+            node >>= 1;
+            self.winners[node % NODES] = at as u8;
+        }
+        self.first = at;
+        self.next = head;
     }
 }
 
@@ -306,26 +324,57 @@ enum Deliveries {
     Wheel(Wheel),
 }
 
+/// Where timers and other rare events wait.
+#[derive(Debug)]
+enum Rare {
+    Heap(BinaryHeap<Reverse<Event>>),
+    /// With many flows a heap no longer fits into the caches.
+    Wheel(Wheel),
+}
+
+impl Rare {
+    /// More flows than this have their timers in a wheel.
+    const MAX_HEAP: usize = 256;
+
+    /// About one timer per flow and second.
+    fn new(flows: usize) -> Self {
+        if flows > Self::MAX_HEAP {
+            let grain = Time::from_picos(Time::from_secs(1).as_picos() / flows as u64);
+            Self::Wheel(Wheel::new(grain))
+        } else {
+            Self::Heap(BinaryHeap::new())
+        }
+    }
+
+    /// The first event, or an instant before which there is none.
+    fn next(&self) -> Event {
+        match self {
+            Self::Heap(heap) => heap.peek().map_or(NEVER, |Reverse(event)| *event),
+            Self::Wheel(wheel) => wheel.bound(),
+        }
+    }
+}
+
 /// All future events.
 #[derive(Debug)]
 pub(crate) struct Calendar {
     deliveries: Deliveries,
-    rare: BinaryHeap<Reverse<Event>>,
-    /// The first rare event, kept beside the heap so that the common comparison is one load.
+    rare: Rare,
+    /// What [`Rare::next`] says, kept here so that the common comparison is one load.
     next_rare: Event,
 }
 
 impl Calendar {
     /// A calendar for `lanes` constant delays (`None`: the delays are not constant per lane).
     /// `grain` is about the time between two deliveries.
-    pub(crate) fn new(lanes: Option<usize>, grain: Time) -> Self {
+    pub(crate) fn new(lanes: Option<usize>, grain: Time, flows: usize) -> Self {
         let deliveries = match lanes {
             Some(count) if count <= MAX_LANES => Deliveries::Lanes(Lanes::new(count.max(1))),
             _ => Deliveries::Wheel(Wheel::new(grain)),
         };
         Self {
             deliveries,
-            rare: BinaryHeap::new(),
+            rare: Rare::new(flows),
             next_rare: NEVER,
         }
     }
@@ -341,10 +390,11 @@ impl Calendar {
 
     /// Adds any other event.
     pub(crate) fn push(&mut self, event: Event) {
-        if event < self.next_rare {
-            self.next_rare = event;
+        match &mut self.rare {
+            Rare::Heap(heap) => heap.push(Reverse(event)),
+            Rare::Wheel(wheel) => wheel.push(event),
         }
-        self.rare.push(Reverse(event));
+        self.next_rare = self.rare.next();
     }
 
     /// Adds an event that occurs about once per packet but in no lane's order.
@@ -356,30 +406,43 @@ impl Calendar {
         }
     }
 
-    /// Removes the next event.
+    /// Removes the next event where it comes before `end`; otherwise the event is later. From time
+    /// to time `ahead` is shown the events that come next, in no order, so that what they need can
+    /// be fetched at once.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Event> {
+    pub(crate) fn pop_before(&mut self, end: Time, ahead: impl FnMut(&[Event])) -> Event {
         let delivery = match &mut self.deliveries {
             Deliveries::Lanes(lanes) => lanes.next,
-            Deliveries::Wheel(wheel) => wheel.first(),
+            Deliveries::Wheel(wheel) => wheel.first(ahead),
         };
-        if self.next_rare < delivery {
-            return self.pop_rare();
+        if self.next_rare < delivery
+            && let Some(event) = self.pop_rare(delivery)
+        {
+            return event;
         }
-        if delivery == NEVER {
-            return None;
+        if delivery.time < end {
+            match &mut self.deliveries {
+                Deliveries::Lanes(lanes) => lanes.advance(),
+                Deliveries::Wheel(wheel) => wheel.advance(),
+            }
         }
-        match &mut self.deliveries {
-            Deliveries::Lanes(lanes) => lanes.advance(),
-            Deliveries::Wheel(wheel) => wheel.advance(),
-        }
-        Some(delivery)
+        delivery
     }
 
+    /// Removes the next event.
+    #[cfg(test)]
+    pub(crate) fn pop(&mut self) -> Option<Event> {
+        Some(self.pop_before(Time::MAX, |_| {})).filter(|event| event.time < Time::MAX)
+    }
+
+    /// Removes the first rare event where it comes before `limit`.
     #[inline(never)]
-    fn pop_rare(&mut self) -> Option<Event> {
-        let event = self.rare.pop().map(|Reverse(event)| event);
-        self.next_rare = self.rare.peek().map_or(NEVER, |Reverse(event)| *event);
+    fn pop_rare(&mut self, limit: Event) -> Option<Event> {
+        let event = match &mut self.rare {
+            Rare::Heap(heap) => heap.pop().map(|Reverse(event)| event),
+            Rare::Wheel(wheel) => wheel.pop_before(limit),
+        };
+        self.next_rare = self.rare.next();
         event
     }
 
@@ -392,40 +455,78 @@ impl Calendar {
     }
 }
 
-/// End of a chain of events in the wheel.
-const NONE: u32 = u32::MAX;
+/// Events in one chunk.
+const CHUNK: usize = 15;
 
-/// A wheel of time buckets (Brown's calendar queue, 1988, with a fixed width): each bucket is an
-/// unsorted chain, sorted when its turn comes. Events beyond one turn wait in a heap.
+/// A part of a bucket: four cache lines.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Chunk {
+    events: [Event; CHUNK],
+    /// The next one of the same bucket, or of the free ones; all but the first of a bucket are full.
+    next: u32,
+}
+
+/// No chunk.
+const NONE: u32 = u32::MAX >> 4;
+
+/// Events of one span of time, in no order: its first chunk (28 bits), and how many events that
+/// holds (4 bits).
+#[derive(Clone, Copy, Debug)]
+struct Bucket(u32);
+
+impl Bucket {
+    /// No chunk, but a full one: the next event asks for a new one.
+    const EMPTY: Self = Self(NONE << 4 | CHUNK as u32);
+
+    #[inline]
+    fn chunk(self) -> u32 {
+        self.0 >> 4
+    }
+
+    #[inline]
+    fn filled(self) -> usize {
+        (self.0 & 15) as usize
+    }
+}
+
+/// A wheel of time buckets (Brown's calendar queue, 1988, with a fixed width): each bucket is
+/// unsorted until its turn comes. Events beyond one turn wait in a heap.
 #[derive(Debug)]
 struct Wheel {
     /// log2 of a bucket's width in ticks.
     shift: u32,
-    /// First event of each bucket's chain; a power of two of them.
-    buckets: Vec<u32>,
-    /// Chained events and the next one's index.
-    pool: Vec<(Event, u32)>,
+    /// A power of two of them.
+    buckets: Vec<Bucket>,
+    pool: Vec<Chunk>,
+    /// First chunk that is free again.
     free: u32,
     /// Number of the current bucket, counted from time zero.
     turn: u64,
     /// Events of the current bucket and before, in falling order.
     current: Vec<Event>,
-    /// Events in buckets and `current`.
+    /// Events of the bucket after it, in no order.
+    upcoming: Vec<Event>,
+    /// Events in buckets, `current`, `upcoming` and `overflow`.
     count: usize,
     /// Events beyond the last bucket.
     overflow: BinaryHeap<Reverse<Event>>,
 }
 
 impl Wheel {
+    /// Deliveries per bucket, about: enough to fetch what they need at once, few enough to sort.
+    const SHARE: u64 = 32;
+
     fn new(grain: Time) -> Self {
-        let shift = grain.as_picos().max(1).ilog2();
+        let width = grain.saturating_mul(Self::SHARE);
         Self {
-            shift,
-            buckets: vec![NONE; 1 << 10],
+            shift: width.as_picos().max(1).ilog2(),
+            buckets: vec![Bucket::EMPTY; 1 << 10],
             pool: Vec::new(),
             free: NONE,
             turn: 0,
             current: Vec::new(),
+            upcoming: Vec::new(),
             count: 0,
             overflow: BinaryHeap::new(),
         }
@@ -443,27 +544,39 @@ impl Wheel {
         if bucket <= self.turn {
             let at = self.current.partition_point(|other| *other > event);
             self.current.insert(at, event);
+        } else if bucket == self.turn + 1 {
+            self.upcoming.push(event);
         } else if bucket - self.turn < self.buckets.len() as u64 {
-            self.chain(bucket, event);
+            self.file(bucket, event);
         } else {
             self.beyond(event);
         }
     }
 
     #[inline]
-    fn chain(&mut self, bucket: u64, event: Event) {
-        let slot = (bucket & (self.buckets.len() as u64 - 1)) as usize;
-        let next = self.buckets[slot];
-        let at = if self.free == NONE {
-            self.pool.push((event, next));
-            (self.pool.len() - 1) as u32
-        } else {
-            let at = self.free;
-            self.free = self.pool[at as usize].1;
-            self.pool[at as usize] = (event, next);
-            at
-        };
-        self.buckets[slot] = at;
+    fn file(&mut self, bucket: u64, event: Event) {
+        let slot = self.slot(bucket);
+        let mut bucket = self.buckets[slot];
+        if bucket.filled() == CHUNK {
+            bucket = Bucket(self.new_chunk(bucket.chunk()) << 4);
+        }
+        self.pool[bucket.chunk() as usize].events[bucket.filled()] = event;
+        self.buckets[slot] = Bucket(bucket.0 + 1);
+    }
+
+    /// A chunk in front of `next`.
+    #[inline]
+    fn new_chunk(&mut self, next: u32) -> u32 {
+        let at = self.free;
+        if at == NONE {
+            let events = [NEVER; CHUNK];
+            self.pool.push(Chunk { events, next });
+            return (self.pool.len() - 1) as u32;
+        }
+        let chunk = &mut self.pool[at as usize];
+        self.free = chunk.next;
+        chunk.next = next;
+        at
     }
 
     /// An event beyond the last bucket: more buckets where the wheel is still small, else the heap.
@@ -474,70 +587,131 @@ impl Wheel {
         if ahead < MAX_BUCKETS as u64 {
             self.widen((ahead as usize + 1).next_power_of_two() * 2);
             let bucket = self.bucket_of(event.time);
-            self.chain(bucket, event);
+            self.file(bucket, event);
         } else {
             self.overflow.push(Reverse(event));
         }
     }
 
     fn widen(&mut self, buckets: usize) {
-        let old = std::mem::replace(&mut self.buckets, vec![NONE; buckets]);
-        for mut at in old {
-            while at != NONE {
-                let (event, next) = self.pool[at as usize];
-                let slot = (self.bucket_of(event.time) & (buckets as u64 - 1)) as usize;
-                self.pool[at as usize].1 = self.buckets[slot];
-                self.buckets[slot] = at;
-                at = next;
+        let old = std::mem::replace(&mut self.buckets, vec![Bucket::EMPTY; buckets]);
+        for bucket in old {
+            let mut events = Vec::new();
+            self.empty(bucket, &mut events);
+            for event in events {
+                self.file(self.bucket_of(event.time), event);
             }
         }
     }
 
-    /// The first event, or [`NEVER`].
+    /// Takes all events out of a bucket and frees its chunks.
     #[inline]
-    fn first(&mut self) -> Event {
+    fn empty(&mut self, bucket: Bucket, into: &mut Vec<Event>) {
+        let (mut chunk, mut filled) = (bucket.chunk(), bucket.filled());
+        while chunk != NONE {
+            let here = &mut self.pool[chunk as usize];
+            into.extend_from_slice(&here.events[..filled]);
+            filled = CHUNK;
+            let next = std::mem::replace(&mut here.next, self.free);
+            self.free = chunk;
+            chunk = next;
+        }
+    }
+
+    /// The first event of the current bucket; without one, the instant at which the next bucket
+    /// begins; [`NEVER`] where there is nothing at all.
+    fn bound(&self) -> Event {
         if let Some(event) = self.current.last() {
             return *event;
         }
-        self.turn_wheel()
+        if self.count == self.overflow.len() {
+            let first = self.overflow.peek();
+            return first.map_or(NEVER, |Reverse(event)| *event);
+        }
+        Event {
+            time: Time::from_picos((self.turn + 1) << self.shift),
+            tag: 0,
+        }
+    }
+
+    /// Removes the first event where it comes before `limit`. The wheel turns no further than
+    /// that: what is still to be pushed before the first event keeps its place in a bucket.
+    fn pop_before(&mut self, limit: Event) -> Option<Event> {
+        while self.current.is_empty() && self.bound() < limit {
+            self.skip();
+            self.turn_once(|_| {});
+        }
+        let event = self.current.pop_if(|event| *event < limit)?;
+        self.count -= 1;
+        Some(event)
+    }
+
+    /// The first event, or [`NEVER`]. Where the wheel turns, `ahead` is shown what is next.
+    #[inline]
+    fn first(&mut self, ahead: impl FnMut(&[Event])) -> Event {
+        if let Some(event) = self.current.last() {
+            return *event;
+        }
+        self.turn_wheel(ahead)
     }
 
     /// Moves to the next bucket that holds an event.
-    fn turn_wheel(&mut self) -> Event {
-        let chained = self.count - self.overflow.len();
-        if chained == 0 {
-            let Some(Reverse(event)) = self.overflow.peek() else {
-                return NEVER;
-            };
-            self.turn = self.bucket_of(event.time) - 1;
+    fn turn_wheel(&mut self, mut ahead: impl FnMut(&[Event])) -> Event {
+        if self.count == 0 {
+            return NEVER;
         }
-        loop {
-            self.turn += 1;
-            while let Some(Reverse(event)) = self.overflow.peek() {
-                if self.bucket_of(event.time) > self.turn {
-                    break;
-                }
-                self.current.push(*event);
-                self.overflow.pop();
-            }
-            let slot = (self.turn & (self.buckets.len() as u64 - 1)) as usize;
-            let mut at = std::mem::replace(&mut self.buckets[slot], NONE);
-            while at != NONE {
-                let (event, next) = self.pool[at as usize];
-                self.current.push(event);
-                self.pool[at as usize].1 = self.free;
-                self.free = at;
-                at = next;
-            }
-            match self.current[..] {
-                [] => {}
-                [event] => return event,
-                _ => {
-                    self.current.sort_unstable_by(|a, b| b.cmp(a));
-                    return self.current[self.current.len() - 1];
-                }
-            }
+        self.skip();
+        while self.current.is_empty() {
+            self.turn_once(&mut ahead);
         }
+        self.current.last().copied().unwrap_or(NEVER)
+    }
+
+    /// Leaves out the buckets before the first event where all of them are empty.
+    #[inline]
+    fn skip(&mut self) {
+        if self.count == self.overflow.len()
+            && let Some(Reverse(event)) = self.overflow.peek()
+        {
+            self.turn = self.turn.max(self.bucket_of(event.time) - 2);
+        }
+    }
+
+    /// Moves to the next bucket, where the current one is empty. What comes after it is taken out
+    /// and shown already now: its memory arrives while the current bucket is worked on.
+    #[inline]
+    fn turn_once(&mut self, mut ahead: impl FnMut(&[Event])) {
+        self.turn += 1;
+        std::mem::swap(&mut self.current, &mut self.upcoming);
+        if self.current.len() > 1 {
+            self.current.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        let next = self.turn + 1;
+        let mut upcoming = std::mem::take(&mut self.upcoming);
+        while let Some(Reverse(event)) = self.overflow.peek() {
+            if self.bucket_of(event.time) > next {
+                break;
+            }
+            upcoming.push(*event);
+            self.overflow.pop();
+        }
+        let slot = self.slot(next);
+        let bucket = std::mem::replace(&mut self.buckets[slot], Bucket::EMPTY);
+        self.empty(bucket, &mut upcoming);
+        ahead(&upcoming);
+        self.upcoming = upcoming;
+        let later = self.buckets[self.slot(next + 1)].chunk();
+        if let Some(chunk) = self.pool.get(later as usize) {
+            prefetch(&chunk.events[0]);
+            prefetch(&chunk.events[4]);
+            prefetch(&chunk.events[8]);
+            prefetch(&chunk.events[12]);
+        }
+    }
+
+    #[inline]
+    fn slot(&self, bucket: u64) -> usize {
+        (bucket & (self.buckets.len() as u64 - 1)) as usize
     }
 
     #[inline]
@@ -573,10 +747,11 @@ mod tests {
         #[test]
         fn every_structure_pops_in_order(
             steps in prop::collection::vec((0u64..5_000_000, 0u32..40, prop::bool::ANY), 1..400),
-            lanes in prop::sample::select(vec![Some(1usize), Some(5), Some(24), Some(40), None]),
+            lanes in prop::sample::select(vec![Some(1usize), Some(5), Some(24), Some(40), None, None]),
             grain in 1u64..100_000,
+            flows in prop::sample::select(vec![1usize, 1000, 1_000_000_000]),
         ) {
-            let mut calendar = Calendar::new(lanes, Time::from_picos(grain));
+            let mut calendar = Calendar::new(lanes, Time::from_picos(grain), flows);
             let mut expected = BinaryHeap::new();
             let mut last = vec![0u64; 40];
             let mut now = 0;

@@ -6,6 +6,7 @@ use forebay_scenario::{FlowGroup, Law, Workload};
 use forebay_units::{Bytes, Rate, Time};
 
 use crate::calendar::Event;
+use crate::prefetch::prefetch;
 use crate::reverse::Receiver;
 use crate::sender::{Connection, Opening};
 
@@ -82,17 +83,16 @@ impl AccessLink {
     }
 }
 
-/// A responsive flow.
+/// A responsive flow. As in [`Connection`] the fields are in the order of need, in whole cache
+/// lines.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Flow {
-    pub(crate) connection: Connection,
     pub(crate) group: u32,
     /// Where its path begins among the stops.
     pub(crate) route: u32,
     /// Lane of its deliveries.
     pub(crate) lane: u32,
-    /// Lane of what leaves its access link, where that has one.
-    pub(crate) access_lane: Option<u32>,
     /// Bytes of a full packet.
     pub(crate) wire: u32,
     /// From leaving the last link to the acknowledgement's arrival, or to that at the receiver.
@@ -101,26 +101,33 @@ pub(crate) struct Flow {
     pub(crate) receiver: Option<Box<Receiver>>,
     /// When a timer event is due; [`Time::MAX`] for none.
     pub(crate) timer_at: Time,
+    pub(crate) arrived: u64,
+    pub(crate) dropped: u64,
+    /// The last congestion event that hit it.
+    pub(crate) seen_event: u64,
+    /// Whether its packets go straight to the first link, all of one size and not recorded.
+    pub(crate) direct: bool,
     pub(crate) delayed_ack_armed: bool,
     /// Whether a pacing event is due.
     pub(crate) pacing_armed: bool,
-    pub(crate) arrived: u64,
-    pub(crate) dropped: u64,
+    pub(crate) stopped: bool,
+
+    pub(crate) connection: Connection,
+
     /// Packets lost before the target link.
     pub(crate) lost_elsewhere: u64,
-    /// The last congestion event that hit it.
-    pub(crate) seen_event: u64,
     /// Congestion events that hit it.
     pub(crate) events: u64,
     /// What was lost here and elsewhere before the current transfer.
     pub(crate) dropped_before: u64,
     pub(crate) lost_elsewhere_before: u64,
     pub(crate) access: Option<AccessLink>,
+    /// Lane of what leaves its access link, where that has one.
+    pub(crate) access_lane: Option<u32>,
     /// Number within its group, for draws.
     pub(crate) index: u64,
     /// When the current transfer began.
     pub(crate) since: Time,
-    pub(crate) stopped: bool,
     /// Counts at the end of the warm-up.
     pub(crate) before: Counts,
 }
@@ -130,6 +137,13 @@ impl Flow {
     pub(crate) fn trip(&self) -> Time {
         let back = self.receiver.as_ref().map_or(Time::ZERO, |r| r.delay);
         self.return_delay + back
+    }
+
+    /// Has everything that a delivery may need fetched.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        prefetch(&self.group);
+        self.connection.prefetch();
     }
 
     pub(crate) fn counts(&self) -> Counts {

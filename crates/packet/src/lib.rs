@@ -13,6 +13,7 @@ mod flow;
 mod link;
 mod memory;
 mod network;
+mod prefetch;
 mod queued;
 #[cfg(test)]
 mod random_scenarios;

@@ -184,6 +184,7 @@ impl FifoLink {
     }
 
     /// Takes a packet in where there is room, keeping the record of departures.
+    #[inline(never)]
     fn count(&mut self, now: Time, size: u32) -> bool {
         self.forget_departed(now);
         let Room::Counted {

@@ -26,7 +26,7 @@ pub(crate) fn report(scenario: &Scenario, seed: Seed, mut simulation: Simulation
     report.metrics = link_metrics(target, end, seconds);
     report.distributions = link_distributions(target);
     report.cost = Cost {
-        data_packets: target.statistics().arrivals,
+        data_packets: target.statistics().arrivals_before + target.statistics().arrivals,
         events: simulation.events,
         ..Cost::default()
     };

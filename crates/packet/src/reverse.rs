@@ -123,6 +123,7 @@ impl Simulation<'_> {
             flow: at as u32,
             bytes: group.spec.stack.syn().get() as u32,
         };
+        flow.direct = false;
         flow.receiver = Some(Box::new(Receiver::new(
             self.unresponsive.len() as u32,
             delay,

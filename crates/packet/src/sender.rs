@@ -18,6 +18,7 @@ use forebay_units::Time;
 use self::ledger::{Arrivals, Ledger, Reached, Sending, Wanted};
 use self::rack::Seen;
 use crate::bitmap::Bitmap;
+use crate::prefetch::prefetch;
 use crate::timing::RoundTrip;
 
 /// Duplicate acknowledgements that mean a loss (RFC 5681 section 3.2).
@@ -93,27 +94,36 @@ enum Way {
     Careful,
 }
 
+/// A count of packets as a real. Counts are far below 2^53, and from a signed number it is one
+/// instruction.
+#[inline]
+fn real(count: u64) -> f64 {
+    count as i64 as f64
+}
+
 /// A connection. Packets are numbered from `base` on; the numbers go on over the transfers of one
 /// user, so that late packets of an earlier transfer are recognised.
+///
+/// The fields are in the order in which they are needed, a cache line per paragraph: with many
+/// connections the time goes into fetching them.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Connection {
-    // What every delivery touches.
+    // Every delivery.
     /// Receiver: the next packet in order.
     expected: u64,
     /// Sender: the lowest packet not acknowledged.
     unacknowledged: u64,
     /// Sender: the next packet to send in order.
     next: u64,
+    /// One more than the highest packet ever sent.
+    highest: u64,
     /// Packets beyond the receiver's `expected` that have arrived.
     out_of_order: u64,
     pub(crate) window: Window,
-    phase: Phase,
-    recovery: Recovery,
-    timer_switch: PartialAckTimer,
-    way: Way,
     /// The packet being timed; `u64::MAX` for none.
     timed: u64,
-    timed_since: Time,
+
     /// When the retransmission timer expires, as it was last set.
     expires: Time,
     /// When time-based recovery must look again; [`Time::MAX`] for never.
@@ -122,12 +132,26 @@ pub(crate) struct Connection {
     end: u64,
     /// Packets the receiver's window allows beyond `unacknowledged`.
     receive_window: u64,
-    pub(crate) controller: Controller,
+    /// The window limits the sender until so much is acknowledged, where pacing hides it.
+    limited_until: u64,
+    timed_since: Time,
+    duplicates: u32,
+    phase: Phase,
+    recovery: Recovery,
+    way: Way,
+    timer_switch: PartialAckTimer,
+    /// Whether the first unacknowledged packet must be sent whatever the window.
+    urgent: bool,
+    /// Whether the SYN is still unanswered.
+    connecting: bool,
+    /// Whether a connection begins with a SYN.
+    handshake: bool,
+
     round_trip: RoundTrip,
-    // Losses.
-    received: Bitmap,
-    /// One more than the highest packet ever sent.
-    highest: u64,
+    pub(crate) controller: Controller,
+
+    // Deliveries that are not simply in order, and losses.
+    base: u64,
     /// Recovery ends when everything below is acknowledged.
     recover: u64,
     /// Every packet below that has not arrived counts as lost.
@@ -138,42 +162,39 @@ pub(crate) struct Connection {
     repaired_below: u64,
     /// Packets sent again and not arrived since.
     repairing: u64,
+    /// What is kept of each packet, where anybody asks.
+    ledger: Option<Box<Ledger>>,
+    /// In-order packets the receiver has not acknowledged yet, and how many it acknowledges at
+    /// once.
+    pending: u32,
+    acknowledged_at_once: u32,
+
     /// The three highest packets that arrived out of order.
     top: [u64; 3],
-    duplicates: u32,
+    received: Bitmap,
+    /// Losses found, ever; a packet may be lost more than once.
+    losses: u64,
+
+    pub(crate) pending_since: Time,
     /// Window inflation of NewReno's recovery in packets (RFC 6582 section 3.2).
     inflation: f64,
     partial_acks: u32,
-    /// Whether the first unacknowledged packet must be sent whatever the window.
-    urgent: bool,
-    /// Losses found, ever; a packet may be lost more than once.
-    losses: u64,
-    /// What is kept of each packet, where anybody asks.
-    ledger: Option<Box<Ledger>>,
     /// Packets that arrived with a mark since the last acknowledgement.
     marked: u32,
     /// No reaction to marks until everything below is acknowledged (RFC 3168 section 6.1.2).
     marked_until: u64,
-    /// The window limits the sender until so much is acknowledged, where pacing hides it.
-    limited_until: u64,
-    /// Whether the SYN is still unanswered.
-    connecting: bool,
     /// The packet for which the retransmission timer expired last; `u64::MAX` for none.
     timed_out: u64,
-    /// In-order packets the receiver has not acknowledged yet.
-    pending: u32,
-    pub(crate) pending_since: Time,
-    // The transfer.
-    base: u64,
-    stack: Stack,
     // What is counted.
     pub(crate) retransmissions: u64,
     pub(crate) timeouts: u64,
     pub(crate) cuts: u64,
     /// The first congestion signal of the transfer; [`Time::MAX`] for none.
     pub(crate) first_cut: Time,
-    /// Data packets that reached the application in order, over all transfers.
+    /// SYNs that were answered: the other packets delivered are data.
     handshakes: u64,
+    // The transfer.
+    stack: Stack,
 }
 
 impl Connection {
@@ -213,6 +234,8 @@ impl Connection {
             inflation: 0.0,
             partial_acks: 0,
             urgent: false,
+            handshake: stack.handshake,
+            acknowledged_at_once: stack.delayed_ack.packets,
             losses: 0,
             ledger: None,
             marked: 0,
@@ -232,6 +255,18 @@ impl Connection {
         };
         connection.open(opening);
         connection
+    }
+
+    /// Has everything that a delivery may need fetched.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        prefetch(&self.expected);
+        prefetch(&self.alarm);
+        prefetch(&self.round_trip);
+        prefetch(&self.controller);
+        prefetch(&self.base);
+        prefetch(&self.top);
+        prefetch(&self.marked_until);
     }
 
     /// Starts the next transfer with fresh state; packet numbers and counters go on.
@@ -264,6 +299,8 @@ impl Connection {
         self.pending = 0;
         self.base = first;
         self.connecting = stack.handshake;
+        self.handshake = stack.handshake;
+        self.acknowledged_at_once = stack.delayed_ack.packets;
         self.stack = stack;
         self.alarm = Time::MAX;
         self.first_cut = Time::MAX;
@@ -322,13 +359,13 @@ impl Connection {
     /// Whether `packet` is the SYN of the current transfer.
     #[inline]
     pub(crate) fn is_syn(&self, packet: u64) -> bool {
-        self.stack.handshake && packet == self.base
+        self.handshake && packet == self.base
     }
 
     /// The same of a packet whose low 32 bits are `low`.
     #[inline]
     pub(crate) fn has_syn(&self, low: u32) -> bool {
-        self.stack.handshake && self.is_syn(self.full_number(low))
+        self.handshake && self.is_syn(self.full_number(low))
     }
 
     /// The full number of a packet whose low 32 bits are `low`: the one nearest to `expected`.
@@ -352,15 +389,27 @@ impl Connection {
     // --- Receiving ---
 
     /// A packet reaches the receiver, and what that leads to reaches the sender at `now`.
-    #[inline]
     pub(crate) fn deliver(&mut self, packet: u64, now: Time) -> Answer {
-        let simple = packet == self.expected
+        if self.deliver_next(packet as u32, now) {
+            Answer::Acknowledged
+        } else {
+            self.deliver_otherwise(packet, now)
+        }
+    }
+
+    /// The same where the packet with these low 32 bits is the next one in order, acknowledged at
+    /// once, and neither losses nor set-up are under way; otherwise does nothing and says no.
+    #[inline]
+    pub(crate) fn deliver_next(&mut self, low: u32, now: Time) -> bool {
+        let packet = self.expected;
+        let simple = low == packet as u32
             && self.out_of_order == 0
             && self.phase == Phase::Open
             && self.way == Way::Plain
-            && self.duplicates == 0;
+            && self.duplicates == 0
+            && !self.urgent;
         if !simple {
-            return self.deliver_otherwise(packet, now);
+            return false;
         }
         let limited = self.limited();
         self.expected = packet + 1;
@@ -374,7 +423,16 @@ impl Connection {
             self.controller
                 .on_ack(&mut self.window, &ack, &self.round_trip.path);
         }
-        Answer::Acknowledged
+        true
+    }
+
+    /// Whether one more packet may be sent in order, after [`Self::deliver_next`].
+    #[inline]
+    pub(crate) fn has_room(&self) -> bool {
+        let outstanding = self.outstanding();
+        real(outstanding + 1) <= self.window.cwnd
+            && self.next < self.end
+            && outstanding < self.receive_window
     }
 
     /// The same for a packet that carries a mark of congestion.
@@ -397,7 +455,7 @@ impl Connection {
             if self.pending == 1 {
                 self.pending_since = now;
             }
-            if self.pending < self.stack.delayed_ack.packets {
+            if self.pending < self.acknowledged_at_once {
                 return Answer::Delayed;
             }
         }
@@ -525,6 +583,10 @@ impl Connection {
         }
         if ledger.needs.samples != Samples::None {
             let rtt = arrivals.newest.map(|sent| now.saturating_sub(sent));
+            let answered = Reached {
+                min_rtt: self.round_trip.path.min_rtt,
+                ..reached
+            };
             let sample = Sample {
                 now,
                 rtt: rtt.map(Time::as_secs_f64),
@@ -543,7 +605,7 @@ impl Connection {
                 },
                 limited: seen.limited,
                 held: ledger.held(now),
-                delivery: ledger.delivery(now, self.round_trip.path.min_rtt),
+                delivery: ledger.delivery(answered, self.losses),
             };
             self.controller
                 .on_sample(&mut self.window, &sample, &self.round_trip.path);
@@ -630,8 +692,7 @@ impl Connection {
     /// Whether the window (and not the data or the receiver) limits the sender.
     #[inline]
     fn limited(&self) -> bool {
-        self.outstanding() as f64 + 1.0 > self.window.cwnd
-            || self.unacknowledged < self.limited_until
+        real(self.outstanding() + 1) > self.window.cwnd || self.unacknowledged < self.limited_until
     }
 
     /// NewReno without SACK (RFC 6582 section 3.2).
@@ -928,6 +989,8 @@ impl Connection {
             from,
             again: transmission.again,
             idle,
+            in_flight: self.pipe(),
+            lost: self.losses,
         };
         ledger.on_send(transmission.packet, sending, now);
         if self.recovery == Recovery::Rack {
@@ -1030,6 +1093,12 @@ impl Connection {
     pub(crate) fn deadline(&self) -> Option<Time> {
         let waiting = self.outstanding() > 0 || self.highest > self.unacknowledged;
         waiting.then_some(self.expires.min(self.alarm))
+    }
+
+    /// Whether something is outstanding and its timer expires at `timer_at` at the earliest.
+    #[inline]
+    pub(crate) fn waits_until(&self, timer_at: Time) -> bool {
+        self.next > self.unacknowledged && self.expires >= timer_at && self.alarm >= timer_at
     }
 
     /// The retransmission timer has expired (RFC 6298 section 5, RFC 5681 section 3.1).

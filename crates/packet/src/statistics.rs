@@ -135,6 +135,8 @@ impl Histogram {
 #[derive(Clone, Debug)]
 pub(crate) struct LinkStatistics {
     pub(crate) arrivals: u64,
+    /// Arrivals before the warm-up's end.
+    pub(crate) arrivals_before: u64,
     pub(crate) drops: u64,
     pub(crate) marks: u64,
     /// How drops follow one another.
@@ -156,6 +158,7 @@ impl LinkStatistics {
     pub(crate) fn new() -> Self {
         Self {
             arrivals: 0,
+            arrivals_before: 0,
             drops: 0,
             marks: 0,
             bursts: Bursts::new(),
@@ -185,7 +188,7 @@ impl LinkStatistics {
     /// The warm-up ends: counting starts anew.
     pub(crate) fn restart(&mut self, now: Time, busy: Time) {
         self.bursts.restart();
-        self.arrivals = 0;
+        self.arrivals_before += std::mem::take(&mut self.arrivals);
         self.drops = 0;
         self.marks = 0;
         self.waits.clear();

@@ -13,13 +13,14 @@ const INITIAL_RTO: Time = Time::from_secs(1);
 /// The timeout of the first data where the SYN had to be repeated (RFC 6298 section 5.7).
 const RTO_AFTER_REPEATED_SYN: Time = Time::from_secs(3);
 
-/// What a sender knows about its round trip.
+/// What a sender knows about its round trip; what each acknowledgement needs comes first.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct RoundTrip {
+    timeout: Time,
     pub(crate) path: Path,
     /// RTTVAR in seconds.
     variation: f64,
-    timeout: Time,
     min_timeout: Time,
     /// The least that is added to the round-trip time. Linux bounds RTTVAR by the minimum RTO,
     /// where RFC 6298 bounds the sum.

@@ -147,7 +147,7 @@ start = { uniform = ["0s", "1s"] }
     assert!((0.9..1.1).contains(&ratio), "{ratio}");
     // Half of the packets at a link are acknowledgements.
     let data = (goodput(&report, 0) / (1460.0 * 8.0)) * 60.0;
-    let all = report.cost.data_packets as f64;
+    let all = report.distributions["queue_delay_s"].count() as f64;
     assert!((data / all - 0.5).abs() < 0.05, "{}", data / all);
 }
 

@@ -209,7 +209,7 @@ pub struct LinkReport {
 /// What a run cost. The only part of a report that differs between equal runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
-    /// Data packets that arrived at the target link.
+    /// Data packets that arrived at the target link, the warm-up's included like all of the cost.
     pub data_packets: u64,
     /// Events processed (steps of the integrator for the fluid engine).
     pub events: u64,
