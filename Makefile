@@ -13,7 +13,7 @@ export CARGO_TERM_COLOR ?= never
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format bench reference docs lock clean tools
+.PHONY: help setup demo test check format bench reference checks docs lock clean tools
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -22,6 +22,7 @@ help:
 	@echo "make check      formatting, lints, types"
 	@echo "make bench      speed of the packet and the fluid engine [ONLY=W1,F1,...]"
 	@echo "make reference  forebay against other programs' numbers [REFERENCE=DIR] [ONLY=oracle,ns2,linux,ns3]"
+	@echo "make checks     the table How we know it is right: theory, and REFERENCE; WRITE=docs/checking.md renews it there"
 	@echo "make docs       the documentation, into out/site"
 	@echo "make format     reformat every source file"
 	@echo "make lock       bring the pinned Python packages up to date"
@@ -70,6 +71,9 @@ bench: $(VENV)/.build
 REFERENCE ?= tests/reference
 reference: $(VENV)/.build
 	@$(BIN)/python -m forebay.reference "$(REFERENCE)" $(if $(ONLY),--only $(ONLY))
+
+checks: $(VENV)/.build
+	@$(BIN)/python -m forebay.theory --reference "$(REFERENCE)" $(if $(WRITE),--write "$(WRITE)")
 
 $(VENV)/.docs: requirements/docs.txt $(VENV)/.packages
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt

@@ -10,20 +10,20 @@ __all__ = ["phase_effects"]
 WITHIN = 1e-3
 
 
-def phase_effects(scenario: Scenario) -> list[str]:
+def phase_effects(scenario: Scenario, engine: str = "packet") -> list[str]:
     """Warn where round trips are whole multiples of the bottleneck's time for a packet.
 
-    Packets of a sender without an access link then arrive at the very instants at which others leave: such a sender
-    takes every free place, loses little or nothing itself and leaves the losses to others (Floyd and Jacobson, On
-    traffic phase effects in packet-switched gateways, 1992). No network is so exact.
+    Packets of a sender without an access link then arrive at the very instants at which others leave, and find a full
+    queue full: who loses is decided by the coincidence (Floyd and Jacobson, On traffic phase effects in packet-switched
+    gateways, 1992). No network is so exact.
 
     Returns
     -------
     list of str
-        One line for each group that is concerned.
+        One line for each group that is concerned; none for engines that know no packets.
     """
     tables = scenario.resolved
-    if len(tables["links"]) > 1:
+    if engine != "packet" or len(tables["links"]) > 1:
         return []
     found = []
     for group in tables["flows"]:

@@ -17,6 +17,8 @@ from forebay.errors import ForebayError, InputError
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from forebay.scenario import Scenario
+
 __all__ = ["main"]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -91,32 +93,17 @@ def run(
     as_json: bool,
 ) -> None:
     """Run one scenario on one engine."""
+    from forebay.cautions import phase_effects
     from forebay.scenario import Scenario
 
     scenario = Scenario.load(file, overrides)
     if fit:
-        from forebay.synchronisation import fit_synchronization
-
-        if engine != "fluid":
-            raise InputError(f"--fit-synchronization: found beside --engine {engine}; allowed: with --engine fluid")
-        with progress_bar("fitting", quiet=as_json) as progress:
-            fitted = fit_synchronization(scenario, seed=seed, progress=progress)
-        scenario = fitted.scenario
-        click.echo(
-            f"fitted to {fitted.events} congestion events of the packet engine: "
-            f"{100 * fitted.fraction:.1f} % of {fitted.flows} flows lose in one",
-            err=True,
-        )
-        for warning in fitted.warnings:
-            click.echo(f"warning: {warning}", err=True)
+        scenario = _fitted(scenario, engine, seed=seed, quiet=as_json)
     if model is not None:
         if engine != "closed_form":
             raise InputError(f"--model: found beside --engine {engine}; allowed: with --engine closed_form")
         engine = f"closed_form:{model}"
-    if precision and (replications is not None or trace_to is not None):
-        raise InputError("--precision: found beside --replications or --trace; allowed: one of them")
-    if batches is not None and (precision or replications is not None or trace_to is not None):
-        raise InputError("--batches: found beside --precision, --replications or --trace; allowed: one of them")
+    _check_run_options(bool(precision), batches is not None, replications is not None or trace_to is not None)
     with progress_bar("running", quiet=as_json) as progress:
         if batches is not None:
             from forebay.batches import run_in_batches
@@ -136,10 +123,7 @@ def run(
                 progress=progress,
                 traces=trace_to is not None,
             )
-    if report.engine == "packet":
-        from forebay.cautions import phase_effects
-
-        report.data["warnings"].extend(phase_effects(scenario))
+    report.data["warnings"].extend(phase_effects(scenario, report.engine))
     if trace_to is not None:
         from forebay.traces import write_traces
 
@@ -151,6 +135,32 @@ def run(
         from forebay.tables import report_view
 
         show(report_view(report, scenario.title or str(file)))
+
+
+def _fitted(scenario: Scenario, engine: str, *, seed: int | None, quiet: bool) -> Scenario:
+    """The scenario with the count law of the packet engine's losses."""
+    from forebay.synchronisation import fit_synchronization
+
+    if engine != "fluid":
+        raise InputError(f"--fit-synchronization: found beside --engine {engine}; allowed: with --engine fluid")
+    with progress_bar("fitting", quiet=quiet) as progress:
+        fitted = fit_synchronization(scenario, seed=seed, progress=progress)
+    click.echo(
+        f"fitted to {fitted.events} congestion events of the packet engine: "
+        f"{100 * fitted.fraction:.1f} % of {fitted.flows} flows lose in one",
+        err=True,
+    )
+    for warning in fitted.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    return fitted.scenario
+
+
+def _check_run_options(precision: bool, batches: bool, replications: bool) -> None:
+    """Refuse what contradicts itself; `replications` stands for --trace too."""
+    if precision and replications:
+        raise InputError("--precision: found beside --replications or --trace; allowed: one of them")
+    if batches and (precision or replications):
+        raise InputError("--batches: found beside --precision, --replications or --trace; allowed: one of them")
 
 
 @cli.command()

@@ -461,7 +461,7 @@ def _warmup(scenario: Scenario, outcome: Outcome, engine: str) -> list[str]:
 def _phases(scenario: Scenario, engine: str) -> list[str]:
     from forebay.cautions import phase_effects
 
-    return phase_effects(scenario) if engine == "packet" else []
+    return phase_effects(scenario, engine)
 
 
 def _warnings(measure: _Measurements, outcome: Outcome) -> list[str]:

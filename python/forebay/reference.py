@@ -175,10 +175,22 @@ def _ns2_row(row: Mapping[str, Any]) -> Row:
         drops=result["drops_pkts"],
         unjudged=_ns2_unjudged(experiment, packets, result),
     )
-    explanation = None
+    return Row("ns2", _ns2_label(experiment, given), tables, numbers, _ns2_explanation(given))
+
+
+def _ns2_explanation(given: Mapping[str, Any]) -> str | None:
+    """The modelling difference that a row is known to hinge on."""
     if given.get("overhead_s"):
-        explanation = "ns-2's random processing time at the sender (overhead_) has no counterpart in forebay"
-    return Row("ns2", _ns2_label(experiment, given), tables, numbers, explanation)
+        return "ns-2's random processing time at the sender (overhead_) has no counterpart in forebay"
+    controllers = _words(given.get("cc", ""))
+    if any(name.startswith("linux:") for name in controllers):
+        return "ns-2's Linux senders halve the rate in recovery, forebay's reduce it in proportion (PRR)"
+    packets = int(given["buffer_pkts"])
+    if packets <= 2 and not given.get("bg_bps"):
+        return "ns-2's mean queue of a few thousandths of a packet is given to three decimals"
+    if given.get("access_bps") == given.get("rate_bps") and given.get("bg_bps"):
+        return "packets of one flow arrive just as others leave: ns-2's rounding decides who finds room"
+    return None
 
 
 def _ns2_label(experiment: str, given: Mapping[str, Any]) -> str:

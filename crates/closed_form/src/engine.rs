@@ -74,7 +74,7 @@ pub fn default_model(scenario: &Scenario) -> (&'static str, String) {
     let name = match regime {
         Regime::Overload => "overload",
         Regime::Transparent => "mm1k",
-        Regime::Elastic if s.controller.is_some_and(|c| c.name.starts_with("bbr")) => "bbr",
+        Regime::Elastic if s.controller.is_some_and(|c| c.name == "bbr") => "bbr",
         Regime::Elastic if s.bottlenecked == 0.0 => "processor-sharing",
         Regime::Elastic if s.bottlenecked >= 100.0 => "sqrt-n",
         Regime::Elastic => "one-flow",

@@ -803,7 +803,7 @@ fn bbr_only(s: &Situation) -> Check {
     let name = s.controller.map_or("none", |controller| controller.name);
     check(
         "BBR version 1",
-        name.starts_with("bbr") && !s.mixed,
+        name == "bbr" && !s.mixed,
         format!("controller: {name}"),
     )
 }

@@ -7,6 +7,7 @@
 use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
+use crate::bottleneck::{Aggregation, Expectation, Rounds, draw, quantum};
 use crate::filter::WindowedMaximum;
 use crate::packet::{
     Ack, CongestionControl, LossState, Needs, Pace, Path, Sample, Samples, Signal, Window,
@@ -53,42 +54,6 @@ enum Mode {
     ProbeRoundTrip,
 }
 
-/// How much arrives at once beyond the estimated rate.
-#[derive(Clone, Copy, Debug, Default)]
-struct Aggregation {
-    since: Time,
-    acked: f64,
-    most: [f64; 2],
-    current: usize,
-    rounds: u32,
-}
-
-impl Aggregation {
-    fn update(&mut self, sample: &Sample, bandwidth: f64, window: f64, round: bool) {
-        if round {
-            self.rounds += 1;
-            if self.rounds >= AGGREGATION_ROUNDS {
-                self.rounds = 0;
-                self.current = 1 - self.current;
-                self.most[self.current] = 0.0;
-            }
-        }
-        let mut expected = bandwidth * sample.now.saturating_sub(self.since).as_secs_f64();
-        if self.acked <= expected {
-            self.acked = 0.0;
-            self.since = sample.now;
-            expected = 0.0;
-        }
-        self.acked += sample.arrived;
-        let extra = (self.acked - expected).min(window);
-        self.most[self.current] = self.most[self.current].max(extra);
-    }
-
-    fn most(&self) -> f64 {
-        self.most[0].max(self.most[1])
-    }
-}
-
 /// BBR version 1 on packets.
 #[derive(Clone, Debug)]
 pub struct BbrController {
@@ -96,9 +61,7 @@ pub struct BbrController {
     mode: Mode,
     /// Maximum of the delivery rate, packets per second.
     bandwidth: WindowedMaximum,
-    rounds: u64,
-    round_end: u64,
-    round_started: bool,
+    rounds: Rounds,
     min_rtt: f64,
     min_rtt_since: Time,
     /// The end of PROBE_RTT once few packets are under way, and whether a round has passed.
@@ -118,18 +81,13 @@ pub struct BbrController {
 }
 
 impl BbrController {
-    /// Packets sent at once: a millisecond's worth, as segmentation offload does it.
-    fn quantum(&self) -> f64 {
-        (self.rate * 1.024e-3).floor().clamp(2.0, 44.0)
-    }
-
     /// Gain times the bandwidth-delay product, with room for bursts at both ends.
     fn target(&self, gain: f64, initial: f64) -> f64 {
         let bandwidth = self.bandwidth.get();
         if !self.min_rtt.is_finite() || bandwidth <= 0.0 {
             return initial;
         }
-        let bare = (gain * bandwidth * self.min_rtt).ceil() + 3.0 * self.quantum();
+        let bare = (gain * bandwidth * self.min_rtt).ceil() + 3.0 * quantum(self.rate);
         let even = 2.0 * (0.5 * bare).ceil();
         if self.mode == Mode::ProbeBandwidth && self.phase == 0 {
             even + 2.0
@@ -141,7 +99,7 @@ impl BbrController {
     /// Packets that will be in the network when the next one leaves.
     fn in_network(&self, in_flight: f64, sample: &Sample) -> f64 {
         let burst = if self.pacing_gain > 1.0 {
-            self.quantum()
+            quantum(self.rate)
         } else {
             0.0
         };
@@ -149,19 +107,16 @@ impl BbrController {
     }
 
     fn update_bandwidth(&mut self, sample: &Sample) {
-        self.round_started = false;
+        self.rounds.update(sample);
         let Some(delivery) = &sample.delivery else {
             return;
         };
-        if delivery.prior_delivered >= self.round_end {
-            self.round_end = sample.delivered;
-            self.rounds += 1;
-            self.round_started = true;
+        if self.rounds.started {
             self.conserving = false;
         }
         if !delivery.app_limited || delivery.rate >= self.bandwidth.get() {
             self.bandwidth
-                .update(self.rounds, delivery.rate, BANDWIDTH_ROUNDS);
+                .update(self.rounds.count, delivery.rate, BANDWIDTH_ROUNDS);
         }
     }
 
@@ -187,7 +142,7 @@ impl BbrController {
 
     fn check_full(&mut self, sample: &Sample) {
         let limited = sample.delivery.is_some_and(|d| d.app_limited);
-        if self.full() || !self.round_started || limited {
+        if self.full() || !self.rounds.started || limited {
             return;
         }
         if self.bandwidth.get() >= FULL_GROWTH * self.full_bandwidth {
@@ -218,9 +173,8 @@ impl BbrController {
     /// flows differ and a run repeats itself.
     fn probe_bandwidth(&mut self, now: Time) {
         self.mode = Mode::ProbeBandwidth;
-        let mixed = now.as_picos().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        let draw = (mixed % (CYCLE.len() as u64 - 1)) as usize;
-        self.phase = (CYCLE.len() - draw) % CYCLE.len();
+        let drawn = (draw(now) % (CYCLE.len() as u64 - 1)) as usize;
+        self.phase = (CYCLE.len() - drawn) % CYCLE.len();
         self.phase_since = now;
     }
 
@@ -244,10 +198,10 @@ impl BbrController {
         match &mut self.probing {
             None if sample.in_flight <= MIN_WINDOW => {
                 self.probing = Some((now.saturating_add(PROBE_RTT_TIME), false));
-                self.round_end = sample.delivered;
+                self.rounds.restart(sample);
             }
             Some((until, passed)) => {
-                *passed |= self.round_started;
+                *passed |= self.rounds.started;
                 if *passed && now > *until {
                     self.min_rtt_since = now;
                     window.cwnd = window.cwnd.max(self.prior_window);
@@ -322,7 +276,7 @@ impl BbrController {
         let before = std::mem::replace(&mut self.state, sample.state);
         if sample.state == LossState::Recovery && before != LossState::Recovery {
             self.conserving = true;
-            self.round_end = sample.delivered;
+            self.rounds.restart(sample);
             window.cwnd = sample.in_flight + sample.arrived;
         } else if before != LossState::Open && sample.state == LossState::Open {
             window.cwnd = window.cwnd.max(self.prior_window);
@@ -353,9 +307,7 @@ impl CongestionControl for BbrController {
             probes_round_trip: parameters.switch("probe_rtt"),
             mode: Mode::Startup,
             bandwidth: WindowedMaximum::default(),
-            rounds: 0,
-            round_end: 0,
-            round_started: false,
+            rounds: Rounds::default(),
             min_rtt: f64::INFINITY,
             min_rtt_since: Time::ZERO,
             probing: None,
@@ -388,7 +340,7 @@ impl CongestionControl for BbrController {
         if signal == Signal::Timeout {
             self.state = LossState::Timeout;
             self.full_bandwidth = 0.0;
-            self.round_started = true;
+            self.rounds.started = true;
             window.cwnd = 1.0;
         }
     }
@@ -396,9 +348,13 @@ impl CongestionControl for BbrController {
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
         self.update_bandwidth(sample);
         if sample.delivery.is_some() && sample.arrived > 0.0 {
-            let (bandwidth, round) = (self.bandwidth.get(), self.round_started);
-            self.aggregation
-                .update(sample, bandwidth, window.cwnd, round);
+            let expectation = Expectation {
+                bandwidth: self.bandwidth.get(),
+                window: window.cwnd,
+                rounds: AGGREGATION_ROUNDS,
+                round: self.rounds.started,
+            };
+            self.aggregation.update(sample, expectation);
         }
         self.update_phase(sample);
         self.check_full(sample);
@@ -419,7 +375,7 @@ impl CongestionControl for BbrController {
         };
         Some(Pace {
             rate,
-            quantum: self.quantum(),
+            quantum: quantum(self.rate),
         })
     }
 }
@@ -457,6 +413,8 @@ mod tests {
                     interval: 0.1,
                     prior_delivered: k.saturating_sub(100),
                     app_limited: false,
+                    in_flight: 100.0,
+                    lost: 0.0,
                 }),
             };
             bbr.on_sample(window, &sample, &path);

@@ -6,6 +6,8 @@
 
 pub mod aimd;
 pub mod bbr;
+pub mod bbr3;
+mod bottleneck;
 pub mod cubic;
 pub mod dctcp;
 pub mod fast;
@@ -15,8 +17,10 @@ pub mod hstcp;
 pub mod htcp;
 mod hystart;
 pub mod illinois;
+pub mod ledbatpp;
 pub mod newreno;
 pub mod packet;
+pub mod prague;
 mod registry;
 pub mod scalable;
 pub mod vegas;

@@ -109,7 +109,7 @@ pub enum LossState {
 }
 
 /// How fast the network delivered (draft-ietf-ccwg-bbr section 4.1.2).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Delivery {
     /// Packets per second over `interval`.
     pub rate: f64,
@@ -121,6 +121,10 @@ pub struct Delivery {
     pub prior_delivered: u64,
     /// Whether the application, not the network, limited the rate.
     pub app_limited: bool,
+    /// Packets under way when the newest of them was sent, itself included.
+    pub in_flight: f64,
+    /// Packets found lost since then.
+    pub lost: f64,
 }
 
 /// What one acknowledgement tells, in and out of loss recovery.

@@ -103,6 +103,9 @@ controllers! {
     Illinois(crate::illinois::IllinoisController),
     Fast(crate::fast::FastController),
     Dctcp(crate::dctcp::DctcpController),
+    Bbr3(crate::bbr3::Bbr3Controller),
+    Prague(crate::prague::PragueController),
+    Ledbatpp(crate::ledbatpp::LedbatppController),
 }
 
 /// All controllers.

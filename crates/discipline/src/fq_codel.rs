@@ -10,6 +10,25 @@ use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
 use crate::registry::QueueDiscipline;
 
+/// The parameter `flows`.
+pub(crate) const FLOWS: Parameter = Parameter {
+    name: "flows",
+    meaning: "number of queues that flows are hashed into (RFC 8290 section 5.2.1)",
+    kind: ParameterKind::Number {
+        min: 1.0,
+        max: 1_048_576.0,
+    },
+    default: Value::Number(1024.0),
+};
+
+/// The parameter `quantum`.
+pub(crate) const QUANTUM: Parameter = Parameter {
+    name: "quantum",
+    meaning: "bytes a queue may send per turn, at least 64 (RFC 8290 section 5.2.3)",
+    kind: ParameterKind::Bytes,
+    default: Value::Bytes(Bytes::new(1514)),
+};
+
 /// Where a queue is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
@@ -50,21 +69,8 @@ impl QueueDiscipline for FqCoDel {
         parameters: &[
             TARGET,
             INTERVAL,
-            Parameter {
-                name: "flows",
-                meaning: "number of queues that flows are hashed into (RFC 8290 section 5.2.1)",
-                kind: ParameterKind::Number {
-                    min: 1.0,
-                    max: 1_048_576.0,
-                },
-                default: Value::Number(1024.0),
-            },
-            Parameter {
-                name: "quantum",
-                meaning: "bytes a queue may send per turn, at least 64 (RFC 8290 section 5.2.3)",
-                kind: ParameterKind::Bytes,
-                default: Value::Bytes(Bytes::new(1514)),
-            },
+            FLOWS,
+            QUANTUM,
             Parameter {
                 name: "batch",
                 meaning: "most packets dropped at once from the longest queue of a full buffer (RFC 8290 section 4.1)",

@@ -6,6 +6,8 @@
 //! packets that wait.
 
 mod admission;
+mod cake;
+mod cobalt;
 mod codel;
 mod drophead;
 mod droptail;
@@ -14,6 +16,7 @@ mod dualpi2;
 mod dynamic_threshold;
 mod flow_queues;
 mod fq_codel;
+mod fq_pie;
 mod packet;
 mod pie;
 mod port;

@@ -14,7 +14,7 @@ use crate::port::{Port, Setting};
 
 /// Parameters of PIE.
 #[derive(Clone, Copy, Debug)]
-struct Tuning {
+pub(crate) struct Tuning {
     /// QDELAY_REF, seconds.
     target: f64,
     /// T_UPDATE.
@@ -29,18 +29,64 @@ struct Tuning {
     mark_below: f64,
 }
 
-/// PIE.
-#[derive(Clone, Debug)]
-pub struct Pie {
-    tuning: Tuning,
-    bytes_per_second: f64,
-    packet: f64,
+/// The parameters of PIE.
+pub(crate) const PARAMETERS: [Parameter; 6] = [
+    Parameter {
+        name: "target",
+        meaning: "QDELAY_REF: the delay to hold (RFC 8033 section 5.1)",
+        kind: ParameterKind::Time,
+        default: Value::Time(Time::from_millis(15)),
+    },
+    Parameter {
+        name: "update",
+        meaning: "T_UPDATE: time between updates of the probability, at least 1 us",
+        kind: ParameterKind::Time,
+        default: Value::Time(Time::from_millis(15)),
+    },
+    Parameter {
+        name: "alpha",
+        meaning: "weight of the delay's distance from the target, 1/s (RFC 8033 section 5.1)",
+        kind: ParameterKind::Number { min: 0.0, max: 1e6 },
+        default: Value::Number(0.125),
+    },
+    Parameter {
+        name: "beta",
+        meaning: "weight of the delay's change, 1/s",
+        kind: ParameterKind::Number { min: 0.0, max: 1e6 },
+        default: Value::Number(1.25),
+    },
+    Parameter {
+        name: "burst",
+        meaning: "MAX_BURST: time after a quiet period in which nothing is dropped (RFC 8033 section 4.4)",
+        kind: ParameterKind::Time,
+        default: Value::Time(Time::from_millis(150)),
+    },
+    Parameter {
+        name: "mark_below",
+        meaning: "up to this drop probability ECN-capable packets are marked, beyond it dropped (RFC 8033 section 5.1)",
+        kind: ParameterKind::Number { min: 0.0, max: 1.0 },
+        default: Value::Number(0.1),
+    },
+];
+
+/// What the controller of one queue remembers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Control {
     probability: f64,
     /// Delay at the last update, seconds.
     delay_before: f64,
     burst_allowance: Time,
     accumulated: f64,
     next_update: Time,
+}
+
+/// PIE.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    tuning: Tuning,
+    bytes_per_second: f64,
+    packet: f64,
+    control: Control,
     /// Bytes waiting after the last arrival, and when that was.
     waiting: f64,
     waiting_since: Time,
@@ -51,64 +97,16 @@ impl AdmissionControl for Pie {
         name: "pie",
         title: "Proportional integral controller enhanced: random drops that hold the delay at a target",
         source: "RFC 8033",
-        parameters: &[
-            Parameter {
-                name: "target",
-                meaning: "QDELAY_REF: the delay to hold (RFC 8033 section 5.1)",
-                kind: ParameterKind::Time,
-                default: Value::Time(Time::from_millis(15)),
-            },
-            Parameter {
-                name: "update",
-                meaning: "T_UPDATE: time between updates of the probability, at least 1 us",
-                kind: ParameterKind::Time,
-                default: Value::Time(Time::from_millis(15)),
-            },
-            Parameter {
-                name: "alpha",
-                meaning: "weight of the delay's distance from the target, 1/s (RFC 8033 section 5.1)",
-                kind: ParameterKind::Number { min: 0.0, max: 1e6 },
-                default: Value::Number(0.125),
-            },
-            Parameter {
-                name: "beta",
-                meaning: "weight of the delay's change, 1/s",
-                kind: ParameterKind::Number { min: 0.0, max: 1e6 },
-                default: Value::Number(1.25),
-            },
-            Parameter {
-                name: "burst",
-                meaning: "MAX_BURST: time after a quiet period in which nothing is dropped (RFC 8033 section 4.4)",
-                kind: ParameterKind::Time,
-                default: Value::Time(Time::from_millis(150)),
-            },
-            Parameter {
-                name: "mark_below",
-                meaning: "up to this drop probability ECN-capable packets are marked, beyond it dropped (RFC 8033 section 5.1)",
-                kind: ParameterKind::Number { min: 0.0, max: 1.0 },
-                default: Value::Number(0.1),
-            },
-        ],
+        parameters: &PARAMETERS,
     };
 
     fn new(parameters: &Parameters, setting: &Setting) -> Self {
-        let tuning = Tuning {
-            target: parameters.time("target").as_secs_f64(),
-            update: parameters.time("update").max(Time::from_micros(1)),
-            alpha: parameters.number("alpha"),
-            beta: parameters.number("beta"),
-            burst: parameters.time("burst"),
-            mark_below: parameters.number("mark_below"),
-        };
+        let tuning = Tuning::new(parameters);
         Self {
             tuning,
             bytes_per_second: setting.rate.as_bytes_per_second(),
             packet: setting.packet,
-            probability: 0.0,
-            delay_before: 0.0,
-            burst_allowance: tuning.burst,
-            accumulated: 0.0,
-            next_update: tuning.update,
+            control: Control::new(&tuning),
             waiting: 0.0,
             waiting_since: Time::ZERO,
         }
@@ -116,10 +114,12 @@ impl AdmissionControl for Pie {
 
     #[inline]
     fn admit(&mut self, packet: &Packet, arrival: &Arrival, port: &mut Port) -> Verdict {
-        while self.next_update <= port.now {
-            self.update(port.now);
+        while let Some(tick) = self.control.due(port.now) {
+            let delay = self.delay(tick);
+            self.control.update(&self.tuning, delay, port.now);
         }
-        let verdict = self.decide(packet, arrival, port);
+        let small = arrival.backlog.bytes as f64 <= 2.0 * self.packet;
+        let verdict = self.control.decide(&self.tuning, packet, small, port);
         let taken = if arrival.full || verdict == Verdict::Drop {
             0.0
         } else {
@@ -143,11 +143,41 @@ impl Pie {
         let since = at.saturating_sub(self.waiting_since).as_secs_f64();
         (self.waiting / self.bytes_per_second - since).max(0.0)
     }
+}
 
-    /// RFC 8033 section 4.2: one tick of the controller.
-    fn update(&mut self, now: Time) {
-        let tuning = self.tuning;
-        let delay = self.delay(self.next_update);
+impl Tuning {
+    /// What [`PARAMETERS`] say.
+    pub(crate) fn new(parameters: &Parameters) -> Self {
+        Self {
+            target: parameters.time("target").as_secs_f64(),
+            update: parameters.time("update").max(Time::from_micros(1)),
+            alpha: parameters.number("alpha"),
+            beta: parameters.number("beta"),
+            burst: parameters.time("burst"),
+            mark_below: parameters.number("mark_below"),
+        }
+    }
+}
+
+impl Control {
+    pub(crate) fn new(tuning: &Tuning) -> Self {
+        Self {
+            probability: 0.0,
+            delay_before: 0.0,
+            burst_allowance: tuning.burst,
+            accumulated: 0.0,
+            next_update: tuning.update,
+        }
+    }
+
+    /// The next tick, where it is due.
+    #[inline]
+    pub(crate) fn due(&self, now: Time) -> Option<Time> {
+        (self.next_update <= now).then_some(self.next_update)
+    }
+
+    /// RFC 8033 section 4.2: one tick of the controller, at which the queue's delay is `delay` seconds.
+    pub(crate) fn update(&mut self, tuning: &Tuning, delay: f64, now: Time) {
         let mut step =
             tuning.alpha * (delay - tuning.target) + tuning.beta * (delay - self.delay_before);
         step *= scale(self.probability);
@@ -169,13 +199,18 @@ impl Pie {
         self.next_update = next_tick(self.next_update, tuning.update, now, settled);
     }
 
-    /// RFC 8033 sections 4.1 and 5.3 to 5.6.
-    fn decide(&mut self, packet: &Packet, arrival: &Arrival, port: &mut Port) -> Verdict {
+    /// RFC 8033 sections 4.1 and 5.3 to 5.6. `small` says that hardly anything waits.
+    pub(crate) fn decide(
+        &mut self,
+        tuning: &Tuning,
+        packet: &Packet,
+        small: bool,
+        port: &mut Port,
+    ) -> Verdict {
         if self.probability == 0.0 {
             self.accumulated = 0.0;
         }
-        let small = arrival.backlog.bytes as f64 <= 2.0 * self.packet;
-        let mild = self.delay_before < self.tuning.target / 2.0 && self.probability < 0.2;
+        let mild = self.delay_before < tuning.target / 2.0 && self.probability < 0.2;
         if self.burst_allowance > Time::ZERO || mild || small {
             return Verdict::Accept;
         }
@@ -190,7 +225,7 @@ impl Pie {
             return Verdict::Accept;
         }
         self.accumulated = 0.0;
-        if packet.ecn() != Ecn::NotCapable && self.probability <= self.tuning.mark_below {
+        if packet.ecn() != Ecn::NotCapable && self.probability <= tuning.mark_below {
             Verdict::Mark
         } else {
             Verdict::Drop
@@ -268,24 +303,24 @@ mod tests {
     #[test]
     fn the_probability_takes_the_steps_of_the_rfc() {
         let (mut pie, mut port) = (pie(), port());
-        pie.probability = 0.05;
-        pie.delay_before = 0.029;
+        pie.control.probability = 0.05;
+        pie.control.delay_before = 0.029;
         pie.waiting = 30_000.0;
         pie.waiting_since = Time::from_millis(15);
         port.now = Time::from_millis(15);
         pie.admit(&packet(0, 0, 1000), &found(30), &mut port);
         // (0.125 (30 ms - 15 ms) + 1.25 (30 ms - 29 ms)) / 2
         let step = 0.5 * (0.125 * 0.015 + 1.25 * 0.001);
-        assert!((pie.probability - 0.05 - step).abs() < 1e-12);
-        assert!((pie.delay_before - 0.030).abs() < 1e-12);
+        assert!((pie.control.probability - 0.05 - step).abs() < 1e-12);
+        assert!((pie.control.delay_before - 0.030).abs() < 1e-12);
     }
 
     #[test]
     fn at_the_target_the_probability_rests_and_drops_come_at_its_rate() {
         let (mut pie, mut port) = (pie(), port());
-        pie.burst_allowance = Time::ZERO;
-        pie.probability = 0.05;
-        pie.delay_before = 0.015;
+        pie.control.burst_allowance = Time::ZERO;
+        pie.control.probability = 0.05;
+        pie.control.delay_before = 0.015;
         pie.waiting = 15_000.0;
         // Each tick sees the 16 packets after an arrival less what has been sent since: 15 ms.
         let (drops, _) = constant(&mut pie, &mut port, 15, 100_000, Ecn::NotCapable);
@@ -293,7 +328,11 @@ mod tests {
         // ceil(0.85/p) - 1 + 1/p = 36 arrivals.
         let expected = 100_000.0 / 36.0;
         assert!((drops as f64 / expected - 1.0).abs() < 0.15, "{drops}");
-        assert!((pie.probability - 0.05).abs() < 0.02, "{}", pie.probability);
+        assert!(
+            (pie.control.probability - 0.05).abs() < 0.02,
+            "{}",
+            pie.control.probability
+        );
     }
 
     #[test]
@@ -308,12 +347,12 @@ mod tests {
     #[test]
     fn capable_packets_are_marked_at_small_probabilities_only() {
         let (mut pie, mut port) = (pie(), port());
-        pie.burst_allowance = Time::ZERO;
-        pie.probability = 0.05;
-        pie.delay_before = 0.016;
+        pie.control.burst_allowance = Time::ZERO;
+        pie.control.probability = 0.05;
+        pie.control.delay_before = 0.016;
         let (drops, marks) = constant(&mut pie, &mut port, 15, 1000, Ecn::Classic);
         assert!(drops == 0 && marks > 10, "{drops} {marks}");
-        pie.probability = 0.5;
+        pie.control.probability = 0.5;
         let (drops, _) = constant(&mut pie, &mut port, 15, 1000, Ecn::Classic);
         assert!(drops > 100);
     }
@@ -322,11 +361,11 @@ mod tests {
     fn a_long_pause_is_caught_up_with_at_once() {
         let (mut pie, mut port) = (pie(), port());
         constant(&mut pie, &mut port, 500, 1000, Ecn::NotCapable);
-        assert!(pie.probability > 0.0);
+        assert!(pie.control.probability > 0.0);
         port.now = Time::from_secs(10_000_000);
         pie.admit(&packet(0, 0, 1000), &found(0), &mut port);
-        assert_eq!(pie.probability, 0.0);
-        assert!(pie.next_update > port.now);
-        assert_eq!(pie.burst_allowance, Time::from_millis(150));
+        assert_eq!(pie.control.probability, 0.0);
+        assert!(pie.control.next_update > port.now);
+        assert_eq!(pie.control.burst_allowance, Time::from_millis(150));
     }
 }

@@ -129,6 +129,9 @@ disciplines! {
     queued: {
         CoDel(crate::codel::CoDel),
         FqCoDel(crate::fq_codel::FqCoDel),
+        FqPie(crate::fq_pie::FqPie),
+        Cobalt(crate::cobalt::Cobalt),
+        Cake(crate::cake::Cake),
         Drr(crate::drr::DeficitRoundRobin),
         Stfq(crate::stfq::StartTimeFairQueueing),
         Sfq(crate::sfq::StochasticFairnessQueueing),

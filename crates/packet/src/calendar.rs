@@ -54,8 +54,7 @@ pub(crate) const MAX_HOPS: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) time: Time,
-    /// Kind (8 bits), flow mixed with its [`turn`] (24 bits), low bits of the packet number (32
-    /// bits).
+    /// Kind (8 bits), flow (24 bits), low bits of the packet number (32 bits).
     tag: u64,
 }
 
@@ -86,21 +85,12 @@ impl PartialOrd for Event {
     }
 }
 
-/// What a flow's number is mixed with in the events of one instant, so that no flow is always first
-/// of those that happen at once: self-clocked flows of equal round trips meet at the same instants
-/// for ever. Multiplicative hashing (Knuth, The Art of Computer Programming, vol. 3, section 6.4).
-#[inline]
-fn turn(time: Time) -> u64 {
-    (time.as_picos().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) << 32
-}
-
 impl Event {
     #[inline]
     fn of(time: Time, kind: u64, flow: u32, packet: u32) -> Self {
-        let tag = kind << 56 | u64::from(flow) << 32 | u64::from(packet);
         Self {
             time,
-            tag: tag ^ turn(time),
+            tag: kind << 56 | u64::from(flow) << 32 | u64::from(packet),
         }
     }
 
@@ -143,7 +133,7 @@ impl Event {
 
     #[inline]
     pub(crate) fn flow(self) -> u32 {
-        ((self.tag ^ turn(self.time)) >> 32) as u32 & 0x00ff_ffff
+        (self.tag >> 32) as u32 & 0x00ff_ffff
     }
 
     /// The link of a [`Kind::Departure`].

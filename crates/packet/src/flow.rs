@@ -7,6 +7,7 @@ use forebay_units::{Bytes, Rate, Time};
 
 use crate::calendar::Event;
 use crate::prefetch::prefetch;
+use crate::reverse::Receiver;
 use crate::sender::{Connection, Opening};
 
 /// What one flow did at the target link.
@@ -94,8 +95,10 @@ pub(crate) struct Flow {
     pub(crate) lane: u32,
     /// Bytes of a full packet.
     pub(crate) wire: u32,
-    /// From leaving the last link to the acknowledgement's arrival.
+    /// From leaving the last link to the acknowledgement's arrival, or to that at the receiver.
     pub(crate) return_delay: Time,
+    /// The receiver, where it does not live in the connection: its acknowledgements cross links.
+    pub(crate) receiver: Option<Box<Receiver>>,
     /// When a timer event is due; [`Time::MAX`] for none.
     pub(crate) timer_at: Time,
     pub(crate) arrived: u64,
@@ -130,6 +133,12 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
+    /// Its round trip without the delays between links.
+    pub(crate) fn trip(&self) -> Time {
+        let back = self.receiver.as_ref().map_or(Time::ZERO, |r| r.delay);
+        self.return_delay + back
+    }
+
     /// Has everything that a delivery may need fetched.
     #[inline]
     pub(crate) fn prefetch(&self) {
@@ -193,8 +202,13 @@ pub(crate) fn packets_of(size: Bytes, payload: Bytes) -> u64 {
 pub(crate) fn opening(group: &FlowGroup, packets: u64) -> Option<Opening> {
     let controller =
         forebay_congestion::controller(group.controller.name(), group.controller.parameters())?;
+    let mut stack = group.stack;
+    if !group.reverse.is_empty() {
+        // Acknowledgements are delayed where they set out.
+        stack.delayed_ack.packets = 1;
+    }
     Some(Opening {
-        stack: group.stack,
+        stack,
         controller,
         packets,
     })
@@ -361,12 +375,21 @@ fn ticks_of(ticks: f64) -> Time {
     Time::from_picos((ticks as u64).max(1))
 }
 
+/// Acknowledgements of a flow, all of one size.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Acks {
+    pub(crate) flow: u32,
+    pub(crate) bytes: u32,
+}
+
 /// An unresponsive flow: only its counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unresponsive {
     pub(crate) group: u32,
     /// Where its path begins among the stops.
     pub(crate) route: u32,
+    /// Whose acknowledgements these are, where they are any.
+    pub(crate) acks: Option<Acks>,
     pub(crate) counts: Counts,
     pub(crate) bytes_delivered: u64,
     pub(crate) before: Counts,

@@ -18,6 +18,7 @@ mod queued;
 #[cfg(test)]
 mod random_scenarios;
 mod report;
+mod reverse;
 mod sampler;
 mod sender;
 mod simulation;
@@ -88,7 +89,8 @@ fn check(scenario: &Scenario) -> Result<(), EngineError> {
 fn check_ticks(scenario: &Scenario) -> Result<(), EngineError> {
     for group in scenario.flows() {
         let smallest = group.packet.infimum();
-        for link in group.path.iter().map(|&at| &scenario.links()[at]) {
+        let paths = group.path.iter().chain(&group.reverse);
+        for link in paths.map(|&at| &scenario.links()[at]) {
             if smallest / link.rate.as_bytes_per_second() < 1e-12 {
                 return Err(simulation::unsupported(&format!(
                     "packets of {smallest} B in group `{}`, which take less than 1 ps at {}",

@@ -86,8 +86,9 @@ impl Simulation<'_> {
             let syn = flow.connection.is_syn(flow.connection.full_number(number));
             (flow.group, flow.wire, syn)
         } else {
-            let at = (LAST_FLOW - flow_number) as usize;
-            (self.unresponsive[at].group, number, false)
+            let other = &self.unresponsive[(LAST_FLOW - flow_number) as usize];
+            let size = other.acks.map_or(number, |acks| acks.bytes);
+            (other.group, size, other.acks.is_some())
         };
         let spec = self.groups[group as usize].spec;
         let (size, ecn) = if syn {
@@ -345,6 +346,8 @@ impl Simulation<'_> {
             let sender = &self.flows[flow as usize];
             let event = Event::new(departure + sender.return_delay, kind, flow, number);
             self.calendar.push_delivery(sender.lane, event);
+        } else if let Some(acks) = self.unresponsive[packet.flow as usize >> 1].acks {
+            self.send_back(acks, flow, number, departure);
         } else if !self.links[stop.link as usize].has_departures() {
             let sender = &mut self.unresponsive[packet.flow as usize >> 1];
             sender.counts.delivered += 1;

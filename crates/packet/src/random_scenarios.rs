@@ -178,6 +178,9 @@ fn stack(tape: &mut Tape<'_>) -> String {
 
 fn group(tape: &mut Tape<'_>, number: usize, paths: &[&str]) -> String {
     let workload = workload(tape);
+    let unresponsive = ["poisson", "cbr", "on_off"]
+        .iter()
+        .any(|kind| workload.contains(kind));
     let mut text = format!("[[flows]]\nname = \"g{number}\"\nworkload = {workload}\n");
     if !workload.contains("users") && !workload.contains("open_loop") {
         let count = [1, 3, 40][tape.below(3)];
@@ -213,6 +216,9 @@ fn group(tape: &mut Tape<'_>, number: usize, paths: &[&str]) -> String {
     }
     if !paths.is_empty() {
         let _ = writeln!(text, "path = {}", tape.one(paths));
+        if tape.rarely(3) && !unresponsive {
+            let _ = writeln!(text, "reverse = {}", tape.one(paths));
+        }
     }
     text
 }

@@ -183,7 +183,7 @@ impl GroupFigures {
         for flow in simulation
             .unresponsive
             .iter()
-            .filter(|flow| flow.group as usize == number)
+            .filter(|flow| flow.group as usize == number && flow.acks.is_none())
         {
             let bytes = flow.bytes_delivered - flow.bytes_before;
             figures.add(flow.counts.since(flow.before), bytes as f64 * 8.0 / seconds);

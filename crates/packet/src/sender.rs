@@ -351,6 +351,11 @@ impl Connection {
         self.end - self.base - u64::from(self.stack.handshake)
     }
 
+    /// The first packet of the current transfer.
+    pub(crate) fn first(&self) -> u64 {
+        self.base
+    }
+
     /// Whether `packet` is the SYN of the current transfer.
     #[inline]
     pub(crate) fn is_syn(&self, packet: u64) -> bool {
@@ -578,6 +583,10 @@ impl Connection {
         }
         if ledger.needs.samples != Samples::None {
             let rtt = arrivals.newest.map(|sent| now.saturating_sub(sent));
+            let answered = Reached {
+                min_rtt: self.round_trip.path.min_rtt,
+                ..reached
+            };
             let sample = Sample {
                 now,
                 rtt: rtt.map(Time::as_secs_f64),
@@ -596,7 +605,7 @@ impl Connection {
                 },
                 limited: seen.limited,
                 held: ledger.held(now),
-                delivery: ledger.delivery(now, self.round_trip.path.min_rtt),
+                delivery: ledger.delivery(answered, self.losses),
             };
             self.controller
                 .on_sample(&mut self.window, &sample, &self.round_trip.path);
@@ -980,6 +989,8 @@ impl Connection {
             from,
             again: transmission.again,
             idle,
+            in_flight: self.pipe(),
+            lost: self.losses,
         };
         ledger.on_send(transmission.packet, sending, now);
         if self.recovery == Recovery::Rack {

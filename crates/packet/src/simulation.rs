@@ -47,6 +47,8 @@ pub(crate) struct Group<'a> {
     pub(crate) first_number: u32,
     /// Where its path begins among the stops.
     route: u32,
+    /// The same of its acknowledgements' path, where they take one.
+    pub(crate) ack_route: Option<u32>,
     /// Slots of finished open-loop transfers.
     idle: Vec<u32>,
     pub(crate) completed: u64,
@@ -144,6 +146,8 @@ impl<'a> Simulation<'a> {
                     arrived_transfers: 0,
                     first_number,
                     route: stops.len() as u32,
+                    ack_route: (!spec.reverse.is_empty())
+                        .then_some((stops.len() + spec.path.len()) as u32),
                     idle: Vec::new(),
                     completed: 0,
                     completion_times: Histogram::new(),
@@ -153,7 +157,8 @@ impl<'a> Simulation<'a> {
                     transfers: Vec::new(),
                 };
                 first_number += spec.count as u32;
-                stops.extend(stops_of(scenario, spec));
+                stops.extend(stops_of(scenario, &spec.path));
+                stops.extend(stops_of(scenario, &spec.reverse));
                 group
             })
             .collect();
@@ -231,15 +236,14 @@ impl<'a> Simulation<'a> {
             self.groups[number].transfers = vec![0; slots as usize];
             self.flows.reserve(slots as usize);
             for index in 0..slots {
-                let flow = self.new_flow(number, index)?;
-                self.flows.push(flow);
+                self.add_flow(number, index)?;
             }
         }
         Ok(())
     }
 
-    /// A flow of this group that has not started.
-    fn new_flow(&self, number: usize, index: u64) -> Result<Flow, EngineError> {
+    /// Adds a flow of this group that has not started.
+    fn add_flow(&mut self, number: usize, index: u64) -> Result<(), EngineError> {
         let group = &self.groups[number];
         let spec = group.spec;
         let wire = spec.packet.draw(
@@ -259,7 +263,9 @@ impl<'a> Simulation<'a> {
             delivered: connection.delivered(),
             ..Counts::default()
         };
-        Ok(Flow {
+        let (there, back) = self.return_delays(spec, rtt)?;
+        let at = self.flows.len();
+        self.flows.push(Flow {
             connection,
             group: number as u32,
             route: group.route,
@@ -267,7 +273,8 @@ impl<'a> Simulation<'a> {
             access_lane: None,
             direct: spec.access.is_none() && !spec.stack.handshake && !self.record_packets,
             wire: wire.get() as u32,
-            return_delay: self.return_delay(spec, rtt)?,
+            return_delay: there,
+            receiver: None,
             timer_at: Time::MAX,
             delayed_ack_armed: false,
             pacing_armed: false,
@@ -283,23 +290,32 @@ impl<'a> Simulation<'a> {
             since: Time::ZERO,
             stopped: false,
             before,
-        })
+        });
+        self.attach_receiver(at, back);
+        Ok(())
     }
 
-    /// What is left of the round trip behind the last link of the path.
-    fn return_delay(&self, spec: &FlowGroup, rtt: Time) -> Result<Time, EngineError> {
-        let inner = &spec.path[..spec.path.len() - 1];
-        let between: Time = inner
-            .iter()
-            .map(|&link| self.scenario.links()[link].delay)
-            .sum();
+    /// What is left of the round trip behind the last link of the path, up to the receiver where
+    /// acknowledgements take a path, and behind the last link of that.
+    fn return_delays(&self, spec: &FlowGroup, rtt: Time) -> Result<(Time, Time), EngineError> {
+        let between = |path: &[usize]| -> Time {
+            let inner = path.iter().take(path.len().saturating_sub(1));
+            let delays = inner.map(|&link| self.scenario.links()[link].delay);
+            delays.fold(Time::ZERO, Time::saturating_add)
+        };
+        let between = between(&spec.path).saturating_add(between(&spec.reverse));
         if between > rtt {
             return Err(unsupported(&format!(
                 "an rtt of {rtt} in group `{}`, shorter than the {between} of its links' delays",
                 spec.name
             )));
         }
-        Ok(rtt - between)
+        let rest = rtt - between;
+        if spec.reverse.is_empty() {
+            return Ok((rest, Time::ZERO));
+        }
+        let there = Time::from_picos(rest.as_picos() / 2);
+        Ok((there, rest - there))
     }
 
     /// Chooses the calendar: lanes where few delays are constant, else the wheel. What leaves a
@@ -353,8 +369,8 @@ impl<'a> Simulation<'a> {
                 Workload::ClosedLoop { .. } | Workload::OpenLoop { .. }
             );
             let mut add = |rtt: Time| {
-                let delay = self.return_delay(spec, rtt);
-                delays.extend(delay.ok().map(|delay| (last_link(spec), delay)));
+                let delays_of = self.return_delays(spec, rtt);
+                delays.extend(delays_of.ok().map(|(delay, _)| (last_link(spec), delay)));
             };
             match &spec.rtt {
                 _ if !spec.responsive() => {}
@@ -579,6 +595,10 @@ impl<'a> Simulation<'a> {
     fn deliver_otherwise(&mut self, event: Event) {
         let at = event.flow() as usize;
         let flow = &mut self.flows[at];
+        if flow.receiver.is_some() {
+            self.receive(event);
+            return;
+        }
         let packet = flow.connection.full_number(event.packet());
         let answer = if event.kind() == Kind::Delivery as u8 {
             flow.connection.deliver(packet, event.time)
@@ -600,15 +620,17 @@ impl<'a> Simulation<'a> {
         }
     }
 
+    /// Of what is not data of a responsive flow only acknowledgements arrive somewhere.
     fn deliver_unresponsive(&mut self, event: Event) {
-        let flow = &mut self.unresponsive[(LAST_FLOW - event.flow()) as usize];
-        flow.counts.delivered += 1;
-        flow.bytes_delivered += u64::from(event.packet());
+        let flow = &self.unresponsive[(LAST_FLOW - event.flow()) as usize];
+        if let Some(acks) = flow.acks {
+            self.acknowledged(acks, event.packet(), event.time);
+        }
     }
 
     /// Sends whatever the windows of a flow allow.
     #[inline]
-    fn send(&mut self, at: usize, now: Time) {
+    pub(crate) fn send(&mut self, at: usize, now: Time) {
         let quota = self.flows[at].connection.quota();
         match quota {
             Some(quota) => {
@@ -707,10 +729,11 @@ impl<'a> Simulation<'a> {
 
     // --- In the network ---
 
-    /// A responsive flow's packet (or one of an unresponsive flow, whose `packet` is its size)
+    /// A responsive flow's packet (or an acknowledgement, or one of an unresponsive flow, whose
+    /// `packet` is its size)
     /// reaches hop number `hop` of its path.
     #[inline]
-    fn arrive(&mut self, flow_number: u32, packet: u32, hop: usize, now: Time) {
+    pub(crate) fn arrive(&mut self, flow_number: u32, packet: u32, hop: usize, now: Time) {
         if (flow_number as usize) < self.flows.len() {
             self.arrive_responsive(flow_number as usize, packet, hop, now);
         } else {
@@ -780,33 +803,37 @@ impl<'a> Simulation<'a> {
         self.record_packet(now, at as u32, packet, size, departure);
     }
 
-    fn arrive_unresponsive(&mut self, flow_number: u32, size: u32, hop: usize, now: Time) {
+    fn arrive_unresponsive(&mut self, flow_number: u32, number: u32, hop: usize, now: Time) {
         let at = (LAST_FLOW - flow_number) as usize;
         let flow = &mut self.unresponsive[at];
         let stop = self.stops[flow.route as usize + hop];
         let link = stop.link as usize;
         let Link::DropTail(fifo) = &mut self.links[link] else {
-            self.arrive_unmarked(flow_number, size, hop, now);
+            self.arrive_unmarked(flow_number, number, hop, now);
             return;
         };
+        let size = flow.acks.map_or(number, |acks| acks.bytes);
         let departure = fifo.arrive(now, size);
         let at_target = link == self.target;
         flow.counts.arrived += u64::from(at_target);
         match departure {
             Some(departure) if !stop.last => {
                 let time = departure + stop.delay;
-                let event = Event::arrival(time, hop + 1, flow_number, size);
+                let event = Event::arrival(time, hop + 1, flow_number, number);
                 self.calendar.push_delivery(stop.lane, event);
             }
             // Nobody waits for it: it counts as delivered when it is accepted by its last link.
-            Some(_) => {
+            Some(departure) => {
                 flow.counts.delivered += 1;
                 flow.bytes_delivered += u64::from(size);
+                if let Some(acks) = flow.acks {
+                    self.send_back(acks, flow_number, number, departure);
+                }
             }
             None => flow.counts.dropped += u64::from(at_target),
         }
         if at_target && self.record_packets {
-            let packet = flow.counts.arrived;
+            let packet = self.unresponsive[at].counts.arrived;
             self.record_packet(now, flow_number, packet, size, departure);
         }
     }
@@ -882,8 +909,7 @@ impl<'a> Simulation<'a> {
         let at = if let Some(at) = group.idle.pop() {
             at as usize
         } else {
-            let flow = self.new_flow(number, 0)?;
-            self.flows.push(flow);
+            self.add_flow(number, 0)?;
             let at = self.flows.len() - 1;
             if at as u32 + self.unresponsive.len() as u32 >= LAST_FLOW {
                 return Err(too_large("more than 16 million flows are alive at once"));
@@ -931,8 +957,12 @@ impl<'a> Simulation<'a> {
         if redrawn && !matches!(spec.rtt, Law::Value(_) | Law::List(_) | Law::Linspace(..)) {
             let mut stream = group.draws.transfer(index, transfer, Purpose::RoundTrip);
             let rtt = spec.rtt.draw(index, count, &mut stream);
-            let delay = self.return_delay(spec, rtt)?;
-            self.flows[at].return_delay = delay;
+            let (there, back) = self.return_delays(spec, rtt)?;
+            let flow = &mut self.flows[at];
+            flow.return_delay = there;
+            if let Some(receiver) = &mut flow.receiver {
+                receiver.delay = back;
+            }
         }
         let lane = self.lane(at);
         let opening = opening(spec, packets).ok_or_else(|| unsupported(spec.controller.name()))?;
@@ -942,6 +972,9 @@ impl<'a> Simulation<'a> {
         flow.dropped_before = flow.dropped;
         flow.lost_elsewhere_before = flow.lost_elsewhere;
         flow.connection.open(opening);
+        if let Some(receiver) = &mut flow.receiver {
+            receiver.restart(flow.connection.first());
+        }
         self.send(at, now);
         Ok(())
     }
@@ -1028,6 +1061,10 @@ impl<'a> Simulation<'a> {
     fn delayed_ack(&mut self, event: Event) {
         let at = event.flow() as usize;
         let flow = &mut self.flows[at];
+        if flow.receiver.is_some() {
+            self.receiver_timer(at, event.time);
+            return;
+        }
         flow.delayed_ack_armed = false;
         if let Some(due) = flow.connection.delayed_ack_due(event.time) {
             flow.delayed_ack_armed = true;
@@ -1126,10 +1163,10 @@ fn last_link(spec: &FlowGroup) -> usize {
     spec.path[spec.path.len() - 1]
 }
 
-/// The stops of a group's path; their lanes come later.
-fn stops_of(scenario: &Scenario, spec: &FlowGroup) -> impl Iterator<Item = Stop> {
-    let last = spec.path.len() - 1;
-    spec.path.iter().enumerate().map(move |(hop, &link)| Stop {
+/// The stops of a path; their lanes come later.
+fn stops_of(scenario: &Scenario, path: &[usize]) -> impl Iterator<Item = Stop> {
+    let last = path.len().saturating_sub(1);
+    path.iter().enumerate().map(move |(hop, &link)| Stop {
         link: link as u32,
         lane: 0,
         delay: scenario.links()[link].delay,
@@ -1144,6 +1181,9 @@ fn uniform_size(scenario: &Scenario) -> Option<u32> {
         let Law::Value(packet) = &group.packet else {
             return None;
         };
+        if !group.reverse.is_empty() {
+            return None;
+        }
         if (group.responsive() && group.stack.handshake) || size.is_some_and(|size| size != *packet)
         {
             return None;

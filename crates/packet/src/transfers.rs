@@ -20,7 +20,7 @@ pub(crate) const SLOWDOWN_UNIT: f64 = 1.0 / 1024.0;
 pub(crate) struct Transfers {
     /// The slowest rate of the path and the access link, in bytes per second.
     slowest: f64,
-    /// One-way delays between the links of the path.
+    /// Delays between the links of the path and of the way back.
     between: Time,
     /// Completion time over that on an empty path, in [`SLOWDOWN_UNIT`].
     pub(crate) slowdowns: Histogram,
@@ -32,14 +32,15 @@ pub(crate) struct Transfers {
 }
 
 impl Transfers {
-    pub(crate) fn new(scenario: &Scenario, spec: &FlowGroup) -> Self {
+    pub(crate) fn new<'a>(scenario: &Scenario, spec: &'a FlowGroup) -> Self {
         let links = spec.path.iter().map(|&at| &scenario.links()[at]);
         let rates = links.map(|link| link.rate.as_bytes_per_second());
         let access = spec.access.iter().map(|a| a.rate.as_bytes_per_second());
-        let inner = &spec.path[..spec.path.len() - 1];
+        let inner = |path: &'a [usize]| path.iter().take(path.len().saturating_sub(1));
+        let inner = inner(&spec.path).chain(inner(&spec.reverse));
         Self {
             slowest: rates.chain(access).fold(f64::INFINITY, f64::min),
-            between: inner.iter().map(|&at| scenario.links()[at].delay).sum(),
+            between: inner.map(|&at| scenario.links()[at].delay).sum(),
             slowdowns: Histogram::new(),
             slowdown_sum: 0.0,
             short: 0,
@@ -52,7 +53,7 @@ impl Transfers {
     /// (two with a handshake) and its bytes at the slowest rate.
     pub(crate) fn completed(&mut self, flow: &Flow, spec: &FlowGroup, now: Time) {
         let trips = 1.0 + f64::from(u8::from(spec.stack.handshake));
-        let trip = (flow.return_delay + self.between).as_secs_f64();
+        let trip = (flow.trip() + self.between).as_secs_f64();
         let bytes = flow.connection.transfer_packets() as f64 * f64::from(flow.wire);
         let ideal = trips * trip + bytes / self.slowest;
         let slowdown = (now - flow.since).as_secs_f64() / ideal;

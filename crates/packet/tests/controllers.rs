@@ -25,7 +25,7 @@ fn value(report: &Report, metric: Metric) -> f64 {
 
 /// One flow over a buffer of one bandwidth-delay product. Whoever cuts by at most a half keeps
 /// such a link busy; what is left is the drain of BBR (200 ms and two round trips of 10 s) and its
-/// pacing margin of 1 %. Without SACK a hole is repaired each round trip and the growth of a whole
+/// pacing margin of 1 %; LEDBAT++ may be slowed down a tenth of the time. Without SACK a hole is repaired each round trip and the growth of a whole
 /// round may be lost at once, so the timer must be restarted by every partial acknowledgement.
 #[test]
 fn one_flow_fills_an_empty_link() {
@@ -49,7 +49,8 @@ measure = "60s"
 "#
             ));
             let utilization = value(&report, Metric::Utilization);
-            assert!(utilization > 0.95, "{name} {recovery} {utilization}");
+            let least = if name == "ledbatpp" { 0.9 } else { 0.95 };
+            assert!(utilization > least, "{name} {recovery} {utilization}");
             assert!(utilization <= 1.0 + 1e-9);
             assert!(value(&report, Metric::LossRate) < 0.02, "{name} {recovery}");
         }
@@ -167,7 +168,7 @@ measure = "5s"
 /// Classic and accurate reactions to marks: the queue stays near the threshold, nothing is lost.
 #[test]
 fn marks_hold_the_queue_without_loss() {
-    for name in ["newreno", "cubic", "dctcp"] {
+    for name in ["newreno", "cubic", "dctcp", "prague"] {
         for recovery in RECOVERIES {
             let text = format!(
                 r#"
@@ -223,4 +224,120 @@ measure = "10s"
     let waits = |pacing| value(&report(&text(pacing)), Metric::QueueDelayMean);
     assert!(waits(false) > 20e-6, "{}", waits(false));
     assert!(waits(true) < 2e-6, "{}", waits(true));
+}
+
+/// Version 3 of BBR bounds what is under way by the losses of its probes: in shallow buffers it
+/// loses far less than version 1, whose window of two products ignores losses.
+#[test]
+fn bbr3_loses_far_less_than_bbr_in_shallow_buffers() {
+    for buffer in ["0.25BDP", "0.5BDP", "1BDP"] {
+        let run = |name: &str| {
+            report(&format!(
+                r#"
+[link]
+rate = "50Mbps"
+buffer = "{buffer}"
+[[flows]]
+count = 4
+cca = "{name}"
+recovery = "sack"
+min_rto = "200ms"
+rtt = ["40ms", "41ms", "42ms", "43ms"]
+packet = "1500B"
+start = {{ uniform = ["0s", "1s"] }}
+[run]
+warmup = "15s"
+measure = "60s"
+"#
+            ))
+        };
+        let (first, third) = (run("bbr"), run("bbr3"));
+        let losses = [&first, &third].map(|report| value(report, Metric::LossRate));
+        assert!(losses[0] > 0.02, "{buffer} {losses:?}");
+        assert!(losses[1] < 0.25 * losses[0], "{buffer} {losses:?}");
+        let utilization = value(&third, Metric::Utilization);
+        assert!(utilization > 0.9, "{buffer} {utilization}");
+    }
+}
+
+/// Prague's flows of 5 and of 20 ms share a link about evenly; DCTCP's do not. The noise breaks
+/// the phase effects of a threshold, which mark one flow's packets and spare another's.
+#[test]
+fn prague_hardly_favours_short_round_trips() {
+    let ratio = |name: &str| {
+        let text = format!(
+            r#"
+[link]
+rate = "50Mbps"
+buffer = "1000p"
+queue = {{ kind = "step", threshold = "1ms" }}
+[[flows]]
+name = "short"
+count = 2
+cca = "{name}"
+ecn = true
+rtt = "5ms"
+packet = "1500B"
+start = {{ uniform = ["0s", "1s"] }}
+[[flows]]
+name = "long"
+count = 2
+cca = "{name}"
+ecn = true
+rtt = "20ms"
+packet = "1500B"
+start = {{ uniform = ["0s", "1s"] }}
+[[flows]]
+name = "noise"
+packet = "1500B"
+workload = {{ poisson = {{ rate = "5Mbps" }} }}
+[run]
+warmup = "20s"
+measure = "40s"
+"#
+        );
+        let report = report(&text);
+        assert_eq!(value(&report, Metric::LossRate), 0.0);
+        let goodput = |group: usize| report.groups[group].flow_goodput_bps["p50"];
+        goodput(0) / goodput(1)
+    };
+    let (dctcp, prague) = (ratio("dctcp"), ratio("prague"));
+    assert!(dctcp > 3.0, "{dctcp}");
+    assert!((0.6..1.5).contains(&prague), "{prague}");
+}
+
+/// LEDBAT++ alone keeps the queue below its target of 60 ms in a deep buffer, and leaves a link
+/// that it shares to the others.
+#[test]
+fn ledbatpp_holds_its_target_and_yields() {
+    let text = |others: &str| {
+        format!(
+            r#"
+[link]
+rate = "20Mbps"
+buffer = "300ms"
+[[flows]]
+name = "background"
+cca = "ledbatpp"
+rtt = "40ms"
+packet = "1500B"
+{others}
+[run]
+warmup = "30s"
+measure = "120s"
+"#
+        )
+    };
+    let alone = report(&text(""));
+    let delay = value(&alone, Metric::QueueDelayMean);
+    assert!((0.02..0.06).contains(&delay), "{delay}");
+    assert_eq!(value(&alone, Metric::LossRate), 0.0);
+    let utilization = value(&alone, Metric::Utilization);
+    assert!(utilization > 0.85, "{utilization}");
+    let shared = report(&text(
+        "[[flows]]\nname = \"reno\"\ncca = \"newreno\"\nrtt = \"40ms\"\npacket = \"1500B\"",
+    ));
+    let goodput = |group: usize| shared.groups[group].flow_goodput_bps["p50"];
+    let share = goodput(0) / (goodput(0) + goodput(1));
+    assert!(share < 0.1, "{share}");
 }

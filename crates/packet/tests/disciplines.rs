@@ -197,6 +197,8 @@ fn delay_control_holds_the_delay() {
     for (queue, least, most) in [
         ("codel", 1.0, 10.0),
         ("fq_codel", 0.5, 10.0),
+        ("cobalt", 0.5, 10.0),
+        ("fq_pie", 3.0, 25.0),
         ("red", 1.0, 10.0),
         ("pie", 7.0, 25.0),
         ("dualpi2", 7.0, 25.0),
@@ -376,4 +378,75 @@ fn steady_states_under_overload_are_those_of_the_control_laws() {
     let adaptive = "kind = \"red\", min = \"100p\", max = \"300p\"";
     let ours = measured(&format!("{{ {adaptive} }}"));
     assert!((180.0..=220.0).contains(&ours), "{ours}");
+}
+
+/// FQ-PIE and COBALT against ns-3.48: four flows, 100 Mb/s, 50 ms, a buffer of one BDP; means over
+/// its three seeds and eight of ours. COBALT with New Reno holds 17 % more than there.
+#[test]
+fn fq_pie_and_cobalt_do_what_they_do_in_ns3() {
+    let text = r#"
+[link]
+rate = "100Mbps"
+buffer = "418p"
+[[flows]]
+name = "bulk"
+count = 4
+cca = "newreno"
+recovery = "sack"
+rtt = "50ms"
+packet = "1502B"
+header = "54B"
+min_rto = "200ms"
+start = { uniform = ["0s", "1s"] }
+[run]
+warmup = "20s"
+measure = "40s"
+"#;
+    for (queue, cca, utilization, waiting) in [
+        ("fq_pie", "newreno", 0.9994, 77.3),
+        ("fq_pie", "cubic", 1.0, 99.4),
+        ("cobalt", "newreno", 0.9733, 17.3),
+        ("cobalt", "cubic", 0.9980, 26.7),
+    ] {
+        let mut changes = with_queue(queue);
+        changes.push(format!("flows.bulk.cca={cca}"));
+        let (mut used, mut length) = (0.0, 0.0);
+        for seed in 1..=8 {
+            changes.push(format!("run.seed={seed}"));
+            let scenario = scenario(text, &changes);
+            let seed = Seed {
+                seed,
+                replication: 0,
+            };
+            let report = PacketEngine.run(&scenario, seed).expect("a report");
+            used += report.value(Metric::Utilization).expect("a rate") / 8.0;
+            length += report.value(Metric::QueueMean).expect("a queue") / 8.0;
+        }
+        assert!((used - utilization).abs() < 0.02, "{queue} {cca} {used}");
+        assert!(
+            (length / waiting - 1.0).abs() < 0.2,
+            "{queue} {cca} {length}"
+        );
+    }
+}
+
+/// Nine flows of one group get no more than the one of another where hosts are isolated, and nine
+/// times as much where flows are.
+#[test]
+fn host_isolation_shares_among_groups() {
+    let group = |name: &str, count: u32| {
+        format!(
+            "[[flows]]\nname = \"{name}\"\ncount = {count}\ncca = \"cubic\"\nrecovery = \"sack\"\nrtt = \"20ms\"\n"
+        )
+    };
+    let text = format!(
+        "[link]\nrate = \"50Mbps\"\nbuffer = \"500p\"\n{}{}[run]\nwarmup = \"5s\"\nmeasure = \"20s\"\n",
+        group("one", 1),
+        group("nine", 9)
+    );
+    for (queue, least, most) in [("cake", 0.9, 1.1), ("fq_codel", 8.0, 10.0)] {
+        let report = run(&text, &with_queue(queue));
+        let ratio = goodput(&report, 1) / goodput(&report, 0);
+        assert!((least..most).contains(&ratio), "{queue} {ratio}");
+    }
 }

@@ -61,6 +61,8 @@ struct Snapshot {
     first_sent: Time,
     delivered_time: Time,
     delivered: u64,
+    lost: u64,
+    in_flight: u64,
     app_limited: bool,
 }
 
@@ -226,6 +228,8 @@ impl Ledger {
                 first_sent: rates.first_sent,
                 delivered_time: rates.delivered_time,
                 delivered: self.delivered,
+                lost: sending.lost,
+                in_flight: sending.in_flight,
                 app_limited: rates.app_limited_until > 0,
             };
         }
@@ -272,7 +276,8 @@ impl Ledger {
     }
 
     /// The delivery rate over the packets that arrived since the last call.
-    pub(super) fn delivery(&mut self, now: Time, min_rtt: f64) -> Option<Delivery> {
+    pub(super) fn delivery(&mut self, path: Reached, lost: u64) -> Option<Delivery> {
+        let Reached { now, min_rtt } = path;
         let rates = self.rates.as_mut()?;
         if rates.app_limited_until > 0 && self.delivered > rates.app_limited_until {
             rates.app_limited_until = 0;
@@ -292,6 +297,8 @@ impl Ledger {
             interval,
             prior_delivered: newest.snapshot.delivered,
             app_limited: newest.snapshot.app_limited,
+            in_flight: newest.snapshot.in_flight as f64,
+            lost: (lost - newest.snapshot.lost) as f64,
         })
     }
 
@@ -309,6 +316,10 @@ pub(super) struct Sending {
     pub(super) again: bool,
     /// Whether nothing was under way.
     pub(super) idle: bool,
+    /// Packets under way with it.
+    pub(super) in_flight: u64,
+    /// Losses found so far, ever.
+    pub(super) lost: u64,
 }
 
 /// When packets arrived, and the shortest round trip so far.

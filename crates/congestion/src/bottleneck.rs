@@ -1,0 +1,154 @@
+//! What all versions of BBR measure alike: rounds by what was delivered, the aggregation of
+//! acknowledgements, and the bursts that a pace allows.
+
+use forebay_units::Time;
+
+use crate::packet::Sample;
+
+/// Rounds by delivered packets (draft-ietf-ccwg-bbr section 5.5.1).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rounds {
+    end: u64,
+    /// Rounds so far.
+    pub(crate) count: u64,
+    /// Whether the last acknowledgement began one.
+    pub(crate) started: bool,
+}
+
+impl Rounds {
+    /// Takes in an acknowledgement; a round ends with a packet that was sent after its beginning.
+    pub(crate) fn update(&mut self, sample: &Sample) {
+        self.started = false;
+        let Some(delivery) = &sample.delivery else {
+            return;
+        };
+        if delivery.prior_delivered >= self.end {
+            self.restart(sample);
+            self.count += 1;
+            self.started = true;
+        }
+    }
+
+    /// A round begins here, without being counted.
+    pub(crate) fn restart(&mut self, sample: &Sample) {
+        self.end = sample.delivered;
+    }
+}
+
+/// Against what the aggregation of acknowledgements is measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expectation {
+    /// Packets per second.
+    pub(crate) bandwidth: f64,
+    /// Congestion window, packets: more is never counted.
+    pub(crate) window: f64,
+    /// Rounds of each of the two windows in which the maximum is kept.
+    pub(crate) rounds: u32,
+    /// Whether a round began.
+    pub(crate) round: bool,
+}
+
+/// How much arrives at once beyond the estimated rate (draft-ietf-ccwg-bbr section 5.5.9).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Aggregation {
+    since: Time,
+    acked: f64,
+    most: [f64; 2],
+    current: usize,
+    rounds: u32,
+}
+
+impl Aggregation {
+    pub(crate) fn update(&mut self, sample: &Sample, expectation: Expectation) {
+        if expectation.round {
+            self.rounds += 1;
+            if self.rounds >= expectation.rounds {
+                self.rounds = 0;
+                self.current = 1 - self.current;
+                self.most[self.current] = 0.0;
+            }
+        }
+        let elapsed = sample.now.saturating_sub(self.since).as_secs_f64();
+        let mut expected = expectation.bandwidth * elapsed;
+        if self.acked <= expected {
+            self.acked = 0.0;
+            self.since = sample.now;
+            expected = 0.0;
+        }
+        self.acked += sample.arrived;
+        let extra = (self.acked - expected).min(expectation.window);
+        self.most[self.current] = self.most[self.current].max(extra);
+    }
+
+    /// The most of both windows, packets.
+    pub(crate) fn most(&self) -> f64 {
+        self.most[0].max(self.most[1])
+    }
+}
+
+/// Packets sent at once at this rate: a millisecond's worth, as segmentation offload does it, 64
+/// KiB at most (draft-ietf-ccwg-bbr section 5.6.3).
+pub(crate) fn quantum(rate: f64) -> f64 {
+    (rate * 1.024e-3).floor().clamp(2.0, 44.0)
+}
+
+/// 32 bits drawn from the time, so that flows differ and a run repeats itself.
+pub(crate) fn draw(now: Time) -> u64 {
+    now.as_picos().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{Delivery, tests::sample};
+
+    #[test]
+    fn a_round_ends_with_a_packet_sent_after_it_began() {
+        let mut rounds = Rounds::default();
+        let mut seen = sample(0.1);
+        for delivered in 1..=100 {
+            seen.delivered = delivered;
+            seen.delivery = Some(Delivery {
+                prior_delivered: delivered.saturating_sub(20),
+                ..Delivery::default()
+            });
+            rounds.update(&seen);
+        }
+        assert_eq!(rounds.count, 5);
+        seen.delivery = None;
+        rounds.update(&seen);
+        assert!(!rounds.started);
+    }
+
+    #[test]
+    fn a_burst_beyond_the_rate_is_remembered_for_two_windows() {
+        let mut aggregation = Aggregation::default();
+        let expectation = |round| Expectation {
+            bandwidth: 100.0,
+            window: 50.0,
+            rounds: 1,
+            round,
+        };
+        let mut seen = sample(0.1);
+        seen.arrived = 30.0;
+        aggregation.update(&seen, expectation(false));
+        assert_eq!(aggregation.most(), 30.0);
+        // Ten packets in a second are fewer than expected: nothing is aggregated but they.
+        seen.arrived = 10.0;
+        for seconds in 2..4 {
+            seen.now = Time::from_secs(seconds);
+            aggregation.update(&seen, expectation(true));
+        }
+        assert_eq!(aggregation.most(), 10.0);
+        seen.arrived = 1e6;
+        aggregation.update(&seen, expectation(false));
+        assert_eq!(aggregation.most(), 50.0);
+    }
+
+    #[test]
+    fn bursts_are_a_millisecond_long() {
+        assert_eq!(quantum(0.0), 2.0);
+        assert_eq!(quantum(10_000.0), 10.0);
+        assert_eq!(quantum(1e300), 44.0);
+    }
+}

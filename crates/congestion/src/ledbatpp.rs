@@ -1,0 +1,333 @@
+//! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): background transfers that keep the queue at a
+//! target and leave the link to others.
+//!
+//! The base delay is the smallest round-trip time of the connection, for no path here changes its
+//! propagation time. The initial window is the stack's and not the two packets of section 4.1.
+
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+
+use crate::packet::{Ack, CongestionControl, Needs, Path, Sample, Samples, Signal, Window};
+
+/// The gain is one over this at least (section 4.2).
+const MOST_DIVISOR: f64 = 16.0;
+
+/// Share of the target that ends the initial slow start (section 4.1).
+const EXIT_SHARE: f64 = 0.75;
+
+/// Window of a slowdown, packets; how many round trips it lasts, as many as pass between the
+/// initial slow start and the first one (section 4.4).
+const SLOW_WINDOW: f64 = 2.0;
+const SLOW_ROUNDS: f64 = 2.0;
+
+/// Slowdowns are apart by so many times their length (section 4.4).
+const SLOWDOWN_INTERVAL: f64 = 9.0;
+
+/// Round-trip times of which the smallest counts (RFC 6817 section 3.4.2's CURRENT_FILTER).
+const FILTER: usize = 4;
+
+/// The shortest target, seconds: the reaction is relative to it.
+const MIN_TARGET: f64 = 1e-6;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    /// The initial slow start.
+    Start,
+    Avoidance,
+    /// Two packets until the queue has drained; then the window returns to `resume`.
+    Slowdown {
+        since: Time,
+        until: Time,
+        resume: f64,
+    },
+    /// The slow start after it.
+    Return {
+        since: Time,
+    },
+}
+
+/// LEDBAT++ on packets.
+#[derive(Clone, Debug)]
+pub struct LedbatppController {
+    target: f64,
+    phase: Phase,
+    /// When the next slowdown begins; [`Time::MAX`] for not yet known.
+    next: Time,
+    /// The newest round-trip times, seconds.
+    rtts: [f64; FILTER],
+    newest: usize,
+}
+
+impl LedbatppController {
+    /// What the queue adds to the round trip, seconds (section 4.5).
+    fn delay(&self, path: &Path) -> f64 {
+        let current = self.rtts.iter().copied().fold(f64::INFINITY, f64::min);
+        let delay = current - path.min_rtt;
+        if delay.is_finite() {
+            delay.max(0.0)
+        } else {
+            0.0
+        }
+    }
+
+    /// Growth relative to Reno's (section 4.2): less where others' round trips are as short.
+    fn gain(&self, path: &Path) -> f64 {
+        let divisor = (2.0 * self.target / path.min_rtt).ceil();
+        1.0 / divisor.clamp(1.0, MOST_DIVISOR)
+    }
+
+    /// What a round trip adds to the window (section 4.3).
+    fn step(&self, cwnd: f64, path: &Path) -> f64 {
+        let excess = self.delay(path) / self.target - 1.0;
+        let gain = self.gain(path);
+        if excess <= 0.0 {
+            return gain;
+        }
+        (gain - cwnd * excess).max(-0.5 * cwnd)
+    }
+
+    fn leave_start(&mut self, now: Time, path: &Path) {
+        self.phase = Phase::Avoidance;
+        self.next = now.saturating_add(Time::from_secs_f64(SLOW_ROUNDS * path.smoothed_rtt));
+    }
+
+    fn slow_down(&mut self, window: &mut Window, now: Time, path: &Path) {
+        self.phase = Phase::Slowdown {
+            since: now,
+            until: now.saturating_add(Time::from_secs_f64(SLOW_ROUNDS * path.smoothed_rtt)),
+            resume: window.cwnd.max(SLOW_WINDOW),
+        };
+        window.cut(SLOW_WINDOW, Signal::Mark);
+    }
+}
+
+impl CongestionControl for LedbatppController {
+    const DESCRIPTION: Description = Description {
+        name: "ledbatpp",
+        title: "LEDBAT++: background transfers that hold the queue at a target and yield to others",
+        source: "draft-irtf-iccrg-ledbat-plus-plus; RFC 6817",
+        parameters: &[Parameter {
+            name: "target",
+            meaning: "queueing delay above which the window shrinks (section 4.5)",
+            kind: ParameterKind::Time,
+            default: Value::Time(Time::from_millis(60)),
+        }],
+    };
+
+    fn new(parameters: &Parameters) -> Self {
+        Self {
+            target: parameters.time("target").as_secs_f64().max(MIN_TARGET),
+            phase: Phase::Start,
+            next: Time::MAX,
+            rtts: [f64::INFINITY; FILTER],
+            newest: 0,
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            samples: Samples::RoundTrips,
+            ..Needs::default()
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path) {
+        if matches!(self.phase, Phase::Slowdown { .. }) {
+            return;
+        }
+        if window.cwnd < window.ssthresh {
+            // Section 4.1.
+            window.slow_start(self.gain(path) * ack.acked);
+            return;
+        }
+        let share = (ack.acked / window.cwnd).min(1.0);
+        let grown = window.cwnd + share * self.step(window.cwnd, path);
+        // After a timeout a single packet may be allowed.
+        window.cwnd = grown.max(SLOW_WINDOW.min(window.cwnd));
+        // A window that the delay cut is no slow start.
+        window.ssthresh = window.ssthresh.min(window.cwnd);
+    }
+
+    /// A loss halves (section 4.3); during a slowdown, the window to which it returns.
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        if let Phase::Slowdown { resume, .. } = &mut self.phase {
+            *resume = (0.5 * *resume).max(SLOW_WINDOW);
+            window.cut(SLOW_WINDOW, signal);
+            return;
+        }
+        window.cut(0.5 * path.flight, signal);
+    }
+
+    fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
+        if let Some(rtt) = sample.rtt {
+            self.rtts[self.newest] = rtt;
+            self.newest = (self.newest + 1) % FILTER;
+        }
+        let now = sample.now;
+        match self.phase {
+            Phase::Start => {
+                if self.delay(path) > EXIT_SHARE * self.target {
+                    window.ssthresh = window.cwnd;
+                }
+                if window.cwnd >= window.ssthresh {
+                    self.leave_start(now, path);
+                }
+            }
+            Phase::Avoidance if now >= self.next && sample.calm() => {
+                self.slow_down(window, now, path);
+            }
+            Phase::Slowdown {
+                since,
+                until,
+                resume,
+            } if now >= until && sample.calm() => {
+                window.ssthresh = resume;
+                self.phase = Phase::Return { since };
+            }
+            Phase::Return { since } if window.cwnd >= window.ssthresh => {
+                let length = now.saturating_sub(since).as_secs_f64();
+                let pause = Time::from_secs_f64(SLOWDOWN_INTERVAL * length);
+                self.next = now.saturating_add(pause);
+                self.phase = Phase::Avoidance;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::tests::sample;
+
+    /// A flow on a path of 60 ms.
+    struct Driven {
+        ledbat: LedbatppController,
+        window: Window,
+        now: Time,
+    }
+
+    const PATH: Path = Path {
+        smoothed_rtt: 0.06,
+        min_rtt: 0.06,
+        max_rtt: 0.0,
+        flight: 40.0,
+    };
+
+    impl Driven {
+        fn new(cwnd: f64) -> Self {
+            let parameters = Parameters::defaults(LedbatppController::DESCRIPTION.parameters);
+            Self {
+                ledbat: LedbatppController::new(&parameters),
+                window: Window {
+                    cwnd,
+                    ssthresh: f64::INFINITY,
+                },
+                now: Time::from_secs(1),
+            }
+        }
+
+        /// A round trip in which a window is acknowledged with this queueing delay.
+        fn round(&mut self, delay: f64) {
+            let packets = self.window.cwnd.floor();
+            for _ in 0..packets as u64 {
+                self.now += Time::from_secs_f64(0.06 / packets);
+                let (acked, now) = (1.0, self.now);
+                let ack = Ack { acked, now };
+                self.ledbat.on_ack(&mut self.window, &ack, &PATH);
+                let mut seen = sample(0.06 + delay);
+                seen.now = now;
+                self.ledbat.on_sample(&mut self.window, &seen, &PATH);
+            }
+        }
+
+        /// The same in congestion avoidance far from a slowdown.
+        fn steady(cwnd: f64) -> Self {
+            let mut driven = Self::new(cwnd);
+            driven.window.ssthresh = cwnd;
+            driven.ledbat.phase = Phase::Avoidance;
+            driven
+        }
+    }
+
+    #[test]
+    fn the_gain_falls_with_the_round_trip() {
+        let ledbat = Driven::new(10.0).ledbat;
+        for (rtt, divisor) in [
+            (0.2, 1.0),
+            (0.12, 1.0),
+            (0.06, 2.0),
+            (0.02, 6.0),
+            (1e-3, 16.0),
+        ] {
+            let path = Path {
+                min_rtt: rtt,
+                ..PATH
+            };
+            assert_eq!(ledbat.gain(&path), 1.0 / divisor, "{rtt}");
+        }
+    }
+
+    #[test]
+    fn slow_start_grows_by_the_gain_and_ends_at_three_quarters_of_the_target() {
+        let mut driven = Driven::new(10.0);
+        driven.round(0.0);
+        assert_eq!(driven.window.cwnd, 15.0);
+        driven.round(0.044);
+        assert_eq!(driven.ledbat.phase, Phase::Start);
+        driven.round(0.046);
+        assert_eq!(driven.ledbat.phase, Phase::Avoidance);
+    }
+
+    #[test]
+    fn below_the_target_the_window_grows_by_the_gain_and_above_it_shrinks_in_proportion() {
+        let mut driven = Driven::steady(50.0);
+        driven.round(0.03);
+        assert!((driven.window.cwnd - 50.5).abs() < 0.02);
+        for (delay, expected) in [(0.066, 45.7), (0.3, 25.0)] {
+            let mut driven = Driven::steady(50.0);
+            // The filter forgets shorter delays.
+            driven.ledbat.rtts = [0.06 + delay; FILTER];
+            driven.round(delay);
+            let cwnd = driven.window.cwnd;
+            assert!((cwnd - expected).abs() < 1.0, "{delay} {cwnd}");
+        }
+    }
+
+    #[test]
+    fn slowdowns_last_a_tenth_of_the_time() {
+        let mut driven = Driven::new(40.0);
+        driven.round(0.05);
+        driven.round(0.05);
+        driven.round(0.05);
+        assert!(matches!(driven.ledbat.phase, Phase::Slowdown { .. }));
+        assert_eq!(driven.window.cwnd, SLOW_WINDOW);
+        let began = driven.now;
+        while driven.ledbat.phase != Phase::Avoidance {
+            driven.round(0.0);
+        }
+        let length = (driven.now - began).as_secs_f64();
+        assert!(driven.window.cwnd >= 40.0, "{}", driven.window.cwnd);
+        let pause = (driven.ledbat.next - driven.now).as_secs_f64();
+        assert!((pause / length - 9.0).abs() < 1.0, "{pause} {length}");
+    }
+
+    #[test]
+    fn a_loss_halves_the_window_or_that_to_which_it_returns() {
+        let mut driven = Driven::steady(40.0);
+        let now = driven.now;
+        driven
+            .ledbat
+            .on_congestion(&mut driven.window, Signal::Loss, now, &PATH);
+        assert_eq!(driven.window.cwnd, 20.0);
+        driven.ledbat.slow_down(&mut driven.window, now, &PATH);
+        driven
+            .ledbat
+            .on_congestion(&mut driven.window, Signal::Loss, now, &PATH);
+        assert_eq!(driven.window.cwnd, SLOW_WINDOW);
+        let Phase::Slowdown { resume, .. } = driven.ledbat.phase else {
+            panic!("{:?}", driven.ledbat.phase);
+        };
+        assert_eq!(resume, 10.0);
+    }
+}

@@ -1,0 +1,268 @@
+//! CAKE-like host isolation (Hoeiland-Joergensen, Taht and Morton, Piece of CAKE, 2018): fair queueing
+//! first among hosts and then among the flows of each, with COBALT in each queue. A host is a flow
+//! group here. As in Linux (net/sched/sch_cake.c) a flow's quantum is divided by the number of
+//! backlogged flows of its host, new flows go first, and a full buffer drops the head of the longest
+//! queue.
+//!
+//! Left out: the shaper, tins of priority and acknowledgement filtering. Each flow has a queue of
+//! its own, where CAKE hashes into 1024 queues with eight ways.
+
+use forebay_units::parameter::{Description, Parameters};
+
+use crate::cobalt::{CobaltState, PARAMETERS, Tuning};
+use crate::flow_queues::{FlowQueues, Longest, QueueList};
+use crate::fq_codel::QUANTUM;
+use crate::packet::Packet;
+use crate::port::{Backlog, Limit, Port, Setting};
+use crate::registry::QueueDiscipline;
+
+/// Which list a queue is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Nowhere,
+    New,
+    Old,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct SubQueue {
+    state: CobaltState,
+    /// Bytes it may send (negative: it has sent more).
+    credits: f64,
+    host: u8,
+    place: Place,
+}
+
+/// CAKE-like host isolation.
+#[derive(Clone, Debug)]
+pub struct Cake {
+    limit: Limit,
+    tuning: Tuning,
+    quantum: f64,
+    queues: FlowQueues,
+    flows: Vec<SubQueue>,
+    /// Flows of each host in the list of old ones.
+    backlogged: Vec<u32>,
+    new: QueueList,
+    old: QueueList,
+}
+
+impl QueueDiscipline for Cake {
+    const DESCRIPTION: Description = Description {
+        name: "cake",
+        title: "Host isolation as in CAKE: fair among groups, then among the flows of each, COBALT in each queue",
+        source: "Hoeiland-Joergensen, Taht and Morton 2018; Linux net/sched/sch_cake.c",
+        parameters: &[
+            PARAMETERS[0],
+            PARAMETERS[1],
+            PARAMETERS[2],
+            PARAMETERS[3],
+            PARAMETERS[4],
+            QUANTUM,
+        ],
+    };
+
+    fn new(parameters: &Parameters, setting: &Setting) -> Self {
+        Self {
+            limit: setting.limit,
+            tuning: Tuning::new(parameters),
+            quantum: parameters.bytes("quantum").get().clamp(64, 1 << 40) as f64,
+            queues: FlowQueues::new(Longest::Tracked),
+            flows: Vec::new(),
+            backlogged: vec![0; 256],
+            new: QueueList::default(),
+            old: QueueList::default(),
+        }
+    }
+
+    #[inline]
+    fn enqueue(&mut self, packet: Packet, port: &mut Port) {
+        let number = packet.flow;
+        self.queues.ensure(number);
+        if number as usize >= self.flows.len() {
+            self.flows.resize(number as usize + 1, SubQueue::default());
+        }
+        self.queues.push(number, packet);
+        let flow = &mut self.flows[number as usize];
+        if flow.place == Place::Nowhere {
+            flow.host = packet.class();
+            flow.place = Place::New;
+            flow.credits = self.quantum / f64::from(self.backlogged[usize::from(flow.host)].max(1));
+            self.queues.append(&mut self.new, number);
+        }
+        if port.idle_since.is_none() && self.limit.exceeded(self.queues.total()) {
+            self.drop_from_longest(port);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
+        loop {
+            let (number, place) = match self.new.first() {
+                Some(number) => (number, Place::New),
+                None => (self.old.first()?, Place::Old),
+            };
+            let flow = &mut self.flows[number as usize];
+            if flow.credits <= 0.0 {
+                self.move_to_old(number, place);
+                let flow = &mut self.flows[number as usize];
+                let load = self.backlogged[usize::from(flow.host)].max(1);
+                // At least a byte a turn: more flows than bytes must not stand still.
+                flow.credits += (self.quantum / f64::from(load)).max(1.0);
+                continue;
+            }
+            let Some(packet) = self.next(number, port) else {
+                if place == Place::New && self.old.first().is_some() {
+                    self.move_to_old(number, place);
+                } else {
+                    self.remove(number, place);
+                }
+                continue;
+            };
+            self.flows[number as usize].credits -= f64::from(packet.size);
+            return Some(packet);
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.queues.total()
+    }
+}
+
+impl Cake {
+    /// The next packet of a queue that COBALT lets pass.
+    fn next(&mut self, number: u32, port: &mut Port) -> Option<Packet> {
+        let state = &mut self.flows[number as usize].state;
+        loop {
+            let Some(mut packet) = self.queues.pop(number) else {
+                state.empty(&self.tuning, port.now);
+                return None;
+            };
+            let drop = state.should_drop(&self.tuning, &mut packet, port);
+            if !drop || self.queues.backlog(number).packets == 0 {
+                return Some(packet);
+            }
+            port.discard(packet);
+        }
+    }
+
+    fn move_to_old(&mut self, number: u32, place: Place) {
+        if place == Place::Old {
+            self.queues.rotate(&mut self.old);
+            return;
+        }
+        self.queues.remove(&mut self.new, number);
+        self.queues.append(&mut self.old, number);
+        let flow = &mut self.flows[number as usize];
+        flow.place = Place::Old;
+        self.backlogged[usize::from(flow.host)] += 1;
+    }
+
+    fn remove(&mut self, number: u32, place: Place) {
+        let flow = &mut self.flows[number as usize];
+        flow.place = Place::Nowhere;
+        if place == Place::Old {
+            self.backlogged[usize::from(flow.host)] -= 1;
+            self.queues.remove(&mut self.old, number);
+        } else {
+            self.queues.remove(&mut self.new, number);
+        }
+    }
+
+    fn drop_from_longest(&mut self, port: &mut Port) {
+        while self.limit.exceeded(self.queues.total()) {
+            let Some(number) = self.queues.longest() else {
+                return;
+            };
+            if let Some(packet) = self.queues.pop(number) {
+                port.discard(packet);
+            }
+            let state = &mut self.flows[number as usize].state;
+            state.full(&self.tuning, port.now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::testing::packet;
+    use crate::packet::{Ecn, Label};
+    use crate::port::testing::{port, setting};
+
+    fn cake(limit: u64) -> Cake {
+        let parameters = Parameters::defaults(Cake::DESCRIPTION.parameters);
+        Cake::new(&parameters, &setting(Limit::Packets(limit)))
+    }
+
+    fn of_host(host: u8, flow: u32, size: u32) -> Packet {
+        let mut packet = packet(flow, 0, size);
+        packet.label = Label::new(0, host, Ecn::NotCapable);
+        packet
+    }
+
+    /// One host with one flow, another with nine, a third with ninety: a third of the link for each,
+    /// and the same for each flow of a host, whatever the packets' sizes.
+    #[test]
+    fn hosts_share_evenly_and_so_do_their_flows() {
+        let (mut cake, mut port) = (cake(1_000_000), port());
+        let mut bytes = [0u64; 100];
+        let host = |flow: u32| u8::from(flow > 0) + u8::from(flow > 9);
+        for flow in 0..100 {
+            for _ in 0..400 * if flow == 0 { 20 } else { 1 } {
+                cake.enqueue(of_host(host(flow), flow, 300 + 12 * flow), &mut port);
+            }
+        }
+        // Each new flow has a turn of its own first.
+        for _ in 0..1000 {
+            cake.dequeue(&mut port).unwrap();
+        }
+        // Without time passing nothing is dropped.
+        for _ in 0..9000 {
+            let packet = cake.dequeue(&mut port).unwrap();
+            bytes[packet.flow as usize] += u64::from(packet.size);
+        }
+        assert!(port.discards.is_empty());
+        let sum = |flows: std::ops::Range<usize>| bytes[flows].iter().sum::<u64>() as f64;
+        let (one, nine, ninety) = (sum(0..1), sum(1..10), sum(10..100));
+        let all = one + nine + ninety;
+        for host in [one, nine, ninety] {
+            assert!(
+                (host / all - 1.0 / 3.0).abs() < 0.02,
+                "{one} {nine} {ninety}"
+            );
+        }
+        for bytes in &bytes[10..] {
+            // A packet more or less of about nine.
+            let share = *bytes as f64 / (ninety / 90.0);
+            assert!((share - 1.0).abs() < 0.15, "{share}");
+        }
+    }
+
+    #[test]
+    fn the_head_of_the_longest_queue_is_dropped() {
+        let (mut cake, mut port) = (cake(3), port());
+        for (number, flow) in [0, 0, 1, 0, 2].into_iter().enumerate() {
+            let mut packet = of_host(flow as u8, flow, 1000);
+            packet.number = number as u32;
+            cake.enqueue(packet, &mut port);
+        }
+        let dropped: Vec<u32> = port.discards.iter().map(|p| p.number).collect();
+        assert_eq!(dropped, [0, 1]);
+    }
+
+    #[test]
+    fn a_new_flow_goes_first() {
+        let (mut cake, mut port) = (cake(1000), port());
+        for _ in 0..100 {
+            cake.enqueue(of_host(0, 0, 1500), &mut port);
+        }
+        for _ in 0..10 {
+            cake.dequeue(&mut port).unwrap();
+        }
+        cake.enqueue(of_host(1, 1, 100), &mut port);
+        assert_eq!(cake.dequeue(&mut port).unwrap().flow, 1);
+    }
+}

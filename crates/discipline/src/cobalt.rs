@@ -1,0 +1,321 @@
+//! COBALT (CoDel and BLUE Alternate; Palmei et al., Design and evaluation of COBALT queue
+//! discipline, 2019): CoDel's control law with a count that falls as it rose instead of being
+//! forgotten, and BLUE's probability (Feng et al. 2002) against senders that do not respond. It follows
+//! Linux (net/sched/sch_cake.c) and ns-3 (CobaltQueueDisc).
+
+use std::collections::VecDeque;
+
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+
+use crate::codel::{INTERVAL, TARGET};
+use crate::packet::Packet;
+use crate::port::{Backlog, Limit, Port, Setting};
+use crate::registry::QueueDiscipline;
+
+/// Parameters of COBALT.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tuning {
+    target: Time,
+    interval: Time,
+    increment: f64,
+    decrement: f64,
+    /// Sojourn time beyond which the probability rises as at a full buffer.
+    blue_threshold: Time,
+}
+
+impl Tuning {
+    /// What [`PARAMETERS`] say.
+    pub(crate) fn new(parameters: &Parameters) -> Self {
+        Self {
+            target: parameters.time("target"),
+            interval: parameters.time("interval"),
+            increment: parameters.number("increment"),
+            decrement: parameters.number("decrement"),
+            blue_threshold: parameters.time("blue_threshold"),
+        }
+    }
+
+    /// t + interval / sqrt(count), as in CoDel.
+    fn next(&self, from: Time, count: u32) -> Time {
+        let gap = self.interval.as_picos() as f64 / f64::from(count.max(1)).sqrt();
+        from.saturating_add(Time::from_picos(gap as u64))
+    }
+}
+
+/// The parameters of COBALT.
+pub(crate) const PARAMETERS: [Parameter; 5] = [
+    TARGET,
+    INTERVAL,
+    Parameter {
+        name: "increment",
+        meaning: "BLUE: how much the drop probability rises at a full buffer, at most once per target time",
+        kind: ParameterKind::Number { min: 0.0, max: 1.0 },
+        default: Value::Number(1.0 / 256.0),
+    },
+    Parameter {
+        name: "decrement",
+        meaning: "BLUE: how much the drop probability falls at an empty buffer, at most once per target time",
+        kind: ParameterKind::Number { min: 0.0, max: 1.0 },
+        default: Value::Number(1.0 / 4096.0),
+    },
+    Parameter {
+        name: "blue_threshold",
+        meaning: "waits beyond this raise BLUE's probability like a full buffer",
+        kind: ParameterKind::Time,
+        default: Value::Time(Time::from_millis(400)),
+    },
+];
+
+/// COBALT.
+#[derive(Clone, Debug)]
+pub struct Cobalt {
+    limit: Limit,
+    tuning: Tuning,
+    packets: VecDeque<Packet>,
+    backlog: Backlog,
+    state: CobaltState,
+}
+
+/// The state of one COBALT queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CobaltState {
+    count: u32,
+    dropping: bool,
+    /// The next signal; without a count the time up to which the state is worth keeping.
+    drop_next: Time,
+    /// BLUE's probability and its last change.
+    probability: f64,
+    changed: Time,
+}
+
+impl QueueDiscipline for Cobalt {
+    const DESCRIPTION: Description = Description {
+        name: "cobalt",
+        title: "CoDel with a count that falls gradually, and BLUE against unresponsive senders",
+        source: "Palmei et al. 2019; Linux net/sched/sch_cake.c",
+        parameters: &PARAMETERS,
+    };
+
+    fn new(parameters: &Parameters, setting: &Setting) -> Self {
+        Self {
+            limit: setting.limit,
+            tuning: Tuning::new(parameters),
+            packets: VecDeque::new(),
+            backlog: Backlog::default(),
+            state: CobaltState::default(),
+        }
+    }
+
+    #[inline]
+    fn enqueue(&mut self, packet: Packet, port: &mut Port) {
+        if port.idle_since.is_none() && !self.limit.fits(self.backlog, packet.size) {
+            self.state.full(&self.tuning, port.now);
+            port.discard(packet);
+            return;
+        }
+        self.backlog.add(packet.size);
+        self.packets.push_back(packet);
+    }
+
+    fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
+        loop {
+            let Some(mut packet) = self.packets.pop_front() else {
+                self.state.empty(&self.tuning, port.now);
+                return None;
+            };
+            self.backlog.remove(packet.size);
+            let drop = self.state.should_drop(&self.tuning, &mut packet, port);
+            // The last packet is sent in any case, as in Linux.
+            if !drop || self.packets.is_empty() {
+                return Some(packet);
+            }
+            port.discard(packet);
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+}
+
+impl CobaltState {
+    fn raise(&mut self, tuning: &Tuning, now: Time) {
+        if now.saturating_sub(self.changed) > tuning.target {
+            self.probability = (self.probability + tuning.increment).min(1.0);
+            self.changed = now;
+        }
+    }
+
+    /// The buffer is full: CoDel signals at once, BLUE more often.
+    pub(crate) fn full(&mut self, tuning: &Tuning, now: Time) {
+        self.raise(tuning, now);
+        self.dropping = true;
+        self.drop_next = now;
+        self.count = self.count.max(1);
+    }
+
+    /// Nothing waits: both recover.
+    pub(crate) fn empty(&mut self, tuning: &Tuning, now: Time) {
+        if self.probability > 0.0 && now.saturating_sub(self.changed) > tuning.target {
+            self.probability = (self.probability - tuning.decrement).max(0.0);
+            self.changed = now;
+        }
+        self.dropping = false;
+        if self.count > 0 && now >= self.drop_next {
+            self.count -= 1;
+            self.drop_next = tuning.next(self.drop_next, self.count);
+        }
+    }
+
+    /// Whether the packet at the head is dropped, if it cannot be marked.
+    pub(crate) fn should_drop(
+        &mut self,
+        tuning: &Tuning,
+        packet: &mut Packet,
+        port: &mut Port,
+    ) -> bool {
+        let now = port.now;
+        let sojourn = now.saturating_sub(packet.arrival);
+        let over = sojourn > tuning.target;
+        let mut due = self.count > 0 && now >= self.drop_next;
+        if over && !self.dropping {
+            self.dropping = true;
+            self.drop_next = tuning.next(now, self.count);
+            self.count = self.count.max(1);
+        }
+        self.dropping &= over;
+        let mut drop = false;
+        if due && self.dropping {
+            drop = !port.mark(packet);
+            self.count = self.count.saturating_add(1);
+            self.drop_next = tuning.next(self.drop_next, self.count);
+            due = now >= self.drop_next;
+        } else {
+            while due {
+                self.count -= 1;
+                self.drop_next = tuning.next(self.drop_next, self.count);
+                due = self.count > 0 && now >= self.drop_next;
+            }
+        }
+        if sojourn > tuning.blue_threshold {
+            self.raise(tuning, now);
+        }
+        // Drops of BLUE are deliberately never marks.
+        if self.probability > 0.0 && port.random.uniform() < self.probability {
+            drop = true;
+        }
+        if self.count == 0 {
+            self.drop_next = now.saturating_add(tuning.interval);
+        } else if due && !drop {
+            self.drop_next = now;
+        }
+        drop
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::testing::packet;
+    use crate::packet::{Ecn, Label};
+    use crate::port::testing::{port, setting};
+
+    fn cobalt(limit: u64) -> Cobalt {
+        let parameters = Parameters::defaults(Cobalt::DESCRIPTION.parameters);
+        Cobalt::new(&parameters, &setting(Limit::Packets(limit)))
+    }
+
+    fn take(cobalt: &mut Cobalt, port: &mut Port, ms: u64) -> (usize, Option<Packet>) {
+        port.now = Time::from_millis(ms);
+        let sent = cobalt.dequeue(port);
+        (port.discards.drain(..).count(), sent)
+    }
+
+    /// Everything waits too long from 10 ms on: the first signal an interval later, then closer
+    /// and closer by the square root.
+    #[test]
+    fn signals_follow_the_control_law() {
+        for ecn in [Ecn::NotCapable, Ecn::Classic] {
+            let (mut cobalt, mut port) = (cobalt(1_000_000), port());
+            for number in 0..3000 {
+                let mut packet = packet(0, number, 1000);
+                packet.label = Label::new(0, 0, ecn);
+                cobalt.enqueue(packet, &mut port);
+            }
+            let mut times = Vec::new();
+            // Before 400 ms nothing has waited long enough for BLUE.
+            for ms in 10..400 {
+                let (dropped, sent) = take(&mut cobalt, &mut port, ms);
+                let marked = sent.is_some_and(|packet| packet.marked());
+                assert!(ecn == Ecn::Classic || !marked);
+                if dropped > 0 || marked {
+                    times.push(ms as f64);
+                }
+            }
+            let mut expected = 110.0;
+            for (k, time) in times.iter().enumerate() {
+                assert!((time - expected).abs() <= 1.0, "{times:?}");
+                expected += 100.0 / ((k + 2) as f64).sqrt();
+            }
+            assert!(times.len() >= 4);
+        }
+    }
+
+    /// CoDel forgets its count after a while; here it falls at the pace at which it rose.
+    #[test]
+    fn the_count_falls_gradually() {
+        let (mut cobalt, mut port) = (cobalt(1_000_000), port());
+        for number in 0..500 {
+            cobalt.enqueue(packet(0, number, 1000), &mut port);
+        }
+        for ms in 10..390 {
+            take(&mut cobalt, &mut port, ms);
+        }
+        let high = cobalt.state.count;
+        assert!(high >= 4, "{high}");
+        // Now nothing waits any more.
+        let mut counts = Vec::new();
+        for ms in 390..2000 {
+            let mut packet = packet(0, 0, 1000);
+            packet.arrival = Time::from_millis(ms);
+            cobalt.packets.clear();
+            cobalt.backlog = Backlog::default();
+            cobalt.enqueue(packet, &mut port);
+            take(&mut cobalt, &mut port, ms);
+            counts.push(cobalt.state.count);
+        }
+        assert!(
+            counts
+                .windows(2)
+                .all(|pair| pair[1] == pair[0] || pair[1] + 1 == pair[0])
+        );
+        assert_eq!(counts[counts.len() - 1], 0);
+        let halfway = counts.iter().position(|count| *count == high / 2).unwrap();
+        assert!(halfway > 50, "{halfway}");
+    }
+
+    #[test]
+    fn blue_answers_a_full_buffer_and_forgets_slowly() {
+        let (mut cobalt, mut port) = (cobalt(10), port());
+        for number in 0..2000u32 {
+            port.now = Time::from_millis(u64::from(number));
+            let mut packet = packet(0, number, 1000);
+            packet.arrival = port.now;
+            cobalt.enqueue(packet, &mut port);
+        }
+        // Full from the eleventh on: a step each 6 ms.
+        let expected = (1989.0_f64 / 6.0).floor() / 256.0;
+        assert!((cobalt.state.probability - expected.min(1.0)).abs() <= 1.0 / 256.0);
+        port.discards.clear();
+        let before = cobalt.state.probability;
+        cobalt.packets.clear();
+        cobalt.backlog = Backlog::default();
+        for ms in 2000..3000 {
+            take(&mut cobalt, &mut port, ms);
+        }
+        let fallen = (before - cobalt.state.probability) * 4096.0;
+        assert!((fallen - 1000.0 / 6.0).abs() <= 2.0, "{fallen}");
+    }
+}

@@ -1,0 +1,265 @@
+//! FQ-PIE: flows are hashed into queues, served by deficit round robin with new queues first, and
+//! the arrivals of each queue are dropped by a PIE controller of its own. It follows Linux
+//! (net/sched/sch_fq_pie.c, Ramakrishnan et al. 2019): a queue's delay is the sojourn time of the last
+//! packet that left it, zero where that left it empty, and a full buffer drops the arrival.
+
+use forebay_units::parameter::{Description, Parameters};
+
+use crate::admission::Verdict;
+use crate::flow_queues::{FlowQueues, Longest, QueueList, hashed};
+use crate::fq_codel::{FLOWS, QUANTUM};
+use crate::packet::Packet;
+use crate::pie::{Control, PARAMETERS, Tuning};
+use crate::port::{Backlog, Limit, Port, Setting};
+use crate::registry::QueueDiscipline;
+
+/// Which list a queue is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Nowhere,
+    New,
+    Old,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct SubQueue {
+    control: Control,
+    /// Sojourn time of the last packet that left, seconds.
+    delay: f64,
+    /// Bytes it may send (negative: it has sent more).
+    credits: i64,
+    place: Place,
+}
+
+/// FQ-PIE.
+#[derive(Clone, Debug)]
+pub struct FqPie {
+    limit: Limit,
+    tuning: Tuning,
+    packet: f64,
+    quantum: i64,
+    salt: u64,
+    queues: FlowQueues,
+    flows: Vec<SubQueue>,
+    new: QueueList,
+    old: QueueList,
+}
+
+impl QueueDiscipline for FqPie {
+    const DESCRIPTION: Description = Description {
+        name: "fq_pie",
+        title: "Flow queueing with PIE: fair queueing of hashed flows, PIE in each queue",
+        source: "Linux net/sched/sch_fq_pie.c; RFC 8033, RFC 8290",
+        parameters: &[
+            PARAMETERS[0],
+            PARAMETERS[1],
+            PARAMETERS[2],
+            PARAMETERS[3],
+            PARAMETERS[4],
+            PARAMETERS[5],
+            FLOWS,
+            QUANTUM,
+        ],
+    };
+
+    fn new(parameters: &Parameters, setting: &Setting) -> Self {
+        let tuning = Tuning::new(parameters);
+        let count = parameters.number("flows") as usize;
+        let mut queues = FlowQueues::new(Longest::Untracked);
+        queues.ensure(count as u32 - 1);
+        let empty = SubQueue {
+            control: Control::new(&tuning),
+            delay: 0.0,
+            credits: 0,
+            place: Place::Nowhere,
+        };
+        Self {
+            limit: setting.limit,
+            tuning,
+            packet: setting.packet,
+            quantum: parameters.bytes("quantum").get().clamp(64, 1 << 40) as i64,
+            salt: setting.salt,
+            queues,
+            flows: vec![empty; count],
+            new: QueueList::default(),
+            old: QueueList::default(),
+        }
+    }
+
+    #[inline]
+    fn enqueue(&mut self, mut packet: Packet, port: &mut Port) {
+        let number = hashed(packet.flow, self.salt, self.flows.len());
+        self.tick(number, port);
+        let full = port.idle_since.is_none() && !self.limit.fits(self.queues.total(), packet.size);
+        let small = self.queues.backlog(number).bytes as f64 <= 2.0 * self.packet;
+        let flow = &mut self.flows[number as usize];
+        match flow.control.decide(&self.tuning, &packet, small, port) {
+            _ if full => return port.discard(packet),
+            Verdict::Drop => return port.discard(packet),
+            Verdict::Mark => _ = port.mark(&mut packet),
+            Verdict::Accept => {}
+        }
+        if flow.place == Place::Nowhere {
+            flow.place = Place::New;
+            flow.credits = self.quantum;
+            self.queues.append(&mut self.new, number);
+        }
+        self.queues.push(number, packet);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
+        loop {
+            let (number, place) = match self.new.first() {
+                Some(number) => (number, Place::New),
+                None => (self.old.first()?, Place::Old),
+            };
+            let flow = &mut self.flows[number as usize];
+            if flow.credits <= 0 {
+                flow.credits += self.quantum;
+                self.move_to_old(number, place);
+                continue;
+            }
+            if self.queues.backlog(number).packets > 0 {
+                self.tick(number, port);
+            }
+            let Some(packet) = self.queues.pop(number) else {
+                // As in FQ-CoDel (RFC 8290 section 4.2).
+                if place == Place::New && self.old.first().is_some() {
+                    self.move_to_old(number, place);
+                } else {
+                    self.remove(number, place);
+                }
+                continue;
+            };
+            let left = self.queues.backlog(number).packets;
+            let flow = &mut self.flows[number as usize];
+            flow.credits -= i64::from(packet.size);
+            let sojourn = port.now.saturating_sub(packet.arrival);
+            flow.delay = if left == 0 {
+                0.0
+            } else {
+                sojourn.as_secs_f64()
+            };
+            return Some(packet);
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.queues.total()
+    }
+}
+
+impl FqPie {
+    /// The ticks of a queue's controller that are due; its delay has not changed since the last
+    /// of its departures.
+    #[inline]
+    fn tick(&mut self, number: u32, port: &Port) {
+        let flow = &mut self.flows[number as usize];
+        while flow.control.due(port.now).is_some() {
+            flow.control.update(&self.tuning, flow.delay, port.now);
+        }
+    }
+
+    fn move_to_old(&mut self, number: u32, place: Place) {
+        if place == Place::Old {
+            self.queues.rotate(&mut self.old);
+            return;
+        }
+        self.queues.remove(&mut self.new, number);
+        self.queues.append(&mut self.old, number);
+        self.flows[number as usize].place = Place::Old;
+    }
+
+    fn remove(&mut self, number: u32, place: Place) {
+        let list = if place == Place::New {
+            &mut self.new
+        } else {
+            &mut self.old
+        };
+        self.queues.remove(list, number);
+        self.flows[number as usize].place = Place::Nowhere;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::testing::packet;
+    use crate::port::testing::{port, setting};
+    use forebay_units::Time;
+
+    fn fq_pie(limit: u64) -> FqPie {
+        let parameters = Parameters::defaults(FqPie::DESCRIPTION.parameters);
+        FqPie::new(&parameters, &setting(Limit::Packets(limit)))
+    }
+
+    /// A link of 1000 packets a second with one flow at twice that and one at a tenth of it:
+    /// only the first is dropped, and its queue ends near the target of 15 ms, which half of the
+    /// link's rate and more make 15 packets.
+    #[test]
+    fn each_queue_has_its_own_probability() {
+        let (mut queue, mut port) = (fq_pie(10_000), port());
+        let (mut dropped, mut late, mut waiting) = ([0u32; 2], Time::ZERO, 0.0);
+        for half_ms in 0..200_000u64 {
+            port.now = Time::from_micros(500 * half_ms);
+            let mut arrivals = vec![0];
+            if half_ms % 20 == 0 {
+                arrivals.push(1);
+            }
+            for flow in arrivals {
+                let mut packet = packet(flow, half_ms as u32, 1000);
+                packet.arrival = port.now;
+                queue.enqueue(packet, &mut port);
+            }
+            for packet in port.discards.drain(..) {
+                dropped[packet.flow as usize] += 1;
+            }
+            if half_ms % 2 == 0
+                && let Some(sent) = queue.dequeue(&mut port)
+                && sent.flow == 1
+            {
+                late = late.max(port.now - sent.arrival);
+            }
+            if half_ms >= 100_000 {
+                waiting += queue.backlog().packets as f64 / 100_000.0;
+            }
+        }
+        assert_eq!(dropped[1], 0);
+        // The first gets 900 of its 2000 packets a second through.
+        let expected = 100.0 * 1100.0;
+        assert!(
+            (f64::from(dropped[0]) / expected - 1.0).abs() < 0.02,
+            "{dropped:?}"
+        );
+        assert!(late <= Time::from_millis(3), "{late}");
+        assert!((9.0..20.0).contains(&waiting), "{waiting}");
+    }
+
+    #[test]
+    fn a_full_buffer_drops_the_arrival() {
+        let (mut queue, mut port) = (fq_pie(3), port());
+        for number in 0..5 {
+            queue.enqueue(packet(number, number, 1000), &mut port);
+        }
+        let dropped: Vec<u32> = port.discards.iter().map(|p| p.number).collect();
+        assert_eq!(dropped, [3, 4]);
+    }
+
+    #[test]
+    fn flows_take_turns_by_bytes() {
+        let (mut queue, mut port) = (fq_pie(1000), port());
+        for number in 0..300 {
+            queue.enqueue(packet(0, number, 1500), &mut port);
+            queue.enqueue(packet(1, number, 500), &mut port);
+        }
+        let mut bytes = [0u32; 2];
+        for _ in 0..200 {
+            let sent = queue.dequeue(&mut port).unwrap();
+            bytes[sent.flow as usize] += sent.size;
+        }
+        // Within a quantum and a packet of each other.
+        assert!(bytes[0].abs_diff(bytes[1]) <= 1514 + 1500, "{bytes:?}");
+    }
+}

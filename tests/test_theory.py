@@ -1,0 +1,65 @@
+"""The theory that the packet engine is held against, and the table of checks."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from forebay import theory
+from forebay.errors import InputError
+
+
+def test_md1k_agrees_with_what_is_known() -> None:
+    # One place in all: the loss of M/D/1/1 is load / (1 + load), as that of any M/G/1/1.
+    assert theory.md1k_loss(0.8, 1) == pytest.approx(0.8 / 1.8, rel=1e-12)
+    # Two places, load 1: pi(0) = exp(-1) of departures, 1 - 1 / (exp(-1) + 1).
+    assert theory.md1k_loss(1.0, 2) == pytest.approx(1.0 - 1.0 / (math.exp(-1.0) + 1.0), rel=1e-12)
+    # Many places lose what is too much.
+    assert theory.md1k_loss(1.25, 200) == pytest.approx(0.2, rel=1e-6)
+    assert theory.md1k_loss(0.5, 40) < 1e-12
+
+
+def test_mm1k_agrees_with_what_is_known() -> None:
+    loss, waiting = theory.mm1k(1.0, 4)
+    assert loss == pytest.approx(1.0 / 5.0)
+    assert waiting == pytest.approx((1 + 2 + 3) / 5.0)
+
+
+def test_the_sawtooth_is_three_quarters_without_a_buffer_and_full_with_a_bdp() -> None:
+    assert theory.sawtooth(0.0) == 0.75
+    assert theory.sawtooth(1.0) == 1.0
+    assert theory.sawtooth(0.5) > theory.sawtooth(0.1)
+
+
+def test_names_are_unique_and_every_scenario_is_valid() -> None:
+    names = [check.name for check in theory.CHECKS]
+    assert len(set(names)) == len(names)
+    for check in theory.CHECKS:
+        theory.Scenario.of(check.tables)
+
+
+def test_a_check_that_is_right_passes_and_one_that_is_wrong_fails() -> None:
+    check = next(check for check in theory.CHECKS if check.name.startswith("M/D/1, load 0.5"))
+    right = theory.run_check(check, 2, 1)
+    assert right.passed
+    wrong = theory.Check(check.name, check.source, check.tables, check.ours, lambda _: 2.0 * right.theory, 0.005)
+    assert not theory.run_check(wrong, 2, 1).passed
+    lines = theory.table([right], [("ns-2.35", "3", "4")]).splitlines()
+    assert lines[2].startswith("| M/D/1, load 0.5: mean wait | Pollaczek")
+    assert "| theory, as above | 1 | 1 |" in lines
+    assert "| ns-2.35 | 3 | 4 |" in lines
+
+
+def test_the_table_takes_its_place_in_a_document(tmp_path: Path) -> None:
+    begin, end = theory.MARKS
+    document = f"before\n{begin}\nold\n{end}\nafter\n"
+    once = theory.insert(document, "new\n")
+    assert once == f"before\n{begin}\n\nnew\n\n{end}\nafter\n"
+    assert theory.insert(once, "new\n") == once
+    with pytest.raises(InputError, match="checks: begin"):
+        theory.insert("nothing here", "new")
+    path = tmp_path / "nothing.md"
+    assert theory.main(["--write", str(path)]) == 2
+    assert theory.main(["--replications", "1"]) == 2
