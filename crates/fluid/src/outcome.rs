@@ -142,8 +142,9 @@ pub(crate) fn link_outcome(tally: &Tally, capacity: f64, time: f64) -> LinkOutco
         events: tally.events,
         queue_mean: ratio(tally.queue, time),
         delay_mean: ratio(tally.waiting, accepted),
-        delay_p50: tally.found.quantile(0.5) / capacity,
-        delay_p99: tally.found.quantile(0.99) / capacity,
+        // A histogram knows its bins only: no quantile lies above the largest value.
+        delay_p50: tally.found.quantile(0.5).min(tally.largest) / capacity,
+        delay_p99: tally.found.quantile(0.99).min(tally.largest) / capacity,
         delay_max: tally.largest / capacity,
     }
 }
