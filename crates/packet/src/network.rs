@@ -83,7 +83,7 @@ impl Simulation<'_> {
     fn packet(&self, flow_number: u32, number: u32, hop: usize, now: Time) -> Packet {
         let flow = self.flows.get(flow_number as usize);
         let (group, size, syn) = if let Some(flow) = flow {
-            let syn = flow.connection.is_syn(flow.connection.full_number(number));
+            let syn = flow.connection.has_syn(number);
             (flow.group, flow.wire, syn)
         } else {
             let other = &self.unresponsive[(LAST_FLOW - flow_number) as usize];
@@ -136,15 +136,22 @@ impl Simulation<'_> {
             self.refuse(&packet, at);
             return;
         }
+        if self.links[at].has_departures() {
+            self.join(packet, at);
+        } else {
+            self.pass(packet, at);
+        }
+    }
+
+    /// A packet passes a link that decides at its arrival.
+    #[inline(never)]
+    fn pass(&mut self, packet: Packet, at: usize) {
         let departure = match &mut self.links[at] {
             Link::DropTail(link) => link
                 .arrive(packet.arrival, packet.size)
                 .map(|departure| (departure, packet.marked())),
             Link::Gated(link) => link.arrive(packet.arrival, &packet),
-            Link::Queued(_) => {
-                self.join(packet, at);
-                return;
-            }
+            Link::Queued(_) => return,
         };
         if at == self.target && self.record_packets {
             let marked = departure.is_some_and(|(_, marked)| marked);
