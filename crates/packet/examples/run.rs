@@ -35,9 +35,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!("warnings {:?}", report.warnings);
     println!(
-        "events {} in {seconds:.3} s: {:.1} million per second",
+        "events {} in {seconds:.3} s: {:.1} million per second; data packets {}",
         report.cost.events,
-        report.cost.events as f64 / seconds / 1e6
+        report.cost.events as f64 / seconds / 1e6,
+        report.cost.data_packets
     );
     Ok(())
 }

@@ -400,3 +400,15 @@ pub(crate) struct Unresponsive {
 pub(crate) fn source_event(time: Time, source: usize) -> Event {
     Event::new(time, crate::calendar::Kind::Source, source as u32, 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a flow needs at least, whatever its controller; its scoreboard comes with losses.
+    #[test]
+    fn a_flow_fits_into_a_kilobyte() {
+        let size = size_of::<Flow>();
+        assert!(size <= 1024, "{size}");
+    }
+}

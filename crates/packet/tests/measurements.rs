@@ -36,7 +36,7 @@ buffer = "1000p"
 packet = "1250B"
 workload = { poisson = { rate = "70Mbps" } }
 [run]
-warmup = "0s"
+warmup = "1s"
 measure = "200s"
 "#);
     let none_waits = 0.3 * libm::exp(0.7);
@@ -76,7 +76,7 @@ queue = "{queue}"
 packet = {{ cdf = [{cdf} ["65535B", 1.0]] }}
 workload = {{ poisson = {{ rate = "{}Mbps" }} }}
 [run]
-warmup = "0s"
+warmup = "1s"
 measure = "100s"
 "#,
             100.0 * load
@@ -145,8 +145,7 @@ fn only_flows_that_the_link_limits_are_counted() {
 
 #[test]
 fn congestion_events_and_their_flows_fit_together() {
-    // Without a warm-up, whose packets the cost counts and the rates do not.
-    let report = run(&FLOWS.replace("warmup = \"20s\"", "warmup = \"0s\""));
+    let report = run(FLOWS);
     let events = value(&report, Metric::CongestionEvents);
     let hit = &report.distributions["flows_hit"];
     assert_eq!(hit.count() as f64, events);
