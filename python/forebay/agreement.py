@@ -15,8 +15,9 @@ __all__ = ["LOSS_FACTOR", "QUEUE_PART", "UTILIZATION_POINTS", "agreement"]
 
 #: Utilisation may differ by so much (0.02 is two points).
 UTILIZATION_POINTS = 0.02
-#: The mean queue may differ by this part of the buffer.
-QUEUE_PART = 0.12
+#: The mean queue may differ by this part of the buffer; most where flows of equal round trips meet at equal instants,
+#: since which of them loses then rests with the order of simultaneous packets.
+QUEUE_PART = 0.15
 #: Either loss rate may be so many times the other: a fluid loses what one round trip's growth overshoots, packets are
 #: lost in bursts.
 LOSS_FACTOR = 4.0
