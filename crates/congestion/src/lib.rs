@@ -20,6 +20,7 @@ pub mod illinois;
 pub mod ledbatpp;
 pub mod newreno;
 pub mod packet;
+mod policer;
 pub mod prague;
 mod registry;
 pub mod scalable;

@@ -598,6 +598,7 @@ impl Connection {
                 prior_in_flight,
                 in_flight: self.pipe() as f64,
                 delivered: ledger.delivered,
+                losses: self.losses,
                 state: match self.phase {
                     Phase::Open => LossState::Open,
                     Phase::Recovery => LossState::Recovery,
