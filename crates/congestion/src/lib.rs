@@ -9,6 +9,7 @@ pub mod bbr;
 pub mod bbr3;
 mod bottleneck;
 pub mod cubic;
+mod cubic_linux;
 pub mod dctcp;
 pub mod fast;
 mod filter;
@@ -26,5 +27,6 @@ mod registry;
 pub mod scalable;
 pub mod vegas;
 pub mod westwood;
+mod whole_packets;
 
 pub use registry::{Controller, controller, default_description, descriptions, fluid_law};

@@ -343,9 +343,11 @@ pub(crate) fn read_group(
         None if unresponsive => (Law::Value(Time::ZERO), false),
         None => return Err(cursor.error_found("no `rtt`", "rtt = \"100ms\"")),
     };
+    let named = cursor.get("stack");
+    let preset = named.as_ref().and_then(Cursor::text).unwrap_or_default();
     let controller = match cursor.get("cca") {
-        Some(cca) => Algorithm::read(&cca, forebay_congestion::descriptions())?,
-        None => Algorithm::new(forebay_congestion::default_description()),
+        Some(cca) => Algorithm::read_within(&cca, forebay_congestion::descriptions(), preset)?,
+        None => Algorithm::new(forebay_congestion::default_description()).within(preset),
     };
     let group = FlowGroup {
         name,
