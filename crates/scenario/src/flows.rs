@@ -200,6 +200,9 @@ pub struct Stack {
     pub handshake: bool,
     /// Whether packets are spread over the round trip even where the controller does not ask.
     pub pacing: bool,
+    /// Whether segmentation offload gathers packets into bursts of a millisecond, as Linux does; for
+    /// recovery `rack`.
+    pub offload: bool,
     /// Whether packets are ECN-capable (RFC 3168).
     pub ecn: bool,
 }
@@ -231,6 +234,7 @@ impl Stack {
         timestamps: false,
         handshake: false,
         pacing: false,
+        offload: false,
         ecn: false,
     };
 
@@ -246,7 +250,7 @@ impl Stack {
     };
 
     /// Linux 6.x defaults: RACK-TLP, SACK, timestamps (52-byte headers), delayed acknowledgements
-    /// of two packets or 40 ms, minimum RTO 200 ms.
+    /// of two packets or 40 ms, minimum RTO 200 ms, segmentation offload.
     pub const LINUX: Self = Self {
         recovery: Recovery::Rack,
         min_rto: Time::from_millis(200),
@@ -258,6 +262,7 @@ impl Stack {
         header: Bytes::new(52),
         timestamps: true,
         handshake: true,
+        offload: true,
         ..Self::RFC
     };
 }
@@ -295,6 +300,7 @@ const KEYS: &[&str] = &[
     "timestamps",
     "handshake",
     "pacing",
+    "offload",
     "ecn",
     "access",
     "path",
@@ -648,6 +654,7 @@ fn read_stack(cursor: &Cursor<'_>) -> Result<Stack, ScenarioError> {
         ("timestamps", &mut stack.timestamps),
         ("handshake", &mut stack.handshake),
         ("pacing", &mut stack.pacing),
+        ("offload", &mut stack.offload),
         ("ecn", &mut stack.ecn),
     ] {
         if let Some(at) = cursor.get(key) {
@@ -788,6 +795,7 @@ impl Serialize for ShownGroup<'_> {
         map.serialize_entry("timestamps", &stack.timestamps)?;
         map.serialize_entry("handshake", &stack.handshake)?;
         map.serialize_entry("pacing", &stack.pacing)?;
+        map.serialize_entry("offload", &stack.offload)?;
         map.serialize_entry("ecn", &stack.ecn)?;
         if let Some(access) = &group.access {
             let mut shown = serde_json::Map::new();
