@@ -250,11 +250,12 @@ impl Stack {
     };
 
     /// Linux 6.x defaults: RACK-TLP, SACK, timestamps (52-byte headers), delayed acknowledgements
-    /// of two packets or 40 ms, minimum RTO 200 ms, segmentation offload.
+    /// of two packets or 40 ms, minimum RTO 200 ms, segmentation offload; round trips are measured in
+    /// microseconds (srtt_us).
     pub const LINUX: Self = Self {
         recovery: Recovery::Rack,
         min_rto: Time::from_millis(200),
-        clock: Time::from_millis(1),
+        clock: Time::from_micros(1),
         delayed_ack: DelayedAck {
             packets: 2,
             timeout: Time::from_millis(40),
