@@ -5,7 +5,7 @@
 use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
-use crate::bottleneck::{Aggregation, Expectation, Rounds, draw, quantum};
+use crate::bottleneck::{Aggregation, Expectation, Rounds, draw};
 use crate::filter::WindowedMaximum;
 use crate::packet::{
     Ack, CongestionControl, LossState, Needs, Pace, Path, Sample, Samples, Signal, Window,
@@ -44,6 +44,16 @@ const FULL_ROUNDS: u32 = 3;
 /// and the longest aggregation that the window allows for, in seconds.
 const AGGREGATION_ROUNDS: u32 = 5;
 const MOST_AGGREGATION: f64 = 0.1;
+
+/// Below this rate packets leave one by one (`bbr_min_tso_rate`, 1.2 Mbit/s in packets of 1448
+/// bytes of payload).
+const SINGLE_RATE: f64 = 1.2e6 / (8.0 * 1448.0);
+
+/// Packets sent at once at this rate (`bbr_tso_segs_goal`): those of 1/1024 s.
+fn quantum(rate: f64) -> f64 {
+    let least = if rate < SINGLE_RATE { 1.0 } else { 2.0 };
+    (rate / 1024.0).floor().clamp(least, 44.0)
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
@@ -522,6 +532,12 @@ mod tests {
         // After 48 rounds it probes again.
         drive(&mut bbr, &mut window, 4000, 8000, 0.1);
         assert_eq!(bbr.policer.rate(), None);
+    }
+
+    #[test]
+    fn bursts_are_a_millisecond_long_and_slow_packets_leave_singly() {
+        assert_eq!([quantum(50.0), quantum(200.0)], [1.0, 2.0]);
+        assert_eq!([quantum(5200.0), quantum(1e300)], [5.0, 44.0]);
     }
 
     #[test]

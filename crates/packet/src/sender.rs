@@ -646,9 +646,13 @@ impl Connection {
     fn set_pace(&self, ledger: &mut Ledger) {
         let path = &self.round_trip.path;
         let asked = self.controller.pacing(&self.window, path);
-        let own = || Pace {
-            rate: self.own_rate(),
-            quantum: 1.0,
+        let own = || {
+            let rate = self.own_rate();
+            let gathered = ledger.offload.is_some();
+            Pace {
+                rate,
+                quantum: if gathered { offload::burst(rate) } else { 1.0 },
+            }
         };
         let measured = ledger.always_paced && path.smoothed_rtt > 0.0;
         ledger.set_pace(asked.or_else(|| measured.then(own)));
@@ -1021,7 +1025,8 @@ impl Connection {
         }
         let waiting = self.outstanding() > 0;
         let oldest = waiting.then(|| ledger.sent.get(self.unacknowledged).time);
-        let rate = ledger.paced_rate().unwrap_or_else(|| self.own_rate());
+        let burst = ledger.paced_burst();
+        let burst = burst.unwrap_or_else(|| offload::burst(self.own_rate()));
         let Some(offload) = &mut ledger.offload else {
             return false;
         };
@@ -1029,7 +1034,7 @@ impl Connection {
             now,
             quota,
             cwnd: self.window.cwnd,
-            rate,
+            burst,
             rtt,
             oldest,
         })

@@ -205,9 +205,9 @@ impl Ledger {
         self.pacer.pace = pace.filter(|pace| pace.rate.is_finite() && pace.rate > 0.0);
     }
 
-    /// Packets per second at which packets are paced.
-    pub(super) fn paced_rate(&self) -> Option<f64> {
-        self.pacer.pace.map(|pace| pace.rate)
+    /// Packets that pacing lets go together.
+    pub(super) fn paced_burst(&self) -> Option<f64> {
+        self.pacer.pace.map(|pace| pace.quantum)
     }
 
     /// Seconds until the next packet may leave.

@@ -18,6 +18,11 @@ const NEAR: Time = Time::from_millis(1);
 /// Nothing waits where this part of the window is free (`tcp_tso_win_divisor`).
 const FREE_PART: f64 = 3.0;
 
+/// Packets of a burst at so many packets per second (`tcp_tso_autosize`).
+pub(super) fn burst(rate: f64) -> f64 {
+    (rate / BURSTS_PER_SECOND).floor().clamp(SMALLEST, LARGEST)
+}
+
 /// What decides whether a burst leaves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offer {
@@ -25,8 +30,8 @@ pub(super) struct Offer {
     /// Packets that the window allows, at least one.
     pub(super) quota: f64,
     pub(super) cwnd: f64,
-    /// Packets per second that size the bursts.
-    pub(super) rate: f64,
+    /// Packets of a whole burst.
+    pub(super) burst: f64,
     /// Smoothed round-trip time in seconds.
     pub(super) rtt: f64,
     /// When the first packet not acknowledged was sent; none where nothing is under way.
@@ -54,22 +59,19 @@ impl Offload {
         if self.left > 0 && self.last == Some(offer.now) {
             return false;
         }
-        let burst = (offer.rate / BURSTS_PER_SECOND)
-            .floor()
-            .clamp(SMALLEST, LARGEST);
-        if Self::waits(self.last, burst, offer) {
+        if Self::waits(self.last, offer) {
             return true;
         }
-        self.left = offer.quota.min(burst) as u32;
+        self.left = offer.quota.min(offer.burst) as u32;
         false
     }
 
-    fn waits(last: Option<Time>, burst: f64, offer: &Offer) -> bool {
+    fn waits(last: Option<Time>, offer: &Offer) -> bool {
         let recent = last.is_some_and(|last| offer.now <= last.saturating_add(NEAR));
         let Some(oldest) = offer.oldest else {
             return false;
         };
-        if !recent || offer.quota >= burst || offer.quota >= offer.cwnd / FREE_PART {
+        if !recent || offer.quota >= offer.burst || offer.quota >= offer.cwnd / FREE_PART {
             return false;
         }
         let expected = oldest.saturating_add(Time::from_secs_f64(offer.rtt));
@@ -93,7 +95,7 @@ mod tests {
             now: Time::from_micros(now_us),
             quota,
             cwnd: 200.0,
-            rate: 5200.0,
+            burst: burst(5200.0),
             rtt: 0.05,
             oldest: Some(Time::from_micros(now_us.saturating_sub(50_000))),
         }
@@ -108,6 +110,11 @@ mod tests {
             sent += 1;
         }
         sent
+    }
+
+    #[test]
+    fn bursts_are_a_millisecond_long_and_two_packets_at_least() {
+        assert_eq!([burst(0.0), burst(5200.0), burst(1e300)], [2.0, 5.0, 44.0]);
     }
 
     #[test]
