@@ -2,7 +2,7 @@
 
 use forebay_scenario::{Recovery, Stack};
 use forebay_units::Time;
-use forebay_units::parameter::Parameters;
+use forebay_units::parameter::{Parameters, Value};
 
 use super::{Connection, Next, Opening};
 
@@ -20,15 +20,20 @@ impl Driven {
         let mut all = Vec::new();
         for description in forebay_congestion::descriptions() {
             for recovery in RECOVERIES {
-                for pacing in [false, true] {
+                for (pacing, linux) in [(false, false), (true, false), (false, true), (true, true)]
+                {
                     let stack = Stack {
                         recovery,
                         pacing,
+                        offload: linux,
                         // Nothing else bounds a window without a bottleneck.
                         receive_window: Some(200.0),
                         ..Stack::RFC
                     };
-                    let parameters = Parameters::defaults(description.parameters);
+                    let mut parameters = Parameters::defaults(description.parameters);
+                    if linux {
+                        parameters.set("variant", Value::Word("linux"));
+                    }
                     let controller =
                         forebay_congestion::controller(description.name, &parameters).unwrap();
                     let opening = Opening {
@@ -39,7 +44,10 @@ impl Driven {
                     all.push(Self {
                         connection: Connection::new(opening, 1),
                         now: Time::from_secs(1),
-                        name: format!("{} {recovery:?} pacing {pacing}", description.name),
+                        name: format!(
+                            "{} {recovery:?} pacing {pacing} linux {linux}",
+                            description.name
+                        ),
                     });
                 }
             }
