@@ -24,10 +24,12 @@ use crate::sender::{Answer, Connection, Next};
 use crate::statistics::{CongestionEvents, Histogram};
 use crate::transfers::Transfers;
 
-/// Control events: the end of the warm-up, a trace sample, and a sample for the report.
+/// Control events: the end of the warm-up, a trace sample, a sample for the report, and the start
+/// of the first trace sample's interval.
 const WARMUP: u32 = 0;
 const SAMPLE: u32 = 1;
 pub(crate) const MEASURE: u32 = 2;
+const BASELINE: u32 = 3;
 
 /// Unresponsive flows are numbered down from here in events.
 pub(crate) const LAST_FLOW: u32 = 0x00ff_ffff;
@@ -96,7 +98,8 @@ pub(crate) struct Simulation<'a> {
     pub(crate) record_packets: bool,
     /// Records of packets that wait for their fate.
     pub(crate) records: Records,
-    sampled_busy: Time,
+    /// When the target link was sampled last for a trace, and how long it had been busy by then.
+    sampled: (Time, Time),
     pub(crate) sampler: Sampler,
     warm: bool,
     end: Time,
@@ -180,7 +183,7 @@ impl<'a> Simulation<'a> {
             traces: None,
             record_packets: false,
             records: Records::default(),
-            sampled_busy: Time::ZERO,
+            sampled: (Time::ZERO, Time::ZERO),
             sampler: Sampler::new(run.measure, apart),
             warm: false,
             end: run.warmup + run.measure,
@@ -208,8 +211,10 @@ impl<'a> Simulation<'a> {
         for flow in &mut self.flows {
             flow.direct &= !self.record_packets;
         }
-        self.calendar
-            .push(Event::new(trace.from, Kind::Control, 0, SAMPLE));
+        let before = trace.from.saturating_sub(trace.every);
+        for (at, what) in [(before, BASELINE), (trace.from, SAMPLE)] {
+            self.calendar.push(Event::new(at, Kind::Control, 0, what));
+        }
     }
 
     fn create_flows(&mut self) -> Result<(), EngineError> {
@@ -1079,6 +1084,7 @@ impl<'a> Simulation<'a> {
         match event.packet() {
             WARMUP => self.finish_warmup(event.time),
             MEASURE => self.measure(event.time),
+            BASELINE => self.sampled = (event.time, self.links[self.target].busy(event.time)),
             _ => self.sample(event.time),
         }
     }
@@ -1137,9 +1143,9 @@ impl<'a> Simulation<'a> {
                 time_s: now.as_secs_f64(),
                 packets: link.waiting(now) as f64,
                 delay_s: link.backlog(now).as_secs_f64(),
-                utilization: (busy - self.sampled_busy).as_secs_f64() / trace.every.as_secs_f64(),
+                utilization: share(busy - self.sampled.1, now - self.sampled.0),
             });
-            self.sampled_busy = busy;
+            self.sampled = (now, busy);
         }
     }
 
@@ -1147,6 +1153,14 @@ impl<'a> Simulation<'a> {
     pub(crate) fn end(&self) -> Time {
         self.end
     }
+}
+
+/// A part of a time; of none, nothing.
+fn share(part: Time, whole: Time) -> f64 {
+    if whole == Time::ZERO {
+        return 0.0;
+    }
+    part.as_secs_f64() / whole.as_secs_f64()
 }
 
 /// Has fetched what the next events need of their flows.
