@@ -129,7 +129,7 @@ impl Situation {
             flows: Vec::new(),
             controller,
             mixed: names.len() > 1,
-            background: scenario.background_load(),
+            background: scenario.background_load() + application_limited(scenario),
             open_loop: scenario.open_loop_load(),
             closed_loop: 0.0,
             long_transfers: 0.0,
@@ -184,7 +184,13 @@ impl Situation {
                     let active = sharing::mean_flows(load).unwrap_or(f64::INFINITY);
                     transfers.push((active, size.mean() / group.packet.mean()));
                 }
-                Workload::ClosedLoop { users, think, size } => {
+                Workload::ClosedLoop { users, think, size }
+                | Workload::Incast {
+                    servers: users,
+                    pause: think,
+                    size,
+                    ..
+                } => {
                     let ratio = size.mean() / (rate * think.mean());
                     let Ok(closed) = ClosedLoop::new(*users as f64, ratio) else {
                         continue;
@@ -319,6 +325,17 @@ fn largest_share(
         access.rate.as_bits_per_second() as f64 / link
     });
     by_window.min(by_access)
+}
+
+/// rho of the flows that their applications hold back: up to the whole link what they write.
+fn application_limited(scenario: &Scenario) -> f64 {
+    let loads = scenario.target_flows().map(|group| match group.workload {
+        Workload::ApplicationLimited { rate } => {
+            rate.as_bits_per_second() as f64 * group.count as f64
+        }
+        _ => 0.0,
+    });
+    loads.sum::<f64>() / scenario.target().rate.as_bits_per_second() as f64
 }
 
 fn core_access(scenario: &Scenario) -> Option<f64> {

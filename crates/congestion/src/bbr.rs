@@ -10,7 +10,7 @@ use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters
 use crate::bottleneck::{Aggregation, Expectation, Rounds, draw, quantum};
 use crate::filter::WindowedMaximum;
 use crate::packet::{
-    Ack, CongestionControl, LossState, Needs, Pace, Path, Sample, Samples, Signal, Window,
+    Ack, CongestionControl, Idle, LossState, Needs, Pace, Path, Sample, Samples, Signal, Window,
 };
 
 /// 2/ln 2: the smallest gain that doubles the rate of delivery each round.
@@ -334,6 +334,9 @@ impl CongestionControl for BbrController {
     }
 
     fn on_ack(&mut self, _: &mut Window, _: &Ack, _: &Path) {}
+
+    /// The model of the path stays: pacing alone keeps the restart smooth.
+    fn on_idle(&mut self, _: &mut Window, _: &Idle) {}
 
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
         self.save_window(window.cwnd);

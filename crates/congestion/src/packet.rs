@@ -206,6 +206,15 @@ pub enum Signal {
     Timeout,
 }
 
+/// What a sender knows when it sends again after a time with nothing under way.
+#[derive(Clone, Copy, Debug)]
+pub struct Idle {
+    /// How long nothing was under way.
+    pub time: Time,
+    /// The restart window in packets, where that was longer than the retransmission timeout.
+    pub restart_window: Option<f64>,
+}
+
 /// A congestion controller for packets.
 pub trait CongestionControl: Sized {
     /// What the registry knows of it.
@@ -235,6 +244,14 @@ pub trait CongestionControl: Sized {
 
     /// New data was acknowledged while the window limits and no loss is under repair.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path);
+
+    /// The application writes again after nothing was under way: behind a long pause the window
+    /// restarts (RFC 5681 section 4.1).
+    fn on_idle(&mut self, window: &mut Window, idle: &Idle) {
+        if let Some(restart_window) = idle.restart_window {
+            window.cwnd = window.cwnd.min(restart_window);
+        }
+    }
 
     /// Congestion: reduce the window once.
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path);

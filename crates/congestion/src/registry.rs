@@ -4,7 +4,7 @@ use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameters};
 
 use crate::fluid::FluidLaw;
-use crate::packet::{Ack, CongestionControl, Needs, Pace, Path, Sample, Signal, Window};
+use crate::packet::{Ack, CongestionControl, Idle, Needs, Pace, Path, Sample, Signal, Window};
 
 /// Makes the enum of all controllers and its dispatch out of the list of files.
 macro_rules! controllers {
@@ -69,6 +69,13 @@ macro_rules! controllers {
             pub fn pacing(&self, window: &Window, path: &Path) -> Option<Pace> {
                 match self {
                     $(Self::$variant(controller) => controller.pacing(window, path),)+
+                }
+            }
+
+            /// See [`CongestionControl::on_idle`].
+            pub fn on_idle(&mut self, window: &mut Window, idle: &Idle) {
+                match self {
+                    $(Self::$variant(controller) => controller.on_idle(window, idle),)+
                 }
             }
 

@@ -11,7 +11,7 @@ mod ledger;
 mod rack;
 
 use forebay_congestion::Controller;
-use forebay_congestion::packet::{Ack, LossState, Pace, Sample, Samples, Signal, Window};
+use forebay_congestion::packet::{Ack, Idle, LossState, Pace, Sample, Samples, Signal, Window};
 use forebay_scenario::{PartialAckTimer, Recovery, Stack};
 use forebay_units::Time;
 
@@ -188,13 +188,14 @@ pub(crate) struct Connection {
     // What is counted.
     pub(crate) retransmissions: u64,
     pub(crate) timeouts: u64,
-    pub(crate) cuts: u64,
     /// The first congestion signal of the transfer; [`Time::MAX`] for none.
     pub(crate) first_cut: Time,
     /// SYNs that were answered: the other packets delivered are data.
     handshakes: u64,
     // The transfer.
     stack: Stack,
+    /// First data packet of the current transfer.
+    transfer: u64,
 }
 
 impl Connection {
@@ -247,9 +248,9 @@ impl Connection {
             pending_since: Time::ZERO,
             base: first,
             stack,
+            transfer: first,
             retransmissions: 0,
             timeouts: 0,
-            cuts: 0,
             first_cut: Time::MAX,
             handshakes: 0,
         };
@@ -317,7 +318,8 @@ impl Connection {
         self.choose_way();
         self.pace();
         let syn = u64::from(stack.handshake);
-        self.end = first.saturating_add(syn).saturating_add(opening.packets);
+        self.transfer = first.saturating_add(syn);
+        self.end = self.transfer.saturating_add(opening.packets);
     }
 
     /// Decides how short the way of a packet in order is.
@@ -329,6 +331,25 @@ impl Connection {
         } else {
             Way::Plain
         };
+    }
+
+    /// The application has written so many packets more, a transfer of their own on this
+    /// connection.
+    pub(crate) fn write(&mut self, packets: u64, now: Time) {
+        if self.outstanding() == 0 && !self.connecting {
+            let timeout = self.round_trip.timeout();
+            // The timer was set last when the last packet was acknowledged.
+            let time = now.saturating_sub(self.expires.saturating_sub(timeout));
+            let idle = Idle {
+                time,
+                restart_window: (time > timeout).then_some(self.stack.initial_window),
+            };
+            self.controller.on_idle(&mut self.window, &idle);
+            self.pace();
+        }
+        self.transfer = self.end;
+        self.first_cut = Time::MAX;
+        self.end = self.end.saturating_add(packets);
     }
 
     /// Sends nothing new from now on.
@@ -348,7 +369,7 @@ impl Connection {
 
     /// Data packets of the current transfer.
     pub(crate) fn transfer_packets(&self) -> u64 {
-        self.end - self.base - u64::from(self.stack.handshake)
+        self.end.saturating_sub(self.transfer)
     }
 
     /// The first packet of the current transfer.
@@ -861,7 +882,6 @@ impl Connection {
             outstanding
         };
         self.round_trip.path.flight = flight;
-        self.cuts += 1;
         self.first_cut = self.first_cut.min(now);
         self.controller
             .on_congestion(&mut self.window, signal, now, &self.round_trip.path);

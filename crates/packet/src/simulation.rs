@@ -16,6 +16,7 @@ use crate::calendar::{Calendar, Event, Kind, MAX_HOPS, MAX_LANES};
 use crate::flow::{
     AccessLink, Counts, Draws, Flow, Source, Unresponsive, opening, packets_of, source_event,
 };
+use crate::incast::Rounds;
 use crate::link::{Departures, Link, LinkSetup};
 use crate::memory::{Memory, memories};
 use crate::network::{self, Records};
@@ -59,6 +60,8 @@ pub(crate) struct Group<'a> {
     /// Windows of flows that have something to send.
     pub(crate) windows: Histogram,
     pub(crate) shapes: Transfers,
+    /// Rounds, where the group is an incast.
+    pub(crate) rounds: Option<Box<Rounds>>,
     /// Completed transfers of each user, for its draws.
     transfers: Vec<u64>,
 }
@@ -157,6 +160,8 @@ impl<'a> Simulation<'a> {
                     transfer_goodputs: Histogram::new(),
                     windows: Histogram::new(),
                     shapes: Transfers::new(scenario, spec),
+                    rounds: matches!(spec.workload, Workload::Incast { .. })
+                        .then(|| Box::new(Rounds::new(spec))),
                     transfers: Vec::new(),
                 };
                 first_number += spec.count as u32;
@@ -538,6 +543,8 @@ impl<'a> Simulation<'a> {
                 shapes.lived(flow, measured, end);
             }
         }
+        let rounds = self.groups.iter_mut().filter_map(|g| g.rounds.as_mut());
+        rounds.for_each(|rounds| rounds.end(end));
     }
 
     // --- At the sender and receiver ---
@@ -927,10 +934,28 @@ impl<'a> Simulation<'a> {
 
     /// A flow starts, or a user ends its thinking.
     fn start(&mut self, at: usize, now: Time) -> Result<(), EngineError> {
+        let (number, index) = (self.flows[at].group as usize, self.flows[at].index as usize);
         if self.flows[at].stopped {
+            if self.flows[at].since == Time::MAX {
+                self.finish_round(number, now);
+            }
             return Ok(());
         }
-        let (number, index) = (self.flows[at].group as usize, self.flows[at].index as usize);
+        if let Some(rounds) = &mut self.groups[number].rounds {
+            rounds.begin(now);
+        }
+        if let Workload::ApplicationLimited { rate } = self.groups[number].spec.workload {
+            let size = Bytes::new(u64::from(self.flows[at].wire));
+            let next = rate.time_to_send(size).max(Time::from_picos(1));
+            let next = now.saturating_add(next);
+            self.calendar
+                .push_frequent(Event::new(next, Kind::Start, at as u32, 0));
+            if self.groups[number].transfers[index] > 0 {
+                self.flows[at].connection.write(1, now);
+                self.send(at, now);
+                return Ok(());
+            }
+        }
         let transfers = &mut self.groups[number].transfers[index];
         let transfer = *transfers;
         *transfers += 1;
@@ -949,15 +974,21 @@ impl<'a> Simulation<'a> {
                 let mut stream = group.draws.stream(index, Purpose::Size);
                 packets_of(size.draw(index, count, &mut stream), payload)
             }
-            Workload::ClosedLoop { size, .. } | Workload::OpenLoop { size, .. } => {
+            Workload::ClosedLoop { size, .. }
+            | Workload::OpenLoop { size, .. }
+            | Workload::Incast { size, .. } => {
                 let mut stream = group.draws.transfer(index, transfer, Purpose::Size);
                 packets_of(size.draw(0, 1, &mut stream), payload)
             }
+            Workload::ApplicationLimited { .. } => 1,
             _ => u64::MAX,
         };
         let redrawn = !matches!(
             spec.workload,
-            Workload::Finite { .. } | Workload::Persistent
+            Workload::Finite { .. }
+                | Workload::Persistent
+                | Workload::ApplicationLimited { .. }
+                | Workload::Incast { .. }
         );
         if redrawn && !matches!(spec.rtt, Law::Value(_) | Law::List(_) | Law::Linspace(..)) {
             let mut stream = group.draws.transfer(index, transfer, Purpose::RoundTrip);
@@ -970,12 +1001,18 @@ impl<'a> Simulation<'a> {
             }
         }
         let lane = self.lane(at);
-        let opening = opening(spec, packets).ok_or_else(|| unsupported(spec.controller.name()))?;
         let flow = &mut self.flows[at];
-        flow.lane = lane;
         flow.since = now;
         flow.dropped_before = flow.dropped;
         flow.lost_elsewhere_before = flow.lost_elsewhere;
+        if transfer > 0 && matches!(spec.workload, Workload::Incast { .. }) {
+            // The connections of an incast stay open.
+            flow.connection.write(packets, now);
+            self.send(at, now);
+            return Ok(());
+        }
+        let opening = opening(spec, packets).ok_or_else(|| unsupported(spec.controller.name()))?;
+        flow.lane = lane;
         flow.connection.open(opening);
         if let Some(receiver) = &mut flow.receiver {
             receiver.restart(flow.connection.first());
@@ -993,6 +1030,10 @@ impl<'a> Simulation<'a> {
         let number = flow.group as usize;
         let group = &mut self.groups[number];
         let spec = group.spec;
+        if matches!(spec.workload, Workload::ApplicationLimited { .. }) {
+            // Idle until the application writes again.
+            return;
+        }
         if !spec.persistent() && self.warm {
             group.shapes.completed(flow, spec, now);
             group.shapes.lived(flow, self.scenario.run().warmup, now);
@@ -1017,18 +1058,54 @@ impl<'a> Simulation<'a> {
                     .push(Event::new(next, Kind::Start, at as u32, 0));
             }
             Workload::OpenLoop { .. } => group.idle.push(at as u32),
+            Workload::Incast { .. } => self.finish_round(number, now),
             _ => {}
+        }
+    }
+
+    /// A server of an incast has finished the round, or left: after the last one and a pause all
+    /// are asked again.
+    fn finish_round(&mut self, number: usize, now: Time) {
+        let group = &mut self.groups[number];
+        let Workload::Incast { pause, delay, .. } = &group.spec.workload else {
+            return;
+        };
+        let Some(rounds) = &mut group.rounds else {
+            return;
+        };
+        let Some(time) = rounds.finish(now) else {
+            return;
+        };
+        if self.warm {
+            rounds.times.add(time);
+        }
+        let servers = |flow: &Flow| flow.group as usize == number && !flow.stopped;
+        let left = self.flows.iter().filter(|flow| servers(flow)).count();
+        let round = rounds.number();
+        let mut stream = group.draws.transfer(0, round, Purpose::Think);
+        let request = now.saturating_add(pause.draw(0, 1, &mut stream));
+        rounds.request(request, left as u64);
+        for (at, flow) in self.flows.iter().enumerate().filter(|(_, f)| servers(f)) {
+            let mut stream = group.draws.transfer(flow.index, round, Purpose::Processing);
+            let start = request.saturating_add(delay.draw(0, 1, &mut stream));
+            self.calendar
+                .push(Event::new(start, Kind::Start, at as u32, 0));
         }
     }
 
     fn stop(&mut self, at: usize, now: Time) {
         let flow = &mut self.flows[at];
+        let number = flow.group as usize;
+        let busy = flow.since != Time::MAX && !flow.stopped;
         if flow.since <= now {
-            let shapes = &mut self.groups[flow.group as usize].shapes;
+            let shapes = &mut self.groups[number].shapes;
             shapes.lived(flow, self.scenario.run().warmup, now);
         }
         flow.connection.stop();
         flow.stopped = true;
+        if busy {
+            self.finish_round(number, now);
+        }
     }
 
     // --- Timers and control ---

@@ -115,6 +115,22 @@ pub enum Workload {
         /// Payload of a transfer.
         size: Law<Bytes>,
     },
+    /// One requester asks all servers at once, waits for the last response, pauses, and asks again.
+    Incast {
+        /// Number of servers.
+        servers: u64,
+        /// Time between the last response and the next request.
+        pause: Law<Time>,
+        /// How long after the request a server begins to respond.
+        delay: Law<Time>,
+        /// Payload of a response.
+        size: Law<Bytes>,
+    },
+    /// Always something, as fast as an application writes it: whole packets at equal distances.
+    ApplicationLimited {
+        /// Bits of IP packets per second, of each flow.
+        rate: Rate,
+    },
     /// Unresponsive packets as a Poisson process; the rate is the group's total.
     Poisson {
         /// Bits of IP packets per second, of the whole group.
@@ -316,9 +332,8 @@ pub(crate) fn read_group(
     };
     let workload_cursor = cursor.get("workload");
     let unresponsive = workload_cursor.as_ref().is_some_and(|w| {
-        ["poisson", "cbr", "on_off"]
-            .iter()
-            .any(|kind| w.node.find(kind).is_some())
+        let kinds = ["poisson", "cbr", "on_off", "voip"];
+        w.text() == Some("voip") || kinds.iter().any(|kind| w.node.find(kind).is_some())
     });
     let stack = read_stack(cursor)?;
     let header = if unresponsive {
@@ -326,7 +341,14 @@ pub(crate) fn read_group(
     } else {
         stack.header
     };
-    let packet = read_packet(cursor, header)?;
+    let speech = workload_cursor
+        .as_ref()
+        .is_some_and(|w| w.text() == Some("voip") || w.node.find("voip").is_some());
+    let packet = match cursor.get("packet") {
+        // G.711 every 20 ms: 160 bytes of speech under RTP, UDP and IP.
+        None if speech => Law::Value(Bytes::new(200)),
+        _ => read_packet(cursor, header)?,
+    };
     let full = Bytes::new(packet.mean().round() as u64);
     let payload = full.saturating_sub(header);
     let workload = match &workload_cursor {
@@ -335,7 +357,10 @@ pub(crate) fn read_group(
     };
     let users = workload_cursor
         .as_ref()
-        .and_then(|at| at.get("closed_loop")?.get("users"));
+        .and_then(|at| match at.get("incast") {
+            Some(incast) => incast.get("servers"),
+            None => at.get("closed_loop")?.get("users"),
+        });
     let users = users.as_ref().map(CountLaw::read).transpose()?;
     let count_law = read_count(cursor, &workload, users)?;
     let (rtt, common_rtt) = match cursor.get("rtt") {
@@ -449,7 +474,10 @@ fn read_count(
         (Workload::ClosedLoop { .. }, Some(count), Some(cursor), Some(users)) if count != users => {
             Err(cursor.error("no `count` beside `users`"))
         }
-        (Workload::ClosedLoop { .. }, .., Some(users)) => Ok(users),
+        (Workload::Incast { .. }, Some(count), Some(cursor), Some(servers)) if count != servers => {
+            Err(cursor.error("no `count` beside `servers`"))
+        }
+        (Workload::ClosedLoop { .. } | Workload::Incast { .. }, .., Some(count)) => Ok(count),
         (Workload::OpenLoop { .. }, Some(count), Some(cursor), _)
             if count != CountLaw::Fixed(1) =>
         {
@@ -491,9 +519,12 @@ fn read_workload(
     packet: Bytes,
     target_rate: Rate,
 ) -> Result<Workload, ScenarioError> {
-    let allowed = "\"persistent\", or one of { finite }, { closed_loop }, { open_loop }, { poisson }, { cbr }, { on_off }";
-    if cursor.text() == Some("persistent") {
-        return Ok(Workload::Persistent);
+    let allowed = "\"persistent\", \"voip\", or one of { finite }, { closed_loop }, { open_loop }, { incast }, \
+        { app_limited }, { poisson }, { cbr }, { on_off }, { voip }";
+    match cursor.text() {
+        Some("persistent") => return Ok(Workload::Persistent),
+        Some("voip") => return read_speech(cursor, packet),
+        _ => {}
     }
     let entries = cursor.entries().map_err(|_| cursor.error(allowed))?;
     let [(kind, body)] = &entries[..] else {
@@ -543,6 +574,28 @@ fn read_workload(
             let interarrival = read_interarrival(body, &size, payload, packet, target_rate)?;
             Ok(Workload::OpenLoop { interarrival, size })
         }
+        "incast" => {
+            body.only(&["servers", "pause", "delay", "size"])?;
+            let servers = CountLaw::read(&body.require("servers", "40")?)?.nominal();
+            let delay = match body.get("delay") {
+                Some(_) => time("delay", "\"0s\"")?,
+                None => Law::Value(Time::ZERO),
+            };
+            Ok(Workload::Incast {
+                servers,
+                pause: time("pause", "\"10ms\"")?,
+                delay,
+                size: anonymous_size()?,
+            })
+        }
+        "app_limited" => {
+            body.only(&["rate"])?;
+            Ok(Workload::ApplicationLimited { rate: rate()? })
+        }
+        "voip" => {
+            body.only(&["interval", "talk", "silence"])?;
+            read_speech(body, packet)
+        }
         "poisson" => {
             body.only(&["rate"])?;
             Ok(Workload::Poisson { rate: rate()? })
@@ -567,6 +620,29 @@ fn read_workload(
         }
         _ => Err(cursor.error_found(format!("unknown workload `{kind}`"), allowed)),
     }
+}
+
+/// Speech with silence suppression: a packet every 20 ms during talk spurts, whose lengths and
+/// distances are exponential with means of 352 and 650 ms (Sriram and Whitt, Characterizing
+/// superposition arrival processes in packet multiplexers for voice and data, JSAC 4(6), 1986).
+fn read_speech(cursor: &Cursor<'_>, packet: Bytes) -> Result<Workload, ScenarioError> {
+    let time = |key: &str, default: u64| match cursor.get(key) {
+        None => Ok(Time::from_millis(default)),
+        Some(at) => match at.unit::<Time>()? {
+            Time::ZERO => Err(at.error("a time above 0s")),
+            time => Ok(time),
+        },
+    };
+    let interval = time("interval", 20)?;
+    let peak = packet.get() as f64 * 8.0 / interval.as_secs_f64();
+    if !(1.0..1e15).contains(&peak) {
+        return Err(cursor.error("an interval in which a packet is 1bps to 1e15bps"));
+    }
+    Ok(Workload::OnOff {
+        peak: Rate::from_bits_per_second(peak.round() as u64),
+        on: Law::Exponential(time("talk", 352)?),
+        off: Law::Exponential(time("silence", 650)?),
+    })
 }
 
 /// The time between open-loop arrivals: given, or exponential with the mean that gives the load
@@ -762,8 +838,10 @@ impl Serialize for ShownGroup<'_> {
         }
         map.serialize_entry("packet", &group.packet)?;
         let mut workload = serde_json::to_value(&group.workload).unwrap_or_default();
-        if let Some(users) = workload.pointer_mut("/closed_loop/users") {
-            *users = serde_json::to_value(&group.count_law).unwrap_or_default();
+        for drawn in ["/closed_loop/users", "/incast/servers"] {
+            if let Some(count) = workload.pointer_mut(drawn) {
+                *count = serde_json::to_value(&group.count_law).unwrap_or_default();
+            }
         }
         map.serialize_entry("workload", &workload)?;
         map.serialize_entry("start", &group.start)?;
@@ -818,6 +896,19 @@ impl Serialize for Workload {
             Self::OpenLoop { interarrival, size } => {
                 json!({"open_loop": {"interarrival": time(interarrival), "size": law(size)}})
                     .serialize(serializer)
+            }
+            Self::Incast {
+                servers,
+                pause,
+                delay,
+                size,
+            } => {
+                let (pause, delay) = (time(pause), time(delay));
+                json!({"incast": {"servers": servers, "pause": pause, "delay": delay, "size": law(size)}})
+                    .serialize(serializer)
+            }
+            Self::ApplicationLimited { rate } => {
+                json!({"app_limited": {"rate": rate}}).serialize(serializer)
             }
             Self::Poisson { rate } => json!({"poisson": {"rate": rate}}).serialize(serializer),
             Self::Cbr { rate } => json!({"cbr": {"rate": rate}}).serialize(serializer),

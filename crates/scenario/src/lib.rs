@@ -9,6 +9,7 @@ mod engine;
 mod flows;
 mod law;
 mod link;
+mod measured;
 mod metric;
 mod node;
 mod options;
