@@ -31,7 +31,9 @@ def fig1(results: Results, figure: Figure) -> Picture:
     for index, (run, text) in enumerate(
         (("persistent", "persistent and mice"), ("closed", "closed loop"), ("open", "open loop"))
     ):
-        drawing.band(axis, results.across(run, "buffer"), 100 * results.curve(run, "loss_rate"), index, text)
+        for shortest, label, options in ((1, text, {}), (200, f"{text}, 0.2 s", {"alpha": 0.4, "linewidth": 1.0})):
+            losses = 100 * results.curve(run, "loss_rate", min_rto=shortest)
+            drawing.band(axis, results.across(run, "buffer", min_rto=shortest), losses, index, label, **options)
     sizes = np.geomspace(9, 500, 60)
     for text, style, found in (
         ("equation (3)", ":", models.call("full-link-loss", "loss:printed", **LINK, buffer=sizes)),
