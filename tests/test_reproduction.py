@@ -24,6 +24,7 @@ from forebay.gallery.catalogue import PAPERS, Figure, Run, load, select
 from forebay.gallery.claims import Claim, Measured, Region, judge, plain
 from forebay.gallery.expression import evaluate
 from forebay.gallery.page import write_page
+from forebay.gallery.renewal import MARKS, main, renew
 from forebay.gallery.results import Results, crossing, furthest, interpolate, misfit, same_setting, slope
 from forebay.reproduction import Drawn, Gallery, reproduce
 from tests.conftest import SMALL, forebay
@@ -524,3 +525,43 @@ def test_reproduce_from_python(tmp_path: Path) -> None:
     assert found.counts() == {"reproduced": 2, "not_reproduced": 2, "not_checkable": 0}
     assert told == ["avrachenkov/fig6"] * len(told)
     assert (tmp_path / "avrachenkov" / "fig6.png").is_file()
+
+
+# The documentation's pages ------------------------------------------------------------------------------------------
+
+
+def test_pages_are_renewed_from_a_gallery(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, docs = tmp_path / "out", tmp_path / "docs"
+    found = reproduce("avrachenkov/fig3", quick=True, out=out)
+    for folder in (docs / "papers", docs / "images" / "papers"):
+        folder.mkdir(parents=True)
+    page = docs / "papers" / "avrachenkov.md"
+    stale = "\n".join(["Above.", "![x](../images/papers/avrachenkov-fig3.png)", MARKS[0], "stale", MARKS[1], "Below."])
+    page.write_text(stale, encoding="utf-8")
+    gallery = json.loads((out / "gallery.json").read_text(encoding="utf-8"))
+    assert main([str(out), str(docs)]) == 0
+    renewed = page.read_text(encoding="utf-8")
+    assert "stale" not in renewed
+    assert renewed.startswith("Above.")
+    assert renewed.endswith("Below.")
+    rows = [line for line in renewed.splitlines() if line.startswith("| fig3")]
+    assert len(rows) == len(found.drawn[0].verdicts) == 2
+    assert all("✓ reproduced" in row for row in rows)
+    assert "75 %" in rows[0]
+    assert "95 %" in rows[1]
+    assert (docs / "images/papers/avrachenkov-fig3.png").read_bytes().startswith(b"\x89PNG")
+    renew(gallery, out, docs)
+    assert page.read_text(encoding="utf-8") == renewed
+    page.write_text(renewed.replace(MARKS[1], ""), encoding="utf-8")
+    assert main([str(out), str(docs)]) == 2
+    assert MARKS[1] in capsys.readouterr().err
+    assert main([str(tmp_path / "nowhere"), str(docs)]) == 2
+
+
+def test_every_page_can_be_renewed() -> None:
+    docs = Path(__file__).parent.parent / "docs"
+    for name in PAPERS:
+        text = (docs / "papers" / f"{name}.md").read_text(encoding="utf-8")
+        assert text.count(MARKS[0]) == text.count(MARKS[1]) == 1, name
+        for path in re.findall(r"\.\./(images/papers/[\w-]+\.png)", text):
+            assert (docs / path).is_file(), path
