@@ -120,13 +120,16 @@ def speed() -> float:
 def cost(run: Run, packets_per_second: float = PACKETS_PER_CORE_SECOND) -> float:
     """Core seconds that a run takes, estimated from its packets or steps."""
     scenario = scenario_of(run)
+    paths = [len(group["path"]) for group in scenario.resolved["flows"]]
+    links = math.fsum(paths) / len(paths)  # a packet costs once more at each
     total = 0.0
     for cell in cells([Axis.parse(axis) for axis in run.over]):
         core = scenario.core.with_overrides(cell.overrides) if cell.overrides else scenario.core
         engine = cell.engine(run.engine)
         seconds = math.fsum(core.duration_s)
         if engine == "packet":
-            total += run.replications * seconds * core.rate_bps / 8 / core.packet_bytes / packets_per_second
+            packets = seconds * core.rate_bps / 8 / core.packet_bytes
+            total += run.replications * links * packets / packets_per_second
         elif engine == "fluid":
             flows = sum(count for _, count, _, _ in core.groups)
             total += run.replications * seconds * flows / FLUID_FLOW_SECONDS_PER_CORE_SECOND
