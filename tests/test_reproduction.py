@@ -10,6 +10,7 @@ import math
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 
@@ -104,6 +105,27 @@ def test_claims_ask_for_cells_that_both_versions_have() -> None:
                         for one in wanted if isinstance(wanted, list) else [wanted]:
                             found = [text for text in values[axis] if same_setting(text, one)]
                             assert len(found) == 1, (figure.id, claim.quantity, axis, one)
+
+
+def replications_of(node: ast.AST, runs: Mapping[str, Run]) -> set[int]:
+    """How many numbers the runs of an expression give; what is averaged gives one that fits all."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        if node.func.id == "mean":
+            return set()
+        if node.func.id == "interpolate":
+            return replications_of(node.args[2], runs)
+        if node.func.id in {"value", "curve", "recorded", "compared", "report"}:
+            assert isinstance(node.args[0], ast.Constant)
+            return {runs[str(node.args[0].value)].replications}
+    return set().union(*(replications_of(child, runs) for child in ast.iter_child_nodes(node)))
+
+
+def test_claims_combine_runs_of_equally_many_replications() -> None:
+    for paper, figure in FIGURES:
+        for claim in figure.claims:
+            for runs in (paper.quick, paper.full):
+                found = replications_of(ast.parse(claim.measure or "0", mode="eval"), runs)
+                assert len(found) <= 1, (figure.id, claim.quantity, found)
 
 
 def test_the_repositorys_folder_is_the_packages() -> None:
