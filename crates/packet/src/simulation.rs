@@ -23,7 +23,7 @@ use crate::network::{self, Records};
 use crate::sampler::Sampler;
 use crate::sender::{Answer, Connection, Next};
 use crate::statistics::{CongestionEvents, Histogram};
-use crate::transfers::Transfers;
+use crate::transfers::{self, Transfers};
 
 /// Control events: the end of the warm-up, a trace sample, a sample for the report, and the start
 /// of the first trace sample's interval.
@@ -293,10 +293,12 @@ impl<'a> Simulation<'a> {
             lost_elsewhere: 0,
             seen_event: 0,
             events: 0,
+            arrived_before: 0,
             dropped_before: 0,
             lost_elsewhere_before: 0,
             access: AccessLink::new(spec, wire.get() as u32),
             index,
+            transfer: 0,
             since: Time::ZERO,
             stopped: false,
             before,
@@ -539,8 +541,15 @@ impl<'a> Simulation<'a> {
         let (measured, end) = (self.scenario.run().warmup, self.end);
         for flow in &self.flows {
             if flow.since < end && !flow.stopped && !flow.connection.finished() {
-                let shapes = &mut self.groups[flow.group as usize].shapes;
-                shapes.lived(flow, measured, end);
+                let group = &mut self.groups[flow.group as usize];
+                group.shapes.lived(flow, measured, end);
+                if let (Some(traces), false) = (&mut self.traces, group.spec.persistent()) {
+                    traces.transfers.extend(transfers::record(
+                        flow,
+                        self.scenario.trace(),
+                        Time::MAX,
+                    ));
+                }
             }
         }
         let rounds = self.groups.iter_mut().filter_map(|g| g.rounds.as_mut());
@@ -1003,6 +1012,8 @@ impl<'a> Simulation<'a> {
         let lane = self.lane(at);
         let flow = &mut self.flows[at];
         flow.since = now;
+        flow.transfer = transfer;
+        flow.arrived_before = flow.arrived;
         flow.dropped_before = flow.dropped;
         flow.lost_elsewhere_before = flow.lost_elsewhere;
         if transfer > 0 && matches!(spec.workload, Workload::Incast { .. }) {
@@ -1046,6 +1057,10 @@ impl<'a> Simulation<'a> {
             group
                 .transfer_goodputs
                 .add(Time::from_picos(goodput as u64));
+        }
+        if let (Some(traces), false) = (&mut self.traces, spec.persistent()) {
+            let record = transfers::record(flow, self.scenario.trace(), now);
+            traces.transfers.extend(record);
         }
         flow.since = Time::MAX;
         match &spec.workload {

@@ -38,6 +38,7 @@ pub use options::{
 pub use report::{
     Bin, BufferReport, Completions, Cost, Distribution, Estimate, FlowReport, FlowSample,
     GroupReport, LinkReport, PacketRecord, QueueSample, Report, TracedGroup, Traces,
+    TransferRecord,
 };
 pub use scenario::{RunPlan, Scenario};
 pub use schema::schema;

@@ -44,7 +44,7 @@ pub fn schema() -> Value {
             "trace": object(&[
                 ("every", time()), ("from", time()), ("until", time()),
                 ("record", json!({"type": "array",
-                    "items": words(&["cwnd", "queue", "utilization", "packets"])})),
+                    "items": words(&["cwnd", "queue", "utilization", "packets", "transfers"])})),
             ]),
         },
         "$defs": {

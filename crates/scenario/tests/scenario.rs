@@ -70,6 +70,23 @@ fn the_contract_example_is_read() {
 }
 
 #[test]
+fn a_star_changes_every_group() {
+    let scenario = with(&["flows.*.packet=500B"]).unwrap();
+    for group in scenario.flows() {
+        assert_eq!(group.packet.mean(), 500.0, "{}", group.name);
+    }
+    for wrong in [
+        "flows.*=1",
+        "flows.*.nonsense=1",
+        "run.*.seed=1",
+        "links.*.buffer=1p",
+    ] {
+        let error = with(&[wrong]).unwrap_err();
+        assert!(!error.allowed.is_empty(), "{wrong}");
+    }
+}
+
+#[test]
 fn canonical_json_reads_back_to_an_equal_scenario() {
     for change in [
         "link.buffer=0.5BDP",
@@ -284,7 +301,7 @@ proptest! {
     }
 
     #[test]
-    fn no_override_panics(key in "[a-z0-9._\\[\\]]{1,30}", value in "\\PC{0,30}") {
+    fn no_override_panics(key in "[a-z0-9._*\\[\\]]{1,30}", value in "\\PC{0,30}") {
         let _ = Scenario::parse(EXAMPLE, Format::Toml, "x", &[Override { key, value }]);
     }
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from forebay import models
 from forebay.gallery import drawing
-from forebay.gallery.quantities import finished_transfers, flow_numbers, persistent_rates
+from forebay.gallery.quantities import finished_transfers, per_flow, persistent_rates
 from forebay.plots import PALETTE
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ def fig1(results: Results, figure: Figure) -> Picture:
     for index, (run, text) in enumerate(
         (("persistent", "persistent and mice"), ("closed", "closed loop"), ("open", "open loop"))
     ):
-        drawing.band(axis, results.across(run, "buffer"), 100 * results.curve(run, "loss_rate"), index, text)
+        for shortest, label, options in ((1, text, {}), (200, f"{text}, 0.2 s", {"alpha": 0.4, "linewidth": 1.0})):
+            losses = 100 * results.curve(run, "loss_rate", min_rto=shortest)
+            drawing.band(axis, results.across(run, "buffer", min_rto=shortest), losses, index, label, **options)
     sizes = np.geomspace(9, 500, 60)
     for text, style, found in (
         ("equation (3)", ":", models.call("full-link-loss", "loss:printed", **LINK, buffer=sizes)),
@@ -107,16 +109,10 @@ def fig2(results: Results, figure: Figure) -> Picture:
 
 def fig3(results: Results, figure: Figure) -> Picture:
     """Loss of persistent flows and mice."""
-    import polars as pl
-
     picture, axes = _two_panels(figure, ("persistent flows", "mice"), "loss rate (%)")
     for index, size in enumerate(BUFFERS):
         found = results.recordings("persistent-transfers", buffer=size)
-        losses = []
-        for each in found:
-            first, last = flow_numbers(each, "persistent")
-            frame = each.table("transfers").filter(pl.col("flow").is_between(first, last))
-            losses.append((frame["dropped"] / frame["arrived"]).to_numpy())
+        losses = [per_flow(each, "persistent", "loss_rate") for each in found]
         drawing.steps(axes[0], 100 * np.concatenate(losses), index, f"{size} packets")
         drawing.steps(axes[1], 100 * _pooled(found, "mice", "loss", 0, 1e18), index, f"{size} packets")
     axes[1].set_xlim(-0.5, 60)
