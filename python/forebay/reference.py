@@ -313,6 +313,8 @@ def _linux_row(row: Mapping[str, Any]) -> Row:
                 "count": len(mine),
                 "cca": LINUX_CONTROLLERS[name],
                 "stack": "linux",
+                # Rows with single-segment sends have nothing to gather.
+                "offload": row.get("gso_max_segs") != 1,
                 "rtt": [f"{rtts[index]:.12g}ms" for index in mine],
                 "packet": "1500B",
                 # The emulation drew its starts from this law.

@@ -4,9 +4,10 @@
 use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
+use crate::cubic_linux::LinuxCubic;
 use crate::fluid::{CUT_RANGE, CutConditions, Epoch, EulerStep, FluidLaw, FluidWindow, LawError};
 use crate::hystart::Hystart;
-use crate::packet::{Ack, CongestionControl, Idle, Needs, Path, Sample, Signal, Window};
+use crate::packet::{Ack, CongestionControl, Idle, Needs, Path, Sample, Samples, Signal, Window};
 
 /// Whether a flow that lost below its last peak releases bandwidth (RFC 9438 section 4.7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -273,7 +274,7 @@ fn sqrt_or_zero(x: f64) -> f64 {
 
 // --- Packet face ---
 
-/// CUBIC on packets (RFC 9438).
+/// CUBIC on packets (RFC 9438, or as in Linux).
 #[derive(Clone, Debug)]
 pub struct CubicController {
     /// C, packets per second^3.
@@ -296,6 +297,7 @@ pub struct CubicController {
     /// Whether the last congestion was a timeout, after which K is 0 (RFC 9438 section 4.8).
     after_timeout: bool,
     hystart: Option<Hystart>,
+    linux: Option<Box<LinuxCubic>>,
 }
 
 impl CubicController {
@@ -361,6 +363,14 @@ impl CongestionControl for CubicController {
                 kind: ParameterKind::Switch,
                 default: Value::Switch(false),
             },
+            Parameter {
+                name: "variant",
+                meaning: "RFC 9438, or tcp_cubic.c of Linux 6.x (whole packets, its own HyStart); the preset `linux` sets the latter",
+                kind: ParameterKind::Choice {
+                    words: &["rfc", "linux"],
+                },
+                default: Value::Word("rfc"),
+            },
         ],
     };
 
@@ -368,8 +378,11 @@ impl CongestionControl for CubicController {
         let beta = parameters.number("beta");
         let friendly = parameters.switch("friendly_region");
         let fast = parameters.switch("fast_convergence");
+        let scale = parameters.number("scale");
+        let linux = parameters.word("variant") == "linux";
         Self {
-            scale: parameters.number("scale"),
+            linux: linux.then(|| Box::new(LinuxCubic::new(beta, scale, fast, friendly))),
+            scale,
             beta,
             fast_convergence: if fast {
                 FastConvergence::On
@@ -392,10 +405,20 @@ impl CongestionControl for CubicController {
     }
 
     fn needs(&self) -> Needs {
+        if self.linux.is_some() {
+            return Needs {
+                samples: Samples::RoundTrips,
+                ..Needs::default()
+            };
+        }
         Hystart::needs(self.hystart.as_ref())
     }
 
-    fn on_sample(&mut self, window: &mut Window, sample: &Sample, _: &Path) {
+    fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
+        if let Some(linux) = &mut self.linux {
+            linux.on_sample(window, sample, path);
+            return;
+        }
         if let Some(hystart) = &mut self.hystart {
             hystart.on_sample(window, sample);
         }
@@ -421,6 +444,10 @@ impl CongestionControl for CubicController {
 
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path) {
+        if let Some(linux) = &mut self.linux {
+            linux.on_ack(window, ack);
+            return;
+        }
         let mut acked = ack.acked;
         if window.cwnd < window.ssthresh {
             acked = window.slow_start(Hystart::slowed(self.hystart.as_ref(), acked));
@@ -459,9 +486,16 @@ impl CongestionControl for CubicController {
             window.cwnd = window.cwnd.min(restart_window);
         }
         self.epoch = self.epoch.map(|epoch| epoch.saturating_add(idle.time));
+        if let Some(linux) = &mut self.linux {
+            linux.on_idle(idle.time);
+        }
     }
 
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        if let Some(linux) = &mut self.linux {
+            linux.on_congestion(window, signal);
+            return;
+        }
         if let Some(hystart) = &mut self.hystart {
             hystart.stop();
         }

@@ -150,6 +150,8 @@ pub struct Sample {
     pub in_flight: f64,
     /// Packets that arrived since the connection began.
     pub delivered: u64,
+    /// Packets found lost since the connection began, a packet as often as it was.
+    pub losses: u64,
     /// What the sender is doing about losses, after this acknowledgement.
     pub state: LossState,
     /// Whether the window limited the sender before it.
@@ -274,6 +276,7 @@ pub(crate) mod tests {
             prior_in_flight: 1.0,
             in_flight: 1.0,
             delivered: 1,
+            losses: 0,
             state: LossState::Open,
             limited: true,
             held: 0.0,

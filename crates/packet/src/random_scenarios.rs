@@ -168,6 +168,7 @@ fn stack(tape: &mut Tape<'_>) -> String {
         ("timestamps", &["false", "true"]),
         ("handshake", &["false", "true"]),
         ("pacing", &["false", "true"]),
+        ("offload", &["false", "true"]),
         ("ecn", &["false", "true"]),
         (
             "access",

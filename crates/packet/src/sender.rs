@@ -8,6 +8,7 @@
 #[cfg(test)]
 mod contract;
 mod ledger;
+mod offload;
 mod rack;
 
 use forebay_congestion::Controller;
@@ -16,6 +17,7 @@ use forebay_scenario::{PartialAckTimer, Recovery, Stack};
 use forebay_units::Time;
 
 use self::ledger::{Arrivals, Ledger, Reached, Sending, Wanted};
+use self::offload::Offer;
 use self::rack::Seen;
 use crate::bitmap::Bitmap;
 use crate::prefetch::prefetch;
@@ -313,6 +315,7 @@ impl Connection {
             timestamps: stack.timestamps,
             rack: stack.recovery == Recovery::Rack,
             pacing: stack.pacing,
+            offload: stack.offload,
             first,
         });
         self.choose_way();
@@ -619,6 +622,7 @@ impl Connection {
                 prior_in_flight,
                 in_flight: self.pipe() as f64,
                 delivered: ledger.delivered,
+                losses: self.losses,
                 state: match self.phase {
                     Phase::Open => LossState::Open,
                     Phase::Recovery => LossState::Recovery,
@@ -651,17 +655,24 @@ impl Connection {
         }
     }
 
+    /// The rate of a window per round trip, and somewhat more (Linux: `tcp_update_pacing_rate`).
+    fn own_rate(&self) -> f64 {
+        let (starting, avoiding) = PACING_GAINS;
+        let slow_start = self.window.cwnd < 0.5 * self.window.ssthresh;
+        let gain = if slow_start { starting } else { avoiding };
+        gain * self.window.cwnd / self.round_trip.path.smoothed_rtt
+    }
+
     /// Sets the pace that the controller asks for, or the stack.
     fn set_pace(&self, ledger: &mut Ledger) {
         let path = &self.round_trip.path;
         let asked = self.controller.pacing(&self.window, path);
         let own = || {
-            let (starting, avoiding) = PACING_GAINS;
-            let slow_start = self.window.cwnd < 0.5 * self.window.ssthresh;
-            let gain = if slow_start { starting } else { avoiding };
+            let rate = self.own_rate();
+            let gathered = ledger.offload.is_some();
             Pace {
-                rate: gain * self.window.cwnd / path.smoothed_rtt,
-                quantum: 1.0,
+                rate,
+                quantum: if gathered { offload::burst(rate) } else { 1.0 },
             }
         };
         let measured = ledger.always_paced && path.smoothed_rtt > 0.0;
@@ -989,6 +1000,11 @@ impl Connection {
             }
             return pause.map_or(Next::Nothing, Next::Pause);
         } else if self.recovery == Recovery::Rack {
+            if self.defers(ledger, now) {
+                // The window limits, though not all of it is used.
+                self.limited_until = self.next;
+                return Next::Nothing;
+            }
             self.choose_by_time(ledger, now)
         } else if self.phase == Phase::Open && !self.urgent {
             (self.outstanding() < self.window())
@@ -1017,6 +1033,31 @@ impl Connection {
             self.schedule_probe(ledger, now);
         }
         Next::Send(transmission)
+    }
+
+    /// Whether new data waits until segmentation offload has a burst together; what is sent again
+    /// never does.
+    fn defers(&self, ledger: &mut Ledger, now: Time) -> bool {
+        let rtt = self.round_trip.path.smoothed_rtt;
+        let quota = (self.window.cwnd - self.pipe() as f64).floor();
+        if self.phase != Phase::Open || rtt == 0.0 || quota < 1.0 || self.unsent() == 0 {
+            return false;
+        }
+        let waiting = self.outstanding() > 0;
+        let oldest = waiting.then(|| ledger.sent.get(self.unacknowledged).time);
+        let burst = ledger.paced_burst();
+        let burst = burst.unwrap_or_else(|| offload::burst(self.own_rate()));
+        let Some(offload) = &mut ledger.offload else {
+            return false;
+        };
+        offload.defers(&Offer {
+            now,
+            quota,
+            cwnd: self.window.cwnd,
+            burst,
+            rtt,
+            oldest,
+        })
     }
 
     /// The SYN: nothing else may be under way.

@@ -274,6 +274,7 @@ from = "{from}"
     // Between two intervals: less than a whole one lies before the first sample.
     let early = traced("20ms");
     assert!((0.0..=1.0).contains(&early[0].utilization));
+}
 
 const TRANSFERS: &str = r#"
 [link]

@@ -216,6 +216,9 @@ pub struct Stack {
     pub handshake: bool,
     /// Whether packets are spread over the round trip even where the controller does not ask.
     pub pacing: bool,
+    /// Whether segmentation offload gathers packets into bursts of a millisecond, as Linux does; for
+    /// recovery `rack`.
+    pub offload: bool,
     /// Whether packets are ECN-capable (RFC 3168).
     pub ecn: bool,
 }
@@ -247,6 +250,7 @@ impl Stack {
         timestamps: false,
         handshake: false,
         pacing: false,
+        offload: false,
         ecn: false,
     };
 
@@ -262,11 +266,12 @@ impl Stack {
     };
 
     /// Linux 6.x defaults: RACK-TLP, SACK, timestamps (52-byte headers), delayed acknowledgements
-    /// of two packets or 40 ms, minimum RTO 200 ms.
+    /// of two packets or 40 ms, minimum RTO 200 ms, segmentation offload; round trips are measured in
+    /// microseconds (srtt_us).
     pub const LINUX: Self = Self {
         recovery: Recovery::Rack,
         min_rto: Time::from_millis(200),
-        clock: Time::from_millis(1),
+        clock: Time::from_micros(1),
         delayed_ack: DelayedAck {
             packets: 2,
             timeout: Time::from_millis(40),
@@ -274,6 +279,7 @@ impl Stack {
         header: Bytes::new(52),
         timestamps: true,
         handshake: true,
+        offload: true,
         ..Self::RFC
     };
 }
@@ -311,6 +317,7 @@ const KEYS: &[&str] = &[
     "timestamps",
     "handshake",
     "pacing",
+    "offload",
     "ecn",
     "access",
     "path",
@@ -368,9 +375,11 @@ pub(crate) fn read_group(
         None if unresponsive => (Law::Value(Time::ZERO), false),
         None => return Err(cursor.error_found("no `rtt`", "rtt = \"100ms\"")),
     };
+    let named = cursor.get("stack");
+    let preset = named.as_ref().and_then(Cursor::text).unwrap_or_default();
     let controller = match cursor.get("cca") {
-        Some(cca) => Algorithm::read(&cca, forebay_congestion::descriptions())?,
-        None => Algorithm::new(forebay_congestion::default_description()),
+        Some(cca) => Algorithm::read_within(&cca, forebay_congestion::descriptions(), preset)?,
+        None => Algorithm::new(forebay_congestion::default_description()).within(preset),
     };
     let group = FlowGroup {
         name,
@@ -722,6 +731,7 @@ fn read_stack(cursor: &Cursor<'_>) -> Result<Stack, ScenarioError> {
         ("timestamps", &mut stack.timestamps),
         ("handshake", &mut stack.handshake),
         ("pacing", &mut stack.pacing),
+        ("offload", &mut stack.offload),
         ("ecn", &mut stack.ecn),
     ] {
         if let Some(at) = cursor.get(key) {
@@ -864,6 +874,7 @@ impl Serialize for ShownGroup<'_> {
         map.serialize_entry("timestamps", &stack.timestamps)?;
         map.serialize_entry("handshake", &stack.handshake)?;
         map.serialize_entry("pacing", &stack.pacing)?;
+        map.serialize_entry("offload", &stack.offload)?;
         map.serialize_entry("ecn", &stack.ecn)?;
         if let Some(access) = &group.access {
             let mut shown = serde_json::Map::new();

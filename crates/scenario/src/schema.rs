@@ -130,6 +130,7 @@ fn group() -> Value {
         ("timestamps", switch()),
         ("handshake", switch()),
         ("pacing", switch()),
+        ("offload", switch()),
         ("ecn", switch()),
         (
             "access",

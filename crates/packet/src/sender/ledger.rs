@@ -5,6 +5,7 @@
 use forebay_congestion::packet::{Delivery, Needs, Pace, Samples};
 use forebay_units::Time;
 
+use super::offload::Offload;
 use super::rack::Rack;
 use crate::bitmap::Bitmap;
 
@@ -156,16 +157,22 @@ pub(super) struct Ledger {
     pub(super) pacer: Pacer,
     /// Whether the stack paces what the controller does not.
     pub(super) always_paced: bool,
+    pub(super) offload: Option<Offload>,
     pub(super) delivered: u64,
 }
 
 /// What a ledger must hold.
 #[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is asked for by itself, in any combination"
+)]
 pub(super) struct Wanted {
     pub(super) needs: Needs,
     pub(super) timestamps: bool,
     pub(super) rack: bool,
     pub(super) pacing: bool,
+    pub(super) offload: bool,
     /// First packet of the transfer.
     pub(super) first: u64,
 }
@@ -186,6 +193,7 @@ impl Ledger {
             rack: wanted.rack.then(|| Rack::new(wanted.first)),
             pacer: Pacer::new(),
             always_paced: wanted.pacing,
+            offload: (wanted.offload && wanted.rack).then(Offload::new),
             delivered: 0,
         }))
     }
@@ -199,6 +207,11 @@ impl Ledger {
     pub(super) fn set_pace(&mut self, pace: Option<Pace>) {
         // A rate without a meaning paces nothing.
         self.pacer.pace = pace.filter(|pace| pace.rate.is_finite() && pace.rate > 0.0);
+    }
+
+    /// Packets that pacing lets go together.
+    pub(super) fn paced_burst(&self) -> Option<f64> {
+        self.pacer.pace.map(|pace| pace.quantum)
     }
 
     /// Seconds until the next packet may leave.
@@ -237,6 +250,9 @@ impl Ledger {
             rack.on_send(packet, sending.again, now);
         }
         self.pacer.on_send(now);
+        if let Some(offload) = &mut self.offload {
+            offload.on_send(now);
+        }
     }
 
     /// Nothing is left to send although the window would allow it.
