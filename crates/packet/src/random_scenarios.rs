@@ -145,7 +145,7 @@ fn workload(tape: &mut Tape<'_>) -> String {
 /// Keys of the stack, a few of them now and then.
 fn stack(tape: &mut Tape<'_>) -> String {
     let mut text = format!("stack = \"{}\"\n", tape.one(&["rfc", "ns2", "linux"]));
-    let keys: [(&str, &[&str]); 14] = [
+    let keys: [(&str, &[&str]); 15] = [
         ("recovery", &["\"sack\"", "\"newreno\"", "\"rack\""]),
         ("partial_ack_timer", &["\"first\"", "\"every\""]),
         ("min_rto", &["\"200ms\"", "\"1us\"", "\"60s\""]),
