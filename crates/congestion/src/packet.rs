@@ -259,6 +259,43 @@ pub trait CongestionControl: Sized {
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path);
 }
 
+/// A controller on the heap: those with much state, so that a connection with another one is small.
+impl<C: CongestionControl> CongestionControl for Box<C> {
+    const DESCRIPTION: Description = C::DESCRIPTION;
+
+    fn new(parameters: &Parameters) -> Self {
+        Self::new(C::new(parameters))
+    }
+
+    fn fluid(parameters: &Parameters) -> Option<FluidLaw> {
+        C::fluid(parameters)
+    }
+
+    fn needs(&self) -> Needs {
+        (**self).needs()
+    }
+
+    fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
+        (**self).on_sample(window, sample, path);
+    }
+
+    fn pacing(&self, window: &Window, path: &Path) -> Option<Pace> {
+        (**self).pacing(window, path)
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path) {
+        (**self).on_ack(window, ack, path);
+    }
+
+    fn on_idle(&mut self, window: &mut Window, idle: &Idle) {
+        (**self).on_idle(window, idle);
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path) {
+        (**self).on_congestion(window, signal, now, path);
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;

@@ -26,7 +26,7 @@ macro_rules! controllers {
         pub fn controller(name: &str, parameters: &Parameters) -> Option<Controller> {
             $(
                 if name == <$type as CongestionControl>::DESCRIPTION.name {
-                    return Some(Controller::$variant(<$type>::new(parameters)));
+                    return Some(Controller::$variant(<$type as CongestionControl>::new(parameters)));
                 }
             )+
             None
@@ -36,7 +36,7 @@ macro_rules! controllers {
         pub fn fluid_law(name: &str, parameters: &Parameters) -> Option<FluidLaw> {
             $(
                 if name == <$type as CongestionControl>::DESCRIPTION.name {
-                    return <$type>::fluid(parameters);
+                    return <$type as CongestionControl>::fluid(parameters);
                 }
             )+
             None
@@ -104,13 +104,13 @@ controllers! {
     Htcp(crate::htcp::HtcpController),
     Scalable(crate::scalable::ScalableController),
     Aimd(crate::aimd::AimdController),
-    Bbr(crate::bbr::BbrController),
+    Bbr(Box<crate::bbr::BbrController>),
     Vegas(crate::vegas::VegasController),
     Westwood(crate::westwood::WestwoodController),
     Illinois(crate::illinois::IllinoisController),
     Fast(crate::fast::FastController),
     Dctcp(crate::dctcp::DctcpController),
-    Bbr3(crate::bbr3::Bbr3Controller),
+    Bbr3(Box<crate::bbr3::Bbr3Controller>),
     Prague(crate::prague::PragueController),
     Ledbatpp(crate::ledbatpp::LedbatppController),
 }
