@@ -444,10 +444,6 @@ impl CongestionControl for CubicController {
 
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path) {
-        if let Some(linux) = &mut self.linux {
-            linux.on_ack(window, ack);
-            return;
-        }
         let mut acked = ack.acked;
         if window.cwnd < window.ssthresh {
             acked = window.slow_start(Hystart::slowed(self.hystart.as_ref(), acked));
@@ -457,6 +453,10 @@ impl CongestionControl for CubicController {
         }
         let epoch = if let Some(epoch) = self.epoch {
             epoch
+        } else if let Some(linux) = &mut self.linux {
+            // Its epochs are its own: this one never begins.
+            linux.on_ack(window, &Ack { acked, ..*ack });
+            return;
         } else {
             self.begin_epoch(window, ack.now);
             ack.now

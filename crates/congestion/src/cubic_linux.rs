@@ -88,19 +88,13 @@ impl LinuxCubic {
         }
     }
 
-    /// `cubictcp_cong_avoid`.
+    /// `cubictcp_cong_avoid` after slow start.
     pub(crate) fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         window.cwnd = window.cwnd.floor();
-        let mut acked = ack.acked;
-        if window.cwnd < window.ssthresh {
-            acked = window.slow_start(acked);
-            if acked <= 0.0 {
-                return;
-            }
-        }
         let cwnd = window.cwnd.min(LARGEST_WINDOW) as u64;
-        self.update(cwnd, acked as u64, jiffies(ack.now));
-        self.grown.grow(window, self.count, acked as u64);
+        let acked = ack.acked as u64;
+        self.update(cwnd, acked, jiffies(ack.now));
+        self.grown.grow(window, self.count, acked);
     }
 
     /// `cubictcp_cwnd_event` at `CA_EVENT_TX_START`: the epoch moves on by what nothing was under

@@ -356,6 +356,51 @@ pub(crate) mod tests {
         controller.on_sample(window, &seen, &path);
     }
 
+    /// The mean window of a flow whose packets are each marked with this probability, independently,
+    /// over 40,000 round trips of 50 ms.
+    pub(crate) fn mean_window_with_marks<C: CongestionControl>(
+        controller: &mut C,
+        probability: f64,
+    ) -> f64 {
+        let mut window = Window {
+            cwnd: 2.0 / probability,
+            ssthresh: 1.0,
+        };
+        let path = Path::default();
+        let mut seen = sample(0.05);
+        let (mut random, mut sum, mut acked) = (1_u64, 0.0, 0_u64);
+        let count = 40_000;
+        for _ in 0..count {
+            let packets = window.cwnd as u64;
+            for _ in 0..packets {
+                acked += 1;
+                seen.now = seen
+                    .now
+                    .saturating_add(Time::from_secs_f64(0.05 / packets as f64));
+                seen.acknowledged = acked;
+                seen.next = acked + packets;
+                random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                let drawn = (random >> 11) as f64 / (1_u64 << 53) as f64;
+                seen.marked = f64::from(u8::from(drawn < probability));
+                let ack = Ack {
+                    acked: 1.0,
+                    now: seen.now,
+                };
+                controller.on_ack(&mut window, &ack, &path);
+                controller.on_sample(&mut window, &seen, &path);
+            }
+            sum += window.cwnd;
+        }
+        sum / f64::from(count)
+    }
+
+    /// x = W p of a flow that grows by `growth` packets per window and cuts by half of the marked
+    /// share: a cut holds for W packets, and the next mark comes 1/p packets later, so growth (W + 1/p) / W
+    /// = W p / 2. Without the wait for a mark it is the 2 of W = 2 / p (De Schepper et al. 2016).
+    pub(crate) fn marks_per_window(growth: f64) -> f64 {
+        growth + (growth * growth + 2.0 * growth).sqrt()
+    }
+
     #[test]
     fn slow_start_hands_on_what_passes_the_threshold() {
         let mut window = Window {

@@ -312,10 +312,7 @@ impl Connection {
         self.limited_until = first;
         self.ledger = Ledger::new(Wanted {
             needs: self.controller.needs(),
-            timestamps: stack.timestamps,
-            rack: stack.recovery == Recovery::Rack,
-            pacing: stack.pacing,
-            offload: stack.offload,
+            stack,
             first,
         });
         self.choose_way();

@@ -3,6 +3,7 @@
 //! time. Senders that need none of it keep none.
 
 use forebay_congestion::packet::{Delivery, Needs, Pace, Samples};
+use forebay_scenario::{Recovery, Stack};
 use forebay_units::Time;
 
 use super::offload::Offload;
@@ -169,10 +170,7 @@ pub(super) struct Ledger {
 )]
 pub(super) struct Wanted {
     pub(super) needs: Needs,
-    pub(super) timestamps: bool,
-    pub(super) rack: bool,
-    pub(super) pacing: bool,
-    pub(super) offload: bool,
+    pub(super) stack: Stack,
     /// First packet of the transfer.
     pub(super) first: u64,
 }
@@ -181,7 +179,9 @@ impl Ledger {
     /// A ledger for those who want one.
     pub(super) fn new(wanted: Wanted) -> Option<Box<Self>> {
         let idle = wanted.needs == Needs::default();
-        if idle && !wanted.timestamps && !wanted.rack && !wanted.pacing {
+        let stack = &wanted.stack;
+        let rack = stack.recovery == Recovery::Rack;
+        if idle && !stack.timestamps && !rack && !stack.pacing {
             return None;
         }
         let rates = wanted.needs.samples == Samples::Rates;
@@ -190,10 +190,10 @@ impl Ledger {
             sent: Ring::default(),
             rates: rates.then(RateSampler::default),
             newest: None,
-            rack: wanted.rack.then(|| Rack::new(wanted.first)),
+            rack: rack.then(|| Rack::new(wanted.first)),
             pacer: Pacer::new(),
-            always_paced: wanted.pacing,
-            offload: (wanted.offload && wanted.rack).then(Offload::new),
+            always_paced: stack.pacing,
+            offload: (stack.offload && rack).then(Offload::new),
             delivered: 0,
         }))
     }
