@@ -395,6 +395,11 @@ impl CongestionControl for CubicController {
         Hystart::needs(self.hystart.as_ref())
     }
 
+    // Linux's tcp_cubic has no `min_cwnd`: the threshold.
+    fn recovery_floor(&self, window: &Window) -> f64 {
+        window.ssthresh
+    }
+
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, _: &Path) {
         if let Some(hystart) = &mut self.hystart {
             hystart.on_sample(window, sample);

@@ -3,9 +3,11 @@
 //! time. Senders that need none of it keep none.
 
 use forebay_congestion::packet::{Delivery, Needs, Pace, Samples};
+use forebay_scenario::Reduction;
 use forebay_units::Time;
 
-use super::rack::Rack;
+use super::rack::{Detection, Rack};
+use super::reduction::Reducing;
 use crate::bitmap::Bitmap;
 
 /// Values by packet number for a sliding span.
@@ -153,6 +155,7 @@ pub(super) struct Ledger {
     rates: Option<RateSampler>,
     newest: Option<Newest>,
     pub(super) rack: Option<Rack>,
+    pub(super) reducing: Option<Reducing>,
     pub(super) pacer: Pacer,
     /// Whether the stack paces what the controller does not.
     pub(super) always_paced: bool,
@@ -164,7 +167,8 @@ pub(super) struct Ledger {
 pub(super) struct Wanted {
     pub(super) needs: Needs,
     pub(super) timestamps: bool,
-    pub(super) rack: bool,
+    pub(super) detection: Option<Detection>,
+    pub(super) reduction: Reduction,
     pub(super) pacing: bool,
     /// First packet of the transfer.
     pub(super) first: u64,
@@ -174,7 +178,13 @@ impl Ledger {
     /// A ledger for those who want one.
     pub(super) fn new(wanted: Wanted) -> Option<Box<Self>> {
         let idle = wanted.needs == Needs::default();
-        if idle && !wanted.timestamps && !wanted.rack && !wanted.pacing {
+        let reducing = Reducing::new(wanted.reduction);
+        if idle
+            && !wanted.timestamps
+            && wanted.detection.is_none()
+            && !wanted.pacing
+            && reducing.is_none()
+        {
             return None;
         }
         let rates = wanted.needs.samples == Samples::Rates;
@@ -183,7 +193,10 @@ impl Ledger {
             sent: Ring::default(),
             rates: rates.then(RateSampler::default),
             newest: None,
-            rack: wanted.rack.then(|| Rack::new(wanted.first)),
+            rack: wanted
+                .detection
+                .map(|detection| Rack::new(detection, wanted.first)),
+            reducing,
             pacer: Pacer::new(),
             always_paced: wanted.pacing,
             delivered: 0,
@@ -233,8 +246,13 @@ impl Ledger {
                 app_limited: rates.app_limited_until > 0,
             };
         }
-        if let Some(rack) = &mut self.rack {
-            rack.on_send(packet, sending.again, now);
+        if let Some(rack) = &mut self.rack
+            && sending.again
+        {
+            rack.on_repeat(packet, sending.next, now);
+        }
+        if let Some(reducing) = &mut self.reducing {
+            reducing.on_send();
         }
         self.pacer.on_send(now);
     }
@@ -314,6 +332,8 @@ pub(super) struct Sending {
     /// The lowest packet not acknowledged.
     pub(super) from: u64,
     pub(super) again: bool,
+    /// The next packet to be sent for the first time.
+    pub(super) next: u64,
     /// Whether nothing was under way.
     pub(super) idle: bool,
     /// Packets under way with it.
