@@ -414,6 +414,11 @@ impl CongestionControl for CubicController {
         Hystart::needs(self.hystart.as_ref())
     }
 
+    // Linux's tcp_cubic has no `min_cwnd`: the threshold.
+    fn recovery_floor(&self, window: &Window) -> f64 {
+        window.ssthresh
+    }
+
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
         if let Some(linux) = &mut self.linux {
             linux.on_sample(window, sample, path);

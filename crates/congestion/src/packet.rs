@@ -239,6 +239,12 @@ pub trait CongestionControl: Sized {
     /// [`Self::on_ack`] and [`Self::on_congestion`].
     fn on_sample(&mut self, _window: &mut Window, _sample: &Sample, _path: &Path) {}
 
+    /// The window below which rate halving takes nothing more away in recovery, packets (Linux up
+    /// to 3.4: `min_cwnd`, half of the threshold as `tcp_reno_min_cwnd` has it).
+    fn recovery_floor(&self, window: &Window) -> f64 {
+        0.5 * window.ssthresh
+    }
+
     /// At which rate packets may leave; none leaves that to the acknowledgements.
     fn pacing(&self, _window: &Window, _path: &Path) -> Option<Pace> {
         None
@@ -277,6 +283,10 @@ impl<C: CongestionControl> CongestionControl for Box<C> {
 
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
         (**self).on_sample(window, sample, path);
+    }
+
+    fn recovery_floor(&self, window: &Window) -> f64 {
+        (**self).recovery_floor(window)
     }
 
     fn pacing(&self, window: &Window, path: &Path) -> Option<Pace> {

@@ -65,6 +65,13 @@ macro_rules! controllers {
                 }
             }
 
+            /// See [`CongestionControl::recovery_floor`].
+            pub fn recovery_floor(&self, window: &Window) -> f64 {
+                match self {
+                    $(Self::$variant(controller) => controller.recovery_floor(window),)+
+                }
+            }
+
             /// See [`CongestionControl::pacing`].
             pub fn pacing(&self, window: &Window, path: &Path) -> Option<Pace> {
                 match self {

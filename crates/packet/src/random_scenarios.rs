@@ -145,8 +145,13 @@ fn workload(tape: &mut Tape<'_>) -> String {
 /// Keys of the stack, a few of them now and then.
 fn stack(tape: &mut Tape<'_>) -> String {
     let mut text = format!("stack = \"{}\"\n", tape.one(&["rfc", "ns2", "linux"]));
-    let keys: [(&str, &[&str]); 15] = [
-        ("recovery", &["\"sack\"", "\"newreno\"", "\"rack\""]),
+    let keys: [(&str, &[&str]); 17] = [
+        (
+            "recovery",
+            &["\"sack\"", "\"newreno\"", "\"rack\"", "\"fack\""],
+        ),
+        ("timeout_cut", &["\"first\"", "\"every\""]),
+        ("initial_rto", &["\"1s\"", "\"3s\"", "\"1us\""]),
         ("partial_ack_timer", &["\"first\"", "\"every\""]),
         ("min_rto", &["\"200ms\"", "\"1us\"", "\"60s\""]),
         ("clock", &["\"10ms\"", "\"0s\"", "\"1s\""]),

@@ -160,8 +160,33 @@ pub enum Recovery {
     NewReno,
     /// Selective acknowledgements (RFC 6675).
     Sack,
+    /// Forward acknowledgement (Mathis and Mahdavi 1996): SACK in which everything well below the
+    /// furthest arrival is lost, repetitions included (Linux up to 4.14).
+    Fack,
     /// Time-based loss detection with tail loss probes (RFC 8985).
     Rack,
+}
+
+/// How the window falls in a recovery with selective acknowledgements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reduction {
+    /// To the threshold at once: nothing new is sent until the pipe has drained so far (RFC 6675).
+    AtOnce,
+    /// In proportion to what arrives: proportional rate reduction (RFC 9937).
+    Prr,
+    /// By a packet for every second acknowledgement: rate halving (Linux up to 3.1).
+    RateHalving,
+}
+
+/// Which timeouts of one packet lower the slow-start threshold (RFC 5681 section 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TimeoutCut {
+    /// Only the first one: the threshold is that of the last window that the path took.
+    First,
+    /// Every one, so that it is two packets from the second on (ns-2).
+    Every,
 }
 
 /// Which partial acknowledgements restart the retransmission timer (RFC 6582 section 4).
@@ -192,10 +217,17 @@ pub struct DelayedAck {
 pub struct Stack {
     /// How losses are repaired.
     pub recovery: Recovery,
+    /// How the window falls in recovery with SACK; none is the recovery's own way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reduction: Option<Reduction>,
     /// RFC 6582's timer switch, for recovery without SACK.
     pub partial_ack_timer: PartialAckTimer,
+    /// Which timeouts of one packet lower the threshold.
+    pub timeout_cut: TimeoutCut,
     /// Lower bound of the retransmission timeout.
     pub min_rto: Time,
+    /// Retransmission timeout before a round trip was measured, the lower bound at least.
+    pub initial_rto: Time,
     /// Granularity of the sender's clock for round-trip times and timers; zero is exact.
     pub clock: Time,
     /// The receiver's acknowledgements.
@@ -227,17 +259,29 @@ impl Stack {
     /// The least that a packet of headers alone takes: IPv4 without options.
     const BARE: Bytes = Bytes::new(20);
 
+    /// How the window falls in recovery: as chosen, or as the recovery's implementations do it.
+    pub fn reduction(&self) -> Reduction {
+        self.reduction.unwrap_or(match self.recovery {
+            Recovery::Rack => Reduction::Prr,
+            Recovery::Fack => Reduction::RateHalving,
+            Recovery::NewReno | Recovery::Sack => Reduction::AtOnce,
+        })
+    }
+
     /// Bytes of a SYN: a bare header, also where data packets count none.
     pub fn syn(&self) -> Bytes {
         self.header.max(Self::BARE)
     }
 
-    /// RFC defaults: SACK (RFC 6675), ten packets initially (RFC 6928), minimum RTO of 1 s
-    /// (RFC 6298), each packet acknowledged.
+    /// RFC defaults: SACK (RFC 6675), ten packets initially (RFC 6928), minimum and initial RTO of
+    /// 1 s (RFC 6298), each packet acknowledged.
     pub const RFC: Self = Self {
         recovery: Recovery::Sack,
+        reduction: None,
         partial_ack_timer: PartialAckTimer::First,
+        timeout_cut: TimeoutCut::First,
         min_rto: Time::from_secs(1),
+        initial_rto: Time::from_secs(1),
         clock: Time::ZERO,
         delayed_ack: DelayedAck {
             packets: 1,
@@ -255,10 +299,13 @@ impl Stack {
     };
 
     /// ns-2.35's one-way TCP agents: impatient NewReno, two packets initially, minimum RTO 0.2 s
-    /// on a 10 ms clock, each packet acknowledged, a 40-byte first packet.
+    /// on a 10 ms clock, 3 s initially (RFC 2988), each packet acknowledged, a 40-byte first
+    /// packet, a threshold that every timeout lowers.
     pub const NS2: Self = Self {
         recovery: Recovery::NewReno,
+        timeout_cut: TimeoutCut::Every,
         min_rto: Time::from_millis(200),
+        initial_rto: Time::from_secs(3),
         clock: Time::from_millis(10),
         initial_window: 2.0,
         handshake: true,
@@ -306,8 +353,11 @@ const KEYS: &[&str] = &[
     "stop",
     "stack",
     "recovery",
+    "reduction",
     "partial_ack_timer",
+    "timeout_cut",
     "min_rto",
+    "initial_rto",
     "clock",
     "delayed_ack",
     "initial_window",
@@ -702,6 +752,7 @@ fn read_stack(cursor: &Cursor<'_>) -> Result<Stack, ScenarioError> {
         stack.recovery = recovery.word(&[
             ("newreno", Recovery::NewReno),
             ("sack", Recovery::Sack),
+            ("fack", Recovery::Fack),
             ("rack", Recovery::Rack),
         ])?;
     }
@@ -711,6 +762,11 @@ fn read_stack(cursor: &Cursor<'_>) -> Result<Stack, ScenarioError> {
             ("every", PartialAckTimer::Every),
         ])?;
     }
+    if let Some(cut) = cursor.get("timeout_cut") {
+        stack.timeout_cut =
+            cut.word(&[("first", TimeoutCut::First), ("every", TimeoutCut::Every)])?;
+    }
+    read_reduction(cursor, &mut stack)?;
     read_stack_timers(cursor, &mut stack)?;
     let window = |key: &str, smallest: f64| -> Result<Option<f64>, ScenarioError> {
         cursor
@@ -741,10 +797,33 @@ fn read_stack(cursor: &Cursor<'_>) -> Result<Stack, ScenarioError> {
     Ok(stack)
 }
 
+fn read_reduction(cursor: &Cursor<'_>, stack: &mut Stack) -> Result<(), ScenarioError> {
+    let Some(at) = cursor.get("reduction") else {
+        return Ok(());
+    };
+    if stack.recovery == Recovery::NewReno {
+        return Err(
+            at.error("no `reduction` with recovery = \"newreno\", which deflates the window")
+        );
+    }
+    stack.reduction = Some(at.word(&[
+        ("at_once", Reduction::AtOnce),
+        ("prr", Reduction::Prr),
+        ("rate_halving", Reduction::RateHalving),
+    ])?);
+    Ok(())
+}
+
 fn read_stack_timers(cursor: &Cursor<'_>, stack: &mut Stack) -> Result<(), ScenarioError> {
     if let Some(at) = cursor.get("min_rto") {
         stack.min_rto = at.unit()?;
         if stack.min_rto < Time::from_micros(1) || stack.min_rto > Time::from_secs(60) {
+            return Err(at.error("a time from 1us to 60s"));
+        }
+    }
+    if let Some(at) = cursor.get("initial_rto") {
+        stack.initial_rto = at.unit()?;
+        if stack.initial_rto < Time::from_micros(1) || stack.initial_rto > Time::from_secs(60) {
             return Err(at.error("a time from 1us to 60s"));
         }
     }
@@ -859,8 +938,17 @@ impl Serialize for ShownGroup<'_> {
             map.serialize_entry("stop", stop)?;
         }
         map.serialize_entry("recovery", &stack.recovery)?;
+        if let Some(reduction) = &stack.reduction {
+            map.serialize_entry("reduction", reduction)?;
+        }
         map.serialize_entry("partial_ack_timer", &stack.partial_ack_timer)?;
+        if stack.timeout_cut != TimeoutCut::First {
+            map.serialize_entry("timeout_cut", &stack.timeout_cut)?;
+        }
         map.serialize_entry("min_rto", &stack.min_rto)?;
+        if stack.initial_rto != Stack::RFC.initial_rto {
+            map.serialize_entry("initial_rto", &stack.initial_rto)?;
+        }
         map.serialize_entry("clock", &stack.clock)?;
         map.serialize_entry("delayed_ack", &stack.delayed_ack)?;
         map.serialize_entry("initial_window", &format!("{}p", stack.initial_window))?;

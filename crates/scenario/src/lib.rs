@@ -24,7 +24,8 @@ pub use engine::{
     set_interrupt,
 };
 pub use flows::{
-    Access, DelayedAck, FlowGroup, MAX_FLOWS, PartialAckTimer, Recovery, Stack, Workload,
+    Access, DelayedAck, FlowGroup, MAX_FLOWS, PartialAckTimer, Recovery, Reduction, Stack,
+    TimeoutCut, Workload,
 };
 pub use forebay_random::Seed;
 pub use law::{Law, Quantity};

@@ -109,9 +109,12 @@ fn group() -> Value {
         ("start", law()),
         ("stop", law()),
         ("stack", words(&["rfc", "ns2", "linux"])),
-        ("recovery", words(&["newreno", "sack", "rack"])),
+        ("recovery", words(&["newreno", "sack", "fack", "rack"])),
+        ("reduction", words(&["at_once", "prr", "rate_halving"])),
         ("partial_ack_timer", words(&["first", "every"])),
+        ("timeout_cut", words(&["first", "every"])),
         ("min_rto", time()),
+        ("initial_rto", time()),
         ("clock", time()),
         (
             "delayed_ack",
