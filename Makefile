@@ -13,16 +13,17 @@ export CARGO_TERM_COLOR ?= never
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format bench reference checks docs lock clean tools
+.PHONY: help setup demo test check format bench reference checks gallery docs lock clean tools
 
 help:
 	@echo "make setup      build everything into $(VENV)"
 	@echo "make demo       recommend a buffer for scenarios/elastic-access-link.toml, picture in out/demo"
 	@echo "make test       every test, Rust and Python"
 	@echo "make check      formatting, lints, types"
-	@echo "make bench      speed of the packet and the fluid engine [ONLY=W1,F1,...]"
+	@echo "make bench      speed of the packet and the fluid engine [ONLY=W1,F1,...] [RUNS=9] [COUNT=1]"
 	@echo "make reference  forebay against other programs' numbers [REFERENCE=DIR] [ONLY=oracle,ns2,linux,ns3]"
 	@echo "make checks     the table How we know it is right: theory, and REFERENCE; WRITE=docs/checking.md renews it there"
+	@echo "make gallery    the papers' figures, full, and the documentation's pages about them [QUICK=1] [GALLERY=DIR]"
 	@echo "make docs       the documentation, into out/site"
 	@echo "make format     reformat every source file"
 	@echo "make lock       bring the pinned Python packages up to date"
@@ -66,7 +67,7 @@ format: $(VENV)/.packages
 	$(BIN)/ruff format python tests benches
 
 bench: $(VENV)/.build
-	@$(BIN)/python -m forebay.bench benches $(if $(ONLY),--only $(ONLY))
+	@$(BIN)/python -m forebay.bench benches $(if $(ONLY),--only $(ONLY)) $(if $(RUNS),--runs $(RUNS)) $(if $(COUNT),--count)
 
 REFERENCE ?= tests/reference
 reference: $(VENV)/.build
@@ -74,6 +75,12 @@ reference: $(VENV)/.build
 
 checks: $(VENV)/.build
 	@$(BIN)/python -m forebay.theory --reference "$(REFERENCE)" $(if $(WRITE),--write "$(WRITE)")
+
+# The cost is said first; a killed run goes on where it stopped.
+GALLERY ?= out/gallery
+gallery: $(VENV)/.build
+	$(BIN)/forebay reproduce all $(if $(QUICK),--quick) --out "$(GALLERY)"
+	$(BIN)/python -m forebay.gallery.renewal "$(GALLERY)" docs
 
 $(VENV)/.docs: requirements/docs.txt $(VENV)/.packages
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt

@@ -128,6 +128,23 @@ def test_trace_is_written_and_drawn(small: Path, tmp_path: Path) -> None:
     assert (folder / "traces.svg").is_file()
 
 
+def test_transfers_are_recorded_and_drawn(tmp_path: Path) -> None:
+    import polars as pl
+
+    web = ROOT / "scenarios" / "open-loop-web.toml"
+    folder = tmp_path / "web"
+    changes = ("--set", "run.warmup=1s", "--set", "run.measure=2s", "--set", 'trace.record=["transfers"]')
+    answer = forebay("run", web, *changes, "--replications", "1", "--json", "--trace", folder)
+    assert answer.code == 0, answer.err
+    table = pl.read_parquet(folder / "transfers.parquet")
+    assert sorted(table["transfer"].to_list()) == list(range(table.height))
+    measured = table.filter(pl.col("completed_s").is_between(1, 3)).height
+    assert measured == json.loads(answer.out)["groups"][0]["completed"] > 100
+    drawn = forebay("plot", folder)
+    assert drawn.code == 0, drawn.err
+    assert (folder / "traces.png").stat().st_size > 10_000
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [

@@ -10,6 +10,7 @@ import math
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 
@@ -24,7 +25,8 @@ from forebay.gallery.catalogue import PAPERS, Figure, Run, load, select
 from forebay.gallery.claims import Claim, Measured, Region, judge, plain
 from forebay.gallery.expression import evaluate
 from forebay.gallery.page import write_page
-from forebay.gallery.results import Results, crossing, furthest, interpolate, same_setting, slope
+from forebay.gallery.renewal import MARKS, main, renew
+from forebay.gallery.results import Results, crossing, furthest, interpolate, misfit, same_setting, slope
 from forebay.reproduction import Drawn, Gallery, reproduce
 from tests.conftest import SMALL, forebay
 
@@ -62,7 +64,7 @@ def test_every_figure_has_a_drawing_and_every_claim_its_runs() -> None:
                 if isinstance(node, ast.Call):
                     assert isinstance(node.func, ast.Name)
                     assert node.func.id in functions, (figure.id, claim.quantity)
-                    if node.func.id in {"value", "curve", "across", "recorded", "compared", "modelled"}:
+                    if node.func.id in {"value", "curve", "across", "recorded", "compared", "modelled", "report"}:
                         name = node.args[0]
                         assert isinstance(name, ast.Constant)
                         assert name.value in figure.runs, (figure.id, claim.quantity)
@@ -103,6 +105,27 @@ def test_claims_ask_for_cells_that_both_versions_have() -> None:
                         for one in wanted if isinstance(wanted, list) else [wanted]:
                             found = [text for text in values[axis] if same_setting(text, one)]
                             assert len(found) == 1, (figure.id, claim.quantity, axis, one)
+
+
+def replications_of(node: ast.AST, runs: Mapping[str, Run]) -> set[int]:
+    """How many numbers the runs of an expression give; what is averaged gives one that fits all."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        if node.func.id == "mean":
+            return set()
+        if node.func.id == "interpolate":
+            return replications_of(node.args[2], runs)
+        if node.func.id in {"value", "curve", "recorded", "compared", "report"}:
+            assert isinstance(node.args[0], ast.Constant)
+            return {runs[str(node.args[0].value)].replications}
+    return set().union(*(replications_of(child, runs) for child in ast.iter_child_nodes(node)))
+
+
+def test_claims_combine_runs_of_equally_many_replications() -> None:
+    for paper, figure in FIGURES:
+        for claim in figure.claims:
+            for runs in (paper.quick, paper.full):
+                found = replications_of(ast.parse(claim.measure or "0", mode="eval"), runs)
+                assert len(found) <= 1, (figure.id, claim.quantity, found)
 
 
 def test_the_repositorys_folder_is_the_packages() -> None:
@@ -232,32 +255,71 @@ def test_reductions_over_cells() -> None:
     # Above, below, above again: only the last crossing counts.
     assert crossing([[1], [2], [3], [4]], np.array([[1.0], [0.0], [0.5], [1.0]]), 0.75) == pytest.approx([3.5])
     assert slope([1, 2, 3], np.array([[1.0, 0.0], [3.0, 0.0], [5.0, 0.0]])) == pytest.approx([2.0, 0.0])
+    assert misfit([1, 2, 3], np.array([[1.0, 0.0], [3.0, 3.0], [5.0, 0.0]])) == pytest.approx([0.0, 2**0.5])
     assert furthest(np.array([[0.1, 0.2], [-0.5, -0.7]])) == pytest.approx([0.5, 0.7])
     assert interpolate([[0.0], [1.0]], np.array([[0.0, 2.0], [3.0, 5.0]]), [0.5, 1.0]) == pytest.approx([2.5, 4.0])
 
 
-def test_transfers_are_told_apart() -> None:
-    """A user's two transfers, the second one's opening packet lost once; another user's single one."""
-    rows = [
-        # time, flow, packet, bytes, dropped
-        (1.0, 0, 1, 40, False),
-        (1.1, 0, 2, 1500, False),
-        (1.1, 0, 3, 1500, True),
-        (1.4, 0, 3, 1500, False),
-        (5.0, 0, 4, 40, True),
-        (8.0, 0, 4, 40, False),
-        (8.1, 0, 5, 1500, False),
-        (2.0, 1, 7, 1500, False),  # began before the recording
-        (2.5, 1, 8, 40, False),
-        (2.6, 1, 9, 1500, False),
-    ]
-    names = ["time_s", "flow", "packet", "bytes", "dropped"]
-    found = running.transfers(pl.DataFrame(rows, schema=names, orient="row")).sort("flow", "transfer")
-    assert found["transfer"].to_list() == [1, 2, 0, 1]
-    assert found["packets"].to_list() == [2, 1, 1, 1]
-    assert found["dropped"].to_list() == [1, 1, 0, 0]
-    assert found["opened_s"].to_list() == [1.0, 8.0, None, 2.5]
-    assert found["first_drop_s"].to_list() == [1.1, 5.0, None, None]
+USERS = """
+[link]
+rate = "5Mbps"
+buffer = "20p"
+[[flows]]
+name = "users-1"
+cca = "newreno"
+rtt = "20ms"
+packet = "1000B"
+workload = { closed_loop = { users = 8, think = { exponential = "500ms" }, size = { exponential = "60p" } } }
+[[flows]]
+name = "users-2"
+cca = "newreno"
+rtt = "60ms"
+packet = "1000B"
+workload = { closed_loop = { users = 8, think = { exponential = "500ms" }, size = { exponential = "60p" } } }
+[[flows]]
+name = "bulk"
+count = 2
+cca = "newreno"
+rtt = "40ms"
+packet = "1000B"
+[run]
+warmup = "10s"
+measure = "60s"
+[trace]
+record = ["transfers"]
+"""
+
+
+def test_transfers_agree_with_the_report(tmp_path: Path) -> None:
+    """What claims count from recorded transfers is what the engine counts for its own report."""
+    path = tmp_path / "users.toml"
+    path.write_text(USERS, encoding="utf-8")
+    run = Run("auge", "users", path, "packet", (), ("link.buffer=20p,200p",), 1, "traces")
+    assert running.perform([run], tmp_path) == {}
+    small, large = running.recordings(tmp_path, run)
+    for recording in (small, large):
+        report = recording.report()
+        groups = {group["name"]: group for group in report["groups"]}
+        table = recording.table("transfers").filter(pl.col("completed_s").is_between(10, 70))
+        assert table.height == groups["users-1"]["completed"] + groups["users-2"]["completed"]
+        mine = sum(groups[name]["metrics"]["long_flows"]["mean"] for name in ("users-1", "users-2"))
+        assert quantities.limited_flows(recording, "users") == pytest.approx(mine, rel=1e-9)
+        assert quantities.long_flows(recording, "users") == pytest.approx(mine, rel=0.05)
+        rates = quantities.persistent_rates(recording, "bulk")
+        assert rates.sum() * 8 == pytest.approx(groups["bulk"]["metrics"]["goodput_bps"]["mean"], rel=1e-9)
+    assert quantities.group_numbers(small, "users") == [0, 1]
+    assert quantities.group_numbers(small, "users-2") == [1]
+    with pytest.raises(InputError, match="users-1"):
+        quantities.group_numbers(small, "user")
+    # More room, fewer losses; every transfer is at most as likely to be faster as to be there.
+    assert quantities.lossless(large, "users") > quantities.lossless(small, "users") + 0.1
+    assert 0 < quantities.share_transfers_faster(small, large, "users") < 1
+    assert quantities.share_transfers_faster(small, small, "users") == 0
+    # A transfer that the end of the run cuts off has no throughput.
+    late = small.table("transfers").filter(pl.col("completed_s").is_infinite())
+    everything = quantities.finished_transfers(small, "users", begun_before=1.0)
+    assert late.height > 0
+    assert everything.filter(pl.col("throughput") == 0).height == late.filter(pl.col("begun_s") >= 10).height
 
 
 # Caching and resuming -----------------------------------------------------------------------------------------------
@@ -485,3 +547,43 @@ def test_reproduce_from_python(tmp_path: Path) -> None:
     assert found.counts() == {"reproduced": 2, "not_reproduced": 2, "not_checkable": 0}
     assert told == ["avrachenkov/fig6"] * len(told)
     assert (tmp_path / "avrachenkov" / "fig6.png").is_file()
+
+
+# The documentation's pages ------------------------------------------------------------------------------------------
+
+
+def test_pages_are_renewed_from_a_gallery(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, docs = tmp_path / "out", tmp_path / "docs"
+    found = reproduce("avrachenkov/fig3", quick=True, out=out)
+    for folder in (docs / "papers", docs / "images" / "papers"):
+        folder.mkdir(parents=True)
+    page = docs / "papers" / "avrachenkov.md"
+    stale = "\n".join(["Above.", "![x](../images/papers/avrachenkov-fig3.png)", MARKS[0], "stale", MARKS[1], "Below."])
+    page.write_text(stale, encoding="utf-8")
+    gallery = json.loads((out / "gallery.json").read_text(encoding="utf-8"))
+    assert main([str(out), str(docs)]) == 0
+    renewed = page.read_text(encoding="utf-8")
+    assert "stale" not in renewed
+    assert renewed.startswith("Above.")
+    assert renewed.endswith("Below.")
+    rows = [line for line in renewed.splitlines() if line.startswith("| fig3")]
+    assert len(rows) == len(found.drawn[0].verdicts) == 2
+    assert all("✓ reproduced" in row for row in rows)
+    assert "75 %" in rows[0]
+    assert "95 %" in rows[1]
+    assert (docs / "images/papers/avrachenkov-fig3.png").read_bytes().startswith(b"\x89PNG")
+    renew(gallery, out, docs)
+    assert page.read_text(encoding="utf-8") == renewed
+    page.write_text(renewed.replace(MARKS[1], ""), encoding="utf-8")
+    assert main([str(out), str(docs)]) == 2
+    assert MARKS[1] in capsys.readouterr().err
+    assert main([str(tmp_path / "nowhere"), str(docs)]) == 2
+
+
+def test_every_page_can_be_renewed() -> None:
+    docs = Path(__file__).parent.parent / "docs"
+    for name in PAPERS:
+        text = (docs / "papers" / f"{name}.md").read_text(encoding="utf-8")
+        assert text.count(MARKS[0]) == text.count(MARKS[1]) == 1, name
+        for path in re.findall(r"\.\./(images/papers/[\w-]+\.png)", text):
+            assert (docs / path).is_file(), path

@@ -8,6 +8,9 @@ from forebay.errors import InputError
 
 __all__ = ["draw"]
 
+#: What `run --trace` may have written.
+TABLES = ("flows", "queue", "packets", "transfers")
+
 
 def draw(path: Path, out: Path | None = None) -> list[Path]:
     """Draw what is at `path`.
@@ -36,7 +39,7 @@ def draw(path: Path, out: Path | None = None) -> list[Path]:
         from forebay.sweeping import draw_sweep
 
         return draw_sweep(path, target)
-    if any((path / f"{name}.parquet").is_file() for name in ("flows", "queue", "packets")):
+    if any((path / f"{name}.parquet").is_file() for name in TABLES):
         return draw_traces(path, target)
     raise InputError(
         f"{path}: found neither manifest.json nor traces; allowed: a folder that sweep or run --trace wrote"
@@ -50,11 +53,9 @@ def draw_traces(path: Path, target: Path) -> list[Path]:
     from forebay import plots
 
     tables = {
-        name: pl.read_parquet(path / f"{name}.parquet")
-        for name in ("flows", "queue", "packets")
-        if (path / f"{name}.parquet").is_file()
+        name: pl.read_parquet(path / f"{name}.parquet") for name in TABLES if (path / f"{name}.parquet").is_file()
     }
-    panels = [name for name in ("cwnd", "queue", "utilization", "packets") if _recorded(name, set(tables))]
+    panels = [name for name in ("cwnd", "queue", "utilization", "packets", "transfers") if _recorded(name, set(tables))]
     found, axes = plots.figure(8.6, 0.8 + 2.0 * len(panels), len(panels))
     for axis, panel in zip(axes, panels, strict=True):
         if panel == "cwnd":
@@ -73,6 +74,17 @@ def draw_traces(path: Path, target: Path) -> list[Path]:
             share = 100 * tables["queue"]["utilization"]
             axis.plot(tables["queue"]["time_s"], share, color=plots.PALETTE[2], linewidth=0.9)
             axis.set_ylabel("utilization (%)")
+        elif panel == "transfers":
+            over = tables["transfers"].filter(pl.col("completed_s").is_finite())
+            for index, (text, kind) in enumerate(
+                (("no loss", pl.col("dropped") == 0), ("losses", pl.col("dropped") > 0))
+            ):
+                mine = over.filter(kind)
+                took = mine["completed_s"] - mine["begun_s"]
+                axis.plot(mine["begun_s"], took, ".", color=plots.PALETTE[index], markersize=2.5, label=text)
+            axis.set_ylabel("completion time (s)")
+            axis.set_yscale("log")
+            axis.legend(fontsize=7, loc="upper right", ncols=2, framealpha=0.9)
         else:
             dropped = tables["packets"].filter(pl.col("dropped"))
             axis.plot(dropped["time_s"], dropped["flow"], ".", color=plots.PALETTE[1], markersize=2)
@@ -84,4 +96,4 @@ def draw_traces(path: Path, target: Path) -> list[Path]:
 
 
 def _recorded(panel: str, tables: set[str]) -> bool:
-    return {"cwnd": "flows", "queue": "queue", "utilization": "queue", "packets": "packets"}[panel] in tables
+    return {"cwnd": "flows", "utilization": "queue"}.get(panel, panel) in tables

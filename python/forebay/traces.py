@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["write_traces"]
 
 
-def write_traces(report: Report, folder: Path) -> list[Path]:
+def write_traces(report: Report, folder: Path, *, capture: bool = True) -> list[Path]:
     """Write each recorded table as FOLDER/NAME.parquet, packets also as packets.pcapng, and the report beside them.
 
     Parameters
@@ -22,6 +22,8 @@ def write_traces(report: Report, folder: Path) -> list[Path]:
         Of a run; the traces are its first replication's.
     folder : Path
         Made where it is missing.
+    capture : bool
+        Whether packets are also written as a capture, which takes as much room again.
 
     Returns
     -------
@@ -48,7 +50,7 @@ def write_traces(report: Report, folder: Path) -> list[Path]:
                 frame.write_parquet(path)
                 written.append(path)
         path = folder / "packets.pcapng"
-        if report.write_pcapng(path):
+        if capture and report.write_pcapng(path):
             written.append(path)
         path = folder / "report.json"
         path.write_text(report.to_json(indent=2) + "\n", encoding="utf-8")

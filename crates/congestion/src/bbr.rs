@@ -8,7 +8,7 @@ use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters
 use crate::bottleneck::{Aggregation, Expectation, Rounds, draw};
 use crate::filter::WindowedMaximum;
 use crate::packet::{
-    Ack, CongestionControl, LossState, Needs, Pace, Path, Sample, Samples, Signal, Window,
+    Ack, CongestionControl, Idle, LossState, Needs, Pace, Path, Sample, Samples, Signal, Window,
 };
 use crate::policer::{Evidence, Policer};
 
@@ -385,6 +385,9 @@ impl CongestionControl for BbrController {
     }
 
     fn on_ack(&mut self, _: &mut Window, _: &Ack, _: &Path) {}
+
+    /// The model of the path stays: pacing alone keeps the restart smooth.
+    fn on_idle(&mut self, _: &mut Window, _: &Idle) {}
 
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
         self.save_window(window.cwnd);

@@ -7,7 +7,7 @@ use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters
 use crate::cubic_linux::LinuxCubic;
 use crate::fluid::{CUT_RANGE, CutConditions, Epoch, EulerStep, FluidLaw, FluidWindow, LawError};
 use crate::hystart::Hystart;
-use crate::packet::{Ack, CongestionControl, Needs, Path, Sample, Samples, Signal, Window};
+use crate::packet::{Ack, CongestionControl, Idle, Needs, Path, Sample, Samples, Signal, Window};
 
 /// Whether a flow that lost below its last peak releases bandwidth (RFC 9438 section 4.7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -414,6 +414,11 @@ impl CongestionControl for CubicController {
         Hystart::needs(self.hystart.as_ref())
     }
 
+    // Linux's tcp_cubic has no `min_cwnd`: the threshold.
+    fn recovery_floor(&self, window: &Window) -> f64 {
+        window.ssthresh
+    }
+
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
         if let Some(linux) = &mut self.linux {
             linux.on_sample(window, sample, path);
@@ -477,6 +482,18 @@ impl CongestionControl for CubicController {
         let target = self.window_at(elapsed + path.smoothed_rtt);
         let target = target.clamp(window.cwnd, 1.5 * window.cwnd);
         window.cwnd += (target - window.cwnd) * per_packet;
+    }
+
+    /// The time of an epoch does not count what the application had nothing to send (RFC 9438
+    /// section 5.8).
+    fn on_idle(&mut self, window: &mut Window, idle: &Idle) {
+        if let Some(restart_window) = idle.restart_window {
+            window.cwnd = window.cwnd.min(restart_window);
+        }
+        self.epoch = self.epoch.map(|epoch| epoch.saturating_add(idle.time));
+        if let Some(linux) = &mut self.linux {
+            linux.on_idle(idle.time);
+        }
     }
 
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
@@ -572,5 +589,43 @@ mod tests {
             .is_err()
         );
         assert!(Cubic::default().check().is_ok());
+    }
+
+    /// RFC 9438 section 5.8: an hour of silence in the middle of an epoch changes nothing.
+    #[test]
+    fn the_epoch_stands_still_while_nothing_is_under_way() {
+        let grown = |pause: Time| {
+            let defaults = Parameters::defaults(CubicController::DESCRIPTION.parameters);
+            let mut controller = CubicController::new(&defaults);
+            let path = Path {
+                smoothed_rtt: 0.1,
+                min_rtt: 0.1,
+                max_rtt: 0.1,
+                flight: 1000.0,
+            };
+            let mut window = Window {
+                cwnd: 1000.0,
+                ssthresh: 10.0,
+            };
+            controller.on_congestion(&mut window, Signal::Loss, Time::ZERO, &path);
+            let mut now = Time::ZERO;
+            for round in 0..40 {
+                if round == 20 {
+                    now = now.saturating_add(pause);
+                    let idle = Idle {
+                        time: pause,
+                        restart_window: None,
+                    };
+                    controller.on_idle(&mut window, &idle);
+                }
+                now = now.saturating_add(Time::from_millis(100));
+                let acked = window.cwnd;
+                controller.on_ack(&mut window, &Ack { acked, now }, &path);
+            }
+            window.cwnd
+        };
+        let (steady, paused) = (grown(Time::ZERO), grown(Time::from_secs(3600)));
+        assert!(steady > 710.0);
+        assert!((paused / steady - 1.0).abs() < 1e-9, "{paused} {steady}");
     }
 }

@@ -5,8 +5,7 @@
 //! distance to `W_max` is rounded down, so the window is back at `W_max` while C (t - K)^3 is
 //! still between 0 and -1, up to 1.36 s before K; a window grows by whole packets; the
 //! Reno-friendly window grows by the same fraction above the window before the cut as below; a
-//! timeout forgets `W_max`. Of the file this leaves out the shift of the epoch after idle times,
-//! and the cube root is exact where the kernel's is off by 0.2 %.
+//! timeout forgets `W_max`. The cube root is exact where the kernel's is off by 0.2 %.
 
 use forebay_units::Time;
 
@@ -96,6 +95,12 @@ impl LinuxCubic {
         let acked = ack.acked as u64;
         self.update(cwnd, acked, jiffies(ack.now));
         self.grown.grow(window, self.count, acked);
+    }
+
+    /// `cubictcp_cwnd_event` at `CA_EVENT_TX_START`: the epoch moves on by what nothing was under
+    /// way.
+    pub(crate) fn on_idle(&mut self, idle: Time) {
+        self.epoch = self.epoch.map(|epoch| epoch + jiffies(idle));
     }
 
     /// `bictcp_update`.

@@ -208,6 +208,15 @@ pub enum Signal {
     Timeout,
 }
 
+/// What a sender knows when it sends again after a time with nothing under way.
+#[derive(Clone, Copy, Debug)]
+pub struct Idle {
+    /// How long nothing was under way.
+    pub time: Time,
+    /// The restart window in packets, where that was longer than the retransmission timeout.
+    pub restart_window: Option<f64>,
+}
+
 /// A congestion controller for packets.
 pub trait CongestionControl: Sized {
     /// What the registry knows of it.
@@ -230,6 +239,12 @@ pub trait CongestionControl: Sized {
     /// [`Self::on_ack`] and [`Self::on_congestion`].
     fn on_sample(&mut self, _window: &mut Window, _sample: &Sample, _path: &Path) {}
 
+    /// The window below which rate halving takes nothing more away in recovery, packets (Linux up
+    /// to 3.4: `min_cwnd`, half of the threshold as `tcp_reno_min_cwnd` has it).
+    fn recovery_floor(&self, window: &Window) -> f64 {
+        0.5 * window.ssthresh
+    }
+
     /// At which rate packets may leave; none leaves that to the acknowledgements.
     fn pacing(&self, _window: &Window, _path: &Path) -> Option<Pace> {
         None
@@ -238,8 +253,57 @@ pub trait CongestionControl: Sized {
     /// New data was acknowledged while the window limits and no loss is under repair.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path);
 
+    /// The application writes again after nothing was under way: behind a long pause the window
+    /// restarts (RFC 5681 section 4.1).
+    fn on_idle(&mut self, window: &mut Window, idle: &Idle) {
+        if let Some(restart_window) = idle.restart_window {
+            window.cwnd = window.cwnd.min(restart_window);
+        }
+    }
+
     /// Congestion: reduce the window once.
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path);
+}
+
+/// A controller on the heap: those with much state, so that a connection with another one is small.
+impl<C: CongestionControl> CongestionControl for Box<C> {
+    const DESCRIPTION: Description = C::DESCRIPTION;
+
+    fn new(parameters: &Parameters) -> Self {
+        Self::new(C::new(parameters))
+    }
+
+    fn fluid(parameters: &Parameters) -> Option<FluidLaw> {
+        C::fluid(parameters)
+    }
+
+    fn needs(&self) -> Needs {
+        (**self).needs()
+    }
+
+    fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
+        (**self).on_sample(window, sample, path);
+    }
+
+    fn recovery_floor(&self, window: &Window) -> f64 {
+        (**self).recovery_floor(window)
+    }
+
+    fn pacing(&self, window: &Window, path: &Path) -> Option<Pace> {
+        (**self).pacing(window, path)
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path) {
+        (**self).on_ack(window, ack, path);
+    }
+
+    fn on_idle(&mut self, window: &mut Window, idle: &Idle) {
+        (**self).on_idle(window, idle);
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path) {
+        (**self).on_congestion(window, signal, now, path);
+    }
 }
 
 #[cfg(test)]

@@ -118,7 +118,8 @@ pub(crate) struct Flow {
     pub(crate) lost_elsewhere: u64,
     /// Congestion events that hit it.
     pub(crate) events: u64,
-    /// What was lost here and elsewhere before the current transfer.
+    /// What arrived, and was lost here and elsewhere, before the current transfer.
+    pub(crate) arrived_before: u64,
     pub(crate) dropped_before: u64,
     pub(crate) lost_elsewhere_before: u64,
     pub(crate) access: Option<AccessLink>,
@@ -126,6 +127,8 @@ pub(crate) struct Flow {
     pub(crate) access_lane: Option<u32>,
     /// Number within its group, for draws.
     pub(crate) index: u64,
+    /// Number of the current transfer among its user's, or its open-loop group's.
+    pub(crate) transfer: u64,
     /// When the current transfer began.
     pub(crate) since: Time,
     /// Counts at the end of the warm-up.
@@ -409,6 +412,6 @@ mod tests {
     #[test]
     fn a_flow_fits_into_a_kilobyte() {
         let size = size_of::<Flow>();
-        assert!(size <= 1024, "{size}");
+        assert!(size <= 960, "{size}");
     }
 }

@@ -6,7 +6,7 @@
 //! lose, do not belong to it. Slow start ends here with the first congestion signal; what follows
 //! a timeout does not count as slow start again.
 
-use forebay_scenario::{FlowGroup, Scenario};
+use forebay_scenario::{FlowGroup, Recorded, Scenario, TraceOptions, TransferRecord};
 use forebay_units::Time;
 
 use crate::flow::Flow;
@@ -81,6 +81,32 @@ impl Transfers {
     /// Mean number of long flows that the target link limited over the measured `seconds`.
     pub(crate) fn long_flows(&self, seconds: f64) -> f64 {
         self.bottlenecked as f64 * 1e-12 / seconds
+    }
+}
+
+/// The record of a flow's current transfer that is complete at `completed` ([`Time::MAX`] for
+/// never), where `[trace]` asks for the transfers that begin then.
+pub(crate) fn record(flow: &Flow, trace: &TraceOptions, completed: Time) -> Option<TransferRecord> {
+    let within = flow.since >= trace.from && trace.until.is_none_or(|until| flow.since <= until);
+    (within && trace.record.contains(&Recorded::Transfers)).then(|| TransferRecord {
+        group: flow.group,
+        user: flow.index,
+        transfer: flow.transfer,
+        begun_s: flow.since.as_secs_f64(),
+        completed_s: seconds_or_never(completed),
+        first_signal_s: seconds_or_never(flow.connection.first_cut),
+        packets: flow.connection.transfer_packets(),
+        arrived: flow.arrived - flow.arrived_before,
+        dropped: flow.dropped - flow.dropped_before,
+        lost_elsewhere: flow.lost_elsewhere - flow.lost_elsewhere_before,
+    })
+}
+
+fn seconds_or_never(time: Time) -> f64 {
+    if time == Time::MAX {
+        f64::INFINITY
+    } else {
+        time.as_secs_f64()
     }
 }
 

@@ -1,7 +1,9 @@
 //! What the report says beyond rates and delays, against theory and against itself.
 
-use forebay_packet::PacketEngine;
-use forebay_scenario::{Distribution, Engine, Format, Metric, Report, Scenario, Seed};
+use forebay_packet::{PacketEngine, TracingPacketEngine};
+use forebay_scenario::{
+    Distribution, Engine, Format, Metric, Report, Scenario, Seed, TransferRecord,
+};
 
 fn run(text: &str) -> Report {
     let scenario = Scenario::parse(text, Format::Toml, "test", &[]).expect("a scenario");
@@ -230,4 +232,124 @@ measure = "1000s"
         assert_eq!(value(Metric::ShortTransfers), 1.0);
         assert_eq!(value(Metric::LongFlows), 0.0);
     }
+}
+
+/// A trace that starts late has the share of its own interval in its first sample, not that of all
+/// the time before; the samples from then on are those of a trace from the beginning.
+#[test]
+fn a_late_trace_starts_with_its_own_interval() {
+    let traced = |from: &str| {
+        let text = format!(
+            r#"
+[link]
+rate = "10Mbps"
+buffer = "20p"
+[[flows]]
+cca = "newreno"
+rtt = "100ms"
+packet = "1000B"
+[run]
+warmup = "0s"
+measure = "10s"
+[trace]
+record = ["queue", "utilization"]
+every = "50ms"
+from = "{from}"
+"#
+        );
+        let scenario = Scenario::parse(&text, Format::Toml, "test", &[]).expect("a scenario");
+        let report = TracingPacketEngine.run(&scenario, Seed::default());
+        report.expect("a report").traces.expect("traces").queue
+    };
+    let whole = traced("0s");
+    for (from, first) in [("5s", 100), ("50ms", 1), ("0s", 0)] {
+        let late = traced(from);
+        assert_eq!(late.len(), whole.len() - first, "{from}");
+        for (ours, theirs) in late.iter().zip(&whole[first..]) {
+            assert_eq!(ours.time_s, theirs.time_s, "{from}");
+            assert_eq!(ours.utilization, theirs.utilization, "{from}");
+        }
+    }
+    assert!(whole.iter().all(|sample| sample.utilization <= 1.0));
+    // Between two intervals: less than a whole one lies before the first sample.
+    let early = traced("20ms");
+    assert!((0.0..=1.0).contains(&early[0].utilization));
+}
+
+const TRANSFERS: &str = r#"
+[link]
+rate = "20Mbps"
+buffer = "20p"
+[[flows]]
+name = "arriving"
+cca = "newreno"
+rtt = { choice = ["20ms", "60ms"] }
+packet = "1000B"
+workload = { open_loop = { rate = "8Mbps", size = { exponential = "30p" } } }
+[[flows]]
+name = "users"
+cca = "newreno"
+rtt = "40ms"
+packet = "1000B"
+workload = { closed_loop = { users = 12, think = { exponential = "1s" }, size = { exponential = "30p" } } }
+[[flows]]
+name = "bulk"
+cca = "newreno"
+rtt = "40ms"
+packet = "1000B"
+[run]
+warmup = "10s"
+measure = "40s"
+[trace]
+record = ["transfers"]
+"#;
+
+/// Every transfer has a number of its own, by which it is found again with another buffer.
+#[test]
+fn recorded_transfers_are_numbered_and_counted() {
+    let run = |buffer: &str| {
+        let text = TRANSFERS.replace("20p", buffer);
+        let scenario = Scenario::parse(&text, Format::Toml, "test", &[]).unwrap();
+        TracingPacketEngine.run(&scenario, Seed::default()).unwrap()
+    };
+    let (small, large) = (run("20p"), run("200p"));
+    let records = |report: &Report| report.traces.as_ref().unwrap().transfers.clone();
+    let (few, many) = (records(&small), records(&large));
+    for (records, report) in [(&few, &small), (&many, &large)] {
+        // An open loop's are numbered one by one, none is left out, a flow without end has none.
+        let mut open: Vec<u64> = records
+            .iter()
+            .filter(|x| x.group == 0)
+            .map(|x| x.transfer)
+            .collect();
+        open.sort_unstable();
+        assert_eq!(open, (0..open.len() as u64).collect::<Vec<_>>());
+        assert!(records.iter().all(|x| x.group < 2 && x.user < 12));
+        for group in 0..2 {
+            let mine = records.iter().filter(|x| x.group == group as u32);
+            let measured = mine.filter(|x| x.completed_s.is_finite() && x.completed_s >= 10.0);
+            let completed = report.groups[group].completions.as_ref().unwrap().completed;
+            assert_eq!(measured.count() as u64, completed, "group {group}");
+        }
+        let finished = records.iter().filter(|x| x.completed_s.is_finite());
+        for x in finished {
+            assert!(x.begun_s < x.completed_s && x.packets >= 1, "{x:?}");
+            // What was dropped was sent again.
+            assert!(x.arrived >= x.packets + x.dropped, "{x:?}");
+            assert!(x.dropped == 0 || x.first_signal_s <= x.completed_s, "{x:?}");
+        }
+    }
+    // Common random numbers: the same arrivals and sizes at both buffers.
+    let mut same = 0;
+    for one in few.iter().filter(|x| x.group == 0) {
+        let other = many
+            .iter()
+            .find(|x| x.group == 0 && x.transfer == one.transfer)
+            .unwrap();
+        assert_eq!((one.begun_s, one.packets), (other.begun_s, other.packets));
+        same += 1;
+    }
+    assert!(same > 1000, "{same}");
+    let dropped = |records: &[TransferRecord]| records.iter().map(|x| x.dropped).sum::<u64>();
+    assert!(dropped(&few) > 2 * dropped(&many));
 }

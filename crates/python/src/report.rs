@@ -19,7 +19,7 @@ impl Report {
         serde_json::to_string(&*self.0).map_err(|error| ForebayError::new_err(error.to_string()))
     }
 
-    /// What was recorded over time: {"flows" | "queue" | "packets": {column: array}}, or None.
+    /// What was recorded over time: {"flows" | "queue" | "packets" | "transfers": {column: array}}, or None.
     fn traces<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(traces) = &self.0.traces else {
             return Ok(None);
@@ -56,6 +56,27 @@ impl Report {
         put(&table, "marked", rows.iter().map(|x| x.marked))?;
         put(&table, "wait_s", rows.iter().map(|x| x.wait_s))?;
         all.set_item("packets", table)?;
+        let table = PyDict::new(py);
+        let rows = &traces.transfers;
+        put(&table, "group", rows.iter().map(|x| x.group))?;
+        put(&table, "user", rows.iter().map(|x| x.user))?;
+        put(&table, "transfer", rows.iter().map(|x| x.transfer))?;
+        put(&table, "begun_s", rows.iter().map(|x| x.begun_s))?;
+        put(&table, "completed_s", rows.iter().map(|x| x.completed_s))?;
+        put(
+            &table,
+            "first_signal_s",
+            rows.iter().map(|x| x.first_signal_s),
+        )?;
+        put(&table, "packets", rows.iter().map(|x| x.packets))?;
+        put(&table, "arrived", rows.iter().map(|x| x.arrived))?;
+        put(&table, "dropped", rows.iter().map(|x| x.dropped))?;
+        put(
+            &table,
+            "lost_elsewhere",
+            rows.iter().map(|x| x.lost_elsewhere),
+        )?;
+        all.set_item("transfers", table)?;
         Ok(Some(all))
     }
 

@@ -9,6 +9,7 @@ mod engine;
 mod flows;
 mod law;
 mod link;
+mod measured;
 mod metric;
 mod node;
 mod options;
@@ -23,7 +24,8 @@ pub use engine::{
     set_interrupt,
 };
 pub use flows::{
-    Access, DelayedAck, FlowGroup, MAX_FLOWS, PartialAckTimer, Recovery, Stack, Workload,
+    Access, DelayedAck, FlowGroup, MAX_FLOWS, PartialAckTimer, Recovery, Reduction, Stack,
+    TimeoutCut, Workload,
 };
 pub use forebay_random::Seed;
 pub use law::{Law, Quantity};
@@ -37,6 +39,7 @@ pub use options::{
 pub use report::{
     Bin, BufferReport, Completions, Cost, Distribution, Estimate, FlowReport, FlowSample,
     GroupReport, LinkReport, PacketRecord, QueueSample, Report, TracedGroup, Traces,
+    TransferRecord,
 };
 pub use scenario::{RunPlan, Scenario};
 pub use schema::schema;

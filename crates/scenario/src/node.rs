@@ -116,7 +116,31 @@ impl Node {
                 .unwrap_or_default();
             return self.descend(&["links", &target], &parts[1..], value, &error);
         }
+        if let [list, "*", rest @ ..] = &parts[..] {
+            return self.apply_to_each(list, rest, &value, &error);
+        }
         self.descend(&[], &parts, value, &error)
+    }
+
+    /// The same change in every table of a list, as in `flows.*.min_rto`.
+    fn apply_to_each(
+        &mut self,
+        list: &str,
+        rest: &[&str],
+        value: &Self,
+        error: &dyn Fn(&str, String) -> ScenarioError,
+    ) -> Result<(), ScenarioError> {
+        let items = match self.find(list).map(|node| &node.content) {
+            Some(Content::List(items)) => items.len(),
+            _ => 0,
+        };
+        if items == 0 || rest.is_empty() {
+            return Err(error("*", "LIST.*.KEY with a list of tables".into()));
+        }
+        for at in 0..items {
+            self.descend(&[list, &at.to_string()], rest, value.clone(), error)?;
+        }
+        Ok(())
     }
 
     fn descend(

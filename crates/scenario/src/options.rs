@@ -239,6 +239,8 @@ pub enum Recorded {
     Utilization,
     /// Every arrival at the target link, with its fate.
     Packets,
+    /// Every transfer that begins, with its number, size, times and losses.
+    Transfers,
 }
 
 pub(crate) fn read_trace(cursor: Option<Cursor<'_>>) -> Result<TraceOptions, ScenarioError> {
@@ -256,7 +258,7 @@ pub(crate) fn read_trace(cursor: Option<Cursor<'_>>) -> Result<TraceOptions, Sce
     if let Some(at) = cursor.get("record") {
         let items = at
             .items()
-            .ok_or_else(|| at.error("a list of cwnd, queue, utilization, packets"))?;
+            .ok_or_else(|| at.error("a list of cwnd, queue, utilization, packets, transfers"))?;
         options.record = items
             .iter()
             .map(|item| {
@@ -265,6 +267,7 @@ pub(crate) fn read_trace(cursor: Option<Cursor<'_>>) -> Result<TraceOptions, Sce
                     ("queue", Recorded::Queue),
                     ("utilization", Recorded::Utilization),
                     ("packets", Recorded::Packets),
+                    ("transfers", Recorded::Transfers),
                 ])
             })
             .collect::<Result<_, _>>()?;

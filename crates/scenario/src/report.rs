@@ -230,6 +230,8 @@ pub struct Traces {
     pub queue: Vec<QueueSample>,
     /// Every arrival at the target link.
     pub packets: Vec<PacketRecord>,
+    /// Every transfer that began in the traced time, in the order of completion.
+    pub transfers: Vec<TransferRecord>,
     /// What the packets of each flow group look like.
     pub groups: Vec<TracedGroup>,
 }
@@ -273,6 +275,32 @@ pub struct QueueSample {
     pub delay_s: f64,
     /// Share of the capacity used since the last sample.
     pub utilization: f64,
+}
+
+/// One transfer of a group that has such: finite, closed-loop or open-loop.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TransferRecord {
+    /// Flow group, in the scenario's order.
+    pub group: u32,
+    /// User or flow within its group; 0 for all of an open loop.
+    pub user: u64,
+    /// Number among the transfers of its user, or of its open-loop group, from 0 on: the same
+    /// transfer has the same number whatever the buffer.
+    pub transfer: u64,
+    /// When it began, in seconds.
+    pub begun_s: f64,
+    /// When its last acknowledgement was there, in seconds; infinite where the run ended first.
+    pub completed_s: f64,
+    /// Its first congestion signal, in seconds; infinite for none.
+    pub first_signal_s: f64,
+    /// Its size in packets with data.
+    pub packets: u64,
+    /// Packets of it that arrived at the target link, those sent again included.
+    pub arrived: u64,
+    /// Those that the target link dropped.
+    pub dropped: u64,
+    /// Packets of it that other links dropped.
+    pub lost_elsewhere: u64,
 }
 
 /// One arrival at the target link.

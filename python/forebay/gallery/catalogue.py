@@ -10,7 +10,7 @@ engine = "packet"
 set = ["flows.elephant.count=2"]
 over = ["link.buffer=20p,100p,625p"]
 replications = 8
-keep = "metrics"              # or "traces": windows and queue over time; or "transfers": one row per flow
+keep = "metrics"              # or "traces": what the scenario's [trace] records
 quick = { set = [...], over = [...], replications = 4 }   # `set` is added, the others replace
 
 [[figure]]
@@ -36,7 +36,7 @@ __all__ = ["FOLDER", "PAPERS", "Figure", "Paper", "Run", "load", "select"]
 #: The papers are part of the package, so that an installed forebay has them; `papers/` in the repository leads here.
 FOLDER = Path(__file__).parent.parent / "papers"
 PAPERS = ("auge", "barman", "dhamdhere", "avrachenkov", "kumar")
-KEEPS = ("metrics", "traces", "transfers")
+KEEPS = ("metrics", "traces")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Run:
         Axes.
     replications : int
     keep : str
-        "metrics", "traces" or "transfers".
+        "metrics" or "traces".
     """
 
     paper: str

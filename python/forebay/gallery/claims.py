@@ -18,6 +18,9 @@ __all__ = ["VERDICTS", "Claim", "Measured", "Region", "Verdict", "judge"]
 
 VERDICTS = ("reproduced", "not_reproduced", "not_checkable")
 
+#: Less than this is what arithmetic leaves of nothing; the smallest loss rate that counts is far above it.
+ROUNDING = 1e-10
+
 #: Factor from the quantity's unit to the printed one.
 _UNITS = {"%": 100.0, "points": 100.0, "ms": 1e3, "us": 1e6}
 
@@ -223,7 +226,9 @@ def plain(number: float, unit: str, half_width: float | None = None) -> str:
     value = number * scale
     half = None if half_width is None or not math.isfinite(half_width) else half_width * scale
     word = {"us": "µs"}.get(unit, unit)
-    if value != 0 and abs(value) < 1e-3:
+    if max(abs(value), half or 0.0) < ROUNDING:
+        text = "0"
+    elif abs(value) < 1e-3:
         text = f"{value:.2g}" if not half else f"{value:.2g} ± {half:.1g}"
     elif half is not None and 0 < half < 0.05 * max(1.0, abs(value)) and half < 1e-6:
         text = f"{value:.4g}"

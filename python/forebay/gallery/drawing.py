@@ -62,7 +62,9 @@ def band(axis: Axes, x: ArrayLike, numbers: ArrayLike, index: int, label: str, *
     means = heights.mean(axis=1)
     if heights.shape[1] > 1:
         intervals = [mean_interval(row) for row in heights]
-        low, high = [each.low for each in intervals], [each.high for each in intervals]
+        low, high = np.array([each.low for each in intervals]), np.array([each.high for each in intervals])
+        if axis.get_yscale() == "log":  # an interval that reaches zero ends below what is shown
+            low = np.maximum(low, means / 100)
         axis.fill_between(places, low, high, color=color, alpha=0.18, linewidth=0)
     style: dict[str, Any] = {
         "color": color,
@@ -85,7 +87,8 @@ def fraction_axis(axis: Axes, whole: int) -> None:
     """An axis of fractions of a paper's full buffer."""
     axis.set_xscale("log")
     plots.plain_ticks(axis)
-    axis.set_xlabel(f"buffer (fraction of {whole:,} packets)".replace(",", " "))
+    number = f"{whole:,}".replace(",", "\u2009") if whole >= 10_000 else str(whole)
+    axis.set_xlabel(f"buffer (fraction of {number} packets)")
 
 
 def over_time(

@@ -26,7 +26,7 @@ body { margin: 0 auto; max-width: 64rem; padding: 1rem; color: #1b1b1b; backgrou
   font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.7rem; margin: .5rem 0; } h2 { margin-top: 3rem; border-bottom: 2px solid #ccc; }
 h3 { margin: 2.2rem 0 .3rem; } a { color: #00558c; }
-img { display: block; width: 100%; max-width: 56rem; height: auto; margin: .8rem 0; }
+.picture { overflow-x: auto; margin: .8rem 0; } img { display: block; width: 100%; max-width: 56rem; height: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; }
 th, td { border-top: 1px solid #ddd; padding: .3rem .5rem; text-align: left; vertical-align: top; }
 td.number, th.number { white-space: nowrap; } .why { color: #444; font-size: .88rem; }
@@ -35,7 +35,7 @@ td.number, th.number { white-space: nowrap; } .why { color: #444; font-size: .88
 @media (max-width: 640px) { thead { display: none; } table, tbody, tr, td { display: block; width: 100%; }
   tr { border-top: 1px solid #bbb; padding: .4rem 0; } td { border: 0; padding: .1rem 0; }
   td[data-title]::before { content: attr(data-title) ": "; color: #555; font-weight: 400; }
-  td.number { white-space: normal; } }
+  td.number { white-space: normal; } img { min-width: 40rem; } }
 @media print { body { max-width: none; } h3, img, tr { break-inside: avoid; } @page { size: A4; margin: 14mm; } }
 """
 
@@ -85,7 +85,8 @@ def _figure(drawn: Drawn) -> str:
         parts.append(f"<p>No picture: {escape(drawn.trouble)}</p>")
     else:
         data = base64.b64encode(drawn.picture.read_bytes()).decode("ascii")
-        parts.append(f'<img src="data:image/png;base64,{data}" alt="{escape(figure.title)}">')
+        image = f'<img src="data:image/png;base64,{data}" alt="{escape(figure.title)}">'
+        parts.append(f'<div class="picture" tabindex="0">{image}</div>')
     if drawn.verdicts:
         parts.append(
             '<table><thead><tr><th>claim</th><th class="number">claimed</th><th class="number">ours</th>'

@@ -72,20 +72,19 @@ def wait_quantile(recording: Recording, group: str, at: float) -> float:
     """Quantile of the waiting time in seconds of a group's accepted packets."""
     import polars as pl
 
-    first, last = flow_numbers(recording, group)
-    frame = recording.table("packets").filter(pl.col("flow").is_between(first, last) & ~pl.col("dropped"))
+    mine = pl.col("group").is_in(group_numbers(recording, group))
+    frame = recording.table("packets").filter(mine & ~pl.col("dropped"))
     found = frame["wait_s"].quantile(at)
     return float("nan") if found is None else found
 
 
-def flow_numbers(recording: Recording, group: str) -> tuple[int, int]:
-    """First and last number of a group's flows."""
-    first = 0
-    for name, count, _, _ in recording.core.groups:
-        if name == group:
-            return first, first + count - 1
-        first += count
-    raise InputError(f"found group `{group}`; allowed: {', '.join(name for name, *_ in recording.core.groups)}")
+def group_numbers(recording: Recording, group: str) -> list[int]:
+    """Numbers of the groups of this name, or of this name and a number behind a dash."""
+    names = [name for name, *_ in recording.core.groups]
+    found = [number for number, name in enumerate(names) if name == group or name.rpartition("-")[0] == group]
+    if not found:
+        raise InputError(f"found group `{group}`; allowed: {', '.join(names)}")
+    return found
 
 
 # Transfers ---------------------------------------------------------------------------------------------------------
@@ -94,24 +93,18 @@ def flow_numbers(recording: Recording, group: str) -> tuple[int, int]:
 def finished_transfers(recording: Recording, group: str, *, begun_before: float = 0.8) -> pl.DataFrame:
     """Transfers of a group that began after the warm-up and in the first part of what is measured.
 
-    Columns: those of `running.transfers`, `bytes` of data, `loss`, `seconds` from the first packet at the link to the
-    last one's acknowledgement at the sender (a round trip after its arrival, as long as the first packet's was), and
-    `throughput` in bytes per second.
+    Columns: those of the recorded table, `bytes` of its packets, `loss`, and `throughput` in bytes per second from the
+    beginning to the last acknowledgement: 0 where the end of the run came first.
     """
     import polars as pl
 
     core = recording.core
-    first, last = flow_numbers(recording, group)
     warmup, measure = core.duration_s
-    frame = recording.table("transfers").filter(pl.col("flow").is_between(first, last) & (pl.col("transfer") > 0))
-    return (
-        frame.filter(pl.col("first_s").is_between(warmup, warmup + begun_before * measure) & (pl.col("packets") > 0))
-        .with_columns(
-            bytes=pl.col("packets") * core.packet_bytes,
-            loss=pl.col("dropped") / pl.col("arrived"),
-            seconds=pl.col("last_s") - pl.col("first_s") + (pl.col("second_s") - pl.col("opened_s")),
-        )
-        .with_columns(throughput=pl.col("bytes") / pl.col("seconds"))
+    frame = recording.table("transfers").filter(pl.col("group").is_in(group_numbers(recording, group)))
+    return frame.filter(pl.col("begun_s").is_between(warmup, warmup + begun_before * measure)).with_columns(
+        bytes=pl.col("packets") * core.packet_bytes,
+        loss=pl.col("dropped") / pl.col("arrived"),
+        throughput=pl.col("packets") * core.packet_bytes / (pl.col("completed_s") - pl.col("begun_s")),
     )
 
 
@@ -129,14 +122,36 @@ def lossless(recording: Recording, group: str, least: float = 0, most: float = 1
     return float(frame.select((pl.col("dropped") == 0).mean()).item())
 
 
-def long_flows(recording: Recording, group: str) -> float:
-    """Mean number of a group's transfers in progress that have lost a packet here, so have left slow start."""
+def _mean_number(recording: Recording, group: str, chosen: pl.Expr) -> float:
+    """Mean number of a group's transfers of a kind that are in progress after the warm-up."""
     import polars as pl
 
-    first, last = flow_numbers(recording, group)
-    frame = recording.table("transfers").filter(pl.col("flow").is_between(first, last))
-    seconds = (frame["last_s"] - frame["first_drop_s"]).sum()
-    return float(seconds) / recording.core.duration_s[1]
+    warmup, measure = recording.core.duration_s
+    end = warmup + measure
+    life = recording.table("transfers").filter(pl.col("group").is_in(group_numbers(recording, group)))
+    life = life.with_columns(over_s=pl.min_horizontal("completed_s", pl.lit(end)))
+    inside = life.filter(chosen).select(pl.col("over_s").clip(lower_bound=warmup) - pl.col("begun_s").clip(warmup, end))
+    return float(inside.to_series().sum()) / measure
+
+
+def _long() -> pl.Expr:
+    """Out of slow start for half of its life and more: what the third paper counts."""
+    import polars as pl
+
+    return pl.col("first_signal_s") - pl.col("begun_s") <= 0.5 * (pl.col("over_s") - pl.col("begun_s"))
+
+
+def long_flows(recording: Recording, group: str) -> float:
+    """Mean number of a group's transfers in progress that spend at most half of their life in slow start."""
+    return _mean_number(recording, group, _long())
+
+
+def limited_flows(recording: Recording, group: str) -> float:
+    """Of the long flows those that lose at the target link at least as often as elsewhere."""
+    import polars as pl
+
+    here = (pl.col("dropped") > 0) & (pl.col("dropped") >= pl.col("lost_elsewhere"))
+    return _mean_number(recording, group, _long() & here)
 
 
 def median_throughput(recording: Recording, group: str, least: float = 0, most: float = 1e18) -> float:
@@ -145,16 +160,22 @@ def median_throughput(recording: Recording, group: str, least: float = 0, most: 
     return float(found) if isinstance(found, int | float) else float("nan")
 
 
-def persistent_rates(recording: Recording, group: str) -> NDArray[np.float64]:
-    """Bytes per second that each persistent flow of a group got through after the warm-up."""
-    import polars as pl
+def transfer_variation(recording: Recording, group: str, least: float = 0, most: float = 1e18) -> float:
+    """Standard deviation over mean of the throughput of a group's transfers of `least` to `most` bytes."""
+    found = _sized(finished_transfers(recording, group), least, most)["throughput"].to_numpy()
+    return float(found.std(ddof=1) / found.mean())
 
-    first, last = flow_numbers(recording, group)
-    frame = recording.table("transfers").filter(pl.col("flow").is_between(first, last))
-    totals = frame.group_by("flow").agg(pl.col("accepted_bytes").sum()).sort("flow")
-    found = np.zeros(last - first + 1)
-    found[totals["flow"].to_numpy() - first] = totals["accepted_bytes"].to_numpy() / recording.core.duration_s[1]
-    return found
+
+def per_flow(recording: Recording, group: str, quantity: str) -> NDArray[np.float64]:
+    """What each persistent flow of a group did after the warm-up: a key of the report's `per_flow`."""
+    groups = recording.report()["groups"]
+    found = [flow[quantity] for number in group_numbers(recording, group) for flow in groups[number]["per_flow"]]
+    return np.array(found, dtype=float)
+
+
+def persistent_rates(recording: Recording, group: str) -> NDArray[np.float64]:
+    """Bytes of payload per second of each persistent flow of a group."""
+    return per_flow(recording, group, "goodput_bps") / 8
 
 
 def rate_variation(recording: Recording, group: str) -> float:
@@ -172,9 +193,10 @@ def share_transfers_faster(
     first: Recording, second: Recording, group: str, least: float = 0, most: float = 1e18
 ) -> float:
     """Share of the transfers that are faster in the second recording; the same transfers in both."""
-    one = _sized(finished_transfers(first, group), least, most).select("flow", "transfer", "throughput")
-    two = finished_transfers(second, group).select("flow", "transfer", other="throughput")
-    both = one.join(two, on=["flow", "transfer"])
+    key = ["group", "user", "transfer"]
+    one = _sized(finished_transfers(first, group), least, most).select(*key, "throughput")
+    two = finished_transfers(second, group).select(*key, other="throughput")
+    both = one.join(two, on=key)
     return float((both["other"] > both["throughput"]).to_numpy().mean())
 
 
@@ -201,6 +223,8 @@ ONE: Mapping[str, Callable[..., float]] = {
     "wait_quantile": wait_quantile,
     "lossless": lossless,
     "long_flows": long_flows,
+    "limited_flows": limited_flows,
+    "transfer_variation": transfer_variation,
     "median_throughput": median_throughput,
     "rate_variation": rate_variation,
 }

@@ -6,15 +6,16 @@ In a claim's `measure`:
     curve("RUN", "METRIC", buffer=[20, 100])   several cells: cells x replications; without settings all of them
     across("RUN", "buffer")                the axis' numbers, cells x 1
     recorded("RUN", "QUANTITY", buffer=20) what `forebay.gallery.quantities` makes of a recording
+    report("RUN", "METRIC", buffer=20)     a metric of a recording's report
     compared("RUN", "QUANTITY", "buffer", 18, 500)  the same from two recordings that differ in one setting
     exact("MODEL", "QUANTITY", ...)        a closed form
     modelled("RUN", "MODEL", "QUANTITY", rtts=[a, b], capacity_pps=C)   a fixed point at a sweep's buffers
 
 An axis is called by the last part of its key; METRIC is a column of the sweep, as in "utilization" or
 "group.goodput_bps". `least`, `largest`, `average`, `furthest` (from zero) and `spread` reduce over cells,
-`slope(x, y)` fits a line over them, `crossing(buffers, curve, level)` is the smallest buffer from which a rising curve
-stays above a level, `interpolate(x, curve, place)` the mean curve between its cells, `mean(curve)` averages over
-replications.
+`slope(x, y)` fits a line over them and `misfit(x, y)` is the distance from it, `crossing(buffers, curve, level)` is the
+smallest buffer from which a rising curve stays above a level, `interpolate(x, curve, place)` the mean curve between its
+cells, `mean(curve)` averages over replications.
 """
 
 from __future__ import annotations
@@ -201,6 +202,11 @@ class Results:
         two = self.recordings(name, **settings, **{axis: second})
         return np.array([function(a, b, **rest) for a, b in zip(one, two, strict=True)])
 
+    def reported(self, name: str, metric: str, **settings: Any) -> NDArray[np.float64]:
+        """A metric of each recording's report: one number per replication."""
+        found = [recording.report()["metrics"][metric]["mean"] for recording in self.recordings(name, **settings)]
+        return np.array(found, dtype=float)
+
     # Claims -------------------------------------------------------------------------------------------------------
 
     def judge(self, claim: Claim) -> Verdict:
@@ -241,6 +247,7 @@ class Results:
             "across": self.across,
             "recorded": self.recorded,
             "compared": self.compared,
+            "report": self.reported,
             "exact": _exact,
             "modelled": self.modelled,
             "interpolate": interpolate,
@@ -250,6 +257,7 @@ class Results:
             "average": lambda found: np.mean(found, axis=0),
             "spread": lambda found: np.max(found, axis=0) - np.min(found, axis=0),
             "slope": slope,
+            "misfit": misfit,
             "crossing": crossing,
             "mean": lambda found: np.mean(found, axis=-1, keepdims=True),
             "abs": np.abs,
@@ -309,6 +317,15 @@ def slope(x: Any, y: Any) -> NDArray[np.float64]:
     places = np.asarray(x, float).reshape(-1, *(1,) * (heights.ndim - 1)) + np.zeros_like(heights)
     from_mean = places - places.mean(axis=0)
     found: NDArray[np.float64] = (from_mean * (heights - heights.mean(axis=0))).sum(axis=0) / (from_mean**2).sum(axis=0)
+    return found
+
+
+def misfit(x: Any, y: Any) -> NDArray[np.float64]:
+    """Root mean square distance of the cells from their least-squares line, one per replication."""
+    heights = np.asarray(y, float)
+    places = np.asarray(x, float).reshape(-1, *(1,) * (heights.ndim - 1))
+    line = heights.mean(axis=0) + slope(x, y) * (places - places.mean(axis=0))
+    found: NDArray[np.float64] = np.sqrt(((heights - line) ** 2).mean(axis=0))
     return found
 
 

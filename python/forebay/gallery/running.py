@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forebay import _core
 from forebay.axes import Axis, cells
@@ -55,6 +55,11 @@ class Recording:
         if not path.is_file():
             raise InputError(f"{path}: found no such table; allowed: what the scenario's [trace] records")
         return pl.read_parquet(path)
+
+    def report(self) -> dict[str, Any]:
+        """The report of the same run."""
+        data: dict[str, Any] = json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
+        return data
 
 
 def scenario_of(run: Run) -> Scenario:
@@ -115,13 +120,16 @@ def speed() -> float:
 def cost(run: Run, packets_per_second: float = PACKETS_PER_CORE_SECOND) -> float:
     """Core seconds that a run takes, estimated from its packets or steps."""
     scenario = scenario_of(run)
+    paths = [len(group["path"]) for group in scenario.resolved["flows"]]
+    links = math.fsum(paths) / len(paths)  # a packet costs once more at each
     total = 0.0
     for cell in cells([Axis.parse(axis) for axis in run.over]):
         core = scenario.core.with_overrides(cell.overrides) if cell.overrides else scenario.core
         engine = cell.engine(run.engine)
         seconds = math.fsum(core.duration_s)
         if engine == "packet":
-            total += run.replications * seconds * core.rate_bps / 8 / core.packet_bytes / packets_per_second
+            packets = seconds * core.rate_bps / 8 / core.packet_bytes
+            total += run.replications * links * packets / packets_per_second
         elif engine == "fluid":
             flows = sum(count for _, count, _, _ in core.groups)
             total += run.replications * seconds * flows / FLUID_FLOW_SECONDS_PER_CORE_SECOND
@@ -219,7 +227,7 @@ def _record(run: Run, out: Path, jobs: int, tell: Callable[[int, int], None]) ->
             nonlocal done
             if isinstance(outcome, Exception):
                 raise outcome
-            _keep(run, batch[index], Report(outcome))
+            _keep(batch[index], Report(outcome))
             done += 1
             tell(done, len(wanted))
 
@@ -232,20 +240,13 @@ def _batches(items: Sequence[Recording], size: int) -> Iterator[Sequence[Recordi
         yield items[start : start + size]
 
 
-def _keep(run: Run, recording: Recording, report: Report) -> None:
+def _keep(recording: Recording, report: Report) -> None:
     """Write one recording under another name, sync it, then rename it."""
     from forebay.traces import write_traces
 
     partial = recording.folder.with_name(f"{recording.folder.name}.{os.getpid()}.partial")
     shutil.rmtree(partial, ignore_errors=True)
-    written = write_traces(report, partial)
-    if run.keep == "transfers":
-        import polars as pl
-
-        packets = partial / "packets.parquet"
-        transfers(pl.read_parquet(packets)).write_parquet(partial / "transfers.parquet")
-        packets.unlink()
-        written = [partial / "transfers.parquet", *(path for path in written if path != packets)]
+    written = write_traces(report, partial, capture=False)
     try:
         for path in [*written, partial]:
             handle = os.open(path, os.O_RDONLY)
@@ -256,49 +257,3 @@ def _keep(run: Run, recording: Recording, report: Report) -> None:
         partial.rename(recording.folder)
     except OSError as error:
         raise InputError(f"{error.filename or partial}: cannot be written: {error.strerror or error}") from None
-
-
-#: Bytes of a packet without data, at most.
-HEADER = 60
-
-
-def transfers(packets: pl.DataFrame) -> pl.DataFrame:
-    """One row per transfer from the arrivals at the target link.
-
-    A user's transfers follow each other under one flow number. Each begins with a packet that is all header; one that
-    follows a lost one is the same once more.
-
-    Parameters
-    ----------
-    packets : polars.DataFrame
-        Recorded arrivals.
-
-    Returns
-    -------
-    polars.DataFrame
-        `flow`, `transfer` (from 1; 0 is what began before the recording), `packets` (different ones with data),
-        `arrived`, `dropped`, `accepted_bytes`, `first_s`, `opened_s` (last packet without data), `second_s` (first
-        data), `first_drop_s` and `last_s`.
-    """
-    import polars as pl
-
-    ordered = packets.sort("flow", "time_s", "packet", maintain_order=True)
-    first = pl.col("bytes") <= HEADER
-    through = pl.when(first).then(~pl.col("dropped")).otherwise(None)
-    before = through.shift(1).forward_fill().over("flow")
-    begins = first & before.fill_null(value=True)
-    return (
-        ordered.with_columns(transfer=begins.cast(pl.UInt32).cum_sum().over("flow"))
-        .group_by("flow", "transfer", maintain_order=True)
-        .agg(
-            packets=pl.col("packet").filter(~first).n_unique(),
-            arrived=pl.len(),
-            dropped=pl.col("dropped").sum(),
-            accepted_bytes=pl.col("bytes").filter(~pl.col("dropped")).sum(),
-            first_s=pl.col("time_s").min(),
-            opened_s=pl.col("time_s").filter(first).max(),
-            second_s=pl.col("time_s").filter(~first).min(),
-            first_drop_s=pl.col("time_s").filter("dropped").min(),
-            last_s=pl.col("time_s").max(),
-        )
-    )

@@ -7,7 +7,8 @@ use forebay_scenario::{Recovery, Stack};
 use forebay_units::Time;
 
 use super::offload::Offload;
-use super::rack::Rack;
+use super::rack::{Detection, Rack};
+use super::reduction::Reducing;
 use crate::bitmap::Bitmap;
 
 /// Values by packet number for a sliding span.
@@ -155,6 +156,7 @@ pub(super) struct Ledger {
     rates: Option<RateSampler>,
     newest: Option<Newest>,
     pub(super) rack: Option<Rack>,
+    pub(super) reducing: Option<Reducing>,
     pub(super) pacer: Pacer,
     /// Whether the stack paces what the controller does not.
     pub(super) always_paced: bool,
@@ -176,8 +178,9 @@ impl Ledger {
     pub(super) fn new(wanted: Wanted) -> Option<Box<Self>> {
         let idle = wanted.needs == Needs::default();
         let stack = &wanted.stack;
-        let rack = stack.recovery == Recovery::Rack;
-        if idle && !stack.timestamps && !rack && !stack.pacing {
+        let detection = Detection::of(stack.recovery);
+        let reducing = Reducing::new(stack.reduction());
+        if idle && !stack.timestamps && detection.is_none() && !stack.pacing && reducing.is_none() {
             return None;
         }
         let rates = wanted.needs.samples == Samples::Rates;
@@ -186,10 +189,11 @@ impl Ledger {
             sent: Ring::default(),
             rates: rates.then(RateSampler::default),
             newest: None,
-            rack: rack.then(|| Rack::new(wanted.first)),
+            rack: detection.map(|detection| Rack::new(detection, wanted.first)),
+            reducing,
             pacer: Pacer::new(),
             always_paced: stack.pacing,
-            offload: (stack.offload && rack).then(Offload::new),
+            offload: (stack.offload && stack.recovery == Recovery::Rack).then(Offload::new),
             delivered: 0,
         }))
     }
@@ -242,8 +246,13 @@ impl Ledger {
                 app_limited: rates.app_limited_until > 0,
             };
         }
-        if let Some(rack) = &mut self.rack {
-            rack.on_send(packet, sending.again, now);
+        if let Some(rack) = &mut self.rack
+            && sending.again
+        {
+            rack.on_repeat(packet, sending.next, now);
+        }
+        if let Some(reducing) = &mut self.reducing {
+            reducing.on_send();
         }
         self.pacer.on_send(now);
         if let Some(offload) = &mut self.offload {
@@ -326,6 +335,8 @@ pub(super) struct Sending {
     /// The lowest packet not acknowledged.
     pub(super) from: u64,
     pub(super) again: bool,
+    /// The next packet to be sent for the first time.
+    pub(super) next: u64,
     /// Whether nothing was under way.
     pub(super) idle: bool,
     /// Packets under way with it.

@@ -155,6 +155,7 @@ def buffers(results: Results, figure: Figure) -> Picture:
     for index, (run, text) in enumerate(
         (
             ("reno-curve", "New Reno"),
+            ("impatient-curve", "New Reno, impatient"),
             ("sack-curve", "New Reno with SACK"),
             ("hstcp-curve", "HighSpeed TCP"),
             ("flows-curve", "New Reno over finite flows"),

@@ -137,7 +137,7 @@ def fig7(results: Results, figure: Figure) -> Picture:
         rate = 100 * results.curve("pareto", "utilization", count=count)
         drawing.band(axis, queue, rate, index, f"{count} flows")
         sizes = results.across("pareto", "buffer", count=count).reshape(-1)
-        for size in (3, 20, 60, 100, 140, 200):
+        for size in (20, 60, 100, 140, 200):
             at = int(np.argmin(abs(sizes - size)))
             if sizes[at] == size or abs(sizes[at] - size) <= 10:
                 below = index == 0
@@ -160,7 +160,7 @@ def fig7(results: Results, figure: Figure) -> Picture:
             label=f"{count} flows, model",
         )
     axis.set_xlim(-3, 150)
-    axis.set_ylim(74, 101.5)
+    axis.set_ylim(62, 101.5)
     axis.set_xlabel("mean queue (packets)")
     axis.set_ylabel("mean rate (Mb/s)")
     drawing.legend_below(picture, axis, 4)
@@ -179,6 +179,8 @@ def fig8(results: Results, figure: Figure) -> Picture:
     }
     picture, axes = drawing.grid(2, 1, 9.0, 7.4, sharex=True, height_ratios=[3, 2])
     top, bottom = axes[:, 0]
+    top.set_yscale("log")
+    bottom.set_yscale("log")
     found = {
         n: crossing(results.across("count", "buffer", count=n), results.curve("count", "utilization", count=n), 0.999)
         for n in counts
@@ -191,9 +193,8 @@ def fig8(results: Results, figure: Figure) -> Picture:
         drawing.band(top, counts, abs(sizes - simulated) / simulated, index, name)
         bottom.plot(counts, sizes.reshape(-1), color=PALETTE[index], linestyle="--", linewidth=1.3)
     drawing.band(bottom, counts, simulated, 6, "simulated B0")
-    top.set_yscale("log")
+    top.set_ylim(0.01, 12)
     top.set_ylabel("relative error")
-    bottom.set_yscale("log")
     bottom.set_ylabel("B0 (packets)")
     drawing.buffers(bottom, "number of flows")
     handles = [*top.get_legend_handles_labels()[0], *bottom.get_legend_handles_labels()[0]]

@@ -75,10 +75,10 @@ def fig8(results: Results, figure: Figure) -> Picture:
     return _against_buffer(results, figure, "red-2g5", "barman-red", 6250, FASTER)
 
 
-def _two(results: Results, figure: Figure, buffer: int) -> Picture:
+def _two(results: Results, figure: Figure, run: str, buffer: int) -> Picture:
     import polars as pl
 
-    recording = results.recordings("two-time", buffer=buffer)[0]
+    recording = results.recordings(run)[0]
     begin = recording.core.duration_s[0]
     picture, axes = drawing.grid(2, 1, 9.0, 6.0, sharex=True)
     for flow, text in enumerate(("round trip 100 ms", "round trip 50 ms")):
@@ -99,9 +99,9 @@ def _two(results: Results, figure: Figure, buffer: int) -> Picture:
 
 def fig5(results: Results, figure: Figure) -> Picture:
     """Two flows, under-buffered."""
-    return _two(results, figure, 625)
+    return _two(results, figure, "under-time", 625)
 
 
 def fig6(results: Results, figure: Figure) -> Picture:
     """Two flows, over-buffered."""
-    return _two(results, figure, 12500)
+    return _two(results, figure, "over-time", 12500)

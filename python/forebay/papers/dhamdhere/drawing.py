@@ -8,7 +8,7 @@ import numpy as np
 
 from forebay import models
 from forebay.gallery import drawing
-from forebay.gallery.quantities import finished_transfers, flow_numbers, persistent_rates
+from forebay.gallery.quantities import finished_transfers, per_flow, persistent_rates
 from forebay.plots import PALETTE
 
 if TYPE_CHECKING:
@@ -29,27 +29,37 @@ def fig1(results: Results, figure: Figure) -> Picture:
     picture, axes = drawing.grid(1, 1, 9.0, 6.0)
     axis = axes[0, 0]
     for index, (run, text) in enumerate(
-        (("persistent", "persistent and mice"), ("closed", "closed loop"), ("open", "open loop"))
+        (("persistent", "persistent"), ("closed", "closed loop"), ("open", "open loop"))
     ):
-        drawing.band(axis, results.across(run, "buffer"), 100 * results.curve(run, "loss_rate"), index, text)
+        for shortest, label, options in (
+            (1, f"{text}, timeouts from 1 s", {}),
+            (200, f"{text}, from 0.2 s", {"alpha": 0.4, "linewidth": 1.0}),
+        ):
+            losses = 100 * results.curve(run, "loss_rate", min_rto=shortest)
+            drawing.band(axis, results.across(run, "buffer", min_rto=shortest), losses, index, label, **options)
     sizes = np.geomspace(9, 500, 60)
-    for text, style, found in (
-        ("equation (3)", ":", models.call("full-link-loss", "loss:printed", **LINK, buffer=sizes)),
-        ("equation (3), losses not carried", "--", models.call("full-link-loss", "loss", **LINK, buffer=sizes)),
-        (
-            "PFTK with timeouts of 0.2 s",
-            "-.",
-            models.call("pftk", "loss_of_full_link:seconds", **LINK, buffer=sizes, timeout_s=0.2, packets_per_ack=1),
-        ),
+    for text, style, color, found in (
+        ("equation (3)", ":", PALETTE[6], models.call("full-link-loss", "loss:printed", **LINK, buffer=sizes)),
+        ("equation (3), corrected", "--", PALETTE[6], models.call("full-link-loss", "loss", **LINK, buffer=sizes)),
+        ("PFTK, timeouts of 1 s", "-.", PALETTE[6], _pftk(sizes, 1.0)),
+        ("PFTK, timeouts of 0.2 s", "-.", "#999999", _pftk(sizes, 0.2)),
     ):
-        axis.plot(sizes, 100 * found, color=PALETTE[6], linestyle=style, linewidth=1.4, label=text)
+        axis.plot(sizes, 100 * found, color=color, linestyle=style, linewidth=1.4, label=text)
     axis.axvline(18, color="#888888", linewidth=1)
+    axis.annotate("BDP / √200", (18.5, 47.5), color="#444444")
     axis.set_ylim(0, 50)
     axis.set_ylabel("loss rate (%)")
     drawing.buffers(axis)
     drawing.legend_below(picture, axis, 3)
     drawing.title(picture, figure.title)
     return picture
+
+
+def _pftk(sizes: NDArray[np.float64], timeout_s: float) -> NDArray[np.float64]:
+    """Loss of the full link by the throughput formula with timeouts."""
+    return models.call(
+        "pftk", "loss_of_full_link:seconds", **LINK, buffer=sizes, timeout_s=timeout_s, packets_per_ack=1
+    )
 
 
 def _two_panels(figure: Figure, titles: tuple[str, str], label: str) -> tuple[Picture, Any]:
@@ -84,7 +94,7 @@ def _sizes(results: Results, figure: Figure, run: str, group: str, column: str) 
             drawing.steps(axis, found if throughput else 100 * found, index, f"{size} packets")
     if throughput:
         axes[1].set_xscale("log")
-        axes[1].set_xlim(3e2, 3e6)
+        axes[1].set_xlim(1e3, 3e6)
     else:
         axes[1].set_xlim(-0.5, 45)
     drawing.legend_below(picture, axes[0], 2)
@@ -107,16 +117,10 @@ def fig2(results: Results, figure: Figure) -> Picture:
 
 def fig3(results: Results, figure: Figure) -> Picture:
     """Loss of persistent flows and mice."""
-    import polars as pl
-
     picture, axes = _two_panels(figure, ("persistent flows", "mice"), "loss rate (%)")
     for index, size in enumerate(BUFFERS):
         found = results.recordings("persistent-transfers", buffer=size)
-        losses = []
-        for each in found:
-            first, last = flow_numbers(each, "persistent")
-            frame = each.table("transfers").filter(pl.col("flow").is_between(first, last))
-            losses.append((frame["dropped"] / frame["arrived"]).to_numpy())
+        losses = [per_flow(each, "persistent", "loss_rate") for each in found]
         drawing.steps(axes[0], 100 * np.concatenate(losses), index, f"{size} packets")
         drawing.steps(axes[1], 100 * _pooled(found, "mice", "loss", 0, 1e18), index, f"{size} packets")
     axes[1].set_xlim(-0.5, 60)

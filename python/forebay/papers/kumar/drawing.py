@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from forebay.gallery.results import Results
 
 LEVELS = (0.3, 0.6, 1)
+#: Full buffer of figure 6: the bandwidth-delay product of the mean round trip.
+WHOLE = 141_667
 NAMES = {"hstcp": "HighSpeed TCP", "cubic": "CUBIC", "aimd": "AIMD", "htcp": "H-TCP"}
 
 
@@ -47,12 +49,11 @@ def fig5(results: Results, figure: Figure) -> Picture:
 
 def fig6(results: Results, figure: Figure) -> Picture:
     """Four controllers at three levels."""
-    whole = 141_667
     picture, axes = drawing.grid(2, 2, 10.0, 7.4, sharex=True, sharey=True)
     for axis, (cca, name) in zip(axes.flat, NAMES.items(), strict=True):
         for index, level in enumerate(LEVELS):
             settings = {"cca": cca, "minimum_synchronization": level}
-            fractions = results.across("fluid-10g", "buffer", **settings) / whole
+            fractions = results.across("fluid-10g", "buffer", **settings) / WHOLE
             curve = 100 * results.curve("fluid-10g", "utilization", **settings)
             drawing.band(axis, fractions, curve, index, f"X = {level:g}")
         axis.axhline(90, color="#888888", linestyle=":", linewidth=1.2)
@@ -61,16 +62,16 @@ def fig6(results: Results, figure: Figure) -> Picture:
     for axis in axes[:, 0]:
         axis.set_ylabel("utilization (%)")
     for axis in axes[1, :]:
-        drawing.fraction_axis(axis, whole)
+        drawing.fraction_axis(axis, WHOLE)
     drawing.legend_below(picture, axes[0, 0], 3)
     drawing.title(picture, figure.title)
     return picture
 
 
 def packets(results: Results, figure: Figure) -> Picture:
-    """Packets beside the fluid at the same synchronization."""
-    picture, axes = drawing.grid(1, 1, 9.0, 5.4)
-    axis = axes[0, 0]
+    """Packets beside the fluid at the same synchronization, and over the buffer."""
+    picture, axes = drawing.grid(1, 2, 11.0, 5.4, sharey=True)
+    axis, sizes = axes[0]
     for index, cca in enumerate(("hstcp", "cubic")):
         places = 10 * results.across("fixed-10g", "minimum_synchronization", cca=cca)
         curve = 100 * results.curve("fixed-10g", "utilization", cca=cca)
@@ -90,9 +91,23 @@ def packets(results: Results, figure: Figure) -> Picture:
             linestyle="none",
             label=f"{NAMES[cca]}, packets (bars: range of runs)",
         )
+        drawing.band(
+            sizes,
+            results.across("fluid-10g", "buffer", cca=cca, minimum_synchronization=0.6) / WHOLE,
+            100 * results.curve("fluid-10g", "utilization", cca=cca, minimum_synchronization=0.6),
+            index,
+            f"{NAMES[cca]}, fluid",
+        )
+        fractions = results.across("packets-10g", "buffer", cca=cca) / WHOLE
+        every = 100 * results.curve("packets-10g", "utilization", cca=cca)
+        marker = {"color": PALETTE[index], "marker": "*", "markersize": 15, "markeredgecolor": "black"}
+        sizes.plot(fractions, every.mean(axis=1), linestyle="none", **marker)
     axis.set_xlabel("flows of ten that lose in one congestion event")
     axis.set_ylabel("utilization (%)")
+    axis.set_title("5 % buffer: fluid (curves), packets (stars)")
     axis.set_ylim(top=100.5)
+    sizes.set_title("fluid with X = 0.6 (curves), packets (stars)")
+    drawing.fraction_axis(sizes, WHOLE)
     drawing.legend_below(picture, axis, 2)
-    drawing.title(picture, figure.title.replace(" (not in the paper)", ", 5 % buffer"))
+    drawing.title(picture, figure.title.replace(" (not in the paper)", ""))
     return picture
