@@ -160,6 +160,8 @@ pub(super) struct Ledger {
     /// Whether the stack paces what the controller does not.
     pub(super) always_paced: bool,
     pub(super) delivered: u64,
+    /// Losses, of all ever found, that the controller has been told of.
+    reported: u64,
 }
 
 /// What a ledger must hold.
@@ -172,6 +174,8 @@ pub(super) struct Wanted {
     pub(super) pacing: bool,
     /// First packet of the transfer.
     pub(super) first: u64,
+    /// Losses found before.
+    pub(super) losses: u64,
 }
 
 impl Ledger {
@@ -200,6 +204,7 @@ impl Ledger {
             pacer: Pacer::new(),
             always_paced: wanted.pacing,
             delivered: 0,
+            reported: wanted.losses,
         }))
     }
 
@@ -318,6 +323,12 @@ impl Ledger {
             in_flight: newest.snapshot.in_flight as f64,
             lost: (lost - newest.snapshot.lost) as f64,
         })
+    }
+
+    /// Losses found since the controller was last told of any, by acknowledgements or a reordering
+    /// timer. `losses` is all there ever were.
+    pub(super) fn report(&mut self, losses: u64) -> u64 {
+        losses - std::mem::replace(&mut self.reported, losses)
     }
 
     /// Whether a packet that has not arrived still waits to be judged.
