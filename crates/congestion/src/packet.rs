@@ -136,7 +136,8 @@ pub struct Sample {
     pub rtt: Option<f64>,
     /// Packets that newly arrived, in order or not.
     pub arrived: f64,
-    /// Packets newly found lost.
+    /// Packets newly found lost, by acknowledgements or a reordering timer; those of a timeout come
+    /// with [`Signal::Timeout`].
     pub lost: f64,
     /// Packets among `arrived` that carried a mark of congestion.
     pub marked: f64,

@@ -326,6 +326,7 @@ impl Connection {
             needs: self.controller.needs(),
             stack,
             first,
+            losses: self.losses,
         });
         self.choose_way();
         self.pace();
@@ -626,7 +627,7 @@ impl Connection {
                 now,
                 rtt: rtt.map(Time::as_secs_f64),
                 arrived: arrivals.count as f64,
-                lost: (self.losses - losses) as f64,
+                lost: ledger.report(self.losses) as f64,
                 marked: f64::from(marked),
                 acknowledged: self.unacknowledged,
                 next: self.next,
@@ -780,6 +781,7 @@ impl Connection {
                 // a timeout must not look like a loss (RFC 6582 section 3.2 step 2).
                 if self.duplicates == DUP_THRESHOLD && self.unacknowledged > self.recover =>
             {
+                self.losses += 1;
                 self.enter_recovery(now);
                 self.inflation = f64::from(DUP_THRESHOLD);
                 self.urgent = true;
@@ -791,6 +793,7 @@ impl Connection {
     /// RFC 6582 section 3.2 step 3: repair the next hole, deflate by what was acknowledged less
     /// one packet, and restart the timer at the first partial acknowledgement or at each.
     fn partial_ack(&mut self, acked: u64, now: Time) {
+        self.losses += 1;
         self.partial_acks += 1;
         self.inflation = (self.inflation - acked as f64 + 1.0).max(1.0 - self.window.cwnd);
         self.urgent = true;
@@ -1198,11 +1201,11 @@ impl Connection {
             return;
         }
         self.timeouts += 1;
-        self.losses += 1;
         self.timed = u64::MAX;
         self.round_trip.back_off();
         self.restart_timer(now);
         if self.connecting {
+            self.losses += 1;
             self.next = self.base;
             return;
         }
@@ -1220,7 +1223,10 @@ impl Connection {
         self.inflation = 0.0;
         self.urgent = false;
         match self.recovery {
-            Recovery::NewReno => self.next = self.unacknowledged,
+            Recovery::NewReno => {
+                self.losses += 1;
+                self.next = self.unacknowledged;
+            }
             Recovery::Fack | Recovery::Rack => {
                 if let Some(mut ledger) = self.ledger.take() {
                     self.lose_by_timeout(&mut ledger, now);
@@ -1228,11 +1234,17 @@ impl Connection {
                 }
             }
             Recovery::Sack => {
+                let known = self.lost - self.repairing;
                 self.lost_below = self.next;
                 self.lost = self.received.count_clear(self.expected, self.next);
+                self.losses += self.lost - known;
                 self.repaired_below = self.expected;
                 self.repairing = 0;
             }
+        }
+        // The controller has been told of a timeout: its losses are no news.
+        if let Some(ledger) = &mut self.ledger {
+            ledger.report(self.losses);
         }
     }
 

@@ -53,6 +53,12 @@ impl Wire {
         self.send()
     }
 
+    /// Losses that a sample would report now.
+    fn reported(&mut self) -> u64 {
+        let losses = self.connection.losses;
+        self.connection.ledger.as_mut().unwrap().report(losses)
+    }
+
     fn time_out(&mut self) -> Vec<u64> {
         self.now = self.connection.deadline().unwrap();
         self.connection.time_out(self.now);
@@ -173,4 +179,54 @@ fn only_the_first_timeout_of_a_packet_lowers_the_threshold_unless_every_one_does
             );
         }
     }
+}
+
+#[test]
+fn every_loss_is_reported_once_and_those_of_a_timeout_with_it() {
+    for recovery in [
+        Recovery::NewReno,
+        Recovery::Sack,
+        Recovery::Fack,
+        Recovery::Rack,
+    ] {
+        let mut wire = Wire::new(Stack {
+            recovery,
+            timestamps: true,
+            ..Stack::RFC
+        });
+        wire.send();
+        wire.now += Time::from_millis(100);
+        // Found from arrivals.
+        for packet in 1..=10 {
+            wire.arrive(packet);
+        }
+        assert_eq!(wire.reported(), 1, "{recovery:?}");
+        assert_eq!(wire.reported(), 0, "{recovery:?}");
+        // Those of a timeout are counted, and reported with it.
+        let before = wire.connection.losses;
+        while wire.connection.timeouts == 0 {
+            wire.time_out();
+        }
+        let found = wire.connection.losses - before;
+        let expected = if recovery == Recovery::NewReno { 1 } else { 10 };
+        assert!(found >= expected, "{recovery:?} {found}");
+        assert_eq!(wire.reported(), 0, "{recovery:?}");
+    }
+}
+
+#[test]
+fn a_loss_found_by_the_reordering_timer_is_reported() {
+    let mut wire = Wire::new(Stack {
+        recovery: Recovery::Rack,
+        ..Stack::RFC
+    });
+    wire.send();
+    wire.now += Time::from_millis(100);
+    // Two arrivals above the hole leave it to the timer.
+    wire.arrive(1);
+    wire.arrive(2);
+    assert_eq!(wire.reported(), 0);
+    wire.time_out();
+    assert_eq!(wire.connection.timeouts, 0);
+    assert_eq!(wire.reported(), 1);
 }

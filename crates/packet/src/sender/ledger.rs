@@ -162,6 +162,8 @@ pub(super) struct Ledger {
     pub(super) always_paced: bool,
     pub(super) offload: Option<Offload>,
     pub(super) delivered: u64,
+    /// Losses, of all ever found, that the controller has been told of.
+    reported: u64,
 }
 
 /// What a ledger must hold.
@@ -171,6 +173,8 @@ pub(super) struct Wanted {
     pub(super) stack: Stack,
     /// First packet of the transfer.
     pub(super) first: u64,
+    /// Losses found before.
+    pub(super) losses: u64,
 }
 
 impl Ledger {
@@ -195,6 +199,7 @@ impl Ledger {
             always_paced: stack.pacing,
             offload: (stack.offload && stack.recovery == Recovery::Rack).then(Offload::new),
             delivered: 0,
+            reported: wanted.losses,
         }))
     }
 
@@ -321,6 +326,12 @@ impl Ledger {
             in_flight: newest.snapshot.in_flight as f64,
             lost: (lost - newest.snapshot.lost) as f64,
         })
+    }
+
+    /// Losses found since the controller was last told of any, by acknowledgements or a reordering
+    /// timer. `losses` is all there ever were.
+    pub(super) fn report(&mut self, losses: u64) -> u64 {
+        losses - std::mem::replace(&mut self.reported, losses)
     }
 
     /// Whether a packet that has not arrived still waits to be judged.

@@ -3,9 +3,8 @@
 //! draft-mathis-tcp-ratehalving-00; Linux up to 3.1, tcp_cwnd_down) as ns-2's Linux senders do it
 //! (Wei and Cao 2006, tcp-linux.cc).
 //!
-//! Where many packets are lost, Linux itself repairs one for every two acknowledgements and lets the
-//! window fall to a packet more than is under way; ns-2 repairs at once what has just been found
-//! lost, is silent for as many acknowledgements instead, and never goes below the floor.
+//! Linux lets the window fall to a packet more than is under way even below the floor, where many
+//! packets were lost, and makes it up in slow start; ns-2 sends up to the floor at once.
 
 use forebay_congestion::packet::Window;
 use forebay_scenario::Reduction;
@@ -106,13 +105,13 @@ impl Reducing {
         window.cwnd = (pipe + room.max(least)).max(1.0);
     }
 
-    /// tcp-linux.cc, send_much with next_pkts_in_flight_: as many packets as before may be under
-    /// way, then one less than that; so every second acknowledgement sends one, down to the floor.
+    /// tcp-linux.cc, send_much with next_pkts_in_flight_: an acknowledgement sends one packet at most,
+    /// and after that one less may be under way; so every second one does, down to the floor.
     fn halve(&mut self, window: &mut Window, progress: &Progress) {
         if progress.delivered <= 0.0 {
             return;
         }
-        window.cwnd = self.next.max(progress.floor);
+        window.cwnd = self.next.min(progress.pipe + 1.0).max(progress.floor);
         let sends = progress.pipe + 1.0 <= window.cwnd;
         let left = if sends { 0.0 } else { 1.0 };
         self.next = self.next.min((progress.pipe + left).max(1.0));
@@ -239,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn rate_halving_repairs_at_once_and_is_silent_for_it_then() {
+    fn rate_halving_sends_one_packet_at_a_time_above_the_floor() {
         let mut reducing = Reducing::new(Reduction::RateHalving).unwrap();
         let mut window = Window {
             cwnd: 50.0,
@@ -252,15 +251,13 @@ mod tests {
             safe: false,
             floor: 25.0,
         };
-        // Ten are lost: they may all leave, the window being what it was.
+        // Ten are lost: one leaves, and then none with the next acknowledgement.
         reducing.on_ack(&mut window, &at(89.0));
-        assert_eq!(window.cwnd, 100.0);
-        // Then nothing before as many have arrived.
-        reducing.on_ack(&mut window, &at(99.0));
+        assert_eq!(window.cwnd, 90.0);
+        reducing.on_ack(&mut window, &at(89.0));
         assert_eq!(window.cwnd, 89.0);
         // However many are lost, the floor may be under way.
         reducing.on_ack(&mut window, &at(10.0));
-        reducing.on_ack(&mut window, &at(24.0));
         assert_eq!(window.cwnd, 25.0);
     }
 
