@@ -71,7 +71,7 @@ def run_in_batches(
     data["scenario_sha256"] = scenario.core.sha256
     data["batches"] = batches
     for metric, column in RECORDED.items():
-        # The first sample of the utilisation reaches back over the warm-up.
+        # The first sample is of the interval before the measured time.
         series = np.asarray(traces["queue"][column], dtype=float)[1:]
         _give_interval(data, metric, series, batches)
     _scale_delay(data)

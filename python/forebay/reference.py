@@ -117,9 +117,15 @@ def _judged(
 
 
 #: ns-2's port of Linux 2.6: SACK, timestamps (50-byte headers), CUBIC still with a cut of 205/1024.
-#: It halves the rate during recovery, sending all the while, as PRR does; RFC 6675 falls silent for
-#: part of a round trip and leaves the flows in bursts that a small buffer does not hold.
-NS2_LINUX: Mapping[str, Any] = {"recovery": "rack", "timestamps": True, "header": "50B"}
+#: It finds losses by forward acknowledgement and halves the rate during recovery (a packet for two acknowledgements);
+#: its clock ticks every millisecond, and its 40-byte first packet holds nothing up.
+NS2_LINUX: Mapping[str, Any] = {
+    "recovery": "fack",
+    "clock": "1ms",
+    "handshake": False,
+    "timestamps": True,
+    "header": "50B",
+}
 
 NS2_CONTROLLERS: Mapping[str, Mapping[str, Any]] = {
     "newreno": {"cca": "newreno", "recovery": "newreno"},
@@ -130,7 +136,8 @@ NS2_CONTROLLERS: Mapping[str, Mapping[str, Any]] = {
     "linux:cubic": {"cca": {"kind": "cubic", "beta": 0.8}, **NS2_LINUX},
     "linux:highspeed": {"cca": "hstcp", **NS2_LINUX},
     "linux:htcp": {"cca": "htcp", **NS2_LINUX},
-    "linux:scalable": {"cca": "scalable", **NS2_LINUX},
+    # Linux adds a packet for 50 acknowledgements, for receivers that delay theirs.
+    "linux:scalable": {"cca": {"kind": "scalable", "increase": 0.02}, **NS2_LINUX},
 }
 
 
@@ -182,9 +189,6 @@ def _ns2_explanation(given: Mapping[str, Any]) -> str | None:
     """The modelling difference that a row is known to hinge on."""
     if given.get("overhead_s"):
         return "ns-2's random processing time at the sender (overhead_) has no counterpart in forebay"
-    controllers = _words(given.get("cc", ""))
-    if any(name.startswith("linux:") for name in controllers):
-        return "ns-2's Linux senders halve the rate in recovery, forebay's reduce it in proportion (PRR)"
     packets = int(given["buffer_pkts"])
     if packets <= 2 and not given.get("bg_bps"):
         return "ns-2's mean queue of a few thousandths of a packet is given to three decimals"
@@ -313,6 +317,8 @@ def _linux_row(row: Mapping[str, Any]) -> Row:
                 "count": len(mine),
                 "cca": LINUX_CONTROLLERS[name],
                 "stack": "linux",
+                # Rows with single-segment sends have nothing to gather.
+                "offload": row.get("gso_max_segs") != 1,
                 "rtt": [f"{rtts[index]:.12g}ms" for index in mine],
                 "packet": "1500B",
                 # The emulation drew its starts from this law.

@@ -355,7 +355,9 @@ class Search:
             if refused not in {goal.name for goal in room}:
                 self._refused_as_too_large = buffer
                 return
-            buffer = self._step_up(buffer, (1 + plan.resolution) ** attempt, room)
+            # The first two steps are as fine as the search, the later ones ever longer.
+            factor = (1 + plan.resolution) ** (attempt if attempt > 2 else 1)
+            buffer = self._step_up(buffer, factor, room)
             outcome.needs_at_least = (outcome.needs_at_least[0], buffer if buffer <= plan.ceiling else None)
             if buffer > plan.ceiling:
                 break

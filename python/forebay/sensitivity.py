@@ -42,11 +42,12 @@ def vary(scenario: Scenario, what: str, factor: float) -> Scenario | None:
 
 def _scale_flows(group: dict[str, Any], factor: float) -> bool:
     kind = _kind(group)
-    if kind == "closed_loop":
-        users = group["workload"]["closed_loop"]
-        before, users["users"] = users["users"], _scaled_count(users["users"], factor)
-        return bool(before != users["users"])
-    if kind not in {"persistent", "finite"} or _listed(group.get("rtt")) or _listed(group.get("start")):
+    counted = {"closed_loop": "users", "incast": "servers"}.get(kind)
+    if counted is not None:
+        body = group["workload"][kind]
+        before, body[counted] = body[counted], _scaled_count(body[counted], factor)
+        return bool(before != body[counted])
+    if kind not in {"persistent", "finite", "app_limited"} or _listed(group.get("rtt")) or _listed(group.get("start")):
         return False
     before, group["count"] = group["count"], _scaled_count(group["count"], factor)
     return bool(before != group["count"])
@@ -71,7 +72,7 @@ def _scale_rtt(group: dict[str, Any], factor: float) -> bool:
 
 def _scale_load(group: dict[str, Any], factor: float) -> bool:
     kind = _kind(group)
-    if kind in {"poisson", "cbr"}:
+    if kind in {"poisson", "cbr", "app_limited"}:
         body = group["workload"][kind]
         body["rate"] = _scaled(body["rate"], factor)
     elif kind == "on_off":

@@ -122,11 +122,14 @@ def _traffic_row(group: Mapping[str, Any]) -> str:
         "finite": f"{law(body.get('size'))} each",
         "closed_loop": f"{law(body.get('size'))}, then {law(body.get('think'))} of thinking, again and again",
         "open_loop": f"transfers of {law(body.get('size'))}, one every {law(body.get('interarrival'))}",
+        "incast": f"{law(body.get('size'))} each, all at once, then {law(body.get('pause'))} of pause",
+        "app_limited": f"at most {body.get('rate')} each",
         "poisson": f"{body.get('rate')} in all, at random instants",
         "cbr": f"{body.get('rate')} in all, evenly",
         "on_off": f"bursts at {body.get('peak')} for {law(body.get('on'))}, silent for {law(body.get('off'))}",
     }[kind]
-    number = body["users"] if kind == "closed_loop" else group.get("count", "as they come")
+    counted = {"closed_loop": "users", "incast": "servers"}
+    number = body[counted[kind]] if kind in counted else group.get("count", "as they come")
     cells = {
         "flows": group["name"],
         "number": law(number),

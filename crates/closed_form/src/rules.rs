@@ -6,6 +6,7 @@
 
 use std::sync::LazyLock;
 
+use forebay_discipline::Beyond;
 use forebay_scenario::{
     BufferSize, Check, ClosedForm, Goal, Holds, Metric, ModelError as Refusal, Prediction, Scenario,
 };
@@ -262,7 +263,7 @@ pub(crate) static RULES: [Rule; 19] = [
         },
         predict: |s| fixed_point_numbers(s, Queue::Red),
         size: |s, t| fixed_point_size(s, t, Queue::Red),
-        note: "instantaneous queue, thresholds 40 % and 100 % of the buffer, p_max 0.1",
+        note: "drops by the instantaneous queue and the scenario's thresholds; Adaptive RED at the p_max that its target asks for",
     },
     Rule {
         name: "full-link-loss",
@@ -542,7 +543,7 @@ fn fixed_point(s: &Situation, queue: Queue, buffer: f64) -> Result<FixedPoint, R
     let link = shared(s, (buffer + 1.0).round())?;
     Ok(match queue {
         Queue::DropTail => link.droptail()?,
-        Queue::Red => link.red(&red_curve(link.system_capacity), DelayView::Accepted)?,
+        Queue::Red => red_fixed_point(s, &link, buffer)?,
     })
 }
 
@@ -695,14 +696,57 @@ fn shared(s: &Situation, system_capacity: f64) -> Result<SharedLink<'_>, Refusal
     })
 }
 
-/// The paper's RED: thresholds 40 % and 100 % of the system, p_max 0.1.
-fn red_curve(system_capacity: f64) -> DropCurve {
-    DropCurve {
-        min_threshold: 0.4 * system_capacity,
-        max_threshold: system_capacity,
-        max_probability: 0.1,
-        above: Above::All,
+/// The fixed point of the scenario's RED queue; without one, of the paper's: thresholds of 40 %
+/// and 100 % of the system, p_max 0.1.
+fn red_fixed_point(
+    s: &Situation,
+    link: &SharedLink<'_>,
+    buffer: f64,
+) -> Result<FixedPoint, Refusal> {
+    let Some(queue) = &s.red else {
+        let curve = DropCurve {
+            min_threshold: 0.4 * link.system_capacity,
+            max_threshold: link.system_capacity,
+            max_probability: 0.1,
+            above: Above::All,
+        };
+        return Ok(link.red(&curve, DelayView::Accepted)?);
+    };
+    let found = queue.curve(buffer);
+    // The model counts the packet in transmission, the queue does not.
+    let at = |max_probability: f64| {
+        let curve = DropCurve {
+            min_threshold: found.min + 1.0,
+            max_threshold: (found.max + 1.0).max(f64::MIN_POSITIVE),
+            max_probability,
+            above: match found.beyond {
+                Beyond::Gentle => Above::Gentle,
+                Beyond::Abrupt => Above::All,
+            },
+        };
+        link.red(&curve, DelayView::Accepted)
+    };
+    let point = at(found.max_p)?;
+    let (Some((bottom, top)), (low, high)) = (found.range, found.target()) else {
+        return Ok(point);
+    };
+    let (mut less, mut more, goal) = if point.mean_waiting < low {
+        (bottom, found.max_p, low)
+    } else if point.mean_waiting > high {
+        (found.max_p, top, high)
+    } else {
+        return Ok(point);
+    };
+    // The queue falls with the probability; at an end of the range Adaptive RED stays there.
+    for _ in 0..40 {
+        let middle = f64::midpoint(less, more);
+        if at(middle)?.mean_waiting > goal {
+            less = middle;
+        } else {
+            more = middle;
+        }
     }
+    Ok(at(f64::midpoint(less, more))?)
 }
 
 // Assumptions.

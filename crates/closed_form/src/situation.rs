@@ -1,7 +1,9 @@
 //! What the formulas need to know of a scenario: its target link, its long flows, its load.
 
 use forebay_congestion::fluid::FluidLaw;
+use forebay_discipline::{DropCurve, Limit, Setting};
 use forebay_scenario::{Goal, Metric, Relation, Scenario, Workload};
+use forebay_units::parameter::Parameters;
 
 use crate::ModelError;
 use crate::droptail_fixed_point::FlowGroup;
@@ -53,8 +55,42 @@ pub(crate) struct Situation {
     pub(crate) paced: bool,
     /// Name of the target's queue discipline.
     pub(crate) discipline: &'static str,
+    /// The target's RED, where it has that.
+    pub(crate) red: Option<RedQueue>,
     /// Links other than the target.
     pub(crate) other_links: usize,
+}
+
+/// A RED queue whose buffer is still open.
+#[derive(Clone, Debug)]
+pub(crate) struct RedQueue {
+    parameters: Parameters,
+    setting: Setting,
+}
+
+impl RedQueue {
+    fn of(scenario: &Scenario) -> Option<Self> {
+        let target = scenario.target();
+        (target.discipline.name() == "red").then(|| Self {
+            parameters: target.discipline.parameters().clone(),
+            setting: Setting {
+                limit: Limit::Packets(0),
+                rate: target.rate,
+                delay: target.delay,
+                packet: scenario.packet_bytes().max(1.0),
+                salt: 0,
+            },
+        })
+    }
+
+    /// Its drop curve against the packets waiting, where `buffer` may wait.
+    pub(crate) fn curve(&self, buffer: f64) -> DropCurve {
+        let setting = Setting {
+            limit: Limit::Packets(buffer as u64),
+            ..self.setting
+        };
+        DropCurve::new(&self.parameters, &setting)
+    }
 }
 
 /// A controller as the formulas see it.
@@ -129,7 +165,7 @@ impl Situation {
             flows: Vec::new(),
             controller,
             mixed: names.len() > 1,
-            background: scenario.background_load(),
+            background: scenario.background_load() + application_limited(scenario),
             open_loop: scenario.open_loop_load(),
             closed_loop: 0.0,
             long_transfers: 0.0,
@@ -138,6 +174,7 @@ impl Situation {
             largest_window: largest_window(scenario),
             paced: groups().all(|group| group.stack.pacing),
             discipline: scenario.target().discipline.name(),
+            red: RedQueue::of(scenario),
             other_links: scenario.links().len() - 1,
         };
         situation.share_out(scenario);
@@ -184,7 +221,13 @@ impl Situation {
                     let active = sharing::mean_flows(load).unwrap_or(f64::INFINITY);
                     transfers.push((active, size.mean() / group.packet.mean()));
                 }
-                Workload::ClosedLoop { users, think, size } => {
+                Workload::ClosedLoop { users, think, size }
+                | Workload::Incast {
+                    servers: users,
+                    pause: think,
+                    size,
+                    ..
+                } => {
                     let ratio = size.mean() / (rate * think.mean());
                     let Ok(closed) = ClosedLoop::new(*users as f64, ratio) else {
                         continue;
@@ -319,6 +362,17 @@ fn largest_share(
         access.rate.as_bits_per_second() as f64 / link
     });
     by_window.min(by_access)
+}
+
+/// rho of the flows that their applications hold back: up to the whole link what they write.
+fn application_limited(scenario: &Scenario) -> f64 {
+    let loads = scenario.target_flows().map(|group| match group.workload {
+        Workload::ApplicationLimited { rate } => {
+            rate.as_bits_per_second() as f64 * group.count as f64
+        }
+        _ => 0.0,
+    });
+    loads.sum::<f64>() / scenario.target().rate.as_bits_per_second() as f64
 }
 
 fn core_access(scenario: &Scenario) -> Option<f64> {

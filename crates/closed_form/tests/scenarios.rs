@@ -258,3 +258,35 @@ fn the_engine_reports_every_group_and_fixes_its_model_by_name() {
     );
     assert!(ClosedFormEngine::with_model("unheard-of").is_err());
 }
+
+/// The RED rule reads the scenario's queue: Adaptive RED rests at the edge of its target, a fixed
+/// p_max wherever the flows push the queue between the thresholds.
+#[test]
+fn the_red_rule_reads_the_scenario_s_thresholds() {
+    let queue = |red: &str| {
+        let scenario = scenario(&format!(
+            "[link]\nrate = \"50Mbps\"\nbuffer = \"500p\"\nqueue = {{ kind = \"red\", {red} }}\n\
+             [[flows]]\ncount = 50\ncca = \"newreno\"\nrtt = {{ linspace = [\"90ms\", \"112.5ms\"] }}\n\
+             packet = \"1000B\"\n"
+        ));
+        let found = rule("barman-red").unwrap().predict(&scenario).unwrap();
+        assert!(found.metrics[&Metric::Utilization] > 0.9);
+        found.metrics[&Metric::QueueMean]
+    };
+    // The target is 40 to 60 % of the way.
+    let rests = queue("min = \"100p\", max = \"300p\"");
+    assert!((179.0..=221.0).contains(&rests), "{rests}");
+    // A quarter of the buffer is 125 packets; p_max ends at its bottom before the target is met.
+    let shares = queue("min = \"25%\", max = \"50%\"");
+    assert_eq!(shares, queue("min = \"125p\", max = \"250p\""));
+    let bottom = "adaptive = false, max_p = 0.0016";
+    let rests = queue(&format!("min = \"125p\", max = \"250p\", {bottom}"));
+    assert!((shares / rests - 1.0).abs() < 1e-6, "{shares} {rests}");
+    let fixed = |max_p: f64| {
+        queue(&format!(
+            "min = \"10p\", max = \"200p\", adaptive = false, max_p = {max_p}"
+        ))
+    };
+    let (steep, flat) = (fixed(0.1), fixed(0.01));
+    assert!(10.0 < steep && steep < flat, "{steep} {flat}");
+}

@@ -1,17 +1,16 @@
 //! BBR version 1 (Cardwell et al. 2016): a model of the path, its bottleneck bandwidth and its
-//! round-trip propagation time, sets the pace and the window; losses hardly matter.
-//!
-//! Left out of Linux's version: the estimate of token-bucket policers (lt_bw), which needs losses
-//! of a fifth of the packets over whole intervals.
+//! round-trip propagation time, sets the pace and the window; losses hardly matter, until a fifth
+//! of the packets is lost. As in Linux (net/ipv4/tcp_bbr.c), whose functions are named below.
 
 use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
-use crate::bottleneck::{Aggregation, Expectation, Rounds, draw, quantum};
+use crate::bottleneck::{Aggregation, Expectation, Rounds, draw};
 use crate::filter::WindowedMaximum;
 use crate::packet::{
-    Ack, CongestionControl, LossState, Needs, Pace, Path, Sample, Samples, Signal, Window,
+    Ack, CongestionControl, Idle, LossState, Needs, Pace, Path, Sample, Samples, Signal, Window,
 };
+use crate::policer::{Evidence, Policer};
 
 /// 2/ln 2: the smallest gain that doubles the rate of delivery each round.
 const HIGH_GAIN: f64 = 2.885;
@@ -46,6 +45,16 @@ const FULL_ROUNDS: u32 = 3;
 const AGGREGATION_ROUNDS: u32 = 5;
 const MOST_AGGREGATION: f64 = 0.1;
 
+/// Below this rate packets leave one by one (`bbr_min_tso_rate`, 1.2 Mbit/s in packets of 1448
+/// bytes of payload).
+const SINGLE_RATE: f64 = 1.2e6 / (8.0 * 1448.0);
+
+/// Packets sent at once at this rate (`bbr_tso_segs_goal`): those of 1/1024 s.
+fn quantum(rate: f64) -> f64 {
+    let least = if rate < SINGLE_RATE { 1.0 } else { 2.0 };
+    (rate / 1024.0).floor().clamp(least, 44.0)
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Startup,
@@ -62,6 +71,9 @@ pub struct BbrController {
     /// Maximum of the delivery rate, packets per second.
     bandwidth: WindowedMaximum,
     rounds: Rounds,
+    policer: Policer,
+    /// Whether a timeout has come since the last acknowledgement.
+    timed_out: bool,
     min_rtt: f64,
     min_rtt_since: Time,
     /// The end of PROBE_RTT once few packets are under way, and whether a round has passed.
@@ -81,19 +93,33 @@ pub struct BbrController {
 }
 
 impl BbrController {
-    /// Gain times the bandwidth-delay product, with room for bursts at both ends.
-    fn target(&self, gain: f64, initial: f64) -> f64 {
-        let bandwidth = self.bandwidth.get();
-        if !self.min_rtt.is_finite() || bandwidth <= 0.0 {
-            return initial;
-        }
-        let bare = (gain * bandwidth * self.min_rtt).ceil() + 3.0 * quantum(self.rate);
+    /// The bandwidth to send at (`bbr_bw`): the maximum, or what a policer seems to allow.
+    fn sending_bandwidth(&self) -> f64 {
+        self.policer.rate().unwrap_or_else(|| self.bandwidth.get())
+    }
+
+    /// Packets of `gain` times the product of this bandwidth and the round-trip time (`bbr_bdp`);
+    /// none before both are known.
+    fn product(&self, gain: f64, bandwidth: f64) -> Option<f64> {
+        let known = self.min_rtt.is_finite() && bandwidth > 0.0;
+        known.then(|| (gain * bandwidth * self.min_rtt).ceil())
+    }
+
+    /// Adds room for bursts at both ends (`bbr_quantization_budget`).
+    fn with_bursts(&self, product: f64) -> f64 {
+        let bare = product + 3.0 * quantum(self.rate);
         let even = 2.0 * (0.5 * bare).ceil();
         if self.mode == Mode::ProbeBandwidth && self.phase == 0 {
             even + 2.0
         } else {
             even
         }
+    }
+
+    /// Packets under way at `gain` times the maximum of the bandwidth (`bbr_inflight`).
+    fn under_way(&self, gain: f64) -> f64 {
+        let product = self.product(gain, self.bandwidth.get());
+        product.map_or(0.0, |product| self.with_bursts(product))
     }
 
     /// Packets that will be in the network when the next one leaves.
@@ -103,7 +129,7 @@ impl BbrController {
         } else {
             0.0
         };
-        (in_flight + burst - self.bandwidth.get() * sample.held).max(0.0)
+        (in_flight + burst - self.sending_bandwidth() * sample.held).max(0.0)
     }
 
     fn update_bandwidth(&mut self, sample: &Sample) {
@@ -114,9 +140,28 @@ impl BbrController {
         if self.rounds.started {
             self.conserving = false;
         }
+        self.suspect_policer(sample);
         if !delivery.app_limited || delivery.rate >= self.bandwidth.get() {
             self.bandwidth
                 .update(self.rounds.count, delivery.rate, BANDWIDTH_ROUNDS);
+        }
+    }
+
+    /// `bbr_lt_bw_sampling`, also for a timeout since the last acknowledgement.
+    fn suspect_policer(&mut self, sample: &Sample) {
+        let probing = self.mode == Mode::ProbeBandwidth;
+        let mut anew = false;
+        if std::mem::take(&mut self.timed_out) {
+            anew |= self.policer.update(&Evidence::of_timeout(sample, probing));
+        }
+        if sample.delivery.is_some_and(|delivery| delivery.app_limited) {
+            self.policer.starve();
+        } else {
+            let evidence = Evidence::new(sample, self.rounds.started, probing);
+            anew |= self.policer.update(&evidence);
+        }
+        if anew {
+            self.probe_bandwidth(sample.now);
         }
     }
 
@@ -128,9 +173,9 @@ impl BbrController {
         let long = elapsed > self.min_rtt;
         let in_flight = self.in_network(sample.prior_in_flight, sample);
         let over = if self.pacing_gain > 1.0 {
-            long && (sample.lost > 0.0 || in_flight >= self.target(self.pacing_gain, 0.0))
+            long && (sample.lost > 0.0 || in_flight >= self.under_way(self.pacing_gain))
         } else if self.pacing_gain < 1.0 {
-            long || in_flight <= self.target(1.0, 0.0)
+            long || in_flight <= self.under_way(1.0)
         } else {
             long
         };
@@ -163,7 +208,7 @@ impl BbrController {
             self.mode = Mode::Drain;
         }
         if self.mode == Mode::Drain
-            && self.in_network(sample.in_flight, sample) <= self.target(1.0, 0.0)
+            && self.in_network(sample.in_flight, sample) <= self.under_way(1.0)
         {
             self.probe_bandwidth(sample.now);
         }
@@ -229,13 +274,15 @@ impl BbrController {
         (self.pacing_gain, self.window_gain) = match self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
             Mode::Drain => (1.0 / HIGH_GAIN, HIGH_GAIN),
+            // What a policer allows is not probed against.
+            Mode::ProbeBandwidth if self.policer.rate().is_some() => (1.0, WINDOW_GAIN),
             Mode::ProbeBandwidth => (CYCLE[self.phase], WINDOW_GAIN),
             Mode::ProbeRoundTrip => (1.0, 1.0),
         };
     }
 
     fn set_pace(&mut self, window: &Window, path: &Path) {
-        let bandwidth = self.bandwidth.get();
+        let bandwidth = self.sending_bandwidth();
         if bandwidth > 0.0 {
             let rate = bandwidth * self.pacing_gain * PACING_MARGIN;
             if self.full() || rate > self.rate {
@@ -248,13 +295,15 @@ impl BbrController {
 
     fn set_window(&mut self, window: &mut Window, sample: &Sample) {
         if sample.arrived > 0.0 && !self.follow_losses(window, sample) {
+            let bandwidth = self.sending_bandwidth();
             let extra = if self.full() {
-                let most = self.bandwidth.get() * MOST_AGGREGATION;
-                self.aggregation.most().min(most).ceil()
+                let most = bandwidth * MOST_AGGREGATION;
+                self.aggregation.most().min(most).floor()
             } else {
                 0.0
             };
-            let target = self.target(self.window_gain, window.cwnd) + extra;
+            let product = self.product(self.window_gain, bandwidth);
+            let target = product.map_or(window.cwnd, |product| self.with_bursts(product + extra));
             if self.full() {
                 window.cwnd = (window.cwnd + sample.arrived).min(target);
             } else if window.cwnd < target || sample.delivered < 10 {
@@ -308,6 +357,8 @@ impl CongestionControl for BbrController {
             mode: Mode::Startup,
             bandwidth: WindowedMaximum::default(),
             rounds: Rounds::default(),
+            policer: Policer::default(),
+            timed_out: false,
             min_rtt: f64::INFINITY,
             min_rtt_since: Time::ZERO,
             probing: None,
@@ -335,10 +386,14 @@ impl CongestionControl for BbrController {
 
     fn on_ack(&mut self, _: &mut Window, _: &Ack, _: &Path) {}
 
+    /// The model of the path stays: pacing alone keeps the restart smooth.
+    fn on_idle(&mut self, _: &mut Window, _: &Idle) {}
+
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
         self.save_window(window.cwnd);
         if signal == Signal::Timeout {
             self.state = LossState::Timeout;
+            self.timed_out = true;
             self.full_bandwidth = 0.0;
             self.rounds.started = true;
             window.cwnd = 1.0;
@@ -349,7 +404,7 @@ impl CongestionControl for BbrController {
         self.update_bandwidth(sample);
         if sample.delivery.is_some() && sample.arrived > 0.0 {
             let expectation = Expectation {
-                bandwidth: self.bandwidth.get(),
+                bandwidth: self.sending_bandwidth(),
                 window: window.cwnd,
                 rounds: AGGREGATION_ROUNDS,
                 round: self.rounds.started,
@@ -387,6 +442,17 @@ mod tests {
 
     /// A path of 1000 packets per second and 100 ms, acknowledged packet by packet.
     fn drive(bbr: &mut BbrController, window: &mut Window, from: u64, to: u64, rtt: f64) {
+        drive_lossy(bbr, window, (from, to), rtt, u64::MAX);
+    }
+
+    /// The same where every so many packets one was lost.
+    fn drive_lossy(
+        bbr: &mut BbrController,
+        window: &mut Window,
+        (from, to): (u64, u64),
+        rtt: f64,
+        between: u64,
+    ) {
         let path = Path {
             smoothed_rtt: rtt,
             min_rtt: rtt,
@@ -397,13 +463,14 @@ mod tests {
                 now: Time::from_millis(100 + k),
                 rtt: Some(rtt),
                 arrived: 1.0,
-                lost: 0.0,
+                lost: f64::from(u8::from(k % between == 0)),
                 marked: 0.0,
                 acknowledged: k,
                 next: k + 100,
                 prior_in_flight: 140.0,
                 in_flight: window.cwnd.min(100.0),
                 delivered: k,
+                losses: k / between,
                 state: LossState::Open,
                 limited: true,
                 held: 0.0,
@@ -452,6 +519,28 @@ mod tests {
         }
         assert!((200.0..220.0).contains(&window.cwnd), "{}", window.cwnd);
         assert!((least - 742.5).abs() < 1e-6 && (most - 1237.5).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_fifth_of_the_packets_lost_looks_like_a_policer_and_ends_the_probing() {
+        let (mut bbr, mut window) = start();
+        drive(&mut bbr, &mut window, 1, 2000, 0.1);
+        drive_lossy(&mut bbr, &mut window, (2000, 3000), 0.1, 4);
+        assert_eq!(bbr.policer.rate().map(f64::round), Some(1000.0));
+        let pace = 990.0;
+        for k in 3000..4000 {
+            drive(&mut bbr, &mut window, k, k + 1, 0.1);
+            assert!((bbr.rate / pace - 1.0).abs() < 0.01, "{}", bbr.rate);
+        }
+        // After 48 rounds it probes again.
+        drive(&mut bbr, &mut window, 4000, 8000, 0.1);
+        assert_eq!(bbr.policer.rate(), None);
+    }
+
+    #[test]
+    fn bursts_are_a_millisecond_long_and_slow_packets_leave_singly() {
+        assert_eq!([quantum(50.0), quantum(200.0)], [1.0, 2.0]);
+        assert_eq!([quantum(5200.0), quantum(1e300)], [5.0, 44.0]);
     }
 
     #[test]

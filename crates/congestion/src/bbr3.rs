@@ -12,7 +12,8 @@ use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters
 
 use crate::bottleneck::{Aggregation, Expectation, Rounds, draw, quantum};
 use crate::packet::{
-    Ack, CongestionControl, Delivery, LossState, Needs, Pace, Path, Sample, Samples, Signal, Window,
+    Ack, CongestionControl, Delivery, Idle, LossState, Needs, Pace, Path, Sample, Samples, Signal,
+    Window,
 };
 
 /// Share of lost packets in a round that means too much under way (section 2, LossThresh).
@@ -735,6 +736,9 @@ impl CongestionControl for Bbr3Controller {
     fn on_ack(&mut self, _: &mut Window, _: &Ack, _: &Path) {}
 
     /// A mark is no signal to this BBR; losses are judged with the next sample.
+    /// The model of the path stays: pacing alone keeps the restart smooth.
+    fn on_idle(&mut self, _: &mut Window, _: &Idle) {}
+
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
         if signal == Signal::Mark {
             return;

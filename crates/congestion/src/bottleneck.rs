@@ -89,7 +89,7 @@ impl Aggregation {
 /// Packets sent at once at this rate: a millisecond's worth, as segmentation offload does it, 64
 /// KiB at most (draft-ietf-ccwg-bbr section 5.6.3).
 pub(crate) fn quantum(rate: f64) -> f64 {
-    (rate * 1.024e-3).floor().clamp(2.0, 44.0)
+    (rate * 1e-3).floor().clamp(2.0, 44.0)
 }
 
 /// 32 bits drawn from the time, so that flows differ and a run repeats itself.
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn bursts_are_a_millisecond_long() {
         assert_eq!(quantum(0.0), 2.0);
-        assert_eq!(quantum(10_000.0), 10.0);
+        assert_eq!(quantum(10_500.0), 10.0);
         assert_eq!(quantum(1e300), 44.0);
     }
 }

@@ -4,9 +4,10 @@
 use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
+use crate::cubic_linux::LinuxCubic;
 use crate::fluid::{CUT_RANGE, CutConditions, Epoch, EulerStep, FluidLaw, FluidWindow, LawError};
 use crate::hystart::Hystart;
-use crate::packet::{Ack, CongestionControl, Needs, Path, Sample, Signal, Window};
+use crate::packet::{Ack, CongestionControl, Idle, Needs, Path, Sample, Samples, Signal, Window};
 
 /// Whether a flow that lost below its last peak releases bandwidth (RFC 9438 section 4.7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -273,7 +274,7 @@ fn sqrt_or_zero(x: f64) -> f64 {
 
 // --- Packet face ---
 
-/// CUBIC on packets (RFC 9438).
+/// CUBIC on packets (RFC 9438, or as in Linux).
 #[derive(Clone, Debug)]
 pub struct CubicController {
     /// C, packets per second^3.
@@ -296,6 +297,7 @@ pub struct CubicController {
     /// Whether the last congestion was a timeout, after which K is 0 (RFC 9438 section 4.8).
     after_timeout: bool,
     hystart: Option<Hystart>,
+    linux: Option<Box<LinuxCubic>>,
 }
 
 impl CubicController {
@@ -361,6 +363,14 @@ impl CongestionControl for CubicController {
                 kind: ParameterKind::Switch,
                 default: Value::Switch(false),
             },
+            Parameter {
+                name: "variant",
+                meaning: "RFC 9438, or tcp_cubic.c of Linux 6.x (whole packets, its own HyStart); the preset `linux` sets the latter",
+                kind: ParameterKind::Choice {
+                    words: &["rfc", "linux"],
+                },
+                default: Value::Word("rfc"),
+            },
         ],
     };
 
@@ -368,8 +378,11 @@ impl CongestionControl for CubicController {
         let beta = parameters.number("beta");
         let friendly = parameters.switch("friendly_region");
         let fast = parameters.switch("fast_convergence");
+        let scale = parameters.number("scale");
+        let linux = parameters.word("variant") == "linux";
         Self {
-            scale: parameters.number("scale"),
+            linux: linux.then(|| Box::new(LinuxCubic::new(beta, scale, fast, friendly))),
+            scale,
             beta,
             fast_convergence: if fast {
                 FastConvergence::On
@@ -392,10 +405,25 @@ impl CongestionControl for CubicController {
     }
 
     fn needs(&self) -> Needs {
+        if self.linux.is_some() {
+            return Needs {
+                samples: Samples::RoundTrips,
+                ..Needs::default()
+            };
+        }
         Hystart::needs(self.hystart.as_ref())
     }
 
-    fn on_sample(&mut self, window: &mut Window, sample: &Sample, _: &Path) {
+    // Linux's tcp_cubic has no `min_cwnd`: the threshold.
+    fn recovery_floor(&self, window: &Window) -> f64 {
+        window.ssthresh
+    }
+
+    fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
+        if let Some(linux) = &mut self.linux {
+            linux.on_sample(window, sample, path);
+            return;
+        }
         if let Some(hystart) = &mut self.hystart {
             hystart.on_sample(window, sample);
         }
@@ -430,6 +458,10 @@ impl CongestionControl for CubicController {
         }
         let epoch = if let Some(epoch) = self.epoch {
             epoch
+        } else if let Some(linux) = &mut self.linux {
+            // Its epochs are its own: this one never begins.
+            linux.on_ack(window, &Ack { acked, ..*ack });
+            return;
         } else {
             self.begin_epoch(window, ack.now);
             ack.now
@@ -452,7 +484,23 @@ impl CongestionControl for CubicController {
         window.cwnd += (target - window.cwnd) * per_packet;
     }
 
+    /// The time of an epoch does not count what the application had nothing to send (RFC 9438
+    /// section 5.8).
+    fn on_idle(&mut self, window: &mut Window, idle: &Idle) {
+        if let Some(restart_window) = idle.restart_window {
+            window.cwnd = window.cwnd.min(restart_window);
+        }
+        self.epoch = self.epoch.map(|epoch| epoch.saturating_add(idle.time));
+        if let Some(linux) = &mut self.linux {
+            linux.on_idle(idle.time);
+        }
+    }
+
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        if let Some(linux) = &mut self.linux {
+            linux.on_congestion(window, signal);
+            return;
+        }
         if let Some(hystart) = &mut self.hystart {
             hystart.stop();
         }
@@ -541,5 +589,43 @@ mod tests {
             .is_err()
         );
         assert!(Cubic::default().check().is_ok());
+    }
+
+    /// RFC 9438 section 5.8: an hour of silence in the middle of an epoch changes nothing.
+    #[test]
+    fn the_epoch_stands_still_while_nothing_is_under_way() {
+        let grown = |pause: Time| {
+            let defaults = Parameters::defaults(CubicController::DESCRIPTION.parameters);
+            let mut controller = CubicController::new(&defaults);
+            let path = Path {
+                smoothed_rtt: 0.1,
+                min_rtt: 0.1,
+                max_rtt: 0.1,
+                flight: 1000.0,
+            };
+            let mut window = Window {
+                cwnd: 1000.0,
+                ssthresh: 10.0,
+            };
+            controller.on_congestion(&mut window, Signal::Loss, Time::ZERO, &path);
+            let mut now = Time::ZERO;
+            for round in 0..40 {
+                if round == 20 {
+                    now = now.saturating_add(pause);
+                    let idle = Idle {
+                        time: pause,
+                        restart_window: None,
+                    };
+                    controller.on_idle(&mut window, &idle);
+                }
+                now = now.saturating_add(Time::from_millis(100));
+                let acked = window.cwnd;
+                controller.on_ack(&mut window, &Ack { acked, now }, &path);
+            }
+            window.cwnd
+        };
+        let (steady, paused) = (grown(Time::ZERO), grown(Time::from_secs(3600)));
+        assert!(steady > 710.0);
+        assert!((paused / steady - 1.0).abs() < 1e-9, "{paused} {steady}");
     }
 }

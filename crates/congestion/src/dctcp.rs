@@ -86,7 +86,7 @@ impl CongestionControl for DctcpController {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::tests::sample;
+    use crate::packet::tests::{marks_per_window, mean_window_with_marks, sample};
 
     fn drive(
         dctcp: &mut DctcpController,
@@ -139,5 +139,16 @@ mod tests {
             dctcp.on_sample(&mut window, &seen, &Path::default());
         }
         assert_eq!(window.cwnd, 80.0);
+    }
+
+    #[test]
+    fn random_marks_hold_the_window_that_theory_says() {
+        for probability in [0.01, 0.05] {
+            let parameters = Parameters::defaults(DctcpController::DESCRIPTION.parameters);
+            let mut controller = DctcpController::new(&parameters);
+            let marks = probability * mean_window_with_marks(&mut controller, probability);
+            let error = marks / marks_per_window(1.0) - 1.0;
+            assert!(error.abs() < 0.05, "{probability} {marks}");
+        }
     }
 }

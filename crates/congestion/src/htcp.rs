@@ -236,6 +236,11 @@ impl CongestionControl for HtcpController {
         Some(FluidLaw::Htcp(Self::law(parameters)))
     }
 
+    // Linux's tcp_htcp has no `min_cwnd`: the threshold.
+    fn recovery_floor(&self, window: &Window) -> f64 {
+        window.ssthresh
+    }
+
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
         let mut acked = ack.acked;

@@ -7,6 +7,7 @@ use crate::aimd::Aimd;
 use crate::fluid::{CutConditions, Epoch, EulerStep, FluidLaw, FluidWindow, LawError};
 use crate::hystart::Hystart;
 use crate::packet::{Ack, CongestionControl, Needs, Path, Sample, Signal, Window};
+use crate::whole_packets::WholePackets;
 
 /// Parameters of NewReno's congestion avoidance.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,10 +97,12 @@ impl FluidWindow for NewReno {
 // --- Packet face ---
 
 /// Reno's congestion avoidance: one packet per window acknowledged, and half of the window at a
-/// congestion (RFC 5681 equations 3 and 4, with the remainder carried).
+/// congestion (RFC 5681 equations 3 and 4, with the remainder carried; or in whole packets, as
+/// Linux does in net/ipv4/tcp_cong.c, where half of an odd window is rounded down).
 #[derive(Clone, Debug)]
 pub struct NewRenoController {
     hystart: Option<Hystart>,
+    linux: Option<WholePackets>,
 }
 
 impl CongestionControl for NewRenoController {
@@ -107,17 +110,28 @@ impl CongestionControl for NewRenoController {
         name: "newreno",
         title: "Reno: one packet more per round trip, half of the window at a loss",
         source: "RFC 5681, RFC 6582",
-        parameters: &[Parameter {
-            name: "hystart",
-            meaning: "leave slow start when the round-trip time grows (HyStart++, RFC 9406)",
-            kind: ParameterKind::Switch,
-            default: Value::Switch(false),
-        }],
+        parameters: &[
+            Parameter {
+                name: "hystart",
+                meaning: "leave slow start when the round-trip time grows (HyStart++, RFC 9406)",
+                kind: ParameterKind::Switch,
+                default: Value::Switch(false),
+            },
+            Parameter {
+                name: "variant",
+                meaning: "RFC 5681 with the remainder carried, or whole packets as Linux counts them; the preset `linux` sets the latter",
+                kind: ParameterKind::Choice {
+                    words: &["rfc", "linux"],
+                },
+                default: Value::Word("rfc"),
+            },
+        ],
     };
 
     fn new(parameters: &Parameters) -> Self {
         Self {
             hystart: parameters.switch("hystart").then(Hystart::new),
+            linux: (parameters.word("variant") == "linux").then(WholePackets::default),
         }
     }
 
@@ -141,6 +155,13 @@ impl CongestionControl for NewRenoController {
         if window.cwnd < window.ssthresh {
             acked = window.slow_start(Hystart::slowed(self.hystart.as_ref(), acked));
         }
+        if let Some(grown) = &mut self.linux {
+            window.cwnd = window.cwnd.floor();
+            if acked > 0.0 {
+                grown.grow(window, window.cwnd.max(1.0) as u64, acked as u64);
+            }
+            return;
+        }
         window.cwnd += acked / window.cwnd;
     }
 
@@ -148,7 +169,12 @@ impl CongestionControl for NewRenoController {
         if let Some(hystart) = &mut self.hystart {
             hystart.stop();
         }
-        window.cut(0.5 * path.flight, signal);
+        let half = if self.linux.is_some() {
+            (0.5 * window.cwnd).floor()
+        } else {
+            0.5 * path.flight
+        };
+        window.cut(half, signal);
     }
 }
 

@@ -207,7 +207,7 @@ impl CongestionControl for PragueController {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::tests::sample;
+    use crate::packet::tests::{marks_per_window, mean_window_with_marks, sample};
 
     /// A flow of round trips of 50 packets each.
     struct Driven {
@@ -331,5 +331,17 @@ mod tests {
         };
         let pace = driven.prague.pacing(&slow_start, &path).unwrap();
         assert_eq!((pace.rate, pace.quantum), (2000.0, 1.0));
+    }
+
+    #[test]
+    fn random_marks_hold_the_window_that_theory_says() {
+        for probability in [0.01, 0.05] {
+            let parameters = Parameters::defaults(PragueController::DESCRIPTION.parameters);
+            let mut controller = PragueController::new(&parameters);
+            let marks = probability * mean_window_with_marks(&mut controller, probability);
+            // Packets with a mark let nothing grow.
+            let error = marks / marks_per_window(1.0 - probability) - 1.0;
+            assert!(error.abs() < 0.05, "{probability} {marks}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameters};
 
 use crate::fluid::FluidLaw;
-use crate::packet::{Ack, CongestionControl, Needs, Pace, Path, Sample, Signal, Window};
+use crate::packet::{Ack, CongestionControl, Idle, Needs, Pace, Path, Sample, Signal, Window};
 
 /// Makes the enum of all controllers and its dispatch out of the list of files.
 macro_rules! controllers {
@@ -26,7 +26,7 @@ macro_rules! controllers {
         pub fn controller(name: &str, parameters: &Parameters) -> Option<Controller> {
             $(
                 if name == <$type as CongestionControl>::DESCRIPTION.name {
-                    return Some(Controller::$variant(<$type>::new(parameters)));
+                    return Some(Controller::$variant(<$type as CongestionControl>::new(parameters)));
                 }
             )+
             None
@@ -36,7 +36,7 @@ macro_rules! controllers {
         pub fn fluid_law(name: &str, parameters: &Parameters) -> Option<FluidLaw> {
             $(
                 if name == <$type as CongestionControl>::DESCRIPTION.name {
-                    return <$type>::fluid(parameters);
+                    return <$type as CongestionControl>::fluid(parameters);
                 }
             )+
             None
@@ -65,10 +65,24 @@ macro_rules! controllers {
                 }
             }
 
+            /// See [`CongestionControl::recovery_floor`].
+            pub fn recovery_floor(&self, window: &Window) -> f64 {
+                match self {
+                    $(Self::$variant(controller) => controller.recovery_floor(window),)+
+                }
+            }
+
             /// See [`CongestionControl::pacing`].
             pub fn pacing(&self, window: &Window, path: &Path) -> Option<Pace> {
                 match self {
                     $(Self::$variant(controller) => controller.pacing(window, path),)+
+                }
+            }
+
+            /// See [`CongestionControl::on_idle`].
+            pub fn on_idle(&mut self, window: &mut Window, idle: &Idle) {
+                match self {
+                    $(Self::$variant(controller) => controller.on_idle(window, idle),)+
                 }
             }
 
@@ -97,13 +111,13 @@ controllers! {
     Htcp(crate::htcp::HtcpController),
     Scalable(crate::scalable::ScalableController),
     Aimd(crate::aimd::AimdController),
-    Bbr(crate::bbr::BbrController),
+    Bbr(Box<crate::bbr::BbrController>),
     Vegas(crate::vegas::VegasController),
     Westwood(crate::westwood::WestwoodController),
     Illinois(crate::illinois::IllinoisController),
     Fast(crate::fast::FastController),
     Dctcp(crate::dctcp::DctcpController),
-    Bbr3(crate::bbr3::Bbr3Controller),
+    Bbr3(Box<crate::bbr3::Bbr3Controller>),
     Prague(crate::prague::PragueController),
     Ledbatpp(crate::ledbatpp::LedbatppController),
 }

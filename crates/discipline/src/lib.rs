@@ -30,4 +30,5 @@ mod stfq;
 pub use admission::{AdmissionControl, Arrival, Fifo, Verdict};
 pub use packet::{Ecn, Label, Packet};
 pub use port::{Backlog, Limit, Port, Setting, Shared};
+pub use red::{Beyond, DropCurve};
 pub use registry::{Admission, Discipline, Queue, QueueDiscipline, descriptions, discipline};

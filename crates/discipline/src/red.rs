@@ -17,9 +17,63 @@ use crate::port::{Limit, Port, Setting};
 /// Beyond the upper threshold the probability rises to one at twice the threshold (gentle), or is
 /// one at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Beyond {
+pub enum Beyond {
+    /// It rises on, to one at twice the threshold.
     Gentle,
+    /// It is one.
     Abrupt,
+}
+
+/// The drop probability against the average queue, in the unit of the queue's limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DropCurve {
+    /// Nothing is dropped below.
+    pub min: f64,
+    /// The probability is `max_p` here.
+    pub max: f64,
+    /// Largest probability below `max`; where `range` says so, at the start.
+    pub max_p: f64,
+    /// What happens from `max` on.
+    pub beyond: Beyond,
+    /// Smallest and largest `max_p` of Adaptive RED; none where it stays.
+    pub range: Option<(f64, f64)>,
+}
+
+impl DropCurve {
+    /// The curve of a RED queue with these parameters.
+    pub fn new(parameters: &Parameters, setting: &Setting) -> Self {
+        let level = |name| match parameters.get(name) {
+            Value::Threshold(threshold) => Some(setting.level(threshold)),
+            _ => None,
+        };
+        let min = level("min").unwrap_or_else(|| {
+            let least = setting.level(Threshold::Packets(5.0));
+            let half_target = setting.level(Threshold::Time(Time::from_micros(2500)));
+            least.max(half_target)
+        });
+        let bottom = match parameters.get("bottom") {
+            Value::Number(bottom) => bottom,
+            _ => (10.0 / setting.packets_per_second()).min(0.01),
+        };
+        let range = (bottom, parameters.number("top"));
+        Self {
+            min,
+            max: level("max").unwrap_or(3.0 * min).max(min),
+            max_p: parameters.number("max_p"),
+            beyond: if parameters.switch("gentle") {
+                Beyond::Gentle
+            } else {
+                Beyond::Abrupt
+            },
+            range: parameters.switch("adaptive").then_some(range),
+        }
+    }
+
+    /// Between which averages Adaptive RED leaves `max_p` as it is (2001 paper section 3).
+    pub fn target(&self) -> (f64, f64) {
+        let part = 0.4 * (self.max - self.min);
+        (self.min + part, self.max - part)
+    }
 }
 
 /// How drops are spread over the arrivals (1993 paper section 8; ns-2's `wait_`).
@@ -135,48 +189,31 @@ impl AdmissionControl for Red {
 
     fn new(parameters: &Parameters, setting: &Setting) -> Self {
         let packets_per_second = setting.packets_per_second();
-        let level = |name| match parameters.get(name) {
-            Value::Threshold(threshold) => Some(setting.level(threshold)),
-            _ => None,
-        };
-        let automatic = |name| match parameters.get(name) {
-            Value::Number(x) => Some(x),
-            _ => None,
-        };
-        let min = level("min").unwrap_or_else(|| {
-            let least = setting.level(Threshold::Packets(5.0));
-            let half_target = setting.level(Threshold::Time(Time::from_micros(2500)));
-            least.max(half_target)
-        });
-        let max = level("max").unwrap_or(3.0 * min).max(min);
-        let weight = automatic("weight").unwrap_or_else(|| {
+        let curve = DropCurve::new(parameters, setting);
+        let weight = if let Value::Number(weight) = parameters.get("weight") {
+            weight
+        } else {
             let rtt = 3.0 * (setting.delay.as_secs_f64() + 1.0 / packets_per_second);
             -libm::expm1(-1.0 / (10.0 * rtt.max(0.1) * packets_per_second))
-        });
-        let bottom = automatic("bottom").unwrap_or((10.0 / packets_per_second).min(0.01));
-        let adaptation = Adaptation {
-            bottom,
-            top: parameters.number("top"),
-            last: Time::ZERO,
         };
-        let (gentle, wait) = (parameters.switch("gentle"), parameters.switch("wait"));
+        let adaptation = curve.range.map(|(bottom, top)| Adaptation {
+            bottom,
+            top,
+            last: Time::ZERO,
+        });
         Self {
             limit: setting.limit,
-            min,
-            max,
+            min: curve.min,
+            max: curve.max,
             weight,
-            beyond: if gentle {
-                Beyond::Gentle
-            } else {
-                Beyond::Abrupt
-            },
-            spacing: if wait {
+            beyond: curve.beyond,
+            spacing: if parameters.switch("wait") {
                 Spacing::Wait
             } else {
                 Spacing::Uniform
             },
-            adaptation: parameters.switch("adaptive").then_some(adaptation),
-            max_p: parameters.number("max_p"),
+            adaptation,
+            max_p: curve.max_p,
             packets_per_second,
             packet: setting.packet,
             average: 0.0,

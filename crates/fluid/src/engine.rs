@@ -444,6 +444,8 @@ fn refuse_unmodelled(group: &FlowGroup, end: f64) -> Result<(), EngineError> {
         Workload::Finite { .. } => Some("finite"),
         Workload::ClosedLoop { .. } => Some("closed_loop"),
         Workload::OpenLoop { .. } => Some("open_loop"),
+        Workload::Incast { .. } => Some("incast"),
+        Workload::ApplicationLimited { .. } => Some("app_limited"),
         _ => None,
     };
     let refuse = |feature: &str| Err(unsupported(format!("{feature} (group `{}`)", group.name)));

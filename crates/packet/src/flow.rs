@@ -412,6 +412,6 @@ mod tests {
     #[test]
     fn a_flow_fits_into_a_kilobyte() {
         let size = size_of::<Flow>();
-        assert!(size <= 1024, "{size}");
+        assert!(size <= 960, "{size}");
     }
 }

@@ -10,6 +10,7 @@ mod calendar;
 #[cfg(test)]
 mod equality;
 mod flow;
+mod incast;
 mod link;
 mod memory;
 mod network;

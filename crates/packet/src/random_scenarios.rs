@@ -106,7 +106,17 @@ fn workload(tape: &mut Tape<'_>) -> String {
             "{ pareto = { shape = 1.5, mean = \"20ms\" } }",
         ])
     };
-    match tape.below(8) {
+    match tape.below(11) {
+        8 => {
+            let pause = tape.one(&["{ exponential = \"100ms\" }", "\"10ms\"", "\"0s\""]);
+            let delay = tape.one(&["{ exponential = \"1ms\" }", "\"0s\""]);
+            let servers = 1 + tape.below(20);
+            format!(
+                "{{ incast = {{ servers = {servers}, pause = {pause}, delay = {delay}, size = {size} }} }}"
+            )
+        }
+        9 => format!("{{ app_limited = {{ rate = \"{rate}\" }} }}"),
+        10 => "\"voip\"".to_owned(),
         0 => "\"persistent\"".to_owned(),
         1 => format!("{{ finite = {{ size = {size} }} }}"),
         2 => {
@@ -135,8 +145,13 @@ fn workload(tape: &mut Tape<'_>) -> String {
 /// Keys of the stack, a few of them now and then.
 fn stack(tape: &mut Tape<'_>) -> String {
     let mut text = format!("stack = \"{}\"\n", tape.one(&["rfc", "ns2", "linux"]));
-    let keys: [(&str, &[&str]); 14] = [
-        ("recovery", &["\"sack\"", "\"newreno\"", "\"rack\""]),
+    let keys: [(&str, &[&str]); 17] = [
+        (
+            "recovery",
+            &["\"sack\"", "\"newreno\"", "\"rack\"", "\"fack\""],
+        ),
+        ("timeout_cut", &["\"first\"", "\"every\""]),
+        ("initial_rto", &["\"1s\"", "\"3s\"", "\"1us\""]),
         ("partial_ack_timer", &["\"first\"", "\"every\""]),
         ("min_rto", &["\"200ms\"", "\"1us\"", "\"60s\""]),
         ("clock", &["\"10ms\"", "\"0s\"", "\"1s\""]),
@@ -158,6 +173,7 @@ fn stack(tape: &mut Tape<'_>) -> String {
         ("timestamps", &["false", "true"]),
         ("handshake", &["false", "true"]),
         ("pacing", &["false", "true"]),
+        ("offload", &["false", "true"]),
         ("ecn", &["false", "true"]),
         (
             "access",

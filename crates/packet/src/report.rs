@@ -236,6 +236,13 @@ impl GroupFigures {
                 goodput_quantiles.insert(format!("p{percent}"), sorted_quantile(&sorted, q));
             }
         } else if spec.responsive() {
+            if let Some(rounds) = group.rounds.as_ref().filter(|r| r.times.count() > 0) {
+                put(Metric::RequestTimeP50, rounds.times.quantile(0.5));
+                put(Metric::RequestTimeP95, rounds.times.quantile(0.95));
+                put(Metric::RequestTimeP99, rounds.times.quantile(0.99));
+                let times = rounds.times.distribution(1e-12);
+                distributions.insert("request_time_s".to_owned(), times);
+            }
             let times = &group.completion_times;
             if group.completed > 0 {
                 for percent in [10u32, 25, 50, 75, 90] {
@@ -335,6 +342,13 @@ fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<String> {
         .count();
     if idle > 0 {
         warnings.push(format!("{idle} flows have not started by the end"));
+    }
+    let bounded = |group: &&Group<'_>| group.rounds.as_ref().is_some_and(|r| r.lower_bound);
+    for group in simulation.groups.iter().filter(bounded) {
+        warnings.push(format!(
+            "no request of `{}` was answered in full in the measured time: its time is at least as long as reported",
+            group.spec.name
+        ));
     }
     warnings
 }

@@ -6,16 +6,21 @@
 //! recovery is one machine shared by all congestion controllers.
 
 #[cfg(test)]
+mod behaviour;
+#[cfg(test)]
 mod contract;
 mod ledger;
+mod offload;
 mod rack;
+mod reduction;
 
 use forebay_congestion::Controller;
-use forebay_congestion::packet::{Ack, LossState, Pace, Sample, Samples, Signal, Window};
-use forebay_scenario::{PartialAckTimer, Recovery, Stack};
+use forebay_congestion::packet::{Ack, Idle, LossState, Pace, Sample, Samples, Signal, Window};
+use forebay_scenario::{PartialAckTimer, Recovery, Stack, TimeoutCut};
 use forebay_units::Time;
 
 use self::ledger::{Arrivals, Ledger, Reached, Sending, Wanted};
+use self::offload::Offer;
 use self::rack::Seen;
 use crate::bitmap::Bitmap;
 use crate::prefetch::prefetch;
@@ -188,13 +193,17 @@ pub(crate) struct Connection {
     // What is counted.
     pub(crate) retransmissions: u64,
     pub(crate) timeouts: u64,
-    pub(crate) cuts: u64,
     /// The first congestion signal of the transfer; [`Time::MAX`] for none.
     pub(crate) first_cut: Time,
     /// SYNs that were answered: the other packets delivered are data.
     handshakes: u64,
-    // The transfer.
-    stack: Stack,
+    // What is rarely asked of the stack.
+    delayed_ack_timeout: Time,
+    initial_window: f64,
+    timeout_cut: TimeoutCut,
+    timestamps: bool,
+    /// First data packet of the current transfer.
+    transfer: u64,
 }
 
 impl Connection {
@@ -246,10 +255,13 @@ impl Connection {
             pending: 0,
             pending_since: Time::ZERO,
             base: first,
-            stack,
+            delayed_ack_timeout: stack.delayed_ack.timeout,
+            initial_window: stack.initial_window,
+            timeout_cut: stack.timeout_cut,
+            timestamps: stack.timestamps,
+            transfer: first,
             retransmissions: 0,
             timeouts: 0,
-            cuts: 0,
             first_cut: Time::MAX,
             handshakes: 0,
         };
@@ -301,7 +313,10 @@ impl Connection {
         self.connecting = stack.handshake;
         self.handshake = stack.handshake;
         self.acknowledged_at_once = stack.delayed_ack.packets;
-        self.stack = stack;
+        self.delayed_ack_timeout = stack.delayed_ack.timeout;
+        self.initial_window = stack.initial_window;
+        self.timeout_cut = stack.timeout_cut;
+        self.timestamps = stack.timestamps;
         self.alarm = Time::MAX;
         self.first_cut = Time::MAX;
         self.marked = 0;
@@ -309,26 +324,44 @@ impl Connection {
         self.limited_until = first;
         self.ledger = Ledger::new(Wanted {
             needs: self.controller.needs(),
-            timestamps: stack.timestamps,
-            rack: stack.recovery == Recovery::Rack,
-            pacing: stack.pacing,
+            stack,
             first,
         });
         self.choose_way();
         self.pace();
         let syn = u64::from(stack.handshake);
-        self.end = first.saturating_add(syn).saturating_add(opening.packets);
+        self.transfer = first.saturating_add(syn);
+        self.end = self.transfer.saturating_add(opening.packets);
     }
 
     /// Decides how short the way of a packet in order is.
     fn choose_way(&mut self) {
         self.way = if self.connecting || self.ledger.is_some() {
             Way::Careful
-        } else if self.stack.delayed_ack.packets > 1 {
+        } else if self.acknowledged_at_once > 1 {
             Way::Delayed
         } else {
             Way::Plain
         };
+    }
+
+    /// The application has written so many packets more, a transfer of their own on this
+    /// connection.
+    pub(crate) fn write(&mut self, packets: u64, now: Time) {
+        if self.outstanding() == 0 && !self.connecting {
+            let timeout = self.round_trip.timeout();
+            // The timer was set last when the last packet was acknowledged.
+            let time = now.saturating_sub(self.expires.saturating_sub(timeout));
+            let idle = Idle {
+                time,
+                restart_window: (time > timeout).then_some(self.initial_window),
+            };
+            self.controller.on_idle(&mut self.window, &idle);
+            self.pace();
+        }
+        self.transfer = self.end;
+        self.first_cut = Time::MAX;
+        self.end = self.end.saturating_add(packets);
     }
 
     /// Sends nothing new from now on.
@@ -348,7 +381,7 @@ impl Connection {
 
     /// Data packets of the current transfer.
     pub(crate) fn transfer_packets(&self) -> u64 {
-        self.end - self.base - u64::from(self.stack.handshake)
+        self.end.saturating_sub(self.transfer)
     }
 
     /// The first packet of the current transfer.
@@ -489,9 +522,7 @@ impl Connection {
         if self.pending == 0 {
             return None;
         }
-        let due = self
-            .pending_since
-            .saturating_add(self.stack.delayed_ack.timeout);
+        let due = self.pending_since.saturating_add(self.delayed_ack_timeout);
         if due > now {
             return Some(due);
         }
@@ -526,9 +557,9 @@ impl Connection {
         self.time_answer(&seen);
         match self.recovery {
             Recovery::NewReno => self.acknowledge_cumulatively(acked, limited, now),
-            Recovery::Sack | Recovery::Rack => {
+            Recovery::Sack | Recovery::Fack | Recovery::Rack => {
                 self.settle(delayed, packet);
-                self.acknowledge_selectively(acked, packet, limited, now);
+                self.acknowledge_selectively(&seen, None);
             }
         }
         if self.marked > 0 {
@@ -560,7 +591,7 @@ impl Connection {
         for packet in (self.unacknowledged..waited).chain(direct) {
             ledger.on_arrival(packet, &mut arrivals, reached);
         }
-        if self.stack.timestamps || self.recovery == Recovery::Rack {
+        if self.timestamps || ledger.rack.is_some() {
             self.timed = u64::MAX;
             if let Some(sent) = arrivals.oldest {
                 self.round_trip.measure(sent, now);
@@ -573,9 +604,13 @@ impl Connection {
             Recovery::NewReno => self.acknowledge_cumulatively(seen.acked, seen.limited, now),
             Recovery::Sack => {
                 self.settle(delayed, seen.packet);
-                self.acknowledge_selectively(seen.acked, seen.packet, seen.limited, now);
+                self.acknowledge_selectively(&seen, Some(&mut *ledger));
+                if self.phase == Phase::Recovery {
+                    let safe = seen.acked > 0 && self.losses == losses;
+                    self.reduce(ledger, arrivals.count as f64, safe);
+                }
             }
-            Recovery::Rack => self.acknowledge_by_time(ledger, &arrivals, seen),
+            Recovery::Fack | Recovery::Rack => self.acknowledge_by_time(ledger, &arrivals, seen),
         }
         let marked = std::mem::take(&mut self.marked);
         if marked > 0 && !ledger.needs.accurate_ecn {
@@ -598,6 +633,7 @@ impl Connection {
                 prior_in_flight,
                 in_flight: self.pipe() as f64,
                 delivered: ledger.delivered,
+                losses: self.losses,
                 state: match self.phase {
                     Phase::Open => LossState::Open,
                     Phase::Recovery => LossState::Recovery,
@@ -630,17 +666,24 @@ impl Connection {
         }
     }
 
+    /// The rate of a window per round trip, and somewhat more (Linux: `tcp_update_pacing_rate`).
+    fn own_rate(&self) -> f64 {
+        let (starting, avoiding) = PACING_GAINS;
+        let slow_start = self.window.cwnd < 0.5 * self.window.ssthresh;
+        let gain = if slow_start { starting } else { avoiding };
+        gain * self.window.cwnd / self.round_trip.path.smoothed_rtt
+    }
+
     /// Sets the pace that the controller asks for, or the stack.
     fn set_pace(&self, ledger: &mut Ledger) {
         let path = &self.round_trip.path;
         let asked = self.controller.pacing(&self.window, path);
         let own = || {
-            let (starting, avoiding) = PACING_GAINS;
-            let slow_start = self.window.cwnd < 0.5 * self.window.ssthresh;
-            let gain = if slow_start { starting } else { avoiding };
+            let rate = self.own_rate();
+            let gathered = ledger.offload.is_some();
             Pace {
-                rate: gain * self.window.cwnd / path.smoothed_rtt,
-                quantum: 1.0,
+                rate,
+                quantum: if gathered { offload::burst(rate) } else { 1.0 },
             }
         };
         let measured = ledger.always_paced && path.smoothed_rtt > 0.0;
@@ -655,7 +698,7 @@ impl Connection {
                 let arrived = u64::from(self.duplicates);
                 self.outstanding().saturating_sub(arrived)
             }
-            Recovery::Sack | Recovery::Rack => {
+            Recovery::Sack | Recovery::Fack | Recovery::Rack => {
                 let missing = self.out_of_order + self.lost;
                 (self.outstanding() + self.repairing).saturating_sub(missing)
             }
@@ -758,13 +801,14 @@ impl Connection {
 
     /// SACK (RFC 6675 section 5). Rule 4 of NextSeg, the optional rescue retransmission, is left
     /// out.
-    fn acknowledge_selectively(
-        &mut self,
-        acked: u64,
-        packet: Option<u64>,
-        limited: bool,
-        now: Time,
-    ) {
+    fn acknowledge_selectively(&mut self, seen: &Seen, ledger: Option<&mut Ledger>) {
+        let &Seen {
+            now,
+            acked,
+            packet,
+            limited,
+            ..
+        } = seen;
         let cumulative = self.expected;
         self.unacknowledged = cumulative;
         self.next = self.next.max(cumulative);
@@ -775,17 +819,22 @@ impl Connection {
             self.restart_timer(now);
         }
         match self.phase {
-            Phase::Open if self.lost > 0 => self.enter_recovery_selectively(now),
+            Phase::Open if self.lost > 0 => self.enter_recovery_selectively(ledger, now),
             Phase::Open => self.grow(acked, limited, now),
             Phase::Recovery | Phase::Loss => {
                 if self.phase == Phase::Loss {
                     self.grow(acked.min(AFTER_TIMEOUT), limited, now);
                 }
                 if cumulative >= self.recover {
+                    if self.phase == Phase::Recovery
+                        && let Some(ledger) = &ledger
+                    {
+                        self.end_reduction(ledger);
+                    }
                     self.phase = Phase::Open;
                     // Losses beyond the recovery point are a new congestion.
                     if self.lost > 0 {
-                        self.enter_recovery_selectively(now);
+                        self.enter_recovery_selectively(ledger, now);
                     }
                 }
             }
@@ -837,8 +886,12 @@ impl Connection {
         }
     }
 
-    fn enter_recovery_selectively(&mut self, now: Time) {
+    fn enter_recovery_selectively(&mut self, ledger: Option<&mut Ledger>, now: Time) {
+        let before = self.window.cwnd;
         self.enter_recovery(now);
+        if let Some(ledger) = ledger {
+            self.begin_reduction(ledger, before);
+        }
         // Only a hole not yet sent again may go out before the pipe has drained.
         self.urgent = self.lost > self.repairing;
     }
@@ -861,7 +914,6 @@ impl Connection {
             outstanding
         };
         self.round_trip.path.flight = flight;
-        self.cuts += 1;
         self.first_cut = self.first_cut.min(now);
         self.controller
             .on_congestion(&mut self.window, signal, now, &self.round_trip.path);
@@ -898,7 +950,7 @@ impl Connection {
         let allowance = match self.recovery {
             // Limited transmit (RFC 3042).
             Recovery::NewReno => u64::from(self.duplicates.min(2)),
-            Recovery::Sack | Recovery::Rack => self.out_of_order,
+            Recovery::Sack | Recovery::Fack | Recovery::Rack => self.out_of_order,
         };
         (self.window.cwnd as u64).saturating_add(allowance)
     }
@@ -968,7 +1020,12 @@ impl Connection {
                 return Next::Nothing;
             }
             return pause.map_or(Next::Nothing, Next::Pause);
-        } else if self.recovery == Recovery::Rack {
+        } else if ledger.rack.is_some() {
+            if self.defers(ledger, now) {
+                // The window limits, though not all of it is used.
+                self.limited_until = self.next;
+                return Next::Nothing;
+            }
             self.choose_by_time(ledger, now)
         } else if self.phase == Phase::Open && !self.urgent {
             (self.outstanding() < self.window())
@@ -988,15 +1045,39 @@ impl Connection {
         let sending = Sending {
             from,
             again: transmission.again,
+            next: self.next,
             idle,
             in_flight: self.pipe(),
             lost: self.losses,
         };
         ledger.on_send(transmission.packet, sending, now);
-        if self.recovery == Recovery::Rack {
-            self.schedule_probe(ledger, now);
-        }
+        self.schedule_probe(ledger, now);
         Next::Send(transmission)
+    }
+
+    /// Whether new data waits until segmentation offload has a burst together; what is sent again
+    /// never does.
+    fn defers(&self, ledger: &mut Ledger, now: Time) -> bool {
+        let rtt = self.round_trip.path.smoothed_rtt;
+        let quota = (self.window.cwnd - self.pipe() as f64).floor();
+        if self.phase != Phase::Open || rtt == 0.0 || quota < 1.0 || self.unsent() == 0 {
+            return false;
+        }
+        let waiting = self.outstanding() > 0;
+        let oldest = waiting.then(|| ledger.sent.get(self.unacknowledged).time);
+        let burst = ledger.paced_burst();
+        let burst = burst.unwrap_or_else(|| offload::burst(self.own_rate()));
+        let Some(offload) = &mut ledger.offload else {
+            return false;
+        };
+        offload.defers(&Offer {
+            now,
+            quota,
+            cwnd: self.window.cwnd,
+            burst,
+            rtt,
+            oldest,
+        })
     }
 
     /// The SYN: nothing else may be under way.
@@ -1008,7 +1089,8 @@ impl Connection {
 
     /// The next packet with time-based recovery: lost ones first.
     fn choose_by_time(&mut self, ledger: &mut Ledger, now: Time) -> Option<Transmission> {
-        if self.pipe() as f64 + 1.0 > self.window.cwnd {
+        let urgent = std::mem::take(&mut self.urgent);
+        if self.pipe() as f64 + 1.0 > self.window.cwnd && !urgent {
             return None;
         }
         if let Some(packet) = self.next_lost(ledger) {
@@ -1124,7 +1206,7 @@ impl Connection {
             self.next = self.base;
             return;
         }
-        if self.timed_out == self.unacknowledged {
+        if self.timed_out == self.unacknowledged && self.timeout_cut == TimeoutCut::First {
             // The same packet again: the threshold stays (RFC 5681 section 3.1).
             self.window.cwnd = 1.0;
         } else {
@@ -1139,7 +1221,7 @@ impl Connection {
         self.urgent = false;
         match self.recovery {
             Recovery::NewReno => self.next = self.unacknowledged,
-            Recovery::Rack => {
+            Recovery::Fack | Recovery::Rack => {
                 if let Some(mut ledger) = self.ledger.take() {
                     self.lose_by_timeout(&mut ledger, now);
                     self.ledger = Some(ledger);

@@ -16,6 +16,7 @@ use crate::calendar::{Calendar, Event, Kind, MAX_HOPS, MAX_LANES};
 use crate::flow::{
     AccessLink, Counts, Draws, Flow, Source, Unresponsive, opening, packets_of, source_event,
 };
+use crate::incast::Rounds;
 use crate::link::{Departures, Link, LinkSetup};
 use crate::memory::{Memory, memories};
 use crate::network::{self, Records};
@@ -24,10 +25,12 @@ use crate::sender::{Answer, Connection, Next};
 use crate::statistics::{CongestionEvents, Histogram};
 use crate::transfers::{self, Transfers};
 
-/// Control events: the end of the warm-up, a trace sample, and a sample for the report.
+/// Control events: the end of the warm-up, a trace sample, a sample for the report, and the start
+/// of the first trace sample's interval.
 const WARMUP: u32 = 0;
 const SAMPLE: u32 = 1;
 pub(crate) const MEASURE: u32 = 2;
+const BASELINE: u32 = 3;
 
 /// Unresponsive flows are numbered down from here in events.
 pub(crate) const LAST_FLOW: u32 = 0x00ff_ffff;
@@ -57,6 +60,8 @@ pub(crate) struct Group<'a> {
     /// Windows of flows that have something to send.
     pub(crate) windows: Histogram,
     pub(crate) shapes: Transfers,
+    /// Rounds, where the group is an incast.
+    pub(crate) rounds: Option<Box<Rounds>>,
     /// Completed transfers of each user, for its draws.
     transfers: Vec<u64>,
 }
@@ -96,7 +101,8 @@ pub(crate) struct Simulation<'a> {
     pub(crate) record_packets: bool,
     /// Records of packets that wait for their fate.
     pub(crate) records: Records,
-    sampled_busy: Time,
+    /// When the target link was sampled last for a trace, and how long it had been busy by then.
+    sampled: (Time, Time),
     pub(crate) sampler: Sampler,
     warm: bool,
     end: Time,
@@ -154,6 +160,8 @@ impl<'a> Simulation<'a> {
                     transfer_goodputs: Histogram::new(),
                     windows: Histogram::new(),
                     shapes: Transfers::new(scenario, spec),
+                    rounds: matches!(spec.workload, Workload::Incast { .. })
+                        .then(|| Box::new(Rounds::new(spec))),
                     transfers: Vec::new(),
                 };
                 first_number += spec.count as u32;
@@ -180,7 +188,7 @@ impl<'a> Simulation<'a> {
             traces: None,
             record_packets: false,
             records: Records::default(),
-            sampled_busy: Time::ZERO,
+            sampled: (Time::ZERO, Time::ZERO),
             sampler: Sampler::new(run.measure, apart),
             warm: false,
             end: run.warmup + run.measure,
@@ -208,8 +216,10 @@ impl<'a> Simulation<'a> {
         for flow in &mut self.flows {
             flow.direct &= !self.record_packets;
         }
-        self.calendar
-            .push(Event::new(trace.from, Kind::Control, 0, SAMPLE));
+        let before = trace.from.saturating_sub(trace.every);
+        for (at, what) in [(before, BASELINE), (trace.from, SAMPLE)] {
+            self.calendar.push(Event::new(at, Kind::Control, 0, what));
+        }
     }
 
     fn create_flows(&mut self) -> Result<(), EngineError> {
@@ -542,6 +552,8 @@ impl<'a> Simulation<'a> {
                 }
             }
         }
+        let rounds = self.groups.iter_mut().filter_map(|g| g.rounds.as_mut());
+        rounds.for_each(|rounds| rounds.end(end));
     }
 
     // --- At the sender and receiver ---
@@ -931,10 +943,28 @@ impl<'a> Simulation<'a> {
 
     /// A flow starts, or a user ends its thinking.
     fn start(&mut self, at: usize, now: Time) -> Result<(), EngineError> {
+        let (number, index) = (self.flows[at].group as usize, self.flows[at].index as usize);
         if self.flows[at].stopped {
+            if self.flows[at].since == Time::MAX {
+                self.finish_round(number, now);
+            }
             return Ok(());
         }
-        let (number, index) = (self.flows[at].group as usize, self.flows[at].index as usize);
+        if let Some(rounds) = &mut self.groups[number].rounds {
+            rounds.begin(now);
+        }
+        if let Workload::ApplicationLimited { rate } = self.groups[number].spec.workload {
+            let size = Bytes::new(u64::from(self.flows[at].wire));
+            let next = rate.time_to_send(size).max(Time::from_picos(1));
+            let next = now.saturating_add(next);
+            self.calendar
+                .push_frequent(Event::new(next, Kind::Start, at as u32, 0));
+            if self.groups[number].transfers[index] > 0 {
+                self.flows[at].connection.write(1, now);
+                self.send(at, now);
+                return Ok(());
+            }
+        }
         let transfers = &mut self.groups[number].transfers[index];
         let transfer = *transfers;
         *transfers += 1;
@@ -953,15 +983,21 @@ impl<'a> Simulation<'a> {
                 let mut stream = group.draws.stream(index, Purpose::Size);
                 packets_of(size.draw(index, count, &mut stream), payload)
             }
-            Workload::ClosedLoop { size, .. } | Workload::OpenLoop { size, .. } => {
+            Workload::ClosedLoop { size, .. }
+            | Workload::OpenLoop { size, .. }
+            | Workload::Incast { size, .. } => {
                 let mut stream = group.draws.transfer(index, transfer, Purpose::Size);
                 packets_of(size.draw(0, 1, &mut stream), payload)
             }
+            Workload::ApplicationLimited { .. } => 1,
             _ => u64::MAX,
         };
         let redrawn = !matches!(
             spec.workload,
-            Workload::Finite { .. } | Workload::Persistent
+            Workload::Finite { .. }
+                | Workload::Persistent
+                | Workload::ApplicationLimited { .. }
+                | Workload::Incast { .. }
         );
         if redrawn && !matches!(spec.rtt, Law::Value(_) | Law::List(_) | Law::Linspace(..)) {
             let mut stream = group.draws.transfer(index, transfer, Purpose::RoundTrip);
@@ -974,14 +1010,20 @@ impl<'a> Simulation<'a> {
             }
         }
         let lane = self.lane(at);
-        let opening = opening(spec, packets).ok_or_else(|| unsupported(spec.controller.name()))?;
         let flow = &mut self.flows[at];
-        flow.lane = lane;
         flow.since = now;
         flow.transfer = transfer;
         flow.arrived_before = flow.arrived;
         flow.dropped_before = flow.dropped;
         flow.lost_elsewhere_before = flow.lost_elsewhere;
+        if transfer > 0 && matches!(spec.workload, Workload::Incast { .. }) {
+            // The connections of an incast stay open.
+            flow.connection.write(packets, now);
+            self.send(at, now);
+            return Ok(());
+        }
+        let opening = opening(spec, packets).ok_or_else(|| unsupported(spec.controller.name()))?;
+        flow.lane = lane;
         flow.connection.open(opening);
         if let Some(receiver) = &mut flow.receiver {
             receiver.restart(flow.connection.first());
@@ -999,6 +1041,10 @@ impl<'a> Simulation<'a> {
         let number = flow.group as usize;
         let group = &mut self.groups[number];
         let spec = group.spec;
+        if matches!(spec.workload, Workload::ApplicationLimited { .. }) {
+            // Idle until the application writes again.
+            return;
+        }
         if !spec.persistent() && self.warm {
             group.shapes.completed(flow, spec, now);
             group.shapes.lived(flow, self.scenario.run().warmup, now);
@@ -1027,18 +1073,54 @@ impl<'a> Simulation<'a> {
                     .push(Event::new(next, Kind::Start, at as u32, 0));
             }
             Workload::OpenLoop { .. } => group.idle.push(at as u32),
+            Workload::Incast { .. } => self.finish_round(number, now),
             _ => {}
+        }
+    }
+
+    /// A server of an incast has finished the round, or left: after the last one and a pause all
+    /// are asked again.
+    fn finish_round(&mut self, number: usize, now: Time) {
+        let group = &mut self.groups[number];
+        let Workload::Incast { pause, delay, .. } = &group.spec.workload else {
+            return;
+        };
+        let Some(rounds) = &mut group.rounds else {
+            return;
+        };
+        let Some(time) = rounds.finish(now) else {
+            return;
+        };
+        if self.warm {
+            rounds.times.add(time);
+        }
+        let servers = |flow: &Flow| flow.group as usize == number && !flow.stopped;
+        let left = self.flows.iter().filter(|flow| servers(flow)).count();
+        let round = rounds.number();
+        let mut stream = group.draws.transfer(0, round, Purpose::Think);
+        let request = now.saturating_add(pause.draw(0, 1, &mut stream));
+        rounds.request(request, left as u64);
+        for (at, flow) in self.flows.iter().enumerate().filter(|(_, f)| servers(f)) {
+            let mut stream = group.draws.transfer(flow.index, round, Purpose::Processing);
+            let start = request.saturating_add(delay.draw(0, 1, &mut stream));
+            self.calendar
+                .push(Event::new(start, Kind::Start, at as u32, 0));
         }
     }
 
     fn stop(&mut self, at: usize, now: Time) {
         let flow = &mut self.flows[at];
+        let number = flow.group as usize;
+        let busy = flow.since != Time::MAX && !flow.stopped;
         if flow.since <= now {
-            let shapes = &mut self.groups[flow.group as usize].shapes;
+            let shapes = &mut self.groups[number].shapes;
             shapes.lived(flow, self.scenario.run().warmup, now);
         }
         flow.connection.stop();
         flow.stopped = true;
+        if busy {
+            self.finish_round(number, now);
+        }
     }
 
     // --- Timers and control ---
@@ -1094,6 +1176,7 @@ impl<'a> Simulation<'a> {
         match event.packet() {
             WARMUP => self.finish_warmup(event.time),
             MEASURE => self.measure(event.time),
+            BASELINE => self.sampled = (event.time, self.links[self.target].busy(event.time)),
             _ => self.sample(event.time),
         }
     }
@@ -1152,9 +1235,9 @@ impl<'a> Simulation<'a> {
                 time_s: now.as_secs_f64(),
                 packets: link.waiting(now) as f64,
                 delay_s: link.backlog(now).as_secs_f64(),
-                utilization: (busy - self.sampled_busy).as_secs_f64() / trace.every.as_secs_f64(),
+                utilization: share(busy - self.sampled.1, now - self.sampled.0),
             });
-            self.sampled_busy = busy;
+            self.sampled = (now, busy);
         }
     }
 
@@ -1162,6 +1245,14 @@ impl<'a> Simulation<'a> {
     pub(crate) fn end(&self) -> Time {
         self.end
     }
+}
+
+/// A part of a time; of none, nothing.
+fn share(part: Time, whole: Time) -> f64 {
+    if whole == Time::ZERO {
+        return 0.0;
+    }
+    part.as_secs_f64() / whole.as_secs_f64()
 }
 
 /// Has fetched what the next events need of their flows.

@@ -7,9 +7,6 @@ use forebay_units::Time;
 /// The longest timeout (RFC 6298 section 2.5).
 const MAX_RTO: Time = Time::from_secs(60);
 
-/// The timeout before the first measurement (RFC 6298 section 2.1).
-const INITIAL_RTO: Time = Time::from_secs(1);
-
 /// The timeout of the first data where the SYN had to be repeated (RFC 6298 section 5.7).
 const RTO_AFTER_REPEATED_SYN: Time = Time::from_secs(3);
 
@@ -36,10 +33,10 @@ impl RoundTrip {
                 ..Path::default()
             },
             variation: 0.0,
-            timeout: INITIAL_RTO.max(stack.min_rto),
+            timeout: stack.initial_rto.max(stack.min_rto),
             min_timeout: stack.min_rto,
             min_margin: match stack.recovery {
-                Recovery::Rack => stack.min_rto,
+                Recovery::Fack | Recovery::Rack => stack.min_rto,
                 Recovery::NewReno | Recovery::Sack => stack.clock,
             },
             clock: stack.clock,
@@ -140,8 +137,14 @@ mod tests {
     }
 
     #[test]
-    fn before_any_sample_it_is_one_second() {
-        assert_eq!(RoundTrip::new(&Stack::NS2).timeout(), Time::from_secs(1));
+    fn before_any_sample_it_is_one_second_and_three_in_ns2() {
+        assert_eq!(RoundTrip::new(&Stack::RFC).timeout(), Time::from_secs(1));
+        assert_eq!(RoundTrip::new(&Stack::NS2).timeout(), Time::from_secs(3));
+        let patient = Stack {
+            min_rto: Time::from_secs(5),
+            ..Stack::NS2
+        };
+        assert_eq!(RoundTrip::new(&patient).timeout(), Time::from_secs(5));
     }
 
     #[test]

@@ -234,6 +234,48 @@ measure = "1000s"
     }
 }
 
+/// A trace that starts late has the share of its own interval in its first sample, not that of all
+/// the time before; the samples from then on are those of a trace from the beginning.
+#[test]
+fn a_late_trace_starts_with_its_own_interval() {
+    let traced = |from: &str| {
+        let text = format!(
+            r#"
+[link]
+rate = "10Mbps"
+buffer = "20p"
+[[flows]]
+cca = "newreno"
+rtt = "100ms"
+packet = "1000B"
+[run]
+warmup = "0s"
+measure = "10s"
+[trace]
+record = ["queue", "utilization"]
+every = "50ms"
+from = "{from}"
+"#
+        );
+        let scenario = Scenario::parse(&text, Format::Toml, "test", &[]).expect("a scenario");
+        let report = TracingPacketEngine.run(&scenario, Seed::default());
+        report.expect("a report").traces.expect("traces").queue
+    };
+    let whole = traced("0s");
+    for (from, first) in [("5s", 100), ("50ms", 1), ("0s", 0)] {
+        let late = traced(from);
+        assert_eq!(late.len(), whole.len() - first, "{from}");
+        for (ours, theirs) in late.iter().zip(&whole[first..]) {
+            assert_eq!(ours.time_s, theirs.time_s, "{from}");
+            assert_eq!(ours.utilization, theirs.utilization, "{from}");
+        }
+    }
+    assert!(whole.iter().all(|sample| sample.utilization <= 1.0));
+    // Between two intervals: less than a whole one lies before the first sample.
+    let early = traced("20ms");
+    assert!((0.0..=1.0).contains(&early[0].utilization));
+}
+
 const TRANSFERS: &str = r#"
 [link]
 rate = "20Mbps"

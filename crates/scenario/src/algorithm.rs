@@ -36,6 +36,16 @@ impl Algorithm {
         cursor: &Cursor<'_>,
         registry: &[&'static Description],
     ) -> Result<Self, ScenarioError> {
+        Self::read_within(cursor, registry, "")
+    }
+
+    /// The same within a preset of that name: where nothing else is written, parameters that know
+    /// it as a word take it.
+    pub(crate) fn read_within(
+        cursor: &Cursor<'_>,
+        registry: &[&'static Description],
+        preset: &str,
+    ) -> Result<Self, ScenarioError> {
         let kind = match cursor.text() {
             Some(_) => cursor.clone(),
             None => cursor.require("kind", "\"...\"")?,
@@ -45,7 +55,7 @@ impl Algorithm {
             let known: Vec<&str> = registry.iter().map(|d| d.name).collect();
             kind.error(known.join(", "))
         })?;
-        let mut algorithm = Self::new(description);
+        let mut algorithm = Self::new(description).within(preset);
         if cursor.text().is_none() {
             let mut known = vec!["kind"];
             known.extend(description.parameters.iter().map(|p| p.name));
@@ -59,6 +69,18 @@ impl Algorithm {
             }
         }
         Ok(algorithm)
+    }
+
+    /// With the word `preset` for every parameter that knows it.
+    pub(crate) fn within(mut self, preset: &str) -> Self {
+        for parameter in self.description.parameters {
+            if let ParameterKind::Choice { words } = parameter.kind
+                && let Some(word) = words.iter().find(|word| **word == preset)
+            {
+                self.parameters.set(parameter.name, Value::Word(word));
+            }
+        }
+        self
     }
 
     /// Name in the registry.

@@ -115,6 +115,22 @@ pub enum Workload {
         /// Payload of a transfer.
         size: Law<Bytes>,
     },
+    /// One requester asks all servers at once, waits for the last response, pauses, and asks again.
+    Incast {
+        /// Number of servers.
+        servers: u64,
+        /// Time between the last response and the next request.
+        pause: Law<Time>,
+        /// How long after the request a server begins to respond.
+        delay: Law<Time>,
+        /// Payload of a response.
+        size: Law<Bytes>,
+    },
+    /// Always something, as fast as an application writes it: whole packets at equal distances.
+    ApplicationLimited {
+        /// Bits of IP packets per second, of each flow.
+        rate: Rate,
+    },
     /// Unresponsive packets as a Poisson process; the rate is the group's total.
     Poisson {
         /// Bits of IP packets per second, of the whole group.
@@ -144,8 +160,33 @@ pub enum Recovery {
     NewReno,
     /// Selective acknowledgements (RFC 6675).
     Sack,
+    /// Forward acknowledgement (Mathis and Mahdavi 1996): SACK in which everything well below the
+    /// furthest arrival is lost, repetitions included (Linux up to 4.14).
+    Fack,
     /// Time-based loss detection with tail loss probes (RFC 8985).
     Rack,
+}
+
+/// How the window falls in a recovery with selective acknowledgements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reduction {
+    /// To the threshold at once: nothing new is sent until the pipe has drained so far (RFC 6675).
+    AtOnce,
+    /// In proportion to what arrives: proportional rate reduction (RFC 9937).
+    Prr,
+    /// By a packet for every second acknowledgement: rate halving (Linux up to 3.1).
+    RateHalving,
+}
+
+/// Which timeouts of one packet lower the slow-start threshold (RFC 5681 section 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TimeoutCut {
+    /// Only the first one: the threshold is that of the last window that the path took.
+    First,
+    /// Every one, so that it is two packets from the second on (ns-2).
+    Every,
 }
 
 /// Which partial acknowledgements restart the retransmission timer (RFC 6582 section 4).
@@ -176,10 +217,17 @@ pub struct DelayedAck {
 pub struct Stack {
     /// How losses are repaired.
     pub recovery: Recovery,
+    /// How the window falls in recovery with SACK; none is the recovery's own way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reduction: Option<Reduction>,
     /// RFC 6582's timer switch, for recovery without SACK.
     pub partial_ack_timer: PartialAckTimer,
+    /// Which timeouts of one packet lower the threshold.
+    pub timeout_cut: TimeoutCut,
     /// Lower bound of the retransmission timeout.
     pub min_rto: Time,
+    /// Retransmission timeout before a round trip was measured, the lower bound at least.
+    pub initial_rto: Time,
     /// Granularity of the sender's clock for round-trip times and timers; zero is exact.
     pub clock: Time,
     /// The receiver's acknowledgements.
@@ -200,6 +248,9 @@ pub struct Stack {
     pub handshake: bool,
     /// Whether packets are spread over the round trip even where the controller does not ask.
     pub pacing: bool,
+    /// Whether segmentation offload gathers packets into bursts of a millisecond, as Linux does; for
+    /// recovery `rack`.
+    pub offload: bool,
     /// Whether packets are ECN-capable (RFC 3168).
     pub ecn: bool,
 }
@@ -208,17 +259,29 @@ impl Stack {
     /// The least that a packet of headers alone takes: IPv4 without options.
     const BARE: Bytes = Bytes::new(20);
 
+    /// How the window falls in recovery: as chosen, or as the recovery's implementations do it.
+    pub fn reduction(&self) -> Reduction {
+        self.reduction.unwrap_or(match self.recovery {
+            Recovery::Rack => Reduction::Prr,
+            Recovery::Fack => Reduction::RateHalving,
+            Recovery::NewReno | Recovery::Sack => Reduction::AtOnce,
+        })
+    }
+
     /// Bytes of a SYN: a bare header, also where data packets count none.
     pub fn syn(&self) -> Bytes {
         self.header.max(Self::BARE)
     }
 
-    /// RFC defaults: SACK (RFC 6675), ten packets initially (RFC 6928), minimum RTO of 1 s
-    /// (RFC 6298), each packet acknowledged.
+    /// RFC defaults: SACK (RFC 6675), ten packets initially (RFC 6928), minimum and initial RTO of
+    /// 1 s (RFC 6298), each packet acknowledged.
     pub const RFC: Self = Self {
         recovery: Recovery::Sack,
+        reduction: None,
         partial_ack_timer: PartialAckTimer::First,
+        timeout_cut: TimeoutCut::First,
         min_rto: Time::from_secs(1),
+        initial_rto: Time::from_secs(1),
         clock: Time::ZERO,
         delayed_ack: DelayedAck {
             packets: 1,
@@ -231,14 +294,18 @@ impl Stack {
         timestamps: false,
         handshake: false,
         pacing: false,
+        offload: false,
         ecn: false,
     };
 
     /// ns-2.35's one-way TCP agents: impatient NewReno, two packets initially, minimum RTO 0.2 s
-    /// on a 10 ms clock, each packet acknowledged, a 40-byte first packet.
+    /// on a 10 ms clock, 3 s initially (RFC 2988), each packet acknowledged, a 40-byte first
+    /// packet, a threshold that every timeout lowers.
     pub const NS2: Self = Self {
         recovery: Recovery::NewReno,
+        timeout_cut: TimeoutCut::Every,
         min_rto: Time::from_millis(200),
+        initial_rto: Time::from_secs(3),
         clock: Time::from_millis(10),
         initial_window: 2.0,
         handshake: true,
@@ -246,11 +313,12 @@ impl Stack {
     };
 
     /// Linux 6.x defaults: RACK-TLP, SACK, timestamps (52-byte headers), delayed acknowledgements
-    /// of two packets or 40 ms, minimum RTO 200 ms.
+    /// of two packets or 40 ms, minimum RTO 200 ms, segmentation offload; round trips are measured in
+    /// microseconds (srtt_us).
     pub const LINUX: Self = Self {
         recovery: Recovery::Rack,
         min_rto: Time::from_millis(200),
-        clock: Time::from_millis(1),
+        clock: Time::from_micros(1),
         delayed_ack: DelayedAck {
             packets: 2,
             timeout: Time::from_millis(40),
@@ -258,6 +326,7 @@ impl Stack {
         header: Bytes::new(52),
         timestamps: true,
         handshake: true,
+        offload: true,
         ..Self::RFC
     };
 }
@@ -284,8 +353,11 @@ const KEYS: &[&str] = &[
     "stop",
     "stack",
     "recovery",
+    "reduction",
     "partial_ack_timer",
+    "timeout_cut",
     "min_rto",
+    "initial_rto",
     "clock",
     "delayed_ack",
     "initial_window",
@@ -295,6 +367,7 @@ const KEYS: &[&str] = &[
     "timestamps",
     "handshake",
     "pacing",
+    "offload",
     "ecn",
     "access",
     "path",
@@ -316,9 +389,8 @@ pub(crate) fn read_group(
     };
     let workload_cursor = cursor.get("workload");
     let unresponsive = workload_cursor.as_ref().is_some_and(|w| {
-        ["poisson", "cbr", "on_off"]
-            .iter()
-            .any(|kind| w.node.find(kind).is_some())
+        let kinds = ["poisson", "cbr", "on_off", "voip"];
+        w.text() == Some("voip") || kinds.iter().any(|kind| w.node.find(kind).is_some())
     });
     let stack = read_stack(cursor)?;
     let header = if unresponsive {
@@ -326,7 +398,14 @@ pub(crate) fn read_group(
     } else {
         stack.header
     };
-    let packet = read_packet(cursor, header)?;
+    let speech = workload_cursor
+        .as_ref()
+        .is_some_and(|w| w.text() == Some("voip") || w.node.find("voip").is_some());
+    let packet = match cursor.get("packet") {
+        // G.711 every 20 ms: 160 bytes of speech under RTP, UDP and IP.
+        None if speech => Law::Value(Bytes::new(200)),
+        _ => read_packet(cursor, header)?,
+    };
     let full = Bytes::new(packet.mean().round() as u64);
     let payload = full.saturating_sub(header);
     let workload = match &workload_cursor {
@@ -335,7 +414,10 @@ pub(crate) fn read_group(
     };
     let users = workload_cursor
         .as_ref()
-        .and_then(|at| at.get("closed_loop")?.get("users"));
+        .and_then(|at| match at.get("incast") {
+            Some(incast) => incast.get("servers"),
+            None => at.get("closed_loop")?.get("users"),
+        });
     let users = users.as_ref().map(CountLaw::read).transpose()?;
     let count_law = read_count(cursor, &workload, users)?;
     let (rtt, common_rtt) = match cursor.get("rtt") {
@@ -343,9 +425,11 @@ pub(crate) fn read_group(
         None if unresponsive => (Law::Value(Time::ZERO), false),
         None => return Err(cursor.error_found("no `rtt`", "rtt = \"100ms\"")),
     };
+    let named = cursor.get("stack");
+    let preset = named.as_ref().and_then(Cursor::text).unwrap_or_default();
     let controller = match cursor.get("cca") {
-        Some(cca) => Algorithm::read(&cca, forebay_congestion::descriptions())?,
-        None => Algorithm::new(forebay_congestion::default_description()),
+        Some(cca) => Algorithm::read_within(&cca, forebay_congestion::descriptions(), preset)?,
+        None => Algorithm::new(forebay_congestion::default_description()).within(preset),
     };
     let group = FlowGroup {
         name,
@@ -449,7 +533,10 @@ fn read_count(
         (Workload::ClosedLoop { .. }, Some(count), Some(cursor), Some(users)) if count != users => {
             Err(cursor.error("no `count` beside `users`"))
         }
-        (Workload::ClosedLoop { .. }, .., Some(users)) => Ok(users),
+        (Workload::Incast { .. }, Some(count), Some(cursor), Some(servers)) if count != servers => {
+            Err(cursor.error("no `count` beside `servers`"))
+        }
+        (Workload::ClosedLoop { .. } | Workload::Incast { .. }, .., Some(count)) => Ok(count),
         (Workload::OpenLoop { .. }, Some(count), Some(cursor), _)
             if count != CountLaw::Fixed(1) =>
         {
@@ -491,9 +578,12 @@ fn read_workload(
     packet: Bytes,
     target_rate: Rate,
 ) -> Result<Workload, ScenarioError> {
-    let allowed = "\"persistent\", or one of { finite }, { closed_loop }, { open_loop }, { poisson }, { cbr }, { on_off }";
-    if cursor.text() == Some("persistent") {
-        return Ok(Workload::Persistent);
+    let allowed = "\"persistent\", \"voip\", or one of { finite }, { closed_loop }, { open_loop }, { incast }, \
+        { app_limited }, { poisson }, { cbr }, { on_off }, { voip }";
+    match cursor.text() {
+        Some("persistent") => return Ok(Workload::Persistent),
+        Some("voip") => return read_speech(cursor, packet),
+        _ => {}
     }
     let entries = cursor.entries().map_err(|_| cursor.error(allowed))?;
     let [(kind, body)] = &entries[..] else {
@@ -543,6 +633,28 @@ fn read_workload(
             let interarrival = read_interarrival(body, &size, payload, packet, target_rate)?;
             Ok(Workload::OpenLoop { interarrival, size })
         }
+        "incast" => {
+            body.only(&["servers", "pause", "delay", "size"])?;
+            let servers = CountLaw::read(&body.require("servers", "40")?)?.nominal();
+            let delay = match body.get("delay") {
+                Some(_) => time("delay", "\"0s\"")?,
+                None => Law::Value(Time::ZERO),
+            };
+            Ok(Workload::Incast {
+                servers,
+                pause: time("pause", "\"10ms\"")?,
+                delay,
+                size: anonymous_size()?,
+            })
+        }
+        "app_limited" => {
+            body.only(&["rate"])?;
+            Ok(Workload::ApplicationLimited { rate: rate()? })
+        }
+        "voip" => {
+            body.only(&["interval", "talk", "silence"])?;
+            read_speech(body, packet)
+        }
         "poisson" => {
             body.only(&["rate"])?;
             Ok(Workload::Poisson { rate: rate()? })
@@ -567,6 +679,29 @@ fn read_workload(
         }
         _ => Err(cursor.error_found(format!("unknown workload `{kind}`"), allowed)),
     }
+}
+
+/// Speech with silence suppression: a packet every 20 ms during talk spurts, whose lengths and
+/// distances are exponential with means of 352 and 650 ms (Sriram and Whitt, Characterizing
+/// superposition arrival processes in packet multiplexers for voice and data, JSAC 4(6), 1986).
+fn read_speech(cursor: &Cursor<'_>, packet: Bytes) -> Result<Workload, ScenarioError> {
+    let time = |key: &str, default: u64| match cursor.get(key) {
+        None => Ok(Time::from_millis(default)),
+        Some(at) => match at.unit::<Time>()? {
+            Time::ZERO => Err(at.error("a time above 0s")),
+            time => Ok(time),
+        },
+    };
+    let interval = time("interval", 20)?;
+    let peak = packet.get() as f64 * 8.0 / interval.as_secs_f64();
+    if !(1.0..1e15).contains(&peak) {
+        return Err(cursor.error("an interval in which a packet is 1bps to 1e15bps"));
+    }
+    Ok(Workload::OnOff {
+        peak: Rate::from_bits_per_second(peak.round() as u64),
+        on: Law::Exponential(time("talk", 352)?),
+        off: Law::Exponential(time("silence", 650)?),
+    })
 }
 
 /// The time between open-loop arrivals: given, or exponential with the mean that gives the load
@@ -617,6 +752,7 @@ fn read_stack(cursor: &Cursor<'_>) -> Result<Stack, ScenarioError> {
         stack.recovery = recovery.word(&[
             ("newreno", Recovery::NewReno),
             ("sack", Recovery::Sack),
+            ("fack", Recovery::Fack),
             ("rack", Recovery::Rack),
         ])?;
     }
@@ -626,6 +762,11 @@ fn read_stack(cursor: &Cursor<'_>) -> Result<Stack, ScenarioError> {
             ("every", PartialAckTimer::Every),
         ])?;
     }
+    if let Some(cut) = cursor.get("timeout_cut") {
+        stack.timeout_cut =
+            cut.word(&[("first", TimeoutCut::First), ("every", TimeoutCut::Every)])?;
+    }
+    read_reduction(cursor, &mut stack)?;
     read_stack_timers(cursor, &mut stack)?;
     let window = |key: &str, smallest: f64| -> Result<Option<f64>, ScenarioError> {
         cursor
@@ -646,6 +787,7 @@ fn read_stack(cursor: &Cursor<'_>) -> Result<Stack, ScenarioError> {
         ("timestamps", &mut stack.timestamps),
         ("handshake", &mut stack.handshake),
         ("pacing", &mut stack.pacing),
+        ("offload", &mut stack.offload),
         ("ecn", &mut stack.ecn),
     ] {
         if let Some(at) = cursor.get(key) {
@@ -655,10 +797,33 @@ fn read_stack(cursor: &Cursor<'_>) -> Result<Stack, ScenarioError> {
     Ok(stack)
 }
 
+fn read_reduction(cursor: &Cursor<'_>, stack: &mut Stack) -> Result<(), ScenarioError> {
+    let Some(at) = cursor.get("reduction") else {
+        return Ok(());
+    };
+    if stack.recovery == Recovery::NewReno {
+        return Err(
+            at.error("no `reduction` with recovery = \"newreno\", which deflates the window")
+        );
+    }
+    stack.reduction = Some(at.word(&[
+        ("at_once", Reduction::AtOnce),
+        ("prr", Reduction::Prr),
+        ("rate_halving", Reduction::RateHalving),
+    ])?);
+    Ok(())
+}
+
 fn read_stack_timers(cursor: &Cursor<'_>, stack: &mut Stack) -> Result<(), ScenarioError> {
     if let Some(at) = cursor.get("min_rto") {
         stack.min_rto = at.unit()?;
         if stack.min_rto < Time::from_micros(1) || stack.min_rto > Time::from_secs(60) {
+            return Err(at.error("a time from 1us to 60s"));
+        }
+    }
+    if let Some(at) = cursor.get("initial_rto") {
+        stack.initial_rto = at.unit()?;
+        if stack.initial_rto < Time::from_micros(1) || stack.initial_rto > Time::from_secs(60) {
             return Err(at.error("a time from 1us to 60s"));
         }
     }
@@ -762,8 +927,10 @@ impl Serialize for ShownGroup<'_> {
         }
         map.serialize_entry("packet", &group.packet)?;
         let mut workload = serde_json::to_value(&group.workload).unwrap_or_default();
-        if let Some(users) = workload.pointer_mut("/closed_loop/users") {
-            *users = serde_json::to_value(&group.count_law).unwrap_or_default();
+        for drawn in ["/closed_loop/users", "/incast/servers"] {
+            if let Some(count) = workload.pointer_mut(drawn) {
+                *count = serde_json::to_value(&group.count_law).unwrap_or_default();
+            }
         }
         map.serialize_entry("workload", &workload)?;
         map.serialize_entry("start", &group.start)?;
@@ -771,8 +938,17 @@ impl Serialize for ShownGroup<'_> {
             map.serialize_entry("stop", stop)?;
         }
         map.serialize_entry("recovery", &stack.recovery)?;
+        if let Some(reduction) = &stack.reduction {
+            map.serialize_entry("reduction", reduction)?;
+        }
         map.serialize_entry("partial_ack_timer", &stack.partial_ack_timer)?;
+        if stack.timeout_cut != TimeoutCut::First {
+            map.serialize_entry("timeout_cut", &stack.timeout_cut)?;
+        }
         map.serialize_entry("min_rto", &stack.min_rto)?;
+        if stack.initial_rto != Stack::RFC.initial_rto {
+            map.serialize_entry("initial_rto", &stack.initial_rto)?;
+        }
         map.serialize_entry("clock", &stack.clock)?;
         map.serialize_entry("delayed_ack", &stack.delayed_ack)?;
         map.serialize_entry("initial_window", &format!("{}p", stack.initial_window))?;
@@ -786,6 +962,7 @@ impl Serialize for ShownGroup<'_> {
         map.serialize_entry("timestamps", &stack.timestamps)?;
         map.serialize_entry("handshake", &stack.handshake)?;
         map.serialize_entry("pacing", &stack.pacing)?;
+        map.serialize_entry("offload", &stack.offload)?;
         map.serialize_entry("ecn", &stack.ecn)?;
         if let Some(access) = &group.access {
             let mut shown = serde_json::Map::new();
@@ -818,6 +995,19 @@ impl Serialize for Workload {
             Self::OpenLoop { interarrival, size } => {
                 json!({"open_loop": {"interarrival": time(interarrival), "size": law(size)}})
                     .serialize(serializer)
+            }
+            Self::Incast {
+                servers,
+                pause,
+                delay,
+                size,
+            } => {
+                let (pause, delay) = (time(pause), time(delay));
+                json!({"incast": {"servers": servers, "pause": pause, "delay": delay, "size": law(size)}})
+                    .serialize(serializer)
+            }
+            Self::ApplicationLimited { rate } => {
+                json!({"app_limited": {"rate": rate}}).serialize(serializer)
             }
             Self::Poisson { rate } => json!({"poisson": {"rate": rate}}).serialize(serializer),
             Self::Cbr { rate } => json!({"cbr": {"rate": rate}}).serialize(serializer),

@@ -5,6 +5,7 @@ use forebay_random::Stream;
 use forebay_units::{Bytes, Time, UnitError};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use crate::measured::{MEASURED, Measured};
 use crate::node::{Cursor, ScenarioError};
 
 /// A quantity that a law can be about.
@@ -20,6 +21,8 @@ pub trait Quantity: Copy + PartialOrd + std::fmt::Display + PartialEq + std::fmt
     fn from_real(value: f64) -> Self;
     /// `self + other`, saturating.
     fn plus(self, other: Self) -> Self;
+    /// The points of a measured distribution of this quantity by its name, or the known names.
+    fn measured(name: &str) -> Result<Vec<(Self, f64)>, String>;
 }
 
 impl Quantity for Time {
@@ -35,6 +38,9 @@ impl Quantity for Time {
     }
     fn plus(self, other: Self) -> Self {
         self.saturating_add(other)
+    }
+    fn measured(_: &str) -> Result<Vec<(Self, f64)>, String> {
+        Err("no `measured` times: only sizes have names".into())
     }
 }
 
@@ -59,6 +65,16 @@ impl Quantity for Bytes {
     }
     fn plus(self, other: Self) -> Self {
         Self::new(self.get().saturating_add(other.get()))
+    }
+    fn measured(name: &str) -> Result<Vec<(Self, f64)>, String> {
+        let known = MEASURED.iter().find(|law| law.name == name);
+        known.map(Measured::points).ok_or_else(|| {
+            let names: Vec<_> = MEASURED
+                .iter()
+                .map(|law| format!("\"{}\"", law.name))
+                .collect();
+            names.join(", ")
+        })
     }
 }
 
@@ -114,7 +130,7 @@ pub enum Law<T> {
 
 const KINDS: &str = "a value, a list, { uniform = [a, b] }, { linspace = [a, b] }, { exponential = mean }, \
 { pareto = { shape, minimum or mean, maximum } }, { lognormal = { median or mean, sigma } }, { choice = [..] }, \
-{ mixture = [{ weight = w, ..law }, ..] }, { cdf = [[value, probability], ..] } or { value | list = .., jitter = law }";
+{ mixture = [{ weight = w, ..law }, ..] }, { cdf = [[value, probability], ..] }, { measured = \"web_search\" } or { value | list = .., jitter = law }";
 
 impl<T: Quantity> Law<T> {
     pub(crate) fn read(cursor: &Cursor<'_>, packet: Bytes) -> Result<Self, ScenarioError> {
@@ -173,6 +189,11 @@ impl<T: Quantity> Law<T> {
             "lognormal" => read_lognormal(argument, packet),
             "mixture" => read_mixture(argument, packet),
             "cdf" => read_cdf(argument, packet),
+            "measured" => {
+                let points = T::measured(argument.text().unwrap_or_default());
+                let points = points.map_err(|allowed| argument.error(allowed))?;
+                Ok(Self::Cdf(points))
+            }
             _ => Err(whole.error_found(format!("unknown law `{kind}`"), KINDS)),
         }
     }

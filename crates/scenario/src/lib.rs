@@ -9,6 +9,7 @@ mod engine;
 mod flows;
 mod law;
 mod link;
+mod measured;
 mod metric;
 mod node;
 mod options;
@@ -23,7 +24,8 @@ pub use engine::{
     set_interrupt,
 };
 pub use flows::{
-    Access, DelayedAck, FlowGroup, MAX_FLOWS, PartialAckTimer, Recovery, Stack, Workload,
+    Access, DelayedAck, FlowGroup, MAX_FLOWS, PartialAckTimer, Recovery, Reduction, Stack,
+    TimeoutCut, Workload,
 };
 pub use forebay_random::Seed;
 pub use law::{Law, Quantity};

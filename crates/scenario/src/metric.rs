@@ -26,6 +26,9 @@ pub enum Metric {
     CompletionTimeP50,
     CompletionTimeP95,
     CompletionTimeP99,
+    RequestTimeP50,
+    RequestTimeP95,
+    RequestTimeP99,
     FlowGoodputP10,
     FlowGoodputP50,
     CongestionEvents,
@@ -44,7 +47,7 @@ pub enum Metric {
 
 impl Metric {
     /// All metrics in report order.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 33] = [
         Self::Utilization,
         Self::LossRate,
         Self::MarkRate,
@@ -61,6 +64,9 @@ impl Metric {
         Self::CompletionTimeP50,
         Self::CompletionTimeP95,
         Self::CompletionTimeP99,
+        Self::RequestTimeP50,
+        Self::RequestTimeP95,
+        Self::RequestTimeP99,
         Self::FlowGoodputP10,
         Self::FlowGoodputP50,
         Self::CongestionEvents,
@@ -140,6 +146,18 @@ impl Metric {
             Self::CompletionTimeP99 => (
                 "completion_time_p99_s",
                 "99th percentile of the time to complete a transfer",
+            ),
+            Self::RequestTimeP50 => (
+                "request_time_p50_s",
+                "median time from an incast's request to the end of its last response",
+            ),
+            Self::RequestTimeP95 => (
+                "request_time_p95_s",
+                "95th percentile of the time from an incast's request to the end of its last response",
+            ),
+            Self::RequestTimeP99 => (
+                "request_time_p99_s",
+                "99th percentile of the time from an incast's request to the end of its last response",
             ),
             Self::FlowGoodputP10 => (
                 "flow_goodput_p10_bps",

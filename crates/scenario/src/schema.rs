@@ -3,6 +3,7 @@
 use forebay_units::parameter::{Description, ParameterKind};
 use serde_json::{Map, Value, json};
 
+use crate::measured::MEASURED;
 use crate::metric::Metric;
 
 /// The JSON Schema (draft 2020-12) of a scenario file.
@@ -51,11 +52,23 @@ pub fn schema() -> Value {
             "group": group(),
             "count": count(),
             "law": {
-                "description": "a value, a list with one value per flow, or a table with one law",
+                "description": law_description(),
                 "type": ["string", "array", "object"],
             },
         },
     })
+}
+
+fn law_description() -> String {
+    let names: Vec<_> = MEASURED
+        .iter()
+        .map(|law| format!("{} ({})", law.name, law.source))
+        .collect();
+    format!(
+        "a value, a list with one value per flow, or a table with one law; of sizes also \
+        {{ measured = NAME }} with a name out of: {}",
+        names.join("; ")
+    )
 }
 
 fn link() -> Value {
@@ -96,9 +109,12 @@ fn group() -> Value {
         ("start", law()),
         ("stop", law()),
         ("stack", words(&["rfc", "ns2", "linux"])),
-        ("recovery", words(&["newreno", "sack", "rack"])),
+        ("recovery", words(&["newreno", "sack", "fack", "rack"])),
+        ("reduction", words(&["at_once", "prr", "rate_halving"])),
         ("partial_ack_timer", words(&["first", "every"])),
+        ("timeout_cut", words(&["first", "every"])),
         ("min_rto", time()),
+        ("initial_rto", time()),
         ("clock", time()),
         (
             "delayed_ack",
@@ -117,6 +133,7 @@ fn group() -> Value {
         ("timestamps", switch()),
         ("handshake", switch()),
         ("pacing", switch()),
+        ("offload", switch()),
         ("ecn", switch()),
         (
             "access",
@@ -138,7 +155,7 @@ fn workload() -> Value {
     let law = || json!({"$ref": "#/$defs/law"});
     let one = required;
     json!({"oneOf": [
-        {"const": "persistent"},
+        words(&["persistent", "voip"]),
         one("finite", object(&[("size", law())])),
         one("closed_loop", object(&[
             ("users", json!({"$ref": "#/$defs/count"})), ("think", law()), ("size", law()),
@@ -147,6 +164,11 @@ fn workload() -> Value {
             ("load", json!({"type": "number", "exclusiveMinimum": 0})), ("rate", rate()),
             ("interarrival", law()), ("size", law()),
         ])),
+        one("incast", object(&[
+            ("servers", json!({"$ref": "#/$defs/count"})), ("pause", law()), ("delay", law()), ("size", law()),
+        ])),
+        one("app_limited", object(&[("rate", rate())])),
+        one("voip", object(&[("interval", time()), ("talk", time()), ("silence", time())])),
         one("poisson", object(&[("rate", rate())])),
         one("cbr", object(&[("rate", rate())])),
         one("on_off", object(&[("peak", rate()), ("on", law()), ("off", law())])),

@@ -128,8 +128,10 @@ impl FlowGroup {
             .draw(&mut Stream::new(seed, number, Purpose::FlowCount));
         group.count = count;
         group.count_law = CountLaw::Fixed(count);
-        if let Workload::ClosedLoop { users, .. } = &mut group.workload {
-            *users = count;
+        match &mut group.workload {
+            Workload::ClosedLoop { users, .. } => *users = count,
+            Workload::Incast { servers, .. } => *servers = count,
+            _ => {}
         }
         if self.common_rtt {
             let mut stream = Stream::new(seed, number, Purpose::CommonRoundTrip);

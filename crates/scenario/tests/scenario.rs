@@ -95,6 +95,9 @@ fn canonical_json_reads_back_to_an_equal_scenario() {
         "flows.elephants.rtt={ list = [\"1ms\", \"2ms\", \"3ms\", \"4ms\"], jitter = \"1us\" }",
         "flows.elephants.cca={ kind = \"cubic\", beta = 0.8 }",
         "flows.elephants.stack=linux",
+        "flows.elephants.stack=ns2",
+        "flows.elephants.reduction=rate_halving",
+        "flows.elephants.initial_rto=3s",
         "flows.elephants.access={ rate = \"100Mbps\", queue = \"50p\" }",
         "flows.elephants.workload={ finite = { size = { pareto = { shape = 1.5, mean = \"100kB\" } } } }",
         "flows.elephants.workload={ finite = { size = { lognormal = { mean = \"100kB\", sigma = 1.5 } } } }",
@@ -115,6 +118,33 @@ fn canonical_json_reads_back_to_an_equal_scenario() {
         assert_eq!(json, again.canonical_json(), "{change}");
         assert_eq!(scenario.sha256(), again.sha256());
     }
+}
+
+#[test]
+fn how_a_window_falls_is_that_of_the_recovery_unless_said_otherwise() {
+    use forebay_scenario::{Reduction, Stack, TimeoutCut};
+    let stack = |overrides: &[&str]| with(overrides).unwrap().flows()[0].stack;
+    for (recovery, reduction) in [
+        ("newreno", Reduction::AtOnce),
+        ("sack", Reduction::AtOnce),
+        ("fack", Reduction::RateHalving),
+        ("rack", Reduction::Prr),
+    ] {
+        let own = stack(&[&format!("flows.0.recovery=\"{recovery}\"")]);
+        assert_eq!(own.reduction(), reduction);
+    }
+    let chosen = stack(&[
+        "flows.0.stack=\"linux\"",
+        "flows.0.reduction=\"rate_halving\"",
+    ]);
+    assert_eq!(chosen.reduction(), Reduction::RateHalving);
+    assert_eq!(Stack::RFC.timeout_cut, TimeoutCut::First);
+    assert_eq!(
+        stack(&["flows.0.stack=\"ns2\""]).timeout_cut,
+        TimeoutCut::Every
+    );
+    let refused = with(&["flows.0.recovery=\"newreno\"", "flows.0.reduction=\"prr\""]);
+    assert!(refused.unwrap_err().to_string().contains("deflates"));
 }
 
 #[test]
@@ -188,6 +218,9 @@ fn mistakes_are_refused() {
         "link.queue=fifo",
         "link.colour=red",
         "flows.elephants.count=0",
+        "flows.elephants.initial_rto=0s",
+        "flows.elephants.reduction=slowly",
+        "flows.elephants.timeout_cut=second",
         "flows.elephants.count=-3",
         "flows.elephants.count=1e300",
         "flows.elephants.count=100000000",

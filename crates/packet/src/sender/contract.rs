@@ -6,7 +6,12 @@ use forebay_units::parameter::Parameters;
 
 use super::{Connection, Next, Opening};
 
-const RECOVERIES: [Recovery; 3] = [Recovery::NewReno, Recovery::Sack, Recovery::Rack];
+const RECOVERIES: [Recovery; 4] = [
+    Recovery::NewReno,
+    Recovery::Sack,
+    Recovery::Fack,
+    Recovery::Rack,
+];
 
 /// A connection and its clock.
 struct Driven {

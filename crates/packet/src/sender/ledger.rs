@@ -3,9 +3,12 @@
 //! time. Senders that need none of it keep none.
 
 use forebay_congestion::packet::{Delivery, Needs, Pace, Samples};
+use forebay_scenario::{Recovery, Stack};
 use forebay_units::Time;
 
-use super::rack::Rack;
+use super::offload::Offload;
+use super::rack::{Detection, Rack};
+use super::reduction::Reducing;
 use crate::bitmap::Bitmap;
 
 /// Values by packet number for a sliding span.
@@ -153,9 +156,11 @@ pub(super) struct Ledger {
     rates: Option<RateSampler>,
     newest: Option<Newest>,
     pub(super) rack: Option<Rack>,
+    pub(super) reducing: Option<Reducing>,
     pub(super) pacer: Pacer,
     /// Whether the stack paces what the controller does not.
     pub(super) always_paced: bool,
+    pub(super) offload: Option<Offload>,
     pub(super) delivered: u64,
 }
 
@@ -163,9 +168,7 @@ pub(super) struct Ledger {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     pub(super) needs: Needs,
-    pub(super) timestamps: bool,
-    pub(super) rack: bool,
-    pub(super) pacing: bool,
+    pub(super) stack: Stack,
     /// First packet of the transfer.
     pub(super) first: u64,
 }
@@ -174,7 +177,10 @@ impl Ledger {
     /// A ledger for those who want one.
     pub(super) fn new(wanted: Wanted) -> Option<Box<Self>> {
         let idle = wanted.needs == Needs::default();
-        if idle && !wanted.timestamps && !wanted.rack && !wanted.pacing {
+        let stack = &wanted.stack;
+        let detection = Detection::of(stack.recovery);
+        let reducing = Reducing::new(stack.reduction());
+        if idle && !stack.timestamps && detection.is_none() && !stack.pacing && reducing.is_none() {
             return None;
         }
         let rates = wanted.needs.samples == Samples::Rates;
@@ -183,9 +189,11 @@ impl Ledger {
             sent: Ring::default(),
             rates: rates.then(RateSampler::default),
             newest: None,
-            rack: wanted.rack.then(|| Rack::new(wanted.first)),
+            rack: detection.map(|detection| Rack::new(detection, wanted.first)),
+            reducing,
             pacer: Pacer::new(),
-            always_paced: wanted.pacing,
+            always_paced: stack.pacing,
+            offload: (stack.offload && stack.recovery == Recovery::Rack).then(Offload::new),
             delivered: 0,
         }))
     }
@@ -199,6 +207,11 @@ impl Ledger {
     pub(super) fn set_pace(&mut self, pace: Option<Pace>) {
         // A rate without a meaning paces nothing.
         self.pacer.pace = pace.filter(|pace| pace.rate.is_finite() && pace.rate > 0.0);
+    }
+
+    /// Packets that pacing lets go together.
+    pub(super) fn paced_burst(&self) -> Option<f64> {
+        self.pacer.pace.map(|pace| pace.quantum)
     }
 
     /// Seconds until the next packet may leave.
@@ -233,10 +246,18 @@ impl Ledger {
                 app_limited: rates.app_limited_until > 0,
             };
         }
-        if let Some(rack) = &mut self.rack {
-            rack.on_send(packet, sending.again, now);
+        if let Some(rack) = &mut self.rack
+            && sending.again
+        {
+            rack.on_repeat(packet, sending.next, now);
+        }
+        if let Some(reducing) = &mut self.reducing {
+            reducing.on_send();
         }
         self.pacer.on_send(now);
+        if let Some(offload) = &mut self.offload {
+            offload.on_send(now);
+        }
     }
 
     /// Nothing is left to send although the window would allow it.
@@ -314,6 +335,8 @@ pub(super) struct Sending {
     /// The lowest packet not acknowledged.
     pub(super) from: u64,
     pub(super) again: bool,
+    /// The next packet to be sent for the first time.
+    pub(super) next: u64,
     /// Whether nothing was under way.
     pub(super) idle: bool,
     /// Packets under way with it.

@@ -1,5 +1,7 @@
-//! RACK-TLP (RFC 8985) with proportional rate reduction (RFC 9937): a packet is lost when one sent
-//! later has arrived and a reordering window has passed; a probe follows the last packets.
+//! RACK-TLP (RFC 8985): a packet is lost when one sent later has arrived and a reordering window
+//! has passed; a probe follows the last packets. And, as the other way to find losses from what
+//! was kept of each packet, forward acknowledgement (Mathis and Mahdavi 1996, "Forward
+//! acknowledgement: refining TCP congestion control", section 2.2), which goes by packet numbers.
 //!
 //! Links never reorder a flow's packets, so the reordering window never adapts (RFC 8985 section
 //! 7.2's DSACK rule has nothing to react to), and three arrivals above a hole close it at once.
@@ -8,6 +10,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use forebay_congestion::packet::Signal;
+use forebay_scenario::Recovery;
 use forebay_units::Time;
 
 use super::ledger::{Arrivals, Ledger, Reached, Sent};
@@ -23,15 +26,6 @@ const LONE_ACK_DELAY: Time = Time::from_millis(200);
 /// The probe timeout before the first round-trip time (RFC 8985 section 7.2).
 const FIRST_PROBE: Time = Time::from_secs(1);
 
-/// Proportional rate reduction (RFC 9937 section 6), in packets.
-#[derive(Clone, Copy, Debug, Default)]
-struct Reduction {
-    /// RecoverFS: the window when recovery began.
-    before: f64,
-    delivered: f64,
-    sent: f64,
-}
-
 /// A tail loss probe under way.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
@@ -41,16 +35,49 @@ struct Probe {
     repeats: bool,
 }
 
-/// What time-based recovery keeps.
+/// How losses are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Detection {
+    /// From when packets were sent (RFC 8985).
+    Time,
+    /// From the furthest packet that arrived (snd.fack): one three packets below is lost; a
+    /// repetition is when a packet first sent after it has arrived (Linux's lost_retrans).
+    Forward,
+}
+
+impl Detection {
+    /// That of a recovery which wants records of each packet.
+    pub(super) fn of(recovery: Recovery) -> Option<Self> {
+        match recovery {
+            Recovery::NewReno | Recovery::Sack => None,
+            Recovery::Fack => Some(Self::Forward),
+            Recovery::Rack => Some(Self::Time),
+        }
+    }
+}
+
+/// A packet sent again.
+#[derive(Clone, Copy, Debug)]
+struct Repeat {
+    time: Time,
+    packet: u64,
+    /// The next packet to be sent for the first time then.
+    next: u64,
+}
+
+/// What recovery from records of each packet keeps.
 #[derive(Clone, Debug)]
 pub(super) struct Rack {
+    detection: Detection,
+    /// The packet beyond the furthest that arrived (snd.fack).
+    forward: u64,
     /// When the packet sent last among the arrived ones was sent, and its number.
     latest: (Time, u64),
     rtt: Time,
     /// First transmissions of all packets below are judged.
     examined: u64,
     /// Packets sent again, in the order of sending.
-    again: VecDeque<(Time, u64)>,
+    again: VecDeque<Repeat>,
     /// Packets to send again; some may have arrived since.
     holes: BinaryHeap<Reverse<u64>>,
     reorder_timer: Option<Time>,
@@ -58,12 +85,13 @@ pub(super) struct Rack {
     probe: Option<Probe>,
     /// Whether a probe must leave now.
     probe_due: bool,
-    reduction: Reduction,
 }
 
 impl Rack {
-    pub(super) fn new(first: u64) -> Self {
+    pub(super) fn new(detection: Detection, first: u64) -> Self {
         Self {
+            detection,
+            forward: first,
             latest: (Time::ZERO, 0),
             rtt: Time::ZERO,
             examined: first,
@@ -73,19 +101,20 @@ impl Rack {
             probe_timer: None,
             probe: None,
             probe_due: false,
-            reduction: Reduction::default(),
         }
     }
 
-    pub(super) fn on_send(&mut self, packet: u64, again: bool, now: Time) {
-        if again {
-            self.again.push_back((now, packet));
-        }
-        self.reduction.sent += 1.0;
+    pub(super) fn on_repeat(&mut self, packet: u64, next: u64, now: Time) {
+        self.again.push_back(Repeat {
+            time: now,
+            packet,
+            next,
+        });
     }
 
     /// RFC 8985 section 6.2 step 2: the packet sent last among those that arrived.
     pub(super) fn on_arrival(&mut self, packet: u64, sent: &Sent, reached: Reached) {
+        self.forward = self.forward.max(packet + 1);
         let rtt = reached.now.saturating_sub(sent.time);
         if sent.repeated && rtt.as_secs_f64() < reached.min_rtt {
             // The answer is to an earlier transmission.
@@ -105,7 +134,7 @@ impl Rack {
 }
 
 impl Connection {
-    /// What an acknowledgement means for recovery (RFC 8985 section 6.2, RFC 9937 section 6).
+    /// What an acknowledgement means for recovery (RFC 8985 section 6.2).
     pub(super) fn acknowledge_by_time(
         &mut self,
         ledger: &mut Ledger,
@@ -125,8 +154,8 @@ impl Connection {
         self.judge_probe(ledger, &seen);
         let exits = self.phase != Phase::Open && cumulative >= self.recover;
         if exits {
-            if self.phase == Phase::Recovery && !ledger.needs.own_recovery {
-                self.window.cwnd = self.window.ssthresh;
+            if self.phase == Phase::Recovery {
+                self.end_reduction(ledger);
             }
             self.phase = Phase::Open;
         }
@@ -146,13 +175,47 @@ impl Connection {
         self.schedule_probe(ledger, now);
     }
 
-    /// RFC 8985 section 6.2 step 5: finds lost packets; how many.
+    /// Finds lost packets; how many.
     fn detect(&mut self, ledger: &mut Ledger, now: Time) -> u64 {
         let Some(mut rack) = ledger.rack.take() else {
             return 0;
         };
-        let patience = self.patience(&rack);
         let before = self.losses;
+        match rack.detection {
+            Detection::Time => self.detect_by_time(ledger, &mut rack, now),
+            Detection::Forward => self.detect_below(ledger, &mut rack),
+        }
+        ledger.rack = Some(rack);
+        self.losses - before
+    }
+
+    /// Forward acknowledgement: what is three packets below the furthest arrival is lost.
+    fn detect_below(&mut self, ledger: &mut Ledger, rack: &mut Rack) {
+        let below = rack.forward.saturating_sub(u64::from(DUP_THRESHOLD));
+        rack.examined = rack.examined.max(self.expected);
+        while rack.examined < below.min(self.next) {
+            let packet = rack.examined;
+            let repeated = ledger.sent.get(packet).repeated;
+            if !repeated && ledger.unjudged(packet, self.expected, &self.received) {
+                self.lose(ledger, rack, packet);
+            }
+            rack.examined = packet + 1;
+        }
+        while let Some(&Repeat { time, packet, next }) = rack.again.front() {
+            let arrived = packet < self.expected || self.received.get(packet);
+            if !arrived && ledger.sent.get(packet).time == time {
+                if rack.forward <= next {
+                    break;
+                }
+                self.lose(ledger, rack, packet);
+            }
+            rack.again.pop_front();
+        }
+    }
+
+    /// RFC 8985 section 6.2 step 5.
+    fn detect_by_time(&mut self, ledger: &mut Ledger, rack: &mut Rack, now: Time) {
+        let patience = self.patience(rack);
         rack.reorder_timer = None;
         while rack.examined < self.next {
             let packet = rack.examined.max(self.expected);
@@ -169,11 +232,11 @@ impl Connection {
                     rack.reorder_timer = Some(due);
                     break;
                 }
-                self.lose(ledger, &mut rack, packet);
+                self.lose(ledger, rack, packet);
             }
             rack.examined = packet + 1;
         }
-        while let Some(&(time, packet)) = rack.again.front() {
+        while let Some(&Repeat { time, packet, .. }) = rack.again.front() {
             let arrived = packet < self.expected || self.received.get(packet);
             if !arrived && ledger.sent.get(packet).time == time {
                 if (time, packet) >= rack.latest {
@@ -185,12 +248,10 @@ impl Connection {
                     rack.reorder_timer = Some(earlier);
                     break;
                 }
-                self.lose(ledger, &mut rack, packet);
+                self.lose(ledger, rack, packet);
             }
             rack.again.pop_front();
         }
-        ledger.rack = Some(rack);
-        self.losses - before
     }
 
     /// How long after its sending a packet may be overtaken: the round trip and the reordering
@@ -222,37 +283,12 @@ impl Connection {
     fn enter_timed_recovery(&mut self, ledger: &mut Ledger, now: Time) {
         let before = self.window.cwnd;
         self.enter_recovery(now);
+        self.begin_reduction(ledger, before);
+        // Where the window falls at once, only the first repetition goes out before the pipe drains.
+        self.urgent = ledger.reducing.is_none();
         if let Some(rack) = &mut ledger.rack {
-            rack.reduction = Reduction {
-                before,
-                ..Reduction::default()
-            };
             rack.probe = None;
         }
-    }
-
-    /// The window during recovery: what is under way and what may leave now (RFC 9937 section 6).
-    fn reduce(&mut self, ledger: &mut Ledger, delivered: f64, progress: bool) {
-        let Some(rack) = &mut ledger.rack else {
-            return;
-        };
-        if ledger.needs.own_recovery {
-            return;
-        }
-        let reduction = &mut rack.reduction;
-        reduction.delivered += delivered;
-        let (pipe, target) = (self.pipe() as f64, self.window.ssthresh);
-        let room = if pipe > target {
-            let due = reduction.delivered * target / reduction.before.max(1.0);
-            due.ceil() - reduction.sent
-        } else {
-            let conserved = (reduction.delivered - reduction.sent).max(delivered);
-            // SafeACK: progress without new losses allows for one more.
-            (conserved + f64::from(u8::from(progress))).min(target - pipe)
-        };
-        // The first repetition leaves at once.
-        let least = if reduction.sent > 0.0 { 0.0 } else { 1.0 };
-        self.window.cwnd = (pipe + room.max(least)).max(1.0);
     }
 
     /// The next packet to send again.
@@ -298,6 +334,7 @@ impl Connection {
             return;
         };
         let due = now.saturating_add(timeout);
+        let wanted = wanted && rack.detection == Detection::Time;
         // The retransmission timer is never put off by a probe.
         let probe = (wanted && rack.probe.is_none() && due < self.expires).then_some(due);
         rack.probe_timer = probe;
@@ -390,7 +427,9 @@ impl Connection {
                 continue;
             }
             let sent = *ledger.sent.get(packet);
-            let old = packet == self.expected || sent.time + rack.rtt <= now;
+            let old = packet == self.expected
+                || sent.time + rack.rtt <= now
+                || rack.detection == Detection::Forward;
             if old && (!sent.lost || sent.repaired) {
                 self.lose(ledger, &mut rack, packet);
             }

@@ -1,0 +1,69 @@
+//! Rounds of an incast: one requester asks all servers at once and waits for the last response
+//! before it asks again (Phanishayee et al., Measurement and analysis of TCP throughput collapse in
+//! cluster-based storage systems, FAST 2008: synchronised reads with a barrier).
+
+use forebay_scenario::FlowGroup;
+use forebay_units::Time;
+
+use crate::statistics::Histogram;
+
+/// A group's rounds.
+#[derive(Debug)]
+pub(crate) struct Rounds {
+    /// Round under way, from 0 on.
+    number: u64,
+    /// When its request came: with the first server's start.
+    requested: Option<Time>,
+    /// Servers that have not finished it.
+    missing: u64,
+    /// Whether the times are lower bounds: no round was complete.
+    pub(crate) lower_bound: bool,
+    /// Times of complete rounds.
+    pub(crate) times: Histogram,
+}
+
+impl Rounds {
+    pub(crate) fn new(spec: &FlowGroup) -> Self {
+        Self {
+            number: 0,
+            requested: None,
+            missing: spec.count,
+            lower_bound: false,
+            times: Histogram::new(),
+        }
+    }
+
+    /// A server begins to respond in the first round, which no request has announced.
+    pub(crate) fn begin(&mut self, now: Time) {
+        self.requested.get_or_insert(now);
+    }
+
+    /// A server is done with the round, or has left for good; the time of the round where this was
+    /// the last one.
+    pub(crate) fn finish(&mut self, now: Time) -> Option<Time> {
+        self.missing = self.missing.saturating_sub(1);
+        (self.missing == 0).then(|| now.saturating_sub(self.requested.unwrap_or(now)))
+    }
+
+    /// The next round is asked for at `now` of this many servers.
+    pub(crate) fn request(&mut self, now: Time, servers: u64) {
+        self.number += 1;
+        self.requested = Some(now);
+        self.missing = servers;
+    }
+
+    /// The run ends. Where no round is complete, the time of the one under way so far stands for
+    /// it: its time is at least that.
+    pub(crate) fn end(&mut self, now: Time) {
+        let under_way = self.requested.filter(|requested| *requested < now);
+        if let (0, Some(requested)) = (self.times.count(), under_way) {
+            self.times.add(now - requested);
+            self.lower_bound = true;
+        }
+    }
+
+    /// The round under way, for draws.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+}

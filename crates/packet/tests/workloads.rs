@@ -1,0 +1,282 @@
+//! What applications do with a connection: incast, writing at a rate, speech, measured sizes.
+
+use forebay_packet::PacketEngine;
+use forebay_scenario::{Engine, Format, Metric, Report, Scenario, Seed};
+
+fn run(text: &str) -> Report {
+    let scenario = Scenario::parse(text, Format::Toml, "test", &[]).expect("a scenario");
+    let report = PacketEngine.run(&scenario, Seed::default());
+    report.expect("a report")
+}
+
+fn value(report: &Report, metric: Metric) -> f64 {
+    report
+        .value(metric)
+        .unwrap_or_else(|| panic!("{}", metric.name()))
+}
+
+fn group(report: &Report, name: &str, metric: Metric) -> f64 {
+    let group = report.groups.iter().find(|group| group.name == name);
+    let group = group.unwrap_or_else(|| panic!("{name}"));
+    group
+        .metrics
+        .get(&metric)
+        .unwrap_or_else(|| panic!("{name} {}", metric.name()))
+        .mean
+}
+
+/// N responses of ten packets to a port: with room for all of them a round takes a round trip and
+/// the time to send everything, whoever responds first.
+fn incast(servers: u32, buffer: &str, rest: &str) -> Report {
+    run(&format!(
+        r#"
+[link]
+rate = "1Gbps"
+buffer = "{buffer}"
+[[flows]]
+name = "servers"
+cca = "newreno"
+rtt = "1ms"
+packet = "1500B"
+initial_window = "10p"
+workload = {{ incast = {{ servers = {servers}, pause = "10ms", size = "10p" }} }}
+{rest}
+[run]
+warmup = "0s"
+measure = "20s"
+"#
+    ))
+}
+
+#[test]
+fn a_round_of_an_incast_with_room_takes_a_round_trip_and_the_bytes() {
+    for servers in [1, 8, 40] {
+        let report = incast(servers, "1000p", "");
+        let expected = 0.001 + f64::from(servers) * 10.0 * 12e-6;
+        for metric in [Metric::RequestTimeP50, Metric::RequestTimeP99] {
+            let ours = group(&report, "servers", metric);
+            assert!((ours / expected - 1.0).abs() < 0.01, "{servers} {ours}");
+        }
+        let rounds = report.groups[0].distributions["request_time_s"].count() as f64;
+        let due = 20.0 / (0.010 + expected);
+        assert!((rounds - due).abs() <= 2.0, "{servers} {rounds} {due}");
+        assert_eq!(value(&report, Metric::LossRate), 0.0);
+        // All but the last of a round wait: a response's own time lies below the round's.
+        let response = group(&report, "servers", Metric::CompletionTimeP50);
+        assert!(response <= expected * 1.01, "{servers} {response}");
+    }
+}
+
+/// The collapse: with little room whole windows are lost, and the round waits for the slowest
+/// timer.
+#[test]
+fn a_round_of_an_incast_without_room_waits_for_a_timeout() {
+    let report = incast(40, "64p", "min_rto = \"200ms\"");
+    assert!(group(&report, "servers", Metric::Timeouts) > 10.0);
+    let ours = group(&report, "servers", Metric::RequestTimeP50);
+    assert!((0.2..2.0).contains(&ours), "{ours}");
+    let shorter = incast(40, "64p", "min_rto = \"10ms\"");
+    let shorter = group(&shorter, "servers", Metric::RequestTimeP50);
+    assert!(shorter < ours / 3.0, "{shorter} {ours}");
+}
+
+/// The barrier holds for those that are left.
+#[test]
+fn servers_that_stop_do_not_hold_up_the_others() {
+    let stops = "stop = { list = [\"1s\", \"2s\", \"100s\", \"100s\"] }";
+    let report = incast(4, "1000p", stops);
+    let rounds = report.groups[0].distributions["request_time_s"].count();
+    let due = 20.0 / (0.010 + 0.001 + 20.0 * 12e-6);
+    assert!((rounds as f64 - due).abs() < 0.02 * due, "{rounds} {due}");
+    let all = incast(4, "1000p", "stop = \"1s\"");
+    let rounds = all.groups[0].distributions["request_time_s"].count();
+    assert!((85..=92).contains(&rounds), "{rounds}");
+}
+
+/// Late servers make a round longer by the longest delay.
+#[test]
+fn a_server_s_delay_counts_for_the_round() {
+    let text = |delay: &str| {
+        format!(
+            r#"
+[link]
+rate = "1Gbps"
+buffer = "1000p"
+[[flows]]
+name = "servers"
+rtt = "1ms"
+workload = {{ incast = {{ servers = 20, pause = "1ms", delay = {delay}, size = "1p" }} }}
+[run]
+warmup = "1s"
+measure = "20s"
+"#
+        )
+    };
+    let late = run(&text("{ uniform = [\"0s\", \"10ms\"] }"));
+    let ours = group(&late, "servers", Metric::RequestTimeP50);
+    // Median of the largest of 20 uniform delays: 0.5^(1/20) of 10 ms.
+    let expected = 0.001 + 0.010 * libm::pow(0.5, 1.0 / 20.0);
+    assert!((ours / expected - 1.0).abs() < 0.02, "{ours} {expected}");
+}
+
+fn written(rate: &str, buffer: &str) -> Report {
+    run(&format!(
+        r#"
+[link]
+rate = "10Mbps"
+buffer = "{buffer}"
+[[flows]]
+name = "application"
+cca = "cubic"
+rtt = "40ms"
+packet = "1500B"
+header = "40B"
+workload = {{ app_limited = {{ rate = "{rate}" }} }}
+[run]
+warmup = "10s"
+measure = "100s"
+"#
+    ))
+}
+
+#[test]
+fn an_application_s_rate_is_what_arrives() {
+    let report = written("2Mbps", "20p");
+    let goodput = group(&report, "application", Metric::Goodput);
+    assert!(
+        (goodput / (2e6 * 1460.0 / 1500.0) - 1.0).abs() < 0.001,
+        "{goodput}"
+    );
+    assert!((value(&report, Metric::Utilization) - 0.2).abs() < 0.001);
+    // Its packets are far apart: no queue, no loss, and a window that does not grow unused.
+    assert_eq!(value(&report, Metric::QueueDelayMax), 0.0);
+    assert_eq!(value(&report, Metric::LossRate), 0.0);
+    let window = group(&report, "application", Metric::WindowMean);
+    assert!(window < 30.0, "{window}");
+}
+
+#[test]
+fn an_application_that_writes_more_than_the_link_takes_is_limited_by_congestion() {
+    let report = written("20Mbps", "40p");
+    assert!(value(&report, Metric::Utilization) > 0.97);
+    assert!(value(&report, Metric::LossRate) > 0.0);
+}
+
+/// 1 / (1 - exp(-20/352)) packets of 1600 bits in a talk spurt, one spurt in 1.002 s on average.
+#[test]
+fn speech_has_its_mean_rate() {
+    let report = run(r#"
+[link]
+rate = "10Mbps"
+buffer = "100p"
+[[flows]]
+name = "calls"
+count = 200
+workload = "voip"
+start = { uniform = ["0s", "1s"] }
+[run]
+warmup = "10s"
+measure = "300s"
+"#);
+    let packets = -1.0 / libm::expm1(-20.0 / 352.0);
+    let expected = 200.0 * packets * 1600.0 / 1.002 / 10e6;
+    let ours = value(&report, Metric::Utilization);
+    assert!((ours / expected - 1.0).abs() < 0.01, "{ours} {expected}");
+}
+
+#[test]
+fn measured_sizes_offer_their_load() {
+    for name in ["web_search", "data_mining", "hadoop"] {
+        let report = run(&format!(
+            r#"
+[link]
+rate = "10Gbps"
+buffer = "1000p"
+[[flows]]
+name = "transfers"
+rtt = "100us"
+access = {{ rate = "10Gbps" }}
+workload = {{ open_loop = {{ load = 0.3, size = {{ measured = "{name}" }} }} }}
+[run]
+warmup = "0s"
+measure = "{}"
+"#,
+            if name == "data_mining" { "60s" } else { "10s" }
+        ));
+        let ours = value(&report, Metric::Utilization);
+        assert!((ours - 0.3).abs() < 0.05, "{name} {ours}");
+    }
+}
+
+#[test]
+fn unknown_names_and_values_are_refused_by_name() {
+    let refused = |workload: &str| {
+        let text = format!(
+            r#"
+[link]
+rate = "10Mbps"
+buffer = "100p"
+[[flows]]
+rtt = "10ms"
+workload = {workload}
+"#
+        );
+        let error = Scenario::parse(&text, Format::Toml, "test", &[]).expect_err(workload);
+        error.to_string()
+    };
+    let error = refused("{ finite = { size = { measured = \"youtube\" } } }");
+    assert!(
+        error.contains("youtube") && error.contains("web_search"),
+        "{error}"
+    );
+    let error = refused(
+        "{ closed_loop = { users = 3, think = { measured = \"hadoop\" }, size = \"1kB\" } }",
+    );
+    assert!(error.contains("only sizes"), "{error}");
+    let error = refused("{ incast = { servers = 0, pause = \"1ms\", size = \"1kB\" } }");
+    assert!(error.contains("servers"), "{error}");
+    let error = refused("{ voip = { interval = \"0s\" } }");
+    assert!(error.contains("interval"), "{error}");
+    let error = refused("{ app_limited = { rate = \"0bps\" } }");
+    assert!(error.contains("rate"), "{error}");
+}
+
+/// RFC 5681 section 4.1: behind a pause longer than the timeout the window starts again from the
+/// initial one; behind a shorter one it stays. 100 packets from a window of ten take four round
+/// trips, from a grown one a single one.
+#[test]
+fn the_window_restarts_after_a_long_pause() {
+    let round = |pause: &str| {
+        let report = run(&format!(
+            r#"
+[link]
+rate = "10Gbps"
+buffer = "1000p"
+[[flows]]
+name = "server"
+cca = "newreno"
+rtt = "50ms"
+initial_window = "10p"
+min_rto = "1s"
+workload = {{ incast = {{ servers = 1, pause = "{pause}", size = "100p" }} }}
+[run]
+warmup = "10s"
+measure = "100s"
+"#
+        ));
+        group(&report, "server", Metric::RequestTimeP50)
+    };
+    let (kept, restarted) = (round("100ms"), round("5s"));
+    assert!((0.050..0.052).contains(&kept), "{kept}");
+    assert!((0.200..0.204).contains(&restarted), "{restarted}");
+}
+
+/// Forty windows into a buffer of one packet: no round is complete within the run.
+#[test]
+fn a_round_that_never_ends_is_reported_as_a_lower_bound() {
+    let report = incast(40, "1p", "min_rto = \"30s\"");
+    let ours = group(&report, "servers", Metric::RequestTimeP50);
+    assert!((19.9..=20.0).contains(&ours), "{ours}");
+    let warned = |w: &String| w.contains("`servers` was answered in full");
+    assert!(report.warnings.iter().any(warned), "{:?}", report.warnings);
+}

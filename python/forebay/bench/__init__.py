@@ -1,0 +1,1 @@
+"""Speed of the engines on fixed scenarios: `make bench`."""

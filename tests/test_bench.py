@@ -1,0 +1,106 @@
+"""What `make bench` makes of its runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forebay.bench.__main__ import main
+from forebay.bench.counting import count, totals
+from forebay.bench.packet import Timing, run
+from forebay.errors import InputError
+
+SMALL = """
+[link]
+rate = "10Mbps"
+buffer = "20p"
+[[flows]]
+name = "bulk"
+count = 2
+cca = "newreno"
+rtt = "50ms"
+packet = "1500B"
+[run]
+warmup = "5s"
+measure = "25s"
+seed = 1
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "S1.toml"
+    path.write_text(SMALL, encoding="utf-8")
+    return path
+
+
+def _run(cpu_s: float, yardstick_s: float) -> dict[str, Any]:
+    return {
+        "data_packets": 10_000_000,
+        "events": 10_000_000,
+        "cpu_s": cpu_s,
+        "wall_s": cpu_s,
+        "peak_rss_bytes": 1,
+        "yardstick_s": yardstick_s,
+        "results_sha256": "a",
+    }
+
+
+def test_a_line_gives_the_median_of_all_runs_beside_that_of_the_undisturbed_ones() -> None:
+    slow = [_run(0.4, 0.06), _run(0.5, 0.07)]
+    line = Timing(Path("W1.toml"), [*slow, _run(0.2, 0.040), _run(0.25, 0.043)]).summary()
+    assert line["million_packets_per_cpu_s"] == pytest.approx(32.5)
+    assert (line["slowest"], line["fastest"]) == (20.0, 50.0)
+    assert (line["undisturbed"], line["undisturbed_runs"], line["runs"]) == (45.0, 2, 4)
+
+
+def test_a_run_in_a_process_of_its_own_is_the_same_every_time(small: Path) -> None:
+    first, second = run(small), run(small, ["run.measure=25s"])
+    assert first["results_sha256"] == second["results_sha256"]
+    assert first["data_packets"] > 10_000
+    assert run(small, ["run.measure=10s"])["data_packets"] < first["data_packets"]
+
+
+def test_a_missing_program_is_one_line(small: Path) -> None:
+    with pytest.raises(InputError, match="no-such-program: No such file"):
+        run(small, under=["no-such-program"])
+
+
+def test_totals_are_the_sums_by_name() -> None:
+    text = "desc: I1 cache\ncmd: x\nevents: Ir D1mr DLmr\nfl=a\n1 2 3 4\nsummary: 20 3 1\n"
+    assert totals(text) == {"Ir": 20, "D1mr": 3, "DLmr": 1}
+    with pytest.raises(InputError, match="names no sums"):
+        totals("events: Ir D1mr\n")
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_counted_instructions_are_those_of_the_packets(small: Path) -> None:
+    counted = count(small)
+    assert 100 < counted["instructions_per_packet"] < 3000
+    assert counted["bytes_from_memory_per_packet"] < 64
+
+
+def test_unknown_names_are_refused_in_one_line(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(small.parent), "--only", "W9"]) == 2
+    assert capsys.readouterr().err.splitlines() == ["bench: found `W9`; allowed: S1, F1, F2, F3"]
+
+
+def test_a_wrong_file_fails_by_name_and_the_others_go_on(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (small.parent / "S0.toml").write_text(SMALL.replace("newreno", "nothing"), encoding="utf-8")
+    assert main([str(small.parent), "--only", "S0,S1", "--runs", "1"]) == 1
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert "S0.toml" in lines[0]["error"]
+    assert "nothing" in lines[0]["error"]
+    assert lines[1]["name"] == "S1"
+    assert lines[1]["million_packets_per_cpu_s"] > 0
+
+
+def test_help_says_what_a_line_means() -> None:
+    done = subprocess.run([sys.executable, "-m", "forebay.bench", "--help"], capture_output=True, text=True, check=True)
+    assert "slowest" in done.stdout
