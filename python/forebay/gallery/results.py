@@ -12,10 +12,10 @@ In a claim's `measure`:
     modelled("RUN", "MODEL", "QUANTITY", rtts=[a, b], capacity_pps=C)   a fixed point at a sweep's buffers
 
 An axis is called by the last part of its key; METRIC is a column of the sweep, as in "utilization" or
-"group.goodput_bps". `least`, `largest`, `average`, `furthest` (from zero) and `spread` reduce over cells, `nearest(curve, number)` takes one,
-`slope(x, y)` fits a line over them and `misfit(x, y)` is the distance from it, `crossing(buffers, curve, level)` is the
-smallest buffer from which a rising curve stays above a level, `interpolate(x, curve, place)` the mean curve between its
-cells, `mean(curve)` averages over replications.
+"group.goodput_bps". `least`, `largest`, `average`, `furthest` (from zero) and `spread` reduce over cells,
+`nearest(curve, number)` takes one, `slope(x, y)` fits a line over them and `misfit(x, y)` is the distance from it,
+`crossing(buffers, curve, level)` is the smallest buffer from which a rising curve stays above a level,
+`interpolate(x, curve, place)` the mean curve between its cells, `mean(curve)` averages over replications.
 """
 
 from __future__ import annotations
