@@ -26,7 +26,7 @@ from forebay.gallery.claims import Claim, Measured, Region, judge, plain
 from forebay.gallery.expression import evaluate
 from forebay.gallery.page import write_page
 from forebay.gallery.renewal import MARKS, main, renew
-from forebay.gallery.results import Results, crossing, furthest, interpolate, misfit, same_setting, slope
+from forebay.gallery.results import Results, crossing, furthest, interpolate, misfit, nearest, same_setting, slope
 from forebay.reproduction import Drawn, Gallery, reproduce
 from tests.conftest import SMALL, forebay
 
@@ -256,6 +256,7 @@ def test_reductions_over_cells() -> None:
     assert crossing([[1], [2], [3], [4]], np.array([[1.0], [0.0], [0.5], [1.0]]), 0.75) == pytest.approx([3.5])
     assert slope([1, 2, 3], np.array([[1.0, 0.0], [3.0, 0.0], [5.0, 0.0]])) == pytest.approx([2.0, 0.0])
     assert misfit([1, 2, 3], np.array([[1.0, 0.0], [3.0, 3.0], [5.0, 0.0]])) == pytest.approx([0.0, 2**0.5])
+    assert nearest(curve, 0.85) == pytest.approx([0.9, 0.7])
     assert furthest(np.array([[0.1, 0.2], [-0.5, -0.7]])) == pytest.approx([0.5, 0.7])
     assert interpolate([[0.0], [1.0]], np.array([[0.0, 2.0], [3.0, 5.0]]), [0.5, 1.0]) == pytest.approx([2.5, 4.0])
 

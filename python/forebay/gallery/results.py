@@ -13,9 +13,9 @@ In a claim's `measure`:
 
 An axis is called by the last part of its key; METRIC is a column of the sweep, as in "utilization" or
 "group.goodput_bps". `least`, `largest`, `average`, `furthest` (from zero) and `spread` reduce over cells,
-`slope(x, y)` fits a line over them and `misfit(x, y)` is the distance from it, `crossing(buffers, curve, level)` is the
-smallest buffer from which a rising curve stays above a level, `interpolate(x, curve, place)` the mean curve between its
-cells, `mean(curve)` averages over replications.
+`nearest(curve, number)` takes one, `slope(x, y)` fits a line over them and `misfit(x, y)` is the distance from it,
+`crossing(buffers, curve, level)` is the smallest buffer from which a rising curve stays above a level,
+`interpolate(x, curve, place)` the mean curve between its cells, `mean(curve)` averages over replications.
 """
 
 from __future__ import annotations
@@ -258,6 +258,7 @@ class Results:
             "spread": lambda found: np.max(found, axis=0) - np.min(found, axis=0),
             "slope": slope,
             "misfit": misfit,
+            "nearest": nearest,
             "crossing": crossing,
             "mean": lambda found: np.mean(found, axis=-1, keepdims=True),
             "abs": np.abs,
@@ -317,6 +318,13 @@ def slope(x: Any, y: Any) -> NDArray[np.float64]:
     places = np.asarray(x, float).reshape(-1, *(1,) * (heights.ndim - 1)) + np.zeros_like(heights)
     from_mean = places - places.mean(axis=0)
     found: NDArray[np.float64] = (from_mean * (heights - heights.mean(axis=0))).sum(axis=0) / (from_mean**2).sum(axis=0)
+    return found
+
+
+def nearest(curve: Any, number: float) -> NDArray[np.float64]:
+    """The cell whose mean is nearest to a number, one per replication."""
+    heights = np.asarray(curve, float)
+    found: NDArray[np.float64] = heights[int(np.argmin(np.abs(heights.mean(axis=-1) - number)))]
     return found
 
 
