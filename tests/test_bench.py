@@ -54,10 +54,14 @@ def _run(cpu_s: float, yardstick_s: float) -> dict[str, Any]:
 
 def test_a_line_gives_the_median_of_all_runs_beside_that_of_the_undisturbed_ones() -> None:
     slow = [_run(0.4, 0.06), _run(0.5, 0.07)]
-    line = Timing(Path("W1.toml"), [*slow, _run(0.2, 0.040), _run(0.25, 0.043)]).summary()
+    timing = Timing(Path("W1.toml"), [*slow, _run(0.2, 0.040), _run(0.25, 0.043)])
+    assert timing.yardstick == 0.04
+    line = timing.summary(0.04)
     assert line["million_packets_per_cpu_s"] == pytest.approx(32.5)
     assert (line["slowest"], line["fastest"]) == (20.0, 50.0)
     assert (line["undisturbed"], line["undisturbed_runs"], line["runs"]) == (45.0, 2, 4)
+    # A yardstick that other scenarios' runs found faster: nothing here was undisturbed.
+    assert timing.summary(0.03)["undisturbed"] is None
 
 
 def test_a_run_in_a_process_of_its_own_is_the_same_every_time(small: Path) -> None:

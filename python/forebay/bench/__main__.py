@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from forebay.bench.counting import count
-from forebay.bench.packet import measure, once
+from forebay.bench.packet import Timing, measure, once
 from forebay.bench.scaling import scaling
 from forebay.errors import ForebayError
 
@@ -54,6 +54,16 @@ def _line(name: str, work: Callable[[], Mapping[str, Any]]) -> bool:
     return True
 
 
+def _timings(paths: Sequence[Path], runs: int) -> bool:
+    """Print a line per scenario file; whether all could be measured."""
+    found = measure(paths, runs)
+    yardstick = min((timing.yardstick for timing in found.values() if isinstance(timing, Timing)), default=0.0)
+    for path, timing in found.items():
+        line = timing.summary(yardstick) if isinstance(timing, Timing) else {"name": path.stem, "error": str(timing)}
+        print(json.dumps(line), flush=True)
+    return all(isinstance(timing, Timing) for timing in found.values())
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print one line per scenario; 1 where one of them failed."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
@@ -81,16 +91,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"bench: found `{','.join(unknown)}`; allowed: {known}", file=sys.stderr)
         return 2
 
-    def work(name: str) -> Mapping[str, Any]:
-        if name == THREADS:
-            return scaling(files[THREADS_SCENARIO])
-        return count(files[name]) if options.count else measure(files[name], options.runs).summary()
-
-    done = [_line(name, partial(work, name)) for name in asked if name not in FLUID]
+    if options.count:
+        lines = [_line(name, partial(count, files[name])) for name in asked]
+        done = all(lines)
+    else:
+        done = _timings([files[name] for name in asked if name in files], options.runs)
+    if THREADS in asked:
+        done = _line(THREADS, partial(scaling, files[THREADS_SCENARIO])) and done
     fluid = [name for name in asked if name in FLUID]
     if fluid and _fluid(fluid) != 0:
         return 1
-    return 0 if all(done) else 1
+    return 0 if done else 1
 
 
 if __name__ == "__main__":

@@ -80,12 +80,16 @@ class Timing:
             if run["cpu_s"] > 0 and (yardstick is None or yardstick >= UNDISTURBED * run["yardstick_s"])
         ]
 
-    def summary(self) -> dict[str, Any]:
-        """One line of `make bench`."""
+    @property
+    def yardstick(self) -> float:
+        """The yardstick's best time beside these runs."""
+        return min(float(run["yardstick_s"]) for run in self.runs)
+
+    def summary(self, yardstick: float) -> dict[str, Any]:
+        """One line of `make bench`, given the yardstick's best time of all."""
         first = self.runs[0]
         packets, events = first["data_packets"], first["events"]
-        best = min(run["yardstick_s"] for run in self.runs)
-        speeds, undisturbed = self.speeds(), self.speeds(best)
+        speeds, undisturbed = self.speeds(), self.speeds(yardstick)
         return {
             "name": self.path.stem,
             "million_packets_per_cpu_s": round(statistics.median(speeds), 3) if speeds else None,
@@ -104,15 +108,27 @@ class Timing:
         }
 
 
-def measure(path: Path, runs: int) -> Timing:
-    """Run a scenario file several times, each in a fresh process.
+def measure(paths: Sequence[Path], runs: int) -> dict[Path, Timing | InputError]:
+    """Run scenario files several times, each run in a fresh process, all files in turn.
 
-    Raises
-    ------
-    InputError
-        Where the file is wrong, a run fails or equal runs differ.
+    In turn, so that a slow minute of the machine meets a run or two of every file and not all of one.
+
+    Returns
+    -------
+    dict
+        What was found for each file, or why nothing was: the file is wrong, a run failed or equal runs differ.
     """
-    found = [run(path) for _ in range(runs)]
-    if len({one["results_sha256"] for one in found}) != 1:
-        raise InputError(f"{path.name}: equal runs gave different results")
-    return Timing(path, found)
+    found: dict[Path, list[Mapping[str, Any]]] = {path: [] for path in paths}
+    wrong: dict[Path, InputError] = {}
+    for _ in range(runs):
+        for path in paths:
+            if path in wrong:
+                continue
+            try:
+                found[path].append(run(path))
+            except InputError as error:
+                wrong[path] = error
+                continue
+            if found[path][-1]["results_sha256"] != found[path][0]["results_sha256"]:
+                wrong[path] = InputError(f"{path.name}: equal runs gave different results")
+    return {path: wrong.get(path) or Timing(path, found[path]) for path in paths}
