@@ -365,6 +365,11 @@ impl Connection {
         self.end = self.end.saturating_add(packets);
     }
 
+    /// Packets of the transfer that have not been sent.
+    pub(crate) fn backlog(&self) -> u64 {
+        self.end.saturating_sub(self.next)
+    }
+
     /// Sends nothing new from now on.
     pub(crate) fn stop(&mut self) {
         self.end = self.end.min(self.highest.max(self.next));

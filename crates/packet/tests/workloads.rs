@@ -280,3 +280,12 @@ fn a_round_that_never_ends_is_reported_as_a_lower_bound() {
     let warned = |w: &String| w.contains("`servers` was answered in full");
     assert!(report.warnings.iter().any(warned), "{:?}", report.warnings);
 }
+
+/// A thousand million times the link's rate costs no more events than a persistent flow, nearly.
+#[test]
+fn an_absurd_writer_takes_few_events() {
+    let report = written("10000Tbps", "40p");
+    assert!(value(&report, Metric::Utilization) > 0.97);
+    let packets = report.cost.data_packets as f64;
+    assert!(report.cost.events as f64 <= 1.1 * packets + 2000.0, "{packets}");
+}

@@ -2,7 +2,7 @@
 
 use forebay_random::Purpose;
 use forebay_scenario::{EngineError, Law, Workload};
-use forebay_units::{Bytes, Time};
+use forebay_units::{Bytes, Rate, Time};
 
 use super::{LAST_FLOW, Simulation, too_large, unsupported};
 use crate::calendar::{Event, Kind};
@@ -73,22 +73,47 @@ impl Simulation<'_> {
         if let Some(rounds) = &mut self.groups[number].rounds {
             rounds.begin(now);
         }
-        if let Workload::ApplicationLimited { rate } = self.groups[number].spec.workload {
-            let size = Bytes::new(u64::from(self.flows[at].wire));
-            let next = rate.time_to_send(size).max(Time::from_picos(1));
-            let next = now.saturating_add(next);
-            self.calendar
-                .push_frequent(Event::new(next, Kind::Start, at as u32, 0));
-            if self.groups[number].transfers[index] > 0 {
-                self.flows[at].connection.write(1, now);
-                self.send(at, now);
-                return Ok(());
-            }
+        let limited = match self.groups[number].spec.workload {
+            Workload::ApplicationLimited { rate } => Some(rate),
+            _ => None,
+        };
+        if let Some(rate) = limited.filter(|_| self.groups[number].transfers[index] > 0) {
+            self.write(at, rate, now);
+            return Ok(());
         }
         let transfers = &mut self.groups[number].transfers[index];
         let transfer = *transfers;
         *transfers += 1;
-        self.begin(at, transfer, now)
+        self.begin(at, transfer, now)?;
+        if let Some(rate) = limited {
+            self.write(at, rate, now);
+        }
+        Ok(())
+    }
+
+    /// An application has written on: all packets that are due by now. The more of them wait
+    /// already, the later the next look: by the time in which a sixteenth of them is written, so
+    /// that an application that is much faster than its sender takes few events.
+    fn write(&mut self, at: usize, rate: Rate, now: Time) {
+        let flow = &mut self.flows[at];
+        let written = &mut self.groups[flow.group as usize].transfers[flow.index as usize];
+        let between = rate.time_to_send(Bytes::new(u64::from(flow.wire)));
+        let between = between.max(Time::from_picos(1)).as_picos();
+        let due = (now - flow.since).as_picos() / between + 1;
+        if due > *written {
+            flow.connection.write(due - *written, now);
+            *written = due;
+        }
+        self.send(at, now);
+        let flow = &self.flows[at];
+        let next = due.saturating_add(flow.connection.backlog() / 16);
+        let next = Time::from_picos(between.saturating_mul(next));
+        self.calendar.push_frequent(Event::new(
+            flow.since.saturating_add(next),
+            Kind::Start,
+            at as u32,
+            0,
+        ));
     }
 
     /// Begins transfer number `transfer` (of a user, or of an open-loop group) in a slot.
