@@ -172,13 +172,11 @@ impl Connection {
         let moves = self.expected > self.unacknowledged;
         let original = self.recovery != Recovery::NewReno && self.has_original(attempt, news);
         let verdict = match attempt.step {
-            Step::Repeat => Verdict::Genuine,
             Step::First if moves && original => Verdict::Spurious,
             Step::First if moves && self.expected < attempt.end => Verdict::Open,
-            Step::First => Verdict::Genuine,
-            Step::Second { .. } if self.recovery == Recovery::NewReno && moves => Verdict::Spurious,
             Step::Second { .. } if original => Verdict::Spurious,
-            Step::Second { .. } => Verdict::Genuine,
+            Step::Second { .. } if self.recovery == Recovery::NewReno && moves => Verdict::Spurious,
+            Step::Repeat | Step::First | Step::Second { .. } => Verdict::Genuine,
         };
         if verdict == Verdict::Spurious {
             self.undo_timeout();
