@@ -551,7 +551,11 @@ impl Connection {
             self.connected(now);
             return;
         }
-        let verdict = self.judge_attempt(News { delayed, packet });
+        let verdict = if self.doubts_timeout() {
+            self.judge_attempt(News { delayed, packet })
+        } else {
+            None
+        };
         let limited = self.limited();
         let acked = self.expected - self.unacknowledged;
         let seen = Seen {
@@ -573,6 +577,7 @@ impl Connection {
     }
 
     /// An acknowledgement at a sender without a ledger.
+    #[inline]
     fn acknowledge_by_counting(&mut self, delayed: u64, seen: &Seen) {
         self.time_answer(seen);
         match self.recovery {
@@ -1016,7 +1021,7 @@ impl Connection {
         let Some(mut ledger) = self.ledger.take() else {
             let choice = if self.connecting {
                 self.next_syn(now)
-            } else if self.attempt.is_some() {
+            } else if self.doubts_timeout() {
                 self.next_of_attempt(None, now)
             } else {
                 self.choose(now)
@@ -1036,7 +1041,7 @@ impl Connection {
         let waits = |cwnd: f64, pipe: u64| pipe as f64 + 1.0 > cwnd;
         let choice = if self.connecting {
             self.next_syn(now)
-        } else if self.attempt.is_some() {
+        } else if self.doubts_timeout() {
             self.next_of_attempt(Some(&mut *ledger), now)
         } else if let Some(probe) = self.take_probe(ledger, now) {
             Some(probe)

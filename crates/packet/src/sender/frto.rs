@@ -165,8 +165,15 @@ impl Connection {
         }
     }
 
+    /// Whether a timeout under way may still prove spurious; the phase lies nearer at hand.
+    #[inline]
+    pub(super) fn doubts_timeout(&self) -> bool {
+        self.phase == Phase::Loss && self.attempt.is_some()
+    }
+
     /// What an acknowledgement says about the timeout, before anything else is done with it. A
     /// spurious timeout is undone.
+    #[cold]
     pub(super) fn judge_attempt(&mut self, news: News) -> Option<Verdict> {
         let attempt = self.attempt.as_ref()?;
         let moves = self.expected > self.unacknowledged;
@@ -222,6 +229,7 @@ impl Connection {
 
     /// Goes on after an acknowledgement that was not a proof of a spurious timeout: with new data, or
     /// with conventional recovery.
+    #[cold]
     pub(super) fn follow_verdict(&mut self, verdict: Verdict, now: Time) {
         let Some(mut attempt) = self.attempt.take() else {
             return;
@@ -231,7 +239,8 @@ impl Connection {
             self.attempt = Some(attempt);
             return;
         }
-        if matches!(attempt.step, Step::Second { .. }) {
+        let owned = self.controller.needs().own_recovery;
+        if matches!(attempt.step, Step::Second { .. }) && !owned {
             self.window.cwnd = self.window.cwnd.min(WINDOW_AFTER_LOSS);
         }
         if self.phase == Phase::Loss {
