@@ -496,6 +496,13 @@ impl CongestionControl for CubicController {
         }
     }
 
+    // RFC 9438 section 4.9.2. Linux's bictcp_reset is not taken back.
+    fn on_undo(&mut self, before: &Self) {
+        if self.linux.is_none() {
+            self.clone_from(before);
+        }
+    }
+
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
         if let Some(linux) = &mut self.linux {
             linux.on_congestion(window, signal);
@@ -627,5 +634,47 @@ mod tests {
         let (steady, paused) = (grown(Time::ZERO), grown(Time::from_secs(3600)));
         assert!(steady > 710.0);
         assert!((paused / steady - 1.0).abs() < 1e-9, "{paused} {steady}");
+    }
+
+    #[test]
+    fn an_undone_timeout_leaves_the_cubic_where_it_was_and_linux_forgets_it() {
+        let parameters = Parameters::defaults(CubicController::DESCRIPTION.parameters);
+        let grown = |variant: &'static str, spurious: bool| {
+            let mut parameters = parameters.clone();
+            parameters.set("variant", Value::Word(variant));
+            let mut cubic = CubicController::new(&parameters);
+            let mut window = Window {
+                cwnd: 100.0,
+                ssthresh: 50.0,
+            };
+            let path = Path {
+                flight: 100.0,
+                ..Path::default()
+            };
+            cubic.on_congestion(&mut window, Signal::Loss, Time::from_secs(1), &path);
+            let ack = |millis| Ack {
+                acked: 1.0,
+                now: Time::from_millis(millis),
+            };
+            for millis in 1100..1500 {
+                cubic.on_ack(&mut window, &ack(millis), &path);
+            }
+            if spurious {
+                let (before, kept) = (cubic.clone(), window);
+                cubic.on_congestion(&mut window, Signal::Timeout, Time::from_secs(2), &path);
+                for millis in 2100..2110 {
+                    cubic.on_ack(&mut window, &ack(millis), &path);
+                }
+                window = kept;
+                cubic.on_undo(&before);
+            }
+            for millis in 3000..3400 {
+                cubic.on_ack(&mut window, &ack(millis), &path);
+            }
+            window.cwnd
+        };
+        assert_eq!(grown("rfc", true), grown("rfc", false));
+        // Linux does not know the peak any more, and grows by 5 % per round trip without one.
+        assert!(grown("linux", true) > grown("linux", false));
     }
 }

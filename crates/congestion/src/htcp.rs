@@ -252,6 +252,11 @@ impl CongestionControl for HtcpController {
         window.cwnd += self.increase(elapsed) * acked / window.cwnd;
     }
 
+    // Linux: htcp_cwnd_undo.
+    fn on_undo(&mut self, before: &Self) {
+        self.clone_from(before);
+    }
+
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path) {
         let rate = path.flight / path.smoothed_rtt.max(1e-9);
         let switched = self.law.rate_switch == RateSwitch::On

@@ -165,6 +165,10 @@ impl CongestionControl for NewRenoController {
         window.cwnd += acked / window.cwnd;
     }
 
+    fn on_undo(&mut self, before: &Self) {
+        self.hystart.clone_from(&before.hystart);
+    }
+
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
         if let Some(hystart) = &mut self.hystart {
             hystart.stop();

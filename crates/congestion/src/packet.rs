@@ -264,6 +264,10 @@ pub trait CongestionControl: Sized {
 
     /// Congestion: reduce the window once.
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path);
+
+    /// The last timeout was spurious; `before` is the controller before it. The engine restores the
+    /// window, except with [`Needs::own_recovery`]: what is left is state that the timeout changed.
+    fn on_undo(&mut self, _before: &Self) {}
 }
 
 /// A controller on the heap: those with much state, so that a connection with another one is small.
@@ -304,6 +308,10 @@ impl<C: CongestionControl> CongestionControl for Box<C> {
 
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path) {
         (**self).on_congestion(window, signal, now, path);
+    }
+
+    fn on_undo(&mut self, before: &Self) {
+        (**self).on_undo(before);
     }
 }
 

@@ -100,6 +100,16 @@ macro_rules! controllers {
                     })+
                 }
             }
+
+            /// See [`CongestionControl::on_undo`]; another controller's state is nothing to go by.
+            pub fn on_undo(&mut self, before: &Self) {
+                match (self, before) {
+                    $((Self::$variant(controller), Self::$variant(before)) => {
+                        controller.on_undo(before);
+                    })+
+                    _ => {}
+                }
+            }
         }
     };
 }

@@ -9,6 +9,7 @@
 mod behaviour;
 #[cfg(test)]
 mod contract;
+mod frto;
 mod ledger;
 mod offload;
 mod rack;
@@ -19,6 +20,7 @@ use forebay_congestion::packet::{Ack, Idle, LossState, Pace, Sample, Samples, Si
 use forebay_scenario::{PartialAckTimer, Recovery, Stack, TimeoutCut};
 use forebay_units::Time;
 
+use self::frto::{Attempt, News};
 use self::ledger::{Arrivals, Ledger, Reached, Sending, Wanted};
 use self::offload::Offer;
 use self::rack::Seen;
@@ -202,6 +204,10 @@ pub(crate) struct Connection {
     initial_window: f64,
     timeout_cut: TimeoutCut,
     timestamps: bool,
+    /// Whether timeouts are looked at before they are believed (RFC 5682).
+    frto: bool,
+    /// A timeout that may prove spurious.
+    attempt: Option<Box<Attempt>>,
     /// First data packet of the current transfer.
     transfer: u64,
 }
@@ -259,6 +265,8 @@ impl Connection {
             initial_window: stack.initial_window,
             timeout_cut: stack.timeout_cut,
             timestamps: stack.timestamps,
+            frto: stack.frto,
+            attempt: None,
             transfer: first,
             retransmissions: 0,
             timeouts: 0,
@@ -317,6 +325,8 @@ impl Connection {
         self.initial_window = stack.initial_window;
         self.timeout_cut = stack.timeout_cut;
         self.timestamps = stack.timestamps;
+        self.frto = stack.frto;
+        self.attempt = None;
         self.alarm = Time::MAX;
         self.first_cut = Time::MAX;
         self.marked = 0;
@@ -546,6 +556,11 @@ impl Connection {
             self.connected(now);
             return;
         }
+        let verdict = if self.doubts_timeout() {
+            self.judge_attempt(News { delayed, packet })
+        } else {
+            None
+        };
         let limited = self.limited();
         let acked = self.expected - self.unacknowledged;
         let seen = Seen {
@@ -558,19 +573,28 @@ impl Connection {
         if let Some(mut ledger) = self.ledger.take() {
             self.acknowledge_by_ledger(&mut ledger, delayed, seen);
             self.ledger = Some(ledger);
-            return;
+        } else {
+            self.acknowledge_by_counting(delayed, &seen);
         }
-        self.time_answer(&seen);
+        if let Some(verdict) = verdict {
+            self.follow_verdict(verdict, now);
+        }
+    }
+
+    /// An acknowledgement at a sender without a ledger.
+    #[inline]
+    fn acknowledge_by_counting(&mut self, delayed: u64, seen: &Seen) {
+        self.time_answer(seen);
         match self.recovery {
-            Recovery::NewReno => self.acknowledge_cumulatively(acked, limited, now),
+            Recovery::NewReno => self.acknowledge_cumulatively(seen.acked, seen.limited, seen.now),
             Recovery::Sack | Recovery::Fack | Recovery::Rack => {
-                self.settle(delayed, packet);
-                self.acknowledge_selectively(&seen, None);
+                self.settle(delayed, seen.packet);
+                self.acknowledge_selectively(seen, None);
             }
         }
         if self.marked > 0 {
             self.marked = 0;
-            self.heed_mark(now);
+            self.heed_mark(seen.now);
         }
     }
 
@@ -1002,6 +1026,8 @@ impl Connection {
         let Some(mut ledger) = self.ledger.take() else {
             let choice = if self.connecting {
                 self.next_syn(now)
+            } else if self.doubts_timeout() {
+                self.next_of_attempt(None, now)
             } else {
                 self.choose(now)
             };
@@ -1020,6 +1046,8 @@ impl Connection {
         let waits = |cwnd: f64, pipe: u64| pipe as f64 + 1.0 > cwnd;
         let choice = if self.connecting {
             self.next_syn(now)
+        } else if self.doubts_timeout() {
+            self.next_of_attempt(Some(&mut *ledger), now)
         } else if let Some(probe) = self.take_probe(ledger, now) {
             Some(probe)
         } else if pause.is_some() && !self.urgent {
@@ -1206,6 +1234,7 @@ impl Connection {
             return;
         }
         self.timeouts += 1;
+        let attempts = !self.connecting && self.begin_attempt();
         self.timed = u64::MAX;
         self.round_trip.back_off();
         self.restart_timer(now);
@@ -1227,6 +1256,16 @@ impl Connection {
         self.duplicates = 0;
         self.inflation = 0.0;
         self.urgent = false;
+        if attempts {
+            self.lose_first(now);
+        } else {
+            self.lose_all(now);
+        }
+        self.report_timeout();
+    }
+
+    /// A timeout means that everything under way is lost.
+    fn lose_all(&mut self, now: Time) {
         match self.recovery {
             Recovery::NewReno => {
                 self.losses += 1;
@@ -1234,7 +1273,7 @@ impl Connection {
             }
             Recovery::Fack | Recovery::Rack => {
                 if let Some(mut ledger) = self.ledger.take() {
-                    self.lose_by_timeout(&mut ledger, now);
+                    self.lose_by_timeout(&mut ledger, self.expected..self.next, now);
                     self.ledger = Some(ledger);
                 }
             }
@@ -1247,7 +1286,10 @@ impl Connection {
                 self.repairing = 0;
             }
         }
-        // The controller has been told of a timeout: its losses are no news.
+    }
+
+    /// The controller has been told of a timeout: its losses are no news.
+    fn report_timeout(&mut self) {
         if let Some(ledger) = &mut self.ledger {
             ledger.report(self.losses);
         }

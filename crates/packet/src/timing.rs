@@ -82,6 +82,17 @@ impl RoundTrip {
         self.timeout = self.timeout.saturating_mul(2).min(MAX_RTO);
     }
 
+    /// The timer had expired too early: its back-off is taken back unless something was measured
+    /// since, and so is what a congestion forgets. `before` is as it was before the timeout.
+    pub(crate) fn undo_back_off(&mut self, before: &Self) {
+        let mut expired = *before;
+        expired.back_off();
+        if self.timeout == expired.timeout {
+            self.timeout = before.timeout;
+        }
+        self.path.max_rtt = self.path.max_rtt.max(before.path.max_rtt);
+    }
+
     /// Data begins to flow after a SYN that had to be repeated (RFC 6298 section 5.7).
     pub(crate) fn begin_unmeasured(&mut self) {
         self.timeout = RTO_AFTER_REPEATED_SYN;
@@ -134,6 +145,21 @@ mod tests {
         assert_eq!(round_trip.timeout(), Time::from_secs(60));
         round_trip.measure(Time::from_secs(99), Time::from_millis(99_100));
         assert_eq!(round_trip.timeout(), Time::from_millis(200));
+    }
+
+    #[test]
+    fn an_undone_timeout_leaves_what_was_measured_since() {
+        let before = measured(&Stack::NS2, &[100; 50]);
+        let mut round_trip = before;
+        round_trip.back_off();
+        round_trip.undo_back_off(&before);
+        assert_eq!(round_trip.timeout(), before.timeout());
+        round_trip.back_off();
+        round_trip.measure(Time::from_secs(99), Time::from_millis(99_900));
+        let late = round_trip.timeout();
+        round_trip.undo_back_off(&before);
+        assert_eq!(round_trip.timeout(), late);
+        assert!(late > Time::from_millis(900));
     }
 
     #[test]

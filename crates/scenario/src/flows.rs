@@ -253,6 +253,10 @@ pub struct Stack {
     pub offload: bool,
     /// Whether packets are ECN-capable (RFC 3168).
     pub ecn: bool,
+    /// Whether a timeout is tested for being spurious before more than a packet is sent again (RFC
+    /// 5682).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub frto: bool,
 }
 
 impl Stack {
@@ -296,6 +300,7 @@ impl Stack {
         pacing: false,
         offload: false,
         ecn: false,
+        frto: false,
     };
 
     /// ns-2.35's one-way TCP agents: impatient NewReno, two packets initially, minimum RTO 0.2 s
@@ -313,8 +318,8 @@ impl Stack {
     };
 
     /// Linux 6.x defaults: RACK-TLP, SACK, timestamps (52-byte headers), delayed acknowledgements
-    /// of two packets or 40 ms, minimum RTO 200 ms, segmentation offload; round trips are measured in
-    /// microseconds (srtt_us).
+    /// of two packets or 40 ms, minimum RTO 200 ms, segmentation offload, F-RTO; round trips are
+    /// measured in microseconds (srtt_us).
     pub const LINUX: Self = Self {
         recovery: Recovery::Rack,
         min_rto: Time::from_millis(200),
@@ -327,6 +332,7 @@ impl Stack {
         timestamps: true,
         handshake: true,
         offload: true,
+        frto: true,
         ..Self::RFC
     };
 }
@@ -369,6 +375,7 @@ const KEYS: &[&str] = &[
     "pacing",
     "offload",
     "ecn",
+    "frto",
     "access",
     "path",
     "reverse",
@@ -789,6 +796,7 @@ fn read_stack(cursor: &Cursor<'_>) -> Result<Stack, ScenarioError> {
         ("pacing", &mut stack.pacing),
         ("offload", &mut stack.offload),
         ("ecn", &mut stack.ecn),
+        ("frto", &mut stack.frto),
     ] {
         if let Some(at) = cursor.get(key) {
             *slot = at.switch()?;
@@ -964,6 +972,9 @@ impl Serialize for ShownGroup<'_> {
         map.serialize_entry("pacing", &stack.pacing)?;
         map.serialize_entry("offload", &stack.offload)?;
         map.serialize_entry("ecn", &stack.ecn)?;
+        if stack.frto {
+            map.serialize_entry("frto", &stack.frto)?;
+        }
         if let Some(access) = &group.access {
             let mut shown = serde_json::Map::new();
             shown.insert("rate".into(), access.rate.to_string().into());

@@ -135,6 +135,7 @@ fn group() -> Value {
         ("pacing", switch()),
         ("offload", switch()),
         ("ecn", switch()),
+        ("frto", switch()),
         (
             "access",
             object(&[("rate", rate()), ("queue", json!({"type": "string"}))]),

@@ -98,6 +98,7 @@ fn canonical_json_reads_back_to_an_equal_scenario() {
         "flows.elephants.stack=ns2",
         "flows.elephants.reduction=rate_halving",
         "flows.elephants.initial_rto=3s",
+        "flows.elephants.frto=true",
         "flows.elephants.access={ rate = \"100Mbps\", queue = \"50p\" }",
         "flows.elephants.workload={ finite = { size = { pareto = { shape = 1.5, mean = \"100kB\" } } } }",
         "flows.elephants.workload={ finite = { size = { lognormal = { mean = \"100kB\", sigma = 1.5 } } } }",
@@ -117,6 +118,20 @@ fn canonical_json_reads_back_to_an_equal_scenario() {
         assert_eq!(scenario, again, "{change}");
         assert_eq!(json, again.canonical_json(), "{change}");
         assert_eq!(scenario.sha256(), again.sha256());
+    }
+}
+
+#[test]
+fn timeouts_are_tested_with_linux_only_unless_said_otherwise() {
+    let scenario = |overrides: &[&str]| with(overrides).unwrap();
+    for (stack, frto) in [("rfc", false), ("ns2", false), ("linux", true)] {
+        let preset = format!("flows.0.stack=\"{stack}\"");
+        assert_eq!(scenario(&[&preset]).flows()[0].stack.frto, frto);
+        let changed = format!("flows.0.frto={}", !frto);
+        assert_eq!(scenario(&[&preset, &changed]).flows()[0].stack.frto, !frto);
+        // Scenarios without it keep their canonical form, and with it their hash.
+        let shown = serde_json::to_string(&scenario(&[&preset])).unwrap();
+        assert_eq!(shown.contains("frto"), frto, "{stack}");
     }
 }
 
@@ -221,6 +236,7 @@ fn mistakes_are_refused() {
         "flows.elephants.initial_rto=0s",
         "flows.elephants.reduction=slowly",
         "flows.elephants.timeout_cut=second",
+        "flows.elephants.frto=sometimes",
         "flows.elephants.count=-3",
         "flows.elephants.count=1e300",
         "flows.elephants.count=100000000",

@@ -230,3 +230,248 @@ fn a_loss_found_by_the_reordering_timer_is_reported() {
     assert_eq!(wire.connection.timeouts, 0);
     assert_eq!(wire.reported(), 1);
 }
+
+const RECOVERIES: [Recovery; 4] = [
+    Recovery::NewReno,
+    Recovery::Sack,
+    Recovery::Fack,
+    Recovery::Rack,
+];
+
+/// The timer of twenty packets has expired: with F-RTO only the first of them has left again.
+fn after_timeout(recovery: Recovery, frto: bool) -> Wire {
+    let mut wire = Wire::new(Stack {
+        recovery,
+        frto,
+        ..Stack::RFC
+    });
+    assert_eq!(wire.send().len(), 20);
+    let mut sent = Vec::new();
+    while wire.connection.timeouts == 0 {
+        sent.extend(wire.time_out());
+    }
+    assert_eq!(sent, [0], "{recovery:?}");
+    assert_eq!(wire.connection.phase, Phase::Loss);
+    assert_eq!(wire.connection.window.ssthresh, 10.0);
+    wire
+}
+
+#[test]
+fn a_spurious_timeout_is_undone_and_nothing_else_sent_again() {
+    for recovery in RECOVERIES {
+        let mut wire = after_timeout(recovery, true);
+        // The first transmissions were only late.
+        assert_eq!(wire.arrive(0), [20, 21], "{recovery:?}");
+        assert_eq!(wire.connection.phase, Phase::Loss);
+        wire.arrive(1);
+        let window = wire.connection.window;
+        assert_eq!(wire.connection.phase, Phase::Open, "{recovery:?}");
+        assert!((20.0..=22.0).contains(&window.cwnd), "{window:?}");
+        assert_eq!(window.ssthresh, f64::INFINITY);
+        let mut next = 22;
+        for packet in 2..20 {
+            for sent in wire.arrive(packet) {
+                assert!(sent >= 20, "{recovery:?} {sent}");
+                next = sent + 1;
+            }
+        }
+        // The packet that was sent again comes last.
+        for sent in wire.arrive(0) {
+            assert!(sent >= 20, "{recovery:?} {sent}");
+        }
+        assert_eq!(wire.connection.retransmissions, 1);
+        assert!(next > 38, "{recovery:?} {next}");
+        assert!(wire.connection.consistent());
+    }
+}
+
+#[test]
+fn the_timer_of_a_spurious_timeout_is_not_backed_off() {
+    for (recovery, timestamps) in [
+        (Recovery::NewReno, false),
+        (Recovery::Sack, false),
+        (Recovery::NewReno, true),
+        (Recovery::Rack, true),
+    ] {
+        let mut wire = Wire::new(Stack {
+            recovery,
+            timestamps,
+            frto: true,
+            ..Stack::RFC
+        });
+        wire.send();
+        while wire.connection.timeouts == 0 {
+            wire.time_out();
+        }
+        assert_eq!(wire.connection.round_trip.timeout(), Time::from_secs(2));
+        wire.arrive(0);
+        wire.arrive(1);
+        let timeout = wire.connection.round_trip.timeout();
+        if timestamps {
+            // What was not sent again is measured: R and four times R / 2.
+            let seconds = timeout.as_secs_f64();
+            assert!((seconds - 3.0).abs() < 0.01, "{recovery:?} {seconds}");
+        } else {
+            assert_eq!(timeout, Time::from_secs(1), "{recovery:?}");
+        }
+    }
+}
+
+/// Everything sent arrives a tenth of a second later, until nothing below 30 is missing; how many
+/// packets left again in all.
+fn repair(mut wire: Wire) -> (u64, f64) {
+    let mut under_way = vec![0];
+    for _ in 0..20 {
+        wire.now += Time::from_millis(100);
+        let arriving = std::mem::take(&mut under_way);
+        for packet in arriving {
+            under_way.extend(wire.arrive(packet));
+        }
+        assert!(wire.connection.consistent());
+        if wire.connection.expected > FIRST + 30 {
+            break;
+        }
+    }
+    assert!(wire.connection.expected > FIRST + 30);
+    assert_eq!(wire.connection.timeouts, 1);
+    let ssthresh = wire.connection.window.ssthresh;
+    (wire.connection.retransmissions, ssthresh)
+}
+
+#[test]
+fn a_lost_window_is_repaired_as_without() {
+    for recovery in RECOVERIES {
+        let (without, threshold) = repair(after_timeout(recovery, false));
+        let (with, same) = repair(after_timeout(recovery, true));
+        assert_eq!(threshold, same, "{recovery:?}");
+        assert_eq!(without, 20, "{recovery:?}");
+        // Without SACK the two new packets may be sent again, too.
+        let most = if recovery == Recovery::NewReno {
+            22
+        } else {
+            20
+        };
+        assert!((20..=most).contains(&with), "{recovery:?} {with}");
+    }
+}
+
+#[test]
+fn a_duplicate_first_means_that_the_loss_was_real() {
+    for recovery in RECOVERIES {
+        let mut wire = after_timeout(recovery, true);
+        assert_eq!(wire.arrive(1), [0; 0], "{recovery:?}");
+        let window = wire.connection.window;
+        assert_eq!((window.cwnd, window.ssthresh), (1.0, 10.0), "{recovery:?}");
+        assert_eq!(wire.connection.phase, Phase::Loss);
+        // The repetition fills the hole: what follows is sent again.
+        let sent = wire.arrive(0);
+        assert!(sent.starts_with(&[2]), "{recovery:?} {sent:?}");
+    }
+}
+
+#[test]
+fn new_data_that_arrives_beyond_a_hole_means_that_the_loss_was_real() {
+    for recovery in RECOVERIES {
+        let mut wire = after_timeout(recovery, true);
+        assert_eq!(wire.arrive(0), [20, 21]);
+        let sent = wire.arrive(20);
+        assert!(sent.starts_with(&[1]), "{recovery:?} {sent:?}");
+        assert!(wire.connection.window.cwnd <= 3.0, "{recovery:?}");
+        assert_eq!(wire.connection.window.ssthresh, 10.0);
+    }
+}
+
+#[test]
+fn a_second_timeout_of_the_same_packet_is_believed() {
+    for recovery in RECOVERIES {
+        let mut wire = after_timeout(recovery, true);
+        assert_eq!(wire.time_out(), [0], "{recovery:?}");
+        assert_eq!(wire.connection.timeouts, 2);
+        let sent = wire.arrive(0);
+        assert!(sent.starts_with(&[1]), "{recovery:?} {sent:?}");
+        assert_eq!(wire.connection.window.ssthresh, 10.0);
+    }
+}
+
+#[test]
+fn a_timeout_while_the_second_acknowledgement_is_awaited_is_believed() {
+    for recovery in RECOVERIES {
+        let mut wire = after_timeout(recovery, true);
+        assert_eq!(wire.arrive(0), [20, 21]);
+        let sent = wire.time_out();
+        assert!(sent.starts_with(&[1]), "{recovery:?} {sent:?}");
+        assert!(wire.connection.attempt.is_none());
+        assert!(wire.connection.consistent());
+    }
+}
+
+#[test]
+fn without_new_data_the_first_acknowledgement_leads_to_conventional_recovery() {
+    for recovery in RECOVERIES {
+        let mut wire = after_timeout(recovery, true);
+        wire.connection.stop();
+        let sent = wire.arrive(0);
+        assert!(sent.starts_with(&[1]), "{recovery:?} {sent:?}");
+    }
+}
+
+#[test]
+fn with_sack_one_acknowledgement_may_be_proof_enough() {
+    for recovery in [Recovery::Sack, Recovery::Fack, Recovery::Rack] {
+        let mut wire = Wire::new(Stack {
+            recovery,
+            frto: true,
+            delayed_ack: Stack::LINUX.delayed_ack,
+            ..Stack::RFC
+        });
+        wire.send();
+        while wire.connection.timeouts == 0 {
+            wire.time_out();
+        }
+        wire.connection.stop();
+        assert_eq!(wire.arrive(0), [0; 0]);
+        // One acknowledgement for two packets, and nothing new to send.
+        assert_eq!(wire.arrive(1), [0; 0], "{recovery:?}");
+        assert_eq!(wire.connection.phase, Phase::Open);
+        assert!(wire.connection.window.cwnd >= 20.0);
+    }
+}
+
+#[test]
+fn a_timeout_in_recovery_is_believed() {
+    for recovery in RECOVERIES {
+        let mut wire = Wire::new(Stack {
+            recovery,
+            frto: true,
+            ..Stack::RFC
+        });
+        wire.send();
+        wire.now += Time::from_millis(100);
+        for packet in 1..=10 {
+            wire.arrive(packet);
+        }
+        assert_eq!(wire.connection.phase, Phase::Recovery);
+        while wire.connection.timeouts == 0 {
+            wire.time_out();
+        }
+        assert!(wire.connection.attempt.is_none(), "{recovery:?}");
+    }
+}
+
+#[test]
+fn a_loss_behind_a_spurious_timeout_is_repaired_by_fast_recovery() {
+    for recovery in RECOVERIES {
+        let mut wire = after_timeout(recovery, true);
+        wire.arrive(0);
+        wire.arrive(1);
+        assert_eq!(wire.connection.phase, Phase::Open);
+        // Packet 2 is lost.
+        let mut again = Vec::new();
+        for packet in 3..20 {
+            again.extend(wire.arrive(packet).into_iter().filter(|sent| *sent < 20));
+        }
+        assert_eq!(again, [2], "{recovery:?}");
+        assert_eq!(wire.connection.phase, Phase::Recovery);
+        assert_eq!(wire.connection.timeouts, 1);
+    }
+}

@@ -4,7 +4,7 @@ use forebay_scenario::{Recovery, Stack};
 use forebay_units::Time;
 use forebay_units::parameter::{Parameters, Value};
 
-use super::{Connection, Next, Opening};
+use super::{Connection, Next, Opening, Phase};
 
 const RECOVERIES: [Recovery; 4] = [
     Recovery::NewReno,
@@ -31,6 +31,7 @@ impl Driven {
                         recovery,
                         pacing,
                         offload: linux,
+                        frto: linux,
                         // Nothing else bounds a window without a bottleneck.
                         receive_window: Some(200.0),
                         ..Stack::RFC
@@ -139,6 +140,38 @@ fn no_window_grows_without_acknowledgements() {
             window = now;
         }
         assert!(window >= 1.0);
+    }
+}
+
+#[test]
+fn a_late_window_after_a_timeout_brings_the_old_one_back() {
+    for mut driven in Driven::all() {
+        driven.rounds(6);
+        // What is under way now comes only after the timer has expired.
+        let under_way: Vec<u64> = (driven.connection.expected..driven.connection.next).collect();
+        let before = driven.connection.window.cwnd;
+        let (timeouts, mut steps) = (driven.connection.timeouts, 0);
+        while driven.connection.timeouts == timeouts && steps < 100 {
+            driven.now = driven.now.max(driven.connection.deadline().unwrap());
+            driven.connection.time_out(driven.now);
+            driven.send();
+            driven.check();
+            steps += 1;
+        }
+        let mut after = None;
+        for packet in under_way {
+            driven.now += Time::from_micros(10);
+            driven.connection.deliver(packet, driven.now);
+            driven.send();
+            driven.check();
+            if driven.connection.phase == Phase::Open {
+                after.get_or_insert(driven.connection.window.cwnd);
+            }
+        }
+        if driven.connection.frto {
+            let after = after.unwrap();
+            assert!(after + 1.0 >= before, "{} {before} {after}", driven.name);
+        }
     }
 }
 

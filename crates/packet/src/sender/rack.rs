@@ -8,6 +8,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
 
 use forebay_congestion::packet::Signal;
 use forebay_scenario::Recovery;
@@ -85,6 +86,8 @@ pub(super) struct Rack {
     probe: Option<Probe>,
     /// Whether a probe must leave now.
     probe_due: bool,
+    /// The packet whose answer may be to either transmission, as F-RTO has it; `u64::MAX` for none.
+    doubted: u64,
 }
 
 impl Rack {
@@ -101,7 +104,13 @@ impl Rack {
             probe_timer: None,
             probe: None,
             probe_due: false,
+            doubted: u64::MAX,
         }
+    }
+
+    /// Until the next timeout the arrival of this packet does not tell when it was sent.
+    pub(super) fn doubt(&mut self, packet: u64) {
+        self.doubted = packet;
     }
 
     pub(super) fn on_repeat(&mut self, packet: u64, next: u64, now: Time) {
@@ -116,8 +125,8 @@ impl Rack {
     pub(super) fn on_arrival(&mut self, packet: u64, sent: &Sent, reached: Reached) {
         self.forward = self.forward.max(packet + 1);
         let rtt = reached.now.saturating_sub(sent.time);
-        if sent.repeated && rtt.as_secs_f64() < reached.min_rtt {
-            // The answer is to an earlier transmission.
+        if packet == self.doubted || sent.repeated && rtt.as_secs_f64() < reached.min_rtt {
+            // The answer is to an earlier transmission, or may be.
             return;
         }
         if (sent.time, packet) > self.latest {
@@ -417,12 +426,12 @@ impl Connection {
     }
 
     /// RFC 8985 section 6.3 (and Linux): on a timeout the first packet is lost, and all that were
-    /// sent a round trip ago.
-    pub(super) fn lose_by_timeout(&mut self, ledger: &mut Ledger, now: Time) {
+    /// sent a round trip ago; of these `packets`.
+    pub(super) fn lose_by_timeout(&mut self, ledger: &mut Ledger, packets: Range<u64>, now: Time) {
         let Some(mut rack) = ledger.rack.take() else {
             return;
         };
-        for packet in self.expected..self.next {
+        for packet in packets {
             if self.received.get(packet) {
                 continue;
             }
@@ -437,6 +446,7 @@ impl Connection {
         rack.probe = None;
         rack.probe_timer = None;
         rack.probe_due = false;
+        rack.doubted = u64::MAX;
         rack.reorder_timer = None;
         self.alarm = Time::MAX;
         ledger.rack = Some(rack);
