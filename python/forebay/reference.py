@@ -135,7 +135,7 @@ NS2_CONTROLLERS: Mapping[str, Mapping[str, Any]] = {
     "linux:reno": {"cca": "newreno", **NS2_LINUX},
     "linux:cubic": {"cca": {"kind": "cubic", "beta": 0.8}, **NS2_LINUX},
     "linux:highspeed": {"cca": "hstcp", **NS2_LINUX},
-    "linux:htcp": {"cca": "htcp", **NS2_LINUX},
+    "linux:htcp": {"cca": {"kind": "htcp", "variant": "linux"}, **NS2_LINUX},
     # Linux adds a packet for 50 acknowledgements, for receivers that delay theirs.
     "linux:scalable": {"cca": {"kind": "scalable", "increase": 0.02}, **NS2_LINUX},
 }
