@@ -175,10 +175,29 @@ impl FluidWindow for Htcp {
 
 // --- Packet face ---
 
+/// Whose H-TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Variant {
+    /// The paper's.
+    Paper,
+    /// tcp_htcp.c: the increase is scaled by the round trip (`use_rtt_scaling`), and after a cut to
+    /// one half for a changed rate the next cut halves, too (`modeswitch`).
+    Linux,
+}
+
+/// The share of 100 ms that a round trip takes, by which Linux divides the increase: its inverse in
+/// whole eighths, between 1/2 and 10 (tcp_htcp.c, `htcp_alpha_update`).
+fn share_of_reference(min_rtt: f64) -> f64 {
+    (0.8 / min_rtt).floor().clamp(4.0, 80.0) / 8.0
+}
+
 /// H-TCP on packets (Leith and Shorten 2004; draft-leith-tcp-htcp-06).
 #[derive(Clone, Debug)]
 pub struct HtcpController {
     law: Htcp,
+    variant: Variant,
+    /// Linux: whether the cut before found the rate unchanged.
+    steady: bool,
     beta: f64,
     last_cut: Option<Time>,
     last_rate: f64,
@@ -199,13 +218,16 @@ impl HtcpController {
 
     /// Packets added per round trip, `elapsed` seconds after the last cut.
     #[inline]
-    fn increase(&self, elapsed: f64) -> f64 {
+    fn increase(&self, elapsed: f64, path: &Path) -> f64 {
         let d = elapsed - 1.0;
-        let alpha = if d <= 0.0 {
+        let mut alpha = if d <= 0.0 {
             1.0
         } else {
             1.0 + 10.0 * d + 0.25 * d * d
         };
+        if self.variant == Variant::Linux && path.min_rtt > 0.0 {
+            alpha = (alpha / share_of_reference(path.min_rtt)).max(1.0);
+        }
         2.0 * (1.0 - self.beta) * alpha
     }
 }
@@ -215,17 +237,33 @@ impl CongestionControl for HtcpController {
         name: "htcp",
         title: "H-TCP: increase grows with the time since the last cut, cut adapts to the queue",
         source: "Leith and Shorten 2004; draft-leith-tcp-htcp-06",
-        parameters: &[Parameter {
-            name: "rate_switch",
-            meaning: "whether the cut returns to one half when the rate changed by more than 20 % between cuts",
-            kind: ParameterKind::Switch,
-            default: Value::Switch(true),
-        }],
+        parameters: &[
+            Parameter {
+                name: "rate_switch",
+                meaning: "whether the cut returns to one half when the rate changed by more than 20 % between cuts",
+                kind: ParameterKind::Switch,
+                default: Value::Switch(true),
+            },
+            Parameter {
+                name: "variant",
+                meaning: "the paper's, or Linux's tcp_htcp.c: growth scaled by the round trip, two halvings where the rate changed (packet engine only)",
+                kind: ParameterKind::Choice {
+                    words: &["paper", "linux"],
+                },
+                default: Value::Word("paper"),
+            },
+        ],
     };
 
     fn new(parameters: &Parameters) -> Self {
         Self {
             law: Self::law(parameters),
+            variant: if parameters.word("variant") == "linux" {
+                Variant::Linux
+            } else {
+                Variant::Paper
+            },
+            steady: false,
             beta: 0.5,
             last_cut: None,
             last_rate: 0.0,
@@ -233,7 +271,8 @@ impl CongestionControl for HtcpController {
     }
 
     fn fluid(parameters: &Parameters) -> Option<FluidLaw> {
-        Some(FluidLaw::Htcp(Self::law(parameters)))
+        let published = parameters.word("variant") == "paper";
+        published.then(|| FluidLaw::Htcp(Self::law(parameters)))
     }
 
     // Linux's tcp_htcp has no `min_cwnd`: the threshold.
@@ -242,14 +281,14 @@ impl CongestionControl for HtcpController {
     }
 
     #[inline]
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path) {
         let mut acked = ack.acked;
         if window.cwnd < window.ssthresh {
             acked = window.slow_start(acked);
         }
         let since = *self.last_cut.get_or_insert(ack.now);
         let elapsed = ack.now.saturating_sub(since).as_secs_f64();
-        window.cwnd += self.increase(elapsed) * acked / window.cwnd;
+        window.cwnd += self.increase(elapsed, path) * acked / window.cwnd;
     }
 
     // Linux: htcp_cwnd_undo.
@@ -261,7 +300,9 @@ impl CongestionControl for HtcpController {
         let rate = path.flight / path.smoothed_rtt.max(1e-9);
         let switched = self.law.rate_switch == RateSwitch::On
             && (self.last_rate <= 0.0 || (rate - self.last_rate).abs() > 0.2 * self.last_rate);
-        self.beta = if switched || path.max_rtt <= 0.0 {
+        let halved = switched || (self.variant == Variant::Linux && !self.steady);
+        self.steady = !switched;
+        self.beta = if halved || path.max_rtt <= 0.0 {
             0.5
         } else {
             (path.min_rtt / path.max_rtt).clamp(0.5, 0.8)
@@ -318,6 +359,77 @@ mod tests {
         };
         let cut = law.cut(&law.start(100.0), 100.0, &conditions(1000.0, 0.1));
         assert_eq!(cut.position, 80.0);
+    }
+
+    fn controller(variant: &'static str) -> HtcpController {
+        let mut parameters = Parameters::defaults(HtcpController::DESCRIPTION.parameters);
+        assert!(parameters.set("variant", Value::Word(variant)));
+        HtcpController::new(&parameters)
+    }
+
+    /// The window that each of these rates leaves of 1000 packets, at cuts one after the other.
+    fn kept(variant: &'static str, rates: &[f64]) -> Vec<f64> {
+        let mut controller = controller(variant);
+        let kept = rates.iter().map(|rate| {
+            let path = Path {
+                smoothed_rtt: 1000.0 / rate,
+                min_rtt: 0.07,
+                max_rtt: 0.1,
+                flight: 1000.0,
+            };
+            let mut window = Window {
+                cwnd: 1000.0,
+                ssthresh: 10.0,
+            };
+            controller.on_congestion(&mut window, Signal::Loss, Time::ZERO, &path);
+            (1e6 * window.cwnd).round() / 1e6
+        });
+        kept.collect()
+    }
+
+    #[test]
+    fn linux_halves_twice_where_the_rate_changed() {
+        let rates = [1e4, 1e4, 1e4, 1.3e4, 1.3e4, 1.3e4];
+        let paper = [500.0, 700.0, 700.0, 500.0, 700.0, 700.0];
+        assert_eq!(kept("paper", &rates), paper);
+        let linux = [500.0, 500.0, 700.0, 500.0, 500.0, 700.0];
+        assert_eq!(kept("linux", &rates), linux);
+    }
+
+    /// The packets that a window of 1000 gains in a round trip, 3 s after its first packet.
+    fn gain_after_three_seconds(min_rtt: f64, variant: &'static str) -> f64 {
+        let mut controller = controller(variant);
+        let path = Path {
+            smoothed_rtt: min_rtt,
+            min_rtt,
+            max_rtt: min_rtt,
+            flight: 1000.0,
+        };
+        let mut window = Window {
+            cwnd: 1000.0,
+            ssthresh: 10.0,
+        };
+        let ack = |now, acked| Ack { acked, now };
+        controller.on_ack(&mut window, &ack(Time::ZERO, 0.0), &path);
+        controller.on_ack(&mut window, &ack(Time::from_secs(3), 1000.0), &path);
+        window.cwnd - 1000.0
+    }
+
+    #[test]
+    fn linux_divides_the_increase_by_the_inverse_round_trip_in_eighths() {
+        // 1 + 10 x 2 + 2^2 / 4, and beta = 1/2.
+        let alpha = 22.0;
+        for rtt in [0.01, 0.12, 1.0] {
+            assert_eq!(gain_after_three_seconds(rtt, "paper"), alpha);
+        }
+        // 0.8 s / 120 ms is 6 eighths, 0.8 s / 20 ms is 40.
+        assert!((gain_after_three_seconds(0.12, "linux") - alpha * 8.0 / 6.0).abs() < 1e-9);
+        assert!((gain_after_three_seconds(0.02, "linux") - alpha * 8.0 / 40.0).abs() < 1e-9);
+        // Never less than half of it and ten times as much, and never less than one packet.
+        assert!((gain_after_three_seconds(1.0, "linux") - 2.0 * alpha).abs() < 1e-9);
+        assert!((gain_after_three_seconds(0.001, "linux") - 0.1 * alpha).abs() < 1e-9);
+        assert_eq!(share_of_reference(1e-9), 10.0);
+        assert_eq!(share_of_reference(f64::INFINITY), 0.5);
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for (metric, value) in &group.metrics {
             println!("  {:26} {:.6}", metric.name(), value.mean);
         }
-        for flow in group.per_flow.iter().take(8) {
+        for flow in group.per_flow.iter().take(10) {
             println!(
                 "  flow: {:.3} Mb/s, loss {:.6}, {} sent again, {} timeouts, {} events",
                 flow.goodput_bps / 1e6,

@@ -168,11 +168,14 @@ impl GroupFigures {
             flows: Vec::new(),
         };
         let header = group.spec.header().get();
-        for flow in simulation
+        let mut flows: Vec<&Flow> = simulation
             .flows
             .iter()
             .filter(|flow| flow.group as usize == number)
-        {
+            .collect();
+        // As in the scenario: they stand in the order of events of one instant.
+        flows.sort_by_key(|flow| flow.index);
+        for flow in flows {
             let counts = flow.counts().since(flow.before);
             let payload = u64::from(flow.wire) - header;
             figures.add(

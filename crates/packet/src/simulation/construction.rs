@@ -1,5 +1,7 @@
 //! From a scenario to the first events: links, flows, lanes of the calendar, starts.
 
+use std::cmp::Reverse;
+
 use forebay_random::{Purpose, Seed};
 use forebay_scenario::{EngineError, FlowGroup, Law, Scenario, Workload};
 use forebay_units::{Bytes, Time};
@@ -128,17 +130,37 @@ impl<'a> Simulation<'a> {
                     .extend(Source::of_group(spec, number as u32, first, draws));
                 continue;
             }
-            let slots = match &spec.workload {
-                Workload::OpenLoop { .. } => 0,
-                _ => spec.count,
-            };
-            self.groups[number].transfers = vec![0; slots as usize];
-            self.flows.reserve(slots as usize);
-            for index in 0..slots {
-                self.add_flow(number, index)?;
-            }
+            self.groups[number].transfers = vec![0; slots(spec) as usize];
+        }
+        let places = self.places();
+        self.flows.reserve(places.len());
+        for (_, number, index) in places {
+            self.add_flow(number as usize, index)?;
         }
         Ok(())
+    }
+
+    /// (group, index) of all flows that exist from the beginning, in the order in which their packets
+    /// of one instant come, and what it goes by. The longest round trip is first: its packets
+    /// have been sent before the others, and events of one instant come in the order of their causes.
+    /// Round trips drawn at random make no such ties.
+    fn places(&self) -> Vec<(Time, u32, u64)> {
+        let mut places = Vec::new();
+        for (number, group) in self.groups.iter().enumerate() {
+            let spec = group.spec;
+            let stated = matches!(spec.rtt, Law::Value(_) | Law::List(_) | Law::Linspace(..));
+            places.extend((0..slots(spec)).map(|index| {
+                let mut stream = group.draws.stream(index, Purpose::RoundTrip);
+                let rtt = if stated {
+                    spec.rtt.draw(index, spec.count, &mut stream)
+                } else {
+                    Time::ZERO
+                };
+                (rtt, number as u32, index)
+            }));
+        }
+        places.sort_by_key(|&(rtt, ..)| Reverse(rtt));
+        places
     }
 
     /// Adds a flow of this group that has not started.
@@ -355,6 +377,15 @@ impl<'a> Simulation<'a> {
                 self.schedule_transfer(number, start);
             }
         }
+    }
+}
+
+/// Flows of a group that exist from the beginning: transfers of an arrival process join later.
+fn slots(spec: &FlowGroup) -> u64 {
+    match &spec.workload {
+        Workload::OpenLoop { .. } => 0,
+        _ if !spec.responsive() => 0,
+        _ => spec.count,
     }
 }
 

@@ -75,6 +75,7 @@ impl Simulation<'_> {
             ));
         }
         if trace.record.contains(&Recorded::Cwnd) {
+            let from = traces.flows.len();
             traces.flows.extend(
                 self.flows
                     .iter()
@@ -87,6 +88,7 @@ impl Simulation<'_> {
                         rtt_s: flow.connection.smoothed_rtt(),
                     }),
             );
+            traces.flows[from..].sort_by_key(|sample| sample.flow);
         }
         let wanted = trace.record.contains(&Recorded::Queue)
             || trace.record.contains(&Recorded::Utilization);
