@@ -287,5 +287,8 @@ fn an_absurd_writer_takes_few_events() {
     let report = written("10000Tbps", "40p");
     assert!(value(&report, Metric::Utilization) > 0.97);
     let packets = report.cost.data_packets as f64;
-    assert!(report.cost.events as f64 <= 1.1 * packets + 2000.0, "{packets}");
+    assert!(
+        report.cost.events as f64 <= 1.1 * packets + 2000.0,
+        "{packets}"
+    );
 }
