@@ -15,7 +15,7 @@ use forebay_scenario::{
     RateLayer, Recorded, Report, Scenario, Seed, Traces, VictimCountLaw, VictimPolicy, Workload,
 };
 use forebay_units::Time;
-use forebay_units::parameter::{Threshold, Value};
+use forebay_units::parameter::{Parameters, Threshold, Value};
 
 use crate::model::{
     Background, FluidError, FluidFlow, FluidLink, FluidModel, Gentle, Limits, Measure, QueueLaw,
@@ -221,7 +221,7 @@ impl Translation {
     fn law_index(&mut self, group: &FlowGroup) -> Result<usize, EngineError> {
         let controller: &Algorithm = &group.controller;
         let law: FluidLaw = fluid_law(controller.name(), controller.parameters())
-            .ok_or_else(|| unsupported(format!("cca `{}`", controller.name())))?;
+            .ok_or_else(|| unsupported(without_law(controller)))?;
         let known = self.model.laws.iter().position(|other| *other == law);
         Ok(known.unwrap_or_else(|| {
             self.model.laws.push(law);
@@ -435,6 +435,23 @@ impl Translation {
             }
         }
         traces
+    }
+}
+
+/// What to call a controller that has no law for the fluid.
+fn without_law(controller: &Algorithm) -> String {
+    let name = controller.name();
+    let descriptions = forebay_congestion::descriptions().iter();
+    let mut described = descriptions.filter(|description| description.name == name);
+    let published = described.any(|description| {
+        fluid_law(name, &Parameters::defaults(description.parameters)).is_some()
+    });
+    if published {
+        format!(
+            "cca `{name}` with other than its published form (`stack = \"linux\"` sets `variant`)"
+        )
+    } else {
+        format!("cca `{name}`")
     }
 }
 

@@ -98,8 +98,26 @@ fn what_a_fluid_lacks_is_refused_by_name() {
             "closed_loop",
         ),
         (r#"stop = "10s""#, "stop"),
+        (
+            r#"workload = { incast = { servers = 4, pause = "1s", size = "1MB" } }"#,
+            "incast",
+        ),
+        (
+            r#"workload = { app_limited = { rate = "1Mbps" } }"#,
+            "app_limited",
+        ),
+        (r#"cca = "bbr""#, "cca `bbr`"),
+        (
+            r#"cca = { kind = "htcp", variant = "linux" }"#,
+            "other than its published form",
+        ),
     ] {
-        let text = ELEPHANTS.replace(
+        let elephants = if change.starts_with("cca") {
+            ELEPHANTS.replace("cca    = \"newreno\"\n", "")
+        } else {
+            ELEPHANTS.to_owned()
+        };
+        let text = elephants.replace(
             "packet = \"1000B\"",
             &format!("packet = \"1000B\"\n{change}"),
         );
