@@ -395,19 +395,19 @@ pub(crate) fn read_group(
         None => format!("flows{number}"),
     };
     let workload_cursor = cursor.get("workload");
-    let unresponsive = workload_cursor.as_ref().is_some_and(|w| {
-        let kinds = ["poisson", "cbr", "on_off", "voip"];
-        w.text() == Some("voip") || kinds.iter().any(|kind| w.node.find(kind).is_some())
-    });
+    let of_kind = |kind: &str| {
+        let workload = workload_cursor.as_ref();
+        workload.is_some_and(|w| w.node.find(kind).is_some())
+    };
+    let named = workload_cursor.as_ref().and_then(Cursor::text);
+    let speech = named == Some("voip") || of_kind("voip");
+    let unresponsive = speech || ["poisson", "cbr", "on_off"].into_iter().any(of_kind);
     let stack = read_stack(cursor)?;
     let header = if unresponsive {
         Bytes::ZERO
     } else {
         stack.header
     };
-    let speech = workload_cursor
-        .as_ref()
-        .is_some_and(|w| w.text() == Some("voip") || w.node.find("voip").is_some());
     let packet = match cursor.get("packet") {
         // G.711 every 20 ms: 160 bytes of speech under RTP, UDP and IP.
         None if speech => Law::Value(Bytes::new(200)),
