@@ -86,8 +86,9 @@ impl PartialOrd for Event {
 }
 
 impl Event {
+    /// An event whose kind is given as a number; arrivals at hop h are [`Kind::Arrival`] + h.
     #[inline]
-    fn of(time: Time, kind: u64, flow: u32, packet: u32) -> Self {
+    pub(crate) fn of(time: Time, kind: u64, flow: u32, packet: u32) -> Self {
         Self {
             time,
             tag: kind << 56 | u64::from(flow) << 32 | u64::from(packet),
