@@ -16,6 +16,8 @@ pub(crate) struct Rounds {
     requested: Option<Time>,
     /// Servers that have not finished it.
     missing: u64,
+    /// Numbers of the servers' flows, but for those that have left, in rising order.
+    servers: Vec<u32>,
     /// Whether the times are lower bounds: no round was complete.
     pub(crate) lower_bound: bool,
     /// Times of complete rounds.
@@ -28,9 +30,15 @@ impl Rounds {
             number: 0,
             requested: None,
             missing: spec.count,
+            servers: Vec::new(),
             lower_bound: false,
             times: Histogram::new(),
         }
+    }
+
+    /// A server, by its flow's number.
+    pub(crate) fn join(&mut self, server: u32) {
+        self.servers.push(server);
     }
 
     /// A server begins to respond in the first round, which no request has announced.
@@ -45,11 +53,13 @@ impl Rounds {
         (self.missing == 0).then(|| now.saturating_sub(self.requested.unwrap_or(now)))
     }
 
-    /// The next round is asked for at `now` of this many servers.
-    pub(crate) fn request(&mut self, now: Time, servers: u64) {
+    /// The next round is asked for at `now`: of the servers that stay, which are returned.
+    pub(crate) fn request(&mut self, now: Time, stays: impl Fn(u32) -> bool) -> &[u32] {
         self.number += 1;
         self.requested = Some(now);
-        self.missing = servers;
+        self.servers.retain(|&server| stays(server));
+        self.missing = self.servers.len() as u64;
+        &self.servers
     }
 
     /// The run ends. Where no round is complete, the time of the one under way so far stands for

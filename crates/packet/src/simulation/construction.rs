@@ -135,7 +135,11 @@ impl<'a> Simulation<'a> {
         let places = self.places();
         self.flows.reserve(places.len());
         for (_, number, index) in places {
+            let at = self.flows.len() as u32;
             self.add_flow(number as usize, index)?;
+            if let Some(rounds) = &mut self.groups[number as usize].rounds {
+                rounds.join(at);
+            }
         }
         Ok(())
     }

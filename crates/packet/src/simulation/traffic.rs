@@ -6,7 +6,7 @@ use forebay_units::{Bytes, Rate, Time};
 
 use super::{LAST_FLOW, Simulation, too_large, unsupported};
 use crate::calendar::{Event, Kind};
-use crate::flow::{Flow, opening, packets_of, source_event};
+use crate::flow::{opening, packets_of, source_event};
 use crate::transfers;
 
 impl Simulation<'_> {
@@ -239,17 +239,15 @@ impl Simulation<'_> {
         if self.warm {
             rounds.times.add(time);
         }
-        let servers = |flow: &Flow| flow.group as usize == number && !flow.stopped;
-        let left = self.flows.iter().filter(|flow| servers(flow)).count();
         let round = rounds.number();
         let mut stream = group.draws.transfer(0, round, Purpose::Think);
         let request = now.saturating_add(pause.draw(0, 1, &mut stream));
-        rounds.request(request, left as u64);
-        for (at, flow) in self.flows.iter().enumerate().filter(|(_, f)| servers(f)) {
-            let mut stream = group.draws.transfer(flow.index, round, Purpose::Processing);
+        let flows = &self.flows;
+        for &at in rounds.request(request, |at| !flows[at as usize].stopped) {
+            let index = flows[at as usize].index;
+            let mut stream = group.draws.transfer(index, round, Purpose::Processing);
             let start = request.saturating_add(delay.draw(0, 1, &mut stream));
-            self.calendar
-                .push(Event::new(start, Kind::Start, at as u32, 0));
+            self.calendar.push(Event::new(start, Kind::Start, at, 0));
         }
     }
 
