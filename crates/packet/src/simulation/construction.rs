@@ -144,10 +144,10 @@ impl<'a> Simulation<'a> {
         Ok(())
     }
 
-    /// (group, index) of all flows that exist from the beginning, in the order in which their packets
-    /// of one instant come, and what it goes by. The longest round trip is first: its packets
-    /// have been sent before the others, and events of one instant come in the order of their causes.
-    /// Round trips drawn at random make no such ties.
+    /// (round trip, group, index) of all flows that exist from the beginning, in the order in which
+    /// their packets of one instant come. The longest round trip is first: its packets have been
+    /// sent before the others, and events of one instant come in the order of their causes. Round
+    /// trips drawn at random make no such ties and stand as zero.
     fn places(&self) -> Vec<(Time, u32, u64)> {
         let mut places = Vec::new();
         for (number, group) in self.groups.iter().enumerate() {

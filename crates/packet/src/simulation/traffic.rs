@@ -154,7 +154,6 @@ impl Simulation<'_> {
                 receiver.delay = back;
             }
         }
-        let lane = self.lane(at);
         let flow = &mut self.flows[at];
         flow.since = now;
         flow.transfer = transfer;
@@ -168,7 +167,8 @@ impl Simulation<'_> {
             return Ok(());
         }
         let opening = opening(spec, packets).ok_or_else(|| unsupported(spec.controller.name()))?;
-        flow.lane = lane;
+        self.flows[at].lane = self.lane(at);
+        let flow = &mut self.flows[at];
         flow.connection.open(opening);
         if let Some(receiver) = &mut flow.receiver {
             receiver.restart(flow.connection.first());
