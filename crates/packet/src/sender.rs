@@ -101,6 +101,29 @@ enum Way {
     Careful,
 }
 
+/// What is rarely asked of the stack.
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    delayed_ack_timeout: Time,
+    initial_window: f64,
+    timeout_cut: TimeoutCut,
+    timestamps: bool,
+    /// Whether timeouts are looked at before they are believed (RFC 5682).
+    frto: bool,
+}
+
+impl Settings {
+    fn of(stack: &Stack) -> Self {
+        Self {
+            delayed_ack_timeout: stack.delayed_ack.timeout,
+            initial_window: stack.initial_window,
+            timeout_cut: stack.timeout_cut,
+            timestamps: stack.timestamps,
+            frto: stack.frto,
+        }
+    }
+}
+
 /// A count of packets as a real. Counts are far below 2^53, and from a signed number it is one
 /// instruction.
 #[inline]
@@ -199,13 +222,7 @@ pub(crate) struct Connection {
     pub(crate) first_cut: Time,
     /// SYNs that were answered: the other packets delivered are data.
     handshakes: u64,
-    // What is rarely asked of the stack.
-    delayed_ack_timeout: Time,
-    initial_window: f64,
-    timeout_cut: TimeoutCut,
-    timestamps: bool,
-    /// Whether timeouts are looked at before they are believed (RFC 5682).
-    frto: bool,
+    settings: Settings,
     /// A timeout that may prove spurious.
     attempt: Option<Box<Attempt>>,
     /// First data packet of the current transfer.
@@ -261,11 +278,7 @@ impl Connection {
             pending: 0,
             pending_since: Time::ZERO,
             base: first,
-            delayed_ack_timeout: stack.delayed_ack.timeout,
-            initial_window: stack.initial_window,
-            timeout_cut: stack.timeout_cut,
-            timestamps: stack.timestamps,
-            frto: stack.frto,
+            settings: Settings::of(&stack),
             attempt: None,
             transfer: first,
             retransmissions: 0,
@@ -321,11 +334,7 @@ impl Connection {
         self.connecting = stack.handshake;
         self.handshake = stack.handshake;
         self.acknowledged_at_once = stack.delayed_ack.packets;
-        self.delayed_ack_timeout = stack.delayed_ack.timeout;
-        self.initial_window = stack.initial_window;
-        self.timeout_cut = stack.timeout_cut;
-        self.timestamps = stack.timestamps;
-        self.frto = stack.frto;
+        self.settings = Settings::of(&stack);
         self.attempt = None;
         self.alarm = Time::MAX;
         self.first_cut = Time::MAX;
@@ -365,7 +374,7 @@ impl Connection {
             let time = now.saturating_sub(self.expires.saturating_sub(timeout));
             let idle = Idle {
                 time,
-                restart_window: (time > timeout).then_some(self.initial_window),
+                restart_window: (time > timeout).then_some(self.settings.initial_window),
             };
             self.controller.on_idle(&mut self.window, &idle);
             self.pace();
@@ -538,7 +547,8 @@ impl Connection {
         if self.pending == 0 {
             return None;
         }
-        let due = self.pending_since.saturating_add(self.delayed_ack_timeout);
+        let timeout = self.settings.delayed_ack_timeout;
+        let due = self.pending_since.saturating_add(timeout);
         if due > now {
             return Some(due);
         }
@@ -621,7 +631,7 @@ impl Connection {
         for packet in (self.unacknowledged..waited).chain(direct) {
             ledger.on_arrival(packet, &mut arrivals, reached);
         }
-        if self.timestamps || ledger.rack.is_some() {
+        if self.settings.timestamps || ledger.rack.is_some() {
             self.timed = u64::MAX;
             if let Some(sent) = arrivals.oldest {
                 self.round_trip.measure(sent, now);
@@ -1243,7 +1253,7 @@ impl Connection {
             self.next = self.base;
             return;
         }
-        if self.timed_out == self.unacknowledged && self.timeout_cut == TimeoutCut::First {
+        if self.timed_out == self.unacknowledged && self.settings.timeout_cut == TimeoutCut::First {
             // The same packet again: the threshold stays (RFC 5681 section 3.1).
             self.window.cwnd = 1.0;
         } else {

@@ -82,7 +82,7 @@ impl Connection {
     pub(super) fn begin_attempt(&mut self) -> bool {
         self.attempt = None;
         let first = self.unacknowledged;
-        let begins = self.frto && self.phase == Phase::Open && self.timed_out != first;
+        let begins = self.settings.frto && self.phase == Phase::Open && self.timed_out != first;
         if begins {
             self.attempt = Some(Box::new(Attempt {
                 step: Step::Repeat,
