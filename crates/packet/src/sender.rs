@@ -365,8 +365,14 @@ impl Connection {
         };
     }
 
-    /// The application has written so many packets more, a transfer of their own on this
-    /// connection.
+    /// A transfer of so many packets begins on this open connection, after those written before.
+    pub(crate) fn begin(&mut self, packets: u64, now: Time) {
+        self.transfer = self.end;
+        self.first_cut = Time::MAX;
+        self.write(packets, now);
+    }
+
+    /// The application has written so many packets more of the current transfer.
     pub(crate) fn write(&mut self, packets: u64, now: Time) {
         if self.outstanding() == 0 && !self.connecting {
             let timeout = self.round_trip.timeout();
@@ -379,8 +385,6 @@ impl Connection {
             self.controller.on_idle(&mut self.window, &idle);
             self.pace();
         }
-        self.transfer = self.end;
-        self.first_cut = Time::MAX;
         self.end = self.end.saturating_add(packets);
     }
 
@@ -404,7 +408,7 @@ impl Connection {
         self.expected - self.handshakes
     }
 
-    /// Data packets of the current transfer.
+    /// Data packets of the current transfer; none where the first has not begun.
     pub(crate) fn transfer_packets(&self) -> u64 {
         self.end.saturating_sub(self.transfer)
     }

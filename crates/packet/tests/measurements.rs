@@ -145,6 +145,60 @@ fn only_flows_that_the_link_limits_are_counted() {
     assert!(report.groups[0].distributions["window_packets"].bins[0].low >= 1.0);
 }
 
+const WRITTEN: &str = r#"
+[link]
+rate = "10Mbps"
+buffer = "20p"
+[[flows]]
+name = "greedy"
+cca = "newreno"
+rtt = "40ms"
+packet = "1000B"
+workload = { app_limited = { rate = "20Mbps" } }
+[[flows]]
+name = "idle"
+count = 20
+cca = "newreno"
+rtt = "40ms"
+packet = "1000B"
+start = { uniform = ["0s", "1s"] }
+workload = { app_limited = { rate = "50kbps" } }
+[[flows]]
+name = "other"
+packet = "1000B"
+workload = { poisson = { rate = "9.5Mbps" } }
+[run]
+warmup = "10s"
+measure = "300s"
+[trace]
+record = ["transfers"]
+"#;
+
+/// What an application writes is one transfer, however often it writes: a flow that was cut long
+/// ago is long, also while it has nothing to send.
+#[test]
+fn a_flow_whose_application_writes_on_stays_one_transfer() {
+    let scenario = Scenario::parse(WRITTEN, Format::Toml, "test", &[]).expect("a scenario");
+    let report = TracingPacketEngine.run(&scenario, Seed::default());
+    let report = report.expect("a report");
+    let long = |at: usize| report.groups[at].metrics[&Metric::LongFlows].mean;
+    assert_eq!((long(0), long(1)), (1.0, 20.0));
+    let transfers = &report.traces.as_ref().expect("traces").transfers;
+    assert_eq!(transfers.len(), 21);
+    for transfer in transfers {
+        assert!(transfer.first_signal_s < 155.0, "{transfer:?}");
+        assert!(transfer.arrived >= transfer.dropped, "{transfer:?}");
+        assert_eq!((transfer.transfer, transfer.completed_s), (0, f64::INFINITY));
+        // A packet of 1000 bytes each 160 ms from within the first second on until 310 s, but for
+        // the last few where many wait already.
+        let idle = transfer.group == 1;
+        assert!(
+            !idle || (1920..=1938).contains(&transfer.packets),
+            "{transfer:?}"
+        );
+    }
+}
+
 #[test]
 fn congestion_events_and_their_flows_fit_together() {
     let report = run(FLOWS);

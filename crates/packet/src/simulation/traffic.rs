@@ -162,7 +162,7 @@ impl Simulation<'_> {
         flow.lost_elsewhere_before = flow.lost_elsewhere;
         if transfer > 0 && matches!(spec.workload, Workload::Incast { .. }) {
             // The connections of an incast stay open.
-            flow.connection.write(packets, now);
+            flow.connection.begin(packets, now);
             self.send(at, now);
             return Ok(());
         }
