@@ -119,7 +119,7 @@ impl Simulation<'_> {
         for _ in 0..self.flows.len().min(FLOWS_EACH) {
             self.sampler.turn = (self.sampler.turn + 1) % self.flows.len();
             let flow = &self.flows[self.sampler.turn];
-            if flow.since <= now && !flow.stopped && !flow.connection.finished() {
+            if flow.connection.begun() && !flow.stopped && !flow.connection.finished() {
                 let window = flow.connection.window.cwnd / WINDOW_UNIT;
                 self.groups[flow.group as usize]
                     .windows

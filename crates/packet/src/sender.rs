@@ -408,6 +408,11 @@ impl Connection {
         self.expected - self.handshakes
     }
 
+    /// Whether a first transfer has begun.
+    pub(crate) fn begun(&self) -> bool {
+        self.transfer_packets() > 0
+    }
+
     /// Data packets of the current transfer; none where the first has not begun.
     pub(crate) fn transfer_packets(&self) -> u64 {
         self.end.saturating_sub(self.transfer)

@@ -196,8 +196,7 @@ impl Simulation<'_> {
         let (measured, end) = (self.scenario.run().warmup, self.end);
         for flow in &self.flows {
             // What an application writes is never complete, also where all of it has arrived.
-            let begun = flow.connection.transfer_packets() > 0;
-            if flow.since < end && !flow.stopped && begun {
+            if flow.since < end && !flow.stopped && flow.connection.begun() {
                 let group = &mut self.groups[flow.group as usize];
                 group.shapes.lived(flow, measured, end);
                 if let (Some(traces), false) = (&mut self.traces, group.spec.persistent()) {

@@ -188,7 +188,10 @@ fn a_flow_whose_application_writes_on_stays_one_transfer() {
     for transfer in transfers {
         assert!(transfer.first_signal_s < 155.0, "{transfer:?}");
         assert!(transfer.arrived >= transfer.dropped, "{transfer:?}");
-        assert_eq!((transfer.transfer, transfer.completed_s), (0, f64::INFINITY));
+        assert_eq!(
+            (transfer.transfer, transfer.completed_s),
+            (0, f64::INFINITY)
+        );
         // A packet of 1000 bytes each 160 ms from within the first second on until 310 s, but for
         // the last few where many wait already.
         let idle = transfer.group == 1;
@@ -246,6 +249,35 @@ measure = "4s"
     let windows = &report.groups[0].distributions["window_packets"];
     let median = below(windows, 96.0);
     assert!((0.44..0.52).contains(&median), "{median}");
+}
+
+/// Of two flows one begins after the run: it has no window, with or without a handshake to come.
+#[test]
+fn a_flow_that_has_not_begun_has_no_window() {
+    for handshake in [false, true] {
+        let report = run(&format!(
+            r#"
+[link]
+rate = "20Mbps"
+buffer = "100p"
+[[flows]]
+count = 2
+cca = "newreno"
+rtt = "40ms"
+packet = "1000B"
+handshake = {handshake}
+initial_window = "2p"
+receive_window = "20p"
+initial_ssthresh = "2p"
+start = ["0s", "100s"]
+[run]
+warmup = "10s"
+measure = "20s"
+"#
+        ));
+        let windows = &report.groups[0].distributions["window_packets"];
+        assert_eq!(below(windows, 16.0), 0.0, "{handshake}");
+    }
 }
 
 /// Transfers of one packet over an empty link take what they must.
