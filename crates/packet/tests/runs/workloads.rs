@@ -1,29 +1,8 @@
 //! What applications do with a connection: incast, writing at a rate, speech, measured sizes.
 
-use forebay_packet::PacketEngine;
-use forebay_scenario::{Engine, Format, Metric, Report, Scenario, Seed};
+use forebay_scenario::{Format, Metric, Report, Scenario};
 
-fn run(text: &str) -> Report {
-    let scenario = Scenario::parse(text, Format::Toml, "test", &[]).expect("a scenario");
-    let report = PacketEngine.run(&scenario, Seed::default());
-    report.expect("a report")
-}
-
-fn value(report: &Report, metric: Metric) -> f64 {
-    report
-        .value(metric)
-        .unwrap_or_else(|| panic!("{}", metric.name()))
-}
-
-fn group(report: &Report, name: &str, metric: Metric) -> f64 {
-    let group = report.groups.iter().find(|group| group.name == name);
-    let group = group.unwrap_or_else(|| panic!("{name}"));
-    group
-        .metrics
-        .get(&metric)
-        .unwrap_or_else(|| panic!("{name} {}", metric.name()))
-        .mean
-}
+use super::{of_group, run, value};
 
 /// N responses of ten packets to a port: with room for all of them a round takes a round trip and
 /// the time to send everything, whoever responds first.
@@ -54,7 +33,7 @@ fn a_round_of_an_incast_with_room_takes_a_round_trip_and_the_bytes() {
         let report = incast(servers, "1000p", "");
         let expected = 0.001 + f64::from(servers) * 10.0 * 12e-6;
         for metric in [Metric::RequestTimeP50, Metric::RequestTimeP99] {
-            let ours = group(&report, "servers", metric);
+            let ours = of_group(&report, 0, metric);
             assert!((ours / expected - 1.0).abs() < 0.01, "{servers} {ours}");
         }
         let rounds = report.groups[0].distributions["request_time_s"].count() as f64;
@@ -62,7 +41,7 @@ fn a_round_of_an_incast_with_room_takes_a_round_trip_and_the_bytes() {
         assert!((rounds - due).abs() <= 2.0, "{servers} {rounds} {due}");
         assert_eq!(value(&report, Metric::LossRate), 0.0);
         // All but the last of a round wait: a response's own time lies below the round's.
-        let response = group(&report, "servers", Metric::CompletionTimeP50);
+        let response = of_group(&report, 0, Metric::CompletionTimeP50);
         assert!(response <= expected * 1.01, "{servers} {response}");
     }
 }
@@ -72,11 +51,11 @@ fn a_round_of_an_incast_with_room_takes_a_round_trip_and_the_bytes() {
 #[test]
 fn a_round_of_an_incast_without_room_waits_for_a_timeout() {
     let report = incast(40, "64p", "min_rto = \"200ms\"");
-    assert!(group(&report, "servers", Metric::Timeouts) > 10.0);
-    let ours = group(&report, "servers", Metric::RequestTimeP50);
+    assert!(of_group(&report, 0, Metric::Timeouts) > 10.0);
+    let ours = of_group(&report, 0, Metric::RequestTimeP50);
     assert!((0.2..2.0).contains(&ours), "{ours}");
     let shorter = incast(40, "64p", "min_rto = \"10ms\"");
-    let shorter = group(&shorter, "servers", Metric::RequestTimeP50);
+    let shorter = of_group(&shorter, 0, Metric::RequestTimeP50);
     assert!(shorter < ours / 3.0, "{shorter} {ours}");
 }
 
@@ -113,7 +92,7 @@ measure = "20s"
         )
     };
     let late = run(&text("{ uniform = [\"0s\", \"10ms\"] }"));
-    let ours = group(&late, "servers", Metric::RequestTimeP50);
+    let ours = of_group(&late, 0, Metric::RequestTimeP50);
     // Median of the largest of 20 uniform delays: 0.5^(1/20) of 10 ms.
     let expected = 0.001 + 0.010 * libm::pow(0.5, 1.0 / 20.0);
     assert!((ours / expected - 1.0).abs() < 0.02, "{ours} {expected}");
@@ -142,7 +121,7 @@ measure = "100s"
 #[test]
 fn an_application_s_rate_is_what_arrives() {
     let report = written("2Mbps", "20p");
-    let goodput = group(&report, "application", Metric::Goodput);
+    let goodput = of_group(&report, 0, Metric::Goodput);
     assert!(
         (goodput / (2e6 * 1460.0 / 1500.0) - 1.0).abs() < 0.001,
         "{goodput}"
@@ -151,7 +130,7 @@ fn an_application_s_rate_is_what_arrives() {
     // Its packets are far apart: no queue, no loss, and a window that does not grow unused.
     assert_eq!(value(&report, Metric::QueueDelayMax), 0.0);
     assert_eq!(value(&report, Metric::LossRate), 0.0);
-    let window = group(&report, "application", Metric::WindowMean);
+    let window = of_group(&report, 0, Metric::WindowMean);
     assert!(window < 30.0, "{window}");
 }
 
@@ -264,7 +243,7 @@ warmup = "10s"
 measure = "100s"
 "#
         ));
-        group(&report, "server", Metric::RequestTimeP50)
+        of_group(&report, 0, Metric::RequestTimeP50)
     };
     let (kept, restarted) = (round("100ms"), round("5s"));
     assert!((0.050..0.052).contains(&kept), "{kept}");
@@ -275,7 +254,7 @@ measure = "100s"
 #[test]
 fn a_round_that_never_ends_is_reported_as_a_lower_bound() {
     let report = incast(40, "1p", "min_rto = \"30s\"");
-    let ours = group(&report, "servers", Metric::RequestTimeP50);
+    let ours = of_group(&report, 0, Metric::RequestTimeP50);
     assert!((19.9..=20.0).contains(&ours), "{ours}");
     let warned = |w: &String| w.contains("`servers` was answered in full");
     assert!(report.warnings.iter().any(warned), "{:?}", report.warnings);

@@ -1,22 +1,8 @@
 //! What the report says beyond rates and delays, against theory and against itself.
 
-use forebay_packet::{PacketEngine, TracingPacketEngine};
-use forebay_scenario::{
-    Distribution, Engine, Format, Metric, Report, Scenario, Seed, TransferRecord,
-};
+use forebay_scenario::{Distribution, Metric, Report, TransferRecord};
 
-fn run(text: &str) -> Report {
-    let scenario = Scenario::parse(text, Format::Toml, "test", &[]).expect("a scenario");
-    PacketEngine
-        .run(&scenario, Seed::default())
-        .expect("a report")
-}
-
-fn value(report: &Report, metric: Metric) -> f64 {
-    report
-        .value(metric)
-        .unwrap_or_else(|| panic!("{}", metric.name()))
-}
+use super::{of_group, run, traced, value};
 
 /// The share of the values below `bound`, which is an edge of a bin.
 fn below(distribution: &Distribution, bound: f64) -> f64 {
@@ -135,7 +121,7 @@ measure = "60s"
 #[test]
 fn only_flows_that_the_link_limits_are_counted() {
     let report = run(&FLOWS.replace("receive_window = \"3p\"", "receive_window = \"1p\""));
-    let group = |at: usize| report.groups[at].metrics[&Metric::LongFlows].mean;
+    let group = |at: usize| of_group(&report, at, Metric::LongFlows);
     assert_eq!(group(0), 5.0);
     assert_eq!(group(2), 0.0);
     // A flow of one packet in flight may lose one and then counts: as often as it is hit.
@@ -178,10 +164,8 @@ record = ["transfers"]
 /// ago is long, also while it has nothing to send.
 #[test]
 fn a_flow_whose_application_writes_on_stays_one_transfer() {
-    let scenario = Scenario::parse(WRITTEN, Format::Toml, "test", &[]).expect("a scenario");
-    let report = TracingPacketEngine.run(&scenario, Seed::default());
-    let report = report.expect("a report");
-    let long = |at: usize| report.groups[at].metrics[&Metric::LongFlows].mean;
+    let report = traced(WRITTEN);
+    let long = |at: usize| of_group(&report, at, Metric::LongFlows);
     assert_eq!((long(0), long(1)), (1.0, 20.0));
     let transfers = &report.traces.as_ref().expect("traces").transfers;
     assert_eq!(transfers.len(), 21);
@@ -244,7 +228,7 @@ measure = "4s"
     // In seconds: 20 packets on average until 0.13, when 50 are reached; then a packet more in
     // each 40.4 ms up to 101, which fill the link; then W^2 = 101^2 + 5000 t. The integral is
     // 2.6 + 155.5 + 218.8 packet seconds.
-    let mean = report.groups[0].metrics[&Metric::WindowMean].mean;
+    let mean = of_group(&report, 0, Metric::WindowMean);
     assert!((mean / (376.9 / 4.0) - 1.0).abs() < 0.01, "{mean}");
     let windows = &report.groups[0].distributions["window_packets"];
     let median = below(windows, 96.0);
@@ -324,7 +308,7 @@ measure = "1000s"
 /// the time before; the samples from then on are those of a trace from the beginning.
 #[test]
 fn a_late_trace_starts_with_its_own_interval() {
-    let traced = |from: &str| {
+    let samples = |from: &str| {
         let text = format!(
             r#"
 [link]
@@ -343,13 +327,11 @@ every = "50ms"
 from = "{from}"
 "#
         );
-        let scenario = Scenario::parse(&text, Format::Toml, "test", &[]).expect("a scenario");
-        let report = TracingPacketEngine.run(&scenario, Seed::default());
-        report.expect("a report").traces.expect("traces").queue
+        traced(&text).traces.expect("traces").queue
     };
-    let whole = traced("0s");
+    let whole = samples("0s");
     for (from, first) in [("5s", 100), ("50ms", 1), ("0s", 0)] {
-        let late = traced(from);
+        let late = samples(from);
         assert_eq!(late.len(), whole.len() - first, "{from}");
         for (ours, theirs) in late.iter().zip(&whole[first..]) {
             assert_eq!(ours.time_s, theirs.time_s, "{from}");
@@ -358,7 +340,7 @@ from = "{from}"
     }
     assert!(whole.iter().all(|sample| sample.utilization <= 1.0));
     // Between two intervals: less than a whole one lies before the first sample.
-    let early = traced("20ms");
+    let early = samples("20ms");
     assert!((0.0..=1.0).contains(&early[0].utilization));
 }
 
@@ -393,11 +375,7 @@ record = ["transfers"]
 /// Every transfer has a number of its own, by which it is found again with another buffer.
 #[test]
 fn recorded_transfers_are_numbered_and_counted() {
-    let run = |buffer: &str| {
-        let text = TRANSFERS.replace("20p", buffer);
-        let scenario = Scenario::parse(&text, Format::Toml, "test", &[]).unwrap();
-        TracingPacketEngine.run(&scenario, Seed::default()).unwrap()
-    };
+    let run = |buffer: &str| traced(&TRANSFERS.replace("20p", buffer));
     let (small, large) = (run("20p"), run("200p"));
     let records = |report: &Report| report.traces.as_ref().unwrap().transfers.clone();
     let (few, many) = (records(&small), records(&large));

@@ -1,21 +1,11 @@
 //! Acknowledgements that cross links.
 
-use forebay_packet::PacketEngine;
-use forebay_scenario::{Engine, Format, Metric, Override, Report, Scenario, Seed};
+use forebay_scenario::{Metric, Report};
 
-fn run(text: &str, changes: &[&str]) -> Report {
-    let changes: Vec<Override> = changes
-        .iter()
-        .map(|change| Override::parse(change).expect("an override"))
-        .collect();
-    let scenario = Scenario::parse(text, Format::Toml, "test", &changes).expect("a scenario");
-    PacketEngine
-        .run(&scenario, Seed::default())
-        .expect("a report")
-}
+use super::{of_group, run, run_with, value};
 
 fn goodput(report: &Report, group: usize) -> f64 {
-    report.groups[group].metrics[&Metric::Goodput].mean
+    of_group(report, group, Metric::Goodput)
 }
 
 const ONE_WAY: &str = r#"
@@ -48,12 +38,11 @@ fn a_fast_way_back_is_as_good_as_none() {
         for recovery in ["sack", "newreno", "rack"] {
             let stack = format!("flows.bulk.stack={stack}");
             let recovery = format!("flows.bulk.recovery={recovery}");
-            let without = run(ONE_WAY, &[&stack, &recovery]);
-            let with = run(ONE_WAY, &[&stack, &recovery, "flows.bulk.reverse=[\"up\"]"]);
+            let without = run_with(ONE_WAY, &[&stack, &recovery]);
+            let with = run_with(ONE_WAY, &[&stack, &recovery, "flows.bulk.reverse=[\"up\"]"]);
             let ratio = goodput(&with, 0) / goodput(&without, 0);
             assert!((0.98..1.02).contains(&ratio), "{stack} {recovery} {ratio}");
-            let losses =
-                [&with, &without].map(|report| report.value(Metric::LossRate).expect("losses"));
+            let losses = [&with, &without].map(|report| value(report, Metric::LossRate));
             assert!(
                 (losses[0] / losses[1] - 1.0).abs() < 0.2,
                 "{stack} {recovery} {losses:?}"
@@ -69,7 +58,7 @@ fn a_slow_way_back_slows_the_sender_down() {
     for (together, packets) in [(1, 937.5), (2, 1875.0)] {
         let together =
             format!("flows.bulk.delayed_ack={{ packets = {together}, timeout = \"500ms\" }}");
-        let report = run(
+        let report = run_with(
             ONE_WAY,
             &[
                 "flows.bulk.reverse=[\"up\"]",
@@ -96,7 +85,7 @@ fn a_slow_way_back_slows_the_sender_down() {
 /// Dropped acknowledgements are made up for by those that follow.
 #[test]
 fn lost_acknowledgements_are_covered_by_later_ones() {
-    let report = run(
+    let report = run_with(
         ONE_WAY,
         &[
             "flows.bulk.reverse=[\"up\"]",
@@ -108,7 +97,7 @@ fn lost_acknowledgements_are_covered_by_later_ones() {
     // 1667 packets a second at most, 937.5 acknowledgements: four in nine are lost.
     let lost = up[&Metric::LossRate].mean;
     assert!((0.3..0.5).contains(&lost), "{lost}");
-    let used = report.value(Metric::Utilization).expect("a rate");
+    let used = value(&report, Metric::Utilization);
     assert!(used > 0.85, "{used}");
 }
 
@@ -134,8 +123,8 @@ reverse = ["down"]
 start = { uniform = ["0s", "1s"] }
 "#
     );
-    let report = run(&two_way, &[]);
-    let one_way = run(ONE_WAY, &["flows.bulk.reverse=[\"up\"]"]);
+    let report = run(&two_way);
+    let one_way = run_with(ONE_WAY, &["flows.bulk.reverse=[\"up\"]"]);
     for group in [0, 1] {
         let ratio = goodput(&report, group) / goodput(&one_way, 0);
         // At best 1500 of 1540 bytes of a link are data; bunched acknowledgements cost more.
@@ -159,8 +148,8 @@ fn transfers_complete_over_a_way_back() {
     ] {
         let workload = format!("flows.bulk.workload={workload}");
         let text = ONE_WAY.replace("count = 4\n", "");
-        let without = run(&text, &[&workload]);
-        let with = run(&text, &[&workload, "flows.bulk.reverse=[\"up\"]"]);
+        let without = run_with(&text, &[&workload]);
+        let with = run_with(&text, &[&workload, "flows.bulk.reverse=[\"up\"]"]);
         let count = |report: &Report| {
             report.groups[0]
                 .completions
@@ -175,7 +164,7 @@ fn transfers_complete_over_a_way_back() {
             count(&without)
         );
         // A packet from a slot that was used before counts once.
-        let slowdown = with.groups[0].metrics[&Metric::SlowdownP50].mean;
+        let slowdown = of_group(&with, 0, Metric::SlowdownP50);
         assert!((1.0..4.0).contains(&slowdown), "{slowdown}");
     }
 }

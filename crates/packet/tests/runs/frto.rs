@@ -1,7 +1,8 @@
 //! F-RTO (RFC 5682) where bursts of other traffic delay a flow for longer than its timer waits.
 
-use forebay_packet::PacketEngine;
-use forebay_scenario::{Engine, Format, Metric, Override, Report, Scenario, Seed};
+use forebay_scenario::{Metric, Report};
+
+use super::{of_group, replication, scenario};
 
 /// The flow keeps 40 packets under way; whatever comes beside them queues and is never dropped.
 const LINK: &str = r#"
@@ -28,24 +29,8 @@ warmup = "2s"
 measure = "60s"
 "#;
 
-fn run(changes: &[&str]) -> Report {
-    let changes: Vec<Override> = changes
-        .iter()
-        .map(|change| Override::parse(change).expect("a change"))
-        .collect();
-    let scenario = Scenario::parse(LINK, Format::Toml, "frto", &changes).expect("a scenario");
-    let seed = Seed {
-        seed: 1,
-        replication: 0,
-    };
-    PacketEngine.run(&scenario, seed).expect("a report")
-}
-
 fn value(report: &Report, metric: Metric) -> f64 {
-    let late = &report.groups[0];
-    late.metrics
-        .get(&metric)
-        .map_or_else(|| panic!("{}", metric.name()), |value| value.mean)
+    of_group(report, 0, metric)
 }
 
 const RECOVERIES: [&str; 4] = ["newreno", "sack", "fack", "rack"];
@@ -59,7 +44,7 @@ fn compare(stack: &str, recovery: &str, changes: &[&str]) -> [Report; 2] {
             &format!("flows.late.frto={frto}"),
         ];
         let chosen: Vec<&str> = chosen.into_iter().map(String::as_str).collect();
-        run(&[&chosen, changes].concat())
+        replication(&scenario(LINK, &[&chosen, changes].concat()), 1)
     })
 }
 

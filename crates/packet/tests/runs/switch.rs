@@ -2,15 +2,9 @@
 
 use std::fmt::Write as _;
 
-use forebay_packet::PacketEngine;
-use forebay_scenario::{Engine, Format, Metric, Report, Scenario, Seed};
+use forebay_scenario::{Format, Metric, Report, Scenario};
 
-fn run(text: &str) -> Report {
-    let scenario = Scenario::parse(text, Format::Toml, "test", &[]).expect("a scenario");
-    PacketEngine
-        .run(&scenario, Seed::default())
-        .expect("a report")
-}
+use super::{run, scenario, value};
 
 /// `ports` links of 100 Mb/s, of which the first `overloaded` get 150 and the others nothing much.
 fn switch(ports: usize, overloaded: usize, queue: &str) -> Report {
@@ -50,7 +44,7 @@ fn overloaded_ports_hold_what_the_threshold_lets_them() {
         );
         let s = overloaded as f64;
         let theory = alpha * 600.0 / (1.0 + alpha * s);
-        let queue = report.value(Metric::QueueMean).expect("a queue");
+        let queue = value(&report, Metric::QueueMean);
         // A departure leaves one place free until the next arrival.
         assert!(
             (queue / theory - 1.0).abs() < 0.02,
@@ -67,7 +61,7 @@ fn complete_sharing_lets_one_port_take_it_all() {
     for queue in ["\"droptail\"", "\"drophead\""] {
         let report = switch(3, 1, queue);
         let quiet = &report.links[1].metrics;
-        let queue_mean = report.value(Metric::QueueMean).expect("a queue");
+        let queue_mean = value(&report, Metric::QueueMean);
         assert!((590.0..600.0).contains(&queue_mean), "{queue} {queue_mean}");
         // It loses what must wait: a tenth of its packets find the link busy.
         let loss = quiet[&Metric::LossRate].mean;
@@ -92,7 +86,7 @@ fn a_memory_must_exist_and_have_a_size() {
         assert!(parse(&text).contains("12MB"), "{size}");
     }
     let right = format!("{link}[[memories]]\nname = \"chip\"\nsize = \"1MB\"\n");
-    let scenario = Scenario::parse(&right, Format::Toml, "test", &[]).expect("a scenario");
+    let scenario = scenario::<&str>(&right, &[]);
     // The canonical form reads back as the same scenario.
     let again = Scenario::parse(&scenario.canonical_json(), Format::Json, "test", &[]);
     assert_eq!(again.expect("a scenario"), scenario);

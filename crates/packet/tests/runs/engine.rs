@@ -1,9 +1,9 @@
 //! The engine as a whole: against theory, and what must hold for every scenario.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use forebay_packet::PacketEngine;
-use forebay_scenario::{Engine, Format, Metric, Override, Report, Scenario, Seed};
+use forebay_scenario::{Metric, Report, Scenario};
 use proptest::prelude::*;
+
+use super::{replication, scenario, value};
 
 const ELEPHANT: &str = r#"
 [link]
@@ -21,25 +21,14 @@ warmup = "200s"
 measure = "1500s"
 "#;
 
-fn scenario(changes: &[String]) -> Scenario {
-    let changes: Vec<_> = changes
-        .iter()
-        .map(|text| Override::parse(text).unwrap())
-        .collect();
-    Scenario::parse(ELEPHANT, Format::Toml, "elephant.toml", &changes).unwrap()
-}
-
+/// With the scenario's own seed.
 fn run(scenario: &Scenario) -> Report {
-    let seed = Seed {
-        seed: scenario.run().seed,
-        replication: 0,
-    };
-    PacketEngine.run(scenario, seed).unwrap()
+    replication(scenario, scenario.run().seed)
 }
 
 fn utilization(buffer: u32) -> f64 {
-    let report = run(&scenario(&[format!("link.buffer={buffer}p")]));
-    report.value(Metric::Utilization).unwrap()
+    let report = run(&scenario(ELEPHANT, &[format!("link.buffer={buffer}p")]));
+    value(&report, Metric::Utilization)
 }
 
 /// Mean utilisation of one AIMD flow: x = B / BDP, kept fraction 1/2 (Villamizar and Song's
@@ -80,14 +69,17 @@ fn without_room_for_two_packets_back_to_back_utilisation_collapses() {
 #[test]
 fn ties_do_not_depend_on_the_order_of_the_scenario() {
     let flows = |rtts: &str, starts: &str| {
-        let report = run(&scenario(&[
-            "flows.0.count=5".into(),
-            "link.buffer=60p".into(),
-            format!("flows.0.rtt={rtts}"),
-            format!("flows.0.start={{list={starts}}}"),
-            "run.warmup=20s".into(),
-            "run.measure=60s".into(),
-        ]));
+        let report = run(&scenario(
+            ELEPHANT,
+            &[
+                "flows.0.count=5".to_owned(),
+                "link.buffer=60p".into(),
+                format!("flows.0.rtt={rtts}"),
+                format!("flows.0.start={{list={starts}}}"),
+                "run.warmup=20s".into(),
+                "run.measure=60s".into(),
+            ],
+        ));
         report.groups[0].per_flow.clone()
     };
     let rising = flows(
@@ -160,7 +152,7 @@ proptest! {
     /// Equal seeds give equal reports.
     #[test]
     fn a_run_repeats(changes in any_scenario()) {
-        let scenario = scenario(&changes);
+        let scenario = scenario(ELEPHANT, &changes);
         prop_assert_eq!(run(&scenario), run(&scenario));
     }
 
@@ -170,7 +162,7 @@ proptest! {
     fn packets_are_conserved(changes in any_scenario()) {
         // Measured from the start: a receiver may hold any number of packets when a warm-up ends.
         let changes = [changes, vec!["run.warmup=0s".to_owned()]].concat();
-        let scenario = scenario(&changes);
+        let scenario = scenario(ELEPHANT, &changes);
         let report = run(&scenario);
         let value = |metric| report.value(metric).unwrap_or(0.0);
         let arrived = report.cost.data_packets as f64;

@@ -1,8 +1,9 @@
 //! The preset `linux` against what the Linux 6.18 kernel did in the same place (50 Mb/s, 50 ms; the
 //! rows are in tests/reference/linux.jsonl).
 
-use forebay_packet::PacketEngine;
-use forebay_scenario::{Engine, Format, Metric, Override, Report, Scenario, Seed};
+use forebay_scenario::{Metric, Report};
+
+use super::{replication, scenario, value};
 
 const LINK: &str = r#"
 [link]
@@ -24,22 +25,7 @@ measure = "100s"
 "#;
 
 fn run(changes: &[&str], seed: u64) -> Report {
-    let changes: Vec<Override> = changes
-        .iter()
-        .map(|change| Override::parse(change).expect("a change"))
-        .collect();
-    let scenario = Scenario::parse(LINK, Format::Toml, "linux", &changes).expect("a scenario");
-    let seed = Seed {
-        seed,
-        replication: 0,
-    };
-    PacketEngine.run(&scenario, seed).expect("a report")
-}
-
-fn value(report: &Report, metric: Metric) -> f64 {
-    report
-        .value(metric)
-        .unwrap_or_else(|| panic!("{}", metric.name()))
+    replication(&scenario(LINK, changes), seed)
 }
 
 /// Packets dropped of those that arrived in 100 s.

@@ -1,14 +1,8 @@
 //! A million flows: memory and time are those of the flows alive.
 
-use forebay_packet::PacketEngine;
-use forebay_scenario::{Engine, Format, Metric, Report, Scenario, Seed};
+use forebay_scenario::Metric;
 
-fn run(text: &str) -> Report {
-    let scenario = Scenario::parse(text, Format::Toml, "test", &[]).expect("a scenario");
-    PacketEngine
-        .run(&scenario, Seed::default())
-        .expect("a report")
-}
+use super::{of_group, run};
 
 /// A million transfers of one packet each, of which a few are alive at once.
 #[test]
@@ -31,7 +25,7 @@ measure = "10s"
     let completed = mice.completions.as_ref().expect("transfers").completed;
     assert!((990_000..1_010_000).contains(&completed), "{completed}");
     // A round trip and a transmission, and next to no wait.
-    let median = mice.metrics[&Metric::CompletionTimeP50].mean;
+    let median = of_group(&report, 0, Metric::CompletionTimeP50);
     assert!((1.008e-3..1.1e-3).contains(&median), "{median}");
 }
 

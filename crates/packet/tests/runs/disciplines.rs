@@ -1,22 +1,9 @@
 //! Queue disciplines in whole runs: theory where there is one, else what each of them is for.
 
-use forebay_packet::{PacketEngine, TracingPacketEngine};
-use forebay_scenario::{Engine, Format, Metric, Override, Report, Scenario, Seed};
+use forebay_packet::PacketEngine;
+use forebay_scenario::{Engine, Metric, Report, Seed};
 
-fn scenario(text: &str, changes: &[String]) -> Scenario {
-    let changes: Vec<Override> = changes
-        .iter()
-        .map(|change| Override::parse(change).expect("an override"))
-        .collect();
-    Scenario::parse(text, Format::Toml, "test", &changes).expect("a scenario")
-}
-
-fn run(text: &str, changes: &[String]) -> Report {
-    let scenario = scenario(text, changes);
-    PacketEngine
-        .run(&scenario, Seed::default())
-        .expect("a report")
-}
+use super::{of_group, replication, run_with, scenario, traced, value};
 
 fn with_queue(queue: &str) -> Vec<String> {
     vec![format!("link.queue={queue}")]
@@ -27,7 +14,7 @@ fn names() -> impl Iterator<Item = &'static str> {
 }
 
 fn goodput(report: &Report, group: usize) -> f64 {
-    report.groups[group].metrics[&Metric::Goodput].mean
+    of_group(report, group, Metric::Goodput)
 }
 
 const POISSON: &str = r#"
@@ -54,19 +41,19 @@ seed = 4
 /// discipline has exactly the queue of M/D/1.
 #[test]
 fn every_discipline_has_the_queue_of_md1() {
-    let expected = run(POISSON, &with_queue("droptail"));
+    let expected = run_with(POISSON, &with_queue("droptail"));
     // Pollaczek and Khinchine: mean wait S rho / (2 (1 - rho)), S = 0.1 ms, rho = 0.7.
-    let wait = expected.value(Metric::QueueDelayMean).unwrap();
+    let wait = value(&expected, Metric::QueueDelayMean);
     let theory = 1e-4 * 0.7 / (2.0 * 0.3);
     // Standard error of the mean over 420,000 packets, correlated over tens: below 1 %.
     assert!((wait / theory - 1.0).abs() < 0.03, "{wait} {theory}");
     for name in names() {
-        let report = run(POISSON, &with_queue(name));
+        let report = run_with(POISSON, &with_queue(name));
         assert_eq!(report.value(Metric::LossRate), Some(0.0), "{name}");
         for metric in [Metric::QueueMean, Metric::Utilization] {
             assert_eq!(report.value(metric), expected.value(metric), "{name}");
         }
-        let ours = report.value(Metric::QueueDelayMean).unwrap();
+        let ours = value(&report, Metric::QueueDelayMean);
         assert!((ours / wait - 1.0).abs() < 1e-9, "{name}");
     }
 }
@@ -90,8 +77,8 @@ seed = 4
 /// whichever it is: the loss rate is that of M/D/1/K for all that drop only at the limit.
 #[test]
 fn at_the_limit_the_loss_does_not_depend_on_the_victim() {
-    let expected = run(SMALL_BUFFER, &with_queue("droptail"));
-    let loss = expected.value(Metric::LossRate).unwrap();
+    let expected = run_with(SMALL_BUFFER, &with_queue("droptail"));
+    let loss = value(&expected, Metric::LossRate);
     assert!(loss > 0.01);
     let victims = [
         "drophead",
@@ -104,7 +91,7 @@ fn at_the_limit_the_loss_does_not_depend_on_the_victim() {
         "{ kind = \"fq_codel\", batch = 1 }",
     ];
     for queue in victims {
-        let report = run(SMALL_BUFFER, &with_queue(queue));
+        let report = run_with(SMALL_BUFFER, &with_queue(queue));
         assert_eq!(report.value(Metric::LossRate), Some(loss), "{queue}");
         let utilization = expected.value(Metric::Utilization);
         assert_eq!(report.value(Metric::Utilization), utilization, "{queue}");
@@ -134,19 +121,19 @@ measure = "20s"
 #[test]
 fn fair_queues_protect_a_flow_from_a_flood() {
     for queue in ["drr", "stfq", "sfq", "fq_codel"] {
-        let report = run(UNFAIR, &with_queue(queue));
+        let report = run_with(UNFAIR, &with_queue(queue));
         let share = goodput(&report, 0) / 20e6;
         assert!(share > 0.42, "{queue} {share}");
     }
     for queue in ["droptail", "drophead", "red", "codel"] {
-        let share = goodput(&run(UNFAIR, &with_queue(queue)), 0) / 20e6;
+        let share = goodput(&run_with(UNFAIR, &with_queue(queue)), 0) / 20e6;
         assert!(share < 0.1, "{queue} {share}");
     }
 }
 
 #[test]
 fn strict_priority_serves_the_groups_in_order() {
-    let report = run(UNFAIR, &with_queue("priority"));
+    let report = run_with(UNFAIR, &with_queue("priority"));
     assert!(goodput(&report, 0) / 20e6 > 0.9);
     let third = r#"
 [[flows]]
@@ -157,7 +144,7 @@ workload = { cbr = { rate = "1Mbps" } }
     // The first takes 25 kB each 20 ms, half of the link.
     let half = UNFAIR.replace("rtt = ", "receive_window = \"25p\"\nrtt = ");
     let text = format!("{half}{third}");
-    let report = run(&text, &with_queue("{ kind = \"priority\", bands = 3 }"));
+    let report = run_with(&text, &with_queue("{ kind = \"priority\", bands = 3 }"));
     // The second group takes what the first leaves, and the third nothing of note.
     assert!(goodput(&report, 1) > 8e6 && goodput(&report, 2) < 0.1e6);
     for group in &report.groups {
@@ -188,10 +175,10 @@ measure = "40s"
 #[test]
 fn delay_control_holds_the_delay() {
     let delay = |queue: &str| {
-        let report = run(BLOATED, &with_queue(queue));
-        let utilization = report.value(Metric::Utilization).unwrap();
+        let report = run_with(BLOATED, &with_queue(queue));
+        let utilization = value(&report, Metric::Utilization);
         assert!(utilization > 0.92, "{queue} {utilization}");
-        report.value(Metric::QueueDelayMean).unwrap() * 1e3
+        value(&report, Metric::QueueDelayMean) * 1e3
     };
     assert!(delay("droptail") > 200.0);
     for (queue, least, most) in [
@@ -212,24 +199,23 @@ fn delay_control_holds_the_delay() {
 
 #[test]
 fn packet_traces_tell_the_fate_of_each_packet() {
-    let trace = "\n[trace]\nrecord = [\"packets\"]\nfrom = \"0s\"\n";
+    let trace = "[trace]\nrecord = [\"packets\"]\nfrom = \"0s\"\n";
     for name in names() {
         let text = UNFAIR
             .replace("warmup = \"5s\"", "warmup = \"0s\"")
             .replace("measure = \"20s\"", "measure = \"3s\"")
-            + trace;
-        let scenario = scenario(&text, &with_queue(name));
-        let report = TracingPacketEngine.run(&scenario, Seed::default()).unwrap();
+            .replace("[link]", &format!("{trace}[link]\nqueue = \"{name}\""));
+        let report = traced(&text);
         let packets = &report.traces.as_ref().unwrap().packets;
         assert_eq!(packets.len() as u64, report.cost.data_packets, "{name}");
         let dropped = packets.iter().filter(|p| p.dropped).count() as f64;
-        let loss = report.value(Metric::LossRate).unwrap();
+        let loss = value(&report, Metric::LossRate);
         // What the end of the run cuts off: drops that would come after it.
         let after = (dropped - loss * packets.len() as f64).round();
         assert!((0.0..=100.0).contains(&after), "{name} {after}");
         let waits: f64 = packets.iter().map(|p| p.wait_s).sum();
         let mean = waits / (packets.len() as f64 - dropped);
-        let reported = report.value(Metric::QueueDelayMean).unwrap();
+        let reported = value(&report, Metric::QueueDelayMean);
         assert!(
             (mean / reported - 1.0).abs() < 1e-9,
             "{name} {mean} {reported}"
@@ -273,13 +259,13 @@ fn extreme_limits_are_survived() {
             changes.push(format!("link.buffer={buffer}"));
             changes.push("run.measure=2s".to_owned());
             changes.push("run.warmup=0s".to_owned());
-            let report = run(UNFAIR, &changes);
-            let utilization = report.value(Metric::Utilization).unwrap();
+            let report = run_with(UNFAIR, &changes);
+            let utilization = value(&report, Metric::Utilization);
             assert!(
                 (0.0..=1.0 + 1e-12).contains(&utilization),
                 "{name} {buffer}"
             );
-            let loss = report.value(Metric::LossRate).unwrap();
+            let loss = value(&report, Metric::LossRate);
             assert!((0.0..=1.0).contains(&loss), "{name} {buffer}");
         }
     }
@@ -318,11 +304,11 @@ fn loss_and_wait_are_those_of_mm1k() {
     let law = format!("{{ cdf = [{cdf} [\"65535B\", 1.0]] }}");
     let text = EXPONENTIAL.replace("PACKET", &law);
     for queue in ["droptail", "step", "drophead", "priority"] {
-        let report = run(&text, &with_queue(queue));
+        let report = run_with(&text, &with_queue(queue));
         // 2.2 million arrivals in about 200,000 busy periods.
-        let ours = report.value(Metric::LossRate).unwrap();
+        let ours = value(&report, Metric::LossRate);
         assert!((ours / loss - 1.0).abs() < 0.03, "{queue} {ours} {loss}");
-        let ours = report.value(Metric::QueueMean).unwrap();
+        let ours = value(&report, Metric::QueueMean);
         assert!(
             (ours / waiting - 1.0).abs() < 0.02,
             "{queue} {ours} {waiting}"
@@ -350,10 +336,10 @@ seed = 4
 #[test]
 fn steady_states_under_overload_are_those_of_the_control_laws() {
     let measured = |queue: &str| {
-        let report = run(OVERLOAD, &with_queue(queue));
-        let loss = report.value(Metric::LossRate).unwrap();
+        let report = run_with(OVERLOAD, &with_queue(queue));
+        let loss = value(&report, Metric::LossRate);
         assert!((loss * 6.0 - 1.0).abs() < 0.01, "{queue} {loss}");
-        report.value(Metric::QueueMean).unwrap()
+        value(&report, Metric::QueueMean)
     };
     // An integral controller rests only at its target: 15 ms. PIE drops before the queue, of
     // 10,000 packets a second, and DualPI2 behind it, of 12,000.
@@ -413,14 +399,9 @@ measure = "40s"
         let (mut used, mut length) = (0.0, 0.0);
         for seed in 1..=8 {
             changes.push(format!("run.seed={seed}"));
-            let scenario = scenario(text, &changes);
-            let seed = Seed {
-                seed,
-                replication: 0,
-            };
-            let report = PacketEngine.run(&scenario, seed).expect("a report");
-            used += report.value(Metric::Utilization).expect("a rate") / 8.0;
-            length += report.value(Metric::QueueMean).expect("a queue") / 8.0;
+            let report = replication(&scenario(text, &changes), seed);
+            used += value(&report, Metric::Utilization) / 8.0;
+            length += value(&report, Metric::QueueMean) / 8.0;
         }
         assert!((used - utilization).abs() < 0.02, "{queue} {cca} {used}");
         assert!(
@@ -445,7 +426,7 @@ fn host_isolation_shares_among_groups() {
         group("nine", 9)
     );
     for (queue, least, most) in [("cake", 0.9, 1.1), ("fq_codel", 8.0, 10.0)] {
-        let report = run(&text, &with_queue(queue));
+        let report = run_with(&text, &with_queue(queue));
         let ratio = goodput(&report, 1) / goodput(&report, 0);
         assert!((least..most).contains(&ratio), "{queue} {ratio}");
     }

@@ -1,26 +1,14 @@
 //! What every controller owes with every way of recovery: loops over the registry, so that a new
 //! controller is covered by its registry line.
 
-use forebay_packet::PacketEngine;
-use forebay_scenario::{Engine, Format, Metric, Report, Scenario, Seed};
+use forebay_scenario::Metric;
+
+use super::{run, value};
 
 const RECOVERIES: [&str; 3] = ["newreno", "sack", "rack"];
 
 fn names() -> impl Iterator<Item = &'static str> {
     forebay_congestion::descriptions().iter().map(|d| d.name)
-}
-
-fn report(text: &str) -> Report {
-    // Shown where the engine's own checks fail.
-    eprintln!("{text}");
-    let scenario = Scenario::parse(text, Format::Toml, "test", &[]).expect("a scenario");
-    PacketEngine
-        .run(&scenario, Seed::default())
-        .unwrap_or_else(|error| panic!("{error} in\n{text}"))
-}
-
-fn value(report: &Report, metric: Metric) -> f64 {
-    report.value(metric).expect("a metric")
 }
 
 /// One flow over a buffer of one bandwidth-delay product. Whoever cuts by at most a half keeps
@@ -31,7 +19,7 @@ fn value(report: &Report, metric: Metric) -> f64 {
 fn one_flow_fills_an_empty_link() {
     for name in names() {
         for recovery in RECOVERIES {
-            let report = report(&format!(
+            let report = run(&format!(
                 r#"
 [link]
 rate = "20Mbps"
@@ -94,7 +82,7 @@ measure = "40s"
 "#,
                     3 + number % 3
                 );
-                let report = report(&text);
+                let report = run(&text);
                 let utilization = value(&report, Metric::Utilization);
                 assert!(
                     (0.5..=1.0 + 1e-9).contains(&utilization),
@@ -130,7 +118,7 @@ warmup = "2s"
 measure = "60s"
 "#
             );
-            let report = report(&text);
+            let report = run(&text);
             let completions = report.groups[0].completions.as_ref().expect("transfers");
             let completed = completions.completed;
             // Even at a tenth of its fair rate a transfer takes less than 4 s.
@@ -159,7 +147,7 @@ warmup = "1s"
 measure = "5s"
 "#
         );
-        let (first, second) = (report(&text), report(&text));
+        let (first, second) = (run(&text), run(&text));
         assert_eq!(first.metrics, second.metrics, "{name}");
         assert_eq!(first.cost.events, second.cost.events, "{name}");
     }
@@ -189,7 +177,7 @@ warmup = "5s"
 measure = "20s"
 "#
             );
-            let report = report(&text);
+            let report = run(&text);
             assert_eq!(value(&report, Metric::LossRate), 0.0, "{name} {recovery}");
             let queue = value(&report, Metric::QueueMean);
             assert!((10.0..60.0).contains(&queue), "{name} {recovery} {queue}");
@@ -221,7 +209,7 @@ measure = "10s"
 "#
         )
     };
-    let waits = |pacing| value(&report(&text(pacing)), Metric::QueueDelayMean);
+    let waits = |pacing| value(&run(&text(pacing)), Metric::QueueDelayMean);
     assert!(waits(false) > 20e-6, "{}", waits(false));
     assert!(waits(true) < 2e-6, "{}", waits(true));
 }
@@ -232,7 +220,7 @@ measure = "10s"
 fn bbr3_loses_far_less_than_bbr_in_shallow_buffers() {
     for buffer in ["0.25BDP", "0.5BDP", "1BDP"] {
         let run = |name: &str| {
-            report(&format!(
+            run(&format!(
                 r#"
 [link]
 rate = "50Mbps"
@@ -296,7 +284,7 @@ warmup = "20s"
 measure = "40s"
 "#
         );
-        let report = report(&text);
+        let report = run(&text);
         assert_eq!(value(&report, Metric::LossRate), 0.0);
         let goodput = |group: usize| report.groups[group].flow_goodput_bps["p50"];
         goodput(0) / goodput(1)
@@ -328,13 +316,13 @@ measure = "120s"
 "#
         )
     };
-    let alone = report(&text(""));
+    let alone = run(&text(""));
     let delay = value(&alone, Metric::QueueDelayMean);
     assert!((0.02..0.06).contains(&delay), "{delay}");
     assert_eq!(value(&alone, Metric::LossRate), 0.0);
     let utilization = value(&alone, Metric::Utilization);
     assert!(utilization > 0.85, "{utilization}");
-    let shared = report(&text(
+    let shared = run(&text(
         "[[flows]]\nname = \"reno\"\ncca = \"newreno\"\nrtt = \"40ms\"\npacket = \"1500B\"",
     ));
     let goodput = |group: usize| shared.groups[group].flow_goodput_bps["p50"];
