@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from forebay.errors import InputError
+from forebay.files import between, write_whole
 from forebay.gallery.catalogue import PAPERS
 from forebay.gallery.claims import VERDICTS, plain
 
@@ -62,15 +62,10 @@ def renew(gallery: Mapping[str, Any], pictures: Path, docs: Path) -> list[Path]:
             picture = pictures / owner / f"{name}.png"
             if not picture.is_file():
                 raise InputError(f"{page}: found the picture of {owner}/{name}; allowed: one that {pictures} has")
-            written.append(Path(shutil.copyfile(picture, docs / "images" / "papers" / f"{owner}-{name}.png")))
-        before, begin, rest = text.partition(MARKS[0])
-        _, end, after = rest.partition(MARKS[1])
-        if not begin or not end:
-            raise InputError(f"{page}: found no `{MARKS[0]}` and `{MARKS[1]}`; allowed: a page with both")
-        page.write_text(
-            "".join([before, begin, "\n\n", verdicts(figures, quick=gallery["quick"]), "\n", end, after]),
-            encoding="utf-8",
-        )
+            shown = docs / "images" / "papers" / f"{owner}-{name}.png"
+            write_whole(shown, picture.read_bytes())
+            written.append(shown)
+        write_whole(page, between(text, MARKS, verdicts(figures, quick=gallery["quick"]), str(page)))
         written.append(page)
     return written
 
