@@ -25,7 +25,7 @@ from forebay.gallery.catalogue import PAPERS, Figure, Run, load, select
 from forebay.gallery.claims import Claim, Measured, Region, judge, plain
 from forebay.gallery.expression import evaluate
 from forebay.gallery.page import write_page
-from forebay.gallery.renewal import MARKS, main, renew
+from forebay.gallery.renewal import MARKS, main, renew, verdicts
 from forebay.gallery.results import Results, crossing, furthest, interpolate, misfit, nearest, same_setting, slope
 from forebay.reproduction import Drawn, Gallery, reproduce
 from tests.conftest import SMALL, forebay
@@ -619,6 +619,16 @@ def test_pages_are_renewed_from_a_gallery(tmp_path: Path, capsys: pytest.Capture
     assert main([str(out), str(docs)]) == 2
     assert MARKS[1] in capsys.readouterr().err
     assert main([str(tmp_path / "nowhere"), str(docs)]) == 2
+
+
+def test_a_page_says_why_a_claim_is_not_reproduced() -> None:
+    said = {"quantity": "loss", "claimed": "≤ 1 %", "ours": 0.02, "half_width": 0.001, "unit": "%"}
+    agreed = {**said, "verdict": "reproduced", "why": "the text says so", "evidence": ["ns-2: 0.9 %"]}
+    contradicted = {**said, "verdict": "not_reproduced", "why": "bursts overflow", "evidence": ["ns-2: 2.1 %"]}
+    text = verdicts([{"figure": "fig1", "claims": [agreed, contradicted]}], quick=False)
+    assert "Of 2 claims in the full version: 1 reproduced, 1 not reproduced." in text
+    assert text.rstrip().splitlines()[-1] == "- **fig1: loss.** Bursts overflow. Elsewhere: ns-2: 2.1 %."
+    assert text.count("- **") == 1
 
 
 def test_every_page_can_be_renewed() -> None:

@@ -71,14 +71,14 @@ def renew(gallery: Mapping[str, Any], pictures: Path, docs: Path) -> list[Path]:
 
 
 def verdicts(figures: Iterable[Mapping[str, Any]], *, quick: bool) -> str:
-    """A line of counts and a table, one row per claim."""
+    """A line of counts, a table with one row per claim, and why what is not reproduced is not."""
     figures = list(figures)
     claims = [(figure["figure"], claim) for figure in figures for claim in figure["claims"]]
     found = Counter(claim["verdict"] for _, claim in claims)
     counts = ", ".join(f"{found[name]} {_WORDS[name][2:]}" for name in VERDICTS if found[name])
     kind = "coarse (`--quick`)" if quick else "full"
     lines = [
-        f"Of {len(claims)} claims in the {kind} version: {counts}. The gallery's own page gives the reasons.",
+        f"Of {len(claims)} claims in the {kind} version: {counts}.",
         "",
         "| figure | claim | claimed | forebay | verdict |",
         "|---|---|---|---|---|",
@@ -87,7 +87,17 @@ def verdicts(figures: Iterable[Mapping[str, Any]], *, quick: bool) -> str:
         ours = "–" if claim["ours"] is None else plain(claim["ours"], claim["unit"], claim["half_width"])
         cells = (figure, claim["quantity"], claim["claimed"] or "–", ours, _WORDS[claim["verdict"]])
         lines.append("| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |")
+    contradicted = [(figure, claim) for figure, claim in claims if claim["verdict"] == "not_reproduced"]
+    if contradicted:
+        lines += ["", "What is not reproduced, why, and what other programs say:", ""]
+        lines += [f"- **{figure}: {claim['quantity']}.** {_reason(claim)}" for figure, claim in contradicted]
     return "\n".join([*lines, ""])
+
+
+def _reason(claim: Mapping[str, Any]) -> str:
+    """Why a claim is not reproduced, and the evidence of others, as sentences."""
+    said = [claim["why"], *(f"elsewhere: {entry}" for entry in claim["evidence"])]
+    return " ".join(f"{text[0].upper()}{text[1:].rstrip('.')}." for text in said if text)
 
 
 def main(arguments: list[str] | None = None) -> int:
