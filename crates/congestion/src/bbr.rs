@@ -5,7 +5,7 @@
 use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
-use crate::bottleneck::{Aggregation, Expectation, Rounds, draw};
+use crate::bottleneck::{Aggregation, Expectation, Plateau, Rounds, draw};
 use crate::filter::WindowedMaximum;
 use crate::packet::{
     Ack, CongestionControl, Idle, LossState, Needs, Pace, Path, Sample, Samples, Signal, Window,
@@ -35,10 +35,6 @@ const MIN_RTT_LIFE: Time = Time::from_secs(10);
 
 /// How long PROBE_RTT lasts.
 const PROBE_RTT_TIME: Time = Time::from_millis(200);
-
-/// Start-up ends when the bandwidth has not grown by a quarter for three rounds.
-const FULL_GROWTH: f64 = 1.25;
-const FULL_ROUNDS: u32 = 3;
 
 /// Rounds of each of the two windows in which the aggregation of acknowledgements is measured,
 /// and the longest aggregation that the window allows for, in seconds.
@@ -78,8 +74,8 @@ pub struct BbrController {
     min_rtt_since: Time,
     /// The end of PROBE_RTT once few packets are under way, and whether a round has passed.
     probing: Option<(Time, bool)>,
-    full_bandwidth: f64,
-    full_rounds: u32,
+    /// Start-up ends there.
+    plateau: Plateau,
     phase: usize,
     phase_since: Time,
     state: LossState,
@@ -190,17 +186,12 @@ impl BbrController {
         if self.full() || !self.rounds.started || limited {
             return;
         }
-        if self.bandwidth.get() >= FULL_GROWTH * self.full_bandwidth {
-            self.full_bandwidth = self.bandwidth.get();
-            self.full_rounds = 0;
-            return;
-        }
-        self.full_rounds += 1;
+        self.plateau.update(self.bandwidth.get());
     }
 
     /// Whether the bandwidth has stopped growing.
     fn full(&self) -> bool {
-        self.full_rounds >= FULL_ROUNDS
+        self.plateau.reached()
     }
 
     fn check_drain(&mut self, sample: &Sample) {
@@ -362,8 +353,7 @@ impl CongestionControl for BbrController {
             min_rtt: f64::INFINITY,
             min_rtt_since: Time::ZERO,
             probing: None,
-            full_bandwidth: 0.0,
-            full_rounds: 0,
+            plateau: Plateau::default(),
             phase: 0,
             phase_since: Time::ZERO,
             state: LossState::Open,
@@ -394,7 +384,7 @@ impl CongestionControl for BbrController {
         if signal == Signal::Timeout {
             self.state = LossState::Timeout;
             self.timed_out = true;
-            self.full_bandwidth = 0.0;
+            self.plateau.forget_baseline();
             self.rounds.started = true;
             window.cwnd = 1.0;
         }

@@ -10,7 +10,7 @@
 use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
-use crate::bottleneck::{Aggregation, Expectation, Rounds, draw, quantum};
+use crate::bottleneck::{Aggregation, Expectation, Plateau, Rounds, draw, quantum};
 use crate::packet::{
     Ack, CongestionControl, Delivery, Idle, LossState, Needs, Pace, Path, Sample, Samples, Signal,
     Window,
@@ -40,10 +40,6 @@ const MIN_RTT_LIFE: Time = Time::from_secs(10);
 /// How often and how long `ProbeRTT` drains the queue (section 5.3.4).
 const PROBE_RTT_INTERVAL: Time = Time::from_secs(5);
 const PROBE_RTT_TIME: Time = Time::from_millis(200);
-
-/// The bandwidth has stopped growing after so many rounds below this growth (section 5.3.1).
-const FULL_GROWTH: f64 = 1.25;
-const FULL_ROUNDS: u32 = 3;
 
 /// Acknowledgements with losses in one round that may end start-up (section 5.3.1).
 const FULL_LOSSES: u32 = 6;
@@ -104,34 +100,6 @@ enum Feedback {
     Starting,
     Probing,
     Stopping,
-}
-
-/// Looks for the plateau of the bandwidth (section 5.3.1).
-#[derive(Clone, Copy, Debug, Default)]
-struct Plateau {
-    baseline: f64,
-    rounds: u32,
-}
-
-impl Plateau {
-    fn restart(&mut self, baseline: f64) {
-        *self = Self {
-            baseline,
-            rounds: 0,
-        };
-    }
-
-    fn update(&mut self, rate: f64) {
-        if rate >= FULL_GROWTH * self.baseline {
-            self.restart(rate);
-        } else {
-            self.rounds += 1;
-        }
-    }
-
-    fn reached(&self) -> bool {
-        self.rounds >= FULL_ROUNDS
-    }
 }
 
 /// What the last round delivered, and whether it lost (section 5.5.10).

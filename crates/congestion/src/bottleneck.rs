@@ -35,6 +35,47 @@ impl Rounds {
     }
 }
 
+/// The bandwidth has stopped growing after so many rounds below this growth.
+const FULL_GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u32 = 3;
+
+/// Looks for the plateau of the bandwidth: the pipe is full (draft-ietf-ccwg-bbr section 5.3.1;
+/// Linux: `bbr_check_full_bw_reached`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Plateau {
+    baseline: f64,
+    rounds: u32,
+}
+
+impl Plateau {
+    /// Looks for growth beyond this bandwidth from now on.
+    pub(crate) fn restart(&mut self, baseline: f64) {
+        *self = Self {
+            baseline,
+            rounds: 0,
+        };
+    }
+
+    /// The next bandwidth is growth, whatever it is; a plateau that was reached stays so (Linux:
+    /// `bbr_set_state` after a timeout).
+    pub(crate) fn forget_baseline(&mut self) {
+        self.baseline = 0.0;
+    }
+
+    /// Takes in the bandwidth of a round.
+    pub(crate) fn update(&mut self, bandwidth: f64) {
+        if bandwidth >= FULL_GROWTH * self.baseline {
+            self.restart(bandwidth);
+        } else {
+            self.rounds += 1;
+        }
+    }
+
+    pub(crate) fn reached(&self) -> bool {
+        self.rounds >= FULL_ROUNDS
+    }
+}
+
 /// Against what the aggregation of acknowledgements is measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expectation {
@@ -118,6 +159,25 @@ mod tests {
         seen.delivery = None;
         rounds.update(&seen);
         assert!(!rounds.started);
+    }
+
+    #[test]
+    fn a_plateau_takes_three_rounds_without_a_quarter_more() {
+        let mut plateau = Plateau::default();
+        // A quarter more begins anew, and so does anything after the baseline is forgotten.
+        for bandwidth in [100.0, 124.0, 124.0, 125.0, 156.0, 156.0] {
+            plateau.update(bandwidth);
+            assert!(!plateau.reached());
+        }
+        plateau.forget_baseline();
+        for bandwidth in [50.0, 40.0, 50.0] {
+            plateau.update(bandwidth);
+            assert!(!plateau.reached());
+        }
+        plateau.update(60.0);
+        assert!(plateau.reached());
+        plateau.forget_baseline();
+        assert!(plateau.reached());
     }
 
     #[test]
