@@ -5,7 +5,7 @@
 use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
-use crate::bottleneck::{Aggregation, Expectation, Plateau, Rounds, draw};
+use crate::bottleneck::{Aggregation, Expectation, Plateau, Rounds, SavedWindow, draw};
 use crate::filter::WindowedMaximum;
 use crate::packet::{
     Ack, CongestionControl, Idle, LossState, Needs, Pace, Path, Sample, Samples, Signal, Window,
@@ -80,7 +80,7 @@ pub struct BbrController {
     phase_since: Time,
     state: LossState,
     conserving: bool,
-    prior_window: f64,
+    saved_window: SavedWindow,
     aggregation: Aggregation,
     pacing_gain: f64,
     window_gain: f64,
@@ -240,7 +240,7 @@ impl BbrController {
                 *passed |= self.rounds.started;
                 if *passed && now > *until {
                     self.min_rtt_since = now;
-                    window.cwnd = window.cwnd.max(self.prior_window);
+                    self.saved_window.restore(window);
                     if self.full() {
                         self.probe_bandwidth(now);
                     } else {
@@ -254,11 +254,7 @@ impl BbrController {
 
     fn save_window(&mut self, cwnd: f64) {
         let calm = self.state == LossState::Open && self.mode != Mode::ProbeRoundTrip;
-        self.prior_window = if calm {
-            cwnd
-        } else {
-            self.prior_window.max(cwnd)
-        };
+        self.saved_window.save(cwnd, calm);
     }
 
     fn update_gains(&mut self) {
@@ -319,7 +315,7 @@ impl BbrController {
             self.rounds.restart(sample);
             window.cwnd = sample.in_flight + sample.arrived;
         } else if before != LossState::Open && sample.state == LossState::Open {
-            window.cwnd = window.cwnd.max(self.prior_window);
+            self.saved_window.restore(window);
             self.conserving = false;
         }
         if self.conserving {
@@ -358,7 +354,7 @@ impl CongestionControl for BbrController {
             phase_since: Time::ZERO,
             state: LossState::Open,
             conserving: false,
-            prior_window: 0.0,
+            saved_window: SavedWindow::default(),
             aggregation: Aggregation::default(),
             pacing_gain: HIGH_GAIN,
             window_gain: HIGH_GAIN,

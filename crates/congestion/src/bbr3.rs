@@ -10,7 +10,7 @@
 use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
-use crate::bottleneck::{Aggregation, Expectation, Plateau, Rounds, draw, quantum};
+use crate::bottleneck::{Aggregation, Expectation, Plateau, Rounds, SavedWindow, draw, quantum};
 use crate::packet::{
     Ack, CongestionControl, Delivery, Idle, LossState, Needs, Pace, Path, Sample, Samples, Signal,
     Window,
@@ -192,7 +192,7 @@ pub struct Bbr3Controller {
     state: LossState,
     /// What was signalled since the last sample.
     signalled: Option<Signal>,
-    prior_window: f64,
+    saved_window: SavedWindow,
     /// Packets per second; zero before the first estimate.
     rate: f64,
 }
@@ -566,7 +566,7 @@ impl Bbr3Controller {
 
     fn leave_probe_rtt(&mut self, window: &mut Window, sample: &Sample) {
         self.propagation.recent_since = sample.now;
-        window.cwnd = window.cwnd.max(self.prior_window);
+        self.saved_window.restore(window);
         self.forget_short_term();
         if self.full {
             self.go_down(sample);
@@ -625,11 +625,7 @@ impl Bbr3Controller {
 
     fn save_window(&mut self, cwnd: f64) {
         let calm = self.state == LossState::Open && self.mode != Mode::ProbeRoundTrip;
-        self.prior_window = if calm {
-            cwnd
-        } else {
-            self.prior_window.max(cwnd)
-        };
+        self.saved_window.save(cwnd, calm);
     }
 }
 
@@ -688,7 +684,7 @@ impl CongestionControl for Bbr3Controller {
             aggregation: Aggregation::default(),
             state: LossState::Open,
             signalled: None,
-            prior_window: 0.0,
+            saved_window: SavedWindow::default(),
             rate: 0.0,
         }
     }
@@ -722,7 +718,7 @@ impl CongestionControl for Bbr3Controller {
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
         let before = std::mem::replace(&mut self.state, sample.state);
         if before != LossState::Open && self.state == LossState::Open {
-            window.cwnd = window.cwnd.max(self.prior_window);
+            self.saved_window.restore(window);
         }
         self.note_losses(sample);
         self.update_bandwidth(sample, window.cwnd);

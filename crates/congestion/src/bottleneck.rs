@@ -3,7 +3,7 @@
 
 use forebay_units::Time;
 
-use crate::packet::Sample;
+use crate::packet::{Sample, Window};
 
 /// Rounds by delivered packets (draft-ietf-ccwg-bbr section 5.5.1).
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,6 +73,25 @@ impl Plateau {
 
     pub(crate) fn reached(&self) -> bool {
         self.rounds >= FULL_ROUNDS
+    }
+}
+
+/// The window to return to after a recovery and after `ProbeRTT` (draft-ietf-ccwg-bbr section
+/// 5.6.4.4; Linux: `bbr_save_cwnd`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SavedWindow {
+    cwnd: f64,
+}
+
+impl SavedWindow {
+    /// Saves this window; one that is not `calm`, in recovery or `ProbeRTT`, only where it is
+    /// larger than the one saved before.
+    pub(crate) fn save(&mut self, cwnd: f64, calm: bool) {
+        self.cwnd = if calm { cwnd } else { self.cwnd.max(cwnd) };
+    }
+
+    pub(crate) fn restore(self, window: &mut Window) {
+        window.cwnd = window.cwnd.max(self.cwnd);
     }
 }
 
@@ -178,6 +197,27 @@ mod tests {
         assert!(plateau.reached());
         plateau.forget_baseline();
         assert!(plateau.reached());
+    }
+
+    #[test]
+    fn a_window_saved_in_recovery_is_none_smaller() {
+        let mut saved = SavedWindow::default();
+        let restored = |saved: &SavedWindow, cwnd| {
+            let mut window = Window {
+                cwnd,
+                ssthresh: f64::INFINITY,
+            };
+            saved.restore(&mut window);
+            window.cwnd
+        };
+        saved.save(50.0, true);
+        saved.save(20.0, false);
+        assert_eq!(
+            [restored(&saved, 4.0), restored(&saved, 60.0)],
+            [50.0, 60.0]
+        );
+        saved.save(20.0, true);
+        assert_eq!(restored(&saved, 4.0), 20.0);
     }
 
     #[test]
