@@ -5,7 +5,9 @@
 use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
-use crate::bottleneck::{Aggregation, Expectation, Plateau, Rounds, SavedWindow, draw};
+use crate::bottleneck::{
+    Aggregation, Expectation, Plateau, RoundTripProbe, Rounds, SavedWindow, draw,
+};
 use crate::filter::WindowedMaximum;
 use crate::packet::{
     Ack, CongestionControl, Idle, LossState, Needs, Pace, Path, Sample, Samples, Signal, Window,
@@ -32,9 +34,6 @@ const BANDWIDTH_ROUNDS: u64 = 10;
 
 /// How long a round-trip time is believed to be the propagation time.
 const MIN_RTT_LIFE: Time = Time::from_secs(10);
-
-/// How long PROBE_RTT lasts.
-const PROBE_RTT_TIME: Time = Time::from_millis(200);
 
 /// Rounds of each of the two windows in which the aggregation of acknowledgements is measured,
 /// and the longest aggregation that the window allows for, in seconds.
@@ -72,8 +71,7 @@ pub struct BbrController {
     timed_out: bool,
     min_rtt: f64,
     min_rtt_since: Time,
-    /// The end of PROBE_RTT once few packets are under way, and whether a round has passed.
-    probing: Option<(Time, bool)>,
+    round_trip_probe: RoundTripProbe,
     /// Start-up ends there.
     plateau: Plateau,
     phase: usize,
@@ -226,29 +224,20 @@ impl BbrController {
         if expired && self.probes_round_trip && self.mode != Mode::ProbeRoundTrip {
             self.mode = Mode::ProbeRoundTrip;
             self.save_window(window.cwnd);
-            self.probing = None;
+            self.round_trip_probe = RoundTripProbe::default();
         }
-        if self.mode != Mode::ProbeRoundTrip {
-            return;
-        }
-        match &mut self.probing {
-            None if sample.in_flight <= MIN_WINDOW => {
-                self.probing = Some((now.saturating_add(PROBE_RTT_TIME), false));
-                self.rounds.restart(sample);
+        if self.mode == Mode::ProbeRoundTrip
+            && self
+                .round_trip_probe
+                .update(sample, MIN_WINDOW, &mut self.rounds)
+        {
+            self.min_rtt_since = now;
+            self.saved_window.restore(window);
+            if self.full() {
+                self.probe_bandwidth(now);
+            } else {
+                self.mode = Mode::Startup;
             }
-            Some((until, passed)) => {
-                *passed |= self.rounds.started;
-                if *passed && now > *until {
-                    self.min_rtt_since = now;
-                    self.saved_window.restore(window);
-                    if self.full() {
-                        self.probe_bandwidth(now);
-                    } else {
-                        self.mode = Mode::Startup;
-                    }
-                }
-            }
-            None => {}
         }
     }
 
@@ -348,7 +337,7 @@ impl CongestionControl for BbrController {
             timed_out: false,
             min_rtt: f64::INFINITY,
             min_rtt_since: Time::ZERO,
-            probing: None,
+            round_trip_probe: RoundTripProbe::default(),
             plateau: Plateau::default(),
             phase: 0,
             phase_since: Time::ZERO,

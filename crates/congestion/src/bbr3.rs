@@ -10,7 +10,9 @@
 use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
-use crate::bottleneck::{Aggregation, Expectation, Plateau, Rounds, SavedWindow, draw, quantum};
+use crate::bottleneck::{
+    Aggregation, Expectation, Plateau, RoundTripProbe, Rounds, SavedWindow, draw, quantum,
+};
 use crate::packet::{
     Ack, CongestionControl, Delivery, Idle, LossState, Needs, Pace, Path, Sample, Samples, Signal,
     Window,
@@ -37,9 +39,8 @@ const STARTUP_GAIN: f64 = 2.77;
 /// How long a round-trip time is believed to be the propagation time (section 5.5.7).
 const MIN_RTT_LIFE: Time = Time::from_secs(10);
 
-/// How often and how long `ProbeRTT` drains the queue (section 5.3.4).
+/// How often `ProbeRTT` drains the queue (section 5.3.4).
 const PROBE_RTT_INTERVAL: Time = Time::from_secs(5);
-const PROBE_RTT_TIME: Time = Time::from_millis(200);
 
 /// Acknowledgements with losses in one round that may end start-up (section 5.3.1).
 const FULL_LOSSES: u32 = 6;
@@ -179,8 +180,7 @@ pub struct Bbr3Controller {
     inflight_high: f64,
     latest: Latest,
     propagation: Propagation,
-    /// The end of `ProbeRTT` once few packets are under way, and whether a round has passed.
-    probing: Option<(Time, bool)>,
+    round_trip_probe: RoundTripProbe,
     /// Packets sent after the first and not after the second were delivered tell nothing of the
     /// bandwidth: `ProbeRTT` held them back.
     held_back: (u64, u64),
@@ -539,7 +539,7 @@ impl Bbr3Controller {
         if due && self.mode != Mode::ProbeRoundTrip {
             self.save_window(window.cwnd);
             self.mode = Mode::ProbeRoundTrip;
-            self.probing = None;
+            self.round_trip_probe = RoundTripProbe::default();
             self.probe.feedback = Feedback::Stopping;
             self.rounds.restart(sample);
             self.held_back.0 = sample.delivered;
@@ -548,19 +548,10 @@ impl Bbr3Controller {
             return;
         }
         self.held_back.1 = sample.delivered.saturating_add(sample.in_flight as u64);
-        match self.probing {
-            None if sample.in_flight <= self.probe_rtt_window(window.cwnd) => {
-                self.probing = Some((sample.now.saturating_add(PROBE_RTT_TIME), false));
-                self.rounds.restart(sample);
-            }
-            None => {}
-            Some((until, passed)) => {
-                let passed = passed || self.rounds.started;
-                self.probing = Some((until, passed));
-                if passed && sample.now > until {
-                    self.leave_probe_rtt(window, sample);
-                }
-            }
+        let few = self.probe_rtt_window(window.cwnd);
+        let probe = &mut self.round_trip_probe;
+        if probe.update(sample, few, &mut self.rounds) {
+            self.leave_probe_rtt(window, sample);
         }
     }
 
@@ -664,7 +655,7 @@ impl CongestionControl for Bbr3Controller {
                 recent_since: Time::MAX,
                 due: false,
             },
-            probing: None,
+            round_trip_probe: RoundTripProbe::default(),
             held_back: (u64::MAX, 0),
             plateau: Plateau::default(),
             full: false,

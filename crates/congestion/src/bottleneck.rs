@@ -95,6 +95,35 @@ impl SavedWindow {
     }
 }
 
+/// How long few packets are under way in `ProbeRTT`.
+const PROBE_RTT_TIME: Time = Time::from_millis(200);
+
+/// `ProbeRTT`: it lasts 200 ms and a round from when few packets are under way (draft-ietf-ccwg-bbr
+/// section 5.3.4; Linux: `bbr_update_min_rtt`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RoundTripProbe {
+    /// Its end, once few packets are under way, and whether a round has passed since.
+    drained: Option<(Time, bool)>,
+}
+
+impl RoundTripProbe {
+    /// Takes in an acknowledgement, where up to `few` packets are few; says whether it is over.
+    pub(crate) fn update(&mut self, sample: &Sample, few: f64, rounds: &mut Rounds) -> bool {
+        match &mut self.drained {
+            Some((end, passed)) => {
+                *passed |= rounds.started;
+                return *passed && sample.now > *end;
+            }
+            None if sample.in_flight <= few => {
+                self.drained = Some((sample.now.saturating_add(PROBE_RTT_TIME), false));
+                rounds.restart(sample);
+            }
+            None => {}
+        }
+        false
+    }
+}
+
 /// Against what the aggregation of acknowledgements is measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expectation {
@@ -218,6 +247,32 @@ mod tests {
         );
         saved.save(20.0, true);
         assert_eq!(restored(&saved, 4.0), 20.0);
+    }
+
+    #[test]
+    fn a_probe_of_the_round_trip_takes_200_ms_and_a_round_with_few_packets_under_way() {
+        let mut probe = RoundTripProbe::default();
+        let mut rounds = Rounds::default();
+        let mut seen = sample(0.1);
+        let mut over = |ms, in_flight, started| {
+            seen.now = Time::from_millis(ms);
+            seen.in_flight = in_flight;
+            rounds.started = started;
+            probe.update(&seen, 4.0, &mut rounds)
+        };
+        assert!(!over(0, 5.0, true));
+        assert!(!over(1000, 4.0, true));
+        assert!(!over(1201, 4.0, false));
+        assert!(over(1202, 4.0, true));
+        let mut probe = RoundTripProbe::default();
+        let mut over = |ms, started| {
+            seen.now = Time::from_millis(ms);
+            rounds.started = started;
+            probe.update(&seen, 4.0, &mut rounds)
+        };
+        assert!(!over(1000, false));
+        assert!(!over(1200, true));
+        assert!(over(1201, false));
     }
 
     #[test]
