@@ -6,7 +6,8 @@ use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
 use crate::bottleneck::{
-    Aggregation, Expectation, Plateau, RoundTripProbe, Rounds, SavedWindow, draw,
+    Aggregation, Expectation, PACING_MARGIN, Plateau, RoundTripProbe, Rounds, SavedWindow, draw,
+    initial_rate,
 };
 use crate::filter::WindowedMaximum;
 use crate::packet::{
@@ -22,9 +23,6 @@ const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 
 /// Window gain outside of start-up.
 const WINDOW_GAIN: f64 = 2.0;
-
-/// The pace stays this much below the estimate, so that queues drain.
-const PACING_MARGIN: f64 = 0.99;
 
 /// Packets under way in PROBE_RTT, and the smallest window.
 const MIN_WINDOW: f64 = 4.0;
@@ -264,8 +262,9 @@ impl BbrController {
             if self.full() || rate > self.rate {
                 self.rate = rate;
             }
-        } else if path.smoothed_rtt > 0.0 {
-            self.rate = HIGH_GAIN * window.cwnd / path.smoothed_rtt * PACING_MARGIN;
+        } else if let Some(rate) = initial_rate(HIGH_GAIN, window, path) {
+            // Linux takes the margin off this one, too (`bbr_init_pacing_rate_from_rtt`).
+            self.rate = rate * PACING_MARGIN;
         }
     }
 
@@ -396,13 +395,8 @@ impl CongestionControl for BbrController {
     }
 
     fn pacing(&self, window: &Window, path: &Path) -> Option<Pace> {
-        let rate = if self.rate > 0.0 {
-            self.rate
-        } else if path.smoothed_rtt > 0.0 {
-            HIGH_GAIN * window.cwnd / path.smoothed_rtt
-        } else {
-            return None;
-        };
+        let known = (self.rate > 0.0).then_some(self.rate);
+        let rate = known.or_else(|| initial_rate(HIGH_GAIN, window, path))?;
         Some(Pace {
             rate,
             quantum: quantum(self.rate),

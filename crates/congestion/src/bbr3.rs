@@ -11,7 +11,8 @@ use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
 use crate::bottleneck::{
-    Aggregation, Expectation, Plateau, RoundTripProbe, Rounds, SavedWindow, draw, quantum,
+    Aggregation, Expectation, PACING_MARGIN, Plateau, RoundTripProbe, Rounds, SavedWindow, draw,
+    initial_rate, quantum,
 };
 use crate::packet::{
     Ack, CongestionControl, Delivery, Idle, LossState, Needs, Pace, Path, Sample, Samples, Signal,
@@ -29,9 +30,6 @@ const HEADROOM: f64 = 0.15;
 
 /// The smallest window (section 2, MinPipeCwnd).
 const MIN_WINDOW: f64 = 4.0;
-
-/// The pace stays this much below the estimate (section 5.6.2).
-const PACING_MARGIN: f64 = 0.99;
 
 /// 4 ln 2: the smallest pacing gain that doubles the rate each round (section 5.3.1).
 const STARTUP_GAIN: f64 = 2.77;
@@ -578,8 +576,9 @@ impl Bbr3Controller {
             if self.full || rate > self.rate {
                 self.rate = rate;
             }
-        } else if path.smoothed_rtt > 0.0 {
-            self.rate = STARTUP_GAIN * window.cwnd / path.smoothed_rtt;
+        } else if let Some(rate) = initial_rate(STARTUP_GAIN, window, path) {
+            // The draft takes no margin off this one (BBRInitPacingRate).
+            self.rate = rate;
         }
     }
 
@@ -728,13 +727,8 @@ impl CongestionControl for Bbr3Controller {
     }
 
     fn pacing(&self, window: &Window, path: &Path) -> Option<Pace> {
-        let rate = if self.rate > 0.0 {
-            self.rate
-        } else if path.smoothed_rtt > 0.0 {
-            STARTUP_GAIN * window.cwnd / path.smoothed_rtt
-        } else {
-            return None;
-        };
+        let known = (self.rate > 0.0).then_some(self.rate);
+        let rate = known.or_else(|| initial_rate(STARTUP_GAIN, window, path))?;
         Some(Pace {
             rate,
             quantum: quantum(self.rate),

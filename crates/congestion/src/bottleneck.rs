@@ -3,7 +3,7 @@
 
 use forebay_units::Time;
 
-use crate::packet::{Sample, Window};
+use crate::packet::{Path, Sample, Window};
 
 /// Rounds by delivered packets (draft-ietf-ccwg-bbr section 5.5.1).
 #[derive(Clone, Copy, Debug, Default)]
@@ -173,6 +173,16 @@ impl Aggregation {
     pub(crate) fn most(&self) -> f64 {
         self.most[0].max(self.most[1])
     }
+}
+
+/// The pace stays this much below the estimate, so that queues drain (draft-ietf-ccwg-bbr section
+/// 5.6.2; Linux: `bbr_pacing_margin_percent`).
+pub(crate) const PACING_MARGIN: f64 = 0.99;
+
+/// `gain` windows per round-trip time, in packets per second: the pace before the bandwidth is
+/// known; none before the round-trip time is.
+pub(crate) fn initial_rate(gain: f64, window: &Window, path: &Path) -> Option<f64> {
+    (path.smoothed_rtt > 0.0).then(|| gain * window.cwnd / path.smoothed_rtt)
 }
 
 /// Packets sent at once at this rate: a millisecond's worth, as segmentation offload does it, 64
