@@ -6,8 +6,8 @@ use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
 use crate::bottleneck::{
-    Aggregation, Expectation, PACING_MARGIN, Plateau, RoundTripProbe, Rounds, SavedWindow, draw,
-    initial_rate,
+    Aggregation, Expectation, MIN_WINDOW, PACING_MARGIN, Plateau, RoundTripProbe, Rounds,
+    SavedWindow, TargetWindow, draw, initial_rate,
 };
 use crate::filter::WindowedMaximum;
 use crate::packet::{
@@ -23,9 +23,6 @@ const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 
 /// Window gain outside of start-up.
 const WINDOW_GAIN: f64 = 2.0;
-
-/// Packets under way in PROBE_RTT, and the smallest window.
-const MIN_WINDOW: f64 = 4.0;
 
 /// Rounds over which the bandwidth is the maximum.
 const BANDWIDTH_ROUNDS: u64 = 10;
@@ -278,13 +275,11 @@ impl BbrController {
                 0.0
             };
             let product = self.product(self.window_gain, bandwidth);
-            let target = product.map_or(window.cwnd, |product| self.with_bursts(product + extra));
-            if self.full() {
-                window.cwnd = (window.cwnd + sample.arrived).min(target);
-            } else if window.cwnd < target || sample.delivered < 10 {
-                window.cwnd += sample.arrived;
-            }
-            window.cwnd = window.cwnd.max(MIN_WINDOW);
+            let target = TargetWindow {
+                packets: product.map_or(window.cwnd, |product| self.with_bursts(product + extra)),
+                full: self.full(),
+            };
+            target.approach(window, sample);
         }
         if self.mode == Mode::ProbeRoundTrip {
             window.cwnd = window.cwnd.min(MIN_WINDOW);

@@ -11,8 +11,8 @@ use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
 use crate::bottleneck::{
-    Aggregation, Expectation, PACING_MARGIN, Plateau, RoundTripProbe, Rounds, SavedWindow, draw,
-    initial_rate, quantum,
+    Aggregation, Expectation, MIN_WINDOW, PACING_MARGIN, Plateau, RoundTripProbe, Rounds,
+    SavedWindow, TargetWindow, draw, initial_rate, quantum,
 };
 use crate::packet::{
     Ack, CongestionControl, Delivery, Idle, LossState, Needs, Pace, Path, Sample, Samples, Signal,
@@ -27,9 +27,6 @@ const BETA: f64 = 0.7;
 
 /// Share of the long-term bound that is left to others (section 2, Headroom).
 const HEADROOM: f64 = 0.15;
-
-/// The smallest window (section 2, MinPipeCwnd).
-const MIN_WINDOW: f64 = 4.0;
 
 /// 4 ln 2: the smallest pacing gain that doubles the rate each round (section 5.3.1).
 const STARTUP_GAIN: f64 = 2.77;
@@ -592,13 +589,11 @@ impl Bbr3Controller {
         if sample.arrived > 0.0 {
             let (_, gain) = self.mode.gains();
             let product = self.product(gain, self.allowed(), window.cwnd);
-            let most = self.with_budget(product + self.aggregation.most());
-            if self.full {
-                window.cwnd = (window.cwnd + sample.arrived).min(most);
-            } else if window.cwnd < most || sample.delivered < 10 {
-                window.cwnd += sample.arrived;
-            }
-            window.cwnd = window.cwnd.max(MIN_WINDOW);
+            let target = TargetWindow {
+                packets: self.with_budget(product + self.aggregation.most()),
+                full: self.full,
+            };
+            target.approach(window, sample);
         }
         let bound = match self.mode {
             Mode::Startup | Mode::Drain => f64::INFINITY,

@@ -95,6 +95,34 @@ impl SavedWindow {
     }
 }
 
+/// The smallest window, packets (draft-ietf-ccwg-bbr section 2, MinPipeCwnd; Linux:
+/// `bbr_cwnd_min_target`); in version 1 the window of `ProbeRTT`, too.
+pub(crate) const MIN_WINDOW: f64 = 4.0;
+
+/// So many packets let the window grow in any case: Linux's initial window (`TCP_INIT_CWND`).
+const INITIAL_WINDOW: u64 = 10;
+
+/// The window that the model allows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TargetWindow {
+    pub(crate) packets: f64,
+    /// Whether the pipe is full: until then no window is cut to the target.
+    pub(crate) full: bool,
+}
+
+impl TargetWindow {
+    /// The window grows towards it by what arrived (draft-ietf-ccwg-bbr section 5.6.4; Linux:
+    /// `bbr_set_cwnd`).
+    pub(crate) fn approach(self, window: &mut Window, sample: &Sample) {
+        if self.full {
+            window.cwnd = (window.cwnd + sample.arrived).min(self.packets);
+        } else if window.cwnd < self.packets || sample.delivered < INITIAL_WINDOW {
+            window.cwnd += sample.arrived;
+        }
+        window.cwnd = window.cwnd.max(MIN_WINDOW);
+    }
+}
+
 /// How long few packets are under way in `ProbeRTT`.
 const PROBE_RTT_TIME: Time = Time::from_millis(200);
 
@@ -283,6 +311,32 @@ mod tests {
         assert!(!over(1000, false));
         assert!(!over(1200, true));
         assert!(over(1201, false));
+    }
+
+    #[test]
+    fn a_window_beyond_the_target_is_cut_once_the_pipe_is_full() {
+        let mut seen = sample(0.1);
+        seen.arrived = 2.0;
+        seen.delivered = 100;
+        for (cwnd, target, full, expected) in [
+            (50.0, 60.0, false, 52.0),
+            (59.0, 60.0, false, 61.0),
+            (61.0, 60.0, false, 61.0),
+            (50.0, 60.0, true, 52.0),
+            (61.0, 60.0, true, 60.0),
+            (61.0, 0.0, true, MIN_WINDOW),
+        ] {
+            let mut window = Window {
+                cwnd,
+                ssthresh: f64::INFINITY,
+            };
+            TargetWindow {
+                packets: target,
+                full,
+            }
+            .approach(&mut window, &seen);
+            assert_eq!(window.cwnd, expected, "{target} {full}");
+        }
     }
 
     #[test]
