@@ -371,15 +371,13 @@ impl CongestionControl for BbrController {
 
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
         self.update_bandwidth(sample);
-        if sample.delivery.is_some() && sample.arrived > 0.0 {
-            let expectation = Expectation {
-                bandwidth: self.sending_bandwidth(),
-                window: window.cwnd,
-                rounds: AGGREGATION_ROUNDS,
-                round: self.rounds.started,
-            };
-            self.aggregation.update(sample, expectation);
-        }
+        let expectation = Expectation {
+            bandwidth: self.sending_bandwidth(),
+            window: window.cwnd,
+            rounds: AGGREGATION_ROUNDS,
+            round: self.rounds.started,
+        };
+        self.aggregation.update(sample, expectation);
         self.update_phase(sample);
         self.check_full(sample);
         self.check_drain(sample);

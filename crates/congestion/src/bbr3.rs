@@ -311,9 +311,6 @@ impl Bbr3Controller {
     }
 
     fn update_aggregation(&mut self, sample: &Sample, cwnd: f64) {
-        if sample.delivery.is_none() || sample.arrived <= 0.0 {
-            return;
-        }
         let (before, after) = AGGREGATION_ROUNDS;
         let expectation = Expectation {
             bandwidth: self.allowed(),

@@ -176,7 +176,11 @@ pub(crate) struct Aggregation {
 }
 
 impl Aggregation {
+    /// Takes in an acknowledgement that delivered something at a known rate.
     pub(crate) fn update(&mut self, sample: &Sample, expectation: Expectation) {
+        if sample.delivery.is_none() || sample.arrived <= 0.0 {
+            return;
+        }
         if expectation.round {
             self.rounds += 1;
             if self.rounds >= expectation.rounds {
@@ -350,6 +354,9 @@ mod tests {
         };
         let mut seen = sample(0.1);
         seen.arrived = 30.0;
+        aggregation.update(&seen, expectation(false));
+        assert_eq!(aggregation.most(), 0.0);
+        seen.delivery = Some(Delivery::default());
         aggregation.update(&seen, expectation(false));
         assert_eq!(aggregation.most(), 30.0);
         // Ten packets in a second are fewer than expected: nothing is aggregated but they.
