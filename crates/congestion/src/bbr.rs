@@ -39,7 +39,8 @@ const MOST_AGGREGATION: f64 = 0.1;
 /// bytes of payload).
 const SINGLE_RATE: f64 = 1.2e6 / (8.0 * 1448.0);
 
-/// Packets sent at once at this rate (`bbr_tso_segs_goal`): those of 1/1024 s.
+/// Packets sent at once at this rate: those of 1/1024 s, 64 KiB at most. This is Linux's rule
+/// (`bbr_tso_segs_goal`); the draft's, for version 3, lets no packet go alone.
 fn quantum(rate: f64) -> f64 {
     let least = if rate < SINGLE_RATE { 1.0 } else { 2.0 };
     (rate / 1024.0).floor().clamp(least, 44.0)

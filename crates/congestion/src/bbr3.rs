@@ -681,10 +681,10 @@ impl CongestionControl for Bbr3Controller {
 
     fn on_ack(&mut self, _: &mut Window, _: &Ack, _: &Path) {}
 
-    /// A mark is no signal to this BBR; losses are judged with the next sample.
     /// The model of the path stays: pacing alone keeps the restart smooth.
     fn on_idle(&mut self, _: &mut Window, _: &Idle) {}
 
+    /// A mark is no signal to this BBR; losses are judged with the next sample.
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
         if signal == Signal::Mark {
             return;
