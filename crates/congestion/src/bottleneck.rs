@@ -1,5 +1,6 @@
-//! What all versions of BBR measure alike: rounds by what was delivered, the aggregation of
-//! acknowledgements, and the bursts that a pace allows.
+//! What both versions of BBR do alike: rounds by what was delivered, the plateau of the bandwidth,
+//! the smallest window and the way to and from it, the aggregation of acknowledgements, and what
+//! the pace begins with. Sections are those of the draft's editors' copy, as in `bbr3.rs`.
 
 use forebay_units::Time;
 
