@@ -402,6 +402,7 @@ impl CongestionControl for BbrController {
 mod tests {
     use super::*;
     use crate::packet::Delivery;
+    use crate::packet::tests::{sample, window};
 
     /// A path of 1000 packets per second and 100 ms, acknowledged packet by packet.
     fn drive(bbr: &mut BbrController, window: &mut Window, from: u64, to: u64, rtt: f64) {
@@ -424,19 +425,13 @@ mod tests {
         for k in from..to {
             let sample = Sample {
                 now: Time::from_millis(100 + k),
-                rtt: Some(rtt),
-                arrived: 1.0,
                 lost: f64::from(u8::from(k % between == 0)),
-                marked: 0.0,
                 acknowledged: k,
                 next: k + 100,
                 prior_in_flight: 140.0,
                 in_flight: window.cwnd.min(100.0),
                 delivered: k,
                 losses: k / between,
-                state: LossState::Open,
-                limited: true,
-                held: 0.0,
                 delivery: Some(Delivery {
                     rate: 1000.0,
                     delivered: 100.0,
@@ -446,6 +441,7 @@ mod tests {
                     in_flight: 100.0,
                     lost: 0.0,
                 }),
+                ..sample(rtt)
             };
             bbr.on_sample(window, &sample, &path);
         }
@@ -453,10 +449,7 @@ mod tests {
 
     fn start() -> (BbrController, Window) {
         let parameters = Parameters::defaults(BbrController::DESCRIPTION.parameters);
-        let window = Window {
-            cwnd: 10.0,
-            ssthresh: f64::INFINITY,
-        };
+        let window = window(10.0, f64::INFINITY);
         (BbrController::new(&parameters), window)
     }
 

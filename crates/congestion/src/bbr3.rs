@@ -731,7 +731,7 @@ impl CongestionControl for Bbr3Controller {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::tests::sample;
+    use crate::packet::tests::{sample, window};
 
     /// A path of 1000 packets per second and 100 ms without queue, which holds `room` packets
     /// and loses what is beyond, at the rate at which the flow sends.
@@ -751,10 +751,7 @@ mod tests {
             let parameters = Parameters::defaults(Bbr3Controller::DESCRIPTION.parameters);
             Self {
                 bbr: Bbr3Controller::new(&parameters),
-                window: Window {
-                    cwnd: 10.0,
-                    ssthresh: f64::INFINITY,
-                },
+                window: window(10.0, f64::INFINITY),
                 now: Time::from_secs(1),
                 delivered: 0,
                 lost: 0,

@@ -233,7 +233,8 @@ pub(crate) fn draw(now: Time) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Delivery, tests::sample};
+    use crate::packet::Delivery;
+    use crate::packet::tests::{sample, window};
 
     #[test]
     fn a_round_ends_with_a_packet_sent_after_it_began() {
@@ -276,10 +277,7 @@ mod tests {
     fn a_window_saved_in_recovery_is_none_smaller() {
         let mut saved = SavedWindow::default();
         let restored = |saved: &SavedWindow, cwnd| {
-            let mut window = Window {
-                cwnd,
-                ssthresh: f64::INFINITY,
-            };
+            let mut window = window(cwnd, f64::INFINITY);
             saved.restore(&mut window);
             window.cwnd
         };
@@ -332,10 +330,7 @@ mod tests {
             (61.0, 60.0, true, 60.0),
             (61.0, 0.0, true, MIN_WINDOW),
         ] {
-            let mut window = Window {
-                cwnd,
-                ssthresh: f64::INFINITY,
-            };
+            let mut window = window(cwnd, f64::INFINITY);
             TargetWindow {
                 packets: target,
                 full,
