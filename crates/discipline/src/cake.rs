@@ -11,8 +11,7 @@ use forebay_units::parameter::{Description, Parameters};
 
 use crate::cobalt::{CobaltState, PARAMETERS, Tuning};
 use crate::flow_queues::Longest;
-use crate::flow_scheduler::{FlowScheduler, Place};
-use crate::fq_codel::QUANTUM;
+use crate::flow_scheduler::{FlowScheduler, Place, QUANTUM, quantum};
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
 use crate::registry::QueueDiscipline;
@@ -53,7 +52,7 @@ impl QueueDiscipline for Cake {
         Self {
             limit: setting.limit,
             tuning: Tuning::new(parameters),
-            quantum: parameters.bytes("quantum").get().clamp(64, 1 << 40) as f64,
+            quantum: quantum(parameters),
             scheduler: FlowScheduler::new(Longest::Tracked),
             backlogged: vec![0; 256],
         }

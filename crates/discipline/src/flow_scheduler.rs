@@ -1,8 +1,35 @@
-//! The scheduler of flow queueing (RFC 8290 sections 4.1 and 4.2): deficit round robin over the queues,
-//! where those that have just become active, the new ones, go before the old ones.
+//! The scheduler of flow queueing (RFC 8290 sections 4.1 and 4.2): deficit round robin over the
+//! queues, where those that have just become active, the new ones, go before the old ones.
+
+use forebay_units::Bytes;
+use forebay_units::parameter::{Parameter, ParameterKind, Parameters, Value};
 
 use crate::flow_queues::{FlowQueues, Longest, QueueList};
 use crate::packet::Packet;
+
+/// The parameter `flows`.
+pub(crate) const FLOWS: Parameter = Parameter {
+    name: "flows",
+    meaning: "number of queues that flows are hashed into (RFC 8290 section 5.2.1)",
+    kind: ParameterKind::Number {
+        min: 1.0,
+        max: 1_048_576.0,
+    },
+    default: Value::Number(1024.0),
+};
+
+/// The parameter `quantum`.
+pub(crate) const QUANTUM: Parameter = Parameter {
+    name: "quantum",
+    meaning: "bytes a queue may send per turn, at least 64 (RFC 8290 section 5.2.3)",
+    kind: ParameterKind::Bytes,
+    default: Value::Bytes(Bytes::new(1514)),
+};
+
+/// Its value.
+pub(crate) fn quantum(parameters: &Parameters) -> f64 {
+    parameters.bytes("quantum").get().clamp(64, 1 << 40) as f64
+}
 
 /// Which list a queue is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +44,7 @@ pub(crate) enum Place {
 #[derive(Clone, Copy, Debug)]
 struct Member<S> {
     state: S,
-    /// Bytes it may send (negative: it has sent more).
+    /// Bytes it may send (negative: it has sent more). Whole bytes are exact, far below 2^53.
     credits: f64,
     place: Place,
 }
@@ -81,9 +108,9 @@ impl<S: Clone> FlowScheduler<S> {
         self.queues.push(queue, packet);
     }
 
-    /// The queue whose turn it is: the first with credits left. Those before it get the `quantum` of
-    /// their state and of the list that they leave, and go to the end of the old ones (RFC 8290 section
-    /// 4.2). What it sends is to be charged; where it has nothing to send it is to be retired.
+    /// The queue whose turn it is: the first with credits left. Those before it get the `quantum`
+    /// of their state and of the list that they leave, and go to the end of the old ones (RFC 8290
+    /// section 4.2). What it sends is to be charged; where it has nothing, it is to be retired.
     #[inline]
     pub(crate) fn next(&mut self, mut quantum: impl FnMut(&mut S, Place) -> f64) -> Option<u32> {
         loop {
@@ -104,9 +131,9 @@ impl<S: Clone> FlowScheduler<S> {
         self.members[queue as usize].credits -= f64::from(size);
     }
 
-    /// The queue whose turn it is has nothing to send; says which list it leaves and where it goes. An
-    /// empty new queue takes a turn among the old ones, if there are any, before it may be new again,
-    /// so that no flow is always new (RFC 8290 section 4.2).
+    /// The queue whose turn it is has nothing to send; says which list it leaves and where it goes.
+    /// An empty new queue takes a turn among the old ones, if there are any, before it may be new
+    /// again, so that no flow is always new (RFC 8290 section 4.2).
     pub(crate) fn retire(&mut self, queue: u32) -> (Place, Place) {
         let from = self.members[queue as usize].place;
         if from == Place::New && self.old.first().is_some() {

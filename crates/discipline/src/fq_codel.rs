@@ -1,34 +1,14 @@
 //! FQ-CoDel (Hoeiland-Joergensen et al., RFC 8290): flows are hashed into queues, served by
 //! deficit round robin with new queues first, and each queue is controlled by CoDel.
 
-use forebay_units::Bytes;
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
 use crate::codel::{CoDelState, ControlLaw, INTERVAL, Source, TARGET};
 use crate::flow_queues::{FlowQueues, Longest, hashed};
-use crate::flow_scheduler::FlowScheduler;
+use crate::flow_scheduler::{FLOWS, FlowScheduler, QUANTUM, quantum};
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
 use crate::registry::QueueDiscipline;
-
-/// The parameter `flows`.
-pub(crate) const FLOWS: Parameter = Parameter {
-    name: "flows",
-    meaning: "number of queues that flows are hashed into (RFC 8290 section 5.2.1)",
-    kind: ParameterKind::Number {
-        min: 1.0,
-        max: 1_048_576.0,
-    },
-    default: Value::Number(1024.0),
-};
-
-/// The parameter `quantum`.
-pub(crate) const QUANTUM: Parameter = Parameter {
-    name: "quantum",
-    meaning: "bytes a queue may send per turn, at least 64 (RFC 8290 section 5.2.3)",
-    kind: ParameterKind::Bytes,
-    default: Value::Bytes(Bytes::new(1514)),
-};
 
 /// FQ-CoDel.
 #[derive(Clone, Debug)]
@@ -64,11 +44,10 @@ impl QueueDiscipline for FqCoDel {
         let flows = parameters.number("flows");
         let mut scheduler = FlowScheduler::new(Longest::Tracked);
         scheduler.ensure(flows as u32 - 1, CoDelState::default());
-        let quantum = parameters.bytes("quantum").get().clamp(64, 1 << 40);
         Self {
             limit: setting.limit,
             law: ControlLaw::new(parameters, setting),
-            quantum: quantum as f64,
+            quantum: quantum(parameters),
             salt: setting.salt,
             batch: parameters.number("batch") as u64,
             scheduler,

@@ -7,8 +7,7 @@ use forebay_units::parameter::{Description, Parameters};
 
 use crate::admission::Verdict;
 use crate::flow_queues::{Longest, hashed};
-use crate::flow_scheduler::FlowScheduler;
-use crate::fq_codel::{FLOWS, QUANTUM};
+use crate::flow_scheduler::{FLOWS, FlowScheduler, QUANTUM, quantum};
 use crate::packet::Packet;
 use crate::pie::{Control, PARAMETERS, Tuning};
 use crate::port::{Backlog, Limit, Port, Setting};
@@ -62,7 +61,7 @@ impl QueueDiscipline for FqPie {
             limit: setting.limit,
             tuning,
             packet: setting.packet,
-            quantum: parameters.bytes("quantum").get().clamp(64, 1 << 40) as f64,
+            quantum: quantum(parameters),
             salt: setting.salt,
             scheduler,
         }
