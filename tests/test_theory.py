@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from forebay import theory
-from forebay.errors import InputError
 
 
 def test_md1k_agrees_with_what_is_known() -> None:
@@ -52,14 +51,10 @@ def test_a_check_that_is_right_passes_and_one_that_is_wrong_fails() -> None:
     assert "| ns-2.35 | 3 | 4 |" in lines
 
 
-def test_the_table_takes_its_place_in_a_document(tmp_path: Path) -> None:
-    begin, end = theory.MARKS
-    document = f"before\n{begin}\nold\n{end}\nafter\n"
-    once = theory.insert(document, "new\n")
-    assert once == f"before\n{begin}\n\nnew\n\n{end}\nafter\n"
-    assert theory.insert(once, "new\n") == once
-    with pytest.raises(InputError, match="checks: begin"):
-        theory.insert("nothing here", "new")
+def test_what_cannot_be_done_is_said_before_the_checks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "nothing.md"
     assert theory.main(["--write", str(path)]) == 2
+    path.write_text("no marks")
+    assert theory.main(["--write", str(path)]) == 2
+    assert "nothing.md: found no `<!-- checks: begin -->`" in capsys.readouterr().err
     assert theory.main(["--replications", "1"]) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 import re
 import shutil
@@ -15,6 +16,7 @@ import pytest
 
 from forebay import Scenario, charts, recommend, webpage
 from forebay.recommendation import Recommendation
+from forebay.tradeoff import front
 from tests.conftest import ROOT, SMALL, forebay
 
 #: Elements without an end tag.
@@ -88,6 +90,25 @@ def test_page_says_everything_and_fetches_nothing(feasible: Recommendation) -> N
         "When something is 20 % off",
     ):
         assert phrase in text
+
+
+def test_a_trade_off_is_drawn_beside_the_buffers(feasible: Recommendation) -> None:
+    data = {**feasible.data, "pareto": front(feasible, "utilization,queue_delay_p99")}
+    page = page_of(dataclasses.replace(feasible, data=data))
+    outline(page)
+    assert "The trade-off" in page
+    assert "data-series='front'" in page
+    drawing = page[page.index("utilization (%) against p99 delay (ms)") :]
+    drawing = drawing[: drawing.index("</svg>")]
+    assert ">p99 delay (ms)</text>" in drawing
+    points = {point["buffer"]["packets"] for point in data["pareto"]["points"] if point["on_front"]}
+    through = re.search(r'<polyline points="([^"]*)"', drawing)
+    assert through is not None
+    assert len(through[1].split()) == len(points)
+    across = [float(pair.partition(",")[0]) for pair in through[1].split()]
+    assert across == sorted(across)
+    assert 's-answer"><circle' in drawing
+    assert "data-series='front'" not in page_of(feasible)
 
 
 def test_page_of_a_conflict_names_both_sides(conflict: Recommendation) -> None:

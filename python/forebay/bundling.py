@@ -31,8 +31,9 @@ from typing import Any
 from forebay import _core
 from forebay.axes import Axis
 from forebay.errors import InputError
+from forebay.files import write_whole
 from forebay.scenario import Scenario
-from forebay.sweeping import Sweep, jobs_of, recorded, sweep, write_whole
+from forebay.sweeping import Sweep, jobs_of, recorded, sweep
 
 __all__ = ["Replay", "bundle", "replay"]
 

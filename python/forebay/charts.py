@@ -7,11 +7,11 @@ its buffer in `data-buffer` and what to say of it in `data-tip`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-__all__ = ["Axis", "Dot", "GoalLine", "MetricChart", "Point", "RuleStrip", "Size", "plain"]
+__all__ = ["Axis", "Dot", "GoalLine", "Meeting", "MetricChart", "Point", "RuleStrip", "Size", "TradeChart", "plain"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +272,89 @@ class RuleStrip:
         return _document(size, label, parts)
 
 
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Where two metrics meet at one buffer, each in its axis's unit.
+
+    `kind`: "front" (no buffer is better in both), "mean" (another measured buffer), "answer", or a rule's as in `Dot`.
+    """
+
+    buffer: float
+    x: float
+    y: float
+    kind: str
+    tip: str
+
+
+#: Kinds of meetings from the lowest to the topmost.
+DRAWN = ("mean", "front", "norule", "rule", "answer")
+
+
+@dataclass(frozen=True, slots=True)
+class TradeChart:
+    """One metric against another.
+
+    Attributes
+    ----------
+    across, up : str
+        Titles of the axes, with their units.
+    points : sequence of Meeting
+        At least one.
+    """
+
+    across: str
+    up: str
+    points: Sequence[Meeting]
+
+    def svg(self, size: Size, label: str) -> str:
+        """Draw it; `label` is what a screen reader says."""
+        horizontal = _spread([p.x for p in self.points], size.left, size.width - size.right)
+        vertical = _spread([p.y for p in self.points], size.height - size.bottom, size.top)
+        parts = [
+            *_horizontal_axis(size, horizontal, escape(self.across)),
+            *_vertical_axis(size, vertical, self.up),
+        ]
+        ordered = sorted(self.points, key=lambda point: (point.x, point.y))
+        through = " ".join(f"{horizontal(p.x):.1f},{vertical(p.y):.1f}" for p in ordered if p.kind == "front")
+        named: list[str] = []
+        for kind in sorted({point.kind for point in ordered}, key=DRAWN.index):
+            parts.append(f'<g class="s-{kind}">')
+            if kind == "front":
+                parts.append(f'<polyline points="{through}"/>')
+            mine = [(horizontal(p.x), vertical(p.y), p) for p in ordered if p.kind == kind]
+            parts += [_circle(x, y, 3.2 if kind == "front" else 4.2, p.buffer, p.tip) for x, y, p in mine]
+            if kind == "front":
+                named = ['<g class="s-front">', *_named(mine, size), "</g>"]
+            parts.append("</g>")
+        return _document(size, label, [*parts, *named])
+
+
+def _named(points: Iterable[tuple[float, float, Meeting]], size: Size) -> list[str]:
+    """The buffers of points, where there is room for the words."""
+    parts = []
+    last = (-1e9, -1e9)
+    for x, y, point in points:
+        if abs(x - last[0]) < 38 and abs(y - last[1]) < 13:
+            continue
+        last = (x, y)
+        before = x > size.width - size.right - 40
+        parts.append(
+            f'<text x="{x + (-6 if before else 6):.1f}" y="{y + 13:.1f}" '
+            f'text-anchor="{"end" if before else "start"}">{plain(point.buffer)}p</text>'
+        )
+    return parts
+
+
+def _spread(values: Sequence[float], start: float, end: float) -> Axis:
+    """An axis that the values fill, by decades where they span more than one and a half."""
+    positive = [value for value in values if value > 0]
+    if positive and max(positive) / min(positive) > 30:
+        return Axis(min(positive) / 1.3, max(positive) * 1.3, start, end, by_decades=True)
+    low, high = min(values), max(values)
+    room = 0.08 * (high - low) if high > low else max(abs(high), 1.0)
+    return Axis(low - room, high + room, start, end, by_decades=False)
+
+
 def _document(size: Size, label: str, parts: Iterable[str]) -> str:
     return (
         f'<svg class="{size.name}" viewBox="0 0 {size.width:g} {size.height:g}" role="img" tabindex="0" '
@@ -294,22 +377,31 @@ def _circle(x: float, y: float, radius: float, buffer: float, tip: str) -> str:
 
 
 def _frame(size: Size, horizontal: Axis, milliseconds_per_packet: float) -> list[str]:
-    """Horizontal axis: packets, below them the time that so many take, grid lines upwards."""
+    """Horizontal axis: packets, below them the time that so many take."""
+    if milliseconds_per_packet <= 0:
+        return _horizontal_axis(size, horizontal, "buffer (packets)")
+    title = 'buffer (packets), <tspan class="second">below: ms at the link rate</tspan>'
+    return _horizontal_axis(size, horizontal, title, lambda tick: _three(tick * milliseconds_per_packet))
+
+
+def _horizontal_axis(
+    size: Size, horizontal: Axis, title: str, below: Callable[[float], str] | None = None
+) -> list[str]:
+    """Ticks with grid lines upwards, a second row of numbers where one is asked for, the title (markup)."""
     bottom = size.height - size.bottom
     parts = ['<g class="axis">']
     for tick in horizontal.ticks(max(4, round((horizontal.end - horizontal.start) / 62))):
         x = horizontal(tick)
         parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{size.top}" y2="{bottom}"/>')
         parts.append(f'<text x="{x:.1f}" y="{bottom + 15}" text-anchor="middle">{plain(tick)}</text>')
-        if milliseconds_per_packet > 0:
-            time = _three(tick * milliseconds_per_packet)
-            parts.append(f'<text class="second" x="{x:.1f}" y="{bottom + 28}" text-anchor="middle">{time}</text>')
+        if below is not None:
+            text = f'<text class="second" x="{x:.1f}" y="{bottom + 28}" text-anchor="middle">{below(tick)}</text>'
+            parts.append(text)
     middle = (horizontal.start + horizontal.end) / 2
-    second = ', <tspan class="second">below: ms at the link rate</tspan>' if milliseconds_per_packet > 0 else ""
     parts.append(
         f'<line class="edge" x1="{size.left}" x2="{horizontal.end}" y1="{bottom}" y2="{bottom}"/>'
         f'<text class="title" x="{middle:.1f}" y="{size.height - 6}" text-anchor="middle">'
-        f"buffer (packets){second}</text></g>"
+        f"{title}</text></g>"
     )
     return parts
 

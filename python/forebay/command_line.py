@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from forebay.errors import ForebayError, InputError
+from forebay.files import write_whole
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -280,10 +281,9 @@ def recommend(
                 path = stem.with_name(f"{file.stem}-pareto")
                 written.append(plots.save(trade, path.with_suffix(".png"), close=False))
                 written.append(plots.save(trade, path.with_suffix(".svg")))
-            stem.with_suffix(".json").write_text(answer.to_json(indent=2) + "\n", encoding="utf-8")
+            write_whole(stem.with_suffix(".json"), answer.to_json(indent=2) + "\n")
             written.append(stem.with_suffix(".json"))
     if report_to is not None:
-        from forebay.sweeping import write_whole
         from forebay.webpage import recommendation_page
 
         page = recommendation_page(
@@ -352,7 +352,7 @@ def compare(
             picture = draw_comparison(found)
             written.append(plots.save(picture, stem.with_suffix(".png"), close=False))
             written.append(plots.save(picture, stem.with_suffix(".svg")))
-            stem.with_suffix(".json").write_text(found.to_json(indent=2) + "\n", encoding="utf-8")
+            write_whole(stem.with_suffix(".json"), found.to_json(indent=2) + "\n")
             written.append(stem.with_suffix(".json"))
     if as_json:
         click.echo(found.to_json(indent=2))
@@ -625,7 +625,7 @@ def new(
         click.echo(text, nl=False)
         return
     with writing(file):
-        file.write_text(text, encoding="utf-8")
+        write_whole(file, text)
     click.echo(f"wrote {file}; try it: forebay run {shlex.quote(str(file))}")
 
 

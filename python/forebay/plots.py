@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forebay import formatting
+from forebay.files import whole
 from forebay.goals import curve_estimate, curve_key
 
 if TYPE_CHECKING:
@@ -50,9 +51,8 @@ def save(found: Figure, path: Path, *, close: bool = True) -> Path:
     import matplotlib.pyplot as plt
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    found.savefig(partial, dpi=130, format=path.suffix.removeprefix("."))
-    partial.replace(path)
+    with whole(path) as partial:
+        found.savefig(partial, dpi=130, format=path.suffix.removeprefix("."))
     if close:
         plt.close(found)
     return path

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forebay.errors import ForebayError, InputError
+from forebay.files import write_whole
 from forebay.gallery import catalogue
 from forebay.gallery.catalogue import Figure, Paper
 from forebay.gallery.claims import VERDICTS, Verdict
@@ -112,8 +113,9 @@ class Estimate:
 
 def _needed(paper: Paper, figures: list[Figure], *, quick: bool) -> dict[str, Run]:
     """The runs of some figures of a paper, each once."""
+    runs = paper.runs(quick=quick)
     names = [name for figure in figures for name in figure.runs]
-    return {name: paper.runs(quick=quick)[name] for name in dict.fromkeys(names)}
+    return {name: runs[name] for name in dict.fromkeys(names) if name in runs}
 
 
 def estimate(wanted: str, *, quick: bool = False, folder: Path = catalogue.FOLDER) -> Estimate:
@@ -180,7 +182,7 @@ def reproduce(
     try:
         target.mkdir(parents=True, exist_ok=True)
         for paper, figure in work:
-            fresh = [name for name in figure.runs if (paper.name, name) not in seen]
+            fresh = [name for name in figure.runs if name in needed[paper.name] and (paper.name, name) not in seen]
             seen |= {(paper.name, name) for name in fresh}
 
             def tell(part: float, _all: float, before: float = done, name: str = figure.id) -> None:
@@ -189,13 +191,14 @@ def reproduce(
 
             failed |= running.perform([needed[paper.name][name] for name in fresh], target, jobs=jobs, progress=tell)
             done += sum(costs[paper.name, name] for name in fresh)
-            results = Results(target, needed[paper.name], failed)
+            left_out = [name for name in figure.runs if name not in needed[paper.name]]
+            results = Results(target, needed[paper.name], failed, left_out)
             drawn.append(_draw(paper, figure, results, target))
             done += PICTURE_S
             tell(0.0, total, done)
         gallery = Gallery(tuple(drawn), quick, target / "gallery.html")
         write_page(gallery)
-        (target / "gallery.json").write_text(gallery.to_json(indent=2) + "\n", encoding="utf-8")
+        write_whole(target / "gallery.json", gallery.to_json(indent=2) + "\n")
     except OSError as error:
         raise InputError(f"{error.filename or target}: cannot be written: {error.strerror or error}") from None
     return gallery

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from forebay import _core
 from forebay.axes import Axis, Cell, cells
 from forebay.errors import ForebayError, InputError
+from forebay.files import write_whole
 from forebay.scenario import Scenario, threads
 
 if TYPE_CHECKING:
@@ -188,26 +189,6 @@ def _open(folder: Path, manifest: Mapping[str, Any]) -> None:
         if found == manifest:
             return
     write_whole(path, json.dumps(manifest, indent=2) + "\n")
-
-
-def write_whole(path: Path, text: str | bytes) -> None:
-    """Write a file so that it is there completely or not at all, whatever happens in between."""
-    data = text.encode() if isinstance(text, str) else text
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError:
-        partial.unlink(missing_ok=True)
-        raise
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
 
 
 def _run(

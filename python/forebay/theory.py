@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from forebay import reference
-from forebay.errors import ForebayError, InputError
+from forebay.errors import ForebayError
+from forebay.files import between, write_whole
 from forebay.scenario import Scenario, run_jobs
 
 __all__ = ["CHECKS", "Check", "Outcome", "main", "md1_wait", "md1k_loss", "mm1k", "sawtooth"]
@@ -427,21 +428,6 @@ def table(outcomes: Sequence[Outcome], references: Sequence[tuple[str, str, str]
     return "\n".join(lines) + "\n"
 
 
-def insert(document: str, found: str) -> str:
-    """Return the document with ``found`` between its marks.
-
-    Raises
-    ------
-    InputError
-        Where a mark is missing.
-    """
-    begin, end = MARKS
-    if begin not in document or end not in document:
-        raise InputError(f"--write: found no `{begin}` and `{end}` in the file; allowed: a file with both")
-    head, _, rest = document.partition(begin)
-    return f"{head}{begin}\n\n{found}\n{end}{rest.partition(end)[2]}"
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the checks; 0 where all against theory pass."""
     parser = argparse.ArgumentParser(prog="make checks", description=__doc__)
@@ -456,14 +442,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         document = options.write.read_text(encoding="utf-8") if options.write else None
         if document is not None:
-            insert(document, "")
+            between(document, MARKS, "", str(options.write))
         outcomes = _run_all(options.replications, options.jobs)
         references = []
         if options.reference is not None:
             references = _references(options.reference, options.replications, options.jobs)
         found = table(outcomes, references)
         if options.write is not None and document is not None:
-            options.write.write_text(insert(document, found), encoding="utf-8")
+            write_whole(options.write, between(document, MARKS, found, str(options.write)))
     except OSError as error:
         print(f"checks: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forebay.errors import InputError
+from forebay.files import whole, write_whole
 
 if TYPE_CHECKING:
     from forebay.report import Report
@@ -47,13 +48,17 @@ def write_traces(report: Report, folder: Path, *, capture: bool = True) -> list[
             frame = pl.DataFrame(columns)
             if frame.height:
                 path = folder / f"{name}.parquet"
-                frame.write_parquet(path)
+                with whole(path) as partial:
+                    frame.write_parquet(partial)
                 written.append(path)
         path = folder / "packets.pcapng"
-        if capture and report.write_pcapng(path):
-            written.append(path)
+        if capture:
+            with whole(path) as partial:
+                captured = report.write_pcapng(partial)
+            if captured:
+                written.append(path)
         path = folder / "report.json"
-        path.write_text(report.to_json(indent=2) + "\n", encoding="utf-8")
+        write_whole(path, report.to_json(indent=2) + "\n")
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
     return [*written, path]

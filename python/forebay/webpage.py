@@ -290,6 +290,7 @@ SERIES = (
     ("norule", "rules that do not apply"),
     ("also", "buffers asked about"),
     ("answer", "the answer"),
+    ("front", "no buffer is better in both"),
 )
 
 
@@ -315,6 +316,11 @@ def _pictures(answer: Recommendation) -> str:
         label = f"{chart.title} against the buffer in packets"
         figures.append(_figure(heading, [chart.svg(size, label) for size in sizes]))
     present = {"mean", "band", "goal", "answer"} | {dot.kind for dot in strip.dots}
+    if "pareto" in answer.data:
+        trade = _trade_chart(answer)
+        label = f"{trade.up} against {trade.across}"
+        figures.append(_figure("The trade-off", [trade.svg(size, label) for size in sizes]))
+        present |= {point.kind for point in trade.points}
     switches = "".join(
         f"<label class='k-{name}'><input type='checkbox' checked data-series='{name}'><i></i>{escape(text)}</label>"
         for name, text in SERIES
@@ -377,6 +383,34 @@ def _metric_chart(
         low = min([p.mean for p in points] + [goal.threshold for goal in goals])
         limits = (max(0.0, math.floor(low / 10) * 10.0), 101.0)
     return charts.MetricChart(title, points, goals, marks, mark, per_packet, limits)
+
+
+def _trade_chart(answer: Recommendation) -> charts.TradeChart:
+    front = answer.data["pareto"]
+    names = front["metrics"]
+    points = front["points"]
+    (up, scale_y), (across, scale_x) = (
+        axis_title(name, max(point["measured"][name]["mean"] for point in points)) for name in names
+    )
+
+    def meeting(buffer: Mapping[str, Any], measured: Mapping[str, Any], kind: str, head: str) -> charts.Meeting:
+        told = "".join(f"\n{_title(name)} {formatting.estimate(name, measured[name])}" for name in names)
+        y, x = (measured[name]["mean"] for name in names)
+        return charts.Meeting(buffer["packets"], scale_x * x, scale_y * y, kind, f"{head}{_tip(buffer)}{told}")
+
+    found = [meeting(p["buffer"], p["measured"], "front" if p["on_front"] else "mean", "") for p in points]
+    found += [
+        meeting(rule["buffer"], rule["measured"], "rule" if rule["applies"] else "norule", f"{rule['name']}: ")
+        for rule in answer.data["rules"]
+        if rule["buffer"] is not None and all(name in rule["measured"] for name in names)
+    ]
+    best = answer.data["recommendation"]
+    found += [
+        meeting(p["buffer"], p["measured"], "answer", "the answer: ")
+        for p in points
+        if best is not None and p["buffer"]["packets"] == best["packets"]
+    ]
+    return charts.TradeChart(across, up, found)
 
 
 def _tip(buffer: Mapping[str, Any]) -> str:

@@ -5,7 +5,10 @@
 use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
-use crate::bottleneck::{Aggregation, Expectation, Rounds, draw};
+use crate::bottleneck::{
+    Aggregation, Expectation, MIN_WINDOW, PACING_MARGIN, Plateau, RoundTripProbe, Rounds,
+    SavedWindow, TargetWindow, draw, initial_rate,
+};
 use crate::filter::WindowedMaximum;
 use crate::packet::{
     Ack, CongestionControl, Idle, LossState, Needs, Pace, Path, Sample, Samples, Signal, Window,
@@ -21,24 +24,11 @@ const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// Window gain outside of start-up.
 const WINDOW_GAIN: f64 = 2.0;
 
-/// The pace stays this much below the estimate, so that queues drain.
-const PACING_MARGIN: f64 = 0.99;
-
-/// Packets under way in PROBE_RTT, and the smallest window.
-const MIN_WINDOW: f64 = 4.0;
-
 /// Rounds over which the bandwidth is the maximum.
 const BANDWIDTH_ROUNDS: u64 = 10;
 
 /// How long a round-trip time is believed to be the propagation time.
 const MIN_RTT_LIFE: Time = Time::from_secs(10);
-
-/// How long PROBE_RTT lasts.
-const PROBE_RTT_TIME: Time = Time::from_millis(200);
-
-/// Start-up ends when the bandwidth has not grown by a quarter for three rounds.
-const FULL_GROWTH: f64 = 1.25;
-const FULL_ROUNDS: u32 = 3;
 
 /// Rounds of each of the two windows in which the aggregation of acknowledgements is measured,
 /// and the longest aggregation that the window allows for, in seconds.
@@ -49,7 +39,8 @@ const MOST_AGGREGATION: f64 = 0.1;
 /// bytes of payload).
 const SINGLE_RATE: f64 = 1.2e6 / (8.0 * 1448.0);
 
-/// Packets sent at once at this rate (`bbr_tso_segs_goal`): those of 1/1024 s.
+/// Packets sent at once at this rate: those of 1/1024 s, 64 KiB at most. This is Linux's rule
+/// (`bbr_tso_segs_goal`); the draft's, for version 3, lets no packet go alone.
 fn quantum(rate: f64) -> f64 {
     let least = if rate < SINGLE_RATE { 1.0 } else { 2.0 };
     (rate / 1024.0).floor().clamp(least, 44.0)
@@ -76,15 +67,14 @@ pub struct BbrController {
     timed_out: bool,
     min_rtt: f64,
     min_rtt_since: Time,
-    /// The end of PROBE_RTT once few packets are under way, and whether a round has passed.
-    probing: Option<(Time, bool)>,
-    full_bandwidth: f64,
-    full_rounds: u32,
+    round_trip_probe: RoundTripProbe,
+    /// Start-up ends there.
+    plateau: Plateau,
     phase: usize,
     phase_since: Time,
     state: LossState,
     conserving: bool,
-    prior_window: f64,
+    saved_window: SavedWindow,
     aggregation: Aggregation,
     pacing_gain: f64,
     window_gain: f64,
@@ -190,17 +180,12 @@ impl BbrController {
         if self.full() || !self.rounds.started || limited {
             return;
         }
-        if self.bandwidth.get() >= FULL_GROWTH * self.full_bandwidth {
-            self.full_bandwidth = self.bandwidth.get();
-            self.full_rounds = 0;
-            return;
-        }
-        self.full_rounds += 1;
+        self.plateau.update(self.bandwidth.get());
     }
 
     /// Whether the bandwidth has stopped growing.
     fn full(&self) -> bool {
-        self.full_rounds >= FULL_ROUNDS
+        self.plateau.reached()
     }
 
     fn check_drain(&mut self, sample: &Sample) {
@@ -235,39 +220,26 @@ impl BbrController {
         if expired && self.probes_round_trip && self.mode != Mode::ProbeRoundTrip {
             self.mode = Mode::ProbeRoundTrip;
             self.save_window(window.cwnd);
-            self.probing = None;
+            self.round_trip_probe = RoundTripProbe::default();
         }
-        if self.mode != Mode::ProbeRoundTrip {
-            return;
-        }
-        match &mut self.probing {
-            None if sample.in_flight <= MIN_WINDOW => {
-                self.probing = Some((now.saturating_add(PROBE_RTT_TIME), false));
-                self.rounds.restart(sample);
+        if self.mode == Mode::ProbeRoundTrip
+            && self
+                .round_trip_probe
+                .update(sample, MIN_WINDOW, &mut self.rounds)
+        {
+            self.min_rtt_since = now;
+            self.saved_window.restore(window);
+            if self.full() {
+                self.probe_bandwidth(now);
+            } else {
+                self.mode = Mode::Startup;
             }
-            Some((until, passed)) => {
-                *passed |= self.rounds.started;
-                if *passed && now > *until {
-                    self.min_rtt_since = now;
-                    window.cwnd = window.cwnd.max(self.prior_window);
-                    if self.full() {
-                        self.probe_bandwidth(now);
-                    } else {
-                        self.mode = Mode::Startup;
-                    }
-                }
-            }
-            None => {}
         }
     }
 
     fn save_window(&mut self, cwnd: f64) {
         let calm = self.state == LossState::Open && self.mode != Mode::ProbeRoundTrip;
-        self.prior_window = if calm {
-            cwnd
-        } else {
-            self.prior_window.max(cwnd)
-        };
+        self.saved_window.save(cwnd, calm);
     }
 
     fn update_gains(&mut self) {
@@ -288,8 +260,9 @@ impl BbrController {
             if self.full() || rate > self.rate {
                 self.rate = rate;
             }
-        } else if path.smoothed_rtt > 0.0 {
-            self.rate = HIGH_GAIN * window.cwnd / path.smoothed_rtt * PACING_MARGIN;
+        } else if let Some(rate) = initial_rate(HIGH_GAIN, window, path) {
+            // Linux takes the margin off this one, too (`bbr_init_pacing_rate_from_rtt`).
+            self.rate = rate * PACING_MARGIN;
         }
     }
 
@@ -303,13 +276,11 @@ impl BbrController {
                 0.0
             };
             let product = self.product(self.window_gain, bandwidth);
-            let target = product.map_or(window.cwnd, |product| self.with_bursts(product + extra));
-            if self.full() {
-                window.cwnd = (window.cwnd + sample.arrived).min(target);
-            } else if window.cwnd < target || sample.delivered < 10 {
-                window.cwnd += sample.arrived;
-            }
-            window.cwnd = window.cwnd.max(MIN_WINDOW);
+            let target = TargetWindow {
+                packets: product.map_or(window.cwnd, |product| self.with_bursts(product + extra)),
+                full: self.full(),
+            };
+            target.approach(window, sample);
         }
         if self.mode == Mode::ProbeRoundTrip {
             window.cwnd = window.cwnd.min(MIN_WINDOW);
@@ -328,7 +299,7 @@ impl BbrController {
             self.rounds.restart(sample);
             window.cwnd = sample.in_flight + sample.arrived;
         } else if before != LossState::Open && sample.state == LossState::Open {
-            window.cwnd = window.cwnd.max(self.prior_window);
+            self.saved_window.restore(window);
             self.conserving = false;
         }
         if self.conserving {
@@ -361,14 +332,13 @@ impl CongestionControl for BbrController {
             timed_out: false,
             min_rtt: f64::INFINITY,
             min_rtt_since: Time::ZERO,
-            probing: None,
-            full_bandwidth: 0.0,
-            full_rounds: 0,
+            round_trip_probe: RoundTripProbe::default(),
+            plateau: Plateau::default(),
             phase: 0,
             phase_since: Time::ZERO,
             state: LossState::Open,
             conserving: false,
-            prior_window: 0.0,
+            saved_window: SavedWindow::default(),
             aggregation: Aggregation::default(),
             pacing_gain: HIGH_GAIN,
             window_gain: HIGH_GAIN,
@@ -394,7 +364,7 @@ impl CongestionControl for BbrController {
         if signal == Signal::Timeout {
             self.state = LossState::Timeout;
             self.timed_out = true;
-            self.full_bandwidth = 0.0;
+            self.plateau.forget_baseline();
             self.rounds.started = true;
             window.cwnd = 1.0;
         }
@@ -402,15 +372,13 @@ impl CongestionControl for BbrController {
 
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
         self.update_bandwidth(sample);
-        if sample.delivery.is_some() && sample.arrived > 0.0 {
-            let expectation = Expectation {
-                bandwidth: self.sending_bandwidth(),
-                window: window.cwnd,
-                rounds: AGGREGATION_ROUNDS,
-                round: self.rounds.started,
-            };
-            self.aggregation.update(sample, expectation);
-        }
+        let expectation = Expectation {
+            bandwidth: self.sending_bandwidth(),
+            window: window.cwnd,
+            rounds: AGGREGATION_ROUNDS,
+            round: self.rounds.started,
+        };
+        self.aggregation.update(sample, expectation);
         self.update_phase(sample);
         self.check_full(sample);
         self.check_drain(sample);
@@ -421,13 +389,8 @@ impl CongestionControl for BbrController {
     }
 
     fn pacing(&self, window: &Window, path: &Path) -> Option<Pace> {
-        let rate = if self.rate > 0.0 {
-            self.rate
-        } else if path.smoothed_rtt > 0.0 {
-            HIGH_GAIN * window.cwnd / path.smoothed_rtt
-        } else {
-            return None;
-        };
+        let known = (self.rate > 0.0).then_some(self.rate);
+        let rate = known.or_else(|| initial_rate(HIGH_GAIN, window, path))?;
         Some(Pace {
             rate,
             quantum: quantum(self.rate),
@@ -439,6 +402,7 @@ impl CongestionControl for BbrController {
 mod tests {
     use super::*;
     use crate::packet::Delivery;
+    use crate::packet::tests::{sample, window};
 
     /// A path of 1000 packets per second and 100 ms, acknowledged packet by packet.
     fn drive(bbr: &mut BbrController, window: &mut Window, from: u64, to: u64, rtt: f64) {
@@ -461,19 +425,13 @@ mod tests {
         for k in from..to {
             let sample = Sample {
                 now: Time::from_millis(100 + k),
-                rtt: Some(rtt),
-                arrived: 1.0,
                 lost: f64::from(u8::from(k % between == 0)),
-                marked: 0.0,
                 acknowledged: k,
                 next: k + 100,
                 prior_in_flight: 140.0,
                 in_flight: window.cwnd.min(100.0),
                 delivered: k,
                 losses: k / between,
-                state: LossState::Open,
-                limited: true,
-                held: 0.0,
                 delivery: Some(Delivery {
                     rate: 1000.0,
                     delivered: 100.0,
@@ -483,6 +441,7 @@ mod tests {
                     in_flight: 100.0,
                     lost: 0.0,
                 }),
+                ..sample(rtt)
             };
             bbr.on_sample(window, &sample, &path);
         }
@@ -490,10 +449,7 @@ mod tests {
 
     fn start() -> (BbrController, Window) {
         let parameters = Parameters::defaults(BbrController::DESCRIPTION.parameters);
-        let window = Window {
-            cwnd: 10.0,
-            ssthresh: f64::INFINITY,
-        };
+        let window = window(10.0, f64::INFINITY);
         (BbrController::new(&parameters), window)
     }
 

@@ -10,7 +10,10 @@
 use forebay_units::Time;
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
-use crate::bottleneck::{Aggregation, Expectation, Rounds, draw, quantum};
+use crate::bottleneck::{
+    Aggregation, Expectation, MIN_WINDOW, PACING_MARGIN, Plateau, RoundTripProbe, Rounds,
+    SavedWindow, TargetWindow, draw, initial_rate, quantum,
+};
 use crate::packet::{
     Ack, CongestionControl, Delivery, Idle, LossState, Needs, Pace, Path, Sample, Samples, Signal,
     Window,
@@ -25,25 +28,14 @@ const BETA: f64 = 0.7;
 /// Share of the long-term bound that is left to others (section 2, Headroom).
 const HEADROOM: f64 = 0.15;
 
-/// The smallest window (section 2, MinPipeCwnd).
-const MIN_WINDOW: f64 = 4.0;
-
-/// The pace stays this much below the estimate (section 5.6.2).
-const PACING_MARGIN: f64 = 0.99;
-
 /// 4 ln 2: the smallest pacing gain that doubles the rate each round (section 5.3.1).
 const STARTUP_GAIN: f64 = 2.77;
 
 /// How long a round-trip time is believed to be the propagation time (section 5.5.7).
 const MIN_RTT_LIFE: Time = Time::from_secs(10);
 
-/// How often and how long `ProbeRTT` drains the queue (section 5.3.4).
+/// How often `ProbeRTT` drains the queue (section 5.3.4).
 const PROBE_RTT_INTERVAL: Time = Time::from_secs(5);
-const PROBE_RTT_TIME: Time = Time::from_millis(200);
-
-/// The bandwidth has stopped growing after so many rounds below this growth (section 5.3.1).
-const FULL_GROWTH: f64 = 1.25;
-const FULL_ROUNDS: u32 = 3;
 
 /// Acknowledgements with losses in one round that may end start-up (section 5.3.1).
 const FULL_LOSSES: u32 = 6;
@@ -104,34 +96,6 @@ enum Feedback {
     Starting,
     Probing,
     Stopping,
-}
-
-/// Looks for the plateau of the bandwidth (section 5.3.1).
-#[derive(Clone, Copy, Debug, Default)]
-struct Plateau {
-    baseline: f64,
-    rounds: u32,
-}
-
-impl Plateau {
-    fn restart(&mut self, baseline: f64) {
-        *self = Self {
-            baseline,
-            rounds: 0,
-        };
-    }
-
-    fn update(&mut self, rate: f64) {
-        if rate >= FULL_GROWTH * self.baseline {
-            self.restart(rate);
-        } else {
-            self.rounds += 1;
-        }
-    }
-
-    fn reached(&self) -> bool {
-        self.rounds >= FULL_ROUNDS
-    }
 }
 
 /// What the last round delivered, and whether it lost (section 5.5.10).
@@ -211,8 +175,7 @@ pub struct Bbr3Controller {
     inflight_high: f64,
     latest: Latest,
     propagation: Propagation,
-    /// The end of `ProbeRTT` once few packets are under way, and whether a round has passed.
-    probing: Option<(Time, bool)>,
+    round_trip_probe: RoundTripProbe,
     /// Packets sent after the first and not after the second were delivered tell nothing of the
     /// bandwidth: `ProbeRTT` held them back.
     held_back: (u64, u64),
@@ -224,7 +187,7 @@ pub struct Bbr3Controller {
     state: LossState,
     /// What was signalled since the last sample.
     signalled: Option<Signal>,
-    prior_window: f64,
+    saved_window: SavedWindow,
     /// Packets per second; zero before the first estimate.
     rate: f64,
 }
@@ -348,9 +311,6 @@ impl Bbr3Controller {
     }
 
     fn update_aggregation(&mut self, sample: &Sample, cwnd: f64) {
-        if sample.delivery.is_none() || sample.arrived <= 0.0 {
-            return;
-        }
         let (before, after) = AGGREGATION_ROUNDS;
         let expectation = Expectation {
             bandwidth: self.allowed(),
@@ -571,7 +531,7 @@ impl Bbr3Controller {
         if due && self.mode != Mode::ProbeRoundTrip {
             self.save_window(window.cwnd);
             self.mode = Mode::ProbeRoundTrip;
-            self.probing = None;
+            self.round_trip_probe = RoundTripProbe::default();
             self.probe.feedback = Feedback::Stopping;
             self.rounds.restart(sample);
             self.held_back.0 = sample.delivered;
@@ -580,25 +540,16 @@ impl Bbr3Controller {
             return;
         }
         self.held_back.1 = sample.delivered.saturating_add(sample.in_flight as u64);
-        match self.probing {
-            None if sample.in_flight <= self.probe_rtt_window(window.cwnd) => {
-                self.probing = Some((sample.now.saturating_add(PROBE_RTT_TIME), false));
-                self.rounds.restart(sample);
-            }
-            None => {}
-            Some((until, passed)) => {
-                let passed = passed || self.rounds.started;
-                self.probing = Some((until, passed));
-                if passed && sample.now > until {
-                    self.leave_probe_rtt(window, sample);
-                }
-            }
+        let few = self.probe_rtt_window(window.cwnd);
+        let probe = &mut self.round_trip_probe;
+        if probe.update(sample, few, &mut self.rounds) {
+            self.leave_probe_rtt(window, sample);
         }
     }
 
     fn leave_probe_rtt(&mut self, window: &mut Window, sample: &Sample) {
         self.propagation.recent_since = sample.now;
-        window.cwnd = window.cwnd.max(self.prior_window);
+        self.saved_window.restore(window);
         self.forget_short_term();
         if self.full {
             self.go_down(sample);
@@ -619,8 +570,9 @@ impl Bbr3Controller {
             if self.full || rate > self.rate {
                 self.rate = rate;
             }
-        } else if path.smoothed_rtt > 0.0 {
-            self.rate = STARTUP_GAIN * window.cwnd / path.smoothed_rtt;
+        } else if let Some(rate) = initial_rate(STARTUP_GAIN, window, path) {
+            // The draft takes no margin off this one (BBRInitPacingRate).
+            self.rate = rate;
         }
     }
 
@@ -634,13 +586,11 @@ impl Bbr3Controller {
         if sample.arrived > 0.0 {
             let (_, gain) = self.mode.gains();
             let product = self.product(gain, self.allowed(), window.cwnd);
-            let most = self.with_budget(product + self.aggregation.most());
-            if self.full {
-                window.cwnd = (window.cwnd + sample.arrived).min(most);
-            } else if window.cwnd < most || sample.delivered < 10 {
-                window.cwnd += sample.arrived;
-            }
-            window.cwnd = window.cwnd.max(MIN_WINDOW);
+            let target = TargetWindow {
+                packets: self.with_budget(product + self.aggregation.most()),
+                full: self.full,
+            };
+            target.approach(window, sample);
         }
         let bound = match self.mode {
             Mode::Startup | Mode::Drain => f64::INFINITY,
@@ -657,11 +607,7 @@ impl Bbr3Controller {
 
     fn save_window(&mut self, cwnd: f64) {
         let calm = self.state == LossState::Open && self.mode != Mode::ProbeRoundTrip;
-        self.prior_window = if calm {
-            cwnd
-        } else {
-            self.prior_window.max(cwnd)
-        };
+        self.saved_window.save(cwnd, calm);
     }
 }
 
@@ -700,7 +646,7 @@ impl CongestionControl for Bbr3Controller {
                 recent_since: Time::MAX,
                 due: false,
             },
-            probing: None,
+            round_trip_probe: RoundTripProbe::default(),
             held_back: (u64::MAX, 0),
             plateau: Plateau::default(),
             full: false,
@@ -720,7 +666,7 @@ impl CongestionControl for Bbr3Controller {
             aggregation: Aggregation::default(),
             state: LossState::Open,
             signalled: None,
-            prior_window: 0.0,
+            saved_window: SavedWindow::default(),
             rate: 0.0,
         }
     }
@@ -735,10 +681,10 @@ impl CongestionControl for Bbr3Controller {
 
     fn on_ack(&mut self, _: &mut Window, _: &Ack, _: &Path) {}
 
-    /// A mark is no signal to this BBR; losses are judged with the next sample.
     /// The model of the path stays: pacing alone keeps the restart smooth.
     fn on_idle(&mut self, _: &mut Window, _: &Idle) {}
 
+    /// A mark is no signal to this BBR; losses are judged with the next sample.
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
         if signal == Signal::Mark {
             return;
@@ -754,7 +700,7 @@ impl CongestionControl for Bbr3Controller {
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
         let before = std::mem::replace(&mut self.state, sample.state);
         if before != LossState::Open && self.state == LossState::Open {
-            window.cwnd = window.cwnd.max(self.prior_window);
+            self.saved_window.restore(window);
         }
         self.note_losses(sample);
         self.update_bandwidth(sample, window.cwnd);
@@ -773,13 +719,8 @@ impl CongestionControl for Bbr3Controller {
     }
 
     fn pacing(&self, window: &Window, path: &Path) -> Option<Pace> {
-        let rate = if self.rate > 0.0 {
-            self.rate
-        } else if path.smoothed_rtt > 0.0 {
-            STARTUP_GAIN * window.cwnd / path.smoothed_rtt
-        } else {
-            return None;
-        };
+        let known = (self.rate > 0.0).then_some(self.rate);
+        let rate = known.or_else(|| initial_rate(STARTUP_GAIN, window, path))?;
         Some(Pace {
             rate,
             quantum: quantum(self.rate),
@@ -790,7 +731,7 @@ impl CongestionControl for Bbr3Controller {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::tests::sample;
+    use crate::packet::tests::{sample, window};
 
     /// A path of 1000 packets per second and 100 ms without queue, which holds `room` packets
     /// and loses what is beyond, at the rate at which the flow sends.
@@ -810,10 +751,7 @@ mod tests {
             let parameters = Parameters::defaults(Bbr3Controller::DESCRIPTION.parameters);
             Self {
                 bbr: Bbr3Controller::new(&parameters),
-                window: Window {
-                    cwnd: 10.0,
-                    ssthresh: f64::INFINITY,
-                },
+                window: window(10.0, f64::INFINITY),
                 now: Time::from_secs(1),
                 delivered: 0,
                 lost: 0,

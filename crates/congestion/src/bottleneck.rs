@@ -1,9 +1,10 @@
-//! What all versions of BBR measure alike: rounds by what was delivered, the aggregation of
-//! acknowledgements, and the bursts that a pace allows.
+//! What both versions of BBR do alike: rounds by what was delivered, the plateau of the bandwidth,
+//! the smallest window and the way to and from it, the aggregation of acknowledgements, and what
+//! the pace begins with. Sections are those of the draft's editors' copy, as in `bbr3.rs`.
 
 use forebay_units::Time;
 
-use crate::packet::Sample;
+use crate::packet::{Path, Sample, Window};
 
 /// Rounds by delivered packets (draft-ietf-ccwg-bbr section 5.5.1).
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,6 +36,123 @@ impl Rounds {
     }
 }
 
+/// The bandwidth has stopped growing after so many rounds below this growth.
+const FULL_GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u32 = 3;
+
+/// Looks for the plateau of the bandwidth: the pipe is full (draft-ietf-ccwg-bbr section 5.3.1;
+/// Linux: `bbr_check_full_bw_reached`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Plateau {
+    baseline: f64,
+    rounds: u32,
+}
+
+impl Plateau {
+    /// Looks for growth beyond this bandwidth from now on.
+    pub(crate) fn restart(&mut self, baseline: f64) {
+        *self = Self {
+            baseline,
+            rounds: 0,
+        };
+    }
+
+    /// The next bandwidth is growth, whatever it is; a plateau that was reached stays so (Linux:
+    /// `bbr_set_state` after a timeout).
+    pub(crate) fn forget_baseline(&mut self) {
+        self.baseline = 0.0;
+    }
+
+    /// Takes in the bandwidth of a round.
+    pub(crate) fn update(&mut self, bandwidth: f64) {
+        if bandwidth >= FULL_GROWTH * self.baseline {
+            self.restart(bandwidth);
+        } else {
+            self.rounds += 1;
+        }
+    }
+
+    pub(crate) fn reached(&self) -> bool {
+        self.rounds >= FULL_ROUNDS
+    }
+}
+
+/// The window to return to after a recovery and after `ProbeRTT` (draft-ietf-ccwg-bbr section
+/// 5.6.4.4; Linux: `bbr_save_cwnd`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SavedWindow {
+    cwnd: f64,
+}
+
+impl SavedWindow {
+    /// Saves this window; one that is not `calm`, in recovery or `ProbeRTT`, only where it is
+    /// larger than the one saved before.
+    pub(crate) fn save(&mut self, cwnd: f64, calm: bool) {
+        self.cwnd = if calm { cwnd } else { self.cwnd.max(cwnd) };
+    }
+
+    pub(crate) fn restore(self, window: &mut Window) {
+        window.cwnd = window.cwnd.max(self.cwnd);
+    }
+}
+
+/// The smallest window, packets (draft-ietf-ccwg-bbr section 2, MinPipeCwnd; Linux:
+/// `bbr_cwnd_min_target`); in version 1 the window of `ProbeRTT`, too.
+pub(crate) const MIN_WINDOW: f64 = 4.0;
+
+/// So many packets let the window grow in any case: Linux's initial window (`TCP_INIT_CWND`).
+const INITIAL_WINDOW: u64 = 10;
+
+/// The window that the model allows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TargetWindow {
+    pub(crate) packets: f64,
+    /// Whether the pipe is full: until then no window is cut to the target.
+    pub(crate) full: bool,
+}
+
+impl TargetWindow {
+    /// The window grows towards it by what arrived (draft-ietf-ccwg-bbr section 5.6.4; Linux:
+    /// `bbr_set_cwnd`).
+    pub(crate) fn approach(self, window: &mut Window, sample: &Sample) {
+        if self.full {
+            window.cwnd = (window.cwnd + sample.arrived).min(self.packets);
+        } else if window.cwnd < self.packets || sample.delivered < INITIAL_WINDOW {
+            window.cwnd += sample.arrived;
+        }
+        window.cwnd = window.cwnd.max(MIN_WINDOW);
+    }
+}
+
+/// How long few packets are under way in `ProbeRTT`.
+const PROBE_RTT_TIME: Time = Time::from_millis(200);
+
+/// `ProbeRTT`: it lasts 200 ms and a round from when few packets are under way (draft-ietf-ccwg-bbr
+/// section 5.3.4; Linux: `bbr_update_min_rtt`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RoundTripProbe {
+    /// Its end, once few packets are under way, and whether a round has passed since.
+    drained: Option<(Time, bool)>,
+}
+
+impl RoundTripProbe {
+    /// Takes in an acknowledgement, where up to `few` packets are few; says whether it is over.
+    pub(crate) fn update(&mut self, sample: &Sample, few: f64, rounds: &mut Rounds) -> bool {
+        match &mut self.drained {
+            Some((end, passed)) => {
+                *passed |= rounds.started;
+                return *passed && sample.now > *end;
+            }
+            None if sample.in_flight <= few => {
+                self.drained = Some((sample.now.saturating_add(PROBE_RTT_TIME), false));
+                rounds.restart(sample);
+            }
+            None => {}
+        }
+        false
+    }
+}
+
 /// Against what the aggregation of acknowledgements is measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expectation {
@@ -59,7 +177,11 @@ pub(crate) struct Aggregation {
 }
 
 impl Aggregation {
+    /// Takes in an acknowledgement that delivered something at a known rate.
     pub(crate) fn update(&mut self, sample: &Sample, expectation: Expectation) {
+        if sample.delivery.is_none() || sample.arrived <= 0.0 {
+            return;
+        }
         if expectation.round {
             self.rounds += 1;
             if self.rounds >= expectation.rounds {
@@ -86,8 +208,19 @@ impl Aggregation {
     }
 }
 
-/// Packets sent at once at this rate: a millisecond's worth, as segmentation offload does it, 64
-/// KiB at most (draft-ietf-ccwg-bbr section 5.6.3).
+/// The pace stays this much below the estimate, so that queues drain (draft-ietf-ccwg-bbr section
+/// 5.6.2; Linux: `bbr_pacing_margin_percent`).
+pub(crate) const PACING_MARGIN: f64 = 0.99;
+
+/// `gain` windows per round-trip time, in packets per second: the pace before the bandwidth is
+/// known; none before the round-trip time is.
+pub(crate) fn initial_rate(gain: f64, window: &Window, path: &Path) -> Option<f64> {
+    (path.smoothed_rtt > 0.0).then(|| gain * window.cwnd / path.smoothed_rtt)
+}
+
+/// Packets sent at once at this rate: a millisecond's worth, as segmentation offload does it, two
+/// at least and 64 KiB at most. This is the draft's rule (draft-ietf-ccwg-bbr section 5.6.3), for
+/// version 3; version 1 has Linux's.
 pub(crate) fn quantum(rate: f64) -> f64 {
     (rate * 1e-3).floor().clamp(2.0, 44.0)
 }
@@ -100,7 +233,8 @@ pub(crate) fn draw(now: Time) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Delivery, tests::sample};
+    use crate::packet::Delivery;
+    use crate::packet::tests::{sample, window};
 
     #[test]
     fn a_round_ends_with_a_packet_sent_after_it_began() {
@@ -121,6 +255,92 @@ mod tests {
     }
 
     #[test]
+    fn a_plateau_takes_three_rounds_without_a_quarter_more() {
+        let mut plateau = Plateau::default();
+        // A quarter more begins anew, and so does anything after the baseline is forgotten.
+        for bandwidth in [100.0, 124.0, 124.0, 125.0, 156.0, 156.0] {
+            plateau.update(bandwidth);
+            assert!(!plateau.reached());
+        }
+        plateau.forget_baseline();
+        for bandwidth in [50.0, 40.0, 50.0] {
+            plateau.update(bandwidth);
+            assert!(!plateau.reached());
+        }
+        plateau.update(60.0);
+        assert!(plateau.reached());
+        plateau.forget_baseline();
+        assert!(plateau.reached());
+    }
+
+    #[test]
+    fn a_window_saved_in_recovery_is_none_smaller() {
+        let mut saved = SavedWindow::default();
+        let restored = |saved: &SavedWindow, cwnd| {
+            let mut window = window(cwnd, f64::INFINITY);
+            saved.restore(&mut window);
+            window.cwnd
+        };
+        saved.save(50.0, true);
+        saved.save(20.0, false);
+        assert_eq!(
+            [restored(&saved, 4.0), restored(&saved, 60.0)],
+            [50.0, 60.0]
+        );
+        saved.save(20.0, true);
+        assert_eq!(restored(&saved, 4.0), 20.0);
+    }
+
+    #[test]
+    fn a_probe_of_the_round_trip_takes_200_ms_and_a_round_with_few_packets_under_way() {
+        let mut probe = RoundTripProbe::default();
+        let mut rounds = Rounds::default();
+        let mut seen = sample(0.1);
+        let mut over = |ms, in_flight, started| {
+            seen.now = Time::from_millis(ms);
+            seen.in_flight = in_flight;
+            rounds.started = started;
+            probe.update(&seen, 4.0, &mut rounds)
+        };
+        assert!(!over(0, 5.0, true));
+        assert!(!over(1000, 4.0, true));
+        assert!(!over(1201, 4.0, false));
+        assert!(over(1202, 4.0, true));
+        let mut probe = RoundTripProbe::default();
+        let mut over = |ms, started| {
+            seen.now = Time::from_millis(ms);
+            rounds.started = started;
+            probe.update(&seen, 4.0, &mut rounds)
+        };
+        assert!(!over(1000, false));
+        assert!(!over(1200, true));
+        assert!(over(1201, false));
+    }
+
+    #[test]
+    fn a_window_beyond_the_target_is_cut_once_the_pipe_is_full() {
+        let mut seen = sample(0.1);
+        seen.arrived = 2.0;
+        seen.delivered = 100;
+        for (cwnd, target, full, expected) in [
+            (50.0, 60.0, false, 52.0),
+            (59.0, 60.0, false, 61.0),
+            (61.0, 60.0, false, 61.0),
+            (50.0, 60.0, true, 52.0),
+            (61.0, 60.0, true, 60.0),
+            (61.0, 0.0, true, MIN_WINDOW),
+        ] {
+            let mut window = window(cwnd, f64::INFINITY);
+            TargetWindow {
+                packets: target,
+                full,
+            }
+            .approach(&mut window, &seen);
+            assert_eq!(window.cwnd, expected, "{target} {full}");
+        }
+    }
+
+    #[test]
     fn a_burst_beyond_the_rate_is_remembered_for_two_windows() {
         let mut aggregation = Aggregation::default();
         let expectation = |round| Expectation {
@@ -131,6 +351,9 @@ mod tests {
         };
         let mut seen = sample(0.1);
         seen.arrived = 30.0;
+        aggregation.update(&seen, expectation(false));
+        assert_eq!(aggregation.most(), 0.0);
+        seen.delivery = Some(Delivery::default());
         aggregation.update(&seen, expectation(false));
         assert_eq!(aggregation.most(), 30.0);
         // Ten packets in a second are fewer than expected: nothing is aggregated but they.

@@ -528,6 +528,7 @@ impl CongestionControl for CubicController {
 mod tests {
     use super::*;
     use crate::fluid::tests::assert_consistent;
+    use crate::packet::tests::window;
 
     const AT: CutConditions = CutConditions {
         clock: 4.0,
@@ -610,10 +611,7 @@ mod tests {
                 max_rtt: 0.1,
                 flight: 1000.0,
             };
-            let mut window = Window {
-                cwnd: 1000.0,
-                ssthresh: 10.0,
-            };
+            let mut window = window(1000.0, 10.0);
             controller.on_congestion(&mut window, Signal::Loss, Time::ZERO, &path);
             let mut now = Time::ZERO;
             for round in 0..40 {
@@ -643,10 +641,7 @@ mod tests {
             let mut parameters = parameters.clone();
             parameters.set("variant", Value::Word(variant));
             let mut cubic = CubicController::new(&parameters);
-            let mut window = Window {
-                cwnd: 100.0,
-                ssthresh: 50.0,
-            };
+            let mut window = window(100.0, 50.0);
             let path = Path {
                 flight: 100.0,
                 ..Path::default()

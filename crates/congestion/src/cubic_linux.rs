@@ -312,16 +312,12 @@ impl Hystart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::tests::sample;
+    use crate::packet::tests::{sample, window};
 
     const ROUND: f64 = 0.05;
 
     fn cubic() -> LinuxCubic {
         LinuxCubic::new(0.7, 0.4, true, true)
-    }
-
-    fn window(cwnd: f64, ssthresh: f64) -> Window {
-        Window { cwnd, ssthresh }
     }
 
     /// A flow after a loss at 262 packets; the times in seconds since then, in which its window

@@ -86,7 +86,7 @@ impl CongestionControl for DctcpController {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::tests::{marks_per_window, mean_window_with_marks, sample};
+    use crate::packet::tests::{marks_per_window, mean_window_with_marks, sample, window};
 
     fn drive(
         dctcp: &mut DctcpController,
@@ -105,10 +105,7 @@ mod tests {
 
     fn start() -> (DctcpController, Window) {
         let parameters = Parameters::defaults(DctcpController::DESCRIPTION.parameters);
-        let window = Window {
-            cwnd: 1e6,
-            ssthresh: 10.0,
-        };
+        let window = window(1e6, 10.0);
         (DctcpController::new(&parameters), window)
     }
 
@@ -125,10 +122,7 @@ mod tests {
     fn a_window_is_cut_once_by_half_of_the_share() {
         let (mut dctcp, _) = start();
         dctcp.alpha = 0.4;
-        let mut window = Window {
-            cwnd: 100.0,
-            ssthresh: 10.0,
-        };
+        let mut window = window(100.0, 10.0);
         let mut seen = sample(0.1);
         seen.marked = 1.0;
         seen.acknowledged = 10;

@@ -97,16 +97,13 @@ impl CongestionControl for FastController {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::tests::rounds;
+    use crate::packet::tests::{rounds, window};
 
     #[test]
     fn the_window_tends_to_alpha_packets_in_the_queue() {
         let parameters = Parameters::defaults(FastController::DESCRIPTION.parameters);
         let mut fast = FastController::new(&parameters);
-        let mut window = Window {
-            cwnd: 300.0,
-            ssthresh: 100.0,
-        };
+        let mut window = window(300.0, 100.0);
         // A link of 1000 packets per second and 100 ms: the queue follows the window.
         for _ in 0..400 {
             let rtt = (window.cwnd / 1000.0).max(0.1);

@@ -317,6 +317,7 @@ impl CongestionControl for HtcpController {
 mod tests {
     use super::*;
     use crate::fluid::tests::assert_consistent;
+    use crate::packet::tests::window;
 
     fn conditions(rate: f64, largest_round_trip: f64) -> CutConditions {
         CutConditions {
@@ -377,10 +378,7 @@ mod tests {
                 max_rtt: 0.1,
                 flight: 1000.0,
             };
-            let mut window = Window {
-                cwnd: 1000.0,
-                ssthresh: 10.0,
-            };
+            let mut window = window(1000.0, 10.0);
             controller.on_congestion(&mut window, Signal::Loss, Time::ZERO, &path);
             (1e6 * window.cwnd).round() / 1e6
         });
@@ -405,10 +403,7 @@ mod tests {
             max_rtt: min_rtt,
             flight: 1000.0,
         };
-        let mut window = Window {
-            cwnd: 1000.0,
-            ssthresh: 10.0,
-        };
+        let mut window = window(1000.0, 10.0);
         let ack = |now, acked| Ack { acked, now };
         controller.on_ack(&mut window, &ack(Time::ZERO, 0.0), &path);
         controller.on_ack(&mut window, &ack(Time::from_secs(3), 1000.0), &path);

@@ -134,7 +134,7 @@ impl Hystart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::tests::sample;
+    use crate::packet::tests::{sample, window};
 
     /// A round of twenty acknowledgements with this round-trip time.
     fn round(hystart: &mut Hystart, window: &mut Window, number: u64, rtt: f64) {
@@ -147,10 +147,7 @@ mod tests {
     }
 
     fn start() -> (Hystart, Window) {
-        let window = Window {
-            cwnd: 100.0,
-            ssthresh: f64::INFINITY,
-        };
+        let window = window(100.0, f64::INFINITY);
         (Hystart::new(), window)
     }
 

@@ -198,7 +198,7 @@ impl CongestionControl for LedbatppController {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::tests::sample;
+    use crate::packet::tests::{sample, window};
 
     /// A flow on a path of 60 ms.
     struct Driven {
@@ -219,10 +219,7 @@ mod tests {
             let parameters = Parameters::defaults(LedbatppController::DESCRIPTION.parameters);
             Self {
                 ledbat: LedbatppController::new(&parameters),
-                window: Window {
-                    cwnd,
-                    ssthresh: f64::INFINITY,
-                },
+                window: window(cwnd, f64::INFINITY),
                 now: Time::from_secs(1),
             }
         }

@@ -319,6 +319,10 @@ impl<C: CongestionControl> CongestionControl for Box<C> {
 pub(crate) mod tests {
     use super::*;
 
+    pub(crate) fn window(cwnd: f64, ssthresh: f64) -> Window {
+        Window { cwnd, ssthresh }
+    }
+
     /// One packet acknowledged with this round-trip time.
     pub(crate) fn sample(rtt: f64) -> Sample {
         Sample {
@@ -381,10 +385,7 @@ pub(crate) mod tests {
         controller: &mut C,
         probability: f64,
     ) -> f64 {
-        let mut window = Window {
-            cwnd: 2.0 / probability,
-            ssthresh: 1.0,
-        };
+        let mut window = window(2.0 / probability, 1.0);
         let path = Path::default();
         let mut seen = sample(0.05);
         let (mut random, mut sum, mut acked) = (1_u64, 0.0, 0_u64);
@@ -422,35 +423,17 @@ pub(crate) mod tests {
 
     #[test]
     fn slow_start_hands_on_what_passes_the_threshold() {
-        let mut window = Window {
-            cwnd: 9.5,
-            ssthresh: 10.0,
-        };
+        let mut window = window(9.5, 10.0);
         assert_eq!(window.slow_start(2.0), 1.5);
         assert_eq!(window.cwnd, 10.0);
     }
 
     #[test]
     fn cuts_keep_two_packets_and_timeouts_restart_from_one() {
-        let mut window = Window {
-            cwnd: 3.0,
-            ssthresh: 10.0,
-        };
+        let mut window = window(3.0, 10.0);
         window.cut(1.5, Signal::Loss);
-        assert_eq!(
-            window,
-            Window {
-                cwnd: 2.0,
-                ssthresh: 2.0
-            }
-        );
+        assert_eq!((window.cwnd, window.ssthresh), (2.0, 2.0));
         window.cut(5.0, Signal::Timeout);
-        assert_eq!(
-            window,
-            Window {
-                cwnd: 1.0,
-                ssthresh: 5.0
-            }
-        );
+        assert_eq!((window.cwnd, window.ssthresh), (1.0, 5.0));
     }
 }

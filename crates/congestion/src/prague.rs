@@ -207,7 +207,7 @@ impl CongestionControl for PragueController {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::tests::{marks_per_window, mean_window_with_marks, sample};
+    use crate::packet::tests::{marks_per_window, mean_window_with_marks, sample, window};
 
     /// A flow of round trips of 50 packets each.
     struct Driven {
@@ -223,10 +223,7 @@ mod tests {
             let parameters = Parameters::defaults(PragueController::DESCRIPTION.parameters);
             Self {
                 prague: PragueController::new(&parameters),
-                window: Window {
-                    cwnd,
-                    ssthresh: 10.0,
-                },
+                window: window(cwnd, 10.0),
                 rtt,
                 now: Time::from_secs(1),
                 packet: 0,
@@ -325,10 +322,7 @@ mod tests {
         };
         let pace = driven.prague.pacing(&driven.window, &path).unwrap();
         assert_eq!((pace.rate, pace.quantum), (10_000.0, 2.0));
-        let slow_start = Window {
-            cwnd: 10.0,
-            ssthresh: f64::INFINITY,
-        };
+        let slow_start = window(10.0, f64::INFINITY);
         let pace = driven.prague.pacing(&slow_start, &path).unwrap();
         assert_eq!((pace.rate, pace.quantum), (2000.0, 1.0));
     }

@@ -126,16 +126,12 @@ impl CongestionControl for VegasController {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::tests::{rounds, sample};
+    use crate::packet::tests::{rounds, sample, window};
 
     fn vegas() -> VegasController {
         VegasController::new(&Parameters::defaults(
             VegasController::DESCRIPTION.parameters,
         ))
-    }
-
-    fn window(cwnd: f64, ssthresh: f64) -> Window {
-        Window { cwnd, ssthresh }
     }
 
     #[test]

@@ -85,15 +85,12 @@ impl CongestionControl for WestwoodController {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::tests::rounds;
+    use crate::packet::tests::{rounds, window};
 
     #[test]
     fn the_cut_is_to_the_bandwidth_delay_product() {
         let mut westwood = WestwoodController::new(&Parameters::defaults(&[]));
-        let mut window = Window {
-            cwnd: 180.0,
-            ssthresh: 50.0,
-        };
+        let mut window = window(180.0, 50.0);
         // Twenty packets in each 150 ms, 100 ms of which are propagation.
         rounds(&mut westwood, &mut window, 0.1, &[0.15; 60]);
         let path = Path {
@@ -109,10 +106,7 @@ mod tests {
     #[test]
     fn without_an_estimate_it_halves() {
         let mut westwood = WestwoodController::new(&Parameters::defaults(&[]));
-        let mut window = Window {
-            cwnd: 40.0,
-            ssthresh: f64::INFINITY,
-        };
+        let mut window = window(40.0, f64::INFINITY);
         let path = Path {
             min_rtt: f64::INFINITY,
             flight: 40.0,

@@ -28,13 +28,11 @@ impl WholePackets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::tests::window;
 
     #[test]
     fn a_window_of_ten_grows_by_one_for_ten_packets_and_then_for_eleven() {
-        let mut window = Window {
-            cwnd: 10.0,
-            ssthresh: 5.0,
-        };
+        let mut window = window(10.0, 5.0);
         let mut grown = WholePackets::default();
         let mut sizes = Vec::new();
         for _ in 0..11 {
@@ -48,10 +46,7 @@ mod tests {
 
     #[test]
     fn what_was_counted_for_a_larger_window_gives_one_packet() {
-        let mut window = Window {
-            cwnd: 10.0,
-            ssthresh: 5.0,
-        };
+        let mut window = window(10.0, 5.0);
         let mut grown = WholePackets { count: 90 };
         grown.grow(&mut window, 10, 1);
         assert_eq!((window.cwnd, grown.count), (11.0, 1));

@@ -99,3 +99,20 @@ impl Fifo {
         self.backlog
     }
 }
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+
+    /// An arrival that finds so many packets of 1000 bytes at a busy link, and room.
+    pub(crate) fn found(packets: u64) -> Arrival {
+        Arrival {
+            backlog: Backlog {
+                packets,
+                bytes: packets * 1000,
+            },
+            idle_since: None,
+            full: false,
+        }
+    }
+}

@@ -10,28 +10,16 @@
 use forebay_units::parameter::{Description, Parameters};
 
 use crate::cobalt::{CobaltState, PARAMETERS, Tuning};
-use crate::flow_queues::{FlowQueues, Longest, QueueList};
-use crate::fq_codel::QUANTUM;
+use crate::flow_queues::Longest;
+use crate::flow_scheduler::{FlowScheduler, Place, QUANTUM, quantum};
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
 use crate::registry::QueueDiscipline;
 
-/// Which list a queue is in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
-    #[default]
-    Nowhere,
-    New,
-    Old,
-}
-
 #[derive(Clone, Copy, Debug, Default)]
 struct SubQueue {
-    state: CobaltState,
-    /// Bytes it may send (negative: it has sent more).
-    credits: f64,
+    cobalt: CobaltState,
     host: u8,
-    place: Place,
 }
 
 /// CAKE-like host isolation.
@@ -40,12 +28,9 @@ pub struct Cake {
     limit: Limit,
     tuning: Tuning,
     quantum: f64,
-    queues: FlowQueues,
-    flows: Vec<SubQueue>,
+    scheduler: FlowScheduler<SubQueue>,
     /// Flows of each host in the list of old ones.
     backlogged: Vec<u32>,
-    new: QueueList,
-    old: QueueList,
 }
 
 impl QueueDiscipline for Cake {
@@ -67,31 +52,21 @@ impl QueueDiscipline for Cake {
         Self {
             limit: setting.limit,
             tuning: Tuning::new(parameters),
-            quantum: parameters.bytes("quantum").get().clamp(64, 1 << 40) as f64,
-            queues: FlowQueues::new(Longest::Tracked),
-            flows: Vec::new(),
+            quantum: quantum(parameters),
+            scheduler: FlowScheduler::new(Longest::Tracked),
             backlogged: vec![0; 256],
-            new: QueueList::default(),
-            old: QueueList::default(),
         }
     }
 
     #[inline]
     fn enqueue(&mut self, packet: Packet, port: &mut Port) {
         let number = packet.flow;
-        self.queues.ensure(number);
-        if number as usize >= self.flows.len() {
-            self.flows.resize(number as usize + 1, SubQueue::default());
-        }
-        self.queues.push(number, packet);
-        let flow = &mut self.flows[number as usize];
-        if flow.place == Place::Nowhere {
+        self.scheduler.ensure(number, SubQueue::default());
+        self.scheduler.push(number, packet, |flow| {
             flow.host = packet.class();
-            flow.place = Place::New;
-            flow.credits = self.quantum / f64::from(self.backlogged[usize::from(flow.host)].max(1));
-            self.queues.append(&mut self.new, number);
-        }
-        if port.idle_since.is_none() && self.limit.exceeded(self.queues.total()) {
+            self.quantum / f64::from(self.backlogged[usize::from(flow.host)].max(1))
+        });
+        if port.idle_since.is_none() && self.limit.exceeded(self.backlog()) {
             self.drop_from_longest(port);
         }
     }
@@ -99,88 +74,60 @@ impl QueueDiscipline for Cake {
     #[inline]
     fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
         loop {
-            let (number, place) = match self.new.first() {
-                Some(number) => (number, Place::New),
-                None => (self.old.first()?, Place::Old),
-            };
-            let flow = &mut self.flows[number as usize];
-            if flow.credits <= 0.0 {
-                self.move_to_old(number, place);
-                let flow = &mut self.flows[number as usize];
-                let load = self.backlogged[usize::from(flow.host)].max(1);
+            let number = self.scheduler.next(|flow, from| {
+                let load = &mut self.backlogged[usize::from(flow.host)];
+                *load += u32::from(from == Place::New);
                 // At least a byte a turn: more flows than bytes must not stand still.
-                flow.credits += (self.quantum / f64::from(load)).max(1.0);
-                continue;
+                (self.quantum / f64::from(*load)).max(1.0)
+            })?;
+            if let Some(packet) = self.next(number, port) {
+                self.scheduler.charge(number, packet.size);
+                return Some(packet);
             }
-            let Some(packet) = self.next(number, port) else {
-                if place == Place::New && self.old.first().is_some() {
-                    self.move_to_old(number, place);
-                } else {
-                    self.remove(number, place);
-                }
-                continue;
-            };
-            self.flows[number as usize].credits -= f64::from(packet.size);
-            return Some(packet);
+            self.retire(number);
         }
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.queues.total()
+        self.scheduler.queues.total()
     }
 }
 
 impl Cake {
     /// The next packet of a queue that COBALT lets pass.
     fn next(&mut self, number: u32, port: &mut Port) -> Option<Packet> {
-        let state = &mut self.flows[number as usize].state;
+        let (flow, queues) = self.scheduler.state_and_queues(number);
         loop {
-            let Some(mut packet) = self.queues.pop(number) else {
-                state.empty(&self.tuning, port.now);
+            let Some(mut packet) = queues.pop(number) else {
+                flow.cobalt.empty(&self.tuning, port.now);
                 return None;
             };
-            let drop = state.should_drop(&self.tuning, &mut packet, port);
-            if !drop || self.queues.backlog(number).packets == 0 {
+            let drop = flow.cobalt.should_drop(&self.tuning, &mut packet, port);
+            if !drop || queues.backlog(number).packets == 0 {
                 return Some(packet);
             }
             port.discard(packet);
         }
     }
 
-    fn move_to_old(&mut self, number: u32, place: Place) {
-        if place == Place::Old {
-            self.queues.rotate(&mut self.old);
-            return;
-        }
-        self.queues.remove(&mut self.new, number);
-        self.queues.append(&mut self.old, number);
-        let flow = &mut self.flows[number as usize];
-        flow.place = Place::Old;
-        self.backlogged[usize::from(flow.host)] += 1;
-    }
-
-    fn remove(&mut self, number: u32, place: Place) {
-        let flow = &mut self.flows[number as usize];
-        flow.place = Place::Nowhere;
-        if place == Place::Old {
-            self.backlogged[usize::from(flow.host)] -= 1;
-            self.queues.remove(&mut self.old, number);
-        } else {
-            self.queues.remove(&mut self.new, number);
-        }
+    fn retire(&mut self, number: u32) {
+        let (from, to) = self.scheduler.retire(number);
+        let (flow, _) = self.scheduler.state_and_queues(number);
+        let load = &mut self.backlogged[usize::from(flow.host)];
+        *load = *load + u32::from(to == Place::Old) - u32::from(from == Place::Old);
     }
 
     fn drop_from_longest(&mut self, port: &mut Port) {
-        while self.limit.exceeded(self.queues.total()) {
-            let Some(number) = self.queues.longest() else {
+        while self.limit.exceeded(self.backlog()) {
+            let Some(number) = self.scheduler.queues.longest() else {
                 return;
             };
-            if let Some(packet) = self.queues.pop(number) {
+            let (flow, queues) = self.scheduler.state_and_queues(number);
+            if let Some(packet) = queues.pop(number) {
                 port.discard(packet);
             }
-            let state = &mut self.flows[number as usize].state;
-            state.full(&self.tuning, port.now);
+            flow.cobalt.full(&self.tuning, port.now);
         }
     }
 }

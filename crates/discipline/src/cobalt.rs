@@ -218,8 +218,8 @@ impl CobaltState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::testing::packet;
-    use crate::packet::{Ecn, Label};
+    use crate::packet::Ecn;
+    use crate::packet::testing::{packet, with_ecn};
     use crate::port::testing::{port, setting};
 
     fn cobalt(limit: u64) -> Cobalt {
@@ -240,9 +240,7 @@ mod tests {
         for ecn in [Ecn::NotCapable, Ecn::Classic] {
             let (mut cobalt, mut port) = (cobalt(1_000_000), port());
             for number in 0..3000 {
-                let mut packet = packet(0, number, 1000);
-                packet.label = Label::new(0, 0, ecn);
-                cobalt.enqueue(packet, &mut port);
+                cobalt.enqueue(with_ecn(ecn, number), &mut port);
             }
             let mut times = Vec::new();
             // Before 400 ms nothing has waited long enough for BLUE.

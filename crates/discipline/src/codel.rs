@@ -230,8 +230,7 @@ impl QueueDiscipline for CoDel {
 mod tests {
     use super::*;
     use crate::packet::Ecn;
-    use crate::packet::Label;
-    use crate::packet::testing::packet;
+    use crate::packet::testing::{packet, with_ecn};
     use crate::port::testing::{port, setting};
 
     fn codel() -> CoDel {
@@ -244,9 +243,7 @@ mod tests {
     fn signals(ecn: Ecn, from_ms: u64, until_ms: u64) -> Vec<u64> {
         let (mut codel, mut port) = (codel(), port());
         for number in 0..10_000 {
-            let mut packet = packet(0, number, 1000);
-            packet.label = Label::new(0, 0, ecn);
-            codel.enqueue(packet, &mut port);
+            codel.enqueue(with_ecn(ecn, number), &mut port);
         }
         let mut times = Vec::new();
         for ms in from_ms..until_ms {

@@ -246,8 +246,7 @@ impl DualPi2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Label;
-    use crate::packet::testing::packet;
+    use crate::packet::testing::with_ecn;
     use crate::port::testing::{port, setting};
 
     fn dualpi2() -> DualPi2 {
@@ -258,8 +257,7 @@ mod tests {
     fn of(ecn: Ecn, number: u32, arrival: Time) -> Packet {
         Packet {
             arrival,
-            label: Label::new(0, 0, ecn),
-            ..packet(0, number, 1000)
+            ..with_ecn(ecn, number)
         }
     }
 

@@ -56,9 +56,10 @@ impl AdmissionControl for DynamicThreshold {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::admission::testing::found;
     use crate::packet::testing::packet;
+    use crate::port::Shared;
     use crate::port::testing::{port, setting};
-    use crate::port::{Backlog, Shared};
 
     /// Three of four ports overloaded fill their queues in turn until none may grow.
     #[test]
@@ -70,21 +71,11 @@ mod tests {
             let mut gate = DynamicThreshold::new(&parameters, &setting(Limit::Packets(1_000_000)));
             let (mut port, mut queues) = (port(), [0u64; 3]);
             for arrival in 0..9000 {
-                let backlog = |packets| Backlog {
-                    packets,
-                    bytes: packets * 1000,
-                };
-                let found = backlog(queues[arrival % 3]);
-                let found = Arrival {
-                    backlog: found,
-                    idle_since: None,
-                    full: false,
-                };
-                let used = backlog(queues.iter().sum());
                 port.shared = Some(Shared {
                     limit: memory,
-                    used,
+                    used: found(queues.iter().sum()).backlog,
                 });
+                let found = found(queues[arrival % 3]);
                 let verdict = gate.admit(&packet(0, 0, 1000), &found, &mut port);
                 queues[arrival % 3] += u64::from(verdict == Verdict::Accept);
             }
@@ -99,14 +90,9 @@ mod tests {
         let parameters = Parameters::defaults(DynamicThreshold::DESCRIPTION.parameters);
         let mut gate = DynamicThreshold::new(&parameters, &setting(Limit::Bytes(100_000)));
         let mut admit = |packets: u64, idle_since| {
-            let backlog = Backlog {
-                packets,
-                bytes: packets * 1000,
-            };
             let arrival = Arrival {
-                backlog,
                 idle_since,
-                full: false,
+                ..found(packets)
             };
             gate.admit(&packet(0, 0, 1000), &arrival, &mut port())
         };

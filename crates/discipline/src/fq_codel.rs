@@ -1,64 +1,24 @@
 //! FQ-CoDel (Hoeiland-Joergensen et al., RFC 8290): flows are hashed into queues, served by
 //! deficit round robin with new queues first, and each queue is controlled by CoDel.
 
-use forebay_units::Bytes;
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 
 use crate::codel::{CoDelState, ControlLaw, INTERVAL, Source, TARGET};
-use crate::flow_queues::{FlowQueues, Longest, QueueList, hashed};
+use crate::flow_queues::{FlowQueues, Longest, hashed};
+use crate::flow_scheduler::{FLOWS, FlowScheduler, QUANTUM, quantum};
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
 use crate::registry::QueueDiscipline;
-
-/// The parameter `flows`.
-pub(crate) const FLOWS: Parameter = Parameter {
-    name: "flows",
-    meaning: "number of queues that flows are hashed into (RFC 8290 section 5.2.1)",
-    kind: ParameterKind::Number {
-        min: 1.0,
-        max: 1_048_576.0,
-    },
-    default: Value::Number(1024.0),
-};
-
-/// The parameter `quantum`.
-pub(crate) const QUANTUM: Parameter = Parameter {
-    name: "quantum",
-    meaning: "bytes a queue may send per turn, at least 64 (RFC 8290 section 5.2.3)",
-    kind: ParameterKind::Bytes,
-    default: Value::Bytes(Bytes::new(1514)),
-};
-
-/// Where a queue is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
-    /// In no list: it is empty and has had its turn.
-    #[default]
-    Nowhere,
-    New,
-    Old,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct SubQueue {
-    codel: CoDelState,
-    /// Bytes it may send (negative: it has sent more).
-    credits: i64,
-    place: Place,
-}
 
 /// FQ-CoDel.
 #[derive(Clone, Debug)]
 pub struct FqCoDel {
     limit: Limit,
     law: ControlLaw,
-    quantum: i64,
+    quantum: f64,
     salt: u64,
     batch: u64,
-    queues: FlowQueues,
-    flows: Vec<SubQueue>,
-    new: QueueList,
-    old: QueueList,
+    scheduler: FlowScheduler<CoDelState>,
 }
 
 impl QueueDiscipline for FqCoDel {
@@ -81,34 +41,24 @@ impl QueueDiscipline for FqCoDel {
     };
 
     fn new(parameters: &Parameters, setting: &Setting) -> Self {
-        let flows = parameters.number("flows") as usize;
-        let mut queues = FlowQueues::new(Longest::Tracked);
-        queues.ensure(flows as u32 - 1);
-        let quantum = parameters.bytes("quantum").get().clamp(64, 1 << 40);
+        let flows = parameters.number("flows");
+        let mut scheduler = FlowScheduler::new(Longest::Tracked);
+        scheduler.ensure(flows as u32 - 1, CoDelState::default());
         Self {
             limit: setting.limit,
             law: ControlLaw::new(parameters, setting),
-            quantum: quantum as i64,
+            quantum: quantum(parameters),
             salt: setting.salt,
             batch: parameters.number("batch") as u64,
-            queues,
-            flows: vec![SubQueue::default(); flows],
-            new: QueueList::default(),
-            old: QueueList::default(),
+            scheduler,
         }
     }
 
     #[inline]
     fn enqueue(&mut self, packet: Packet, port: &mut Port) {
-        let number = hashed(packet.flow, self.salt, self.flows.len());
-        self.queues.push(number, packet);
-        let flow = &mut self.flows[number as usize];
-        if flow.place == Place::Nowhere {
-            flow.place = Place::New;
-            flow.credits = self.quantum;
-            self.queues.append(&mut self.new, number);
-        }
-        if port.idle_since.is_none() && self.limit.exceeded(self.queues.total()) {
+        let number = hashed(packet.flow, self.salt, self.scheduler.len());
+        self.scheduler.push(number, packet, |_| self.quantum);
+        if port.idle_since.is_none() && self.limit.exceeded(self.backlog()) {
             self.drop_from_longest(port);
         }
     }
@@ -116,69 +66,34 @@ impl QueueDiscipline for FqCoDel {
     #[inline]
     fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
         loop {
-            let (number, place) = match self.new.first() {
-                Some(number) => (number, Place::New),
-                None => (self.old.first()?, Place::Old),
-            };
-            let flow = &mut self.flows[number as usize];
-            if flow.credits <= 0 {
-                flow.credits += self.quantum;
-                self.move_to_old(number, place);
-                continue;
-            }
-            let mut source = OneOf {
-                queues: &mut self.queues,
-                number,
-            };
-            if let Some(packet) = flow.codel.dequeue(&self.law, &mut source, port) {
-                flow.credits -= i64::from(packet.size);
+            let number = self.scheduler.next(|_, _| self.quantum)?;
+            let (codel, queues) = self.scheduler.state_and_queues(number);
+            let mut source = OneOf { queues, number };
+            if let Some(packet) = codel.dequeue(&self.law, &mut source, port) {
+                self.scheduler.charge(number, packet.size);
                 return Some(packet);
             }
-            // An empty new queue takes a turn among the old ones before it may be new again, so
-            // that no flow is always new (RFC 8290 section 4.2).
-            if place == Place::New && self.old.first().is_some() {
-                self.move_to_old(number, place);
-            } else {
-                self.remove(number, place);
-            }
+            self.scheduler.retire(number);
         }
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.queues.total()
+        self.scheduler.queues.total()
     }
 }
 
 impl FqCoDel {
-    fn move_to_old(&mut self, number: u32, place: Place) {
-        if place == Place::Old {
-            self.queues.rotate(&mut self.old);
-            return;
-        }
-        self.queues.remove(&mut self.new, number);
-        self.queues.append(&mut self.old, number);
-        self.flows[number as usize].place = Place::Old;
-    }
-
-    fn remove(&mut self, number: u32, place: Place) {
-        let list = match place {
-            Place::New => &mut self.new,
-            _ => &mut self.old,
-        };
-        self.queues.remove(list, number);
-        self.flows[number as usize].place = Place::Nowhere;
-    }
-
     /// Half of the bytes of the longest queue, from its head, and no more than a batch of packets.
     fn drop_from_longest(&mut self, port: &mut Port) {
-        while self.limit.exceeded(self.queues.total()) {
-            let Some(number) = self.queues.longest() else {
+        let queues = &mut self.scheduler.queues;
+        while self.limit.exceeded(queues.total()) {
+            let Some(number) = queues.longest() else {
                 return;
             };
-            let half = self.queues.backlog(number).bytes / 2;
+            let half = queues.backlog(number).bytes / 2;
             let (mut dropped, mut count) = (0, 0);
-            while let Some(packet) = self.queues.pop(number) {
+            while let Some(packet) = queues.pop(number) {
                 dropped += u64::from(packet.size);
                 count += 1;
                 port.discard(packet);
@@ -226,7 +141,7 @@ mod tests {
         let mut taken = Vec::new();
         let mut flows = Vec::new();
         for flow in 0.. {
-            let queue = hashed(flow, discipline.salt, discipline.flows.len());
+            let queue = hashed(flow, discipline.salt, discipline.scheduler.len());
             if !taken.contains(&queue) {
                 taken.push(queue);
                 flows.push(flow);
@@ -243,10 +158,10 @@ mod tests {
         let (mut fq, mut port) = (fq_codel(1000), port());
         let flows = apart(&fq, 2);
         for number in 0..10 {
-            fq.enqueue(packet(flows[0], number, 1000), &mut port);
+            fq.enqueue(packet(flows[0], number, 300), &mut port);
         }
         // The bulk flow uses its quantum up and is old.
-        for _ in 0..3 {
+        for _ in 0..7 {
             assert_eq!(fq.dequeue(&mut port).map(|p| p.flow), Some(flows[0]));
         }
         fq.enqueue(packet(flows[1], 0, 100), &mut port);
@@ -254,8 +169,7 @@ mod tests {
         assert_eq!(fq.dequeue(&mut port).map(|p| p.flow), Some(flows[0]));
         // Empty now, it waits for its turn among the old queues: it is not new a second time.
         fq.enqueue(packet(flows[1], 1, 100), &mut port);
-        let queue = hashed(flows[1], fq.salt, fq.flows.len());
-        assert_eq!(fq.flows[queue as usize].place, Place::Old);
+        assert_eq!(fq.dequeue(&mut port).map(|p| p.flow), Some(flows[0]));
     }
 
     #[test]

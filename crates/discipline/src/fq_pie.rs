@@ -6,29 +6,18 @@
 use forebay_units::parameter::{Description, Parameters};
 
 use crate::admission::Verdict;
-use crate::flow_queues::{FlowQueues, Longest, QueueList, hashed};
-use crate::fq_codel::{FLOWS, QUANTUM};
+use crate::flow_queues::{Longest, hashed};
+use crate::flow_scheduler::{FLOWS, FlowScheduler, QUANTUM, quantum};
 use crate::packet::Packet;
 use crate::pie::{Control, PARAMETERS, Tuning};
 use crate::port::{Backlog, Limit, Port, Setting};
 use crate::registry::QueueDiscipline;
-
-/// Which list a queue is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Nowhere,
-    New,
-    Old,
-}
 
 #[derive(Clone, Copy, Debug)]
 struct SubQueue {
     control: Control,
     /// Sojourn time of the last packet that left, seconds.
     delay: f64,
-    /// Bytes it may send (negative: it has sent more).
-    credits: i64,
-    place: Place,
 }
 
 /// FQ-PIE.
@@ -37,12 +26,9 @@ pub struct FqPie {
     limit: Limit,
     tuning: Tuning,
     packet: f64,
-    quantum: i64,
+    quantum: f64,
     salt: u64,
-    queues: FlowQueues,
-    flows: Vec<SubQueue>,
-    new: QueueList,
-    old: QueueList,
+    scheduler: FlowScheduler<SubQueue>,
 }
 
 impl QueueDiscipline for FqPie {
@@ -64,90 +50,66 @@ impl QueueDiscipline for FqPie {
 
     fn new(parameters: &Parameters, setting: &Setting) -> Self {
         let tuning = Tuning::new(parameters);
-        let count = parameters.number("flows") as usize;
-        let mut queues = FlowQueues::new(Longest::Untracked);
-        queues.ensure(count as u32 - 1);
+        let flows = parameters.number("flows");
+        let mut scheduler = FlowScheduler::new(Longest::Untracked);
         let empty = SubQueue {
             control: Control::new(&tuning),
             delay: 0.0,
-            credits: 0,
-            place: Place::Nowhere,
         };
+        scheduler.ensure(flows as u32 - 1, empty);
         Self {
             limit: setting.limit,
             tuning,
             packet: setting.packet,
-            quantum: parameters.bytes("quantum").get().clamp(64, 1 << 40) as i64,
+            quantum: quantum(parameters),
             salt: setting.salt,
-            queues,
-            flows: vec![empty; count],
-            new: QueueList::default(),
-            old: QueueList::default(),
+            scheduler,
         }
     }
 
     #[inline]
     fn enqueue(&mut self, mut packet: Packet, port: &mut Port) {
-        let number = hashed(packet.flow, self.salt, self.flows.len());
+        let number = hashed(packet.flow, self.salt, self.scheduler.len());
         self.tick(number, port);
-        let full = port.idle_since.is_none() && !self.limit.fits(self.queues.total(), packet.size);
-        let small = self.queues.backlog(number).bytes as f64 <= 2.0 * self.packet;
-        let flow = &mut self.flows[number as usize];
+        let full = port.idle_since.is_none() && !self.limit.fits(self.backlog(), packet.size);
+        let (flow, queues) = self.scheduler.state_and_queues(number);
+        let small = queues.backlog(number).bytes as f64 <= 2.0 * self.packet;
         match flow.control.decide(&self.tuning, &packet, small, port) {
             _ if full => return port.discard(packet),
             Verdict::Drop => return port.discard(packet),
             Verdict::Mark => _ = port.mark(&mut packet),
             Verdict::Accept => {}
         }
-        if flow.place == Place::Nowhere {
-            flow.place = Place::New;
-            flow.credits = self.quantum;
-            self.queues.append(&mut self.new, number);
-        }
-        self.queues.push(number, packet);
+        self.scheduler.push(number, packet, |_| self.quantum);
     }
 
     #[inline]
     fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
         loop {
-            let (number, place) = match self.new.first() {
-                Some(number) => (number, Place::New),
-                None => (self.old.first()?, Place::Old),
-            };
-            let flow = &mut self.flows[number as usize];
-            if flow.credits <= 0 {
-                flow.credits += self.quantum;
-                self.move_to_old(number, place);
-                continue;
-            }
-            if self.queues.backlog(number).packets > 0 {
+            let number = self.scheduler.next(|_, _| self.quantum)?;
+            if self.scheduler.queues.backlog(number).packets > 0 {
                 self.tick(number, port);
             }
-            let Some(packet) = self.queues.pop(number) else {
-                // As in FQ-CoDel (RFC 8290 section 4.2).
-                if place == Place::New && self.old.first().is_some() {
-                    self.move_to_old(number, place);
-                } else {
-                    self.remove(number, place);
-                }
+            let (flow, queues) = self.scheduler.state_and_queues(number);
+            let Some(packet) = queues.pop(number) else {
+                self.scheduler.retire(number);
                 continue;
             };
-            let left = self.queues.backlog(number).packets;
-            let flow = &mut self.flows[number as usize];
-            flow.credits -= i64::from(packet.size);
+            let left = queues.backlog(number).packets;
             let sojourn = port.now.saturating_sub(packet.arrival);
             flow.delay = if left == 0 {
                 0.0
             } else {
                 sojourn.as_secs_f64()
             };
+            self.scheduler.charge(number, packet.size);
             return Some(packet);
         }
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.queues.total()
+        self.scheduler.queues.total()
     }
 }
 
@@ -156,30 +118,10 @@ impl FqPie {
     /// of its departures.
     #[inline]
     fn tick(&mut self, number: u32, port: &Port) {
-        let flow = &mut self.flows[number as usize];
+        let (flow, _) = self.scheduler.state_and_queues(number);
         while flow.control.due(port.now).is_some() {
             flow.control.update(&self.tuning, flow.delay, port.now);
         }
-    }
-
-    fn move_to_old(&mut self, number: u32, place: Place) {
-        if place == Place::Old {
-            self.queues.rotate(&mut self.old);
-            return;
-        }
-        self.queues.remove(&mut self.new, number);
-        self.queues.append(&mut self.old, number);
-        self.flows[number as usize].place = Place::Old;
-    }
-
-    fn remove(&mut self, number: u32, place: Place) {
-        let list = if place == Place::New {
-            &mut self.new
-        } else {
-            &mut self.old
-        };
-        self.queues.remove(list, number);
-        self.flows[number as usize].place = Place::Nowhere;
     }
 }
 

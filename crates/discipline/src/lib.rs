@@ -15,6 +15,7 @@ mod drr;
 mod dualpi2;
 mod dynamic_threshold;
 mod flow_queues;
+mod flow_scheduler;
 mod fq_codel;
 mod fq_pie;
 mod packet;

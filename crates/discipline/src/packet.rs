@@ -104,6 +104,14 @@ pub(crate) mod testing {
         }
     }
 
+    /// A packet of 1000 bytes whose sender understands this.
+    pub(crate) fn with_ecn(ecn: Ecn, number: u32) -> Packet {
+        Packet {
+            label: Label::new(0, 0, ecn),
+            ..packet(0, number, 1000)
+        }
+    }
+
     #[test]
     fn a_packet_takes_24_bytes_and_keeps_its_label() {
         assert_eq!(size_of::<Packet>(), 24);

@@ -263,25 +263,14 @@ fn scale(probability: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Label;
-    use crate::packet::testing::packet;
+    use crate::admission::testing::found;
+    use crate::packet::testing::{packet, with_ecn};
+    use crate::port::Limit;
     use crate::port::testing::{port, setting};
-    use crate::port::{Backlog, Limit};
 
     fn pie() -> Pie {
         let parameters = Parameters::defaults(Pie::DESCRIPTION.parameters);
         Pie::new(&parameters, &setting(Limit::Packets(1000)))
-    }
-
-    fn found(packets: u64) -> Arrival {
-        Arrival {
-            backlog: Backlog {
-                packets,
-                bytes: packets * 1000,
-            },
-            idle_since: None,
-            full: false,
-        }
     }
 
     /// One arrival a millisecond that finds `packets` waiting; returns the drops and marks.
@@ -289,9 +278,7 @@ mod tests {
         let (mut drops, mut marks) = (0, 0);
         for _ in 0..ms {
             port.now += Time::from_millis(1);
-            let mut packet = packet(0, 0, 1000);
-            packet.label = Label::new(0, 0, ecn);
-            match pie.admit(&packet, &found(packets), port) {
+            match pie.admit(&with_ecn(ecn, 0), &found(packets), port) {
                 Verdict::Drop => drops += 1,
                 Verdict::Mark => marks += 1,
                 Verdict::Accept => {}

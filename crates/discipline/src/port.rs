@@ -180,7 +180,7 @@ impl Port {
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use crate::packet::Label;
+    use crate::packet::testing::with_ecn;
     use forebay_random::{Purpose, Seed};
 
     /// A busy port with a fixed seed.
@@ -220,9 +220,8 @@ pub(crate) mod testing {
     #[test]
     fn only_capable_packets_are_marked_and_each_counts_once() {
         let mut port = port();
-        let mut packet = crate::packet::testing::packet(0, 0, 1000);
-        assert!(!port.mark(&mut packet));
-        packet.label = Label::new(0, 0, Ecn::Classic);
+        assert!(!port.mark(&mut with_ecn(Ecn::NotCapable, 0)));
+        let mut packet = with_ecn(Ecn::Classic, 0);
         assert!(port.mark(&mut packet) && port.mark(&mut packet));
         assert!(packet.marked());
         assert_eq!(port.marks, 1);

@@ -336,9 +336,8 @@ impl Red {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Label;
-    use crate::packet::testing::packet;
-    use crate::port::Backlog;
+    use crate::admission::testing::found;
+    use crate::packet::testing::{packet, with_ecn};
     use crate::port::testing::{port, setting};
     use forebay_units::Bytes;
 
@@ -359,17 +358,6 @@ mod tests {
         ];
         all.extend_from_slice(changes);
         red(&all)
-    }
-
-    fn found(packets: u64) -> Arrival {
-        Arrival {
-            backlog: Backlog {
-                packets,
-                bytes: packets * 1000,
-            },
-            idle_since: None,
-            full: false,
-        }
     }
 
     #[test]
@@ -461,8 +449,7 @@ mod tests {
     fn capable_packets_are_marked_until_the_probability_is_one() {
         let mut red = fixed(&[("weight", Value::Number(1.0))]);
         let mut port = port();
-        let mut capable = packet(0, 0, 1000);
-        capable.label = Label::new(0, 0, Ecn::Classic);
+        let capable = with_ecn(Ecn::Classic, 0);
         let verdicts: Vec<Verdict> = (0..1000)
             .map(|_| red.admit(&capable, &found(50), &mut port))
             .collect();

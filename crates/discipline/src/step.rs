@@ -75,31 +75,20 @@ impl AdmissionControl for StepMarking {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Label;
-    use crate::packet::testing::packet;
-    use crate::port::Backlog;
+    use crate::admission::testing::found;
+    use crate::packet::testing::{packet, with_ecn};
     use crate::port::testing::{port, setting};
 
     #[test]
     fn the_step_is_at_the_threshold() {
         let mut parameters = Parameters::defaults(StepMarking::DESCRIPTION.parameters);
         parameters.set("threshold", Value::Threshold(Threshold::Packets(3.0)));
-        let mut capable = packet(0, 0, 1000);
-        capable.label = Label::new(0, 0, Ecn::Classic);
+        let capable = with_ecn(Ecn::Classic, 0);
         for (others, legacy) in [("queue", Verdict::Accept), ("drop", Verdict::Drop)] {
             parameters.set("others", Value::Word(others));
             let mut step = StepMarking::new(&parameters, &setting(Limit::Packets(10)));
-            let mut admit = |packets: u64, packet: &Packet| {
-                let arrival = Arrival {
-                    backlog: Backlog {
-                        packets,
-                        bytes: packets * 1000,
-                    },
-                    idle_since: None,
-                    full: false,
-                };
-                step.admit(packet, &arrival, &mut port())
-            };
+            let mut admit =
+                |packets: u64, packet: &Packet| step.admit(packet, &found(packets), &mut port());
             assert_eq!(admit(2, &capable), Verdict::Accept);
             assert_eq!(admit(3, &capable), Verdict::Mark);
             assert_eq!(admit(9, &capable), Verdict::Mark);

@@ -9,6 +9,9 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use crate::law::packets;
 use crate::node::{Cursor, ScenarioError};
 
+/// Parameters that bound a range, where an algorithm has both: its lower and its upper end.
+const ORDERED: [(&str, &str); 2] = [("min", "max"), ("bottom", "top")];
+
 /// A registered algorithm with its parameters.
 #[derive(Clone, Debug)]
 pub struct Algorithm {
@@ -67,8 +70,34 @@ impl Algorithm {
                         .set(parameter.name, read_value(&value, parameter)?);
                 }
             }
+            for (low, high) in ORDERED {
+                algorithm.in_order(cursor, low, high)?;
+            }
         }
         Ok(algorithm)
+    }
+
+    /// Refuses a range that is written upside down. Thresholds of different units compare only
+    /// once the link is known; there the discipline raises the upper one.
+    fn in_order(&self, cursor: &Cursor<'_>, low: &str, high: &str) -> Result<(), ScenarioError> {
+        let (Some(lower), Some(upper)) = (cursor.get(low), cursor.get(high)) else {
+            return Ok(());
+        };
+        let upside_down = match (self.parameters.get(low), self.parameters.get(high)) {
+            (Value::Number(least), Value::Number(most)) => most < least,
+            (Value::Threshold(least), Value::Threshold(most)) => match (least, most) {
+                (Threshold::Fraction(a), Threshold::Fraction(b))
+                | (Threshold::Packets(a), Threshold::Packets(b)) => b < a,
+                (Threshold::Bytes(a), Threshold::Bytes(b)) => b < a,
+                (Threshold::Time(a), Threshold::Time(b)) => b < a,
+                _ => false,
+            },
+            _ => false,
+        };
+        if upside_down {
+            return Err(upper.error(format!("at least {low}, which is {}", lower.shown())));
+        }
+        Ok(())
     }
 
     /// With the word `preset` for every parameter that knows it.

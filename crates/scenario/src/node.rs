@@ -505,6 +505,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// The value as it would be written, shortened.
+    pub(crate) fn shown(&self) -> String {
+        self.node.shown()
+    }
+
     pub(crate) fn text(&self) -> Option<&'a str> {
         match &self.node.content {
             Content::Text(text) => Some(text),

@@ -231,6 +231,9 @@ fn mistakes_are_refused() {
         "link.buffer=1e300p",
         "link.buffer=1e300BDP",
         "link.queue=fifo",
+        "link.queue={ kind = \"red\", min = \"80p\", max = \"40p\" }",
+        "link.queue={ kind = \"red\", min = \"60%\", max = \"40%\" }",
+        "link.queue={ kind = \"red\", bottom = 0.6, top = 0.5 }",
         "link.colour=red",
         "flows.elephants.count=0",
         "flows.elephants.initial_rto=0s",
@@ -280,6 +283,23 @@ fn mistakes_are_refused() {
         let error = with(&[change]).expect_err(change);
         assert!(!error.allowed.is_empty(), "{change}");
         assert!(!error.to_string().contains('\n'), "{error}");
+    }
+}
+
+#[test]
+fn a_range_upside_down_names_both_ends() {
+    let red = |ends: &str| with(&[&format!("link.queue={{ kind = \"red\", {ends} }}")]);
+    let error = red("min = \"80p\", max = \"40p\"").unwrap_err();
+    assert_eq!(error.key, "link.queue.max");
+    assert_eq!(error.found, "`40p`");
+    assert_eq!(error.allowed, "at least min, which is `80p`");
+    for ends in [
+        "min = \"40p\", max = \"40p\"",
+        "max = \"1p\"",
+        "min = \"5ms\", max = \"100p\"",
+        "bottom = 0.6",
+    ] {
+        assert!(red(ends).is_ok(), "{ends}");
     }
 }
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from forebay import _core
 from forebay.bench.packet import run
 from forebay.errors import InputError
+from forebay.scenario import Scenario
 
 __all__ = ["count", "totals"]
 
@@ -34,7 +34,7 @@ def totals(text: str) -> dict[str, int]:
 
 def _counted(path: Path, share: float) -> tuple[int, dict[str, int]]:
     """Data packets, and what cachegrind counted, of a run of a share of the scenario's time."""
-    warmup, measured = _core.Scenario.parse(path.read_text(encoding="utf-8"), "toml", str(path), []).duration_s
+    warmup, measured = Scenario.load(path).core.duration_s
     shorter = [f"run.warmup={warmup * share:.6f}s", f"run.measure={measured * share:.6f}s"]
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "counts")

@@ -15,6 +15,7 @@ from typing import Any
 
 from forebay import _core
 from forebay.errors import InputError
+from forebay.scenario import Scenario
 
 __all__ = ["Timing", "measure", "once", "run"]
 
@@ -33,7 +34,7 @@ def _yardstick() -> float:
 
 def once(path: Path, overrides: Sequence[str]) -> Mapping[str, Any]:
     """One replication of one scenario in this process: its cost, the digest of its results and the yardstick's time."""
-    scenario = _core.Scenario.parse(path.read_text(encoding="utf-8"), "toml", str(path), list(overrides))
+    scenario = Scenario.load(path, overrides).core
     before = _yardstick()
     outcome = _core.run_batch([(scenario, "packet", scenario.seed, 0)], 1)[0]
     if isinstance(outcome, Exception):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from forebay import _core
+from forebay.scenario import Scenario
 
 __all__ = ["scaling"]
 
@@ -29,7 +30,7 @@ def scaling(path: Path, *, replications: int = 24, rounds: int = 7) -> Mapping[s
     Beside the plain ratio stands the ratio times how much more processor time the two threads' batch took: on a machine
     whose speed varies, or whose two processors are one core's, the second says what the engine itself loses.
     """
-    scenario = _core.Scenario.parse(path.read_text(encoding="utf-8"), "toml", str(path), [])
+    scenario = Scenario.load(path).core
     faster, dearer = [], []
     for turn in range(rounds):
         order = (1, 2) if turn % 2 == 0 else (2, 1)

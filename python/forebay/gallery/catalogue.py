@@ -12,6 +12,7 @@ over = ["link.buffer=20p,100p,625p"]
 replications = 8
 keep = "metrics"              # or "traces": what the scenario's [trace] records
 quick = { set = [...], over = [...], replications = 4 }   # `set` is added, the others replace
+                              # quick = false: too long for the coarse version, left out of it
 
 [[figure]]
 name = "fig3"
@@ -99,7 +100,7 @@ class Paper:
     full: Mapping[str, Run]
 
     def runs(self, *, quick: bool) -> Mapping[str, Run]:
-        """The runs by name, coarse or full."""
+        """The runs by name, coarse or full; the coarse version may leave out some."""
         return self.quick if quick else self.full
 
 
@@ -166,7 +167,9 @@ def _runs(tables: Iterable[Mapping[str, Any]], paper: str, path: Path) -> tuple[
         if not name or name in full or "scenario" not in table:
             raise InputError(f"{where}: found no new name or no scenario; allowed: each run has both")
         coarse = table.get("quick", {})
-        _known(coarse, {"set", "over", "replications"}, f"{where}, quick")
+        if coarse is not False and not isinstance(coarse, dict):
+            raise InputError(f"{where}: found quick = {coarse!r}; allowed: a table, or false")
+        _known(coarse or {}, {"set", "over", "replications"}, f"{where}, quick")
         scenario = path.parent / "scenarios" / table["scenario"]
         if not scenario.is_file():
             raise InputError(f"{where}: found scenario `{table['scenario']}`; allowed: a file in scenarios/")
@@ -177,6 +180,8 @@ def _runs(tables: Iterable[Mapping[str, Any]], paper: str, path: Path) -> tuple[
         count = int(table.get("replications", 1))
         engine = table.get("engine", "packet")
         full[name] = Run(paper, name, scenario, engine, settings, over, count, keep)
+        if coarse is False:
+            continue
         quick[name] = Run(
             paper,
             name,

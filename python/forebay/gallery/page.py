@@ -6,7 +6,7 @@ import base64
 from html import escape
 from typing import TYPE_CHECKING
 
-from forebay.sweeping import write_whole
+from forebay.files import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

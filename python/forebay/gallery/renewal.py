@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from forebay.errors import InputError
+from forebay.files import between, write_whole
 from forebay.gallery.catalogue import PAPERS
 from forebay.gallery.claims import VERDICTS, plain
 
@@ -62,28 +62,23 @@ def renew(gallery: Mapping[str, Any], pictures: Path, docs: Path) -> list[Path]:
             picture = pictures / owner / f"{name}.png"
             if not picture.is_file():
                 raise InputError(f"{page}: found the picture of {owner}/{name}; allowed: one that {pictures} has")
-            written.append(Path(shutil.copyfile(picture, docs / "images" / "papers" / f"{owner}-{name}.png")))
-        before, begin, rest = text.partition(MARKS[0])
-        _, end, after = rest.partition(MARKS[1])
-        if not begin or not end:
-            raise InputError(f"{page}: found no `{MARKS[0]}` and `{MARKS[1]}`; allowed: a page with both")
-        page.write_text(
-            "".join([before, begin, "\n\n", verdicts(figures, quick=gallery["quick"]), "\n", end, after]),
-            encoding="utf-8",
-        )
+            shown = docs / "images" / "papers" / f"{owner}-{name}.png"
+            write_whole(shown, picture.read_bytes())
+            written.append(shown)
+        write_whole(page, between(text, MARKS, verdicts(figures, quick=gallery["quick"]), str(page)))
         written.append(page)
     return written
 
 
 def verdicts(figures: Iterable[Mapping[str, Any]], *, quick: bool) -> str:
-    """A line of counts and a table, one row per claim."""
+    """A line of counts, a table with one row per claim, and why what is not reproduced is not."""
     figures = list(figures)
     claims = [(figure["figure"], claim) for figure in figures for claim in figure["claims"]]
     found = Counter(claim["verdict"] for _, claim in claims)
     counts = ", ".join(f"{found[name]} {_WORDS[name][2:]}" for name in VERDICTS if found[name])
     kind = "coarse (`--quick`)" if quick else "full"
     lines = [
-        f"Of {len(claims)} claims in the {kind} version: {counts}. The gallery's own page gives the reasons.",
+        f"Of {len(claims)} claims in the {kind} version: {counts}.",
         "",
         "| figure | claim | claimed | forebay | verdict |",
         "|---|---|---|---|---|",
@@ -92,7 +87,17 @@ def verdicts(figures: Iterable[Mapping[str, Any]], *, quick: bool) -> str:
         ours = "–" if claim["ours"] is None else plain(claim["ours"], claim["unit"], claim["half_width"])
         cells = (figure, claim["quantity"], claim["claimed"] or "–", ours, _WORDS[claim["verdict"]])
         lines.append("| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |")
+    contradicted = [(figure, claim) for figure, claim in claims if claim["verdict"] == "not_reproduced"]
+    if contradicted:
+        lines += ["", "What is not reproduced, why, and what other programs say:", ""]
+        lines += [f"- **{figure}: {claim['quantity']}.** {_reason(claim)}" for figure, claim in contradicted]
     return "\n".join([*lines, ""])
+
+
+def _reason(claim: Mapping[str, Any]) -> str:
+    """Why a claim is not reproduced, and the evidence of others, as sentences."""
+    said = [claim["why"], *(f"elsewhere: {entry}" for entry in claim["evidence"])]
+    return " ".join(f"{text[0].upper()}{text[1:].rstrip('.')}." for text in said if text)
 
 
 def main(arguments: list[str] | None = None) -> int:

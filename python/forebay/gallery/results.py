@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,19 +68,34 @@ class Results:
     runs : mapping of str to Run
     failed : mapping
         Why a run failed, by "paper/run".
+    left_out : collection of str
+        Runs that only the full version has.
     """
 
-    def __init__(self, out: Path, runs: Mapping[str, Run], failed: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        out: Path,
+        runs: Mapping[str, Run],
+        failed: Mapping[str, str] | None = None,
+        left_out: Collection[str] = (),
+    ) -> None:
         self._out = out
         self._runs = runs
         self._failed = failed or {}
+        self._left_out = left_out
         self._frames: dict[str, pl.DataFrame] = {}
         self._used: set[str] = set()
 
     # Sweeps -------------------------------------------------------------------------------------------------------
 
+    def has(self, name: str) -> bool:
+        """Whether a run is part of this version; the coarse one leaves out what takes long."""
+        return name in self._runs
+
     def run(self, name: str) -> Run:
         """A run by its name."""
+        if name in self._left_out:
+            raise ForebayError(f"run `{name}` takes too long for the coarse version; the full one has it")
         if name not in self._runs:
             raise InputError(f"found run `{name}`; allowed: {', '.join(self._runs)}")
         self._used.add(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from forebay.gallery.results import fixed_point
 from forebay.plots import PALETTE
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
     from forebay.gallery.catalogue import Figure
@@ -68,46 +69,57 @@ def fig6(results: Results, figure: Figure) -> Picture:
     return picture
 
 
+#: The runs that simulate a controller packet by packet.
+PACKETS = {"hstcp": "packets-10g", "cubic": "packets-10g", "aimd": "aimd-packets", "htcp": "htcp-packets"}
+
+
 def packets(results: Results, figure: Figure) -> Picture:
     """Packets beside the fluid at the same synchronization, and over the buffer."""
-    picture, axes = drawing.grid(1, 2, 11.0, 5.4, sharey=True)
+    picture, axes = drawing.grid(1, 2, 11.0, 5.9, sharey=True)
     axis, sizes = axes[0]
-    for index, cca in enumerate(("hstcp", "cubic")):
+    for index, (cca, name) in enumerate(NAMES.items()):
         places = 10 * results.across("fixed-10g", "minimum_synchronization", cca=cca)
         curve = 100 * results.curve("fixed-10g", "utilization", cca=cca)
-        drawing.band(axis, places, curve, index, f"{NAMES[cca]}, fluid")
-        lost = 10 * results.value("packets-10g", "synchronization", cca=cca, buffer=7083)
-        used = 100 * results.value("packets-10g", "utilization", cca=cca, buffer=7083)
-        axis.errorbar(
-            [lost.mean()],
-            [used.mean()],
-            xerr=[[lost.mean() - lost.min()], [lost.max() - lost.mean()]],
-            yerr=[[used.mean() - used.min()], [used.max() - used.mean()]],
-            color=PALETTE[index],
-            marker="*",
-            markersize=15,
-            markeredgecolor="black",
-            capsize=3,
-            linestyle="none",
-            label=f"{NAMES[cca]}, packets (bars: range of runs)",
-        )
-        drawing.band(
-            sizes,
-            results.across("fluid-10g", "buffer", cca=cca, minimum_synchronization=0.6) / WHOLE,
-            100 * results.curve("fluid-10g", "utilization", cca=cca, minimum_synchronization=0.6),
-            index,
-            f"{NAMES[cca]}, fluid",
-        )
-        fractions = results.across("packets-10g", "buffer", cca=cca) / WHOLE
-        every = 100 * results.curve("packets-10g", "utilization", cca=cca)
-        marker = {"color": PALETTE[index], "marker": "*", "markersize": 15, "markeredgecolor": "black"}
-        sizes.plot(fractions, every.mean(axis=1), linestyle="none", **marker)
+        drawing.band(axis, places, curve, index, f"{name}, fluid", marker="")
+        settings = {"cca": cca, "minimum_synchronization": 0.6}
+        fractions = results.across("fluid-10g", "buffer", **settings) / WHOLE
+        curve = 100 * results.curve("fluid-10g", "utilization", **settings)
+        drawing.band(sizes, fractions, curve, index, f"{name}, fluid", marker="")
+        if results.has(PACKETS[cca]):
+            _stars(axis, sizes, results, cca, index)
     axis.set_xlabel("flows of ten that lose in one congestion event")
     axis.set_ylabel("utilization (%)")
-    axis.set_title("5 % buffer: fluid (curves), packets (stars)")
+    axis.set_title("5 % buffer: fluid (curves), packets (stars; bars: range of runs)")
     axis.set_ylim(top=100.5)
     sizes.set_title("fluid with X = 0.6 (curves), packets (stars)")
     drawing.fraction_axis(sizes, WHOLE)
-    drawing.legend_below(picture, axis, 2)
+    drawing.legend_below(picture, axis, 4)
     drawing.title(picture, figure.title.replace(" (not in the paper)", ""))
     return picture
+
+
+def _stars(axis: Axes, sizes: Axes, results: Results, cca: str, index: int) -> None:
+    """What packets of one controller gave: over synchronization with the range of runs, and over the buffer."""
+    run = PACKETS[cca]
+    settings = {"cca": cca} if run == "packets-10g" else {}
+    style: dict[str, Any] = {
+        "color": PALETTE[index],
+        "marker": "*",
+        "markersize": 15,
+        "markeredgecolor": "black",
+        "linestyle": "none",
+    }
+    lost = 10 * results.value(run, "synchronization", buffer=7083, **settings)
+    used = 100 * results.value(run, "utilization", buffer=7083, **settings)
+    axis.errorbar(
+        [lost.mean()],
+        [used.mean()],
+        xerr=[[lost.mean() - lost.min()], [lost.max() - lost.mean()]],
+        yerr=[[used.mean() - used.min()], [used.max() - used.mean()]],
+        capsize=3,
+        label=f"{NAMES[cca]}, packets",
+        **style,
+    )
+    fractions = results.across(run, "buffer", **settings) / WHOLE
+    every = 100 * results.curve(run, "utilization", **settings)
+    sizes.plot(fractions, every.mean(axis=1), **style)

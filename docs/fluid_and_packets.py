@@ -1,0 +1,89 @@
+"""Renew the two tables and the picture of docs/compare.md: the fluid engine beside the packet engine.
+
+Run it with the interpreter of the build: ``.venv/bin/python docs/fluid_and_packets.py``; it takes some minutes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from forebay import plots
+from forebay.assumptions import BURST, burst_packets
+from forebay.comparison import FITTED, compare
+from forebay.comparison_picture import draw_comparison
+from forebay.files import between, write_whole
+from forebay.scenario import Scenario
+
+DOCS = Path(__file__).parent
+SCENARIOS = DOCS.parent / "scenarios"
+SHARED = SCENARIOS / "fluid-and-packet"
+PAGE = DOCS / "compare.md"
+#: Scenarios and buffers, in bandwidth-delay products, of the table about small buffers.
+SMALL = ("aimd-four", "newreno-ten", "cubic-four", "cubic-background")
+PARTS = (0.02, 0.05, 0.1, 0.2)
+
+
+def metrics(scenario: Scenario) -> Mapping[str, Mapping[str, Any]]:
+    """The metrics of every engine at the scenario's own buffer."""
+    answers = compare(scenario, replications=4, points=0).data["answers"]
+    return {answer["name"]: answer["metrics"] for answer in answers if answer["kind"] == "engine"}
+
+
+def followed() -> Iterator[Sequence[str]]:
+    """A row per shared scenario: utilization, loss and queue of the packets and of the fluid."""
+    for file in sorted(SHARED.glob("*.toml")):
+        scenario = Scenario.load(file)
+        found = metrics(scenario)
+        core = scenario.core
+        packets = float(core.buffer()["packets"] or 0.0)
+        used = {name: f"{100 * found[name]['utilization']['mean']:.2f} %" for name in ("packet", FITTED, "fluid")}
+        lost = {name: f"{found[name]['loss_rate']['mean']:.1e}" for name in ("packet", FITTED)}
+        full = {name: f"{found[name]['queue_mean_packets']['mean'] / packets:.2f}" for name in ("packet", FITTED)}
+        size = f"{packets:.0f} packets, {packets / (core.bdp_packets or 1.0):.2g} BDP"
+        yield [f"`{file.stem}`", size, *used.values(), *lost.values(), *full.values()]
+
+
+def small() -> Iterator[Sequence[str]]:
+    """A row per small buffer: packets as TCP sends them, paced, and the fluid fitted to the paced ones."""
+    for name in SMALL:
+        file = SHARED / f"{name}.toml"
+        long = [group["name"] for group in Scenario.load(file).resolved["flows"] if group["workload"] == "persistent"]
+        pacing = [f"flows.{group}.pacing=true" for group in long]
+        for part in PARTS:
+            buffer = f"link.buffer={part}BDP"
+            plain, paced = Scenario.load(file, [buffer]), Scenario.load(file, [buffer, *pacing])
+            even = metrics(paced)
+            used = (metrics(plain)["packet"], even["packet"], even[FITTED])
+            window = (burst_packets(plain) or 0.0) / BURST
+            shown = [f"{100 * each['utilization']['mean']:.1f} %" for each in used]
+            yield [f"`{name}`", f"{plain.core.buffer()['packets']:.0f}", f"{window:.0f}", *shown]
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head)]
+    for row in rows:
+        print(*row, sep="  ", file=sys.stderr)
+        lines.append(list(row))
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def main() -> None:
+    """Renew the page."""
+    page = PAGE.read_text(encoding="utf-8")
+    engines = ("packets", "fluid (fitted)", "fluid")
+    head = ["scenario", "buffer", f"utilisation: {engines[0]}", *engines[1:]]
+    head += ["loss: packets", "fluid (fitted)", "mean queue / buffer: packets", "fluid (fitted)"]
+    page = between(page, ("<!-- followed: begin -->", "<!-- followed: end -->"), table(head, followed()), str(PAGE))
+    head = ["scenario", "buffer, packets", "longest flow's fair window", "unpaced", "paced", "fluid, fitted to paced"]
+    page = between(page, ("<!-- small: begin -->", "<!-- small: end -->"), table(head, small()), str(PAGE))
+    write_whole(PAGE, page)
+    found = compare(Scenario.load(SCENARIOS / "elastic-access-link.toml"))
+    plots.save(draw_comparison(found), DOCS / "images" / "comparison.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""Files that are there completely or not at all, whatever happens in between."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from forebay.errors import InputError
+
+__all__ = ["between", "whole", "write_whole"]
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Give another name to write to; what lies there at the end is synced and takes the place of `path`.
+
+    Where nothing was written nothing is replaced, and where writing fails nothing is left behind.
+    """
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    try:
+        yield partial
+        if not partial.exists():
+            return
+        _sync(partial)
+        partial.replace(path)
+    except BaseException as error:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename == str(partial):
+            error.filename = str(path)  # the name that the user gave
+        raise
+    _sync(path.parent)
+
+
+def write_whole(path: Path, text: str | bytes) -> None:
+    """Write a file; text as UTF-8."""
+    with whole(path) as partial:
+        partial.write_bytes(text.encode() if isinstance(text, str) else text)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def between(document: str, marks: tuple[str, str], found: str, where: str) -> str:
+    """Return a document with `found` between two marks instead of what was there.
+
+    Raises
+    ------
+    InputError
+        Where the document, called `where`, lacks a mark.
+    """
+    begin, end = marks
+    head, first, rest = document.partition(begin)
+    _, last, tail = rest.partition(end)
+    if not first or not last:
+        raise InputError(f"{where}: found no `{begin}` and `{end}`; allowed: a document with both")
+    return f"{head}{begin}\n\n{found}\n{end}{tail}"
