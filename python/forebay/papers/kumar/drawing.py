@@ -71,55 +71,53 @@ def fig6(results: Results, figure: Figure) -> Picture:
 
 #: The runs that simulate a controller packet by packet.
 PACKETS = {"hstcp": "packets-10g", "cubic": "packets-10g", "aimd": "aimd-packets", "htcp": "htcp-packets"}
+STAR: dict[str, Any] = {"marker": "*", "markersize": 15, "markeredgecolor": "black", "linestyle": "none"}
 
 
 def packets(results: Results, figure: Figure) -> Picture:
     """Packets beside the fluid at the same synchronization, and over the buffer."""
-    picture, axes = drawing.grid(1, 2, 11.0, 5.9, sharey=True)
+    picture, axes = drawing.grid(1, 2, 11.0, 5.9)
     axis, sizes = axes[0]
     for index, (cca, name) in enumerate(NAMES.items()):
         places = 10 * results.across("fixed-10g", "minimum_synchronization", cca=cca)
         curve = 100 * results.curve("fixed-10g", "utilization", cca=cca)
         drawing.band(axis, places, curve, index, f"{name}, fluid", marker="")
-        settings = {"cca": cca, "minimum_synchronization": 0.6}
-        fractions = results.across("fluid-10g", "buffer", **settings) / WHOLE
-        curve = 100 * results.curve("fluid-10g", "utilization", **settings)
+        level: dict[str, Any] = {"cca": cca, "minimum_synchronization": 0.6}
+        fractions = results.across("fluid-10g", "buffer", **level) / WHOLE
+        curve = 100 * results.curve("fluid-10g", "utilization", **level)
         drawing.band(sizes, fractions, curve, index, f"{name}, fluid", marker="")
         if results.has(PACKETS[cca]):
-            _stars(axis, sizes, results, cca, index)
+            settings: dict[str, Any] = {"cca": cca} if PACKETS[cca] == "packets-10g" else {}
+            _star(axis, results, PACKETS[cca], f"{name}, packets", color=PALETTE[index], buffer=7083, **settings)
+            fractions = results.across(PACKETS[cca], "buffer", **settings) / WHOLE
+            every = 100 * results.curve(PACKETS[cca], "utilization", **settings)
+            sizes.plot(fractions, every.mean(axis=1), color=PALETTE[index], **STAR)
+    if results.has("htcp-paced"):
+        _star(axis, results, "htcp-paced", "H-TCP, packets, paced", color=PALETTE[3], face="white")
     axis.set_xlabel("flows of ten that lose in one congestion event")
     axis.set_ylabel("utilization (%)")
     axis.set_title("5 % buffer: fluid (curves), packets (stars; bars: range of runs)")
     axis.set_ylim(top=100.5)
+    sizes.set_ylabel("utilization (%)")
+    sizes.set_ylim(top=101)
     sizes.set_title("fluid with X = 0.6 (curves), packets (stars)")
     drawing.fraction_axis(sizes, WHOLE)
-    drawing.legend_below(picture, axis, 4)
+    drawing.legend_below(picture, axis, 5)
     drawing.title(picture, figure.title.replace(" (not in the paper)", ""))
     return picture
 
 
-def _stars(axis: Axes, sizes: Axes, results: Results, cca: str, index: int) -> None:
-    """What packets of one controller gave: over synchronization with the range of runs, and over the buffer."""
-    run = PACKETS[cca]
-    settings = {"cca": cca} if run == "packets-10g" else {}
-    style: dict[str, Any] = {
-        "color": PALETTE[index],
-        "marker": "*",
-        "markersize": 15,
-        "markeredgecolor": "black",
-        "linestyle": "none",
-    }
-    lost = 10 * results.value(run, "synchronization", buffer=7083, **settings)
-    used = 100 * results.value(run, "utilization", buffer=7083, **settings)
+def _star(axis: Axes, results: Results, run: str, label: str, *, color: str, face: str = "", **settings: Any) -> None:
+    """What packets of one controller gave, with the range of runs."""
+    style = STAR | {"color": color, "markerfacecolor": face or color}
+    lost = 10 * results.value(run, "synchronization", **settings)
+    used = 100 * results.value(run, "utilization", **settings)
     axis.errorbar(
         [lost.mean()],
         [used.mean()],
         xerr=[[lost.mean() - lost.min()], [lost.max() - lost.mean()]],
         yerr=[[used.mean() - used.min()], [used.max() - used.mean()]],
         capsize=3,
-        label=f"{NAMES[cca]}, packets",
+        label=label,
         **style,
     )
-    fractions = results.across(run, "buffer", **settings) / WHOLE
-    every = 100 * results.curve(run, "utilization", **settings)
-    sizes.plot(fractions, every.mean(axis=1), **style)
