@@ -72,6 +72,30 @@ def test_whole_packet_times_without_an_access_link_are_warned_of(change: tuple[s
         assert f"group `bulk`: its round trip is exactly {multiple} times" in found[0]
 
 
+@pytest.mark.parametrize(
+    ("change", "warned"),
+    [
+        (('flows.bulk.rtt={ linspace = ["40ms", "48ms"] }', "flows.bulk.count=3"), True),
+        (('flows.bulk.rtt={ linspace = ["40.3ms", "48.3ms"] }', "flows.bulk.count=3"), True),
+        (('flows.bulk.rtt=["41ms", "42ms", "45ms"]', "flows.bulk.count=3"), True),
+        (('flows.bulk.rtt=["41ms", "42ms", "43ms"]', "flows.bulk.count=3"), False),
+        (('flows.bulk.rtt={ linspace = ["40.13ms", "48.07ms"] }', "flows.bulk.count=3"), False),
+        (('flows.bulk.rtt={ uniform = ["40ms", "48ms"] }', "flows.bulk.count=3"), False),
+    ],
+)
+def test_listed_round_trips_whole_packet_times_apart_are_warned_of(change: tuple[str, ...], warned: bool) -> None:
+    alone = SMALL.replace('workload = { poisson = { rate = "1Mbps" } }', 'rtt = "39ms"')
+    found = phase_effects(Scenario.parse(alone).changed(*change))
+    assert [("apart" in line, "packet times (4.00 ms)" in line) for line in found] == [(True, True)] * warned
+
+
+def test_other_traffic_and_many_flows_break_ties() -> None:
+    many = SMALL.replace('workload = { poisson = { rate = "1Mbps" } }', 'count = 20\nrtt = "39ms"')
+    assert not phase_effects(Scenario.parse(many).changed('flows.bulk.rtt=["41ms", "45ms"]', "flows.bulk.count=2"))
+    apart = ('flows.bulk.rtt={ linspace = ["40ms", "48ms"] }', "flows.bulk.count=3")
+    assert not phase_effects(Scenario.parse(SMALL).changed(*apart))
+
+
 def test_the_warning_reaches_reports(small: Path) -> None:
     for command in (["run", small], ["recommend", small, "--no-picture"]):
         warnings = json.loads(forebay(*command, "--json").out)["warnings"]

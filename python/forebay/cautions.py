@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from forebay import formatting
 from forebay.scenario import Scenario
 
 __all__ = ["phase_effects"]
 
 #: Relative distance from a whole number that still counts as one: a part in a thousand of a packet time.
 WITHIN = 1e-3
+#: Flows of one link up to which ties are told of; among many, other flows' packets break the pattern up.
+MOST = 20
 
 
 def phase_effects(scenario: Scenario, engine: str = "packet") -> list[str]:
-    """Warn where round trips are whole multiples of the bottleneck's time for a packet.
+    """Warn where round trips are whole multiples of the bottleneck's time for a packet, or so far apart.
 
     Packets of a sender without an access link then arrive at the very instants at which others leave, and find a full
     queue full: who loses is decided by the coincidence (Floyd and Jacobson, On traffic phase effects in packet-switched
-    gateways, 1992). No network is so exact.
+    gateways, 1992). Packets of flows whose listed round trips are so far apart arrive at the same instants as each
+    other, where nothing else shares the link. No network is so exact.
 
     Returns
     -------
@@ -25,7 +33,8 @@ def phase_effects(scenario: Scenario, engine: str = "packet") -> list[str]:
     tables = scenario.resolved
     if engine != "packet" or len(tables["links"]) > 1:
         return []
-    found = []
+    alone = all(group["workload"] == "persistent" for group in tables["flows"])
+    found = _ties(scenario) if alone and scenario.core.persistent_flows <= MOST else []
     for group in tables["flows"]:
         if group["workload"] != "persistent" or "access" in group:
             continue
@@ -39,17 +48,47 @@ def phase_effects(scenario: Scenario, engine: str = "packet") -> list[str]:
     return found
 
 
-def _packet_times(scenario: Scenario, group: dict[str, object]) -> int | None:
-    """How many packet times the round trip of a group takes, where that is a whole number."""
-    rtt, packet = group["rtt"], group["packet"]
+def _ties(scenario: Scenario) -> list[str]:
+    """Groups of which several flows' different round trips are whole packet times apart."""
+    found = []
+    for group in scenario.resolved["flows"]:
+        phases = sorted(multiple % 1.0 for multiple in set(_multiples(scenario, group)))
+        if len(phases) < 2:
+            continue
+        if any(after - before < WITHIN for before, after in pairwise([*phases, phases[0] + 1.0])):
+            time = formatting.duration(scenario.core.packet_bytes * 8 / scenario.core.rate_bps)
+            found.append(
+                f"group `{group['name']}`: some of its round trips are whole packet times ({time}) apart: packets of "
+                "these flows arrive at the same instants for ever, and which of them loses may be a coincidence (a phase "
+                "effect); move them apart by some microseconds, or draw them from a uniform law"
+            )
+    return found
+
+
+def _multiples(scenario: Scenario, group: Mapping[str, Any]) -> list[float]:
+    """The listed round trips of a group's flows in packet times; none where they are not listed."""
+    rtt, count = group["rtt"], group["count"]
+    if isinstance(rtt, list):
+        return [_multiple(scenario, each, group["packet"]) for each in rtt]
+    if isinstance(rtt, dict) and "linspace" in rtt and isinstance(count, int) and count >= 2:
+        first, last = (_multiple(scenario, end, group["packet"]) for end in rtt["linspace"])
+        return [first + (last - first) * number / (count - 1) for number in range(count)]
+    return []
+
+
+def _multiple(scenario: Scenario, rtt: object, packet: object) -> float:
+    """How many of the link's times for a packet a round trip takes; 0 where either is not one number."""
     if not isinstance(rtt, str) or not isinstance(packet, str):
-        return None
-    alone = Scenario.of(
-        {
-            "link": {"rate": f"{scenario.core.rate_bps:.0f}bps", "buffer": "0p"},
-            "flows": [{"rtt": rtt, "packet": packet}],
-        }
-    )
-    multiple = alone.core.bdp_packets or 0.0
+        return 0.0
+    alone = {
+        "link": {"rate": f"{scenario.core.rate_bps:.0f}bps", "buffer": "0p"},
+        "flows": [{"rtt": rtt, "packet": packet}],
+    }
+    return Scenario.of(alone).core.bdp_packets or 0.0
+
+
+def _packet_times(scenario: Scenario, group: Mapping[str, Any]) -> int | None:
+    """How many packet times the round trip of a group takes, where that is a whole number."""
+    multiple = _multiple(scenario, group["rtt"], group["packet"])
     whole = round(multiple)
     return whole if whole >= 1 and abs(multiple - whole) < WITHIN else None
