@@ -59,8 +59,8 @@ def _ties(scenario: Scenario) -> list[str]:
             time = formatting.duration(scenario.core.packet_bytes * 8 / scenario.core.rate_bps)
             found.append(
                 f"group `{group['name']}`: some of its round trips are whole packet times ({time}) apart: packets of "
-                "these flows arrive at the same instants for ever, and which of them loses may be a coincidence (a phase "
-                "effect); move them apart by some microseconds, or draw them from a uniform law"
+                "these flows arrive at the same instants for ever, and which of them loses may be a coincidence (a "
+                "phase effect); move them apart by some microseconds, or draw them from a uniform law"
             )
     return found
 
