@@ -28,7 +28,7 @@ PARTS = (0.02, 0.05, 0.1, 0.2)
 
 def metrics(scenario: Scenario) -> Mapping[str, Mapping[str, Any]]:
     """The metrics of every engine at the scenario's own buffer."""
-    answers = compare(scenario, replications=4, points=0).data["answers"]
+    answers = compare(scenario, replications=8, points=0).data["answers"]
     return {answer["name"]: answer["metrics"] for answer in answers if answer["kind"] == "engine"}
 
 

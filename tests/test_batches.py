@@ -80,6 +80,7 @@ def test_whole_packet_times_without_an_access_link_are_warned_of(change: tuple[s
         (('flows.bulk.rtt=["41ms", "42ms", "45ms"]', "flows.bulk.count=3"), True),
         (('flows.bulk.rtt=["41ms", "42ms", "43ms"]', "flows.bulk.count=3"), False),
         (('flows.bulk.rtt={ linspace = ["40.13ms", "48.07ms"] }', "flows.bulk.count=3"), False),
+        (('flows.bulk.rtt={ linspace = ["40ms", "48ms"], jitter = "4ms" }', "flows.bulk.count=3"), False),
         (('flows.bulk.rtt={ uniform = ["40ms", "48ms"] }', "flows.bulk.count=3"), False),
     ],
 )

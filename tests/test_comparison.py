@@ -25,7 +25,7 @@ def test_ten_scenarios_are_shared() -> None:
 @pytest.mark.parametrize("file", SHARED, ids=lambda file: file.stem)
 def test_the_fitted_fluid_stays_within_its_bounds(file: Path) -> None:
     scenario = Scenario.load(file, [f"run.measure={MEASURE.get(file.stem, '150s')}"])
-    found = compare(scenario, replications=2, points=0)
+    found = compare(scenario, replications=6, points=0)  # phases differ from one to the next
     rows = [row for row in found.data["agreement"] if row["engine"] == FITTED]
     assert [row["metric"] for row in rows] == ["utilization", "loss_rate", "queue_mean_packets"]
     for row in rows:

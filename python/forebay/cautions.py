@@ -60,7 +60,7 @@ def _ties(scenario: Scenario) -> list[str]:
             found.append(
                 f"group `{group['name']}`: some of its round trips are whole packet times ({time}) apart: packets of "
                 "these flows arrive at the same instants for ever, and which of them loses may be a coincidence (a "
-                "phase effect); move them apart by some microseconds, or draw them from a uniform law"
+                "phase effect); give them a jitter of a packet time: rtt = { linspace = [...], jitter = ... }"
             )
     return found
 
@@ -70,7 +70,7 @@ def _multiples(scenario: Scenario, group: Mapping[str, Any]) -> list[float]:
     rtt, count = group["rtt"], group["count"]
     if isinstance(rtt, list):
         return [_multiple(scenario, each, group["packet"]) for each in rtt]
-    if isinstance(rtt, dict) and "linspace" in rtt and isinstance(count, int) and count >= 2:
+    if isinstance(rtt, dict) and "linspace" in rtt and "jitter" not in rtt and isinstance(count, int) and count >= 2:
         first, last = (_multiple(scenario, end, group["packet"]) for end in rtt["linspace"])
         return [first + (last - first) * number / (count - 1) for number in range(count)]
     return []
