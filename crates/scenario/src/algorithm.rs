@@ -85,13 +85,7 @@ impl Algorithm {
         };
         let upside_down = match (self.parameters.get(low), self.parameters.get(high)) {
             (Value::Number(least), Value::Number(most)) => most < least,
-            (Value::Threshold(least), Value::Threshold(most)) => match (least, most) {
-                (Threshold::Fraction(a), Threshold::Fraction(b))
-                | (Threshold::Packets(a), Threshold::Packets(b)) => b < a,
-                (Threshold::Bytes(a), Threshold::Bytes(b)) => b < a,
-                (Threshold::Time(a), Threshold::Time(b)) => b < a,
-                _ => false,
-            },
+            (Value::Threshold(least), Value::Threshold(most)) => most < least,
             _ => false,
         };
         if upside_down {

@@ -1,6 +1,8 @@
 //! Parameters of controllers and queue disciplines: what a name means, its unit, default and
 //! bounds. One description serves the scenario parser, the JSON Schema and `explain`.
 
+use std::cmp::Ordering;
+
 use crate::{Bytes, Rate, Time};
 use serde::Serialize;
 
@@ -43,6 +45,20 @@ pub enum Threshold {
     Bytes(Bytes),
     /// Time at link rate.
     Time(Time),
+}
+
+/// Of one unit only: in others the link decides.
+impl PartialOrd for Threshold {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Fraction(a), Self::Fraction(b)) | (Self::Packets(a), Self::Packets(b)) => {
+                a.partial_cmp(b)
+            }
+            (Self::Bytes(a), Self::Bytes(b)) => a.partial_cmp(b),
+            (Self::Time(a), Self::Time(b)) => a.partial_cmp(b),
+            _ => None,
+        }
+    }
 }
 
 /// The value of one parameter.
