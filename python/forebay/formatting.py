@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from forebay.errors import InputError
 
-__all__ = ["bandwidth", "duration", "estimate", "exactly", "metric_title", "share", "size", "value"]
+__all__ = ["bandwidth", "duration", "estimate", "exactly", "markdown_table", "metric_title", "share", "size", "value"]
 
 #: Titles of metrics in tables and pictures.
 _TITLES = {
@@ -37,6 +37,13 @@ def metric_title(name: str) -> str:
         unit = next((suffix for suffix in ("_bps", "_packets", "_s") if metric.endswith(suffix)), "")
         title = metric.removesuffix(unit).replace("_", " ")
     return f"{group}: {title}" if dot else title
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table in Markdown."""
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in (head, *rows)]
+    lines = ["|" + "|".join(f" {cell} " if cell else " " for cell in row) + "|" for row in cells]
+    return [lines[0], "|" + "---|" * len(head), *lines[1:]]
 
 
 def _significant(number: float, digits: int = 3) -> str:

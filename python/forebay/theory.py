@@ -22,6 +22,7 @@ from typing import Any
 from forebay import reference
 from forebay.errors import ForebayError
 from forebay.files import between, write_whole
+from forebay.formatting import markdown_table
 from forebay.scenario import Scenario, run_jobs
 
 __all__ = ["CHECKS", "Check", "Outcome", "main", "md1_wait", "md1k_loss", "mm1k", "sawtooth"]
@@ -413,18 +414,23 @@ def _references(folder: Path, replications: int, jobs: int | None) -> list[tuple
 
 def table(outcomes: Sequence[Outcome], references: Sequence[tuple[str, str, str]]) -> str:
     """Return "How we know it is right" as a Markdown table: checks against theory one by one, then the counts."""
-    lines = [
-        "| against theory | source | theory | ours | |",
-        "|---|---|---|---|---|",
+    checks = [
+        (
+            found.check.name,
+            found.check.source,
+            f"{found.theory:.5g}",
+            f"{found.ours:.5g}",
+            "passed" if found.passed else "**failed**",
+        )
+        for found in outcomes
     ]
-    for found in outcomes:
-        verdict = "passed" if found.passed else "**failed**"
-        check = found.check
-        lines.append(f"| {check.name} | {check.source} | {found.theory:.5g} | {found.ours:.5g} | {verdict} |")
     passed = sum(found.passed for found in outcomes)
-    lines += ["", "| checked against | numbers that agree | of |", "|---|---|---|"]
-    lines.append(f"| theory, as above | {passed} | {len(outcomes)} |")
-    lines += [f"| {source} | {agreed} | {total} |" for source, agreed, total in references]
+    counts = [("theory, as above", str(passed), str(len(outcomes))), *references]
+    lines = [
+        *markdown_table(("against theory", "source", "theory", "ours", ""), checks),
+        "",
+        *markdown_table(("checked against", "numbers that agree", "of"), counts),
+    ]
     return "\n".join(lines) + "\n"
 
 

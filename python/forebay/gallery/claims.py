@@ -17,6 +17,8 @@ from forebay.errors import InputError
 __all__ = ["VERDICTS", "Claim", "Measured", "Region", "Verdict", "judge"]
 
 VERDICTS = ("reproduced", "not_reproduced", "not_checkable")
+#: What stands before a verdict's words where it is shown.
+SIGNS = {"reproduced": "✓", "not_reproduced": "✗", "not_checkable": "–"}
 
 #: Less than this is what arithmetic leaves of nothing; the smallest loss rate that counts is far above it.
 ROUNDING = 1e-10

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from forebay.files import write_whole
+from forebay.gallery.claims import SIGNS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["write_page"]
 
 _WORDS = {"reproduced": "reproduced", "not_reproduced": "not reproduced", "not_checkable": "not checkable"}
-_MARKS = {"reproduced": "✓", "not_reproduced": "✗", "not_checkable": "–"}
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -105,5 +105,5 @@ def _row(verdict: Verdict) -> str:
         f'<tr><td>{escape(claim.quantity)}<div class="why">{escape(verdict.why)}{evidence}</div></td>'
         f'<td class="number" data-title="claimed">{escape(claimed)}</td>'
         f'<td class="number" data-title="ours">{escape(verdict.ours)}</td>'
-        f'<td class="verdict {verdict.verdict}">{_MARKS[verdict.verdict]} {_WORDS[verdict.verdict]}</td></tr>'
+        f'<td class="verdict {verdict.verdict}">{SIGNS[verdict.verdict]} {_WORDS[verdict.verdict]}</td></tr>'
     )

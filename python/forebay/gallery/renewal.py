@@ -19,13 +19,14 @@ from typing import Any
 
 from forebay.errors import InputError
 from forebay.files import between, write_whole
+from forebay.formatting import markdown_table
 from forebay.gallery.catalogue import PAPERS
-from forebay.gallery.claims import VERDICTS, plain
+from forebay.gallery.claims import SIGNS, VERDICTS, plain
 
 __all__ = ["renew", "verdicts"]
 
 MARKS = ("<!-- verdicts: begin -->", "<!-- verdicts: end -->")
-_WORDS = {"reproduced": "✓ reproduced", "not_reproduced": "✗ not reproduced", "not_checkable": "– undecided"}
+_WORDS = {"reproduced": "reproduced", "not_reproduced": "not reproduced", "not_checkable": "undecided"}
 _PICTURE = re.compile(r"\.\./images/papers/(\w+)-([\w-]+)\.png")
 
 
@@ -75,18 +76,18 @@ def verdicts(figures: Iterable[Mapping[str, Any]], *, quick: bool) -> str:
     figures = list(figures)
     claims = [(figure["figure"], claim) for figure in figures for claim in figure["claims"]]
     found = Counter(claim["verdict"] for _, claim in claims)
-    counts = ", ".join(f"{found[name]} {_WORDS[name][2:]}" for name in VERDICTS if found[name])
+    counts = ", ".join(f"{found[name]} {_WORDS[name]}" for name in VERDICTS if found[name])
     kind = "coarse (`--quick`)" if quick else "full"
+    rows = []
+    for figure, claim in claims:
+        ours = "–" if claim["ours"] is None else plain(claim["ours"], claim["unit"], claim["half_width"])
+        verdict = f"{SIGNS[claim['verdict']]} {_WORDS[claim['verdict']]}"
+        rows.append((figure, claim["quantity"], claim["claimed"] or "–", ours, verdict))
     lines = [
         f"Of {len(claims)} claims in the {kind} version: {counts}.",
         "",
-        "| figure | claim | claimed | forebay | verdict |",
-        "|---|---|---|---|---|",
+        *markdown_table(("figure", "claim", "claimed", "forebay", "verdict"), rows),
     ]
-    for figure, claim in claims:
-        ours = "–" if claim["ours"] is None else plain(claim["ours"], claim["unit"], claim["half_width"])
-        cells = (figure, claim["quantity"], claim["claimed"] or "–", ours, _WORDS[claim["verdict"]])
-        lines.append("| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |")
     contradicted = [(figure, claim) for figure, claim in claims if claim["verdict"] == "not_reproduced"]
     if contradicted:
         lines += ["", "What is not reproduced, why, and what other programs say:", ""]
