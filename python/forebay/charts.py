@@ -11,7 +11,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-__all__ = ["Axis", "Dot", "GoalLine", "Meeting", "MetricChart", "Point", "RuleStrip", "Size", "TradeChart", "plain"]
+__all__ = [
+    "Axis",
+    "Dot",
+    "GoalLine",
+    "Meeting",
+    "MetricChart",
+    "Point",
+    "RuleStrip",
+    "Size",
+    "TradeChart",
+    "plain",
+    "spans_decades",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +99,12 @@ def _decade_ticks(low: float, high: float, most: int) -> list[float]:
         if len(found) <= most:
             return found
     return found[:: math.ceil(len(found) / most)]
+
+
+def spans_decades(values: Iterable[float]) -> bool:
+    """Whether the positive ones of the values want a logarithmic axis: they differ by more than thirty times."""
+    positive = [value for value in values if value > 0]
+    return bool(positive) and max(positive) / min(positive) > 30
 
 
 def plain(number: float) -> str:
@@ -190,8 +208,8 @@ class MetricChart:
         if self.limits is not None:
             return Axis(*self.limits, *pixels, by_decades=False)
         shown = [p.mean for p in self.points] + [goal.threshold for goal in self.goals]
-        positive = [value for value in shown if value > 0]
-        if len(positive) > 1 and max(positive) / min(positive) > 30:
+        if spans_decades(shown):
+            positive = [value for value in shown if value > 0]
             return Axis(min(positive) / 1.6, max(positive) * 1.6, *pixels, by_decades=True)
         low = min(0.0, *shown)
         high = max([*shown, *(p.mean + p.half_width for p in self.points)])
@@ -346,9 +364,9 @@ def _named(points: Iterable[tuple[float, float, Meeting]], size: Size) -> list[s
 
 
 def _spread(values: Sequence[float], start: float, end: float) -> Axis:
-    """An axis that the values fill, by decades where they span more than one and a half."""
-    positive = [value for value in values if value > 0]
-    if positive and max(positive) / min(positive) > 30:
+    """An axis that the values fill, by decades where they span decades."""
+    if spans_decades(values):
+        positive = [value for value in values if value > 0]
         return Axis(min(positive) / 1.3, max(positive) * 1.3, start, end, by_decades=True)
     low, high = min(values), max(values)
     room = 0.08 * (high - low) if high > low else max(abs(high), 1.0)

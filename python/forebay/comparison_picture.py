@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from forebay import plots
+from forebay.charts import spans_decades
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,7 +101,7 @@ def _draw_panel(
     axis.set_ylabel(title)
     if panel == "utilization":
         axis.set_ylim(top=101.5)
-    elif shown and max(shown) / min(shown) > 30:
+    elif spans_decades(shown):
         axis.set_yscale("log", nonpositive="clip")
         axis.set_ylim(bottom=max(min(shown) / 2, max(shown) / 1e5), top=2 * max(shown))
         plots.plain_decades(axis)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forebay import formatting
+from forebay.charts import spans_decades
 from forebay.files import whole
 from forebay.goals import curve_estimate, curve_key
 
@@ -147,7 +148,7 @@ def _limits(
         axis.set_ylim(top=100.8)
         return
     shown = [scale * found["mean"] for found in estimates if found["mean"] > 0] + [goal for goal in goals if goal > 0]
-    if len(shown) < 2 or max(shown) / min(shown) <= 30:
+    if not spans_decades(shown):
         axis.set_ylim(bottom=0)
         return
     axis.set_yscale("log", nonpositive="clip")
@@ -281,8 +282,7 @@ def draw_front(answer: Recommendation) -> Figure:
         x, y = (scale * rule["measured"][name]["mean"] for scale, name in ((scale_x, second), (scale_y, first)))
         axis.plot([x], [y], "D", color=GOAL, markersize=6, label="rule" if index == 0 else None)
         axis.annotate(rule["name"], (x, y), xytext=(6, 6), textcoords="offset points", fontsize=8, color=GOAL)
-    values = [x for x, _ in where if x > 0]
-    if values and max(values) / min(values) > 30:
+    if spans_decades(x for x, _ in where):
         axis.set_xscale("log")
         plain_ticks(axis)
     last = (-1e9, -1e9)
