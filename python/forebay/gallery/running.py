@@ -241,19 +241,13 @@ def _batches(items: Sequence[Recording], size: int) -> Iterator[Sequence[Recordi
 
 
 def _keep(recording: Recording, report: Report) -> None:
-    """Write one recording under another name, sync it, then rename it."""
+    """Write one recording under another name, then rename it; its files are synced when they are written."""
     from forebay.traces import write_traces
 
     partial = recording.folder.with_name(f"{recording.folder.name}.{os.getpid()}.partial")
     shutil.rmtree(partial, ignore_errors=True)
-    written = write_traces(report, partial, capture=False)
+    write_traces(report, partial, capture=False)
     try:
-        for path in [*written, partial]:
-            handle = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
         partial.rename(recording.folder)
     except OSError as error:
         raise InputError(f"{error.filename or partial}: cannot be written: {error.strerror or error}") from None
