@@ -15,6 +15,7 @@ from forebay.assumptions import BURST, burst_packets
 from forebay.comparison import FITTED, compare
 from forebay.comparison_picture import draw_comparison
 from forebay.files import between, write_whole
+from forebay.formatting import markdown_table
 from forebay.scenario import Scenario
 
 DOCS = Path(__file__).parent
@@ -24,11 +25,18 @@ PAGE = DOCS / "compare.md"
 #: Scenarios and buffers, in bandwidth-delay products, of the table about small buffers.
 SMALL = ("aimd-four", "newreno-ten", "cubic-four", "cubic-background")
 PARTS = (0.02, 0.05, 0.1, 0.2)
+REPLICATIONS = 8
+#: Heads of the tables.
+FOLLOWED = (
+    *("scenario", "buffer", "utilisation: packets", "fluid (fitted)", "fluid", "loss: packets", "fluid (fitted)"),
+    *("mean queue / buffer: packets", "fluid (fitted)"),
+)
+SMALL_HEAD = ("scenario", "buffer, packets", "longest flow's fair window", "unpaced", "paced", "fluid, fitted to paced")
 
 
 def metrics(scenario: Scenario) -> Mapping[str, Mapping[str, Any]]:
     """The metrics of every engine at the scenario's own buffer."""
-    answers = compare(scenario, replications=8, points=0).data["answers"]
+    answers = compare(scenario, replications=REPLICATIONS, points=0).data["answers"]
     return {answer["name"]: answer["metrics"] for answer in answers if answer["kind"] == "engine"}
 
 
@@ -56,30 +64,26 @@ def small() -> Iterator[Sequence[str]]:
             buffer = f"link.buffer={part}BDP"
             plain, paced = Scenario.load(file, [buffer]), Scenario.load(file, [buffer, *pacing])
             even = metrics(paced)
-            used = (metrics(plain)["packet"], even["packet"], even[FITTED])
+            bursty = plain.run(replications=REPLICATIONS).data["metrics"]
+            used = (bursty, even["packet"], even[FITTED])
             window = (burst_packets(plain) or 0.0) / BURST
             shown = [f"{100 * each['utilization']['mean']:.1f} %" for each in used]
             yield [f"`{name}`", f"{plain.core.buffer()['packets']:.0f}", f"{window:.0f}", *shown]
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines = [head, ["---"] * len(head)]
+def told(rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
+    """The same rows, each printed as it comes."""
     for row in rows:
         print(*row, sep="  ", file=sys.stderr)
-        lines.append(list(row))
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+        yield row
 
 
 def main() -> None:
     """Renew the page."""
     page = PAGE.read_text(encoding="utf-8")
-    engines = ("packets", "fluid (fitted)", "fluid")
-    head = ["scenario", "buffer", f"utilisation: {engines[0]}", *engines[1:]]
-    head += ["loss: packets", "fluid (fitted)", "mean queue / buffer: packets", "fluid (fitted)"]
-    page = between(page, ("<!-- followed: begin -->", "<!-- followed: end -->"), table(head, followed()), str(PAGE))
-    head = ["scenario", "buffer, packets", "longest flow's fair window", "unpaced", "paced", "fluid, fitted to paced"]
-    page = between(page, ("<!-- small: begin -->", "<!-- small: end -->"), table(head, small()), str(PAGE))
+    for name, head, rows in (("followed", FOLLOWED, followed()), ("small", SMALL_HEAD, small())):
+        marks = (f"<!-- {name}: begin -->", f"<!-- {name}: end -->")
+        page = between(page, marks, "\n".join([*markdown_table(head, told(rows)), ""]), str(PAGE))
     write_whole(PAGE, page)
     found = compare(Scenario.load(SCENARIOS / "elastic-access-link.toml"))
     plots.save(draw_comparison(found), DOCS / "images" / "comparison.png")
