@@ -16,9 +16,8 @@ use std::collections::VecDeque;
 use forebay_units::Time;
 
 use crate::bitmap::Bitmap;
-use crate::calendar::{Event, Kind};
-use crate::flow::{Acks, Unresponsive};
-use crate::simulation::{LAST_FLOW, Simulation};
+use crate::event::Mark;
+use crate::ids::UnresponsiveId;
 
 /// A packet that the sender does not know of yet.
 #[derive(Clone, Copy, Debug)]
@@ -52,14 +51,14 @@ pub(crate) struct Receiver {
 
 /// What a receiver does about a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reply {
+pub(crate) enum Reply {
     AtOnce,
     /// It waits for more packets or a timer.
     Later,
 }
 
 impl Receiver {
-    fn new(acks: u32, delay: Time) -> Self {
+    pub(crate) fn new(acks: u32, delay: Time) -> Self {
         Self {
             acks,
             delay,
@@ -83,7 +82,7 @@ impl Receiver {
     }
 
     /// A packet arrives; those in order may wait for `together` of them (RFC 5681 section 4.2).
-    fn take(&mut self, packet: u64, together: u32, now: Time) -> Reply {
+    pub(crate) fn take(&mut self, packet: u64, together: u32, now: Time) -> Reply {
         if packet != self.expected || self.out_of_order > 0 {
             self.take_otherwise(packet);
             return Reply::AtOnce;
@@ -111,128 +110,68 @@ impl Receiver {
     }
 }
 
-impl Simulation<'_> {
-    /// Gives a flow whose group has a reverse path its receiver.
-    pub(crate) fn attach_receiver(&mut self, at: usize, delay: Time) {
-        let flow = &mut self.flows[at];
-        let group = &self.groups[flow.group as usize];
-        let Some(route) = group.ack_route else {
-            return;
-        };
-        let acks = Acks {
-            flow: at as u32,
-            bytes: group.spec.stack.syn().get() as u32,
-        };
-        flow.direct = false;
-        flow.receiver = Some(Box::new(Receiver::new(
-            self.unresponsive.len() as u32,
-            delay,
-        )));
-        self.unresponsive.push(Unresponsive {
-            group: flow.group,
-            route,
-            acks: Some(acks),
-            ..Unresponsive::default()
+impl Receiver {
+    /// The flow of its acknowledgements.
+    pub(crate) fn acks(&self) -> UnresponsiveId {
+        UnresponsiveId::new(self.acks as usize)
+    }
+
+    /// The next acknowledgement announces this packet.
+    pub(crate) fn announce(&mut self, packet: u32, mark: Mark) {
+        self.announced.push_back(Announced {
+            by: self.next,
+            packet,
+            marked: mark.present(),
         });
     }
 
-    /// A data packet reaches a receiver.
-    #[inline(never)]
-    pub(crate) fn receive(&mut self, event: Event) {
-        let (at, now) = (event.flow() as usize, event.time);
-        let flow = &mut self.flows[at];
-        let packet = flow.connection.full_number(event.packet());
-        let stack = &self.groups[flow.group as usize].spec.stack;
-        let Some(receiver) = &mut flow.receiver else {
-            return;
-        };
-        if packet < flow.connection.first() {
-            // Of an earlier transfer.
-            return;
-        }
-        receiver.announced.push_back(Announced {
-            by: receiver.next,
-            packet: event.packet(),
-            marked: event.kind() == Kind::MarkedDelivery as u8,
-        });
-        let together = if flow.connection.is_syn(packet) {
-            1
-        } else {
-            stack.delayed_ack.packets
-        };
-        if receiver.take(packet, together, now) == Reply::AtOnce {
-            self.reply(at, now);
-        } else if !receiver.timer_armed {
-            receiver.timer_armed = true;
-            let due = now.saturating_add(stack.delayed_ack.timeout);
-            self.calendar
-                .push(Event::new(due, Kind::DelayedAck, at as u32, 0));
-        }
+    /// The next packet that acknowledgement `number`, or one lost before it, announces: its low
+    /// bits and mark.
+    pub(crate) fn next_announced(&mut self, number: u32) -> Option<(u32, Mark)> {
+        let known = |next: &&Announced| number.wrapping_sub(next.by) <= u32::MAX / 2;
+        let next = *self.announced.front().filter(known)?;
+        self.announced.pop_front();
+        Some((next.packet, Mark::of(next.marked)))
     }
 
-    /// A receiver's timer for delayed acknowledgements.
-    pub(crate) fn receiver_timer(&mut self, at: usize, now: Time) {
-        let flow = &mut self.flows[at];
-        let stack = &self.groups[flow.group as usize].spec.stack;
-        let Some(receiver) = &mut flow.receiver else {
-            return;
-        };
-        receiver.timer_armed = false;
-        if receiver.pending == 0 {
-            return;
+    /// An acknowledgement sets out: its number.
+    pub(crate) fn set_out(&mut self) -> u32 {
+        self.pending = 0;
+        let number = self.next;
+        self.next = number.wrapping_add(1);
+        number
+    }
+
+    /// Sets the timer for delayed acknowledgements where it does not run: when it expires.
+    pub(crate) fn arm_timer(&mut self, now: Time, timeout: Time) -> Option<Time> {
+        let idle = !std::mem::replace(&mut self.timer_armed, true);
+        idle.then(|| now.saturating_add(timeout))
+    }
+
+    /// The timer for delayed acknowledgements expires.
+    pub(crate) fn expire(&mut self, now: Time, timeout: Time) -> Expiry {
+        self.timer_armed = false;
+        if self.pending == 0 {
+            return Expiry::Idle;
         }
-        let due = receiver
-            .pending_since
-            .saturating_add(stack.delayed_ack.timeout);
+        let due = self.pending_since.saturating_add(timeout);
         if due > now {
-            receiver.timer_armed = true;
-            self.calendar
-                .push(Event::new(due, Kind::DelayedAck, at as u32, 0));
-        } else {
-            self.reply(at, now);
+            self.timer_armed = true;
+            return Expiry::Again(due);
         }
+        Expiry::Acknowledge
     }
+}
 
-    /// An acknowledgement sets out.
-    fn reply(&mut self, at: usize, now: Time) {
-        let Some(receiver) = &mut self.flows[at].receiver else {
-            return;
-        };
-        receiver.pending = 0;
-        let (flow, number) = (LAST_FLOW - receiver.acks, receiver.next);
-        receiver.next = receiver.next.wrapping_add(1);
-        self.arrive(flow, number, 0, now);
-    }
-
-    /// An acknowledgement has left the last link of its path at `departure`.
-    pub(crate) fn send_back(&mut self, acks: Acks, flow: u32, number: u32, departure: Time) {
-        let receiver = &self.flows[acks.flow as usize].receiver;
-        let delay = receiver.as_ref().map_or(Time::ZERO, |r| r.delay);
-        let time = departure.saturating_add(delay);
-        let event = Event::new(time, Kind::Delivery, flow, number);
-        self.calendar.push_frequent(event);
-    }
-
-    /// An acknowledgement reaches its sender, with what it and those lost before it announce.
-    pub(crate) fn acknowledged(&mut self, acks: Acks, number: u32, now: Time) {
-        let at = acks.flow as usize;
-        let flow = &mut self.flows[at];
-        let Some(receiver) = &mut flow.receiver else {
-            return;
-        };
-        while let Some(next) = receiver.announced.front()
-            && number.wrapping_sub(next.by) <= u32::MAX / 2
-        {
-            let packet = flow.connection.full_number(next.packet);
-            if next.marked {
-                flow.connection.deliver_marked(packet, now);
-            } else {
-                flow.connection.deliver(packet, now);
-            }
-            receiver.announced.pop_front();
-        }
-        self.send(at, now);
-    }
+/// What the timer for delayed acknowledgements finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expiry {
+    /// Everything is acknowledged.
+    Idle,
+    /// What waits came later: the timer expires again then.
+    Again(Time),
+    /// An acknowledgement is due.
+    Acknowledge,
 }
 
 #[cfg(test)]
