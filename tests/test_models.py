@@ -52,9 +52,9 @@ def test_a_closed_form_model_is_chosen_by_name() -> None:
     import forebay
 
     scenario = forebay.Scenario.load("scenarios/elastic-access-link.toml")
-    chosen = scenario.run("closed_form:sqrt-n", replications=1)
-    other = scenario.run("closed_form:hybrid-fluid", replications=1)
+    chosen = scenario.run("closed_form", model="sqrt-n", replications=1)
+    other = scenario.run("closed_form", model="hybrid-fluid", replications=1)
     assert "utilization" in chosen.metrics
     assert chosen.metrics["utilization"] != other.metrics["utilization"]
     with pytest.raises(forebay.InputError, match="unknown model"):
-        scenario.run("closed_form:nope", replications=1)
+        scenario.run("closed_form", model="nope", replications=1)

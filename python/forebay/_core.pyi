@@ -69,9 +69,36 @@ class Rule:
     notes: list[str]
 
 def rules(scenario: Scenario) -> list[Rule]: ...
-def engines() -> list[str]: ...
+
+@final
+class Engine:
+    """What a user may ask of an engine."""
+
+    name: str
+    summary: str
+    cost: str
+    replicates: bool
+    traces: bool
+    models: list[str]
+
+@final
+class Job:
+    """One replication of one scenario on one engine."""
+
+    def __new__(
+        cls,
+        scenario: Scenario,
+        engine: str,
+        seed: int,
+        replication: int,
+        *,
+        traces: bool = False,
+        model: str | None = None,
+    ) -> Job: ...
+
+def engines() -> list[Engine]: ...
 def run_batch(
-    jobs: Sequence[tuple[Scenario, str, int, int]],
+    jobs: Sequence[Job],
     threads: int,
     observe: Callable[[int, Report | Exception], object] | None = None,
 ) -> list[Report | Exception]: ...

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from forebay import statistics
+from forebay import _core, statistics
 from forebay.errors import InputError
 from forebay.report import Report
 from forebay.scenario import Scenario, run_jobs
@@ -63,7 +63,7 @@ def run_in_batches(
         f"trace.every={every:.12g}s", 'trace.record=["queue", "utilization"]', f"trace.from={warmup:.12g}s"
     )
     seed = scenario.core.seed if seed is None else seed
-    report = Report(run_jobs([(traced.core, f"{engine}+traces", seed, 0)])[0])
+    report = Report(run_jobs([_core.Job(traced.core, engine, seed, 0, traces=True)])[0])
     traces = report.traces()
     if traces is None or len(traces["queue"]["time_s"]) < 2 * batches:
         raise InputError(f"--batches: the {engine} engine records too little in {measured:g} s for {batches} batches")

@@ -27,7 +27,7 @@ DEATHS = 3
 def run_parcels(parcels: Sequence[Parcel], threads: int) -> list[tuple[bool, str]]:
     """On a worker: run jobs; for each whether it succeeded, and its report as JSON or the reason."""
     scenarios = {text: _core.Scenario.parse(text, "json", "cell", []) for text in {parcel[0] for parcel in parcels}}
-    jobs = [(scenarios[text], engine, seed, replication) for text, engine, seed, replication in parcels]
+    jobs = [_core.Job(scenarios[text], engine, seed, replication) for text, engine, seed, replication in parcels]
     found = []
     for outcome in _core.run_batch(jobs, threads):
         if isinstance(outcome, ForebayError):

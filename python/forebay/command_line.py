@@ -101,9 +101,11 @@ def run(
     if fit:
         scenario = _fitted(scenario, engine, seed=seed, quiet=as_json)
     if model is not None:
-        if engine != "closed_form":
-            raise InputError(f"--model: found beside --engine {engine}; allowed: with --engine closed_form")
-        engine = f"closed_form:{model}"
+        from forebay import _core
+
+        choosing = [known.name for known in _core.engines() if known.models]
+        if engine not in choosing:
+            raise InputError(f"--model: found beside --engine {engine}; allowed: with --engine {', '.join(choosing)}")
     _check_run_options(bool(precision), batches is not None, replications is not None or trace_to is not None)
     with progress_bar("running", quiet=as_json) as progress:
         if batches is not None:
@@ -114,7 +116,7 @@ def run(
             from forebay.precision import Precision, run_to_precision
 
             wanted = [Precision.parse(text) for text in precision]
-            report = run_to_precision(scenario, wanted, engine, seed=seed, jobs=jobs, progress=progress)
+            report = run_to_precision(scenario, wanted, engine, seed=seed, jobs=jobs, progress=progress, model=model)
         else:
             report = scenario.run(
                 engine,
@@ -123,6 +125,7 @@ def run(
                 jobs=jobs,
                 progress=progress,
                 traces=trace_to is not None,
+                model=model,
             )
     report.data["warnings"].extend(phase_effects(scenario, report.engine))
     if trace_to is not None:

@@ -150,10 +150,10 @@ def _engines(
     answers: list[dict[str, Any]] = []
     reports: dict[str, Report] = {}
     for engine in _core.engines():
-        if engine == "closed_form":
-            continue  # its models are listed one by one
-        repeated = count if engine == "packet" else max(count, FLUID_REPLICATIONS)
-        answers.append(_run(engine, scenario, engine, repeated, jobs, reports))
+        if engine.models:
+            continue  # they are listed one by one
+        repeated = count if engine.cost == "seconds" else max(count, FLUID_REPLICATIONS)
+        answers.append(_run(engine.name, scenario, engine.name, repeated, jobs, reports))
         told.step()
     if {"packet", "fluid"} <= set(reports) and scenario.core.persistent_flows:
         try:
@@ -179,7 +179,7 @@ def _run(
         "assumptions": [],
         "metrics": {},
     }
-    work = [(scenario.core, engine, scenario.core.seed, replication) for replication in range(count)]
+    work = [_core.Job(scenario.core, engine, scenario.core.seed, replication) for replication in range(count)]
     try:
         report = Report(_core.aggregate(run_jobs(work, jobs)))
     except UnsupportedError as error:

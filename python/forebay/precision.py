@@ -57,6 +57,7 @@ def run_to_precision(
     seed: int | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
+    model: str | None = None,
 ) -> Report:
     """Run replications until every wanted half width is reached.
 
@@ -66,7 +67,7 @@ def run_to_precision(
         What to run; its own number of replications is the least.
     wanted : iterable of Precision
         At least one.
-    engine, seed, jobs, progress
+    engine, seed, jobs, progress, model
         As in `Scenario.run`.
 
     Returns
@@ -84,7 +85,7 @@ def run_to_precision(
     while len(reports) < needed:
         # At most doubling: an early standard deviation may be far off.
         upto = min(needed, max(FIRST, scenario.core.replications, 2 * len(reports)))
-        work = [(scenario.core, engine, seed, number) for number in range(len(reports), upto)]
+        work = [_core.Job(scenario.core, engine, seed, number, model=model) for number in range(len(reports), upto)]
         before, expected = len(reports), needed
 
         def tell(done: int, _all: int, before: int = before, expected: int = expected) -> None:

@@ -77,7 +77,7 @@ class _Measurements:
         """Measure (buffer, replication) pairs."""
         buffers = {buffer: self.scenario.core.with_packets(buffer) for buffer in {pair[0] for pair in pairs}}
         seed = self.scenario.core.seed
-        work = [(buffers[buffer], self.engine, seed, replication) for buffer, replication in pairs]
+        work = [_core.Job(buffers[buffer], self.engine, seed, replication) for buffer, replication in pairs]
         before = len(self.reports)
         reports = run_jobs(work, self.jobs, lambda done, _all: self._tell(before + done))
         self.reports.update(zip(pairs, reports, strict=True))

@@ -497,7 +497,7 @@ class Judge:
         if key not in self._known:
             try:
                 core = Scenario.of(tables).core
-                jobs = [(core, "packet", 1, replication) for replication in range(self.replications)]
+                jobs = [_core.Job(core, "packet", 1, replication) for replication in range(self.replications)]
                 reports = [_figures(json.loads(report.json())) for report in run_jobs(jobs, self.jobs)]
                 names = set(reports[0]).intersection(*reports)
                 self._known[key] = {name: [report[name] for report in reports] for name in sorted(names)}

@@ -160,13 +160,13 @@ def sweep(
 
 def jobs_of(scenario: Scenario, axes: Sequence[Axis], engine: str, count: int, seed: int) -> Iterator[Job]:
     """Every replication of every cell, in the order of the grid; the scenario of each cell is read once."""
-    known = _core.engines()
+    engines = {engine.name: engine for engine in _core.engines()}
     for cell in cells(axes):
         core = scenario.core.with_overrides(cell.overrides) if cell.overrides else scenario.core
         chosen = cell.engine(engine)
-        if chosen not in known:
-            raise InputError(f"engine: found `{chosen}`; allowed: {', '.join(known)}")
-        for replication in range(1 if chosen == "closed_form" else count):
+        if chosen not in engines:
+            raise InputError(f"engine: found `{chosen}`; allowed: {', '.join(engines)}")
+        for replication in range(count if engines[chosen].replicates else 1):
             identity = [core.sha256, chosen, seed, replication, _core.__version__]
             key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]
             yield Job(cell, replication, chosen, core, key)
@@ -231,7 +231,8 @@ def _run(
                 answer = outcome if isinstance(outcome, Exception) else json.loads(outcome.json())
                 record(batch[index], answer)
 
-            _core.run_batch([(job.scenario, job.engine, seed, job.replication) for job in batch], where, observe)
+            jobs = [_core.Job(job.scenario, job.engine, seed, job.replication) for job in batch]
+            _core.run_batch(jobs, where, observe)
     _write_tables(folder, axes, work)
     return Sweep(folder, len(missing) - len(failed), len(work) - len(missing), failed)
 

@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from forebay import _core
 from forebay.errors import InputError
 from forebay.scenario import run_jobs
 
@@ -97,7 +98,8 @@ def fit_synchronization(
     counts: list[int] = []
     for replication in range(count):
         # One at a time: a trace is large.
-        (report,) = run_jobs([(traced, "packet+traces", core.seed if seed is None else seed, replication)], 1)
+        job = _core.Job(traced, "packet", core.seed if seed is None else seed, replication, traces=True)
+        (report,) = run_jobs([job], 1)
         tables = report.traces() or {}
         packets = tables["packets"]
         lost = packets["dropped"].nonzero()[0]

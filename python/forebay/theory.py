@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forebay import reference
+from forebay import _core, reference
 from forebay.errors import ForebayError
 from forebay.files import between, write_whole
 from forebay.formatting import markdown_table
@@ -358,7 +358,7 @@ def run_check(check: Check, replications: int, jobs: int | None) -> Outcome:
     It passes where the mean over replications is within the tolerance and three standard errors of the theory.
     """
     core = Scenario.of(check.tables).core
-    reports = run_jobs([(core, "packet", 1, k) for k in range(replications)], jobs)
+    reports = run_jobs([_core.Job(core, "packet", 1, k) for k in range(replications)], jobs)
     figures = [_figures(json.loads(report.json())) for report in reports]
     differences = [check.ours(each) - check.theory(each) for each in figures]
     error = statistics.stdev(differences) / math.sqrt(replications)

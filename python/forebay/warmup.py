@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from forebay import _core
 from forebay.scenario import Scenario, run_jobs
 
 __all__ = ["warmup_warnings"]
@@ -35,7 +36,7 @@ def warmup_warnings(scenario: Scenario, engine: str = "packet", replication: int
     warmup, measured = scenario.core.duration_s
     every = max((warmup + measured) / SAMPLES, 1e-6)
     traced = scenario.changed(f"trace.every={every:.9g}s", 'trace.record=["queue", "utilization"]', "trace.from=0s")
-    report = run_jobs([(traced.core, f"{engine}+traces", traced.core.seed, replication)])[0]
+    report = run_jobs([_core.Job(traced.core, engine, traced.core.seed, replication, traces=True)])[0]
     traces = report.traces()
     found = []
     for name, column, tolerance in (("queue", "packets", 0.05), ("utilization", "utilization", 0.005)):

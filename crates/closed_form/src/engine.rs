@@ -4,11 +4,11 @@
 //! share it), overload (more is offered than the link carries).
 
 use forebay_scenario::{
-    ClosedForm, Engine, EngineError, Estimate, GroupReport, Holds, Metric, ModelError as Refusal,
-    Report, Scenario, Seed,
+    ClosedForm, Engine, EngineDescription, EngineError, Estimate, GroupReport, Holds, Metric,
+    ModelError as Refusal, Report, RunOptions, Scenario,
 };
 
-use crate::rules::{RULES, rules};
+use crate::rules::rules;
 use crate::situation::Situation;
 
 /// How the traffic and the link stand to each other.
@@ -82,41 +82,9 @@ pub fn default_model(scenario: &Scenario) -> (&'static str, String) {
     (name, why)
 }
 
-/// The closed-form engine; the rule is chosen by regime, or fixed by name.
+/// The closed-form engine: the rule is chosen by regime, or named by the run's options.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ClosedFormEngine {
-    /// Index of the rule, where one was asked for.
-    fixed: Option<usize>,
-}
-
-/// The engine that chooses by regime.
-static BY_REGIME: ClosedFormEngine = ClosedFormEngine { fixed: None };
-
-/// The engines of each rule.
-static BY_NAME: [ClosedFormEngine; RULES.len()] = {
-    let mut engines = [ClosedFormEngine { fixed: None }; RULES.len()];
-    let mut index = 0;
-    while index < engines.len() {
-        engines[index].fixed = Some(index);
-        index += 1;
-    }
-    engines
-};
-
-impl ClosedFormEngine {
-    /// The engine that chooses by regime.
-    pub const fn by_regime() -> &'static Self {
-        &BY_REGIME
-    }
-
-    /// The engine that always uses the rule `name`.
-    pub fn with_model(name: &str) -> Result<&'static Self, Refusal> {
-        let found = rules().iter().position(|rule| rule.name() == name);
-        found
-            .map(|index| &BY_NAME[index])
-            .ok_or_else(|| unknown(name))
-    }
-}
+pub struct ClosedFormEngine;
 
 /// The rule of this name.
 pub fn rule(name: &str) -> Result<&'static dyn ClosedForm, Refusal> {
@@ -137,15 +105,21 @@ fn unknown(name: &str) -> Refusal {
 }
 
 impl Engine for ClosedFormEngine {
-    fn name(&self) -> &'static str {
-        "closed_form"
+    fn description(&self) -> &'static EngineDescription {
+        const {
+            &EngineDescription {
+                name: "closed_form",
+                summary: "the published formulas and fixed points",
+                cost: "microseconds",
+                replicates: false,
+                traces: false,
+                models: || rules().iter().map(|rule| rule.name()).collect(),
+            }
+        }
     }
 
-    fn replicates(&self) -> bool {
-        false
-    }
-
-    fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
+    fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
+        options.check(self.description())?;
         let feature = if scenario.target().memory.is_some() {
             Some("a memory that links share")
         } else if scenario
@@ -169,12 +143,12 @@ impl Engine for ClosedFormEngine {
                 feature: "finite transfers alone: they have no steady state".into(),
             });
         }
-        let mut report = Report::new("closed_form", scenario, seed.seed);
+        let mut report = Report::new("closed_form", scenario, options.seed.seed);
         let (default, why) = default_model(scenario);
-        let name = self.fixed.map_or(default, |index| RULES[index].name());
-        let model = rule(name)?;
+        let model = rule(options.model.as_deref().unwrap_or(default))?;
+        let name = model.name();
         let prediction = model.predict(scenario)?;
-        if self.fixed.is_none() {
+        if options.model.is_none() {
             report.warnings.push(format!("model {name}: {why}"));
         }
         for check in model.assumptions(scenario) {

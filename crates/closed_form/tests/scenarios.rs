@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use forebay_closed_form::{ClosedFormEngine, Regime, default_model, regime, rule, rules};
-use forebay_scenario::{BufferSize, Engine, Format, Holds, Metric, Scenario, Seed};
+use forebay_scenario::{BufferSize, Engine, Format, Holds, Metric, RunOptions, Scenario, Seed};
 
 const SEED: Seed = Seed {
     seed: 1,
@@ -83,8 +83,8 @@ fn regimes_choose_the_model() {
 
 #[test]
 fn the_transparent_engine_is_mm1k() {
-    let report = ClosedFormEngine::by_regime()
-        .run(&background("45Mbps", "19p"), SEED)
+    let report = ClosedFormEngine
+        .run(&background("45Mbps", "19p"), &SEED.into())
         .unwrap();
     let queue = forebay_closed_form::mm1k::Mm1k::new(0.9, 20.0).unwrap();
     assert!((report.value(Metric::LossRate).unwrap() / queue.loss() - 1.0).abs() < 1e-12);
@@ -183,7 +183,7 @@ fn every_rule_answers_every_scenario_without_panic_or_nan() {
             }
             let _ = rule.size(scenario, scenario.goals());
         }
-        let _ = ClosedFormEngine::by_regime().run(scenario, SEED);
+        let _ = ClosedFormEngine.run(scenario, &SEED.into());
     }
 }
 
@@ -202,7 +202,11 @@ fn assumptions_know_when_they_fail() {
     assert!(failing("mm1k", &persistent(2, "newreno", "50p")) > 0);
     assert!(failing("hybrid-fluid", &persistent(5, "newreno", "50p")) > 0);
     assert!(rule("unheard-of").is_err());
-    assert!(ClosedFormEngine::with_model("bdp").is_ok());
+    assert!(
+        with_model("bdp")
+            .check(ClosedFormEngine.description())
+            .is_ok()
+    );
 }
 
 #[test]
@@ -228,27 +232,33 @@ fn finite_transfers_alone_are_unsupported() {
         "[link]\nrate = \"50Mbps\"\nbuffer = \"50p\"\n\
          [[flows]]\nrtt = \"60ms\"\nworkload = { finite = { size = \"1MB\" } }\n",
     );
-    let answer = ClosedFormEngine::by_regime().run(&once, SEED);
+    let answer = ClosedFormEngine.run(&once, &SEED.into());
     assert!(matches!(
         answer,
         Err(forebay_scenario::EngineError::Unsupported { .. })
     ));
 }
 
+/// Answers with this model.
+fn with_model(name: &str) -> RunOptions {
+    RunOptions {
+        model: Some(name.to_owned()),
+        ..SEED.into()
+    }
+}
+
 /// The engine fits a registry that is a constant.
-static REGISTRY: [&dyn Engine; 1] = [ClosedFormEngine::by_regime()];
+static REGISTRY: [&dyn Engine; 1] = [&ClosedFormEngine];
 
 #[test]
 fn the_engine_reports_every_group_and_fixes_its_model_by_name() {
     let mut both = persistent(3, "cubic", "100p");
     both = both.with_buffer(BufferSize::Bdp(0.5)).unwrap();
-    let report = REGISTRY[0].run(&both, SEED).unwrap();
+    let report = REGISTRY[0].run(&both, &SEED.into()).unwrap();
     assert_eq!(report.groups.len(), 1);
     assert_eq!(report.groups[0].flows, 3);
-    let fixed = ClosedFormEngine::with_model("barman-droptail")
-        .unwrap()
-        .run(&both, SEED)
-        .unwrap();
+    let fixed = ClosedFormEngine.run(&both, &with_model("barman-droptail"));
+    let fixed = fixed.unwrap();
     assert!(fixed.value(Metric::LossRate).unwrap() > 0.0);
     assert!(
         fixed
@@ -256,7 +266,8 @@ fn the_engine_reports_every_group_and_fixes_its_model_by_name() {
             .iter()
             .any(|line| line.contains("many unsynchronised long flows"))
     );
-    assert!(ClosedFormEngine::with_model("unheard-of").is_err());
+    let unheard_of = ClosedFormEngine.run(&both, &with_model("unheard-of"));
+    assert!(unheard_of.is_err());
 }
 
 /// The RED rule reads the scenario's queue: Adaptive RED rests at the edge of its target, a fixed

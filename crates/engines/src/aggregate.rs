@@ -211,7 +211,9 @@ mod tests {
             seed: 1,
             replication: 0,
         };
-        Constant(utilization).run(&scenario(), seed).unwrap()
+        Constant(utilization)
+            .run(&scenario(), &seed.into())
+            .unwrap()
     }
 
     #[test]

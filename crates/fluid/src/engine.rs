@@ -10,9 +10,10 @@ use forebay_congestion::fluid::FluidLaw;
 use forebay_congestion::fluid_law;
 use forebay_random::{Purpose, Stream};
 use forebay_scenario::{
-    Algorithm, BackgroundRate, BufferLimit, Cost, Engine, EngineError, Estimate, FlowGroup,
-    FlowReport, FlowSample, GroupReport, Link, LinkReport, MeasurementWindow, Metric, QueueSample,
-    RateLayer, Recorded, Report, Scenario, Seed, Traces, VictimCountLaw, VictimPolicy, Workload,
+    Algorithm, BackgroundRate, BufferLimit, Cost, Engine, EngineDescription, EngineError, Estimate,
+    FlowGroup, FlowReport, FlowSample, GroupReport, Link, LinkReport, MeasurementWindow, Metric,
+    QueueSample, RateLayer, Recorded, Report, RunOptions, Scenario, Seed, Traces, VictimCountLaw,
+    VictimPolicy, Workload,
 };
 use forebay_units::Time;
 use forebay_units::parameter::{Parameters, Threshold, Value};
@@ -29,10 +30,6 @@ use crate::{integrate, integrate_coupled, integrate_euler};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FluidEngine;
 
-/// The fluid engine recording traces over time, as the scenario's `[trace]` asks.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TracingFluidEngine;
-
 const NAME: &str = "fluid";
 
 /// Step of the integrator where flows are held back, in parts of the shortest round trip: 2 ms at
@@ -43,28 +40,30 @@ const LIMITED_STEP: f64 = 0.02;
 const MAX_LISTED: usize = 1000;
 
 impl Engine for FluidEngine {
-    fn name(&self) -> &'static str {
-        NAME
+    fn description(&self) -> &'static EngineDescription {
+        const {
+            &EngineDescription {
+                name: NAME,
+                summary: "differential equations of windows and queue, with loss synchronization",
+                cost: "milliseconds",
+                replicates: true,
+                traces: true,
+                models: Vec::new,
+            }
+        }
     }
 
-    fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
-        let mut translation = Translation::new(scenario, seed)?;
-        let outcome = translation.run(scenario)?;
-        Ok(translation.report(scenario, &outcome))
-    }
-}
-
-impl Engine for TracingFluidEngine {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
-        let mut translation = Translation::new(scenario, seed)?;
-        translation.model.trace = Some(scenario.trace().every.as_secs_f64());
+    fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
+        options.check(self.description())?;
+        let mut translation = Translation::new(scenario, options.seed)?;
+        if options.traces {
+            translation.model.trace = Some(scenario.trace().every.as_secs_f64());
+        }
         let outcome = translation.run(scenario)?;
         let mut report = translation.report(scenario, &outcome);
-        report.traces = Some(Box::new(translation.traces(scenario, &outcome)));
+        if options.traces {
+            report.traces = Some(Box::new(translation.traces(scenario, &outcome)));
+        }
         Ok(report)
     }
 }

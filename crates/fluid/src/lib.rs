@@ -30,7 +30,7 @@ pub mod synchronisation;
 mod tally;
 
 pub use coupled::integrate_coupled;
-pub use engine::{FluidEngine, TracingFluidEngine};
+pub use engine::FluidEngine;
 pub use euler::integrate_euler;
 pub use integrate::integrate;
 pub use model::{

@@ -27,7 +27,7 @@ mod statistics;
 mod timing;
 mod transfers;
 
-use forebay_scenario::{Engine, EngineError, Report, Scenario, Seed};
+use forebay_scenario::{Engine, EngineDescription, EngineError, Report, RunOptions, Scenario};
 
 use crate::simulation::Simulation;
 
@@ -35,37 +35,32 @@ use crate::simulation::Simulation;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PacketEngine;
 
-/// The packet engine recording traces over time, as the scenario's `[trace]` asks.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TracingPacketEngine;
-
 /// The most packets that a run may send: weeks of computing.
 const MAX_PACKETS: f64 = 1e14;
 
 impl Engine for PacketEngine {
-    fn name(&self) -> &'static str {
-        "packet"
+    fn description(&self) -> &'static EngineDescription {
+        const {
+            &EngineDescription {
+                name: "packet",
+                summary: "discrete-event simulation of every packet, acknowledgement and timer",
+                cost: "seconds",
+                replicates: true,
+                traces: true,
+                models: Vec::new,
+            }
+        }
     }
 
-    fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
+    fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
+        options.check(self.description())?;
         check(scenario)?;
-        let mut simulation = Simulation::new(scenario, seed)?;
-        simulation.run()?;
-        Ok(report::report(scenario, seed, simulation))
-    }
-}
-
-impl Engine for TracingPacketEngine {
-    fn name(&self) -> &'static str {
-        "packet"
-    }
-
-    fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
-        check(scenario)?;
-        let mut simulation = Simulation::new(scenario, seed)?;
-        simulation.record();
-        simulation.run()?;
-        Ok(report::report(scenario, seed, simulation))
+        let mut simulation = Simulation::new(scenario, options.seed)?;
+        if options.traces {
+            simulation.record();
+        }
+        simulation.run(&options.cancel)?;
+        Ok(report::report(scenario, options.seed, simulation))
     }
 }
 

@@ -408,7 +408,7 @@ mod tests {
     use super::*;
     use crate::equality::{run, scenario};
     use crate::link::Departures;
-    use forebay_scenario::{Metric, Seed};
+    use forebay_scenario::{Cancel, Metric, Seed};
 
     /// Two links; senders say that they understand marks.
     const CAPABLE: &str = r#"
@@ -476,7 +476,7 @@ measure = "4s"
         for departures in [Departures::Folded, Departures::Events] {
             let seed = Seed::default();
             let mut simulation = Simulation::with_departures(&scenario, seed, departures).unwrap();
-            simulation.run().unwrap();
+            simulation.run(&Cancel::default()).unwrap();
             let (mut arrivals, mut deliveries, mut unmarked) = (0, 0, 0);
             while let Some(event) = simulation.calendar.pop() {
                 match event.kind() {

@@ -7,7 +7,8 @@
 use std::fmt::Write as _;
 
 use forebay_scenario::{
-    Engine, EngineError, Estimate, FlowGroup, Format, Metric, Report, Scenario, Seed, Workload,
+    Cancel, Engine, EngineError, Estimate, FlowGroup, Format, Metric, Report, Scenario, Seed,
+    Workload,
 };
 use forebay_units::parameter::{Description, ParameterKind};
 use proptest::prelude::*;
@@ -402,12 +403,12 @@ fn check(text: &str) {
         seed: scenario.run().seed,
         replication: 0,
     };
-    let outcome = PacketEngine.run(&scenario, seed);
+    let outcome = PacketEngine.run(&scenario, &seed.into());
     let mut simulation = match Simulation::new(&scenario, seed) {
         Ok(simulation) => simulation,
         Err(error) => return check_refusal(&error, &outcome),
     };
-    if let Err(error) = simulation.run() {
+    if let Err(error) = simulation.run(&Cancel::default()) {
         return check_refusal(&error, &outcome);
     }
     check_conservation(&simulation);

@@ -10,7 +10,7 @@ mod control;
 mod traffic;
 
 use forebay_random::Stream;
-use forebay_scenario::{EngineError, FlowGroup, PacketRecord, Scenario, Traces};
+use forebay_scenario::{Cancel, EngineError, FlowGroup, PacketRecord, Scenario, Traces};
 use forebay_units::{Bytes, Time};
 
 pub(crate) use self::control::MEASURE;
@@ -132,8 +132,8 @@ pub(crate) struct Simulation<'a> {
 }
 
 impl Simulation<'_> {
-    /// Runs to the end.
-    pub(crate) fn run(&mut self) -> Result<(), EngineError> {
+    /// Runs to the end, or until somebody cancels it.
+    pub(crate) fn run(&mut self, cancel: &Cancel) -> Result<(), EngineError> {
         const FIRST_ARRIVAL: u8 = Kind::Arrival as u8;
         const LAST_ARRIVAL: u8 = FIRST_ARRIVAL + MAX_HOPS as u8 - 1;
         const FIRST_MARKED: u8 = Kind::MarkedArrival as u8;
@@ -175,7 +175,7 @@ impl Simulation<'_> {
                 }
                 k if k == Kind::Start as u8 => self.start(event.flow() as usize, now)?,
                 k if k == Kind::Stop as u8 => self.stop(event.flow() as usize, now),
-                _ => self.control(event),
+                _ => self.control(event, cancel)?,
             }
         }
         if !self.warm {
@@ -551,9 +551,6 @@ impl Simulation<'_> {
             return Err(too_large(
                 "more than 500 million packets are under way at once",
             ));
-        }
-        if forebay_scenario::interrupted() {
-            return Err(EngineError::Interrupted);
         }
         let (at, now) = (event.flow() as usize, event.time);
         let flow = &mut self.flows[at];

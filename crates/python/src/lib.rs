@@ -17,7 +17,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::batch::{aggregate, engines, run_batch};
+    use crate::batch::{Engine, Job, aggregate, engines, run_batch};
     #[pymodule_export]
     use crate::describe::{controllers, disciplines};
     #[pymodule_export]

@@ -20,8 +20,8 @@ mod uncertain;
 
 pub use algorithm::Algorithm;
 pub use engine::{
-    Check, ClosedForm, Engine, EngineError, Holds, ModelError, Prediction, interrupted,
-    set_interrupt,
+    Cancel, Check, ClosedForm, Engine, EngineDescription, EngineError, Holds, ModelError,
+    Prediction, RunOptions, interrupted,
 };
 pub use flows::{
     Access, DelayedAck, FlowGroup, MAX_FLOWS, PartialAckTimer, Recovery, Reduction, Stack,

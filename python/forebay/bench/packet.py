@@ -36,7 +36,7 @@ def once(path: Path, overrides: Sequence[str]) -> Mapping[str, Any]:
     """One replication of one scenario in this process: its cost, the digest of its results and the yardstick's time."""
     scenario = Scenario.load(path, overrides).core
     before = _yardstick()
-    outcome = _core.run_batch([(scenario, "packet", scenario.seed, 0)], 1)[0]
+    outcome = _core.run_batch([_core.Job(scenario, "packet", scenario.seed, 0)], 1)[0]
     if isinstance(outcome, Exception):
         raise outcome
     after = _yardstick()

@@ -16,7 +16,7 @@ __all__ = ["scaling"]
 
 def _batch(scenario: _core.Scenario, replications: int, threads: int) -> tuple[float, float]:
     """Elapsed and processor seconds of a batch."""
-    jobs = [(scenario, "packet", scenario.seed, number) for number in range(replications)]
+    jobs = [_core.Job(scenario, "packet", scenario.seed, number) for number in range(replications)]
     started, used = time.perf_counter(), time.process_time()
     for outcome in _core.run_batch(jobs, threads):
         if isinstance(outcome, Exception):

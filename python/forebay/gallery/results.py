@@ -252,7 +252,7 @@ class Results:
 
     def _exact(self, name: str) -> bool:
         """Whether a run has nothing random: a closed form."""
-        return self._runs[name].engine.startswith("closed_form")
+        return self._runs[name].engine == "closed_form"
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """What expressions may call."""

@@ -110,7 +110,7 @@ def speed() -> float:
     begun = time.perf_counter()
     packets = 0
     while time.perf_counter() - begun < 0.2:
-        outcome = _core.run_batch([(core, "packet", 1, 0)], 1)[0]
+        outcome = _core.run_batch([_core.Job(core, "packet", 1, 0)], 1)[0]
         if isinstance(outcome, Exception):
             raise outcome
         packets += 130 * 6250
@@ -231,7 +231,7 @@ def _record(run: Run, out: Path, jobs: int, tell: Callable[[int, int], None]) ->
             done += 1
             tell(done, len(wanted))
 
-        work = [(each.core, f"{run.engine}+traces", each.core.seed, each.replication) for each in batch]
+        work = [_core.Job(each.core, run.engine, each.core.seed, each.replication, traces=True) for each in batch]
         _core.run_batch(work, jobs, observe)
 
 

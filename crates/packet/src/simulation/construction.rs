@@ -110,6 +110,7 @@ impl<'a> Simulation<'a> {
         simulation
             .calendar
             .push(Event::new(run.warmup, Kind::Control, 0, WARMUP));
+        simulation.schedule_watch(Time::ZERO);
         Ok(simulation)
     }
 

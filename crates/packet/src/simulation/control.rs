@@ -1,18 +1,22 @@
 //! What happens by the clock: the end of the warm-up, and samples for traces.
 
-use forebay_scenario::{FlowSample, QueueSample, Recorded, Traces};
+use forebay_scenario::{Cancel, EngineError, FlowSample, QueueSample, Recorded, Traces};
 use forebay_units::Time;
 
 use super::Simulation;
 use crate::calendar::{Event, Kind};
 use crate::network;
 
-/// Control events: the end of the warm-up, a trace sample, a sample for the report, and the start
-/// of the first trace sample's interval.
+/// How often a run looks whether it was cancelled.
+const WATCHES: u64 = 4096;
+
+/// Control events: the end of the warm-up, a trace sample, a sample for the report, the start
+/// of the first trace sample's interval, and a look at whether the run was cancelled.
 pub(super) const WARMUP: u32 = 0;
 const SAMPLE: u32 = 1;
 pub(crate) const MEASURE: u32 = 2;
 const BASELINE: u32 = 3;
+pub(super) const WATCH: u32 = 4;
 
 impl Simulation<'_> {
     /// Records over time what the scenario's `[trace]` asks for.
@@ -34,13 +38,27 @@ impl Simulation<'_> {
         }
     }
 
-    pub(super) fn control(&mut self, event: Event) {
+    pub(super) fn control(&mut self, event: Event, cancel: &Cancel) -> Result<(), EngineError> {
         match event.packet() {
+            WATCH => {
+                cancel.check()?;
+                self.schedule_watch(event.time);
+                // It belongs to whoever waits for the run, not to the scenario.
+                self.events -= 1;
+            }
             WARMUP => self.finish_warmup(event.time),
             MEASURE => self.measure(event.time),
             BASELINE => self.sampled = (event.time, self.links[self.target].busy(event.time)),
             _ => self.sample(event.time),
         }
+        Ok(())
+    }
+
+    /// The next look at whether the run was cancelled.
+    pub(super) fn schedule_watch(&mut self, now: Time) {
+        let every = Time::from_picos((self.end().as_picos() / WATCHES).max(1));
+        let event = Event::new(now.saturating_add(every), Kind::Control, 0, WATCH);
+        self.calendar.push(event);
     }
 
     /// Counting starts anew.
