@@ -23,9 +23,10 @@ from forebay.papers import catalogue, quantities, running
 from forebay.papers.catalogue import PAPERS, Figure, Run, load, select
 from forebay.papers.claims import Claim, Measured, Region, judge, plain
 from forebay.papers.expression import evaluate
+from forebay.papers.gallery import Drawn, Gallery
 from forebay.papers.page import write_page
 from forebay.papers.renewal import MARKS, main, renew, verdicts
-from forebay.papers.reproduction import Drawn, Gallery, reproduce
+from forebay.papers.reproduction import reproduce
 from forebay.papers.results import Results, crossing, furthest, interpolate, misfit, nearest, same_setting, slope
 from forebay.sweeps.axes import Axis, cells
 from tests.conftest import SMALL, forebay

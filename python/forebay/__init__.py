@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from forebay._core import __version__
     from forebay.comparison.comparison import compare
     from forebay.explanation import explain
-    from forebay.papers.reproduction import Gallery, reproduce
+    from forebay.papers.gallery import Gallery
+    from forebay.papers.reproduction import reproduce
     from forebay.report import Estimate, Report
     from forebay.scenario import Scenario
     from forebay.search.recommendation import Recommendation, recommend
@@ -46,7 +47,7 @@ __all__ = [
 #: Where each public name lives: NumPy, SciPy and Matplotlib load only when something needs them.
 _HOMES = {
     "Estimate": "forebay.report",
-    "Gallery": "forebay.papers.reproduction",
+    "Gallery": "forebay.papers.gallery",
     "Recommendation": "forebay.search.recommendation",
     "Report": "forebay.report",
     "Scenario": "forebay.scenario",

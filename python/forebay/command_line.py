@@ -450,9 +450,10 @@ def sweep(
         sys.exit(1)
     if bundle_to is not None:
         from forebay.sweeps.bundling import bundle
+        from forebay.views.sweep_picture import draw_sweep
 
         with writing(bundle_to):
-            bundle(found, bundle_to, file.read_text(encoding="utf-8"))
+            bundle(found, bundle_to, draw_sweep, file.read_text(encoding="utf-8"))
         click.echo(f"wrote {bundle_to}", err=as_json)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from forebay.papers.claims import Verdict
-    from forebay.papers.reproduction import Drawn, Gallery
+    from forebay.papers.gallery import Drawn, Gallery
 
 __all__ = ["write_page"]
 

@@ -2,94 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from forebay.errors import ForebayError, InputError
 from forebay.files import write_whole
 from forebay.papers import catalogue
 from forebay.papers.catalogue import Figure, Paper
-from forebay.papers.claims import VERDICTS, Verdict
+from forebay.papers.gallery import Drawn, Gallery
 
 if TYPE_CHECKING:
     from forebay.papers.catalogue import Run
     from forebay.papers.results import Results
 
-__all__ = ["Drawn", "Estimate", "Gallery", "estimate", "reproduce"]
+__all__ = ["Estimate", "estimate", "reproduce"]
 
 #: Told the seconds of estimated work that are done, all of them, and what is being done.
-Progress = Callable[[float, float, str], object]
+FigureProgress = Callable[[float, float, str], object]
 
 #: Core seconds that drawing one picture takes.
 PICTURE_S = 0.8
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """One figure: our picture and the verdicts.
-
-    Attributes
-    ----------
-    paper : Paper
-    figure : Figure
-    verdicts : tuple of Verdict
-    picture : Path or None
-        PNG; an SVG of the same name lies beside it.
-    trouble : str
-        Why there is no picture.
-    """
-
-    paper: Paper
-    figure: Figure
-    verdicts: tuple[Verdict, ...]
-    picture: Path | None
-    trouble: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """The shape of `reproduce --json`."""
-        return {
-            "paper": self.paper.name,
-            "figure": self.figure.name,
-            "title": self.figure.title,
-            "picture": None if self.picture is None else str(self.picture),
-            "trouble": self.trouble,
-            "claims": [verdict.as_dict() for verdict in self.verdicts],
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Gallery:
-    """Everything that was reproduced.
-
-    Attributes
-    ----------
-    drawn : tuple of Drawn
-    quick : bool
-        Whether it is the coarse version.
-    page : Path
-        The HTML page with all pictures.
-    """
-
-    drawn: tuple[Drawn, ...]
-    quick: bool
-    page: Path
-
-    def counts(self) -> dict[str, int]:
-        """Claims by verdict."""
-        found = Counter(verdict.verdict for each in self.drawn for verdict in each.verdicts)
-        return {name: found[name] for name in VERDICTS}
-
-    def to_json(self, indent: int | None = None) -> str:
-        """Everything but the pictures."""
-        figures = [each.as_dict() for each in self.drawn]
-        data = {"quick": self.quick, "figures": figures, "counts": self.counts(), "page": str(self.page)}
-        return json.dumps(data, indent=indent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +72,7 @@ def reproduce(
     out: str | os.PathLike[str] = "out/gallery",
     quick: bool = False,
     jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: FigureProgress | None = None,
     folder: Path = catalogue.FOLDER,
 ) -> Gallery:
     """Run, judge and draw published figures.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Recording", "cost", "folder_of", "perform", "recordings"]
 
 #: Told the seconds of estimated work that are done, and all of them.
-Progress = Callable[[float, float], object]
+WorkDone = Callable[[float, float], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def perform(
     out: Path,
     *,
     jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: WorkDone | None = None,
 ) -> dict[str, str]:
     """Run what is missing of several runs.
 

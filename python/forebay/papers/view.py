@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from forebay.papers.reproduction import Estimate, Gallery
+    from forebay.papers.gallery import Gallery
+    from forebay.papers.reproduction import Estimate
 
 __all__ = ["announcement", "listing", "progress", "table"]
 

@@ -7,21 +7,18 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from forebay import _core
 from forebay.errors import InputError
 from forebay.goals import Goal, metric_value
-from forebay.scenario import Scenario, run_jobs
+from forebay.scenario import Progress, Scenario, run_jobs
 from forebay.search.judging import AverageJudge, ShareJudge
 from forebay.search.smallest import Outcome, Plan, Search
 
 __all__ = ["Recommendation", "recommend"]
-
-#: Told how many replications are done and how many are expected in all.
-Progress = Callable[[int, int], object]
 
 #: The first look reaches this many bandwidth-delay products, the search at most that many.
 FIRST_LOOK_BDP = 2.0

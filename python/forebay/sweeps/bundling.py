@@ -21,7 +21,7 @@ import json
 import platform
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.resources import files
@@ -39,6 +39,9 @@ __all__ = ["Replay", "bundle", "replay"]
 
 #: ZIP files cannot hold earlier times; equal sweeps give equal members.
 EPOCH = (1980, 1, 1, 0, 0, 0)
+
+#: Draws the sweep of the first folder into the second; pictures are a floor above.
+Draw = Callable[[Path, Path], Sequence[Path]]
 
 #: What runs, and what only reads results.
 PACKAGES = ("forebay", "numpy", "scipy", "polars", "matplotlib", "click", "rich", "distributed")
@@ -75,7 +78,7 @@ class Replay:
     notes: list[str]
 
 
-def bundle(found: Sweep, path: Path, source: str | None = None) -> Path:
+def bundle(found: Sweep, path: Path, draw: Draw, source: str | None = None) -> Path:
     """Write the archive of a finished sweep; it appears complete or not at all.
 
     Parameters
@@ -84,6 +87,8 @@ def bundle(found: Sweep, path: Path, source: str | None = None) -> Path:
         Without failed jobs.
     path : Path
         Of the archive.
+    draw : callable
+        Draws the sweep of one folder into another; returns the pictures.
     source : str, optional
         Text of the scenario file.
 
@@ -105,7 +110,7 @@ def bundle(found: Sweep, path: Path, source: str | None = None) -> Path:
     members["scenarios.jsonl"] = _lines(_scenarios(manifest))
     for name in ("rows.parquet", "summary.parquet"):
         members[name] = (found.folder / name).read_bytes()
-    members |= _pictures(found.folder)
+    members |= _pictures(found.folder, draw)
     members["figure.py"] = (files("forebay.sweeps") / "figure.py.txt").read_bytes()
     members["environment.json"] = _json(_environment())
     told = {
@@ -206,13 +211,11 @@ def _jobs(manifest: Mapping[str, Any]) -> Iterator[Any]:
     return jobs_of(scenario, axes, manifest["engine"], manifest["replications"], manifest["seed"])
 
 
-def _pictures(folder: Path) -> dict[str, bytes]:
+def _pictures(folder: Path, draw: Draw) -> dict[str, bytes]:
     """The picture, where the sweep has an axis to draw against."""
-    from forebay.sweeps.sweeping import draw_sweep
-
     with tempfile.TemporaryDirectory() as target:
         try:
-            drawn = draw_sweep(folder, Path(target))
+            drawn = draw(folder, Path(target))
         except InputError:
             return {}
         return {path.name: path.read_bytes() for path in drawn}

@@ -36,7 +36,7 @@ def draw(path: Path, out: Path | None = None) -> list[Path]:
         raise InputError(f"{path}: found nothing there; allowed: a folder that sweep or run --trace wrote")
     target = out or path
     if (path / "manifest.json").is_file():
-        from forebay.sweeps.sweeping import draw_sweep
+        from forebay.views.sweep_picture import draw_sweep
 
         return draw_sweep(path, target)
     if any((path / f"{name}.parquet").is_file() for name in TABLES):

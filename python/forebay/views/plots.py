@@ -23,7 +23,6 @@ __all__ = ["PALETTE", "draw_front", "draw_recommendation", "save"]
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 ANSWER = "#009E73"
 GOAL = "#D55E00"
-USUAL = ("utilization", "loss_rate", "queue_delay_p99_s")
 
 #: Axis title, scale factor and unit by metric.
 _AXES = {
@@ -104,7 +103,7 @@ def band(
 def draw_recommendation(answer: Recommendation) -> Figure:
     """Utilisation, loss and delay against the buffer; the rules as marked lines; the goals and the answer."""
     curve = answer.data["curve"]
-    names = list(USUAL)
+    names = list(formatting.USUAL)
     for goal in answer.goals:
         name = curve_key(goal.name, curve[-1])
         if name is not None and name not in names:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from forebay import formatting
+from forebay.formatting import USUAL
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from forebay.search.recommendation import Recommendation
 
 __all__ = ["buffer_text", "recommendation_view", "report_view"]
-
-#: Metrics that every buffer is judged by, whatever the goals.
-USUAL = ("utilization", "loss_rate", "queue_delay_p99_s")
 
 
 def buffer_text(buffer: Mapping[str, Any]) -> str:

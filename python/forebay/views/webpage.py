@@ -11,9 +11,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from forebay import formatting
+from forebay.formatting import USUAL
 from forebay.goals import curve_estimate, curve_key
 from forebay.views import charts
-from forebay.views.plots import USUAL, axis_title
+from forebay.views.plots import axis_title
 
 if TYPE_CHECKING:
     from forebay.goals import Goal
