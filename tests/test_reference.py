@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from forebay.reference import Row, read_folder
+from forebay.checks.reference import Row, read_folder
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "tests" / "reference"
@@ -22,7 +22,7 @@ def rows(kind: str) -> list[Row]:
 
 
 def compare(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "forebay.reference", *map(str, arguments)]
+    command = [sys.executable, "-m", "forebay.checks.reference", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 

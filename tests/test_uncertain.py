@@ -9,7 +9,7 @@ import pytest
 
 from forebay import InputError, Scenario, _core, recommend
 from forebay.scenario import run_jobs
-from forebay.sensitivity import vary
+from forebay.search.sensitivity import vary
 from tests.conftest import forebay
 
 TEXT = """\

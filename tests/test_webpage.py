@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from forebay import Scenario, charts, recommend, webpage
-from forebay.recommendation import Recommendation
-from forebay.tradeoff import front
+from forebay import Scenario, recommend
+from forebay.search.recommendation import Recommendation
+from forebay.search.tradeoff import front
+from forebay.views import charts, webpage
 from tests.conftest import ROOT, SMALL, forebay
 
 #: Elements without an end tag.
@@ -313,7 +314,7 @@ def lab(red: float, green: float, blue: float) -> tuple[float, float, float]:
 
 @pytest.mark.parametrize("vision", VISION)
 def test_lines_differ_in_any_colour_vision(vision: str) -> None:
-    style = (ROOT / "python" / "forebay" / "webpage.css").read_text(encoding="utf-8")
+    style = (ROOT / "python" / "forebay" / "views" / "webpage.css").read_text(encoding="utf-8")
     seen = []
     for name in ("blue", "orange", "green"):
         match = re.search(rf"--{name}: #([0-9a-f]{{6}})", style)

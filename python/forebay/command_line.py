@@ -94,7 +94,7 @@ def run(
     as_json: bool,
 ) -> None:
     """Run one scenario on one engine."""
-    from forebay.cautions import phase_effects
+    from forebay.measurement.cautions import phase_effects
     from forebay.scenario import Scenario
 
     scenario = Scenario.load(file, overrides)
@@ -109,11 +109,11 @@ def run(
     _check_run_options(bool(precision), batches is not None, replications is not None or trace_to is not None)
     with progress_bar("running", quiet=as_json) as progress:
         if batches is not None:
-            from forebay.batches import run_in_batches
+            from forebay.measurement.batches import run_in_batches
 
             report = run_in_batches(scenario, engine, batches=batches, seed=seed)
         elif precision:
-            from forebay.precision import Precision, run_to_precision
+            from forebay.measurement.precision import Precision, run_to_precision
 
             wanted = [Precision.parse(text) for text in precision]
             report = run_to_precision(scenario, wanted, engine, seed=seed, jobs=jobs, progress=progress, model=model)
@@ -129,21 +129,21 @@ def run(
             )
     report.data["warnings"].extend(phase_effects(scenario, report.engine))
     if trace_to is not None:
-        from forebay.traces import write_traces
+        from forebay.measurement.traces import write_traces
 
         for path in write_traces(report, trace_to):
             click.echo(f"wrote {path}", err=True)
     if as_json:
         click.echo(report.to_json(indent=2))
     else:
-        from forebay.tables import report_view
+        from forebay.views.tables import report_view
 
         show(report_view(report, scenario.title or str(file)))
 
 
 def _fitted(scenario: Scenario, engine: str, *, seed: int | None, quiet: bool) -> Scenario:
     """The scenario with the count law of the packet engine's losses."""
-    from forebay.synchronisation import fit_synchronization
+    from forebay.measurement.synchronisation import fit_synchronization
 
     if engine != "fluid":
         raise InputError(f"--fit-synchronization: found beside --engine {engine}; allowed: with --engine fluid")
@@ -233,12 +233,12 @@ def recommend(
 ) -> None:
     """Find the smallest buffer that meets the goals, beside what every rule says."""
     from forebay.formatting import share
-    from forebay.recommendation import recommend as find
     from forebay.scenario import Scenario
+    from forebay.search.recommendation import recommend as find
 
     scenario = Scenario.load(file, overrides)
     if system is not None:
-        from forebay.vendors import DIALECTS
+        from forebay.configuration.vendors import DIALECTS
 
         if system not in DIALECTS:
             raise InputError(f"--for: found `{system}`; allowed: {', '.join(DIALECTS)}")
@@ -257,7 +257,7 @@ def recommend(
             progress=progress,
         )
     if system is not None and answer.feasible:
-        from forebay.vendors import configure
+        from forebay.configuration.vendors import configure
 
         size = answer.data["recommendation"]["bytes"]
         answer.data["configuration"] = {
@@ -267,12 +267,12 @@ def recommend(
             "quirks": list(DIALECTS[system].quirks),
         }
     if pareto is not None:
-        from forebay.tradeoff import front
+        from forebay.search.tradeoff import front
 
         answer.data["pareto"] = front(answer, pareto)
     written = []
     if not no_picture:
-        from forebay import plots
+        from forebay.views import plots
 
         stem = out / f"{file.stem}-recommendation"
         with writing(stem):
@@ -287,7 +287,7 @@ def recommend(
             write_whole(stem.with_suffix(".json"), answer.to_json(indent=2) + "\n")
             written.append(stem.with_suffix(".json"))
     if report_to is not None:
-        from forebay.webpage import recommendation_page
+        from forebay.views.webpage import recommendation_page
 
         page = recommendation_page(
             answer, source=file.read_text(encoding="utf-8"), command=shlex.join(["forebay", *sys.argv[1:]])
@@ -299,7 +299,7 @@ def recommend(
     if as_json:
         click.echo(answer.to_json(indent=2))
     else:
-        from forebay.tables import recommendation_view
+        from forebay.views.tables import recommendation_view
 
         show(recommendation_view(answer))
         for path in written:
@@ -339,7 +339,7 @@ def compare(
     as_json: bool,
 ) -> None:
     """All engines and rules side by side over the buffer range, where they disagree, and why."""
-    from forebay.comparison import compare as put_side_by_side
+    from forebay.comparison.comparison import compare as put_side_by_side
     from forebay.scenario import Scenario
 
     scenario = Scenario.load(file, overrides)
@@ -347,8 +347,8 @@ def compare(
         found = put_side_by_side(scenario, replications=replications, points=points, jobs=jobs, progress=progress)
     written = []
     if not no_picture and len(found.data["curve"]) > 1:
-        from forebay import plots
-        from forebay.comparison_picture import draw_comparison
+        from forebay.views import plots
+        from forebay.views.comparison_picture import draw_comparison
 
         stem = out / f"{file.stem}-comparison"
         with writing(stem):
@@ -360,7 +360,7 @@ def compare(
     if as_json:
         click.echo(found.to_json(indent=2))
     else:
-        from forebay.comparison_tables import comparison_view
+        from forebay.views.comparison_tables import comparison_view
 
         show(comparison_view(found))
         for path in written:
@@ -415,7 +415,7 @@ def sweep(
     import json
 
     from forebay.scenario import Scenario
-    from forebay.sweeping import sweep as run_grid
+    from forebay.sweeps.sweeping import sweep as run_grid
 
     if replayed is not None:
         if file is not None or over or overrides or bundle_to or replications is not None or seed is not None:
@@ -452,10 +452,11 @@ def sweep(
     if found.failed:
         sys.exit(1)
     if bundle_to is not None:
-        from forebay.bundling import bundle
+        from forebay.sweeps.bundling import bundle
+        from forebay.views.sweep_picture import draw_sweep
 
         with writing(bundle_to):
-            bundle(found, bundle_to, file.read_text(encoding="utf-8"))
+            bundle(found, bundle_to, draw_sweep, file.read_text(encoding="utf-8"))
         click.echo(f"wrote {bundle_to}", err=as_json)
 
 
@@ -463,7 +464,7 @@ def compare_again(path: Path, *, out: Path | None, jobs: int | None, scheduler: 
     """Replay a bundle and say whether every number is the same; exit code 1 where one is not."""
     import json
 
-    from forebay.bundling import replay
+    from forebay.sweeps.bundling import replay
 
     with progress_bar("replaying", quiet=as_json) as progress:
         found = replay(path, jobs=jobs, scheduler=scheduler, progress=progress, out=out)
@@ -510,7 +511,7 @@ def explain(name: str | None, as_json: bool) -> None:
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Where to; beside PATH by default.")
 def plot(path: Path, out: Path | None) -> None:
     """Pictures from what sweep, recommend or run --trace left."""
-    from forebay.pictures import draw
+    from forebay.views.pictures import draw
 
     with writing(out or path):
         for written in draw(path, out):
@@ -531,9 +532,9 @@ def plot(path: Path, out: Path | None) -> None:
 @AS_JSON
 def reproduce(what: str, quick: bool, out: Path, jobs: int | None, as_json: bool) -> None:
     """Published figures, reproduced and judged. WHAT is list, all, a PAPER or PAPER/FIGURE."""
-    from forebay.gallery import view
-    from forebay.reproduction import estimate
-    from forebay.reproduction import reproduce as run_gallery
+    from forebay.papers import view
+    from forebay.papers.reproduction import estimate
+    from forebay.papers.reproduction import reproduce as run_gallery
     from forebay.scenario import threads
 
     if what == "list":
@@ -561,9 +562,9 @@ def translate(setting: str, system: str, rate: str, rtt: str | None, as_json: bo
     import json
 
     from forebay import formatting
+    from forebay.configuration.vendors import DIALECTS
+    from forebay.configuration.vendors import translate as read
     from forebay.scenario import Scenario
-    from forebay.vendors import DIALECTS
-    from forebay.vendors import translate as read
 
     # The scenario's own reader knows every unit and says what is allowed.
     link = {"link": {"rate": rate, "buffer": "0p"}, "flows": [{"rtt": rtt or "10ms"}]}
@@ -615,8 +616,8 @@ def new(
     force: bool,
 ) -> None:
     """Write a commented scenario to start from; asks for what no option gives. FILE may be - for standard output."""
-    from forebay.asking import answers
-    from forebay.drafting import Wishes, draft
+    from forebay.commands.asking import answers
+    from forebay.configuration.drafting import Wishes, draft
 
     to_screen = str(file) == "-"
     if not to_screen and file.exists() and not force:
