@@ -87,9 +87,7 @@ def draw_sweep(folder: Path, target: Path) -> list[Path]:
     if across == "buffer.packets":
         _mark_buffers(panels, summary, manifest)
     found.suptitle(manifest["scenario"].get("title") or "Sweep", fontsize=11, x=0.01, ha="left")
-    for suffix in (".png", ".svg"):
-        plots.save(found, target / f"sweep{suffix}", close=suffix == ".svg")
-    return [target / "sweep.png", target / "sweep.svg"]
+    return plots.save_both(found, target / "sweep")
 
 
 def _mark_buffers(panels: list[Any], summary: pl.DataFrame, manifest: Mapping[str, Any]) -> None:
