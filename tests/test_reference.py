@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from forebay.checks.reference import Row, read_folder
+from forebay.checks.rows import Row, read_folder
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "tests" / "reference"
