@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -119,6 +121,31 @@ def test_subpackages_import_nothing_by_themselves() -> None:
     """Importing a module also runs its packages: they must not lead anywhere."""
     packages = {name: path for name, path in modules().items() if path.name == "__init__.py" and name != "__init__"}
     assert {name: tuple(arrows()[name]) for name in packages} == dict.fromkeys(packages, ())
+
+
+def loaded(statement: str) -> set[str]:
+    """Names of the modules that are there after a statement and were not before."""
+    code = f"import sys; before = set(sys.modules); {statement}; print(*(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_the_package_stays_cheap() -> None:
+    assert {name for name in loaded("import forebay") if name.startswith("forebay")} == {"forebay", "forebay.errors"}
+
+
+def test_the_command_line_starts_with_click_alone() -> None:
+    found = loaded("import forebay.command_line")
+    foreign = {name.partition(".")[0] for name in found} - set(sys.stdlib_module_names)
+    assert foreign <= {"forebay", "click", "colorama"}
+    own = {".".join(name.split(".")[:2]) for name in found if name.startswith("forebay.")}
+    assert own == {"forebay.command_line", "forebay.commands", "forebay.errors", "forebay.files"}
+
+
+def test_every_public_name_is_there() -> None:
+    import forebay
+
+    assert [name for name in forebay.__all__ if not hasattr(forebay, name)] == []
 
 
 @pytest.mark.parametrize(

@@ -16,17 +16,21 @@ from forebay.errors import ForebayError, InputError, Interrupted, UnsupportedErr
 
 if TYPE_CHECKING:
     from forebay._core import __version__
-    from forebay.comparison.comparison import compare
-    from forebay.explanation import explain
+    from forebay.comparison.comparison import Comparison, compare
+    from forebay.explanation import Explanation, explain
     from forebay.papers.gallery import Gallery
     from forebay.papers.reproduction import reproduce
     from forebay.report import Estimate, Report
     from forebay.scenario import Scenario
     from forebay.search.recommendation import Recommendation, recommend
+    from forebay.sweeps.axes import Axis
     from forebay.sweeps.sweeping import Sweep, sweep
 
 __all__ = [
+    "Axis",
+    "Comparison",
     "Estimate",
+    "Explanation",
     "ForebayError",
     "Gallery",
     "InputError",
@@ -46,7 +50,10 @@ __all__ = [
 
 #: Where each public name lives: NumPy, SciPy and Matplotlib load only when something needs them.
 _HOMES = {
+    "Axis": "forebay.sweeps.axes",
+    "Comparison": "forebay.comparison.comparison",
     "Estimate": "forebay.report",
+    "Explanation": "forebay.explanation",
     "Gallery": "forebay.papers.gallery",
     "Recommendation": "forebay.search.recommendation",
     "Report": "forebay.report",

@@ -8,13 +8,11 @@ FILE`` the table takes its place in a document.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import json
 import math
 import statistics
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -207,9 +205,10 @@ def _constant(value: float) -> Callable[[Figures], float]:
     return lambda _figures: value
 
 
-def _checks() -> list[Check]:
-    checks = [
-        Check(
+def _queues() -> Iterator[Check]:
+    """One server with Poisson arrivals: what waits and what is lost."""
+    for load in (0.5, 0.7, 0.9):
+        yield Check(
             f"M/D/1, load {load}: mean wait",
             "Pollaczek and Khinchine",
             _poisson(load, "100000p"),
@@ -217,10 +216,8 @@ def _checks() -> list[Check]:
             _constant(md1_wait(load, 1e-4)),
             0.005,
         )
-        for load in (0.5, 0.7, 0.9)
-    ]
-    checks += [
-        Check(
+    for load, waiting in ((0.9, 10), (1.0, 10), (1.2, 5)):
+        yield Check(
             f"M/D/1/K, load {load}, {waiting} may wait: loss",
             "embedded Markov chain",
             _poisson(load, f"{waiting}p"),
@@ -228,19 +225,21 @@ def _checks() -> list[Check]:
             _constant(md1k_loss(load, waiting + 1)),
             0.005,
         )
-        for load, waiting in ((0.9, 10), (1.0, 10), (1.2, 5))
-    ]
     for load in (0.9, 1.0):
         loss, queue = mm1k(load, 11)
         scenario = _poisson(load, "10p", _exponential_sizes(5000.0), seconds=400)
         for what, metric, value in (("loss", "loss_rate", loss), ("mean queue", "queue_mean_packets", queue)):
             name = f"M/M/1/K, load {load}, 10 may wait: {what}"
-            checks.append(Check(name, "birth and death", scenario, _metric(metric), _constant(value), 0.01))
+            yield Check(name, "birth and death", scenario, _metric(metric), _constant(value), 0.01)
         bursts = _metric("loss_burst_mean_packets")
         name = f"M/M/1/K, load {load}, 10 may wait: mean loss burst"
-        checks.append(Check(name, "geometric, 1 + load", scenario, bursts, _constant(1.0 + load), 0.02))
-    checks += [
-        Check(
+        yield Check(name, "geometric, 1 + load", scenario, bursts, _constant(1.0 + load), 0.02)
+
+
+def _one_flow() -> Iterator[Check]:
+    """One flow that halves its window: how full it keeps the link, and how window and cuts belong together."""
+    for buffer in (5, 62, 125, 312, 625, 937):
+        yield Check(
             f"one flow, {buffer} packets of 625 BDP: utilisation",
             "sawtooth integrated over a cycle",
             _elephant(f"{buffer}p"),
@@ -248,10 +247,8 @@ def _checks() -> list[Check]:
             _constant(sawtooth(buffer / 625.0)),
             0.005,
         )
-        for buffer in (5, 62, 125, 312, 625, 937)
-    ]
-    checks += [
-        Check(
+    for buffer in (5, 20):
+        yield Check(
             f"one flow, {buffer} packets: window against cut rate",
             "W = sqrt(3 / 2p), p cuts per packet (Mathis et al. 1997)",
             _elephant(f"{buffer}p"),
@@ -259,10 +256,12 @@ def _checks() -> list[Check]:
             lambda figures: math.sqrt(1.5 * _measured_packets(figures) / figures["congestion_events"]),
             0.01,
         )
-        for buffer in (5, 20)
-    ]
-    checks += [
-        Check(
+
+
+def _fair_queues() -> Iterator[Check]:
+    """Packets of unequal sizes share fairly."""
+    for queue in ("drr", "stfq", "fq_codel"):
+        yield Check(
             f"{queue}, packets of 1500 and 300 bytes: ratio of goodputs",
             "fair to within a quantum and two packets (Shreedhar and Varghese 1995)",
             _unequal(queue),
@@ -270,52 +269,44 @@ def _checks() -> list[Check]:
             _constant(1.0),
             0.002,
         )
-        for queue in ("drr", "stfq", "fq_codel")
-    ]
+
+
+def _active_queues() -> Iterator[Check]:
+    """Where active queue management rests under traffic that never reacts."""
     # 10,200 packets a second of which 10,000 leave: the wait stays above the target for the whole time.
     flood = [{"name": "flood", "packet": "1250B", "workload": {"cbr": {"rate": "120Mbps"}}}]
-    checks.append(
-        Check(
-            "CoDel, steady overload: drops in 20 s",
-            "n-th drop interval / sqrt(n) after the one before (RFC 8289)",
-            _tables({"buffer": "1000000p", "queue": "codel"}, flood, {"warmup": "0s", "measure": "20s"}),
-            lambda figures: figures["loss_rate"] * figures["packets"],
-            # Above the target of 5 ms when a sixth of 30 ms has come too early, then an interval without drops.
-            _constant(_codel_drops(20.0 - 0.03 - 0.1, 0.1)),
-            0.01,
-        )
+    yield Check(
+        "CoDel, steady overload: drops in 20 s",
+        "n-th drop interval / sqrt(n) after the one before (RFC 8289)",
+        _tables({"buffer": "1000000p", "queue": "codel"}, flood, {"warmup": "0s", "measure": "20s"}),
+        lambda figures: figures["loss_rate"] * figures["packets"],
+        # Above the target of 5 ms when a sixth of 30 ms has come too early, then an interval without drops.
+        _constant(_codel_drops(20.0 - 0.03 - 0.1, 0.1)),
+        0.01,
     )
-    checks += [
-        Check(
-            "PIE, steady overload by a fifth: mean queue",
-            "an integral controller rests at its target of 15 ms (RFC 8033)",
-            _poisson(1.2, "2000p", queue="pie"),
-            _metric("queue_mean_packets"),
-            _constant(150.0),
-            0.05,
-        ),
-        Check(
-            "RED, steady overload by a fifth: mean queue",
-            "drops 1 to 1/p - 1 arrivals apart, six on average (Floyd and Jacobson 1993)",
-            _poisson(
-                1.2,
-                "2000p",
-                queue={
-                    "kind": "red",
-                    "min": "100p",
-                    "max": "300p",
-                    "max_p": 0.1,
-                    "adaptive": False,
-                    "wait": False,
-                },
-            ),
-            _metric("queue_mean_packets"),
-            _constant(100.0 + 200.0 * (0.5 / 6.0) / 0.1),
-            0.02,
-        ),
-    ]
-    checks += [
-        Check(
+    yield Check(
+        "PIE, steady overload by a fifth: mean queue",
+        "an integral controller rests at its target of 15 ms (RFC 8033)",
+        _poisson(1.2, "2000p", queue="pie"),
+        _metric("queue_mean_packets"),
+        _constant(150.0),
+        0.05,
+    )
+    red = {"kind": "red", "min": "100p", "max": "300p", "max_p": 0.1, "adaptive": False, "wait": False}
+    yield Check(
+        "RED, steady overload by a fifth: mean queue",
+        "drops 1 to 1/p - 1 arrivals apart, six on average (Floyd and Jacobson 1993)",
+        _poisson(1.2, "2000p", queue=red),
+        _metric("queue_mean_packets"),
+        _constant(100.0 + 200.0 * (0.5 / 6.0) / 0.1),
+        0.02,
+    )
+
+
+def _whole_networks() -> Iterator[Check]:
+    """Ports that share a memory, and a way back that is slow."""
+    for alpha, ports in ((1.0, 1), (1.0, 4), (8.0, 2)):
+        yield Check(
             f"shared memory, alpha {alpha:g}, {ports} ports overloaded: queue of each",
             "alpha B / (1 + alpha S) (Choudhury and Hahne 1998)",
             _switch(alpha, ports),
@@ -323,23 +314,18 @@ def _checks() -> list[Check]:
             _constant(alpha * 600.0 / (1.0 + alpha * ports)),
             0.02,
         )
-        for alpha, ports in ((1.0, 1), (1.0, 4), (8.0, 2))
-    ]
-    checks.append(
-        Check(
-            "acknowledgements over 300 kb/s: goodput",
-            "a packet for each acknowledgement of 40 bytes",
-            _slow_way_back(),
-            _metric("goodput_bps"),
-            _constant(300e3 / 320.0 * 1460.0 * 8.0),
-            0.01,
-        )
+    yield Check(
+        "acknowledgements over 300 kb/s: goodput",
+        "a packet for each acknowledgement of 40 bytes",
+        _slow_way_back(),
+        _metric("goodput_bps"),
+        _constant(300e3 / 320.0 * 1460.0 * 8.0),
+        0.01,
     )
-    return checks
 
 
 #: Every check against theory.
-CHECKS: Sequence[Check] = tuple(_checks())
+CHECKS: Sequence[Check] = (*_queues(), *_one_flow(), *_fair_queues(), *_active_queues(), *_whole_networks())
 
 
 # Running -----------------------------------------------------------------------------------------------------------
@@ -396,20 +382,12 @@ def _references(folder: Path, replications: int, jobs: int | None) -> list[tuple
     """(source, passed, of) for each file of a reference folder."""
     rows = []
     for kind, title in _KINDS.items():
-        name = "oracle.json" if kind == "oracle" else f"{kind}.jsonl"
-        if not (folder / name).is_file():
+        if not reference.file_of(folder, kind).is_file():
             continue
-        options = [str(folder), "--only", kind, "--replications", str(max(replications, 8))]
-        if jobs is not None:
-            options += ["--jobs", str(jobs)]
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            reference.main(options)
-        text = printed.getvalue()
-        print(text, end="", flush=True)
-        agreed = sum(line.rstrip().endswith(("passed", "trend: agrees")) for line in text.splitlines())
-        differed = sum(" failed" in line or "trend: differs" in line for line in text.splitlines()[:-1])
-        rows.append((title, str(agreed), str(agreed + differed)))
+        judge = reference.Judge(max(replications, 8), jobs)
+        reference.compare(judge, folder, kind)
+        print("\n".join(judge.tally.lines()), flush=True)
+        rows.append((title, str(judge.tally.agreed), str(judge.tally.agreed + judge.tally.differed)))
     return rows
 
 

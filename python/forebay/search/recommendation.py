@@ -162,26 +162,17 @@ def recommend(
     scenario = with_goals(scenario, goals)
     if not scenario.goals:
         raise InputError("recommend: found no goal; allowed: a [goal] table or --goal such as 'utilization>=0.99'")
-    _check(confidence=confidence, resolution=resolution, replications=replications, fraction=fraction)
-    first = max(4, scenario.core.replications) if replications is None else replications
+    terms = _Terms(confidence, resolution, replications, fraction)
+    terms.check()
     rules = _core.rules(scenario.core)
     asked = _asked(scenario, also)
     measure = _Measurements(scenario, engine, jobs, progress)
     sized = [max(1, round(rule.packets)) for rule in rules if rule.packets is not None]
-    wanted = [*asked.values(), *sized]
-    plan = _plan(scenario, wanted, first=first, confidence=confidence, resolution=resolution, fraction=fraction)
+    plan = _plan(scenario, [*asked.values(), *sized], terms)
     search = Search(measure, scenario.goals, plan, measure.expect)
     outcome = search.run()
     data: dict[str, Any] = {
-        "recommendation": None if outcome.buffer is None else _sizes(scenario, outcome.buffer),
-        "confidence": outcome.confidence if outcome.buffer is not None else confidence,
-        "resolution": resolution,
-        "binding_goal": outcome.binding,
-        "goals": _judged_goals(scenario, outcome, search, fraction),
-        "feasible_up_to": _upper_end(scenario, outcome),
-        "uncertain": scenario.core.uncertain,
-        "fraction": None if fraction is None else _fraction(scenario, outcome, search, fraction, confidence),
-        "conflict": None if outcome.buffer is not None else _conflict(scenario, outcome, search),
+        **_answer(scenario, search, outcome, terms),
         "rules": [_measured_rule(scenario, rule, plan, measure) for rule in rules],
         "also": [_measured_buffer(scenario, name, packets, plan, measure) for name, packets in asked.items()],
         "curve": [_point(scenario, buffer, measure) for buffer in measure.buffers()],
@@ -195,6 +186,22 @@ def recommend(
         data["sensitivity"] = _sensitivity(scenario, outcome, plan, measure)
         data["cost"] = _cost(measure, time.perf_counter() - started)
     return Recommendation(scenario, tuple(scenario.goals), data)
+
+
+def _answer(scenario: Scenario, search: Search, outcome: Outcome, terms: _Terms) -> Mapping[str, Any]:
+    """The buffer and how every goal stands there; without one, what is in conflict."""
+    found = outcome.buffer is not None
+    return {
+        "recommendation": None if outcome.buffer is None else _sizes(scenario, outcome.buffer),
+        "confidence": outcome.confidence if found else terms.confidence,
+        "resolution": terms.resolution,
+        "binding_goal": outcome.binding,
+        "goals": _judged_goals(scenario, outcome, search, terms.fraction),
+        "feasible_up_to": _upper_end(scenario, outcome),
+        "uncertain": scenario.core.uncertain,
+        "fraction": None if terms.fraction is None else _fraction(scenario, outcome, search, terms),
+        "conflict": None if found else _conflict(scenario, outcome, search),
+    }
 
 
 def _sensitivity(scenario: Scenario, outcome: Outcome, plan: Plan, measure: _Measurements) -> list[Mapping[str, Any]]:
@@ -242,15 +249,32 @@ def with_goals(scenario: Scenario, goals: Iterable[str]) -> Scenario:
     return scenario.changed(*overrides) if overrides else scenario
 
 
-def _check(*, confidence: float, resolution: float, replications: int | None, fraction: float | None) -> None:
-    if not 0.5 < confidence < 1:
-        raise InputError(f"confidence: found {confidence}; allowed: above 0.5 and below 1")
-    if not 0.001 <= resolution <= 1:
-        raise InputError(f"resolution: found {resolution}; allowed: 0.001 to 1")
-    if replications is not None and replications < 2:
-        raise InputError(f"replications: found {replications}; allowed: 2 or more")
-    if fraction is not None and not 0.05 <= fraction <= 0.999:
-        raise InputError(f"fraction: found {fraction:g}; allowed: 0.05 to 0.999, or 5% to 99.9%")
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """On which terms a buffer counts as the answer; `recommend` describes each."""
+
+    confidence: float
+    resolution: float
+    replications: int | None
+    fraction: float | None
+
+    def check(self) -> None:
+        """Refuse what no search can keep."""
+        if not 0.5 < self.confidence < 1:
+            raise InputError(f"confidence: found {self.confidence}; allowed: above 0.5 and below 1")
+        if not 0.001 <= self.resolution <= 1:
+            raise InputError(f"resolution: found {self.resolution}; allowed: 0.001 to 1")
+        if self.replications is not None and self.replications < 2:
+            raise InputError(f"replications: found {self.replications}; allowed: 2 or more")
+        if self.fraction is not None and not 0.05 <= self.fraction <= 0.999:
+            raise InputError(f"fraction: found {self.fraction:g}; allowed: 0.05 to 0.999, or 5% to 99.9%")
+
+    def looks(self, scenario: Scenario) -> tuple[int, ...]:
+        """Replications at the first and each further look at a buffer."""
+        first = max(4, scenario.core.replications) if self.replications is None else self.replications
+        if self.fraction is None:
+            return (first, 2 * first, 4 * first)
+        return _looks_at_share(first, self.confidence, self.fraction)
 
 
 def _asked(scenario: Scenario, also: Iterable[str]) -> dict[str, int]:
@@ -263,15 +287,7 @@ def _asked(scenario: Scenario, also: Iterable[str]) -> dict[str, int]:
     return asked
 
 
-def _plan(
-    scenario: Scenario,
-    wanted: Sequence[int],
-    *,
-    first: int,
-    confidence: float,
-    resolution: float,
-    fraction: float | None,
-) -> Plan:
+def _plan(scenario: Scenario, wanted: Sequence[int], terms: _Terms) -> Plan:
     """Look from one packet to two bandwidth-delay products, or a second of queue where there is no such product."""
     scale = scenario.core.bdp_packets
     if scale is None:
@@ -281,10 +297,10 @@ def _plan(
         smallest=1,
         largest=min(ceiling, max(8, math.ceil(FIRST_LOOK_BDP * scale))),
         ceiling=ceiling,
-        resolution=resolution,
-        looks=(first, 2 * first, 4 * first) if fraction is None else _looks_at_share(first, confidence, fraction),
-        confidence=confidence,
-        judge=AverageJudge() if fraction is None else ShareJudge(fraction),
+        resolution=terms.resolution,
+        looks=terms.looks(scenario),
+        confidence=terms.confidence,
+        judge=AverageJudge() if terms.fraction is None else ShareJudge(terms.fraction),
         also=tuple(sorted({packets for packets in wanted if packets <= ceiling})),
     )
 
@@ -340,22 +356,21 @@ def _upper_end(scenario: Scenario, outcome: Outcome) -> Mapping[str, Any] | None
     return {"buffer": _sizes(scenario, last), "missed_at": None if beyond is None else _sizes(scenario, beyond)}
 
 
-def _fraction(
-    scenario: Scenario, outcome: Outcome, search: Search, fraction: float, confidence: float
-) -> Mapping[str, Any]:
+def _fraction(scenario: Scenario, outcome: Outcome, search: Search, terms: _Terms) -> Mapping[str, Any]:
     """In how many of the fresh draws (or, without an answer, of those at the compromise) all goals hold."""
     from forebay import statistics
 
     reports: Sequence[Mapping[str, Any]] = outcome.confirmation
     if outcome.buffer is None:
         reports = search.samples[outcome.compromise if outcome.compromise is not None else min(search.samples)]
-    held = ShareJudge(fraction).held(reports, scenario.goals)
+    assert terms.fraction is not None
+    held = ShareJudge(terms.fraction).held(reports, scenario.goals)
     return {
-        "wanted": fraction,
+        "wanted": terms.fraction,
         "held": held,
         "of": len(reports),
-        "at_least": statistics.share_at_least(held, len(reports), confidence),
-        "confidence": confidence,
+        "at_least": statistics.share_at_least(held, len(reports), terms.confidence),
+        "confidence": terms.confidence,
     }
 
 

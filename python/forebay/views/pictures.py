@@ -90,9 +90,7 @@ def draw_traces(path: Path, target: Path) -> list[Path]:
             axis.plot(dropped["time_s"], dropped["flow"], ".", color=plots.PALETTE[1], markersize=2)
             axis.set_ylabel("drops (flow)")
     axes[-1].set_xlabel("time (s)")
-    for suffix in (".png", ".svg"):
-        plots.save(found, target / f"traces{suffix}", close=suffix == ".svg")
-    return [target / "traces.png", target / "traces.svg"]
+    return plots.save_both(found, target / "traces")
 
 
 def _recorded(panel: str, tables: set[str]) -> bool:

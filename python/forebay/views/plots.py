@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from forebay.search.recommendation import Recommendation
 
-__all__ = ["PALETTE", "draw_front", "draw_recommendation", "save"]
+__all__ = ["PALETTE", "draw_front", "draw_recommendation", "save", "save_both"]
 
 #: Okabe and Ito's colours, told apart with any colour vision.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -56,6 +56,11 @@ def save(found: Figure, path: Path, *, close: bool = True) -> Path:
     if close:
         plt.close(found)
     return path
+
+
+def save_both(found: Figure, stem: Path) -> list[Path]:
+    """Write a figure as PNG and as SVG beside it, then free it."""
+    return [save(found, stem.with_suffix(".png"), close=False), save(found, stem.with_suffix(".svg"))]
 
 
 def axis_title(name: str, largest: float) -> tuple[str, float]:

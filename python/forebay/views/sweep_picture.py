@@ -17,8 +17,13 @@ from forebay.views import plots
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.axes import Axes
 
 __all__ = ["draw_sweep"]
+
+#: The column of the buffer that waits, in packets.
+BUFFER = "buffer.packets"
+MARKERS = "osD^vP*X"
 
 
 def draw_sweep(folder: Path, target: Path) -> list[Path]:
@@ -39,57 +44,60 @@ def draw_sweep(folder: Path, target: Path) -> list[Path]:
     import polars as pl
 
     summary = load(folder, "summary")
-    axes = [name for name in summary.columns if name.startswith("axis.")]
-    across = "buffer.packets"
-    others = [name for name in axes if name != "axis.link.buffer"]
-    if summary[across].n_unique() < 2:
-        varying = [name for name in axes if summary[name].n_unique() > 1]
-        numeric = [name for name in varying if _numbers(summary[name].to_list()) is not None]
-        if not numeric:
-            raise InputError(f"{folder}: found no axis of numbers to draw against")
-        across = numeric[0]
-        others = [name for name in axes if name != across]
+    across, others = _axes(summary, folder)
     metrics = [name for name in USUAL if f"{name}.mean" in summary.columns]
     found, panels = plots.figure(8.6, 1.0 + 2.0 * len(metrics), len(metrics))
     labels = [", ".join(f"{name.removeprefix('axis.')}={row[name]}" for name in others) for row in summary.to_dicts()]
     series = summary.with_columns(pl.Series("series", labels))
-    markers = "osD^vP*X"
-    for axis, metric in zip(panels, metrics, strict=True):
-        title, scale = plots.axis_title(metric, summary[f"{metric}.mean"].max())  # type: ignore[arg-type]
-        axis.set_ylabel(title)
-        for index, label in enumerate(dict.fromkeys(labels)):
-            mine = series.filter(pl.col("series") == label, pl.col(f"{metric}.mean").is_not_null())
-            where = _numbers(mine[across].to_list()) or []
-            order = sorted(range(len(where)), key=where.__getitem__)
-            estimates = [
-                {"mean": mine[f"{metric}.mean"][at], "half_width": mine[f"{metric}.half_width"][at]} for at in order
-            ]
-            plots.band(
-                axis,
-                [where[at] for at in order],
-                estimates,
-                scale,
-                color=plots.PALETTE[index % len(plots.PALETTE)],
-                marker=markers[index % len(markers)],
-                label=label or None,
-            )
-        if metric == "loss_rate" and (summary[f"{metric}.mean"] > 0).sum() > 1:
-            axis.set_yscale("log", nonpositive="clip")
-            plots.plain_decades(axis)
+    for panel, metric in zip(panels, metrics, strict=True):
+        _draw_panel(panel, metric, series, across)
     panels[0].set_xscale("log")
-    panels[-1].set_xlabel(
-        "buffer (packets that may wait)" if across == "buffer.packets" else across.removeprefix("axis.")
-    )
+    panels[-1].set_xlabel("buffer (packets that may wait)" if across == BUFFER else across.removeprefix("axis."))
     plots.plain_ticks(panels[-1])
     if others:
         found.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    if across == "buffer.packets":
+    if across == BUFFER:
         _mark_buffers(panels, summary, manifest)
     found.suptitle(manifest["scenario"].get("title") or "Sweep", fontsize=11, x=0.01, ha="left")
-    for suffix in (".png", ".svg"):
-        plots.save(found, target / f"sweep{suffix}", close=suffix == ".svg")
-    return [target / "sweep.png", target / "sweep.svg"]
+    return plots.save_both(found, target / "sweep")
+
+
+def _axes(summary: pl.DataFrame, folder: Path) -> tuple[str, list[str]]:
+    """The column to draw against, and the axes that tell series apart."""
+    axes = [name for name in summary.columns if name.startswith("axis.")]
+    if summary[BUFFER].n_unique() >= 2:
+        return BUFFER, [name for name in axes if name != "axis.link.buffer"]
+    varying = [name for name in axes if summary[name].n_unique() > 1]
+    numeric = [name for name in varying if _numbers(summary[name].to_list()) is not None]
+    if not numeric:
+        raise InputError(f"{folder}: found no axis of numbers to draw against")
+    return numeric[0], [name for name in axes if name != numeric[0]]
+
+
+def _draw_panel(panel: Axes, metric: str, series: pl.DataFrame, across: str) -> None:
+    """One metric: a line with its band for each series, from left to right."""
+    import polars as pl
+
+    mean, half_width = f"{metric}.mean", f"{metric}.half_width"
+    title, scale = plots.axis_title(metric, series[mean].max())  # type: ignore[arg-type]
+    panel.set_ylabel(title)
+    for index, label in enumerate(series["series"].unique(maintain_order=True)):
+        mine = series.filter(pl.col("series") == label, pl.col(mean).is_not_null())
+        where = _numbers(mine[across].to_list()) or []
+        order = sorted(range(len(where)), key=where.__getitem__)
+        plots.band(
+            panel,
+            [where[at] for at in order],
+            [{"mean": mine[mean][at], "half_width": mine[half_width][at]} for at in order],
+            scale,
+            color=plots.PALETTE[index % len(plots.PALETTE)],
+            marker=MARKERS[index % len(MARKERS)],
+            label=label or None,
+        )
+    if metric == "loss_rate" and (series[mean] > 0).sum() > 1:
+        panel.set_yscale("log", nonpositive="clip")
+        plots.plain_decades(panel)
 
 
 def _mark_buffers(panels: list[Any], summary: pl.DataFrame, manifest: Mapping[str, Any]) -> None:
