@@ -8,7 +8,7 @@ use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value
 
 use crate::bottleneck::{
     Aggregation, Expectation, MIN_WINDOW, PACING_MARGIN, Plateau, RoundTripProbe, Rounds,
-    SavedWindow, TargetWindow, draw, initial_rate,
+    SavedWindow, TargetWindow, initial_rate,
 };
 use crate::filter::WindowedMaximum;
 use crate::packet::{
@@ -82,6 +82,8 @@ pub struct BbrController {
     cwnd_gain: f64,
     /// Packets per second; zero before the first estimate.
     pacing_rate: f64,
+    /// Draws where in its cycle the probing begins.
+    random: Stream,
 }
 
 impl BbrController {
@@ -201,11 +203,11 @@ impl BbrController {
         }
     }
 
-    /// Begins PROBE_BW in any phase but the draining one. The draw comes from the time, so that
-    /// flows differ and a run repeats itself.
+    /// Begins PROBE_BW in any phase but the draining one, at random so that flows that share a queue
+    /// probe at different times (`bbr_reset_probe_bw_mode`).
     fn probe_bandwidth(&mut self, now: Time) {
         self.mode = Mode::ProbeBandwidth;
-        let drawn = (draw(now) % (CYCLE.len() as u64 - 1)) as usize;
+        let drawn = self.random.below(CYCLE.len() as u64 - 1) as usize;
         self.cycle_idx = (CYCLE.len() - drawn) % CYCLE.len();
         self.cycle_stamp = now;
     }
@@ -373,7 +375,7 @@ impl Registered for BbrController {
         }],
     });
 
-    fn new(parameters: &Parameters, _: Stream) -> Self {
+    fn new(parameters: &Parameters, random: Stream) -> Self {
         Self {
             probes_round_trip: parameters.switch("probe_rtt"),
             mode: Mode::Startup,
@@ -394,6 +396,7 @@ impl Registered for BbrController {
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
             pacing_rate: 0.0,
+            random,
         }
     }
 }
@@ -403,7 +406,7 @@ mod tests {
     use super::*;
     use crate::packet::Delivery;
     use crate::packet::tests::{sample, window};
-    use crate::registration::tests::default_controller;
+    use crate::registration::tests::{default_controller, stream};
 
     /// A path of 1000 packets per second and 100 ms, acknowledged packet by packet.
     fn drive(bbr: &mut BbrController, window: &mut Window, from: u64, to: u64, rtt: f64) {
@@ -495,6 +498,27 @@ mod tests {
         // After 48 rounds it probes again.
         drive(&mut bbr, &mut window, 4000, 8000, 0.1);
         assert_eq!(bbr.policer.rate(), None);
+    }
+
+    /// `bbr_reset_probe_bw_mode`: any phase but the one that drains what the first has put there.
+    #[test]
+    fn flows_of_one_instant_begin_to_probe_in_different_phases() {
+        let now = Time::from_secs(3);
+        let phase = |flow| {
+            let parameters = Parameters::defaults(BbrController::DESCRIPTION.parameters());
+            let mut bbr = BbrController::new(&parameters, stream(flow));
+            bbr.probe_bandwidth(now);
+            bbr.cycle_idx
+        };
+        let mut flows = [0_u32; CYCLE.len()];
+        for flow in 0..700 {
+            assert_eq!(phase(flow), phase(flow));
+            flows[phase(flow)] += 1;
+        }
+        assert_eq!(flows[1], 0);
+        // A hundred each, to five standard errors.
+        let others = flows.iter().filter(|count| **count > 0);
+        assert!(others.clone().count() == 7 && others.clone().all(|n| n.abs_diff(100) < 47));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use model::{AckPhase, BETA, Bounds, Cycle, Latest, Mode, Propagation, STARTUP_GA
 
 use crate::bottleneck::{
     Aggregation, Expectation, MIN_WINDOW, PACING_MARGIN, Plateau, RoundTripProbe, Rounds,
-    SavedWindow, TargetWindow, draw, initial_rate, quantum,
+    SavedWindow, TargetWindow, initial_rate, quantum,
 };
 use crate::packet::{
     Ack, CongestionControl, Delivery, Idle, LossState, Needs, Pace, Path, Sample, Signal, Window,
@@ -69,6 +69,8 @@ pub struct Bbr3Controller {
     prior_cwnd: SavedWindow,
     /// Packets per second; zero before the first estimate.
     pacing_rate: f64,
+    /// Draws how long the flow waits between two probes.
+    random: Stream,
 }
 
 impl Bbr3Controller {
@@ -225,10 +227,8 @@ impl Bbr3Controller {
         self.latest.inflight = 0.0;
         self.rounds.restart(sample);
         let (wait, more) = PROBE_WAIT;
-        let drawn = draw(sample.now);
-        let chance = (drawn >> 1) as f64 / f64::from(1_u32 << 31);
-        self.cycle.bw_probe_wait = Time::from_secs_f64(wait + more * chance);
-        self.cycle.rounds_since_bw_probe = drawn & 1;
+        self.cycle.bw_probe_wait = Time::from_secs_f64(wait + more * self.random.uniform());
+        self.cycle.rounds_since_bw_probe = self.random.below(2);
         self.cycle.stamp = sample.now;
         self.cycle.probe_up_cnt = f64::INFINITY;
         self.cycle.ack_phase = AckPhase::Stopping;
@@ -530,7 +530,7 @@ impl Registered for Bbr3Controller {
         }],
     });
 
-    fn new(parameters: &Parameters, _: Stream) -> Self {
+    fn new(parameters: &Parameters, random: Stream) -> Self {
         Self {
             probes_round_trip: parameters.switch("probe_rtt"),
             mode: Mode::Startup,
@@ -550,6 +550,7 @@ impl Registered for Bbr3Controller {
             signalled: None,
             prior_cwnd: SavedWindow::default(),
             pacing_rate: 0.0,
+            random,
         }
     }
 }

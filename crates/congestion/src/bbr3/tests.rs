@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::packet::tests::{sample, window};
-use crate::registration::tests::default_controller;
+use crate::registration::tests::{default_controller, stream};
 
 /// A path of 1000 packets per second and 100 ms without queue, which holds `room` packets
 /// and loses what is beyond, at the rate at which the flow sends.
@@ -255,6 +255,26 @@ fn probes_wait_two_to_three_seconds_or_63_rounds() {
     assert!(!driven.bbr.probe_is_due(&at, driven.window.cwnd));
     // A small flow does not wait longer than Reno's would.
     assert!(driven.bbr.probe_is_due(&at, 40.0));
+}
+
+#[test]
+fn flows_of_one_instant_wait_differently_for_their_probes() {
+    let drawn = |flow| {
+        let parameters = Parameters::defaults(Bbr3Controller::DESCRIPTION.parameters());
+        let mut bbr = Bbr3Controller::new(&parameters, stream(flow));
+        bbr.go_down(&sample(0.1));
+        (bbr.cycle.bw_probe_wait, bbr.cycle.rounds_since_bw_probe)
+    };
+    let mut all: Vec<_> = (0..400).map(drawn).collect();
+    let odd = all.iter().filter(|(_, rounds)| *rounds == 1).count();
+    assert!(all.iter().all(|(_, rounds)| *rounds < 2) && odd.abs_diff(200) < 50);
+    let mean = all.iter().map(|(wait, _)| wait.as_secs_f64()).sum::<f64>() / 400.0;
+    // Uniform on [2, 3), to five standard errors.
+    assert!((mean - 2.5).abs() < 5.0 * 0.2887 / 20.0, "{mean}");
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 400);
+    assert_eq!(drawn(7), drawn(7));
 }
 
 #[test]
