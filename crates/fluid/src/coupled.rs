@@ -387,8 +387,8 @@ impl<L: FluidWindow> Loop<'_, L> {
 fn blend(epoch: &mut Epoch, to: &Epoch, fraction: f64) {
     let mix = |a: &mut f64, b: f64| *a += fraction * (b - *a);
     mix(&mut epoch.position, to.position);
-    mix(&mut epoch.plateau, to.plateau);
-    mix(&mut epoch.inflection, to.inflection);
+    mix(&mut epoch.w_max, to.w_max);
+    mix(&mut epoch.k, to.k);
     mix(&mut epoch.gain, to.gain);
     mix(&mut epoch.last_cut_rate, to.last_cut_rate);
 }

@@ -201,10 +201,11 @@ pub(crate) fn packets_of(size: Bytes, payload: Bytes) -> u64 {
     size.get().div_ceil(payload.get().max(1)).max(1)
 }
 
-/// How a connection of this group begins, with `packets` to send.
-pub(crate) fn opening(group: &FlowGroup, packets: u64) -> Option<Opening> {
-    let controller =
-        forebay_congestion::controller(group.controller.name(), group.controller.parameters())?;
+/// How a connection of this group begins, with `packets` to send; its controller draws from
+/// `random`.
+pub(crate) fn opening(group: &FlowGroup, packets: u64, random: Stream) -> Option<Opening> {
+    let chosen = &group.controller;
+    let controller = forebay_congestion::controller(chosen.name(), chosen.parameters(), random)?;
     let mut stack = group.stack;
     if !group.reverse.is_empty() {
         // Acknowledgements are delayed where they set out.

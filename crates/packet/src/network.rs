@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use forebay_congestion::EcnSemantics;
 use forebay_discipline::{Ecn, Label, Packet};
 use forebay_scenario::{EngineError, FlowGroup, TracedGroup};
 use forebay_units::{Bytes, Time};
@@ -36,14 +37,13 @@ fn event_flow(dense: u32) -> u32 {
     }
 }
 
-/// What the packets of a group say about ECN. Senders with a scalable response use ECT(1) (RFC
-/// 9331 section 4.1), and so does DCTCP where it shares a dual queue (RFC 9332 section 1.2).
+/// What the packets of a group say about ECN: by what their controller makes of marks.
 fn codepoint(spec: &FlowGroup) -> Ecn {
     if !spec.stack.ecn || !spec.responsive() {
         return Ecn::NotCapable;
     }
-    match spec.controller.name() {
-        "prague" | "dctcp" => Ecn::Scalable,
+    match forebay_congestion::description(spec.controller.name()).map(|known| known.ecn) {
+        Some(EcnSemantics::Scalable) => Ecn::Scalable,
         _ => Ecn::Classic,
     }
 }

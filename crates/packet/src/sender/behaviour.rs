@@ -1,5 +1,6 @@
 //! What one connection does, step by step: a test per behaviour of recovery and timeouts.
 
+use forebay_random::{Purpose, Seed, Stream};
 use forebay_scenario::{Recovery, Reduction, Stack, TimeoutCut};
 use forebay_units::Time;
 use forebay_units::parameter::Parameters;
@@ -23,12 +24,13 @@ impl Wire {
             .find(|description| description.name == "newreno")
             .unwrap();
         let parameters = Parameters::defaults(description.parameters);
+        let random = Stream::new(Seed::default(), 0, Purpose::Controller);
         let opening = Opening {
             stack: Stack {
                 initial_window: 20.0,
                 ..stack
             },
-            controller: forebay_congestion::controller("newreno", &parameters).unwrap(),
+            controller: forebay_congestion::controller("newreno", &parameters, random).unwrap(),
             packets: u64::MAX,
         };
         Self {

@@ -1,5 +1,6 @@
 //! What every connection owes whatever its controller and recovery: loops over the registry.
 
+use forebay_random::{Purpose, Seed, Stream};
 use forebay_scenario::{Recovery, Stack};
 use forebay_units::Time;
 use forebay_units::parameter::{Parameters, Value};
@@ -40,8 +41,10 @@ impl Driven {
                     if linux {
                         parameters.set("variant", Value::Word("linux"));
                     }
+                    let random = Stream::new(Seed::default(), 0, Purpose::Controller);
                     let controller =
-                        forebay_congestion::controller(description.name, &parameters).unwrap();
+                        forebay_congestion::controller(description.name, &parameters, random)
+                            .unwrap();
                     let opening = Opening {
                         stack,
                         controller,

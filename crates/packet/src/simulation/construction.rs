@@ -182,7 +182,9 @@ impl<'a> Simulation<'a> {
             spec.count,
             &mut group.draws.stream(index, Purpose::RoundTrip),
         );
-        let opening = opening(spec, 0).ok_or_else(|| unsupported(spec.controller.name()))?;
+        let random = group.draws.stream(index, Purpose::Controller);
+        let opening =
+            opening(spec, 0, random).ok_or_else(|| unsupported(spec.controller.name()))?;
         let connection = Connection::new(opening, 1);
         // A flow that joins after the warm-up has delivered nothing either: packets count from 1.
         let before = Counts {

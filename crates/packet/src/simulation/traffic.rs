@@ -166,7 +166,9 @@ impl Simulation<'_> {
             self.send(at, now);
             return Ok(());
         }
-        let opening = opening(spec, packets).ok_or_else(|| unsupported(spec.controller.name()))?;
+        let random = group.draws.transfer(index, transfer, Purpose::Controller);
+        let opening =
+            opening(spec, packets, random).ok_or_else(|| unsupported(spec.controller.name()))?;
         self.flows[at].lane = self.lane(at);
         let flow = &mut self.flows[at];
         flow.connection.open(opening);
