@@ -21,10 +21,11 @@ fn main() -> std::io::Result<()> {
             Err(error) => println!("{error}"),
         }
         for change in &changes {
-            let said = match Override::parse(change).and_then(|change| read(&text, &file, &[change])) {
-                Ok(scenario) => scenario.sha256(),
-                Err(error) => error.to_string(),
-            };
+            let said =
+                match Override::parse(change).and_then(|change| read(&text, &file, &[change])) {
+                    Ok(scenario) => scenario.sha256(),
+                    Err(error) => error.to_string(),
+                };
             println!("{file} {change} {said}");
         }
     }
