@@ -84,6 +84,22 @@ impl Metric {
         Self::SlowdownP99,
     ];
 
+    /// What is asked of every engine about every scenario; the others need transfers, or packets to
+    /// look at one by one.
+    pub const OF_EVERY_ENGINE: [Self; 11] = [
+        Self::Utilization,
+        Self::LossRate,
+        Self::MarkRate,
+        Self::QueueMean,
+        Self::QueueDelayMean,
+        Self::QueueDelayP50,
+        Self::QueueDelayP99,
+        Self::QueueDelayMax,
+        Self::Goodput,
+        Self::JainIndex,
+        Self::Synchronization,
+    ];
+
     /// Name in reports, with its unit.
     pub const fn name(self) -> &'static str {
         self.text().0
