@@ -40,6 +40,18 @@ pub struct Override {
 
 impl Override {
     /// Reads `key=value`.
+    ///
+    /// ```
+    /// use forebay_scenario::Override;
+    ///
+    /// let change = Override::parse("link.buffer = 50p")?;
+    /// assert_eq!((change.key.as_str(), change.value.as_str()), ("link.buffer", "50p"));
+    /// assert!(Override::parse("link.buffer").is_err());
+    /// # Ok::<(), forebay_scenario::ScenarioError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A text without `=`, or without a key before it.
     pub fn parse(text: &str) -> Result<Self, ScenarioError> {
         let error = || ScenarioError {
             file: "--set".into(),

@@ -36,6 +36,28 @@ pub struct Scenario {
 impl Scenario {
     /// Reads a scenario. `file` is only for error messages; `overrides` are applied in order.
     ///
+    /// ```
+    /// use forebay_scenario::{Format, Override, Scenario};
+    ///
+    /// let text = r#"
+    ///     [link]
+    ///     rate = "50Mbps"
+    ///     buffer = "100p"
+    ///     [[flows]]
+    ///     count = 4
+    ///     rtt = "100ms"
+    ///     packet = "1000B"
+    /// "#;
+    /// let change = Override::parse("link.buffer=0.5BDP")?;
+    /// let scenario = Scenario::parse(text, Format::Toml, "access.toml", &[change])?;
+    /// assert_eq!(scenario.buffer().packets, 312.5);
+    ///
+    /// let mistake = text.replace("100ms", "100");
+    /// let error = Scenario::parse(&mistake, Format::Toml, "access.toml", &[]).unwrap_err();
+    /// assert!(error.to_string().starts_with("access.toml:7: flows[0].rtt: found `100`; allowed: "));
+    /// # Ok::<(), forebay_scenario::ScenarioError>(())
+    /// ```
+    ///
     /// # Errors
     /// The first mistake: file, line, key, what was found and what is allowed.
     pub fn parse(
