@@ -53,6 +53,9 @@ keys! {
         /// Whether a timeout is tested for being spurious before more than a packet is sent again
         /// (RFC 5682).
         frto: bool = false, key(Switch);
+        /// Whether behind a pause longer than the retransmission timeout the window starts again from
+        /// the initial one (RFC 5681 section 4.1); Linux's sysctl of the same name.
+        slow_start_after_idle: bool = true, key(Switch);
     }
 }
 
@@ -147,6 +150,11 @@ impl Stack {
             Recovery::Fack => Reduction::RateHalving,
             Recovery::NewReno | Recovery::Sack => Reduction::AtOnce,
         })
+    }
+
+    /// What the window falls to behind a long pause, where it does.
+    pub fn restart_window(&self) -> Option<f64> {
+        self.slow_start_after_idle.then_some(self.initial_window)
     }
 
     /// Bytes of a SYN: a bare header, also where data packets count none.
