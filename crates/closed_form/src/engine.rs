@@ -182,9 +182,8 @@ impl Engine for ClosedFormEngine {
                 ..GroupReport::default()
             })
             .collect();
-        let silent: Vec<&str> = Metric::ALL
+        let silent: Vec<&str> = Metric::OF_EVERY_ENGINE
             .into_iter()
-            .take(11)
             .filter(|metric| !report.metrics.contains_key(metric))
             .map(Metric::name)
             .collect();

@@ -177,6 +177,7 @@ fn stack(tape: &mut Tape<'_>) -> String {
         ("offload", &["false", "true"]),
         ("ecn", &["false", "true"]),
         ("frto", &["false", "true"]),
+        ("slow_start_after_idle", &["true", "false"]),
         (
             "access",
             &[

@@ -105,7 +105,7 @@ enum Way {
 #[derive(Clone, Copy, Debug)]
 struct Settings {
     delayed_ack_timeout: Time,
-    initial_window: f64,
+    restart_window: Option<f64>,
     timeout_cut: TimeoutCut,
     timestamps: bool,
     /// Whether timeouts are looked at before they are believed (RFC 5682).
@@ -116,7 +116,7 @@ impl Settings {
     fn of(stack: &Stack) -> Self {
         Self {
             delayed_ack_timeout: stack.delayed_ack.timeout,
-            initial_window: stack.initial_window,
+            restart_window: stack.restart_window(),
             timeout_cut: stack.timeout_cut,
             timestamps: stack.timestamps,
             frto: stack.frto,
@@ -380,7 +380,7 @@ impl Connection {
             let time = now.saturating_sub(self.expires.saturating_sub(timeout));
             let idle = Idle {
                 time,
-                restart_window: (time > timeout).then_some(self.settings.initial_window),
+                restart_window: self.settings.restart_window.filter(|_| time > timeout),
             };
             self.controller.on_idle(&mut self.window, &idle);
             self.pace();

@@ -19,7 +19,7 @@ mod _core {
     #[pymodule_export]
     use crate::batch::{Engine, Job, aggregate, engines, run_batch};
     #[pymodule_export]
-    use crate::describe::{controllers, disciplines};
+    use crate::describe::{controllers, disciplines, scenario_keys};
     #[pymodule_export]
     use crate::models::{call_model, evaluate, models};
     #[pymodule_export]

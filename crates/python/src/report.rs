@@ -14,7 +14,7 @@ pub(crate) struct Report(pub(crate) Arc<forebay_scenario::Report>);
 
 #[pymethods]
 impl Report {
-    /// The report as JSON (design section 3).
+    /// The report as JSON.
     fn json(&self) -> PyResult<String> {
         serde_json::to_string(&*self.0).map_err(|error| ForebayError::new_err(error.to_string()))
     }

@@ -5,10 +5,14 @@
 //! buffer it asks for.
 
 mod algorithm;
+mod cursor;
 mod engine;
 mod flows;
+mod form;
+mod keys;
 mod law;
 mod link;
+mod manual;
 mod measured;
 mod metric;
 mod node;
@@ -16,34 +20,37 @@ mod options;
 mod report;
 mod scenario;
 mod schema;
+mod stack;
 mod uncertain;
+mod workload;
 
 pub use algorithm::Algorithm;
 pub use engine::{
     Cancel, Check, ClosedForm, Engine, EngineDescription, EngineError, Holds, ModelError,
     Prediction, RunOptions, interrupted,
 };
-pub use flows::{
-    Access, DelayedAck, FlowGroup, MAX_FLOWS, PartialAckTimer, Recovery, Reduction, Stack,
-    TimeoutCut, Workload,
-};
+pub use flows::{Access, FlowGroup, MAX_FLOWS};
 pub use forebay_random::Seed;
+pub use keys::KeyText;
 pub use law::{Law, Quantity};
 pub use link::{BufferLimit, BufferSize, Link, Memory, RateLayer};
+pub use manual::{manual, sections};
 pub use metric::{Goal, Metric, Relation};
 pub use node::{Format, Override, ScenarioError};
 pub use options::{
-    BackgroundRate, FluidOptions, MeasurementWindow, Recorded, TraceOptions, VictimCountLaw,
-    VictimPolicy,
+    BackgroundRate, FluidOptions, MeasurementWindow, Recorded, RunPlan, TraceOptions,
+    VictimCountLaw, VictimPolicy,
 };
 pub use report::{
     Bin, BufferReport, Completions, Cost, Distribution, Estimate, FlowReport, FlowSample,
     GroupReport, LinkReport, PacketRecord, QueueSample, Report, TracedGroup, Traces,
     TransferRecord,
 };
-pub use scenario::{RunPlan, Scenario};
+pub use scenario::Scenario;
 pub use schema::schema;
-pub use uncertain::CountLaw;
+pub use stack::{DelayedAck, PartialAckTimer, Recovery, Reduction, Stack, TimeoutCut};
+pub use uncertain::FlowCount;
+pub use workload::Workload;
 
 /// The version that reports carry.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

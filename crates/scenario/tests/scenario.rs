@@ -99,6 +99,7 @@ fn canonical_json_reads_back_to_an_equal_scenario() {
         "flows.elephants.reduction=rate_halving",
         "flows.elephants.initial_rto=3s",
         "flows.elephants.frto=true",
+        "flows.elephants.slow_start_after_idle=false",
         "flows.elephants.access={ rate = \"100Mbps\", queue = \"50p\" }",
         "flows.elephants.workload={ finite = { size = { pareto = { shape = 1.5, mean = \"100kB\" } } } }",
         "flows.elephants.workload={ finite = { size = { lognormal = { mean = \"100kB\", sigma = 1.5 } } } }",
