@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from forebay.views import plots
-from forebay.views.charts import spans_decades
+from forebay.views.scales import spans_decades
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

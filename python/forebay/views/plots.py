@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from forebay import formatting
 from forebay.files import whole
 from forebay.goals import curve_estimate, curve_key
-from forebay.views.charts import spans_decades
+from forebay.views.scales import spans_decades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,0 +1,89 @@
+"""Where a value stands on an axis, and which round values are named there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+__all__ = ["Axis", "plain", "spans_decades"]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Maps values to pixels, linearly or by decades.
+
+    Attributes
+    ----------
+    low, high : float
+        Values at the two ends; above 0 where `by_decades`.
+    start, end : float
+        Pixels at the two ends.
+    by_decades : bool
+        Whether equal ratios take equal room.
+    """
+
+    low: float
+    high: float
+    start: float
+    end: float
+    by_decades: bool
+
+    @classmethod
+    def filled(cls, values: Sequence[float], start: float, end: float) -> Axis:
+        """An axis that the values fill, by decades where they span decades."""
+        if spans_decades(values):
+            positive = [value for value in values if value > 0]
+            return cls(min(positive) / 1.3, max(positive) * 1.3, start, end, by_decades=True)
+        low, high = min(values), max(values)
+        room = 0.08 * (high - low) if high > low else max(abs(high), 1.0)
+        return cls(low - room, high + room, start, end, by_decades=False)
+
+    def __call__(self, value: float) -> float:
+        """Pixel of a value, kept at the ends."""
+        value = min(max(value, self.low), self.high)
+        if self.by_decades:
+            share = math.log(value / self.low) / math.log(self.high / self.low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return self.start + share * (self.end - self.start)
+
+    @property
+    def middle(self) -> float:
+        """Pixel halfway between the ends."""
+        return (self.start + self.end) / 2
+
+    def ticks(self, most: int) -> list[float]:
+        """At most about so many round values."""
+        return _decade_ticks(self.low, self.high, most) if self.by_decades else _even_ticks(self.low, self.high, most)
+
+
+def _even_ticks(low: float, high: float, most: int) -> list[float]:
+    step = 10 ** math.floor(math.log10((high - low) / max(1, most)))
+    step = next(step * factor for factor in (1, 2, 5, 10, 20) if (high - low) / (step * factor) <= most)
+    first = math.ceil(low / step - 1e-9)
+    return [round(step * index, 12) for index in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _decade_ticks(low: float, high: float, most: int) -> list[float]:
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    found: list[float] = []
+    for factors in ((1, 2, 5), (1, 3), (1,)):
+        ticks = [factor * 10.0**power for power in range(first, last + 1) for factor in factors]
+        found = [tick for tick in ticks if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
+        if len(found) <= most:
+            return found
+    return found[:: math.ceil(len(found) / most)]
+
+
+def spans_decades(values: Iterable[float]) -> bool:
+    """Whether the positive ones of the values want a logarithmic axis: they differ by more than thirty times."""
+    positive = [value for value in values if value > 0]
+    return bool(positive) and max(positive) / min(positive) > 30
+
+
+def plain(number: float) -> str:
+    """A tick's number, without powers of ten for as long as that is readable."""
+    if number and not 1e-4 <= abs(number) < 1e7:
+        return f"{number:.0e}".replace("e+0", "e").replace("e-0", "e-")
+    return f"{number:,.10g}"
