@@ -3,12 +3,13 @@
 //! Regimes after Auge & Roberts: transparent (no flow can fill the link), elastic (long flows
 //! share it), overload (more is offered than the link carries).
 
+use std::sync::LazyLock;
+
 use forebay_scenario::{
-    ClosedForm, Engine, EngineError, Estimate, GroupReport, Holds, Metric, ModelError as Refusal,
-    Report, Scenario, Seed,
+    Engine, EngineError, Estimate, GroupReport, Holds, Metric, ModelError, Report, Scenario, Seed,
 };
 
-use crate::rules::{RULES, rules};
+use crate::rules::{rule, rules};
 use crate::situation::Situation;
 
 /// How the traffic and the link stand to each other.
@@ -52,7 +53,7 @@ pub fn regime(scenario: &Scenario) -> (Regime, String) {
             "all traffic is unresponsive and below the link's rate".into(),
         );
     }
-    match s.core_limits() {
+    match s.core_limits {
         Some(limits) if limits < 0.1 => (
             Regime::Transparent,
             format!(
@@ -74,7 +75,7 @@ pub fn default_model(scenario: &Scenario) -> (&'static str, String) {
     let name = match regime {
         Regime::Overload => "overload",
         Regime::Transparent => "mm1k",
-        Regime::Elastic if s.controller.is_some_and(|c| c.name == "bbr") => "bbr",
+        Regime::Elastic if s.controller.as_ref().is_some_and(|c| c.name == "bbr") => "bbr",
         Regime::Elastic if s.bottlenecked == 0.0 => "processor-sharing",
         Regime::Elastic if s.bottlenecked >= 100.0 => "sqrt-n",
         Regime::Elastic => "one-flow",
@@ -85,23 +86,18 @@ pub fn default_model(scenario: &Scenario) -> (&'static str, String) {
 /// The closed-form engine; the rule is chosen by regime, or fixed by name.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClosedFormEngine {
-    /// Index of the rule, where one was asked for.
-    fixed: Option<usize>,
+    /// The rule's name, where one was asked for.
+    fixed: Option<&'static str>,
 }
 
 /// The engine that chooses by regime.
 static BY_REGIME: ClosedFormEngine = ClosedFormEngine { fixed: None };
 
-/// The engines of each rule.
-static BY_NAME: [ClosedFormEngine; RULES.len()] = {
-    let mut engines = [ClosedFormEngine { fixed: None }; RULES.len()];
-    let mut index = 0;
-    while index < engines.len() {
-        engines[index].fixed = Some(index);
-        index += 1;
-    }
-    engines
-};
+/// The engines of each rule, in their order.
+static BY_NAME: LazyLock<Vec<ClosedFormEngine>> = LazyLock::new(|| {
+    let fixed = rules().iter().map(|rule| Some(rule.name()));
+    fixed.map(|fixed| ClosedFormEngine { fixed }).collect()
+});
 
 impl ClosedFormEngine {
     /// The engine that chooses by regime.
@@ -110,29 +106,22 @@ impl ClosedFormEngine {
     }
 
     /// The engine that always uses the rule `name`.
-    pub fn with_model(name: &str) -> Result<&'static Self, Refusal> {
-        let found = rules().iter().position(|rule| rule.name() == name);
-        found
-            .map(|index| &BY_NAME[index])
-            .ok_or_else(|| unknown(name))
-    }
-}
-
-/// The rule of this name.
-pub fn rule(name: &str) -> Result<&'static dyn ClosedForm, Refusal> {
-    let found = rules().iter().find(|rule| rule.name() == name);
-    found.copied().ok_or_else(|| unknown(name))
-}
-
-fn unknown(name: &str) -> Refusal {
-    Refusal::Unknown {
-        what: "model",
-        found: name.to_owned(),
-        known: rules()
-            .iter()
-            .map(|rule| rule.name())
-            .collect::<Vec<_>>()
-            .join(", "),
+    ///
+    /// # Errors
+    /// The names that exist.
+    ///
+    /// ```
+    /// use forebay_closed_form::ClosedFormEngine;
+    ///
+    /// assert!(ClosedFormEngine::with_model("sqrt-n").is_ok());
+    /// let error = ClosedFormEngine::with_model("sqrt").unwrap_err();
+    /// assert!(error.to_string().contains("known: bdp, one-flow"));
+    /// ```
+    pub fn with_model(name: &str) -> Result<&'static Self, ModelError> {
+        let known = rule(name)?.name();
+        let mut engines = BY_NAME.iter();
+        let found = engines.find(|engine| engine.fixed == Some(known));
+        Ok(found.unwrap_or(&BY_REGIME))
     }
 }
 
@@ -171,7 +160,7 @@ impl Engine for ClosedFormEngine {
         }
         let mut report = Report::new("closed_form", scenario, seed.seed);
         let (default, why) = default_model(scenario);
-        let name = self.fixed.map_or(default, |index| RULES[index].name());
+        let name = self.fixed.unwrap_or(default);
         let model = rule(name)?;
         let prediction = model.predict(scenario)?;
         if self.fixed.is_none() {
