@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, final
 
 __version__: str
+REFERENCE_TOLERANCE: float
 
 @final
 class Scenario:

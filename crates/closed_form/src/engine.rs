@@ -4,11 +4,11 @@
 //! share it), overload (more is offered than the link carries).
 
 use forebay_scenario::{
-    ClosedForm, Engine, EngineDescription, EngineError, Estimate, GroupReport, Holds, Metric,
-    ModelError as Refusal, Report, RunOptions, Scenario,
+    Engine, EngineDescription, EngineError, Estimate, GroupReport, Holds, Metric, Report,
+    RunOptions, Scenario,
 };
 
-use crate::rules::rules;
+use crate::rules::{rule, rules};
 use crate::situation::Situation;
 
 /// How the traffic and the link stand to each other.
@@ -52,7 +52,7 @@ pub fn regime(scenario: &Scenario) -> (Regime, String) {
             "all traffic is unresponsive and below the link's rate".into(),
         );
     }
-    match s.core_limits() {
+    match s.core_limits {
         Some(limits) if limits < 0.1 => (
             Regime::Transparent,
             format!(
@@ -74,7 +74,7 @@ pub fn default_model(scenario: &Scenario) -> (&'static str, String) {
     let name = match regime {
         Regime::Overload => "overload",
         Regime::Transparent => "mm1k",
-        Regime::Elastic if s.controller.is_some_and(|c| c.name == "bbr") => "bbr",
+        Regime::Elastic if s.controller.as_ref().is_some_and(|c| c.name == "bbr") => "bbr",
         Regime::Elastic if s.bottlenecked == 0.0 => "processor-sharing",
         Regime::Elastic if s.bottlenecked >= 100.0 => "sqrt-n",
         Regime::Elastic => "one-flow",
@@ -85,24 +85,6 @@ pub fn default_model(scenario: &Scenario) -> (&'static str, String) {
 /// The closed-form engine: the rule is chosen by regime, or named by the run's options.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClosedFormEngine;
-
-/// The rule of this name.
-pub fn rule(name: &str) -> Result<&'static dyn ClosedForm, Refusal> {
-    let found = rules().iter().find(|rule| rule.name() == name);
-    found.copied().ok_or_else(|| unknown(name))
-}
-
-fn unknown(name: &str) -> Refusal {
-    Refusal::Unknown {
-        what: "model",
-        found: name.to_owned(),
-        known: rules()
-            .iter()
-            .map(|rule| rule.name())
-            .collect::<Vec<_>>()
-            .join(", "),
-    }
-}
 
 impl Engine for ClosedFormEngine {
     fn description(&self) -> &'static EngineDescription {

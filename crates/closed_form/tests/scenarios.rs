@@ -61,6 +61,16 @@ fn buffers_of_the_textbooks() {
 }
 
 #[test]
+fn every_rule_has_an_explanation() {
+    for rule in rules() {
+        assert_eq!(
+            forebay_closed_form::model(rule.name()).unwrap().name,
+            rule.name()
+        );
+    }
+}
+
+#[test]
 fn regimes_choose_the_model() {
     let of = |scenario: &Scenario| (regime(scenario).0, default_model(scenario).0);
     assert_eq!(
@@ -86,7 +96,7 @@ fn the_transparent_engine_is_mm1k() {
     let report = ClosedFormEngine
         .run(&background("45Mbps", "19p"), &SEED.into())
         .unwrap();
-    let queue = forebay_closed_form::mm1k::Mm1k::new(0.9, 20.0).unwrap();
+    let queue = forebay_closed_form::models::mm1k::Mm1k::new(0.9, 20.0).unwrap();
     assert!((report.value(Metric::LossRate).unwrap() / queue.loss() - 1.0).abs() < 1e-12);
     let delay = queue.mean_found_by_accepted() / 6250.0;
     assert!((report.value(Metric::QueueDelayMean).unwrap() / delay - 1.0).abs() < 1e-12);
@@ -106,7 +116,8 @@ fn one_flow_beside_a_background_uses_the_residual_capacity() {
          workload = \"persistent\"\n\
          [[flows]]\nname = \"mice\"\npacket = \"1000B\"\nworkload = { poisson = { rate = \"25Mbps\" } }\n",
     );
-    let expected = forebay_closed_form::one_flow::mean_utilization(0.5, 20.0 / 312.5).unwrap();
+    let expected =
+        forebay_closed_form::models::one_flow::mean_utilization(0.5, 20.0 / 312.5).unwrap();
     assert!((utilization("one-flow", &both) - (0.5 + 0.5 * expected)).abs() < 1e-12);
 }
 

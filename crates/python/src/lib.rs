@@ -31,6 +31,10 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add(
+            "REFERENCE_TOLERANCE",
+            forebay_closed_form::REFERENCE_TOLERANCE,
+        )?;
         module.add("__version__", forebay_scenario::VERSION)
     }
 }

@@ -25,8 +25,6 @@ from forebay.scenario import Scenario, run_jobs
 __all__ = ["KINDS", "Judge", "Tally", "compare", "file_of", "main"]
 
 KINDS = ("oracle", "ns2", "linux", "ns3")
-#: Relative tolerance for formulas: both sides solve fixed points to about 1e-12.
-ORACLE_TOLERANCE = 1e-9
 
 
 @dataclass(slots=True)
@@ -160,14 +158,14 @@ class Judge:
         """Judge one formula's value."""
         theirs = float(row["value"])
         label = f"{row['id']} {row['quantity']}"
+        tolerance = _core.REFERENCE_TOLERANCE * max(abs(theirs), 1e-300)
         try:
             ours = _core.evaluate(row["model"], row["quantity"], json.dumps(row["inputs"]))
-            tolerance = ORACLE_TOLERANCE * max(abs(theirs), 1e-300)
             close = abs(ours - theirs) <= tolerance
             verdict = "passed" if close else "failed"
             found = f"{ours:.12g}"
         except ForebayError as error:
-            close, verdict, found, tolerance = False, f"failed: {error}", "-", ORACLE_TOLERANCE * abs(theirs)
+            close, verdict, found = False, f"failed: {error}", "-"
         self.tally.passed += close
         self.tally.failed += not close
         print(f"oracle {label:64} theirs {theirs:<19.12g} ours {found:<19} tolerance {tolerance:<9.3g} {verdict}")
