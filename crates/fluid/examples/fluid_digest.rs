@@ -20,7 +20,7 @@ use forebay_fluid::{
     Limits, Measure, QueueLaw, Red, TracingFluidEngine, Victims, integrate, integrate_coupled,
     integrate_euler,
 };
-use forebay_random::Seed;
+use forebay_random::{Seed, key_of};
 use forebay_scenario::{Cost, Engine, Format, Report, Scenario};
 use settings::{ONE_GIGABIT, TEN_GIGABIT, laws, model};
 
@@ -216,7 +216,7 @@ fn outcome(outcome: FluidOutcome) -> (u64, String) {
 
 fn print_line(method: &str, name: &str, found: Result<(u64, String), FluidError>) {
     let (steps, text) = found.unwrap_or_else(|error| (0, error.to_string()));
-    println!("{:016x} {steps:9} {method} {name}", digest(&text));
+    println!("{:016x} {steps:9} {method} {name}", key_of(&text));
 }
 
 fn find_scenarios(at: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
@@ -257,15 +257,8 @@ fn print_scenario(file: &Path) -> std::io::Result<()> {
                 Err(error) => (0, error.to_string()),
             };
             let seed = seed.seed;
-            println!("{:016x} {steps:9} {what} {name} {seed}", digest(&text));
+            println!("{:016x} {steps:9} {what} {name} {seed}", key_of(&text));
         }
     }
     Ok(())
-}
-
-/// FNV-1a, 64 bits.
-fn digest(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }

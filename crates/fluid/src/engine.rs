@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use forebay_congestion::fluid::FluidLaw;
 use forebay_congestion::fluid_law;
-use forebay_random::{Purpose, Stream};
+use forebay_random::{Purpose, Stream, key_of};
 use forebay_scenario::{
     Algorithm, BackgroundRate, BufferLimit, Cost, Engine, EngineError, Estimate, FlowGroup,
     FlowReport, FlowSample, GroupReport, Link, LinkReport, MeasurementWindow, Metric, QueueSample,
@@ -196,7 +196,7 @@ impl Translation {
         }
         let law = self.law_index(group)?;
         let path = self.path_index(&group.path);
-        let key = group_key(&group.name);
+        let key = key_of(&group.name);
         for index in 0..group.count {
             let stream = |purpose| Stream::new(self.seed, key.wrapping_add(index), purpose);
             let rtt = group
@@ -657,12 +657,4 @@ fn quantile(sorted: &[f64], q: f64) -> f64 {
     let low = at.floor() as usize;
     let high = (low + 1).min(last);
     sorted[low] + (at - low as f64) * (sorted[high] - sorted[low])
-}
-
-/// Key of a group's random streams: FNV-1a of its name, so that groups keep their draws when
-/// others come or go.
-fn group_key(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
