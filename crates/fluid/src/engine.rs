@@ -11,8 +11,9 @@ use forebay_congestion::fluid_law;
 use forebay_random::{Purpose, Stream, key_of};
 use forebay_scenario::{
     Algorithm, BackgroundRate, BufferLimit, Cost, Engine, EngineError, Estimate, FlowGroup,
-    FlowReport, FlowSample, GroupReport, Link, LinkReport, MeasurementWindow, Metric, QueueSample,
-    RateLayer, Recorded, Report, Scenario, Seed, Traces, VictimCountLaw, VictimPolicy, Workload,
+    FlowReport, FlowSample, GroupReport, Link, LinkReport, MAX_LISTED_FLOWS, MeasurementWindow,
+    Metric, QueueSample, Recorded, Report, Scenario, Seed, Traces, VictimCountLaw, VictimPolicy,
+    Workload, listed_quantiles, sorted_quantile,
 };
 use forebay_units::Time;
 use forebay_units::parameter::{Parameters, Threshold, Value};
@@ -38,9 +39,6 @@ const NAME: &str = "fluid";
 /// Step of the integrator where flows are held back, in parts of the shortest round trip: 2 ms at
 /// 100 ms, which is within 1e-4 of the converged utilisation.
 const LIMITED_STEP: f64 = 0.02;
-
-/// More flows than this are not listed one by one.
-const MAX_LISTED: usize = 1000;
 
 impl Engine for FluidEngine {
     fn name(&self) -> &'static str {
@@ -375,13 +373,10 @@ impl Translation {
         }
         let mut sorted: Vec<f64> = members.iter().map(|&flow| goodputs[flow]).collect();
         sorted.sort_by(f64::total_cmp);
-        put(Metric::FlowGoodputP10, quantile(&sorted, 0.1));
-        put(Metric::FlowGoodputP50, quantile(&sorted, 0.5));
-        for percent in [10_u32, 25, 50, 75, 90] {
-            let value = quantile(&sorted, f64::from(percent) / 100.0);
-            report.flow_goodput_bps.insert(format!("p{percent}"), value);
-        }
-        if goodputs.len() <= MAX_LISTED {
+        put(Metric::FlowGoodputP10, sorted_quantile(&sorted, 0.1));
+        put(Metric::FlowGoodputP50, sorted_quantile(&sorted, 0.5));
+        report.flow_goodput_bps = listed_quantiles(|q| sorted_quantile(&sorted, q));
+        if goodputs.len() <= MAX_LISTED_FLOWS {
             report.per_flow = members
                 .iter()
                 .map(|&flow| FlowReport {
@@ -498,11 +493,7 @@ fn limits(group: &FlowGroup, bytes: f64) -> Limits {
 
 /// Bytes that the link's layer adds to an IP packet.
 fn overhead_bytes(link: &Link) -> f64 {
-    match link.rate_layer {
-        RateLayer::L1 => 38.0,
-        RateLayer::L2 => 18.0,
-        RateLayer::L3 => 0.0,
-    }
+    link.rate_layer.framing().get() as f64
 }
 
 /// Packets of the scenario's mean size that one of `bytes` counts for at a link.
@@ -646,15 +637,4 @@ fn link_metrics(link: &LinkOutcome) -> BTreeMap<Metric, Estimate> {
         put(Metric::Synchronization, fraction);
     }
     metrics
-}
-
-/// Quantile of sorted values, linear between neighbours; 0 without values.
-fn quantile(sorted: &[f64], q: f64) -> f64 {
-    let Some(last) = sorted.len().checked_sub(1) else {
-        return 0.0;
-    };
-    let at = q * last as f64;
-    let low = at.floor() as usize;
-    let high = (low + 1).min(last);
-    sorted[low] + (at - low as f64) * (sorted[high] - sorted[low])
 }

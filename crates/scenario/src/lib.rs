@@ -13,6 +13,7 @@ mod measured;
 mod metric;
 mod node;
 mod options;
+mod quantile;
 mod report;
 mod scenario;
 mod schema;
@@ -36,10 +37,11 @@ pub use options::{
     BackgroundRate, FluidOptions, MeasurementWindow, Recorded, TraceOptions, VictimCountLaw,
     VictimPolicy,
 };
+pub use quantile::{listed_quantiles, sorted_quantile};
 pub use report::{
     Bin, BufferReport, Completions, Cost, Distribution, Estimate, FlowReport, FlowSample,
-    GroupReport, LinkReport, PacketRecord, QueueSample, Report, TracedGroup, Traces,
-    TransferRecord,
+    GroupReport, LinkReport, MAX_LISTED_FLOWS, PacketRecord, QueueSample, Report, TracedGroup,
+    Traces, TransferRecord,
 };
 pub use scenario::{RunPlan, Scenario};
 pub use schema::schema;
