@@ -15,9 +15,10 @@ use forebay_congestion::aimd::Aimd;
 use forebay_congestion::fluid::FluidLaw;
 use forebay_congestion::newreno::NewReno;
 use forebay_congestion::scalable::Scalable;
+use forebay_discipline::{Beyond, DropCurve};
 use forebay_fluid::{
-    Background, CountLaw, FluidEngine, FluidError, FluidFlow, FluidModel, FluidOutcome, Gentle,
-    Limits, Measure, QueueLaw, Red, TracingFluidEngine, Victims, integrate, integrate_coupled,
+    Background, CountLaw, FluidEngine, FluidError, FluidFlow, FluidModel, FluidOutcome, Limits,
+    Measure, QueueLaw, Red, TracingFluidEngine, Victims, integrate, integrate_coupled,
     integrate_euler,
 };
 use forebay_random::{Seed, key_of};
@@ -105,9 +106,11 @@ fn changes() -> [Change; 13] {
             m.links[0].background = Background::Constant(40_000.0);
         }),
         ("redrawn background", redrawn),
-        ("gentle red", |m| m.links[0].queue = red(Gentle::On, 2500.0)),
+        ("gentle red", |m| {
+            m.links[0].queue = red(Beyond::Gentle, 2500.0)
+        }),
         ("red", |m| {
-            m.links[0].queue = red(Gentle::Off, 400.0);
+            m.links[0].queue = red(Beyond::Abrupt, 400.0);
             redrawn(m);
         }),
         ("uniform random", |m| {
@@ -144,12 +147,15 @@ fn redrawn(model: &mut FluidModel) {
     };
 }
 
-fn red(gentle: Gentle, maximum: f64) -> QueueLaw {
+fn red(beyond: Beyond, max: f64) -> QueueLaw {
     QueueLaw::Red(Red {
-        minimum: 200.0,
-        maximum,
-        probability: 1e-4,
-        gentle,
+        curve: DropCurve {
+            min: 200.0,
+            max,
+            max_p: 1e-4,
+            beyond,
+            range: None,
+        },
         follow: 3.0,
     })
 }
@@ -163,7 +169,7 @@ fn paths(model: &mut FluidModel) {
         other.buffer *= 1.5 - part;
         model.links.push(other);
     }
-    model.links[1].queue = red(Gentle::On, 3000.0);
+    model.links[1].queue = red(Beyond::Gentle, 3000.0);
     model.links[2].background = Background::Constant(20_000.0);
     model.target = 2;
     model.paths = vec![vec![0], vec![0, 1], vec![2, 1], vec![1], vec![2, 0, 1]];

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use forebay_congestion::fluid::FluidLaw;
 use forebay_congestion::fluid_law;
+use forebay_discipline::DropCurve;
 use forebay_random::{Purpose, Stream, key_of};
 use forebay_scenario::{
     Algorithm, BackgroundRate, BufferLimit, Cost, Engine, EngineError, Estimate, FlowGroup,
@@ -19,8 +20,7 @@ use forebay_units::Time;
 use forebay_units::parameter::{Parameters, Threshold, Value};
 
 use crate::model::{
-    Background, FluidError, FluidFlow, FluidLink, FluidModel, Gentle, Limits, Measure, QueueLaw,
-    Red,
+    Background, FluidError, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Red,
 };
 use crate::outcome::{FluidOutcome, LinkOutcome, MeasuredBy};
 use crate::synchronisation::{CountLaw, Synchronisation, Victims};
@@ -563,32 +563,24 @@ fn background_moments(scenario: &Scenario, group: &FlowGroup, link: usize) -> (f
     (rate, variance.max(0.0))
 }
 
-/// RED by the parameters of its discipline, automatic ones as there: thresholds at half of what the
-/// link sends in 5 ms (at least 5 packets) and three times that, an average with a time constant of
-/// a second (Floyd, Gummadi and Shenker 2001, section 4). An adaptive maximum probability stays at
-/// its start value.
+/// RED by the parameters of its discipline; an automatic weight gives the average a time constant of
+/// a second (Floyd, Gummadi and Shenker 2001, section 4), an adaptive maximum probability stays at its
+/// start value.
 fn red(scenario: &Scenario, link: &Link, (capacity, buffer): (f64, f64)) -> Red {
     let parameters = link.discipline.parameters();
-    let packets = |name, automatic: f64| match parameters.get(name) {
-        Value::Threshold(Threshold::Fraction(x)) => x * buffer,
-        Value::Threshold(Threshold::Packets(x)) | Value::Number(x) => x,
-        Value::Threshold(Threshold::Bytes(x)) => x.get() as f64 / scenario.packet_bytes(),
-        Value::Threshold(Threshold::Time(x)) => x.as_secs_f64() * capacity,
-        _ => automatic,
+    let packets = |threshold| match threshold {
+        Threshold::Fraction(x) => x * buffer,
+        Threshold::Packets(x) => x,
+        Threshold::Bytes(x) => x.get() as f64 / scenario.packet_bytes(),
+        Threshold::Time(x) => x.as_secs_f64() * capacity,
     };
-    let number = |name| match parameters.get(name) {
-        Value::Number(x) => Some(x),
-        _ => None,
+    let mut curve = DropCurve::with_levels(parameters, capacity, packets);
+    curve.max_p = curve.max_p.max(1e-12);
+    let follow = match parameters.get("weight") {
+        Value::Number(weight) => -libm::log1p(-weight.min(0.999_999)) * capacity,
+        _ => 1.0,
     };
-    let gentle = !matches!(parameters.get("gentle"), Value::Switch(false));
-    let minimum = packets("min", (0.0025 * capacity).max(5.0));
-    Red {
-        minimum,
-        maximum: packets("max", 3.0 * minimum),
-        probability: number("max_p").unwrap_or(0.1).max(1e-12),
-        gentle: if gentle { Gentle::On } else { Gentle::Off },
-        follow: number("weight").map_or(1.0, |w| -libm::log1p(-w.min(0.999_999)) * capacity),
-    }
+    Red { curve, follow }
 }
 
 fn synchronisation(scenario: &Scenario) -> Synchronisation {

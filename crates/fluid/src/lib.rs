@@ -34,8 +34,7 @@ pub use engine::{FluidEngine, TracingFluidEngine};
 pub use euler::integrate_euler;
 pub use integrate::integrate;
 pub use model::{
-    Background, FluidError, FluidFlow, FluidLink, FluidModel, Gentle, Limits, Measure, QueueLaw,
-    Red,
+    Background, FluidError, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Red,
 };
 pub use outcome::{FluidOutcome, LinkOutcome, MeasuredBy, Trace};
 pub use synchronisation::{CountLaw, Synchronisation, Victims};

@@ -289,7 +289,7 @@ impl RedState {
         queue: impl Fn(f64) -> f64,
         arrivals: impl Fn(f64) -> f64,
     ) -> RedStretch {
-        let idle = self.red.drop_probability(self.average) == 0.0 && queue(1.0) <= 0.0;
+        let idle = self.red.curve.probability(self.average) == 0.0 && queue(1.0) <= 0.0;
         let pieces = if idle {
             1
         } else {
@@ -305,13 +305,13 @@ impl RedState {
             first: None,
         };
         let mut from = queue(0.0);
-        let mut hazard = self.red.drop_probability(end.average) * arrivals(0.0);
+        let mut hazard = self.red.curve.probability(end.average) * arrivals(0.0);
         for piece in 1..=pieces {
             let at = piece as f64 * length;
             let to = queue(at);
             let lag = (to - from) / (step * self.red.follow);
             end.average = to - lag + (end.average - from + lag) * decay;
-            let next = self.red.drop_probability(end.average) * arrivals(at);
+            let next = self.red.curve.probability(end.average) * arrivals(at);
             let drops = 0.5 * (hazard + next) * step;
             if end.first.is_none() && end.expected + drops >= 1.0 {
                 let part = ((1.0 - end.expected) / drops).clamp(0.0, 1.0);

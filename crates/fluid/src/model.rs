@@ -1,6 +1,7 @@
 //! The input of the fluid engine, and its checks.
 
 use forebay_congestion::fluid::{FluidLaw, LawError};
+use forebay_discipline::DropCurve;
 use forebay_random::Seed;
 
 use crate::synchronisation::Synchronisation;
@@ -52,45 +53,11 @@ pub enum QueueLaw {
 /// reported, and signal, but the queue keeps them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Red {
-    /// Lower threshold of the average, packets.
-    pub minimum: f64,
-    /// Upper threshold, packets.
-    pub maximum: f64,
-    /// Drop probability at the upper threshold.
-    pub probability: f64,
-    /// Beyond the upper threshold.
-    pub gentle: Gentle,
+    /// Drop probability against the average, in packets; its `range` plays no part.
+    pub curve: DropCurve,
     /// Rate at which the average follows the queue, per second: the weight per packet times the
     /// capacity.
     pub follow: f64,
-}
-
-/// RED's drop probability above the upper threshold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gentle {
-    /// Rises linearly to 1 at twice the threshold.
-    On,
-    /// Jumps to 1.
-    Off,
-}
-
-impl Red {
-    /// Drop probability at an averaged queue of `average` packets.
-    pub fn drop_probability(&self, average: f64) -> f64 {
-        if average <= self.minimum {
-            return 0.0;
-        }
-        if average < self.maximum {
-            return self.probability * (average - self.minimum) / (self.maximum - self.minimum);
-        }
-        match self.gentle {
-            Gentle::Off => 1.0,
-            Gentle::On => {
-                let beyond = (average - self.maximum) / self.maximum;
-                (self.probability + (1.0 - self.probability) * beyond).min(1.0)
-            }
-        }
-    }
 }
 
 /// A persistent flow.
@@ -434,20 +401,20 @@ impl FluidLink {
         if let QueueLaw::Red(red) = self.queue {
             range(
                 &name("red minimum"),
-                red.minimum,
+                red.curve.min,
                 (0.0, 1e12),
                 "0 to 1e12 packets",
             )?;
-            let above = (red.minimum * (1.0 + 1e-9) + 1e-9, 1e13);
+            let above = (red.curve.min * (1.0 + 1e-9) + 1e-9, 1e13);
             range(
                 &name("red maximum"),
-                red.maximum,
+                red.curve.max,
                 above,
                 "more than the minimum",
             )?;
             range(
                 &name("red probability"),
-                red.probability,
+                red.curve.max_p,
                 (1e-12, 1.0),
                 "1e-12 to 1",
             )?;

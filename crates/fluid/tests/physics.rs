@@ -7,8 +7,9 @@ use forebay_congestion::aimd::Aimd;
 use forebay_congestion::fluid::FluidLaw;
 use forebay_congestion::newreno::NewReno;
 use forebay_congestion::scalable::Scalable;
+use forebay_discipline::{Beyond, DropCurve};
 use forebay_fluid::{
-    Background, CountLaw, FluidFlow, FluidLink, FluidModel, Gentle, Limits, Measure, QueueLaw, Red,
+    Background, CountLaw, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Red,
     Synchronisation, Victims, integrate, integrate_coupled, integrate_euler,
 };
 use forebay_random::Seed;
@@ -240,10 +241,13 @@ fn the_continuous_aimd_window_follows_the_square_root_law() {
 
 fn red(follow: f64) -> QueueLaw {
     QueueLaw::Red(Red {
-        minimum: 100.0,
-        maximum: 1250.0,
-        probability: 0.1,
-        gentle: Gentle::On,
+        curve: DropCurve {
+            min: 100.0,
+            max: 1250.0,
+            max_p: 0.1,
+            beyond: Beyond::Gentle,
+            range: None,
+        },
         follow,
     })
 }
@@ -556,10 +560,13 @@ fn limits_that_cannot_be_met_are_recognised() {
 fn both_integrators_agree_on_red() {
     let mut base = model(&ONE_GIGABIT, &laws()[1], 1.0, 0.3);
     base.links[0].queue = QueueLaw::Red(Red {
-        minimum: 500.0,
-        maximum: 2500.0,
-        probability: 0.02,
-        gentle: Gentle::On,
+        curve: DropCurve {
+            min: 500.0,
+            max: 2500.0,
+            max_p: 0.02,
+            beyond: Beyond::Gentle,
+            range: None,
+        },
         follow: 2.0,
     });
     base.measure = Measure::FromFirstEvent {
