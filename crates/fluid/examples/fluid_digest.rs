@@ -17,7 +17,7 @@ use forebay_congestion::newreno::NewReno;
 use forebay_congestion::scalable::Scalable;
 use forebay_discipline::{Beyond, DropCurve};
 use forebay_fluid::{
-    Background, CountLaw, FluidEngine, FluidError, FluidFlow, FluidModel, FluidOutcome, Limits,
+    Background, CutCountLaw, FluidEngine, FluidError, FluidFlow, FluidModel, FluidOutcome, Limits,
     Measure, QueueLaw, Red, TracingFluidEngine, Victims, integrate, integrate_coupled,
     integrate_euler,
 };
@@ -114,17 +114,17 @@ fn changes() -> [Change; 13] {
             redrawn(m);
         }),
         ("uniform random", |m| {
-            m.synchronisation.count = CountLaw::Uniform;
-            m.synchronisation.victims = Victims::Random;
+            m.synchronization.count = CutCountLaw::Uniform;
+            m.synchronization.victims = Victims::Random;
         }),
         ("fixed proportional", |m| {
-            m.synchronisation.count = CountLaw::Fixed;
-            m.synchronisation.victims = Victims::RateProportional;
+            m.synchronization.count = CutCountLaw::Fixed;
+            m.synchronization.victims = Victims::RateProportional;
         }),
         ("empirical priority", |m| {
-            m.synchronisation.count = CountLaw::Empirical(vec![0.3, 0.5, 0.9]);
+            m.synchronization.count = CutCountLaw::Empirical(vec![0.3, 0.5, 0.9]);
             let row = |k: u32| (0..10).map(|i| f64::from((i * 7 + k) % 10)).collect();
-            m.synchronisation.victims = Victims::Priority((0..4).map(row).collect());
+            m.synchronization.victims = Victims::Priority((0..4).map(row).collect());
         }),
         ("limits", |m| {
             for (i, flow) in m.flows.iter_mut().enumerate() {
@@ -188,8 +188,8 @@ fn paths(model: &mut FluidModel) {
         start: 10.0,
         duration: 150.0,
     };
-    if let Victims::Priority(_) = model.synchronisation.victims {
-        model.synchronisation.victims = Victims::HighestRate;
+    if let Victims::Priority(_) = model.synchronization.victims {
+        model.synchronization.victims = Victims::HighestRate;
     }
 }
 

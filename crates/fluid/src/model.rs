@@ -1,10 +1,11 @@
 //! The input of the fluid engine, and its checks.
 
-use forebay_congestion::fluid::{FluidLaw, LawError};
+use forebay_congestion::fluid::FluidLaw;
 use forebay_discipline::DropCurve;
 use forebay_random::Seed;
 
-use crate::synchronisation::Synchronisation;
+use crate::error::{FluidError, count, range, refuse};
+use crate::synchronization::Synchronization;
 
 /// A link with one queue.
 #[derive(Clone, Debug, PartialEq)]
@@ -166,7 +167,7 @@ pub struct FluidModel {
     /// The flows.
     pub flows: Vec<FluidFlow>,
     /// Who is cut in a congestion event.
-    pub synchronisation: Synchronisation,
+    pub synchronization: Synchronization,
     /// What is measured.
     pub measure: Measure,
     /// Seconds after which the run ends in any case, be there a congestion event or not.
@@ -177,45 +178,6 @@ pub struct FluidModel {
     pub trace: Option<f64>,
     /// Seed of every random stream.
     pub seed: Seed,
-}
-
-/// Why a fluid model cannot be run.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum FluidError {
-    /// A number outside its range.
-    #[error("{field} is {value}, allowed is {allowed}")]
-    OutOfRange {
-        /// The field's name, with its index where it has one.
-        field: String,
-        /// The value found.
-        value: f64,
-        /// The values allowed, in words.
-        allowed: &'static str,
-    },
-    /// A window law's parameter outside its range.
-    #[error(transparent)]
-    Law(#[from] LawError),
-    /// The run would take more than the permitted work.
-    #[error(
-        "the fluid engine stopped at {time} s of {horizon} s simulated: more than {limit} flow steps"
-    )]
-    TooLong {
-        /// Simulated seconds done.
-        time: f64,
-        /// Simulated seconds asked for.
-        horizon: f64,
-        /// The limit on steps times flows.
-        limit: u64,
-    },
-    /// The run was stopped from outside.
-    #[error("interrupted")]
-    Interrupted,
-    /// The state left the range of finite numbers or of a window law.
-    #[error("the fluid model has no finite solution beyond {time} s")]
-    NotFinite {
-        /// Simulated seconds done.
-        time: f64,
-    },
 }
 
 /// Links above this number are refused: the implicit solve is dense in the links.
@@ -261,7 +223,7 @@ impl FluidModel {
         for (i, flow) in self.flows.iter().enumerate() {
             self.check_flow(i, flow)?;
         }
-        self.synchronisation.check(self.flows.len())?;
+        self.synchronization.check(self.flows.len())?;
         range("horizon", self.horizon, (1e-6, 1e9), "1e-6 to 1e9 s")?;
         range("tolerance", self.tolerance, (1e-9, 0.1), "1e-9 to 0.1")?;
         if let Some(cadence) = self.trace {
@@ -427,39 +389,4 @@ impl FluidLink {
         }
         Ok(())
     }
-}
-
-fn refuse(field: String, value: f64, allowed: &'static str) -> FluidError {
-    FluidError::OutOfRange {
-        field,
-        value,
-        allowed,
-    }
-}
-
-/// Refuses a number outside a closed range; NaN is outside every range.
-pub(crate) fn range(
-    field: &str,
-    value: f64,
-    (low, high): (f64, f64),
-    allowed: &'static str,
-) -> Result<(), FluidError> {
-    if value >= low && value <= high {
-        Ok(())
-    } else {
-        Err(refuse(field.into(), value, allowed))
-    }
-}
-
-fn count(
-    field: &str,
-    value: usize,
-    (low, high): (usize, usize),
-    allowed: &'static str,
-) -> Result<(), FluidError> {
-    let empty = high == usize::MAX && low == 0;
-    if value >= low && value <= high && !empty {
-        return Ok(());
-    }
-    Err(refuse(field.into(), value as f64, allowed))
 }
