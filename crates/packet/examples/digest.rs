@@ -229,9 +229,6 @@ fn print_line(name: &str, overrides: &str, scenario: &Scenario, quiet: bool) {
         }
         Err(error) => (0, error.to_string()),
     };
-    // FNV-1a, 64 bits.
-    let digest = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let digest = forebay_random::key_of(&text);
     println!("{digest:016x} {packets:9} {name} {overrides} {quiet}");
 }

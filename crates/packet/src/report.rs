@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use forebay_scenario::{
-    Completions, Cost, Distribution, Estimate, FlowReport, GroupReport, LinkReport, Metric, Report,
-    Scenario, Seed,
+    Completions, Cost, Distribution, Estimate, FlowReport, GroupReport, LinkReport,
+    MAX_LISTED_FLOWS, Metric, Report, Scenario, Seed, listed_quantiles, sorted_quantile,
 };
 use forebay_units::Time;
 
@@ -13,9 +13,6 @@ use crate::link::Link;
 use crate::sampler::WINDOW_UNIT;
 use crate::simulation::{Group, Simulation};
 use crate::transfers::SLOWDOWN_UNIT;
-
-/// More flows than this are not listed one by one.
-const MAX_LISTED: usize = 1000;
 
 /// The report of a finished run.
 pub(crate) fn report(scenario: &Scenario, seed: Seed, mut simulation: Simulation<'_>) -> Report {
@@ -30,7 +27,7 @@ pub(crate) fn report(scenario: &Scenario, seed: Seed, mut simulation: Simulation
         events: simulation.events,
         ..Cost::default()
     };
-    let listed = simulation.flows.len() <= MAX_LISTED;
+    let listed = simulation.flows.len() <= MAX_LISTED_FLOWS;
     let mut persistent = Vec::new();
     let mut goodput = None;
     for (number, group) in simulation.groups.iter().enumerate() {
@@ -234,10 +231,7 @@ impl GroupFigures {
         if spec.persistent() {
             let mut sorted = self.goodputs.clone();
             sorted.sort_by(f64::total_cmp);
-            for percent in [10u32, 25, 50, 75, 90] {
-                let q = f64::from(percent) / 100.0;
-                goodput_quantiles.insert(format!("p{percent}"), sorted_quantile(&sorted, q));
-            }
+            goodput_quantiles = listed_quantiles(|q| sorted_quantile(&sorted, q));
         } else if spec.responsive() {
             if let Some(rounds) = group.rounds.as_ref().filter(|r| r.times.count() > 0) {
                 put(Metric::RequestTimeP50, rounds.times.quantile(0.5));
@@ -248,11 +242,9 @@ impl GroupFigures {
             }
             let times = &group.completion_times;
             if group.completed > 0 {
-                for percent in [10u32, 25, 50, 75, 90] {
-                    // Goodputs are kept in the histogram as whole bits per second.
-                    let q = group.transfer_goodputs.quantile(f64::from(percent) / 100.0) * 1e12;
-                    goodput_quantiles.insert(format!("p{percent}"), q);
-                }
+                // Goodputs are kept in the histogram as whole bits per second.
+                goodput_quantiles =
+                    listed_quantiles(|q| group.transfer_goodputs.quantile(q) * 1e12);
                 put(Metric::CompletionTimeP50, times.quantile(0.5));
                 put(Metric::CompletionTimeP95, times.quantile(0.95));
                 put(Metric::CompletionTimeP99, times.quantile(0.99));
@@ -311,17 +303,6 @@ fn ratio(part: u64, whole: u64) -> f64 {
     } else {
         part as f64 / whole as f64
     }
-}
-
-/// Quantile of sorted values, linear between neighbours.
-fn sorted_quantile(sorted: &[f64], q: f64) -> f64 {
-    let Some(last) = sorted.len().checked_sub(1) else {
-        return 0.0;
-    };
-    let at = q * last as f64;
-    let low = at.floor() as usize;
-    let high = (low + 1).min(last);
-    sorted[low] + (at - low as f64) * (sorted[high] - sorted[low])
 }
 
 fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<String> {

@@ -100,6 +100,13 @@ impl RunOptions {
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
+/// Two requests are equal where they ask the same.
+impl PartialEq for Cancel {
+    fn eq(&self, other: &Self) -> bool {
+        self.requested() == other.requested()
+    }
+}
+
 impl Cancel {
     /// Asks all runs that share this to end soon.
     pub fn request(&self) {
@@ -227,9 +234,4 @@ pub enum ModelError {
         /// What exists.
         known: String,
     },
-}
-
-/// Whether runs should stop.
-pub fn interrupted() -> bool {
-    false
 }

@@ -17,6 +17,7 @@ mod measured;
 mod metric;
 mod node;
 mod options;
+mod quantile;
 mod report;
 mod scenario;
 mod schema;
@@ -27,7 +28,7 @@ mod workload;
 pub use algorithm::Algorithm;
 pub use engine::{
     Cancel, Check, ClosedForm, Engine, EngineDescription, EngineError, Holds, ModelError,
-    Prediction, RunOptions, interrupted,
+    Prediction, RunOptions,
 };
 pub use flows::{Access, FlowGroup, MAX_FLOWS};
 pub use forebay_random::Seed;
@@ -41,10 +42,11 @@ pub use options::{
     BackgroundRate, FluidOptions, MeasurementWindow, Recorded, RunPlan, TraceOptions,
     VictimCountLaw, VictimPolicy,
 };
+pub use quantile::{listed_quantiles, sorted_quantile};
 pub use report::{
     Bin, BufferReport, Completions, Cost, Distribution, Estimate, FlowReport, FlowSample,
-    GroupReport, LinkReport, PacketRecord, QueueSample, Report, TracedGroup, Traces,
-    TransferRecord,
+    GroupReport, LinkReport, MAX_LISTED_FLOWS, PacketRecord, QueueSample, Report, TracedGroup,
+    Traces, TransferRecord,
 };
 pub use scenario::Scenario;
 pub use schema::schema;

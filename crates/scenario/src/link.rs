@@ -147,6 +147,24 @@ words! {
     }
 }
 
+impl RateLayer {
+    /// Bytes per packet that the link's rate counts and the packet's size does not.
+    ///
+    /// ```
+    /// use forebay_scenario::RateLayer;
+    /// use forebay_units::Bytes;
+    ///
+    /// assert_eq!(RateLayer::L1.framing(), Bytes::new(38));
+    /// ```
+    pub const fn framing(self) -> Bytes {
+        Bytes::new(match self {
+            Self::L1 => 38,
+            Self::L2 => 18,
+            Self::L3 => 0,
+        })
+    }
+}
+
 keys! {
     /// A memory that the ports of a switch share.
     #[derive(Clone, Debug, PartialEq)]

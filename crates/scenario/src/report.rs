@@ -102,6 +102,9 @@ impl From<f64> for Estimate {
     }
 }
 
+/// More flows than this, all groups together, are not listed one by one.
+pub const MAX_LISTED_FLOWS: usize = 1000;
+
 /// What one flow group did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GroupReport {
@@ -120,7 +123,7 @@ pub struct GroupReport {
     /// Histograms of the group by name, in the unit that the name ends with.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub distributions: BTreeMap<String, Distribution>,
-    /// One entry per flow, for up to 1,000 flows in all.
+    /// One entry per flow, for up to [`MAX_LISTED_FLOWS`] in all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub per_flow: Vec<FlowReport>,
 }

@@ -1,31 +1,31 @@
-//! Loss synchronisation (Kumar, Azad and Park): how many flows a congestion event cuts, and which.
+//! Loss synchronization (Kumar, Azad and Park): how many flows a congestion event cuts, and which.
 //!
 //! A queue that is clipped while no event is open opens event k. It draws m_k from
-//! {ceil(X N), .., N} by a [`CountLaw`], chooses m_k of the N flows by a [`Victims`] policy, and
+//! {ceil(X N), .., N} by a [`CutCountLaw`], chooses m_k of the N flows by a [`Victims`] policy, and
 //! cuts each of them exactly once, one round trip R_i(t_k) later. The event closes after the
 //! largest of those round trips; a queue still clipped then opens event k + 1. X = 1 is full
-//! synchronisation.
+//! synchronization.
 
 use forebay_random::Stream;
 
-use crate::model::{FluidError, range};
+use crate::error::{FluidError, range};
 
 /// Who is cut in a congestion event.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Synchronisation {
+pub struct Synchronization {
     /// X: the least fraction of the flows that an event cuts, 0 to 1.
     pub minimum: f64,
     /// Law of m_k.
-    pub count: CountLaw,
+    pub count: CutCountLaw,
     /// Choice of the m_k flows.
     pub victims: Victims,
 }
 
-impl Default for Synchronisation {
+impl Default for Synchronization {
     fn default() -> Self {
         Self {
             minimum: 0.6,
-            count: CountLaw::TruncatedNormal,
+            count: CutCountLaw::TruncatedNormal,
             victims: Victims::HighestRate,
         }
     }
@@ -33,7 +33,7 @@ impl Default for Synchronisation {
 
 /// Law of the number of flows cut, with lo = max(1, ceil(X N)).
 #[derive(Clone, Debug, PartialEq)]
-pub enum CountLaw {
+pub enum CutCountLaw {
     /// Always lo.
     Fixed,
     /// Uniform on {lo, .., N}.
@@ -59,7 +59,7 @@ pub enum Victims {
     Priority(Vec<Vec<f64>>),
 }
 
-impl Synchronisation {
+impl Synchronization {
     pub(crate) fn check(&self, flows: usize) -> Result<(), FluidError> {
         range(
             "minimum synchronization",
@@ -68,7 +68,7 @@ impl Synchronisation {
             "0 to 1",
         )?;
         let at_least_one = (1.0, f64::MAX);
-        if let CountLaw::Empirical(fractions) = &self.count {
+        if let CutCountLaw::Empirical(fractions) = &self.count {
             range(
                 "empirical fractions",
                 fractions.len() as f64,
@@ -108,9 +108,9 @@ impl Synchronisation {
             return flows;
         }
         match &self.count {
-            CountLaw::Fixed => low,
-            CountLaw::Uniform => low + stream.below((flows - low + 1) as u64) as usize,
-            CountLaw::TruncatedNormal => {
+            CutCountLaw::Fixed => low,
+            CutCountLaw::Uniform => low + stream.below((flows - low + 1) as u64) as usize,
+            CutCountLaw::TruncatedNormal => {
                 let mean = 0.5 * (low as f64 + n);
                 let deviation = 0.25 * (n - low as f64);
                 loop {
@@ -120,7 +120,7 @@ impl Synchronisation {
                     }
                 }
             }
-            CountLaw::Empirical(fractions) => {
+            CutCountLaw::Empirical(fractions) => {
                 let fraction = fractions[stream.below(fractions.len() as u64) as usize];
                 ((fraction * n).round() as usize).clamp(low, flows)
             }
@@ -197,8 +197,8 @@ mod tests {
     use super::*;
     use forebay_random::{Purpose, Seed};
 
-    fn law(minimum: f64, count: CountLaw, victims: Victims) -> Synchronisation {
-        Synchronisation {
+    fn law(minimum: f64, count: CutCountLaw, victims: Victims) -> Synchronization {
+        Synchronization {
             minimum,
             count,
             victims,
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn counts_stay_in_their_range_and_reach_its_ends() {
-        for count in [CountLaw::Uniform, CountLaw::TruncatedNormal] {
+        for count in [CutCountLaw::Uniform, CutCountLaw::TruncatedNormal] {
             let law = law(0.3, count, Victims::Random);
             let mut stream = stream();
             let draws: Vec<usize> = (0..20_000)
@@ -236,32 +236,32 @@ mod tests {
             let mean = draws.iter().sum::<usize>() as f64 / 20_000.0;
             assert!((mean - 6.5).abs() < 0.06, "{mean}");
         }
-        let empirical = law(0.0, CountLaw::Empirical(vec![0.1, 0.9]), Victims::Random);
+        let empirical = law(0.0, CutCountLaw::Empirical(vec![0.1, 0.9]), Victims::Random);
         let mut stream = stream();
         for _ in 0..100 {
             assert!([1, 9].contains(&empirical.draw_count(10, &mut stream)));
         }
         assert_eq!(
-            law(0.3, CountLaw::Fixed, Victims::Random).draw_count(10, &mut stream),
+            law(0.3, CutCountLaw::Fixed, Victims::Random).draw_count(10, &mut stream),
             3
         );
         assert_eq!(
-            law(0.6, CountLaw::Fixed, Victims::Random).draw_count(10, &mut stream),
+            law(0.6, CutCountLaw::Fixed, Victims::Random).draw_count(10, &mut stream),
             6
         );
         assert_eq!(
-            law(0.0, CountLaw::Fixed, Victims::Random).draw_count(10, &mut stream),
+            law(0.0, CutCountLaw::Fixed, Victims::Random).draw_count(10, &mut stream),
             1
         );
         assert_eq!(
-            law(1.0, CountLaw::Uniform, Victims::Random).draw_count(10, &mut stream),
+            law(1.0, CutCountLaw::Uniform, Victims::Random).draw_count(10, &mut stream),
             10
         );
     }
 
     #[test]
     fn the_highest_rates_are_chosen() {
-        let law = law(0.3, CountLaw::Fixed, Victims::HighestRate);
+        let law = law(0.3, CutCountLaw::Fixed, Victims::HighestRate);
         let mut flows = candidates(&[3.0, 9.0, 1.0, 7.0, 8.0]);
         law.choose(&mut flows, 3, 0, &mut stream());
         let mut chosen: Vec<u32> = flows[..3].iter().map(|c| c.flow).collect();
@@ -276,7 +276,7 @@ mod tests {
             Victims::HighestRate,
             Victims::RateProportional,
         ] {
-            let law = law(0.3, CountLaw::Fixed, victims);
+            let law = law(0.3, CutCountLaw::Fixed, victims);
             let mut stream = stream();
             let mut hits = [0_u32; 5];
             for _ in 0..50_000 {
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn rate_proportional_follows_the_rates() {
-        let law = law(0.0, CountLaw::Fixed, Victims::RateProportional);
+        let law = law(0.0, CutCountLaw::Fixed, Victims::RateProportional);
         let mut stream = stream();
         let mut hits = [0_u32; 3];
         for _ in 0..60_000 {
@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn priority_rows_take_turns() {
         let rows = vec![vec![1.0, 2.0, 3.0], vec![3.0, 2.0, 1.0]];
-        let law = law(0.0, CountLaw::Fixed, Victims::Priority(rows));
+        let law = law(0.0, CutCountLaw::Fixed, Victims::Priority(rows));
         for (event, expected) in [(0, 2), (1, 0), (2, 2)] {
             let mut flows = candidates(&[5.0; 3]);
             law.choose(&mut flows, 1, event, &mut stream());

@@ -1,14 +1,13 @@
 //! Where in an accepted step the first event lies, by its dense output.
 
-use super::Run;
+use crate::adaptive::step::{Method, Step};
 use crate::dense::Dense;
-use crate::flows::{Method, with_class};
 use crate::links::Mode;
-use crate::rosenbrock::dense_polynomial;
+use crate::run::Run;
 
 /// What ends a stretch before its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     None,
     /// The queue of a link empties.
     Empties(usize),
@@ -20,17 +19,17 @@ pub(super) enum Ending {
     Drops(usize),
 }
 
-impl Run<'_> {
+impl Step {
     /// The first event inside the accepted step, as a fraction of it.
-    pub(super) fn first_ending(&mut self, step: f64) -> (f64, Ending) {
+    pub(crate) fn first_ending(&mut self, run: &mut Run<'_>, step: f64) -> (f64, Ending) {
         let (mut theta, mut ending) = (1.0, Ending::None);
         for a in 0..self.solver.free.len() {
             let l = self.solver.free[a];
-            let link = &mut self.links[l];
+            let link = &mut run.links[l];
             if self.method == Method::Rosenbrock {
                 link.dense = Dense {
                     start: link.queue,
-                    slope: dense_polynomial(&link.stages),
+                    slope: self.table.dense_polynomial(&link.stages),
                 };
             }
             // Most steps run from one inner point to another without turning.
@@ -58,37 +57,42 @@ impl Run<'_> {
                 (theta, ending) = (x, Ending::Empties(l));
             }
         }
-        if self.solver.free.len() < self.links.len() {
-            (theta, ending) = self.first_departure(step, (theta, ending));
+        if self.solver.free.len() < run.links.len() {
+            (theta, ending) = self.first_departure(run, step, (theta, ending));
         }
-        for l in 0..self.links.len() {
-            if let Some(first) = self.follow_red_free(l, step, theta) {
+        for l in 0..run.links.len() {
+            if let Some(first) = self.follow_red(run, l, (step, theta)) {
                 theta *= first;
                 ending = Ending::Drops(l);
             }
         }
         if let Ending::Drops(_) = ending {
-            (0..self.links.len()).for_each(|l| _ = self.follow_red_free(l, step, theta));
+            (0..run.links.len()).for_each(|l| _ = self.follow_red(run, l, (step, theta)));
         }
         (theta, ending)
     }
 
     /// Where a pinned link's arrivals pass its capacity while another link's queue moves.
-    fn first_departure(&mut self, step: f64, mut best: (f64, Ending)) -> (f64, Ending) {
-        for l in 0..self.links.len() {
-            let sense = match self.links[l].mode {
+    fn first_departure(
+        &self,
+        run: &mut Run<'_>,
+        step: f64,
+        mut best: (f64, Ending),
+    ) -> (f64, Ending) {
+        for l in 0..run.links.len() {
+            let sense = match run.links[l].mode {
                 Mode::Free => continue,
                 Mode::Empty => 1.0,
                 Mode::Full => -1.0,
             };
-            let room = self.links[l].capacity - self.links[l].background;
-            if sense * (self.dense_arrivals(l, step, best.0) - room) <= 0.0 {
+            let room = run.links[l].capacity - run.links[l].background;
+            if sense * (self.dense_arrivals(run, l, (step, best.0)) - room) <= 0.0 {
                 continue;
             }
             let (mut low, mut high) = (0.0, best.0);
             for _ in 0..50 {
                 let middle = 0.5 * (low + high);
-                if sense * (self.dense_arrivals(l, step, middle) - room) > 0.0 {
+                if sense * (self.dense_arrivals(run, l, (step, middle)) - room) > 0.0 {
                     high = middle;
                 } else {
                     low = middle;
@@ -99,44 +103,15 @@ impl Run<'_> {
         best
     }
 
-    /// Queueing delay of a class inside the accepted step.
-    pub(super) fn dense_delay(&self, class: usize, theta: f64) -> f64 {
-        let at = |l: usize| {
-            let link = &self.links[l];
-            let queue = if link.mode == Mode::Free {
-                link.dense.at(theta)
-            } else {
-                link.queue
-            };
-            queue.clamp(0.0, link.buffer) * link.per_packet
-        };
-        self.path(class).iter().map(|&l| at(l)).sum()
-    }
-
-    /// What the flows offer a link inside the accepted step.
-    pub(super) fn dense_arrivals(&mut self, link: usize, step: f64, theta: f64) -> f64 {
-        let mut sum = 0.0;
-        for class in 0..self.classes.len() {
-            if self.path(class).contains(&link) {
-                let combination = self.combination(class, step, theta);
-                let delay = self.dense_delay(class, theta);
-                let time = self.now + theta * step;
-                let rate = with_class!(self.model, self.flows, class, part => part.dense_rate(&combination, time, delay));
-                sum += self.flows.classes[class].size * rate;
-            }
-        }
-        sum
-    }
-
     /// Follows RED at a link through the first `theta` of the accepted step.
-    fn follow_red_free(&mut self, link: usize, step: f64, theta: f64) -> Option<f64> {
-        self.links[link].red?;
+    fn follow_red(&self, run: &mut Run<'_>, link: usize, (step, theta): (f64, f64)) -> Option<f64> {
+        run.links[link].red.as_ref()?;
         let (mut from, mut to) = (0.0, 0.0);
-        if self.links[link].mode != Mode::Free {
-            from = self.dense_arrivals(link, step, 0.0);
-            to = self.dense_arrivals(link, step, theta);
+        if run.links[link].mode != Mode::Free {
+            from = self.dense_arrivals(run, link, (step, 0.0));
+            to = self.dense_arrivals(run, link, (step, theta));
         }
-        let state = &self.links[link];
+        let state = &run.links[link];
         let red = state.red.as_ref()?;
         let stretch = if state.mode == Mode::Free {
             // A free queue changes by what arrives less what is served.
@@ -150,8 +125,9 @@ impl Run<'_> {
             let arrivals = |x: f64| state.background + from + (to - from) * x;
             red.follow(theta * step, |_| state.queue, arrivals)
         };
-        let blind = state.event_open || state.crowd == 0;
-        self.red_stretches[link] = Some(stretch);
-        if blind { None } else { stretch.first }
+        let state = &mut run.links[link];
+        let first = stretch.first.filter(|_| state.may_open_event());
+        state.hold_red(stretch);
+        first
     }
 }
