@@ -5,7 +5,7 @@
 
 use forebay_scenario::{
     Engine, EngineDescription, EngineError, Estimate, GroupReport, Holds, Metric, Report,
-    RunOptions, Scenario,
+    RunOptions, Scenario, Warning, WarningKind,
 };
 
 use crate::rules::{rule, rules};
@@ -131,7 +131,10 @@ impl Engine for ClosedFormEngine {
         let name = model.name();
         let prediction = model.predict(scenario)?;
         if options.model.is_none() {
-            report.warnings.push(format!("model {name}: {why}"));
+            let text = format!("model {name}: {why}");
+            report
+                .warnings
+                .push(Warning::new(WarningKind::Model, text).about(name));
         }
         for check in model.assumptions(scenario) {
             if check.holds != Holds::Yes {
@@ -140,18 +143,15 @@ impl Engine for ClosedFormEngine {
                 } else {
                     "is not known"
                 };
-                report.warnings.push(format!(
-                    "{name}: {} {doubt}: {}",
-                    check.assumption, check.why
-                ));
+                let text = format!("{name}: {} {doubt}: {}", check.assumption, check.why);
+                let warning = Warning::new(WarningKind::Assumption, text);
+                report.warnings.push(warning.about(check.assumption));
             }
         }
-        report.warnings.extend(
-            prediction
-                .notes
-                .into_iter()
-                .map(|note| format!("{name}: {note}")),
-        );
+        for note in prediction.notes {
+            let warning = Warning::new(WarningKind::Note, format!("{name}: {note}"));
+            report.warnings.push(warning.about(note));
+        }
         for (metric, value) in prediction.metrics {
             report.metrics.insert(metric, Estimate::from(value));
         }
@@ -169,9 +169,10 @@ impl Engine for ClosedFormEngine {
             .filter(|metric| !report.metrics.contains_key(metric))
             .map(Metric::name)
             .collect();
-        report
-            .warnings
-            .push(format!("{name} says nothing about {}", silent.join(", ")));
+        let silent = silent.join(", ");
+        let text = format!("{name} says nothing about {silent}");
+        let warning = Warning::new(WarningKind::Silent, text);
+        report.warnings.push(warning.about(silent));
         Ok(report)
     }
 }

@@ -104,7 +104,7 @@ fn the_transparent_engine_is_mm1k() {
         report
             .warnings
             .iter()
-            .any(|line| line.contains("synchronization"))
+            .any(|line| line.text.contains("synchronization"))
     );
 }
 
@@ -275,7 +275,7 @@ fn the_engine_reports_every_group_and_fixes_its_model_by_name() {
         fixed
             .warnings
             .iter()
-            .any(|line| line.contains("many unsynchronised long flows"))
+            .any(|line| line.text.contains("many unsynchronised long flows"))
     );
     let unheard_of = ClosedFormEngine.run(&both, &with_model("unheard-of"));
     assert!(unheard_of.is_err());

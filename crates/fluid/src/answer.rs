@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use forebay_scenario::{
     Cost, Estimate, FlowGroup, FlowReport, FlowSample, GroupReport, LinkReport, MAX_LISTED_FLOWS,
-    Metric, QueueSample, Recorded, Report, Scenario, Traces, listed_quantiles, sorted_quantile,
+    Metric, QueueSample, Recorded, Report, Scenario, Traces, Warning, WarningKind,
+    listed_quantiles, sorted_quantile,
 };
 use forebay_units::Time;
 
@@ -19,10 +20,10 @@ impl Translation {
         report.metrics = link_metrics(target);
         report.warnings.clone_from(&self.warnings);
         if outcome.measured_by == MeasuredBy::TooFewEvents {
-            report.warnings.push(
-                "fewer than two congestion events after the warm-up: the fixed window is measured"
-                    .to_owned(),
-            );
+            let text =
+                "fewer than two congestion events after the warm-up: the fixed window is measured";
+            let warning = Warning::new(WarningKind::FewCongestionEvents, text);
+            report.warnings.push(warning);
         }
         if !outcome.goodput.is_empty() {
             report

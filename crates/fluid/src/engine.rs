@@ -1,7 +1,8 @@
 //! The fluid engine behind the common contract: scenario in, report out.
 
 use forebay_scenario::{
-    Engine, EngineDescription, EngineError, Report, RunOptions, Scenario, VictimCountLaw,
+    Engine, EngineDescription, EngineError, Report, RunOptions, Scenario, VictimCountLaw, Warning,
+    WarningKind,
 };
 
 use crate::adaptive::integrate;
@@ -58,7 +59,10 @@ fn integrate_as_asked(
         let outcome = integrate_coupled(&translation.model)?;
         if !outcome.within_limits(&translation.model) {
             let text = "access links and receive windows are left out of the continuous model";
-            translation.warnings.push(text.to_owned());
+            let warning = Warning::new(WarningKind::LeftOut, text);
+            translation
+                .warnings
+                .push(warning.about("access, receive_window"));
         }
         return Ok(outcome);
     }

@@ -10,7 +10,7 @@ use forebay_discipline::DropCurve;
 use forebay_random::{Purpose, Stream, key_of};
 use forebay_scenario::{
     Algorithm, BackgroundRate, BufferLimit, EngineError, FlowGroup, Link, MeasurementWindow,
-    Scenario, Seed, VictimCountLaw, VictimPolicy, Workload,
+    Scenario, Seed, VictimCountLaw, VictimPolicy, Warning, WarningKind, Workload,
 };
 use forebay_units::parameter::{Parameters, Threshold, Value};
 
@@ -26,7 +26,7 @@ pub(crate) struct Translation {
     pub(crate) model: FluidModel,
     /// Group of each flow of the model.
     pub(crate) group_of: Vec<usize>,
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: Vec<Warning>,
     pub(crate) seed: Seed,
 }
 
@@ -153,26 +153,31 @@ impl Translation {
     /// Warns of what the scenario states and the fluid leaves out.
     fn note_left_out(&mut self, scenario: &Scenario) {
         let groups = || scenario.flows().iter();
-        let mut note = |some: bool, text: &str| {
+        let mut note = |some: bool, about: (WarningKind, &str), text: &str| {
             if some {
-                self.warnings.push(text.to_owned());
+                let (kind, subject) = about;
+                self.warnings.push(Warning::new(kind, text).about(subject));
             }
         };
         note(
             groups().any(|g| g.responsive() && g.start.supremum() > 0.0),
+            (WarningKind::LeftOut, "start"),
             "start times are left out: every flow starts at 0 s with 20 to 80 % of its fair window",
         );
         note(
             groups().any(|g| g.responsive() && g.stack.delayed_ack.packets > 1),
+            (WarningKind::LeftOut, "delayed_ack"),
             "delayed acknowledgements are left out: windows grow as with one per packet",
         );
         let constant = scenario.fluid().background == BackgroundRate::Constant;
         note(
             constant && groups().any(|g| !g.responsive()),
+            (WarningKind::FluidBackground, "constant"),
             "unresponsive traffic is a constant rate: its own bursts neither queue nor lose",
         );
         note(
             !constant && groups().any(|g| !g.responsive()),
+            (WarningKind::FluidBackground, "redrawn"),
             "unresponsive traffic is a rate redrawn now and then: bursts in between neither queue nor lose",
         );
         let adaptive =
@@ -182,14 +187,20 @@ impl Translation {
                 .links()
                 .iter()
                 .any(|l| l.discipline.name() == "red" && adaptive(l)),
+            (WarningKind::LeftOut, "adaptive"),
             "RED does not adapt in the fluid: max_p stays at its start value",
         );
         note(
             scenario.fluid().law == VictimCountLaw::Continuous,
+            (WarningKind::Silent, "synchronization"),
             "the continuous loss rate has no congestion events, hence no `synchronization`",
         );
         note(
             true,
+            (
+                WarningKind::Silent,
+                "mark_rate, retransmissions, timeouts, completion_time",
+            ),
             "mark_rate, retransmissions, timeouts and completion times are not in a fluid model",
         );
     }

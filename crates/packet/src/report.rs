@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use forebay_scenario::{
     Completions, Cost, Distribution, Estimate, FlowReport, GroupReport, LinkReport,
-    MAX_LISTED_FLOWS, Metric, Report, Scenario, Seed, listed_quantiles, sorted_quantile,
+    MAX_LISTED_FLOWS, Metric, Report, Scenario, Seed, Warning, WarningKind, listed_quantiles,
+    sorted_quantile,
 };
 use forebay_units::Time;
 
@@ -305,19 +306,20 @@ fn ratio(part: u64, whole: u64) -> f64 {
     }
 }
 
-fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<String> {
+fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let drops = simulation.links[scenario.target_index()].statistics().drops;
     if (1..30).contains(&drops) {
-        warnings.push(format!(
-            "the loss rate rests on {drops} drops: measure for longer"
-        ));
+        let text = format!("the loss rate rests on {drops} drops: measure for longer");
+        warnings.push(Warning::new(WarningKind::FewDrops, text).with("drops", drops as f64));
     }
     let events = simulation.congestion.number - simulation.events_before;
     if scenario.persistent_flows() > 0 && events < 5 {
-        warnings.push(format!(
+        let text = format!(
             "{events} congestion events in the measured time: the means may depend on its length"
-        ));
+        );
+        let warning = Warning::new(WarningKind::FewCongestionEvents, text);
+        warnings.push(warning.with("events", events as f64));
     }
     let idle = simulation
         .flows
@@ -325,14 +327,16 @@ fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<String> {
         .filter(|flow| !started(flow))
         .count();
     if idle > 0 {
-        warnings.push(format!("{idle} flows have not started by the end"));
+        let text = format!("{idle} flows have not started by the end");
+        warnings.push(Warning::new(WarningKind::NotStarted, text).with("flows", idle as f64));
     }
     let bounded = |group: &&Group<'_>| group.rounds.as_ref().is_some_and(|r| r.lower_bound);
     for group in simulation.groups.iter().filter(bounded) {
-        warnings.push(format!(
-            "no request of `{}` was answered in full in the measured time: its time is at least as long as reported",
-            group.spec.name
-        ));
+        let name = &group.spec.name;
+        let text = format!(
+            "no request of `{name}` was answered in full in the measured time: its time is at least as long as reported"
+        );
+        warnings.push(Warning::new(WarningKind::LowerBound, text).about(name));
     }
     warnings
 }

@@ -23,6 +23,7 @@ mod scenario;
 mod schema;
 mod stack;
 mod uncertain;
+mod warning;
 mod workload;
 
 pub use algorithm::Algorithm;
@@ -53,6 +54,8 @@ pub use schema::schema;
 pub use stack::{DelayedAck, PartialAckTimer, Recovery, Reduction, Stack, TimeoutCut};
 pub use uncertain::FlowCount;
 pub use workload::Workload;
+
+pub use warning::{Warning, WarningKind};
 
 /// The version that reports carry.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

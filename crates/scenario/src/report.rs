@@ -1,4 +1,4 @@
-//! What an engine answers (design section 3).
+//! What an engine answers.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +7,7 @@ use serde::ser::{SerializeSeq, Serializer};
 
 use crate::metric::Metric;
 use crate::scenario::Scenario;
+use crate::warning::Warning;
 
 /// The answer of one engine to one scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -36,7 +37,7 @@ pub struct Report {
     /// What it cost.
     pub cost: Cost,
     /// What a reader must know before using the numbers.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// What was recorded over time, where it was asked for.
     #[serde(skip)]
     pub traces: Option<Box<Traces>>,

@@ -260,7 +260,7 @@ fn a_round_that_never_ends_is_reported_as_a_lower_bound() {
     let report = incast(40, "1p", "min_rto = \"30s\"");
     let ours = of_group(&report, 0, Metric::RequestTimeP50);
     assert!((19.9..=20.0).contains(&ours), "{ours}");
-    let warned = |w: &String| w.contains("`servers` was answered in full");
+    let warned = |w: &forebay_scenario::Warning| w.subject == "servers";
     assert!(report.warnings.iter().any(warned), "{:?}", report.warnings);
 }
 
