@@ -138,6 +138,15 @@ def test_a_trade_off_puts_the_answer_on_top_and_the_names_above_all() -> None:
     assert (drawing.up.title, drawing.across.title) == ("utilization (%)", "delay (ms)")
 
 
+def test_names_of_a_front_keep_clear_of_each_other() -> None:
+    # On 340 x 150 pixels: the second is too near to the first, the third far enough in height, the fourth in width.
+    where = [(0.0, 0.0), (10.0, 1.0), (11.0, 20.0), (100.0, 21.0), (200.0, 100.0)]
+    points = [Meeting(10 * (at + 1), 100 + x, 100 + y, "front", "told") for at, (x, y) in enumerate(where)]
+    drawing = drawn(TradeChart("x", "y", points))
+    names = [shape.words for shape in drawing.series[-1].shapes if isinstance(shape, Text)]
+    assert names == ["10p", "30p", "40p", "50p"]
+
+
 def test_everything_lies_within_the_plot() -> None:
     goals = [GoalLine(-5.0, True, "low"), GoalLine(500.0, False, "high")]
     answer = Named(100, "answer")
