@@ -14,6 +14,8 @@ from forebay.formatting import USUAL
 from forebay.scenario import Scenario
 from forebay.sweeps.sweeping import load
 from forebay.views import plots
+from forebay.views.charts import Point
+from forebay.views.scales import axis_title
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,20 +57,16 @@ def draw_sweep(folder: Path, target: Path) -> list[Path]:
     series = summary.with_columns(pl.Series("series", labels))
     markers = "osD^vP*X"
     for axis, metric in zip(panels, metrics, strict=True):
-        title, scale = plots.axis_title(metric, summary[f"{metric}.mean"].max())  # type: ignore[arg-type]
+        title, scale = axis_title(metric, summary[f"{metric}.mean"].max())  # type: ignore[arg-type]
         axis.set_ylabel(title)
         for index, label in enumerate(dict.fromkeys(labels)):
             mine = series.filter(pl.col("series") == label, pl.col(f"{metric}.mean").is_not_null())
             where = _numbers(mine[across].to_list()) or []
             order = sorted(range(len(where)), key=where.__getitem__)
-            estimates = [
-                {"mean": mine[f"{metric}.mean"][at], "half_width": mine[f"{metric}.half_width"][at]} for at in order
-            ]
+            means, halves = mine[f"{metric}.mean"], mine[f"{metric}.half_width"]
             plots.band(
                 axis,
-                [where[at] for at in order],
-                estimates,
-                scale,
+                [Point(where[at], scale * means[at], scale * (halves[at] or 0.0)) for at in order],
                 color=plots.PALETTE[index % len(plots.PALETTE)],
                 marker=markers[index % len(markers)],
                 label=label or None,
