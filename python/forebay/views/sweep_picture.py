@@ -14,6 +14,8 @@ from forebay.formatting import USUAL
 from forebay.scenario import Scenario
 from forebay.sweeps.sweeping import load
 from forebay.views import plots
+from forebay.views.charts import Point
+from forebay.views.scales import axis_title
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,8 +51,30 @@ def draw_sweep(folder: Path, target: Path) -> list[Path]:
     found, panels = plots.figure(8.6, 1.0 + 2.0 * len(metrics), len(metrics))
     labels = [", ".join(f"{name.removeprefix('axis.')}={row[name]}" for name in others) for row in summary.to_dicts()]
     series = summary.with_columns(pl.Series("series", labels))
+<<<<<<< HEAD
     for panel, metric in zip(panels, metrics, strict=True):
         _draw_panel(panel, metric, series, across)
+=======
+    markers = "osD^vP*X"
+    for axis, metric in zip(panels, metrics, strict=True):
+        title, scale = axis_title(metric, summary[f"{metric}.mean"].max())  # type: ignore[arg-type]
+        axis.set_ylabel(title)
+        for index, label in enumerate(dict.fromkeys(labels)):
+            mine = series.filter(pl.col("series") == label, pl.col(f"{metric}.mean").is_not_null())
+            where = _numbers(mine[across].to_list()) or []
+            order = sorted(range(len(where)), key=where.__getitem__)
+            means, halves = mine[f"{metric}.mean"], mine[f"{metric}.half_width"]
+            plots.band(
+                axis,
+                [Point(where[at], scale * means[at], scale * (halves[at] or 0.0)) for at in order],
+                color=plots.PALETTE[index % len(plots.PALETTE)],
+                marker=markers[index % len(markers)],
+                label=label or None,
+            )
+        if metric == "loss_rate" and (summary[f"{metric}.mean"] > 0).sum() > 1:
+            axis.set_yscale("log", nonpositive="clip")
+            plots.plain_decades(axis)
+>>>>>>> wall-pages
     panels[0].set_xscale("log")
     panels[-1].set_xlabel("buffer (packets that may wait)" if across == BUFFER else across.removeprefix("axis."))
     plots.plain_ticks(panels[-1])
