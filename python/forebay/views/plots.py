@@ -51,32 +51,11 @@ def save(found: Figure, path: Path, *, close: bool = True) -> Path:
     return path
 
 
-<<<<<<< HEAD
 def save_both(found: Figure, stem: Path) -> list[Path]:
     """Write a figure as PNG and as SVG beside it, then free it."""
     return [save(found, stem.with_suffix(".png"), close=False), save(found, stem.with_suffix(".svg"))]
 
 
-def axis_title(name: str, largest: float) -> tuple[str, float]:
-    """Title with its unit for a metric's axis, and the factor from the metric's unit to the axis's."""
-    group, dot, metric = name.rpartition(".")
-    prefix = f"{group}: " if dot else ""
-    if metric in _AXES:
-        title, scale, unit = _AXES[metric]
-        return f"{prefix}{title} ({unit})", scale
-    title = formatting.metric_title(metric)
-    if metric.endswith("_s"):
-        scale, unit = (1e3, "ms") if largest < 10 else (1.0, "s")
-        return f"{prefix}{title} ({unit})", scale
-    if metric.endswith("_bps"):
-        return f"{prefix}{title} (Mb/s)", 1e-6
-    if metric.endswith("_packets"):
-        return f"{prefix}{title} (packets)", 1.0
-    return prefix + title, 1.0
-
-
-=======
->>>>>>> wall-pages
 def band(
     axis: Axes, points: Sequence[Point], *, color: str = PALETTE[0], marker: str = "o", label: str | None = None
 ) -> None:

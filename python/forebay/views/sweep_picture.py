@@ -51,30 +51,8 @@ def draw_sweep(folder: Path, target: Path) -> list[Path]:
     found, panels = plots.figure(8.6, 1.0 + 2.0 * len(metrics), len(metrics))
     labels = [", ".join(f"{name.removeprefix('axis.')}={row[name]}" for name in others) for row in summary.to_dicts()]
     series = summary.with_columns(pl.Series("series", labels))
-<<<<<<< HEAD
     for panel, metric in zip(panels, metrics, strict=True):
         _draw_panel(panel, metric, series, across)
-=======
-    markers = "osD^vP*X"
-    for axis, metric in zip(panels, metrics, strict=True):
-        title, scale = axis_title(metric, summary[f"{metric}.mean"].max())  # type: ignore[arg-type]
-        axis.set_ylabel(title)
-        for index, label in enumerate(dict.fromkeys(labels)):
-            mine = series.filter(pl.col("series") == label, pl.col(f"{metric}.mean").is_not_null())
-            where = _numbers(mine[across].to_list()) or []
-            order = sorted(range(len(where)), key=where.__getitem__)
-            means, halves = mine[f"{metric}.mean"], mine[f"{metric}.half_width"]
-            plots.band(
-                axis,
-                [Point(where[at], scale * means[at], scale * (halves[at] or 0.0)) for at in order],
-                color=plots.PALETTE[index % len(plots.PALETTE)],
-                marker=markers[index % len(markers)],
-                label=label or None,
-            )
-        if metric == "loss_rate" and (summary[f"{metric}.mean"] > 0).sum() > 1:
-            axis.set_yscale("log", nonpositive="clip")
-            plots.plain_decades(axis)
->>>>>>> wall-pages
     panels[0].set_xscale("log")
     panels[-1].set_xlabel("buffer (packets that may wait)" if across == BUFFER else across.removeprefix("axis."))
     plots.plain_ticks(panels[-1])
@@ -104,7 +82,7 @@ def _draw_panel(panel: Axes, metric: str, series: pl.DataFrame, across: str) -> 
     import polars as pl
 
     mean, half_width = f"{metric}.mean", f"{metric}.half_width"
-    title, scale = plots.axis_title(metric, series[mean].max())  # type: ignore[arg-type]
+    title, scale = axis_title(metric, series[mean].max())  # type: ignore[arg-type]
     panel.set_ylabel(title)
     for index, label in enumerate(series["series"].unique(maintain_order=True)):
         mine = series.filter(pl.col("series") == label, pl.col(mean).is_not_null())
@@ -112,9 +90,7 @@ def _draw_panel(panel: Axes, metric: str, series: pl.DataFrame, across: str) -> 
         order = sorted(range(len(where)), key=where.__getitem__)
         plots.band(
             panel,
-            [where[at] for at in order],
-            [{"mean": mine[mean][at], "half_width": mine[half_width][at]} for at in order],
-            scale,
+            [Point(where[at], scale * mine[mean][at], scale * (mine[half_width][at] or 0.0)) for at in order],
             color=plots.PALETTE[index % len(plots.PALETTE)],
             marker=MARKERS[index % len(MARKERS)],
             label=label or None,
