@@ -16,8 +16,8 @@ use forebay_random::Seed;
 use proptest::prelude::*;
 use settings::{FRACTIONS, ONE_GIGABIT, TEN_GIGABIT, laws, model};
 
-/// One AIMD flow over a path of `bdp` packets with a buffer of `x` BDP, as it is stated in
-/// section 1.3 of the models: mean utilisation of a whole cycle.
+/// One AIMD flow over a path of `bdp` packets with a buffer of `x` BDP, for the mean utilisation of a
+/// whole cycle.
 fn single_flow(bdp: f64, x: f64, decrease: f64) -> FluidModel {
     let mut model = model(
         &ONE_GIGABIT,
@@ -203,7 +203,7 @@ fn euler_and_the_adaptive_integrator_agree_on_everything_they_measure() {
 
 #[test]
 fn a_continuous_loss_rate_leaves_no_room_unused_at_any_buffer() {
-    // Without delayed events the queue slides along its limit (K4 of the models).
+    // Without delayed events the queue slides along its limit.
     for law in laws() {
         for fraction in [0.01, 0.2] {
             let mut base = model(&ONE_GIGABIT, &law, 1.0, fraction);
