@@ -586,3 +586,28 @@ fn both_integrators_agree_on_red() {
     );
     assert!(a.2.abs_diff(b.2) <= 1, "{a:?} {b:?}");
 }
+
+#[test]
+fn the_highest_rate_is_cut_and_not_the_largest_window() {
+    let mut base = model(
+        &ONE_GIGABIT,
+        &FluidLaw::NewReno(NewReno::default()),
+        0.0,
+        0.0,
+    );
+    base.synchronization.count = CutCountLaw::Fixed;
+    base.flows.truncate(2);
+    // 1000 and 500 packets/s over 1200: clipped from the start.
+    base.links[0].capacity = 1200.0;
+    for (flow, (propagation, window)) in base.flows.iter_mut().zip([(0.1, 100.0), (0.3, 150.0)]) {
+        flow.propagation = propagation;
+        flow.initial_window = Some(window);
+    }
+    base.measure = Measure::Fixed { start: 0.0 };
+    base.horizon = 0.16;
+    base.trace = Some(0.15);
+    for outcome in [integrate(&base), integrate_euler(&base, 0.001)] {
+        let windows = outcome.unwrap().trace.windows;
+        assert!(windows[0][1] < 55.0 && windows[1][1] > 149.0, "{windows:?}");
+    }
+}
