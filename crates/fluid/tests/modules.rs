@@ -1,32 +1,34 @@
 //! The rooms of the crate: no circle between modules, and no file too long to read.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Lines of the longest file.
 const LONGEST: usize = 600;
 
-fn source() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
-}
-
-/// The text of each module by its path in the crate, the root left out.
-fn modules(folder: &Path, prefix: &str) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let stem = path.file_stem().unwrap().to_str().unwrap();
-        let name = match (stem, prefix) {
+/// Enters the text of each module by its path in the crate, the root left out.
+fn enter(folder: &Path, prefix: &str, found: &mut BTreeMap<String, String>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let name = match (&*stem, prefix) {
             ("mod", _) => prefix.to_owned(),
-            (_, "") => stem.to_owned(),
-            _ => format!("{prefix}::{stem}"),
+            (stem, "") => stem.to_owned(),
+            (stem, _) => format!("{prefix}::{stem}"),
         };
         if path.is_dir() {
-            found.extend(modules(&path, &name));
+            enter(&path, &name, found)?;
         } else if name != "lib" {
-            found.insert(name, std::fs::read_to_string(&path).unwrap());
+            found.insert(name, std::fs::read_to_string(&path)?);
         }
     }
+    Ok(())
+}
+
+fn modules() -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    enter(&source, "", &mut found).expect("the sources are there");
     found
 }
 
@@ -50,7 +52,7 @@ fn named(text: &str, known: &BTreeSet<&str>) -> BTreeSet<String> {
 
 #[test]
 fn no_module_builds_on_what_builds_on_it() {
-    let texts = modules(&source(), "");
+    let texts = modules();
     let known: BTreeSet<&str> = texts.keys().map(String::as_str).collect();
     assert!(known.contains("adaptive::step") && known.contains("run"));
     let mut left: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
@@ -73,7 +75,7 @@ fn no_module_builds_on_what_builds_on_it() {
 
 #[test]
 fn no_file_is_too_long_to_read() {
-    for (name, text) in modules(&source(), "") {
+    for (name, text) in modules() {
         let lines = text.lines().count();
         assert!(lines <= LONGEST, "{name}: {lines} lines");
     }

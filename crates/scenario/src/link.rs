@@ -154,7 +154,10 @@ impl RateLayer {
     /// use forebay_scenario::RateLayer;
     /// use forebay_units::Bytes;
     ///
-    /// assert_eq!(RateLayer::L1.framing(), Bytes::new(38));
+    /// // Ethernet: header 14, check 4; on the wire also preamble 8 and gap 12.
+    /// assert_eq!(RateLayer::L3.framing(), Bytes::ZERO);
+    /// assert_eq!(RateLayer::L2.framing(), Bytes::new(14 + 4));
+    /// assert_eq!(RateLayer::L1.framing(), Bytes::new(14 + 4 + 8 + 12));
     /// ```
     pub const fn framing(self) -> Bytes {
         Bytes::new(match self {
