@@ -2,8 +2,8 @@
 
 use forebay_units::Time;
 
+use super::law::{Cubic, FastConvergence, FriendlyRegion};
 use crate::classic::WindowGrowth;
-use crate::cubic::law::{Cubic, FastConvergence, FriendlyRegion};
 use crate::packet::{Ack, Path, Signal, Window};
 
 /// CUBIC as in RFC 9438.
