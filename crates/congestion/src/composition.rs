@@ -12,8 +12,8 @@ use crate::hstcp::{HstcpGrowth, HstcpResponse, Table};
 use crate::htcp::{Htcp, HtcpGrowth, LinuxHtcp, Published};
 use crate::illinois::IllinoisController;
 use crate::newreno::{LinuxReno, RenoGrowth};
-use crate::packet::tests::{rounds, window};
-use crate::packet::{Ack, CongestionControl, Path, Signal, Window};
+use crate::packet::tests::{rounds, sample, window};
+use crate::packet::{Ack, CongestionControl, Idle, Path, Signal, Window};
 use crate::registration::tests::default_controller;
 use crate::scalable::ScalableController;
 use crate::slow_start::{Hystart, HystartPlusPlus, Limited, Standard};
@@ -147,4 +147,65 @@ fn a_delay_that_grows_ends_slow_start_where_that_looks_for_it() {
         }
     }
     of_all(&mut Ends);
+}
+
+/// Both parts hear of a congestion, of its undoing and of what the growth holds of the path.
+#[test]
+fn each_part_hears_what_the_controller_hears() {
+    let mut pair = Classic::of(
+        HystartPlusPlus::default(),
+        CubicGrowth::new(&Cubic::default(), 0.7),
+    );
+    let before = pair.clone();
+    let state = |pair: &Classic<HystartPlusPlus, CubicGrowth>| format!("{pair:?}");
+    let mut at = window(100.0, f64::INFINITY);
+    pair.on_congestion(&mut at, Signal::Timeout, Time::ZERO, &PATH);
+    let (slow_start, growth) = (
+        format!("{:?}", pair.slow_start),
+        format!("{:?}", pair.growth),
+    );
+    assert_ne!(slow_start, format!("{:?}", before.slow_start));
+    assert_ne!(growth, format!("{:?}", before.growth));
+    pair.on_undo(&before);
+    assert_eq!(state(&pair), state(&before));
+    // An idle hour moves the epoch, and a restart window is heeded.
+    let mut at = window(100.0, 50.0);
+    acknowledge(&mut pair, &mut at, 0);
+    let growth = format!("{:?}", pair.growth);
+    let idle = Idle {
+        time: Time::from_secs(3600),
+        restart_window: Some(10.0),
+    };
+    pair.on_idle(&mut at, &idle);
+    assert_eq!(at.cwnd, 10.0);
+    assert_ne!(growth, format!("{:?}", pair.growth));
+
+    // Linux's CUBIC tells nothing of round trips right after a recovery.
+    let growth = LinuxCubic::new(&Cubic::default(), 0.7);
+    let mut pair = Classic::of(HystartPlusPlus::default(), growth);
+    let mut at = window(100.0, 50.0);
+    acknowledge(&mut pair, &mut at, 500);
+    at.ssthresh = f64::INFINITY;
+    let before = format!("{:?}", pair.slow_start);
+    // The first acknowledgement began an epoch.
+    pair.on_sample(&mut at, &sample(0.1), &PATH);
+    assert_eq!(before, format!("{:?}", pair.slow_start));
+    let mut later = sample(0.1);
+    later.now = Time::from_secs(2);
+    pair.on_sample(&mut at, &later, &PATH);
+    assert_ne!(before, format!("{:?}", pair.slow_start));
+    // And slow start goes by the growth's smallest round trip, not by the path's.
+    let growth = LinuxCubic::new(&Cubic::default(), 0.7);
+    let mut pair = Classic::of(Hystart::default(), growth);
+    let mut at = window(100.0, f64::INFINITY);
+    let shorter = Path {
+        min_rtt: 0.01,
+        ..PATH
+    };
+    let mut seen = sample(0.1);
+    for millis in 0..30 {
+        seen.now = Time::from_millis(1000 + 10 * millis);
+        pair.on_sample(&mut at, &seen, &shorter);
+    }
+    assert_eq!(at.ssthresh, f64::INFINITY);
 }
