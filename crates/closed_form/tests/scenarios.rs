@@ -301,3 +301,20 @@ fn the_red_rule_reads_the_scenario_s_thresholds() {
     let (steep, flat) = (fixed(0.1), fixed(0.01));
     assert!(10.0 < steep && steep < flat, "{steep} {flat}");
 }
+
+/// DCTCP's largest queue is its threshold and a packet per flow; other controllers have none such.
+#[test]
+fn the_dctcp_rule_speaks_of_dctcp_only() {
+    let port = |cca: &str| {
+        scenario(&format!(
+            "[link]\nrate = \"10Gbps\"\nbuffer = \"200p\"\n\
+             [[flows]]\ncount = 4\ncca = \"{cca}\"\necn = true\nrtt = \"100us\"\npacket = \"1500B\"\n"
+        ))
+    };
+    let dctcp = port("dctcp");
+    let seventh = (dctcp.bdp_packets().unwrap() / 7.0 + 4.0).ceil() as u64;
+    assert_eq!(packets("dctcp-sawtooth", &dctcp), seventh);
+    let newreno = port("newreno");
+    let refused = rule("dctcp-sawtooth").unwrap().size(&newreno, &[]);
+    assert!(refused.unwrap_err().to_string().contains("DCTCP"));
+}
