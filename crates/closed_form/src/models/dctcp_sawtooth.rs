@@ -1,12 +1,12 @@
 //! DCTCP above a marking threshold (Alizadeh et al., SIGCOMM 2010): how far the queue rises, and the
 //! threshold that never lets it run empty.
 
-use forebay_scenario::{Check, ModelError};
+use forebay_scenario::{Check, Metric, ModelError};
 
 use crate::checks::{checked, has_long_flows, saturable};
 use crate::error::{FormulaError, non_negative, positive, representable};
 use crate::inputs::{BDP, FLOWCOUNT, FLOWS, PIPE};
-use crate::model::{Example, Model, Packets, Sizing, symbol};
+use crate::model::{Example, Model, Numbers, Packets, Sizing, symbol};
 use crate::numeric;
 use crate::pieces::long_flows;
 use crate::quantity::{Arguments, Input, quantity};
@@ -75,9 +75,9 @@ pub static MODEL: Model = Model {
                 saturable(s),
             ]
         },
-        predict: None,
+        predict: Some(predict),
         size: Some(size),
-        note: "",
+        note: "all flows in step: the widest swing",
     }),
     references: &[],
 };
@@ -97,7 +97,32 @@ fn point(a: &Arguments) -> Result<Sawtooth, FormulaError> {
     Sawtooth::new(a[0], a[1], a[2])
 }
 
-/// The largest queue above the smallest threshold that keeps the link busy.
+/// The queue at the scenario's buffer, where that holds the whole swing.
+fn predict(s: &Situation) -> Numbers {
+    let sawtooth = sawtooth(s)?;
+    let refuse = |why: String| Err(ModelError::NotApplicable(why));
+    if s.marking_threshold.is_none() {
+        return refuse("the queue does not mark by a threshold".into());
+    }
+    if sawtooth.min_queue() < 0.0 {
+        return refuse("the queue runs empty: the threshold is below the swing".into());
+    }
+    if s.buffer < sawtooth.max_queue() {
+        return refuse(format!(
+            "the swing needs {:.0} packets of buffer",
+            sawtooth.max_queue()
+        ));
+    }
+    let queue = sawtooth.max_queue() - 0.5 * sawtooth.amplitude();
+    Ok(vec![
+        (Metric::Utilization, 1.0),
+        (Metric::LossRate, 0.0),
+        (Metric::QueueMean, queue),
+        (Metric::QueueDelayMean, queue / s.capacity_pps),
+    ])
+}
+
+/// The largest queue, above the scenario's threshold or the smallest one that keeps the link busy.
 fn size(s: &Situation, _: &Targets) -> Packets {
     Ok(Some(sawtooth(s)?.max_queue()))
 }
@@ -109,11 +134,11 @@ fn sawtooth(s: &Situation) -> Result<Sawtooth, ModelError> {
         ));
     }
     let bdp = s.residual_bdp()?;
-    Ok(Sawtooth::new(
-        bdp,
-        long_flows(s)?,
-        smallest_threshold(bdp)?,
-    )?)
+    let threshold = match s.marking_threshold {
+        Some(threshold) => threshold,
+        None => smallest_threshold(bdp)?,
+    };
+    Ok(Sawtooth::new(bdp, long_flows(s)?, threshold)?)
 }
 
 fn is_dctcp(s: &Situation) -> bool {
@@ -134,10 +159,17 @@ fn dctcp_only(s: &Situation) -> Check {
 }
 
 fn step_marking(s: &Situation) -> Check {
+    let why = match s.marking_threshold {
+        Some(threshold) => format!("arrivals are marked from {threshold:.0} packets on"),
+        None => format!(
+            "queue: {}; a threshold of a seventh of the BDP taken",
+            s.discipline
+        ),
+    };
     checked(
-        "ECN marks from one threshold on, a seventh of the BDP",
-        s.discipline == "step",
-        format!("queue: {}", s.discipline),
+        "ECN marks from one threshold on",
+        s.marking_threshold.is_some(),
+        why,
     )
 }
 
