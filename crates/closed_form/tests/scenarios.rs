@@ -312,3 +312,40 @@ fn the_red_rule_reads_the_scenario_s_thresholds() {
     let (steep, flat) = (fixed(0.1), fixed(0.01));
     assert!(10.0 < steep && steep < flat, "{steep} {flat}");
 }
+
+/// DCTCP's largest queue is its threshold and a packet per flow; other controllers have no such
+/// queue, and a scenario without a threshold gets a seventh of its bandwidth-delay product.
+#[test]
+fn the_dctcp_rule_reads_the_marking_threshold() {
+    let port = |cca: &str, queue: &str, buffer: &str| {
+        scenario(&format!(
+            "[link]\nrate = \"10Gbps\"\nbuffer = \"{buffer}\"\nqueue = {queue}\n\
+             [[flows]]\ncount = 4\ncca = \"{cca}\"\necn = true\nrtt = \"100us\"\npacket = \"1500B\"\n"
+        ))
+    };
+    let step = "{ kind = \"step\", threshold = \"40p\" }";
+    let dctcp = port("dctcp", step, "200p");
+    assert_eq!(packets("dctcp-sawtooth", &dctcp), 44);
+    let found = rule("dctcp-sawtooth").unwrap().predict(&dctcp).unwrap();
+    let amplitude = 0.5 * (8.0 * (dctcp.bdp_packets().unwrap() + 40.0)).sqrt();
+    assert!((found.metrics[&Metric::QueueMean] - (44.0 - amplitude / 2.0)).abs() < 1e-9);
+    let plain = port("dctcp", "\"droptail\"", "200p");
+    let seventh = (plain.bdp_packets().unwrap() / 7.0 + 4.0).ceil() as u64;
+    assert_eq!(packets("dctcp-sawtooth", &plain), seventh);
+    let failing = |scenario: &Scenario| {
+        let checks = rule("dctcp-sawtooth").unwrap().assumptions(scenario);
+        checks
+            .iter()
+            .filter(|check| check.holds == Holds::No)
+            .count()
+    };
+    assert_eq!((failing(&dctcp), failing(&plain)), (0, 1));
+    for (refused, why) in [
+        (port("dctcp", step, "43p"), "44 packets"),
+        (plain, "threshold"),
+        (port("newreno", step, "200p"), "DCTCP"),
+    ] {
+        let error = rule("dctcp-sawtooth").unwrap().predict(&refused);
+        assert!(error.unwrap_err().to_string().contains(why), "{why}");
+    }
+}

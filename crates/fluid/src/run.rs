@@ -290,6 +290,7 @@ mod tests {
             tolerance: 1e-4,
             trace: None,
             seed: Seed::default(),
+            cancel: Cancel::default(),
         }
     }
 
