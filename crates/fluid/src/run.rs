@@ -260,6 +260,7 @@ mod tests {
     use forebay_congestion::aimd::Aimd;
     use forebay_congestion::fluid::FluidLaw;
     use forebay_random::Seed;
+    use forebay_scenario::Cancel;
 
     fn model() -> FluidModel {
         let flow = |propagation| FluidFlow {
