@@ -6,9 +6,9 @@ use forebay_scenario::{FlowGroup, Law, Workload};
 use forebay_units::{Bytes, Rate, Time};
 
 use crate::calendar::Event;
+use crate::connection::{Connection, Opening};
 use crate::prefetch::prefetch;
-use crate::reverse::Receiver;
-use crate::sender::{Connection, Opening};
+use crate::reverse::RemoteReceiver;
 
 /// What one flow did at the target link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -98,7 +98,7 @@ pub(crate) struct Flow {
     /// From leaving the last link to the acknowledgement's arrival, or to that at the receiver.
     pub(crate) return_delay: Time,
     /// The receiver, where it does not live in the connection: its acknowledgements cross links.
-    pub(crate) receiver: Option<Box<Receiver>>,
+    pub(crate) receiver: Option<Box<RemoteReceiver>>,
     /// When a timer event is due; [`Time::MAX`] for none.
     pub(crate) timer_at: Time,
     pub(crate) arrived: u64,
@@ -154,8 +154,8 @@ impl Flow {
             arrived: self.arrived,
             dropped: self.dropped,
             delivered: self.connection.delivered(),
-            retransmissions: self.connection.retransmissions,
-            timeouts: self.connection.timeouts,
+            retransmissions: self.connection.retransmissions(),
+            timeouts: self.connection.timeouts(),
             events: self.events,
         }
     }

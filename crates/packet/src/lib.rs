@@ -1,12 +1,12 @@
 //! The packet engine: a discrete-event simulation of every packet, acknowledgement and timer.
 //!
-//! Files follow a packet: [`sender`] (with the receiver, whose state it mirrors), the flow's
+//! Files follow a packet: [`connection`] (a sender and its receiver), the flow's
 //! access link in [`flow`], the bottleneck in [`link`] and [`queued`] (with [`network`] between them
 //! and the flows), back through the [`calendar`]; [`simulation`] is the event loop and [`report`] what it leaves.
 
-mod bitmap;
 mod bursts;
 mod calendar;
+mod connection;
 #[cfg(test)]
 mod equality;
 mod flow;
@@ -21,10 +21,8 @@ mod random_scenarios;
 mod report;
 mod reverse;
 mod sampler;
-mod sender;
 mod simulation;
 mod statistics;
-mod timing;
 mod transfers;
 
 use forebay_scenario::{Engine, EngineDescription, EngineError, Report, RunOptions, Scenario};

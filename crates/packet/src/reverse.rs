@@ -2,7 +2,7 @@
 //! dropped.
 //!
 //! Elsewhere a receiver answers over a constant delay and lives in its sender (see
-//! [`crate::sender`]). Here it stands between the two paths and decides alone when to acknowledge. An
+//! [`crate::connection`]). Here it stands between the two paths and decides alone when to acknowledge. An
 //! acknowledgement announces the packets that arrived since the one before, and those of others
 //! that were dropped on the way, as cumulative and selective acknowledgements do; its sender
 //! learns of them when it arrives. Half of the round trip that is left beside the links' delays lies on each
@@ -13,10 +13,11 @@
 
 use std::collections::VecDeque;
 
+use forebay_scenario::DelayedAck;
 use forebay_units::Time;
 
-use crate::bitmap::Bitmap;
 use crate::calendar::{Event, Kind};
+use crate::connection::{Receiver, Reply};
 use crate::flow::{Acks, Unresponsive};
 use crate::simulation::{LAST_FLOW, Simulation};
 
@@ -31,43 +32,24 @@ struct Announced {
 
 /// A receiver whose acknowledgements take a path of links.
 #[derive(Clone, Debug)]
-pub(crate) struct Receiver {
+pub(crate) struct RemoteReceiver {
     /// The flow of its acknowledgements among the unresponsive ones.
     acks: u32,
     /// From the last link of that path to the sender.
     pub(crate) delay: Time,
-    /// The next packet in order.
-    expected: u64,
-    /// Packets beyond it that have arrived.
-    received: Bitmap,
-    out_of_order: u64,
-    /// Packets in order that are not acknowledged, and since when.
-    pending: u32,
-    pending_since: Time,
+    receiver: Receiver,
     timer_armed: bool,
     /// Number of the next acknowledgement.
     next: u32,
     announced: VecDeque<Announced>,
 }
 
-/// What a receiver does about a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reply {
-    AtOnce,
-    /// It waits for more packets or a timer.
-    Later,
-}
-
-impl Receiver {
-    fn new(acks: u32, delay: Time) -> Self {
+impl RemoteReceiver {
+    fn new(acks: u32, delay: Time, policy: DelayedAck) -> Self {
         Self {
             acks,
             delay,
-            expected: 0,
-            received: Bitmap::default(),
-            out_of_order: 0,
-            pending: 0,
-            pending_since: Time::ZERO,
+            receiver: Receiver::new(0, policy),
             timer_armed: false,
             next: 0,
             announced: VecDeque::new(),
@@ -76,38 +58,7 @@ impl Receiver {
 
     /// A transfer begins whose packets are numbered from `first` on.
     pub(crate) fn restart(&mut self, first: u64) {
-        self.expected = first;
-        self.received = Bitmap::default();
-        self.out_of_order = 0;
-        self.pending = 0;
-    }
-
-    /// A packet arrives; those in order may wait for `together` of them (RFC 5681 section 4.2).
-    fn take(&mut self, packet: u64, together: u32, now: Time) -> Reply {
-        if packet != self.expected || self.out_of_order > 0 {
-            self.take_otherwise(packet);
-            return Reply::AtOnce;
-        }
-        self.expected += 1;
-        self.pending += 1;
-        if self.pending == 1 {
-            self.pending_since = now;
-        }
-        if self.pending < together {
-            Reply::Later
-        } else {
-            Reply::AtOnce
-        }
-    }
-
-    fn take_otherwise(&mut self, packet: u64) {
-        if packet > self.expected {
-            self.out_of_order += u64::from(self.received.set(packet, self.expected));
-        } else if packet == self.expected {
-            let next = self.received.take_run(packet + 1);
-            self.out_of_order -= next - (packet + 1);
-            self.expected = next;
-        }
+        self.receiver.restart(first);
     }
 }
 
@@ -124,9 +75,10 @@ impl Simulation<'_> {
             bytes: group.spec.stack.syn().get() as u32,
         };
         flow.direct = false;
-        flow.receiver = Some(Box::new(Receiver::new(
+        flow.receiver = Some(Box::new(RemoteReceiver::new(
             self.unresponsive.len() as u32,
             delay,
+            group.spec.stack.delayed_ack,
         )));
         self.unresponsive.push(Unresponsive {
             group: flow.group,
@@ -155,12 +107,8 @@ impl Simulation<'_> {
             packet: event.packet(),
             marked: event.kind() == Kind::MarkedDelivery as u8,
         });
-        let together = if flow.connection.is_syn(packet) {
-            1
-        } else {
-            stack.delayed_ack.packets
-        };
-        if receiver.take(packet, together, now) == Reply::AtOnce {
+        let waits = receiver.receiver.receive(packet, now) == Reply::Later;
+        if !waits || flow.connection.is_syn(packet) {
             self.reply(at, now);
         } else if !receiver.timer_armed {
             receiver.timer_armed = true;
@@ -172,18 +120,13 @@ impl Simulation<'_> {
 
     /// A receiver's timer for delayed acknowledgements.
     pub(crate) fn receiver_timer(&mut self, at: usize, now: Time) {
-        let flow = &mut self.flows[at];
-        let stack = &self.groups[flow.group as usize].spec.stack;
-        let Some(receiver) = &mut flow.receiver else {
+        let Some(receiver) = &mut self.flows[at].receiver else {
             return;
         };
         receiver.timer_armed = false;
-        if receiver.pending == 0 {
+        let Some(due) = receiver.receiver.acknowledgement_due() else {
             return;
-        }
-        let due = receiver
-            .pending_since
-            .saturating_add(stack.delayed_ack.timeout);
+        };
         if due > now {
             receiver.timer_armed = true;
             self.calendar
@@ -198,7 +141,7 @@ impl Simulation<'_> {
         let Some(receiver) = &mut self.flows[at].receiver else {
             return;
         };
-        receiver.pending = 0;
+        receiver.receiver.acknowledge();
         let (flow, number) = (LAST_FLOW - receiver.acks, receiver.next);
         receiver.next = receiver.next.wrapping_add(1);
         self.arrive(flow, number, 0, now);
@@ -232,23 +175,5 @@ impl Simulation<'_> {
             receiver.announced.pop_front();
         }
         self.send(at, now);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn packets_in_order_wait_for_each_other_and_others_do_not() {
-        let mut receiver = Receiver::new(0, Time::ZERO);
-        receiver.restart(5);
-        let mut take = |packet| receiver.take(packet, 2, Time::ZERO);
-        assert_eq!((take(5), take(6)), (Reply::Later, Reply::AtOnce));
-        // 7 is missing: 8 and 9 ask for it, 7 fills the hole, 7 again is a duplicate.
-        for packet in [8, 9, 7, 7] {
-            assert_eq!(take(packet), Reply::AtOnce);
-        }
-        assert_eq!((receiver.expected, receiver.out_of_order), (10, 0));
     }
 }

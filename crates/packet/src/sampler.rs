@@ -120,7 +120,7 @@ impl Simulation<'_> {
             self.sampler.turn = (self.sampler.turn + 1) % self.flows.len();
             let flow = &self.flows[self.sampler.turn];
             if flow.connection.begun() && !flow.stopped && !flow.connection.finished() {
-                let window = flow.connection.window.cwnd / WINDOW_UNIT;
+                let window = flow.connection.window().cwnd / WINDOW_UNIT;
                 self.groups[flow.group as usize]
                     .windows
                     .add_value(window as u64);

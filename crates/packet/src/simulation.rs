@@ -15,13 +15,13 @@ use forebay_units::{Bytes, Time};
 
 pub(crate) use self::control::MEASURE;
 use crate::calendar::{Calendar, Event, Kind, MAX_HOPS};
+use crate::connection::{Next, Reception};
 use crate::flow::{Draws, Flow, Source, Unresponsive};
 use crate::incast::Rounds;
 use crate::link::Link;
 use crate::memory::Memory;
 use crate::network::Records;
 use crate::sampler::Sampler;
-use crate::sender::{Answer, Next};
 use crate::statistics::{CongestionEvents, Histogram};
 use crate::transfers::{self, Transfers};
 
@@ -277,8 +277,8 @@ impl Simulation<'_> {
             flow.connection.deliver_marked(packet, event.time)
         };
         match answer {
-            Answer::Acknowledged => self.send(at, event.time),
-            Answer::Delayed => {
+            Reception::Acknowledged => self.send(at, event.time),
+            Reception::Delayed => {
                 if !flow.delayed_ack_armed {
                     flow.delayed_ack_armed = true;
                     let spec = self.groups[flow.group as usize].spec;
@@ -287,7 +287,7 @@ impl Simulation<'_> {
                         .push(Event::new(due, Kind::DelayedAck, event.flow(), 0));
                 }
             }
-            Answer::Stale => {}
+            Reception::Stale => {}
         }
     }
 

@@ -94,7 +94,7 @@ pub(crate) fn record(flow: &Flow, trace: &TraceOptions, completed: Time) -> Opti
         transfer: flow.transfer,
         begun_s: flow.since.as_secs_f64(),
         completed_s: seconds_or_never(completed),
-        first_signal_s: seconds_or_never(flow.connection.first_cut),
+        first_signal_s: seconds_or_never(flow.connection.first_cut().unwrap_or(Time::MAX)),
         packets: flow.connection.transfer_packets(),
         arrived: flow.arrived - flow.arrived_before,
         dropped: flow.dropped - flow.dropped_before,
@@ -112,7 +112,9 @@ fn seconds_or_never(time: Time) -> f64 {
 
 /// Whether a flow spent at most half of its life before its first congestion signal.
 fn is_long(flow: &Flow, now: Time) -> bool {
-    let cut = flow.connection.first_cut;
+    let Some(cut) = flow.connection.first_cut() else {
+        return false;
+    };
     let slow = cut.saturating_sub(flow.since);
     cut < now && slow.as_picos() <= (now - flow.since).as_picos() / 2
 }

@@ -9,13 +9,13 @@ use forebay_units::{Bytes, Time};
 use super::control::WARMUP;
 use super::{Group, Simulation, Stop, last_link, unsupported};
 use crate::calendar::{Calendar, Event, Kind, MAX_LANES};
+use crate::connection::Connection;
 use crate::flow::{AccessLink, Counts, Draws, Flow, Source, Unresponsive, opening, source_event};
 use crate::incast::Rounds;
 use crate::link::{Departures, Link, LinkSetup};
 use crate::memory::memories;
 use crate::network::Records;
 use crate::sampler::Sampler;
-use crate::sender::Connection;
 use crate::statistics::{CongestionEvents, Histogram};
 use crate::transfers::Transfers;
 

@@ -101,8 +101,8 @@ impl Simulation<'_> {
                     .map(|flow| FlowSample {
                         time_s: now.as_secs_f64(),
                         flow: self.groups[flow.group as usize].first_number + flow.index as u32,
-                        cwnd_packets: flow.connection.window.cwnd,
-                        ssthresh_packets: flow.connection.window.ssthresh,
+                        cwnd_packets: flow.connection.window().cwnd,
+                        ssthresh_packets: flow.connection.window().ssthresh,
                         rtt_s: flow.connection.smoothed_rtt(),
                     }),
             );
