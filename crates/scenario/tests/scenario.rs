@@ -421,6 +421,18 @@ fn the_ends_of_bounds_are_allowed() {
         with(&["flows.0.stack=ns2"]).unwrap().flows()[0].stack,
         forebay_scenario::Stack::NS2
     );
+    // The second group says nothing of its controller.
+    let linux = with(&["flows.1.stack=linux"]).unwrap();
+    assert_eq!(
+        linux.flows()[1].controller.parameters().word("variant"),
+        "linux"
+    );
+    let users = "flows.0.workload={ closed_loop = { users = 4, think = \"1s\", size = \"9kB\" } }";
+    let shown = serde_json::to_value(with(&[users]).unwrap()).unwrap();
+    assert!(
+        shown["flows"][0].get("count").is_none(),
+        "users count the flows"
+    );
     let linux = with(&["flows.0.cca=cubic", "flows.0.stack=linux"]).unwrap();
     assert_eq!(
         linux.flows()[0].controller.parameters().word("variant"),
