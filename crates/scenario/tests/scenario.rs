@@ -383,6 +383,63 @@ fn the_hash_of_a_scenario_stays() {
     assert_eq!(with(&[]).unwrap().sha256(), hash);
 }
 
+/// Bounds are within what they bound, and links without names are numbered.
+#[test]
+fn the_ends_of_bounds_are_allowed() {
+    for allowed in [
+        "flows.0.min_rto=1us",
+        "flows.0.min_rto=60s",
+        "flows.0.clock=0s",
+        "flows.0.header=0B",
+        "flows.0.receive_window=1p",
+        "flows.0.initial_ssthresh=2p",
+        "run.measure=100d",
+        "run.replications=1000000",
+        "link.rate=1kbps",
+        "link.rate=100Tbps",
+    ] {
+        with(&[allowed]).expect(allowed);
+    }
+    for refused in ["flows.0.initial_ssthresh=1p", "flows.0.receive_window=0.5"] {
+        with(&[refused]).expect_err(refused);
+    }
+    let links = "link = [{ rate = \"1Mbps\", buffer = \"1p\", target = true }, { rate = \"1Mbps\", buffer = \"1p\" }]";
+    let text = format!(
+        "{}\n[[flows]]\nrtt = \"1s\"\npath = [\"link\", \"link1\"]\n",
+        links.replacen("link", "links", 1)
+    );
+    let scenario = read(&text, &[]).unwrap();
+    assert_eq!(scenario.links()[1].name, "link1");
+    assert_eq!(scenario.flows()[0].path, [0, 1]);
+    // What unresponsive, closed-loop and preset groups leave out or take over.
+    assert!(with(&["flows.1.reverse=[\"link\"]"]).is_err());
+    assert!(
+        with(&["memories=[{ name = \"a\", size = \"1p\" }, { name = \"a\", size = \"1p\" }]"])
+            .is_err()
+    );
+    assert_eq!(
+        with(&["flows.0.stack=ns2"]).unwrap().flows()[0].stack,
+        forebay_scenario::Stack::NS2
+    );
+    // The second group says nothing of its controller.
+    let linux = with(&["flows.1.stack=linux"]).unwrap();
+    assert_eq!(
+        linux.flows()[1].controller.parameters().word("variant"),
+        "linux"
+    );
+    let users = "flows.0.workload={ closed_loop = { users = 4, think = \"1s\", size = \"9kB\" } }";
+    let shown = serde_json::to_value(with(&[users]).unwrap()).unwrap();
+    assert!(
+        shown["flows"][0].get("count").is_none(),
+        "users count the flows"
+    );
+    let linux = with(&["flows.0.cca=cubic", "flows.0.stack=linux"]).unwrap();
+    assert_eq!(
+        linux.flows()[0].controller.parameters().word("variant"),
+        "linux"
+    );
+}
+
 #[test]
 fn a_range_upside_down_names_both_ends() {
     let red = |ends: &str| with(&[&format!("link.queue={{ kind = \"red\", {ends} }}")]);
