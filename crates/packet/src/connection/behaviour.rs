@@ -413,7 +413,7 @@ fn a_timeout_while_the_second_acknowledgement_is_awaited_is_believed() {
         assert_eq!(wire.arrive(0), [20, 21]);
         let sent = wire.time_out();
         assert!(sent.starts_with(&[1]), "{recovery:?} {sent:?}");
-        assert!(wire.connection.attempt.is_none());
+        assert!(wire.connection.timeout.attempt.is_none());
         assert!(wire.connection.consistent());
     }
 }
@@ -467,7 +467,7 @@ fn a_timeout_in_recovery_is_believed() {
         while wire.connection.timeouts() == 0 {
             wire.time_out();
         }
-        assert!(wire.connection.attempt.is_none(), "{recovery:?}");
+        assert!(wire.connection.timeout.attempt.is_none(), "{recovery:?}");
     }
 }
 
