@@ -158,21 +158,9 @@ impl Connection {
             initial_window: stack.initial_window,
             timestamps: stack.timestamps,
         };
-        connection.choose_path();
+        connection.control.choose_path();
         connection.control.set_pace();
         connection
-    }
-
-    /// Decides how short the way of a packet in order is.
-    fn choose_path(&mut self) {
-        let control = &mut self.control;
-        control.sender.fast_path = if control.sender.connecting() || control.ledger.is_some() {
-            FastPath::Off
-        } else if control.receiver.delays() {
-            FastPath::Delayed
-        } else {
-            FastPath::Immediate
-        };
     }
 
     /// Has everything that a delivery may need fetched.
@@ -436,7 +424,7 @@ impl Connection {
             sender.round_trip.begin_unmeasured();
         }
         sender.restart_timer(now);
-        self.choose_path();
+        self.control.choose_path();
         self.control.set_pace();
     }
 
@@ -575,11 +563,13 @@ impl Connection {
         waiting.then(|| sender.timers.next())
     }
 
-    /// Whether something is outstanding and its timer expires at `timer_at` at the earliest.
+    /// Whether something is outstanding and its timer expires at `timer_at` at the earliest, after
+    /// [`Self::deliver_next`]: on the fast path no other timer runs.
     #[inline]
     pub(crate) fn waits_until(&self, timer_at: Time) -> bool {
         let sender = &self.control.sender;
-        sender.next > sender.unacknowledged && sender.timers.none_before(timer_at)
+        debug_assert_eq!(sender.timers.next(), sender.timers.retransmission());
+        sender.next > sender.unacknowledged && sender.timers.retransmission() >= timer_at
     }
 
     /// A timer has expired.

@@ -10,7 +10,7 @@ use super::offload::{self, Readiness};
 use super::receiver::Receiver;
 use super::reduction::{RecoveryAck, SafeAck, WindowReduction};
 use super::scoreboard::Scoreboard;
-use super::sender::{Sender, Transmission};
+use super::sender::{FastPath, Sender, Transmission};
 
 /// How things stood before a packet was chosen.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +44,17 @@ pub(super) struct ControlBlock {
 }
 
 impl ControlBlock {
+    /// Decides how short the way of a packet in order is.
+    pub(super) fn choose_path(&mut self) {
+        self.sender.fast_path = if self.sender.connecting() || self.ledger.is_some() {
+            FastPath::Off
+        } else if self.receiver.delays() {
+            FastPath::Delayed
+        } else {
+            FastPath::Immediate
+        };
+    }
+
     /// Packets that are under way as far as the sender knows.
     #[inline]
     pub(super) fn in_flight(&self) -> u64 {
