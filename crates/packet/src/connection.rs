@@ -10,18 +10,18 @@
 //! 1. [`Connection::deliver`]: a data packet reaches the `receiver`, which puts it in order and says
 //!    whether to acknowledge at once. A packet in order while nothing is missing takes
 //!    [`Connection::deliver_next`], which is all of the following in one piece.
-//! 2. [`Connection::acknowledge`] makes it an `ack` (an `AckEvent`): what it acknowledges in order and
-//!    which packet it selects. During a timeout that may be spurious `frto` judges it first.
+//! 2. [`Connection::acknowledge`] makes it an `AckEvent`: what it acknowledges in order and which
+//!    packet it selects. After a timeout that may be spurious `frto` judges it first.
 //! 3. It answers the timed packet, or each packet with a time in the `ledger`: `round_trip`.
 //! 4. `recovery` (`newreno`, `sack`, `fack` or `rack`) takes it: it settles the `scoreboard`, finds
 //!    what is lost, enters or leaves fast recovery, and lets the `sender`'s window grow through the
 //!    controller. In recovery `reduction` says how far the window has fallen.
-//! 5. Marks are heeded, and a controller that asks for it gets a sample, with `delivery_rate`.
+//! 5. `marks` are heeded, and a controller that asks for it gets a sample, with its `delivery_rate`.
 //! 6. [`Connection::next_to_send`] is asked until it has nothing more: the SYN, what `frto` or a
 //!    probe wants, then what `pacing` and `offload` let go, which `recovery` chooses: a hole, or the
 //!    `sender`'s next packet. The `ledger` keeps when it left.
 //!
-//! Timers ([`Connection::time_out`], from the table in `timers`) enter at 4 and go on at 6.
+//! A timer ([`Connection::time_out`]) goes through `timeout` or `recovery`, and on at 6.
 
 mod ack;
 #[cfg(test)]
@@ -33,6 +33,7 @@ mod control_block;
 mod delivery_rate;
 mod frto;
 mod ledger;
+mod marks;
 mod offload;
 mod pacing;
 mod receiver;
@@ -42,21 +43,23 @@ mod ring;
 mod round_trip;
 mod scoreboard;
 mod sender;
+mod timeout;
 mod timers;
 
 use forebay_congestion::Controller;
-use forebay_congestion::packet::{Idle, LossState, Sample, Samples, Signal, Window};
-use forebay_scenario::{Stack, TimeoutCut};
+use forebay_congestion::packet::{Idle, LossState, Window};
+use forebay_scenario::Stack;
 use forebay_units::Time;
 
 use self::ack::AckEvent;
 use self::control_block::{ControlBlock, Hold};
-use self::frto::{Attempt, Verdict};
-use self::ledger::{Ledger, SendTimes};
+use self::ledger::{Arrivals, Ledger};
+use self::marks::Marks;
 pub(crate) use self::receiver::{Receiver, Reply};
 use self::recovery::LossRecovery;
 use self::scoreboard::Scoreboard;
 use self::sender::{FastPath, Handshake, Sender, Start, Totals, Transmission};
+use self::timeout::Timeout;
 use self::timers::Timer;
 use crate::prefetch::prefetch;
 
@@ -91,25 +94,6 @@ pub(crate) enum Next {
     Nothing,
 }
 
-/// What is rarely asked of the stack.
-#[derive(Clone, Copy, Debug)]
-struct Settings {
-    restart_window: Option<f64>,
-    timeout_cut: TimeoutCut,
-    timestamps: bool,
-    /// Whether timeouts are looked at before they are believed (RFC 5682).
-    frto: bool,
-}
-
-/// Marks of congestion, as a sender without accurate ECN takes them.
-#[derive(Clone, Copy, Debug)]
-struct Marks {
-    /// Packets that arrived with a mark since the last acknowledgement.
-    unanswered: u32,
-    /// No reaction until everything below is acknowledged (RFC 3168 section 6.1.2).
-    heeded_until: u64,
-}
-
 /// A connection. Packets are numbered from 1 on; the numbers go on over the transfers of one user,
 /// so that late packets of an earlier transfer are recognised.
 ///
@@ -120,16 +104,16 @@ struct Marks {
 pub(crate) struct Connection {
     control: ControlBlock,
     recovery: LossRecovery,
-    /// A timeout that may prove spurious.
-    attempt: Option<Box<Attempt>>,
+    timeout: Timeout,
     marks: Marks,
     /// The first packet since the connection was opened: the SYN, where there is one.
     first: u64,
     /// First data packet of the current transfer.
     transfer: u64,
-    /// The packet for which the retransmission timer expired last.
-    timed_out: Option<u64>,
-    settings: Settings,
+    /// The window after idle times, packets; none where it stays.
+    restart_window: Option<f64>,
+    /// Whether each round trip is measured by a timestamp (RFC 7323) or one packet per round.
+    timestamps: bool,
 }
 
 impl Connection {
@@ -167,36 +151,16 @@ impl Connection {
                 ledger,
             },
             recovery: LossRecovery::new(&stack, first),
-            attempt: None,
-            marks: Marks {
-                unanswered: 0,
-                heeded_until: first,
-            },
+            timeout: Timeout::new(&stack),
+            marks: Marks::new(first),
             first,
             transfer,
-            timed_out: None,
-            settings: Settings {
-                restart_window: stack.restart_window(),
-                timeout_cut: stack.timeout_cut,
-                timestamps: stack.timestamps,
-                frto: stack.frto,
-            },
+            restart_window: stack.restart_window(),
+            timestamps: stack.timestamps,
         };
-        connection.choose_path();
+        connection.control.choose_path();
         connection.control.set_pace();
         connection
-    }
-
-    /// Decides how short the way of a packet in order is.
-    fn choose_path(&mut self) {
-        let control = &mut self.control;
-        control.sender.fast_path = if control.sender.connecting() || control.ledger.is_some() {
-            FastPath::Off
-        } else if control.receiver.delays() {
-            FastPath::Delayed
-        } else {
-            FastPath::Immediate
-        };
     }
 
     /// Has everything that a delivery may need fetched.
@@ -231,7 +195,7 @@ impl Connection {
             let time = now.saturating_sub(since);
             let idle = Idle {
                 time,
-                restart_window: self.settings.restart_window.filter(|_| time > timeout),
+                restart_window: self.restart_window.filter(|_| time > timeout),
             };
             sender.controller.on_idle(&mut sender.window, &idle);
             self.control.set_pace();
@@ -368,7 +332,9 @@ impl Connection {
 
     /// The same as [`Self::deliver`] for a packet that carries a mark of congestion.
     pub(crate) fn deliver_marked(&mut self, packet: u64, now: Time) -> Reception {
-        self.marks.unanswered += u32::from(packet >= self.first);
+        if packet >= self.first {
+            self.marks.on_arrival();
+        }
         self.deliver_slowly(packet, now)
     }
 
@@ -423,19 +389,25 @@ impl Connection {
             limited: false,
             min_rtt: control.sender.round_trip.path.min_rtt,
         };
-        let verdict = self.judge_timeout(&ack);
+        let verdict = self.timeout.judge(control, &self.recovery, &ack);
         ack.limited = self.control.sender.limited();
         if self.control.ledger.is_some() {
             self.acknowledge_by_ledger(&ack);
         } else {
             self.time_answer(&ack);
             self.recovery.on_ack(&mut self.control, &ack);
-            if std::mem::take(&mut self.marks.unanswered) > 0 {
-                self.heed_marks(now);
+            if self.marks.acknowledge() > 0 {
+                self.marks.heed(&mut self.control, now);
             }
         }
         if let Some(verdict) = verdict {
-            self.follow_verdict(verdict, now);
+            let Self {
+                timeout,
+                control,
+                recovery,
+                ..
+            } = self;
+            timeout.follow(verdict, control, recovery, now);
         }
     }
 
@@ -452,7 +424,7 @@ impl Connection {
             sender.round_trip.begin_unmeasured();
         }
         sender.restart_timer(now);
-        self.choose_path();
+        self.control.choose_path();
         self.control.set_pace();
     }
 
@@ -471,113 +443,28 @@ impl Connection {
     #[inline(never)]
     fn acknowledge_by_ledger(&mut self, ack: &AckEvent) {
         let control = &mut self.control;
-        let mut arrivals = Arrivals {
-            times: SendTimes::default(),
-            prior_in_flight: control.in_flight() as f64 + ack.delayed as f64,
-            marked: std::mem::take(&mut self.marks.unanswered),
-        };
-        if let Some(ledger) = &mut control.ledger {
-            let times = &mut arrivals.times;
-            ack.arrivals()
-                .for_each(|packet| ledger.on_arrival(packet, times, ack.now));
-        }
-        if self.settings.timestamps || self.recovery.keeps_records() {
+        let prior_in_flight = control.in_flight() as f64 + ack.delayed as f64;
+        let times = control.look_up(ack);
+        if self.timestamps || self.recovery.keeps_records() {
             control.sender.timed = None;
-            if let Some(sent) = arrivals.times.first {
+            if let Some(sent) = times.first {
                 control.sender.round_trip.measure(sent, ack.now);
             }
         } else {
             self.time_answer(ack);
         }
         self.recovery.on_ack(&mut self.control, ack);
-        if arrivals.marked > 0 {
-            self.heed_marks(ack.now);
+        let marked = self.marks.acknowledge();
+        if marked > 0 {
+            self.marks.heed(&mut self.control, ack.now);
         }
-        self.sample(ack, &arrivals);
+        let arrivals = Arrivals {
+            times,
+            marked,
+            prior_in_flight,
+        };
+        self.control.sample(ack, &arrivals);
         self.control.set_pace();
-    }
-
-    /// Hands a sample to a controller that asks for it.
-    fn sample(&mut self, ack: &AckEvent, arrivals: &Arrivals) {
-        let in_flight = self.control.in_flight() as f64;
-        let Some(ledger) = &mut self.control.ledger else {
-            return;
-        };
-        if ledger.needs.samples == Samples::None {
-            return;
-        }
-        let (sender, now) = (&mut self.control.sender, ack.now);
-        let path = &sender.round_trip.path;
-        let rtt = arrivals.times.last.map(|sent| now.saturating_sub(sent));
-        let losses = sender.totals.losses;
-        let sample = Sample {
-            now,
-            rtt: rtt.map(Time::as_secs_f64),
-            arrived: ack.arrived() as f64,
-            lost: ledger.report(losses) as f64,
-            marked: f64::from(arrivals.marked),
-            acknowledged: sender.unacknowledged,
-            next: sender.next,
-            prior_in_flight: arrivals.prior_in_flight,
-            in_flight,
-            delivered: ledger.delivered,
-            losses,
-            state: sender.state,
-            limited: ack.limited,
-            held: ledger.pacer.held(now),
-            delivery: ledger.delivery(losses, path.min_rtt, now),
-        };
-        sender
-            .controller
-            .on_sample(&mut sender.window, &sample, path);
-    }
-
-    /// Marks of congestion reach the sender: without accurate ECN one reaction per round trip (RFC
-    /// 3168 section 6.1.2).
-    fn heed_marks(&mut self, now: Time) {
-        let ledger = self.control.ledger.as_ref();
-        if ledger.is_some_and(|ledger| ledger.needs.accurate_ecn) {
-            return;
-        }
-        let sender = &mut self.control.sender;
-        let due = sender.unacknowledged >= self.marks.heeded_until;
-        if due && sender.state == LossState::Open {
-            sender.congestion(Signal::Mark, now);
-            self.marks.heeded_until = sender.next;
-        }
-    }
-
-    // --- Timeouts that may be spurious ---
-
-    /// What an acknowledgement says about a timeout that may prove spurious. It is undone where it
-    /// was.
-    #[inline]
-    fn judge_timeout(&mut self, ack: &AckEvent) -> Option<Verdict> {
-        if self.control.sender.state != LossState::Timeout {
-            return None;
-        }
-        let attempt = self.attempt.as_ref()?;
-        let verdict = attempt.judge(&self.control, &self.recovery, ack);
-        if verdict == Verdict::Spurious
-            && let Some(attempt) = self.attempt.take()
-        {
-            attempt.undo(&mut self.control);
-            self.timed_out = None;
-        }
-        Some(verdict)
-    }
-
-    /// Goes on after an acknowledgement that was not a proof of a spurious timeout: with new data, or
-    /// with conventional recovery.
-    fn follow_verdict(&mut self, verdict: Verdict, now: Time) {
-        let Some(mut attempt) = self.attempt.take() else {
-            return;
-        };
-        if verdict == Verdict::Open && attempt.awaits_second(&self.control) {
-            self.attempt = Some(attempt);
-        } else {
-            attempt.give_up(&mut self.control, &mut self.recovery, now);
-        }
     }
 
     // --- Sending ---
@@ -633,10 +520,8 @@ impl Connection {
     #[inline(always)]
     fn choose(&mut self, now: Time) -> Option<Transmission> {
         if self.control.sender.connecting() {
-            self.next_syn(now)
-        } else if self.control.sender.state == LossState::Timeout
-            && let Some(attempt) = &mut self.attempt
-        {
+            self.control.sender.send_syn(now)
+        } else if let Some(attempt) = self.timeout.doubted(self.control.sender.state) {
             attempt.next_packet(&mut self.control, &mut self.recovery, now)
         } else {
             self.recovery.next_packet(&mut self.control, now)
@@ -648,16 +533,18 @@ impl Connection {
     fn next_by_ledger(&mut self, now: Time) -> Next {
         let before = self.control.before();
         let sender = &self.control.sender;
-        let doubts = sender.state == LossState::Timeout && self.attempt.is_some();
-        let probe = if sender.connecting() || doubts {
-            None
-        } else {
-            match self.look_before_choice(now) {
-                Some(Next::Send(probe)) => Some(probe),
-                Some(wait) => return wait,
-                None => None,
+        let doubts = self.timeout.doubted(sender.state).is_some();
+        let mut probe = None;
+        if !sender.connecting() && !doubts {
+            probe = self.recovery.take_probe(&mut self.control, now);
+            if probe.is_none() {
+                match self.control.hold(now) {
+                    Hold::No => {}
+                    Hold::Pace(until) => return Next::Pause(until),
+                    Hold::Window => return Next::Nothing,
+                }
             }
-        };
+        }
         let Some(transmission) = probe.or_else(|| self.choose(now)) else {
             self.control.note_silence();
             return Next::Nothing;
@@ -665,27 +552,6 @@ impl Connection {
         self.control.note_departure(transmission, before, now);
         self.recovery.on_send(&mut self.control, transmission, now);
         Next::Send(transmission)
-    }
-
-    /// What comes before a packet is chosen: a probe, or to wait for pacing or a burst.
-    #[inline]
-    fn look_before_choice(&mut self, now: Time) -> Option<Next> {
-        if let Some(probe) = self.recovery.take_probe(&mut self.control, now) {
-            return Some(Next::Send(probe));
-        }
-        match self.control.hold(now) {
-            Hold::No => None,
-            Hold::Pace(until) => Some(Next::Pause(until)),
-            Hold::Window => Some(Next::Nothing),
-        }
-    }
-
-    /// The SYN: nothing else may be under way.
-    fn next_syn(&mut self, now: Time) -> Option<Transmission> {
-        let sender = &mut self.control.sender;
-        (sender.next == self.first)
-            .then(|| sender.send_another(now))
-            .flatten()
     }
 
     // --- Timers ---
@@ -697,11 +563,13 @@ impl Connection {
         waiting.then(|| sender.timers.next())
     }
 
-    /// Whether something is outstanding and its timer expires at `timer_at` at the earliest.
+    /// Whether something is outstanding and its timer expires at `timer_at` at the earliest, after
+    /// [`Self::deliver_next`]: on the fast path no other timer runs.
     #[inline]
     pub(crate) fn waits_until(&self, timer_at: Time) -> bool {
         let sender = &self.control.sender;
-        sender.next > sender.unacknowledged && sender.timers.none_before(timer_at)
+        debug_assert_eq!(sender.timers.next(), sender.timers.retransmission());
+        sender.next > sender.unacknowledged && sender.timers.retransmission() >= timer_at
     }
 
     /// A timer has expired.
@@ -717,57 +585,7 @@ impl Connection {
             self.acknowledge(None, now);
             return;
         }
-        self.retransmission_timeout(now);
+        self.timeout
+            .expire(&mut self.control, &mut self.recovery, now);
     }
-
-    /// The retransmission timer has expired (RFC 6298 section 5, RFC 5681 section 3.1).
-    fn retransmission_timeout(&mut self, now: Time) {
-        self.control.sender.totals.timeouts += 1;
-        self.attempt = self.begin_attempt();
-        let sender = &mut self.control.sender;
-        sender.timed = None;
-        sender.round_trip.back_off();
-        sender.restart_timer(now);
-        if sender.connecting() {
-            sender.totals.losses += 1;
-            sender.next = self.first;
-            return;
-        }
-        let again = self.timed_out == Some(sender.unacknowledged);
-        if again && self.settings.timeout_cut == TimeoutCut::First {
-            // The same packet again: the threshold stays (RFC 5681 section 3.1).
-            sender.window.cwnd = 1.0;
-        } else {
-            self.timed_out = Some(sender.unacknowledged);
-            sender.congestion(Signal::Timeout, now);
-        }
-        sender.state = LossState::Timeout;
-        sender.recover = sender.highest;
-        sender.urgent = false;
-        self.control.set_pace();
-        if self.attempt.is_some() {
-            self.recovery.on_doubtful_timeout(&mut self.control, now);
-        } else {
-            self.recovery.on_timeout(&mut self.control, now);
-        }
-        self.control.report_losses();
-    }
-
-    /// A timeout is doubted where no loss is under repair (RFC 5682 section 2.1 step 1, and Linux)
-    /// and this is not the same packet again.
-    fn begin_attempt(&self) -> Option<Box<Attempt>> {
-        let sender = &self.control.sender;
-        let again = self.timed_out == Some(sender.unacknowledged);
-        let calm = sender.state == LossState::Open && !sender.connecting();
-        (self.settings.frto && calm && !again).then(|| Box::new(Attempt::begin(&self.control)))
-    }
-}
-
-/// What the ledger tells of an acknowledgement.
-struct Arrivals {
-    times: SendTimes,
-    /// Packets among them that carried a mark.
-    marked: u32,
-    /// Packets under way before it.
-    prior_in_flight: f64,
 }

@@ -415,7 +415,7 @@ fn a_timeout_while_the_second_acknowledgement_is_awaited_is_believed() {
         assert_eq!(wire.arrive(0), [20, 21]);
         let sent = wire.time_out();
         assert!(sent.starts_with(&[1]), "{recovery:?} {sent:?}");
-        assert!(wire.connection.attempt.is_none());
+        assert!(wire.connection.timeout.attempt.is_none());
         assert!(wire.connection.consistent());
     }
 }
@@ -469,7 +469,7 @@ fn a_timeout_in_recovery_is_believed() {
         while wire.connection.timeouts() == 0 {
             wire.time_out();
         }
-        assert!(wire.connection.attempt.is_none(), "{recovery:?}");
+        assert!(wire.connection.timeout.attempt.is_none(), "{recovery:?}");
     }
 }
 
@@ -489,4 +489,72 @@ fn a_loss_behind_a_spurious_timeout_is_repaired_by_fast_recovery() {
         assert_eq!(wire.connection.control.sender.state, LossState::Recovery);
         assert_eq!(wire.connection.timeouts(), 1);
     }
+}
+
+#[test]
+fn three_arrivals_beyond_a_hole_mean_a_loss_and_two_do_not() {
+    for recovery in [Recovery::NewReno, Recovery::Sack, Recovery::Fack] {
+        let mut wire = Wire::new(Stack {
+            recovery,
+            ..Stack::RFC
+        });
+        wire.send();
+        wire.now += Time::from_millis(100);
+        for packet in [1, 2] {
+            assert!(!wire.arrive(packet).contains(&0), "{recovery:?}");
+            assert_eq!(wire.connection.control.sender.state, LossState::Open);
+        }
+        assert!(wire.arrive(3).contains(&0), "{recovery:?}");
+        assert_eq!(wire.connection.control.sender.state, LossState::Recovery);
+    }
+}
+
+#[test]
+fn marks_of_one_round_trip_are_heeded_once() {
+    let mut wire = Wire::new(Stack::RFC);
+    let sent = wire.send();
+    wire.now += Time::from_millis(100);
+    let mut cuts = Vec::new();
+    let mut next = Vec::new();
+    for packets in [sent, Vec::new()] {
+        for packet in packets.into_iter().chain(std::mem::take(&mut next)) {
+            let before = wire.connection.window().ssthresh;
+            wire.now += Time::from_micros(100);
+            wire.connection.deliver_marked(packet + FIRST, wire.now);
+            next.extend(wire.send());
+            if wire.connection.window().ssthresh < before {
+                cuts.push(packet);
+            }
+        }
+    }
+    // The first packet, and then the last one of each round: what was sent before is acknowledged.
+    assert_eq!(cuts, [0, 19, 29]);
+}
+
+#[test]
+fn a_late_answer_to_a_packet_sent_again_says_nothing_about_those_sent_before() {
+    let mut wire = Wire::new(Stack {
+        recovery: Recovery::Rack,
+        frto: true,
+        ..Stack::RFC
+    });
+    wire.send();
+    wire.now += Time::from_millis(100);
+    let mut under_way: Vec<u64> = (5..20).collect();
+    for packet in 0..5 {
+        under_way.extend(wire.arrive(packet));
+    }
+    while wire.connection.timeouts() == 0 {
+        under_way.extend(wire.time_out().into_iter().filter(|sent| *sent >= 20));
+    }
+    // Longer than the shortest round trip after the repetition the first transmissions arrive.
+    wire.now += Time::from_millis(150);
+    let before = wire.connection.retransmissions();
+    for packet in under_way {
+        for sent in wire.arrive(packet) {
+            assert!(sent >= 20, "{sent}");
+        }
+    }
+    assert_eq!(wire.connection.retransmissions(), before);
+    assert_eq!(wire.connection.control.sender.state, LossState::Open);
 }

@@ -188,7 +188,7 @@ fn a_late_window_after_a_timeout_brings_the_old_one_back() {
                 after.get_or_insert(driven.connection.window().cwnd);
             }
         }
-        if driven.connection.settings.frto {
+        if driven.connection.timeout.frto {
             let after = after.unwrap();
             assert!(after + 1.0 >= before, "{} {before} {after}", driven.name);
         }

@@ -1,16 +1,16 @@
 //! What a connection's loss recovery reads and changes: its sender, its receiver, the scoreboard
 //! and what is kept of packets. RFC 9293 section 3.3.1 calls it the transmission control block.
 
-use forebay_congestion::packet::{LossState, Pace};
+use forebay_congestion::packet::{LossState, Pace, Sample, Samples};
 use forebay_units::Time;
 
 use super::ack::AckEvent;
-use super::ledger::{Departure, Ledger, Sent};
+use super::ledger::{Arrivals, Departure, Ledger, SendTimes, Sent};
 use super::offload::{self, Readiness};
 use super::receiver::Receiver;
 use super::reduction::{RecoveryAck, SafeAck, WindowReduction};
 use super::scoreboard::Scoreboard;
-use super::sender::{Sender, Transmission};
+use super::sender::{FastPath, Sender, Transmission};
 
 /// How things stood before a packet was chosen.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +44,17 @@ pub(super) struct ControlBlock {
 }
 
 impl ControlBlock {
+    /// Decides how short the way of a packet in order is.
+    pub(super) fn choose_path(&mut self) {
+        self.sender.fast_path = if self.sender.connecting() || self.ledger.is_some() {
+            FastPath::Off
+        } else if self.receiver.delays() {
+            FastPath::Delayed
+        } else {
+            FastPath::Immediate
+        };
+    }
+
     /// Packets that are under way as far as the sender knows.
     #[inline]
     pub(super) fn in_flight(&self) -> u64 {
@@ -93,6 +104,52 @@ impl ControlBlock {
         if let Some(ledger) = &mut self.ledger {
             ledger.report(self.sender.totals.losses);
         }
+    }
+
+    /// Takes in from the ledger when the packets were sent that an acknowledgement makes known to have
+    /// arrived.
+    pub(super) fn look_up(&mut self, ack: &AckEvent) -> SendTimes {
+        let mut times = SendTimes::default();
+        if let Some(ledger) = &mut self.ledger {
+            ack.arrivals()
+                .for_each(|packet| ledger.on_arrival(packet, &mut times, ack.now));
+        }
+        times
+    }
+
+    /// Hands a sample to a controller that asks for it.
+    pub(super) fn sample(&mut self, ack: &AckEvent, arrivals: &Arrivals) {
+        let in_flight = self.in_flight() as f64;
+        let Some(ledger) = &mut self.ledger else {
+            return;
+        };
+        if ledger.needs.samples == Samples::None {
+            return;
+        }
+        let (sender, now) = (&mut self.sender, ack.now);
+        let path = &sender.round_trip.path;
+        let rtt = arrivals.times.last.map(|sent| now.saturating_sub(sent));
+        let losses = sender.totals.losses;
+        let sample = Sample {
+            now,
+            rtt: rtt.map(Time::as_secs_f64),
+            arrived: ack.arrived() as f64,
+            lost: ledger.report(losses) as f64,
+            marked: f64::from(arrivals.marked),
+            acknowledged: sender.unacknowledged,
+            next: sender.next,
+            prior_in_flight: arrivals.prior_in_flight,
+            in_flight,
+            delivered: ledger.delivered,
+            losses,
+            state: sender.state,
+            limited: ack.limited,
+            held: ledger.pacer.held(now),
+            delivery: ledger.delivery(losses, path.min_rtt, now),
+        };
+        sender
+            .controller
+            .on_sample(&mut sender.window, &sample, path);
     }
 
     // --- The window in recovery ---

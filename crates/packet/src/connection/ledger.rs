@@ -32,6 +32,16 @@ pub(super) struct SendTimes {
     pub(super) last: Option<Time>,
 }
 
+/// What the ledger, the marks and the scoreboard tell of an acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrivals {
+    pub(super) times: SendTimes,
+    /// Packets that carried a mark.
+    pub(super) marked: u32,
+    /// Packets under way before it.
+    pub(super) prior_in_flight: f64,
+}
+
 /// How a packet leaves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Departure {

@@ -112,6 +112,24 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_that_came_late_makes_up_half_a_gap_at_most() {
+        let mut pacer = Pacer::new();
+        let (rate, quantum) = (100.0, 1.0);
+        pacer.set_pace(Some(Pace { rate, quantum }));
+        pacer.on_send(Time::ZERO);
+        // Due after 10 ms, it leaves after 22.
+        let mut now = Time::from_millis(22);
+        let mut gaps = Vec::new();
+        for _ in 0..4 {
+            pacer.on_send(now);
+            let next = pacer.pause(now).unwrap();
+            gaps.push((next - now).as_picos() / 1_000_000_000);
+            now = next;
+        }
+        assert_eq!(gaps, [5, 10, 10, 10]);
+    }
+
+    #[test]
     fn a_rate_without_a_meaning_holds_nothing_back() {
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let mut pacer = Pacer::new();

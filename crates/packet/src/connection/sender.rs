@@ -52,6 +52,32 @@ pub(super) struct Timed {
     pub(super) since: Time,
 }
 
+/// Packets that the receiver's window allows to be outstanding.
+#[derive(Clone, Copy, Debug)]
+struct ReceiveWindow(u64);
+
+impl ReceiveWindow {
+    /// More than any sender has outstanding.
+    const UNLIMITED: Self = Self(u64::MAX);
+
+    fn of(stack: &Stack) -> Self {
+        let packets = stack.receive_window;
+        packets.map_or(Self::UNLIMITED, |packets| Self(packets as u64))
+    }
+
+    /// Whether one more packet may be sent.
+    #[inline]
+    fn allows(self, outstanding: u64) -> bool {
+        outstanding < self.0
+    }
+
+    /// The first packet that it does not allow, where `from` is the lowest not acknowledged.
+    #[inline]
+    fn end(self, from: u64) -> u64 {
+        from.saturating_add(self.0)
+    }
+}
+
 /// What is counted over all transfers of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
@@ -91,9 +117,7 @@ pub(super) struct Sender {
     pub(super) timers: Timers,
     /// First packet that must not be sent.
     pub(super) end: u64,
-    /// Packets the receiver's window allows beyond `unacknowledged`; a window without a limit allows
-    /// all there are.
-    receive_window: u64,
+    receive_window: ReceiveWindow,
     /// The window limits the sender until so much is acknowledged, where pacing hides it.
     limited_until: u64,
     pub(super) state: LossState,
@@ -127,7 +151,7 @@ impl Sender {
             timed: None,
             timers: Timers::new(),
             end,
-            receive_window: stack.receive_window.map_or(u64::MAX, |w| w as u64),
+            receive_window: ReceiveWindow::of(stack),
             limited_until: first,
             state: LossState::Open,
             fast_path: FastPath::Off,
@@ -262,13 +286,13 @@ impl Sender {
         let outstanding = self.outstanding();
         real(outstanding + 1) <= self.window.cwnd
             && self.next < self.end
-            && outstanding < self.receive_window
+            && self.receive_window.allows(outstanding)
     }
 
     /// Packets in order that are left to send, and that the receiver has room for.
     #[inline]
     pub(super) fn unsent(&self) -> u64 {
-        let room = self.unacknowledged.saturating_add(self.receive_window);
+        let room = self.receive_window.end(self.unacknowledged);
         self.end.min(room).saturating_sub(self.next)
     }
 
@@ -304,6 +328,13 @@ impl Sender {
             }
         }
         Transmission { packet, again }
+    }
+
+    /// The SYN: nothing else may be under way.
+    pub(super) fn send_syn(&mut self, now: Time) -> Option<Transmission> {
+        (self.outstanding() == 0)
+            .then(|| self.send_another(now))
+            .flatten()
     }
 
     /// Sends a packet again.
@@ -383,7 +414,7 @@ mod tests {
             sender.next = 1 + outstanding;
             sender.highest = sender.next;
             sender.end = sender.next + left;
-            sender.receive_window = receive_window;
+            sender.receive_window = ReceiveWindow(receive_window);
             let quota = sender.quota(0);
             let least = [cwnd as u64, receive_window, outstanding + left];
             let allowed = least.into_iter().min().unwrap().saturating_sub(outstanding);

@@ -58,12 +58,6 @@ impl Timers {
         let [retransmission, reordering, probe] = self.0;
         retransmission.min(reordering).min(probe).0
     }
-
-    /// Whether none of them expires before `time`.
-    #[inline]
-    pub(super) fn none_before(&self, time: Time) -> bool {
-        self.0.iter().all(|deadline| deadline.0 >= time)
-    }
 }
 
 #[cfg(test)]
@@ -81,8 +75,6 @@ mod tests {
             }
             timers.set(first, Time::from_secs(1));
             assert_eq!(timers.next(), Time::from_secs(1));
-            assert!(timers.none_before(Time::from_secs(1)));
-            assert!(!timers.none_before(Time::from_millis(1001)));
             let expired = ALL.map(|timer| timers.expired(timer, Time::from_millis(1500)));
             assert_eq!(expired, ALL.map(|timer| timer == first));
             timers.stop(first);
