@@ -67,20 +67,20 @@ format: $(VENV)/.packages
 	$(BIN)/ruff format python tests benches
 
 bench: $(VENV)/.build
-	@$(BIN)/python -m forebay.bench benches $(if $(ONLY),--only $(ONLY)) $(if $(RUNS),--runs $(RUNS)) $(if $(COUNT),--count)
+	@$(BIN)/python -m forebay.checks.bench benches $(if $(ONLY),--only $(ONLY)) $(if $(RUNS),--runs $(RUNS)) $(if $(COUNT),--count)
 
 REFERENCE ?= tests/reference
 reference: $(VENV)/.build
-	@$(BIN)/python -m forebay.reference "$(REFERENCE)" $(if $(ONLY),--only $(ONLY))
+	@$(BIN)/python -m forebay.checks.reference "$(REFERENCE)" $(if $(ONLY),--only $(ONLY))
 
 checks: $(VENV)/.build
-	@$(BIN)/python -m forebay.theory --reference "$(REFERENCE)" $(if $(WRITE),--write "$(WRITE)")
+	@$(BIN)/python -m forebay.checks.theory --reference "$(REFERENCE)" $(if $(WRITE),--write "$(WRITE)")
 
 # The cost is said first; a killed run goes on where it stopped.
 GALLERY ?= out/gallery
 gallery: $(VENV)/.build
 	$(BIN)/forebay reproduce all $(if $(QUICK),--quick) --out "$(GALLERY)"
-	$(BIN)/python -m forebay.gallery.renewal "$(GALLERY)" docs
+	$(BIN)/python -m forebay.papers.renewal "$(GALLERY)" docs
 
 $(VENV)/.docs: requirements/docs.txt $(VENV)/.packages
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt

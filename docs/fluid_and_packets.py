@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from forebay import plots
-from forebay.assumptions import BURST, burst_packets
-from forebay.comparison import FITTED, compare
-from forebay.comparison_picture import draw_comparison
+from forebay.comparison.assumptions import BURST, burst_packets
+from forebay.comparison.comparison import FITTED, compare
 from forebay.files import between, write_whole
 from forebay.formatting import markdown_table
 from forebay.scenario import Scenario
+from forebay.views import plots
+from forebay.views.comparison_picture import draw_comparison
 
 DOCS = Path(__file__).parent
 SCENARIOS = DOCS.parent / "scenarios"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from forebay import InputError, Scenario
-from forebay.batches import run_in_batches
-from forebay.cautions import phase_effects
+from forebay import InputError, Scenario, _core
+from forebay.measurement.batches import run_in_batches
+from forebay.measurement.cautions import phase_effects
 from forebay.scenario import run_jobs
 from tests.conftest import SMALL, forebay
 
@@ -20,7 +20,7 @@ LONG = SMALL.replace('measure = "30s"', 'measure = "120s"').replace('rtt      = 
 def test_batch_means_agree_with_replications() -> None:
     """The half widths of single runs against the spread of forty: within a third on average, and covering."""
     scenario = Scenario.parse(LONG)
-    reports = run_jobs([(scenario.core, "packet", 3, replication) for replication in range(40)])
+    reports = run_jobs([_core.Job(scenario.core, "packet", 3, replication) for replication in range(40)])
     for metric in ("utilization", "queue_mean_packets"):
         values = [json.loads(report.json())["metrics"][metric]["mean"] for report in reports]
         truth, spread = plain.fmean(values), plain.stdev(values)

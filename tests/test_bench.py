@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from forebay.bench.__main__ import main
-from forebay.bench.counting import count, totals
-from forebay.bench.packet import Timing, run
+from forebay.checks.bench.__main__ import main
+from forebay.checks.bench.counting import count, totals
+from forebay.checks.bench.packet import Timing, run
 from forebay.errors import InputError
 
 SMALL = """
@@ -106,5 +106,7 @@ def test_a_wrong_file_fails_by_name_and_the_others_go_on(small: Path, capsys: py
 
 
 def test_help_says_what_a_line_means() -> None:
-    done = subprocess.run([sys.executable, "-m", "forebay.bench", "--help"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "forebay.checks.bench", "--help"], capture_output=True, text=True, check=True
+    )
     assert "slowest" in done.stdout

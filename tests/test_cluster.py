@@ -89,8 +89,8 @@ def test_nobody_at_the_address_is_one_line(tmp_path: Path) -> None:
 
 def test_a_poisoned_job_is_reported_and_the_rest_goes_on(scheduler: str) -> None:
     """An engine's refusal travels back as the job's own failure."""
-    from forebay.cluster import run_on_cluster
     from forebay.scenario import Scenario
+    from forebay.sweeps.cluster import run_on_cluster
 
     good = Scenario.parse(SMALL).core.canonical_json()
     found: dict[int, object] = {}

@@ -43,17 +43,11 @@ def is_estimate(found: Any) -> bool:
     )
 
 
-def test_help_is_fast() -> None:
-    fastest = float("inf")
-    for _ in range(5):
-        started = time.perf_counter()
-        done = subprocess.run(
-            [sys.executable, "-m", "forebay.command_line", "--help"], capture_output=True, text=True, check=False
-        )
-        fastest = min(fastest, time.perf_counter() - started)
-        assert done.returncode == 0
-        assert {"run", "recommend", "compare", "sweep", "explain", "plot"} <= set(done.stdout.split())
-    assert fastest < 0.3
+def test_help_lists_the_verbs() -> None:
+    """That it is fast is held by what it may load (tests/test_layering.py)."""
+    command = [sys.executable, "-m", "forebay.command_line", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert {"run", "recommend", "compare", "sweep", "explain", "plot"} <= set(done.stdout.split())
 
 
 def test_run_prints_the_report_of_the_contract(small: Path) -> None:

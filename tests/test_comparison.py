@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from forebay import Scenario
-from forebay.agreement import agreement
-from forebay.comparison import FITTED, buffers, compare
+from forebay.comparison.agreement import agreement
+from forebay.comparison.comparison import FITTED, buffers, compare
 
 from .conftest import ROOT, SMALL, forebay
 

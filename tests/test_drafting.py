@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from forebay import InputError, Scenario
-from forebay.drafting import Wishes, draft
+from forebay.configuration.drafting import Wishes, draft
 from tests.conftest import forebay
 
 

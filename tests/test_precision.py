@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from forebay import InputError, Scenario
-from forebay.precision import Precision, run_to_precision
+from forebay.measurement.precision import Precision, run_to_precision
 from tests.conftest import SMALL, forebay
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from forebay import InputError, Scenario, recommend
-from forebay.sensitivity import vary
-from forebay.tradeoff import front
+from forebay.search.sensitivity import vary
+from forebay.search.tradeoff import front
 from tests.conftest import SMALL, forebay
 
 

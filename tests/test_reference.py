@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from forebay.reference import Row, read_folder
+from forebay.checks.reference import Tally
+from forebay.checks.rows import Row, read_folder
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "tests" / "reference"
@@ -22,7 +23,7 @@ def rows(kind: str) -> list[Row]:
 
 
 def compare(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "forebay.reference", *map(str, arguments)]
+    command = [sys.executable, "-m", "forebay.checks.reference", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
@@ -106,3 +107,15 @@ def test_wrong_calls_are_one_line(arguments: list[str], part: str) -> None:
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert part in done.stderr
+
+
+def test_a_tally_counts_trends_and_tells_what_it_counted() -> None:
+    tally = Tally(passed=5, failed=2, rows_passed=1, rows_failed=3, trends=[True, False, True], unjudged=4)
+    assert (tally.agreed, tally.differed) == (7, 3)
+    assert list(tally.lines()) == [
+        "4 numbers printed and not judged",
+        "trends (ns-3, not counted): 2 of 3 within the tolerance",
+        "1 of 4 rows with something to judge passed whole",
+        "5 passed, 2 failed",
+    ]
+    assert list(Tally(passed=1).lines()) == ["1 passed, 0 failed"]

@@ -18,16 +18,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from forebay.axes import Axis, cells
 from forebay.errors import ForebayError, InputError
-from forebay.gallery import catalogue, quantities, running
-from forebay.gallery.catalogue import PAPERS, Figure, Run, load, select
-from forebay.gallery.claims import Claim, Measured, Region, judge, plain
-from forebay.gallery.expression import evaluate
-from forebay.gallery.page import write_page
-from forebay.gallery.renewal import MARKS, main, renew, verdicts
-from forebay.gallery.results import Results, crossing, furthest, interpolate, misfit, nearest, same_setting, slope
-from forebay.reproduction import Drawn, Gallery, reproduce
+from forebay.papers import catalogue, quantities, running
+from forebay.papers.catalogue import PAPERS, Figure, Run, load, select
+from forebay.papers.claims import Claim, Measured, Region, judge, plain
+from forebay.papers.expression import evaluate
+from forebay.papers.gallery import Drawn, Gallery
+from forebay.papers.page import write_page
+from forebay.papers.renewal import MARKS, main, renew, verdicts
+from forebay.papers.reproduction import reproduce
+from forebay.papers.results import Results, crossing, furthest, interpolate, misfit, nearest, same_setting, slope
+from forebay.sweeps.axes import Axis, cells
 from tests.conftest import SMALL, forebay
 
 FIGURES = [(paper, figure) for paper, figures in select("all") for figure in figures]

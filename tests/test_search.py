@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from forebay.goals import Goal, metric_value
-from forebay.judging import ShareJudge
-from forebay.search import Plan, Search
+from forebay.search.judging import ShareJudge
+from forebay.search.smallest import Plan, Search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay import InputError, Scenario, sweep
-from forebay.axes import Axis, cells
+from forebay.sweeps.axes import Axis, cells
 from tests.conftest import SMALL, forebay
 
 QUICK = SMALL.replace('measure = "30s"', 'measure = "4s"').replace('warmup  = "5s"', 'warmup = "1s"')

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from forebay import theory
+from forebay.checks import theory
 
 
 def test_md1k_agrees_with_what_is_known() -> None:

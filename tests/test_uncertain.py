@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from forebay import InputError, Scenario, recommend
+from forebay import InputError, Scenario, _core, recommend
 from forebay.scenario import run_jobs
-from forebay.sensitivity import vary
+from forebay.search.sensitivity import vary
 from tests.conftest import forebay
 
 TEXT = """\
@@ -57,7 +57,7 @@ def test_replications_draw_and_reports_speak_of_what_was_asked(path: Path) -> No
     assert reports[0]["scenario_sha256"] == scenario.core.sha256
     assert reports[0]["groups"][0]["flows"] == 6
     assert reports[0]["buffer"]["bdp"] == pytest.approx(0.5, abs=1e-3)
-    work = [(scenario.core, "packet", 1, replication) for replication in range(8)]
+    work = [_core.Job(scenario.core, "packet", 1, replication) for replication in range(8)]
     drawn = [len(json.loads(report.json())["groups"][0]["per_flow"]) for report in run_jobs(work)]
     assert len(set(drawn)) > 3, drawn
     assert 1 <= min(drawn) < 6 < max(drawn) <= 20

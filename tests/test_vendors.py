@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay import InputError
-from forebay.vendors import DIALECTS, configure, translate
+from forebay.configuration.vendors import DIALECTS, configure, translate
 from tests.conftest import forebay
 
 

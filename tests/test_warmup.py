@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forebay import Scenario
-from forebay.warmup import warmup_warnings
+from forebay.measurement.warmup import warmup_warnings
 from tests.conftest import SMALL
 
 

@@ -16,16 +16,21 @@ from forebay.errors import ForebayError, InputError, Interrupted, UnsupportedErr
 
 if TYPE_CHECKING:
     from forebay._core import __version__
-    from forebay.comparison import compare
-    from forebay.explanation import explain
-    from forebay.recommendation import Recommendation, recommend
+    from forebay.comparison.comparison import Comparison, compare
+    from forebay.explanation import Explanation, explain
+    from forebay.papers.gallery import Gallery
+    from forebay.papers.reproduction import reproduce
     from forebay.report import Estimate, Report
-    from forebay.reproduction import Gallery, reproduce
     from forebay.scenario import Scenario
-    from forebay.sweeping import Sweep, sweep
+    from forebay.search.recommendation import Recommendation, recommend
+    from forebay.sweeps.axes import Axis
+    from forebay.sweeps.sweeping import Sweep, sweep
 
 __all__ = [
+    "Axis",
+    "Comparison",
     "Estimate",
+    "Explanation",
     "ForebayError",
     "Gallery",
     "InputError",
@@ -45,18 +50,21 @@ __all__ = [
 
 #: Where each public name lives: NumPy, SciPy and Matplotlib load only when something needs them.
 _HOMES = {
+    "Axis": "forebay.sweeps.axes",
+    "Comparison": "forebay.comparison.comparison",
     "Estimate": "forebay.report",
-    "Gallery": "forebay.reproduction",
-    "Recommendation": "forebay.recommendation",
+    "Explanation": "forebay.explanation",
+    "Gallery": "forebay.papers.gallery",
+    "Recommendation": "forebay.search.recommendation",
     "Report": "forebay.report",
     "Scenario": "forebay.scenario",
-    "Sweep": "forebay.sweeping",
+    "Sweep": "forebay.sweeps.sweeping",
     "__version__": "forebay._core",
-    "compare": "forebay.comparison",
+    "compare": "forebay.comparison.comparison",
     "explain": "forebay.explanation",
-    "recommend": "forebay.recommendation",
-    "reproduce": "forebay.reproduction",
-    "sweep": "forebay.sweeping",
+    "recommend": "forebay.search.recommendation",
+    "reproduce": "forebay.papers.reproduction",
+    "sweep": "forebay.sweeps.sweeping",
 }
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, final
 
 __version__: str
+REFERENCE_TOLERANCE: float
 
 @final
 class Scenario:
@@ -54,6 +55,7 @@ class Report:
     """What an engine answered."""
 
     def json(self) -> str: ...
+    def warnings(self) -> list[tuple[str, str, dict[str, float], str]]: ...
     def traces(self) -> dict[str, dict[str, Any]] | None: ...
     def write_pcapng(self, path: Path) -> bool: ...
 
@@ -69,9 +71,36 @@ class Rule:
     notes: list[str]
 
 def rules(scenario: Scenario) -> list[Rule]: ...
-def engines() -> list[str]: ...
+
+@final
+class Engine:
+    """What a user may ask of an engine."""
+
+    name: str
+    summary: str
+    cost: str
+    replicates: bool
+    traces: bool
+    models: list[str]
+
+@final
+class Job:
+    """One replication of one scenario on one engine."""
+
+    def __new__(
+        cls,
+        scenario: Scenario,
+        engine: str,
+        seed: int,
+        replication: int,
+        *,
+        traces: bool = False,
+        model: str | None = None,
+    ) -> Job: ...
+
+def engines() -> list[Engine]: ...
 def run_batch(
-    jobs: Sequence[tuple[Scenario, str, int, int]],
+    jobs: Sequence[Job],
     threads: int,
     observe: Callable[[int, Report | Exception], object] | None = None,
 ) -> list[Report | Exception]: ...
@@ -80,6 +109,7 @@ def models() -> list[str]: ...
 def call_model(model: str, quantity: str, parameters: Mapping[str, Any]) -> Any: ...
 def evaluate(model: str, quantity: str, inputs: str) -> float: ...
 def schema() -> str: ...
+def scenario_keys() -> str: ...
 def metrics() -> list[tuple[str, str, str]]: ...
 def controllers() -> list[tuple[str, str, str, list[tuple[str, str, str, str]]]]: ...
 def disciplines() -> list[tuple[str, str, str, list[tuple[str, str, str, str]]]]: ...

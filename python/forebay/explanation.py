@@ -1,7 +1,8 @@
-"""`explain`: what forebay knows of a model, a controller or a queue discipline."""
+"""`explain`: what forebay knows of a model, a controller, a queue discipline, a metric or a key of scenario files."""
 
 from __future__ import annotations
 
+import difflib
 import json
 import textwrap
 from collections.abc import Mapping
@@ -21,8 +22,8 @@ class Explanation:
     Attributes
     ----------
     data : mapping
-        `kind`, `name`, `title`, `source`; of algorithms `parameters`; of models `summary`, `formula`, `symbols`,
-        `assumptions`, `errata`, `quantities` and a `worked` example.
+        `kind`, `name`, `title`, `source`; of algorithms `parameters`; of scenario keys `allowed`, `default` and `keys`;
+        of models `summary`, `formula`, `symbols`, `assumptions`, `errata`, `quantities` and a `worked` example.
     """
 
     data: Mapping[str, Any]
@@ -30,6 +31,7 @@ class Explanation:
     def __str__(self) -> str:
         data = self.data
         lines = [f"{data['name']} ({data['kind']})", data["title"]]
+        lines += _key_lines(data)
         if "summary" in data:
             lines += ["", textwrap.fill(data["summary"], 100)]
         if "formula" in data:
@@ -58,6 +60,20 @@ class Explanation:
         return "\n".join(lines)
 
 
+def _key_lines(data: Mapping[str, Any]) -> list[str]:
+    """What a scenario key takes, and the keys or words in that."""
+    lines = [_wrapped(f"{each}: {data[each]}") for each in ("allowed", "default") if data.get(each)]
+    lines = ["", *lines] if lines else lines
+    if data.get("keys"):
+        lines += ["", "in it:"]
+    for key in data.get("keys", ()):
+        default = f" = {key['default']}" if key["default"] else ""
+        allowed = f" ({key['allowed']})" if key["allowed"] else ""
+        lines.append(_wrapped(f"{key['name']}{default}{allowed}"))
+        lines.append(textwrap.fill(key["meaning"], 100, initial_indent="      ", subsequent_indent="      "))
+    return lines
+
+
 def _unit(unit: str) -> str:
     return "a number without unit" if unit in {"", "1"} else unit
 
@@ -76,6 +92,27 @@ def _algorithms(
     return found
 
 
+def _keys(entries: list[dict[str, Any]], within: str = "") -> list[dict[str, Any]]:
+    """Every key of scenario files under its dotted name, with the keys and words in it."""
+    found = []
+    for entry in entries:
+        name = f"{within}{entry['name']}"
+        inner = [{each: key[each] for each in ("name", "meaning", "allowed", "default")} for key in entry["keys"]]
+        found.append(
+            {
+                "kind": "scenario key",
+                "name": name,
+                "title": entry["meaning"],
+                "source": "the declaration that the reader of scenario files uses",
+                "allowed": entry["allowed"],
+                "default": "none: it must be given" if entry["required"] else entry["default"],
+                "keys": inner,
+            }
+        )
+        found += _keys(entry["keys"], f"{name}.")
+    return found
+
+
 def _all() -> list[dict[str, Any]]:
     return [
         *(json.loads(text) for text in _core.models()),
@@ -85,6 +122,7 @@ def _all() -> list[dict[str, Any]]:
             {"kind": "metric", "name": name, "title": meaning, "source": "the report's definition"}
             for name, _, meaning in _core.metrics()
         ),
+        *_keys(json.loads(_core.scenario_keys())),
     ]
 
 
@@ -97,7 +135,9 @@ def names() -> dict[str, list[str]]:
 
 
 def explain(name: str) -> Explanation:
-    """Explain a model, controller, queue discipline or metric by its name.
+    """Explain a model, controller, queue discipline or metric by its name, a key of scenario files by its dotted name.
+
+    Keys are named as in `link.buffer`, `flows.workload.closed_loop` or `law.pareto`.
 
     Raises
     ------
@@ -109,5 +149,9 @@ def explain(name: str) -> Explanation:
         known_as = [entry["name"], *entry.get("aliases", ())]
         if wanted in [each.lower().replace("_", "-") for each in known_as]:
             return Explanation(entry)
-    known = ", ".join(entry for entries in names().values() for entry in entries)
+    by_kind = names()
+    keys = by_kind.pop("scenario key")
+    if "." in wanted:
+        by_kind = {"scenario key": difflib.get_close_matches(name.strip().lower(), keys, 5, 0.5) or keys}
+    known = ", ".join(entry for entries in by_kind.values() for entry in entries)
     raise InputError(f"explain: found `{name}`; allowed: {known}")

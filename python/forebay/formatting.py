@@ -8,7 +8,21 @@ from typing import Any
 
 from forebay.errors import InputError
 
-__all__ = ["bandwidth", "duration", "estimate", "exactly", "markdown_table", "metric_title", "share", "size", "value"]
+__all__ = [
+    "USUAL",
+    "bandwidth",
+    "duration",
+    "estimate",
+    "exactly",
+    "markdown_table",
+    "metric_title",
+    "share",
+    "size",
+    "value",
+]
+
+#: Metrics that every buffer is shown with, whatever the goals.
+USUAL = ("utilization", "loss_rate", "queue_delay_p99_s")
 
 #: Titles of metrics in tables and pictures.
 _TITLES = {

@@ -108,6 +108,7 @@ class Scenario:
         jobs: int | None = None,
         progress: Progress | None = None,
         traces: bool = False,
+        model: str | None = None,
     ) -> Report:
         """Run the scenario on one engine.
 
@@ -123,6 +124,8 @@ class Scenario:
             Called with the numbers of finished and of all replications.
         traces : bool
             Whether the first replication also records what `[trace]` asks for.
+        model : str, optional
+            The closed-form model to use, instead of the one that fits the scenario.
 
         Returns
         -------
@@ -132,12 +135,13 @@ class Scenario:
         count = self.core.replications if replications is None else replications
         if count < 1:
             raise InputError(f"replications: found {count}; allowed: 1 or more")
-        if engine == "closed_form":
+        if any(known.name == engine and not known.replicates for known in _core.engines()):
             count = 1  # a formula has nothing to repeat
         seed = self.core.seed if seed is None else seed
-        work = [(self.core, engine, seed, replication) for replication in range(count)]
-        if traces:
-            work[0] = (self.core, f"{engine}+traces", seed, 0)
+        work = [
+            _core.Job(self.core, engine, seed, replication, traces=traces and replication == 0, model=model)
+            for replication in range(count)
+        ]
         return Report(_core.aggregate(run_jobs(work, jobs, progress)))
 
     def __repr__(self) -> str:
@@ -145,11 +149,11 @@ class Scenario:
 
 
 def run_jobs(
-    work: Sequence[tuple[_core.Scenario, str, int, int]],
+    work: Sequence[_core.Job],
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> list[_core.Report]:
-    """Run (scenario, engine, seed, replication) jobs over the cores; reports in job order.
+    """Run jobs over the cores; reports in job order.
 
     Raises
     ------

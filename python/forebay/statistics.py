@@ -1,7 +1,7 @@
 """Honest intervals from few runs: every statistical statement that forebay makes is computed here.
 
 Replications are independent by construction (each has its own random streams), so intervals over them are
-Student's t. Inside one run successive observations are correlated; there batch means, MSER-5 and sectioning apply.
+Student's t. Inside one run successive observations are correlated; there batch means and MSER-5 apply.
 """
 
 from __future__ import annotations
@@ -23,17 +23,12 @@ __all__ = [
     "batch_means",
     "confidence_that",
     "confidence_that_share",
-    "lower_bound",
     "mean_interval",
     "mser5",
-    "paired_difference",
-    "quantile_interval",
     "replications_for",
     "replications_for_share",
-    "section_quantile",
     "share_at_least",
     "student_quantile",
-    "upper_bound",
 ]
 
 Sense = Literal[">=", "<="]
@@ -168,20 +163,6 @@ def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
     return Interval(mean, mean - half, mean + half, confidence, int(sample.size))
 
 
-def lower_bound(values: ArrayLike, confidence: float = 0.95) -> float:
-    """One-sided lower confidence bound for the mean; minus infinity from one observation."""
-    sample = _sample(values)
-    _open_unit("confidence", confidence)
-    if sample.size == 1:
-        return -math.inf
-    return float(np.mean(sample)) - student_quantile(confidence, sample.size - 1) * _standard_error(sample)
-
-
-def upper_bound(values: ArrayLike, confidence: float = 0.95) -> float:
-    """One-sided upper confidence bound for the mean; plus infinity from one observation."""
-    return -lower_bound(-_sample(values), confidence)
-
-
 def confidence_that(values: ArrayLike, sense: Sense, threshold: float) -> float:
     """One-sided confidence that the mean is on the stated side of a threshold.
 
@@ -258,19 +239,6 @@ def share_at_least(successes: int, count: int, confidence: float = 0.95) -> floa
 def replications_for_share(share: float, confidence: float) -> int:
     """The fewest trials that, all successful, support a share with this confidence."""
     return math.ceil(math.log(1 - _open_unit("confidence", confidence)) / math.log(_open_unit("share", share)))
-
-
-def paired_difference(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Interval for the mean of `first` - `second`, replication by replication.
-
-    On common random numbers the two runs of one replication move together, so the interval of the difference is
-    narrower than the two intervals suggest.
-    """
-    one, other = _sample(first), _sample(second)
-    if one.size != other.size:
-        msg = f"paired samples must have equal sizes, found {one.size} and {other.size}"
-        raise ValueError(msg)
-    return mean_interval(one - other, confidence)
 
 
 def replications_for(
@@ -375,59 +343,6 @@ def mser5(series: ArrayLike) -> Warmup:
     best = int(np.argmin(statistic))
     trusted = best < candidates - max(1, candidates // 10)
     return Warmup(cut=5 * best, statistic=float(statistic[best]), whole=float(statistic[0]), trusted=trusted)
-
-
-def quantile_interval(values: ArrayLike, probability: float, confidence: float = 0.95) -> Interval:
-    """Distribution-free interval for a quantile of independent observations, from order statistics.
-
-    Parameters
-    ----------
-    values : array_like
-        Independent observations.
-    probability : float
-        The quantile, strictly between 0 and 1.
-    confidence : float
-        Coverage; the discrete order statistics give at least this much.
-
-    Returns
-    -------
-    Interval
-        With an infinite end where the sample is too small to bound the quantile on that side.
-    """
-    from scipy.stats import binom
-
-    sample = np.sort(_sample(values))
-    _open_unit("probability", probability)
-    _open_unit("confidence", confidence)
-    tail = (1 - confidence) / 2
-    # Observations below the quantile are Binomial(n, probability): the r-th smallest is
-    # below it with P(Bin >= r), above it with P(Bin < r).
-    below = int(binom.ppf(tail, sample.size, probability))
-    above = int(binom.ppf(1 - tail, sample.size, probability)) + 1
-    low = float(sample[below - 1]) if below >= 1 else -math.inf
-    high = float(sample[above - 1]) if above <= sample.size else math.inf
-    point = float(np.quantile(sample, probability))
-    return Interval(point, low, high, confidence, int(sample.size))
-
-
-def section_quantile(series: ArrayLike, probability: float, sections: int = 10, confidence: float = 0.95) -> Interval:
-    """Interval for a quantile of one correlated series, by sectioning (Asmussen and Glynn 2007, III.5a).
-
-    The point estimate comes from the whole series and the spread from the sections around it, which removes most
-    of the small-section bias that plain batching of quantiles has.
-    """
-    sample = _sample(series, at_least=2)
-    _open_unit("probability", probability)
-    if not 2 <= sections <= sample.size:
-        msg = f"sections must be 2 to {sample.size}, found {sections}"
-        raise ValueError(msg)
-    size = sample.size // sections
-    used = sample[sample.size - size * sections :]
-    point = float(np.quantile(used, probability))
-    each = np.quantile(used.reshape(sections, size), probability, axis=1)
-    error = math.sqrt(float(np.sum((each - point) ** 2)) / (sections - 1) / sections)
-    half = student_quantile((1 + confidence) / 2, sections - 1) * error
-    return Interval(point, point - half, point + half, confidence, sections)
 
 
 def log_spaced(low: int, high: int, count: int) -> Sequence[int]:

@@ -4,11 +4,11 @@
 //! share it), overload (more is offered than the link carries).
 
 use forebay_scenario::{
-    ClosedForm, Engine, EngineError, Estimate, GroupReport, Holds, Metric, ModelError as Refusal,
-    Report, Scenario, Seed,
+    Engine, EngineDescription, EngineError, Estimate, GroupReport, Holds, Metric, Report,
+    RunOptions, Scenario, Warning, WarningKind,
 };
 
-use crate::rules::{RULES, rules};
+use crate::rules::{rule, rules};
 use crate::situation::Situation;
 
 /// How the traffic and the link stand to each other.
@@ -52,7 +52,7 @@ pub fn regime(scenario: &Scenario) -> (Regime, String) {
             "all traffic is unresponsive and below the link's rate".into(),
         );
     }
-    match s.core_limits() {
+    match s.core_limits {
         Some(limits) if limits < 0.1 => (
             Regime::Transparent,
             format!(
@@ -74,7 +74,7 @@ pub fn default_model(scenario: &Scenario) -> (&'static str, String) {
     let name = match regime {
         Regime::Overload => "overload",
         Regime::Transparent => "mm1k",
-        Regime::Elastic if s.controller.is_some_and(|c| c.name == "bbr") => "bbr",
+        Regime::Elastic if s.controller.as_ref().is_some_and(|c| c.name == "bbr") => "bbr",
         Regime::Elastic if s.bottlenecked == 0.0 => "processor-sharing",
         Regime::Elastic if s.bottlenecked >= 100.0 => "sqrt-n",
         Regime::Elastic => "one-flow",
@@ -82,70 +82,26 @@ pub fn default_model(scenario: &Scenario) -> (&'static str, String) {
     (name, why)
 }
 
-/// The closed-form engine; the rule is chosen by regime, or fixed by name.
+/// The closed-form engine: the rule is chosen by regime, or named by the run's options.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ClosedFormEngine {
-    /// Index of the rule, where one was asked for.
-    fixed: Option<usize>,
-}
-
-/// The engine that chooses by regime.
-static BY_REGIME: ClosedFormEngine = ClosedFormEngine { fixed: None };
-
-/// The engines of each rule.
-static BY_NAME: [ClosedFormEngine; RULES.len()] = {
-    let mut engines = [ClosedFormEngine { fixed: None }; RULES.len()];
-    let mut index = 0;
-    while index < engines.len() {
-        engines[index].fixed = Some(index);
-        index += 1;
-    }
-    engines
-};
-
-impl ClosedFormEngine {
-    /// The engine that chooses by regime.
-    pub const fn by_regime() -> &'static Self {
-        &BY_REGIME
-    }
-
-    /// The engine that always uses the rule `name`.
-    pub fn with_model(name: &str) -> Result<&'static Self, Refusal> {
-        let found = rules().iter().position(|rule| rule.name() == name);
-        found
-            .map(|index| &BY_NAME[index])
-            .ok_or_else(|| unknown(name))
-    }
-}
-
-/// The rule of this name.
-pub fn rule(name: &str) -> Result<&'static dyn ClosedForm, Refusal> {
-    let found = rules().iter().find(|rule| rule.name() == name);
-    found.copied().ok_or_else(|| unknown(name))
-}
-
-fn unknown(name: &str) -> Refusal {
-    Refusal::Unknown {
-        what: "model",
-        found: name.to_owned(),
-        known: rules()
-            .iter()
-            .map(|rule| rule.name())
-            .collect::<Vec<_>>()
-            .join(", "),
-    }
-}
+pub struct ClosedFormEngine;
 
 impl Engine for ClosedFormEngine {
-    fn name(&self) -> &'static str {
-        "closed_form"
+    fn description(&self) -> &'static EngineDescription {
+        const {
+            &EngineDescription {
+                name: "closed_form",
+                summary: "the published formulas and fixed points",
+                cost: "microseconds",
+                replicates: false,
+                traces: false,
+                models: || rules().iter().map(|rule| rule.name()).collect(),
+            }
+        }
     }
 
-    fn replicates(&self) -> bool {
-        false
-    }
-
-    fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
+    fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
+        options.check(self.description())?;
         let feature = if scenario.target().memory.is_some() {
             Some("a memory that links share")
         } else if scenario
@@ -169,13 +125,16 @@ impl Engine for ClosedFormEngine {
                 feature: "finite transfers alone: they have no steady state".into(),
             });
         }
-        let mut report = Report::new("closed_form", scenario, seed.seed);
+        let mut report = Report::new("closed_form", scenario, options.seed.seed);
         let (default, why) = default_model(scenario);
-        let name = self.fixed.map_or(default, |index| RULES[index].name());
-        let model = rule(name)?;
+        let model = rule(options.model.as_deref().unwrap_or(default))?;
+        let name = model.name();
         let prediction = model.predict(scenario)?;
-        if self.fixed.is_none() {
-            report.warnings.push(format!("model {name}: {why}"));
+        if options.model.is_none() {
+            let text = format!("model {name}: {why}");
+            report
+                .warnings
+                .push(Warning::new(WarningKind::Model, text).about(name));
         }
         for check in model.assumptions(scenario) {
             if check.holds != Holds::Yes {
@@ -184,18 +143,15 @@ impl Engine for ClosedFormEngine {
                 } else {
                     "is not known"
                 };
-                report.warnings.push(format!(
-                    "{name}: {} {doubt}: {}",
-                    check.assumption, check.why
-                ));
+                let text = format!("{name}: {} {doubt}: {}", check.assumption, check.why);
+                let warning = Warning::new(WarningKind::Assumption, text);
+                report.warnings.push(warning.about(check.assumption));
             }
         }
-        report.warnings.extend(
-            prediction
-                .notes
-                .into_iter()
-                .map(|note| format!("{name}: {note}")),
-        );
+        for note in prediction.notes {
+            let warning = Warning::new(WarningKind::Note, format!("{name}: {note}"));
+            report.warnings.push(warning.about(note));
+        }
         for (metric, value) in prediction.metrics {
             report.metrics.insert(metric, Estimate::from(value));
         }
@@ -208,15 +164,15 @@ impl Engine for ClosedFormEngine {
                 ..GroupReport::default()
             })
             .collect();
-        let silent: Vec<&str> = Metric::ALL
+        let silent: Vec<&str> = Metric::OF_EVERY_ENGINE
             .into_iter()
-            .take(11)
             .filter(|metric| !report.metrics.contains_key(metric))
             .map(Metric::name)
             .collect();
-        report
-            .warnings
-            .push(format!("{name} says nothing about {}", silent.join(", ")));
+        let silent = silent.join(", ");
+        let text = format!("{name} says nothing about {silent}");
+        let warning = Warning::new(WarningKind::Silent, text);
+        report.warnings.push(warning.about(silent));
         Ok(report)
     }
 }

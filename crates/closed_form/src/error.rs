@@ -1,9 +1,11 @@
-//! What a model answers when it has no number to give, and the guards that say so.
+//! What a formula answers when it has no number to give, and the guards that say so.
 
-/// Why a model gives no number: always the quantity, the value found and what is allowed.
+use forebay_scenario::ModelError;
+
+/// Why a formula gives no number: always the quantity, the value found and what is allowed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ModelError {
+pub enum FormulaError {
     /// An input lies outside the range in which the model is defined.
     #[error("{quantity} is {found}; allowed: {allowed}")]
     OutOfRange {
@@ -72,38 +74,55 @@ pub enum ModelError {
     },
 }
 
+impl From<FormulaError> for ModelError {
+    fn from(error: FormulaError) -> Self {
+        match error {
+            FormulaError::OutOfRange {
+                quantity,
+                found,
+                allowed,
+            } => Self::OutOfRange {
+                quantity: quantity.into(),
+                found: found.to_string(),
+                allowed: allowed.into(),
+            },
+            other => Self::NoSolution(other.to_string()),
+        }
+    }
+}
+
 /// `value` if it is finite and above zero.
-pub(crate) fn positive(quantity: &'static str, value: f64) -> Result<f64, ModelError> {
+pub(crate) fn positive(quantity: &'static str, value: f64) -> Result<f64, FormulaError> {
     check(quantity, value, "a finite number > 0", value > 0.0)
 }
 
 /// `value` if it is finite and not below zero.
-pub(crate) fn non_negative(quantity: &'static str, value: f64) -> Result<f64, ModelError> {
+pub(crate) fn non_negative(quantity: &'static str, value: f64) -> Result<f64, FormulaError> {
     check(quantity, value, "a finite number >= 0", value >= 0.0)
 }
 
 /// `value` if it is finite and not below one.
-pub(crate) fn at_least_one(quantity: &'static str, value: f64) -> Result<f64, ModelError> {
+pub(crate) fn at_least_one(quantity: &'static str, value: f64) -> Result<f64, FormulaError> {
     check(quantity, value, "a finite number >= 1", value >= 1.0)
 }
 
 /// `value` if it lies strictly between zero and one.
-pub(crate) fn open_unit(quantity: &'static str, value: f64) -> Result<f64, ModelError> {
+pub(crate) fn open_unit(quantity: &'static str, value: f64) -> Result<f64, FormulaError> {
     check(quantity, value, "0 < x < 1", value > 0.0 && value < 1.0)
 }
 
 /// `value` if it lies between zero and one, either end included.
-pub(crate) fn unit(quantity: &'static str, value: f64) -> Result<f64, ModelError> {
+pub(crate) fn unit(quantity: &'static str, value: f64) -> Result<f64, FormulaError> {
     check(quantity, value, "0 <= x <= 1", (0.0..=1.0).contains(&value))
 }
 
 /// `value` if it is a probability above zero: 0 < x <= 1.
-pub(crate) fn probability(quantity: &'static str, value: f64) -> Result<f64, ModelError> {
+pub(crate) fn probability(quantity: &'static str, value: f64) -> Result<f64, FormulaError> {
     check(quantity, value, "0 < x <= 1", value > 0.0 && value <= 1.0)
 }
 
 /// `value` if it is a load below one, where a stationary law exists.
-pub(crate) fn stable_load(quantity: &'static str, value: f64) -> Result<f64, ModelError> {
+pub(crate) fn stable_load(quantity: &'static str, value: f64) -> Result<f64, FormulaError> {
     let inside = (0.0..1.0).contains(&value);
     check(
         quantity,
@@ -119,11 +138,11 @@ pub(crate) fn check(
     value: f64,
     allowed: &'static str,
     inside: bool,
-) -> Result<f64, ModelError> {
+) -> Result<f64, FormulaError> {
     if inside && value.is_finite() {
         Ok(value)
     } else {
-        Err(ModelError::OutOfRange {
+        Err(FormulaError::OutOfRange {
             quantity,
             found: value,
             allowed,
@@ -132,11 +151,11 @@ pub(crate) fn check(
 }
 
 /// `value` if the arithmetic gave a finite number.
-pub(crate) fn representable(quantity: &'static str, value: f64) -> Result<f64, ModelError> {
+pub(crate) fn representable(quantity: &'static str, value: f64) -> Result<f64, FormulaError> {
     if value.is_finite() {
         Ok(value)
     } else {
-        Err(ModelError::NotRepresentable {
+        Err(FormulaError::NotRepresentable {
             quantity,
             found: value,
         })

@@ -1,33 +1,37 @@
-//! The published models of router buffer sizing, corrected: one file per family.
+//! The published models of router buffer sizing, corrected: one file each in [`mod@models`].
 //!
 //! Plain numbers in and out: windows, queues and buffers in packets, rates in packets/s, times in
 //! seconds, probabilities and fractions dimensionless. The corrected formula is the default; where
 //! the printed one differs it is a named variant. Inputs outside a model's range are a
-//! [`ModelError`] that names the value found and what is allowed.
+//! [`FormulaError`] that names the value found and what is allowed.
+//!
+//! ```
+//! // The buffer over the bandwidth-delay product that keeps one CUBIC flow busy through a cut.
+//! let buffer = forebay_closed_form::models::bdp::full_buffer(0.7).unwrap();
+//! assert!((buffer - 0.43).abs() < 0.002);
+//! ```
 
-pub mod bbr;
-pub mod bscl;
-pub mod catalogue;
-pub mod droptail_fixed_point;
+mod checks;
 mod engine;
 mod error;
-pub mod hstcp;
-pub mod hybrid_fluid;
-pub mod many_flows;
-pub mod mm1k;
+mod evaluation;
+mod explanation;
+mod inputs;
+pub mod model;
+pub mod models;
 mod numeric;
-pub mod one_flow;
-pub mod oracle;
-pub mod pftk;
-pub mod processor_sharing;
-pub mod red_fixed_point;
+mod pieces;
+pub mod quantity;
+mod reading;
+pub mod reference;
 pub mod response;
 mod rules;
 mod situation;
-pub mod small_buffers;
-pub mod square_root;
 
-pub use catalogue::{call, explain, models};
-pub use engine::{ClosedFormEngine, Regime, default_model, regime, rule};
-pub use error::ModelError;
-pub use rules::rules;
+pub use engine::{ClosedFormEngine, Regime, default_model, regime};
+pub use error::FormulaError;
+pub use evaluation::{REFERENCE_TOLERANCE, evaluate};
+pub use explanation::{Explanation, call, explain};
+pub use models::{model, models};
+pub use rules::{rule, rules};
+pub use situation::RttClass;

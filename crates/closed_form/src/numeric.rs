@@ -1,6 +1,6 @@
 //! The numerical methods the models share: bracketed roots, quadrature, the normal law.
 
-use crate::error::{ModelError, check};
+use crate::error::{FormulaError, check};
 
 /// Root of `function` between `low` and `high`, where its signs must differ; to the last bits.
 ///
@@ -10,7 +10,7 @@ pub(crate) fn root(
     quantity: &'static str,
     (low, high): (f64, f64),
     mut function: impl FnMut(f64) -> f64,
-) -> Result<f64, ModelError> {
+) -> Result<f64, FormulaError> {
     let (mut b, mut a) = (low, high);
     let (mut fb, mut fa) = (function(b), function(a));
     if fb == 0.0 {
@@ -20,7 +20,7 @@ pub(crate) fn root(
         return Ok(a);
     }
     if fa.is_nan() || fb.is_nan() || (fa > 0.0) == (fb > 0.0) {
-        return Err(ModelError::Unreachable {
+        return Err(FormulaError::Unreachable {
             quantity,
             found: f64::NAN,
             bound: format!("the equation has no root between {low} and {high}"),
@@ -31,7 +31,7 @@ pub(crate) fn root(
         let x = a + step * (b - a);
         let fx = function(x);
         if fx.is_nan() {
-            return Err(ModelError::NotRepresentable {
+            return Err(FormulaError::NotRepresentable {
                 quantity,
                 found: fx,
             });
@@ -77,14 +77,14 @@ pub(crate) fn bracket_decreasing(
     quantity: &'static str,
     (start, reach): (f64, f64),
     mut function: impl FnMut(f64) -> f64,
-) -> Result<(f64, f64), ModelError> {
+) -> Result<(f64, f64), FormulaError> {
     let above = function(start) > 0.0;
     let (mut near, mut width) = (start, 1.0);
     while width <= reach {
         let far = if above { start + width } else { start - width };
         let value = function(far);
         if value.is_nan() {
-            return Err(ModelError::NotRepresentable {
+            return Err(FormulaError::NotRepresentable {
                 quantity,
                 found: value,
             });
@@ -95,7 +95,7 @@ pub(crate) fn bracket_decreasing(
         near = far;
         width *= 2.0;
     }
-    Err(ModelError::Unreachable {
+    Err(FormulaError::Unreachable {
         quantity,
         found: near,
         bound: format!("no sign change within {reach} of {start}"),
@@ -127,7 +127,7 @@ pub(crate) fn integral((low, high): (f64, f64), panel: f64, function: impl Fn(f6
 }
 
 /// z with P(|Z| <= z) = `confidence` for a standard normal Z; 0 <= confidence < 1.
-pub(crate) fn two_sided_normal(confidence: f64) -> Result<f64, ModelError> {
+pub(crate) fn two_sided_normal(confidence: f64) -> Result<f64, FormulaError> {
     check(
         "confidence",
         confidence,

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use forebay_closed_form::{ClosedFormEngine, Regime, default_model, regime, rule, rules};
-use forebay_scenario::{BufferSize, Engine, Format, Holds, Metric, Scenario, Seed};
+use forebay_scenario::{BufferSize, Engine, Format, Holds, Metric, RunOptions, Scenario, Seed};
 
 const SEED: Seed = Seed {
     seed: 1,
@@ -61,6 +61,16 @@ fn buffers_of_the_textbooks() {
 }
 
 #[test]
+fn every_rule_has_an_explanation() {
+    for rule in rules() {
+        assert_eq!(
+            forebay_closed_form::model(rule.name()).unwrap().name,
+            rule.name()
+        );
+    }
+}
+
+#[test]
 fn regimes_choose_the_model() {
     let of = |scenario: &Scenario| (regime(scenario).0, default_model(scenario).0);
     assert_eq!(
@@ -83,10 +93,10 @@ fn regimes_choose_the_model() {
 
 #[test]
 fn the_transparent_engine_is_mm1k() {
-    let report = ClosedFormEngine::by_regime()
-        .run(&background("45Mbps", "19p"), SEED)
+    let report = ClosedFormEngine
+        .run(&background("45Mbps", "19p"), &SEED.into())
         .unwrap();
-    let queue = forebay_closed_form::mm1k::Mm1k::new(0.9, 20.0).unwrap();
+    let queue = forebay_closed_form::models::mm1k::Mm1k::new(0.9, 20.0).unwrap();
     assert!((report.value(Metric::LossRate).unwrap() / queue.loss() - 1.0).abs() < 1e-12);
     let delay = queue.mean_found_by_accepted() / 6250.0;
     assert!((report.value(Metric::QueueDelayMean).unwrap() / delay - 1.0).abs() < 1e-12);
@@ -94,7 +104,7 @@ fn the_transparent_engine_is_mm1k() {
         report
             .warnings
             .iter()
-            .any(|line| line.contains("synchronization"))
+            .any(|line| line.text.contains("synchronization"))
     );
 }
 
@@ -106,7 +116,8 @@ fn one_flow_beside_a_background_uses_the_residual_capacity() {
          workload = \"persistent\"\n\
          [[flows]]\nname = \"mice\"\npacket = \"1000B\"\nworkload = { poisson = { rate = \"25Mbps\" } }\n",
     );
-    let expected = forebay_closed_form::one_flow::mean_utilization(0.5, 20.0 / 312.5).unwrap();
+    let expected =
+        forebay_closed_form::models::one_flow::mean_utilization(0.5, 20.0 / 312.5).unwrap();
     assert!((utilization("one-flow", &both) - (0.5 + 0.5 * expected)).abs() < 1e-12);
 }
 
@@ -183,7 +194,7 @@ fn every_rule_answers_every_scenario_without_panic_or_nan() {
             }
             let _ = rule.size(scenario, scenario.goals());
         }
-        let _ = ClosedFormEngine::by_regime().run(scenario, SEED);
+        let _ = ClosedFormEngine.run(scenario, &SEED.into());
     }
 }
 
@@ -202,7 +213,11 @@ fn assumptions_know_when_they_fail() {
     assert!(failing("mm1k", &persistent(2, "newreno", "50p")) > 0);
     assert!(failing("hybrid-fluid", &persistent(5, "newreno", "50p")) > 0);
     assert!(rule("unheard-of").is_err());
-    assert!(ClosedFormEngine::with_model("bdp").is_ok());
+    assert!(
+        with_model("bdp")
+            .check(ClosedFormEngine.description())
+            .is_ok()
+    );
 }
 
 #[test]
@@ -228,35 +243,96 @@ fn finite_transfers_alone_are_unsupported() {
         "[link]\nrate = \"50Mbps\"\nbuffer = \"50p\"\n\
          [[flows]]\nrtt = \"60ms\"\nworkload = { finite = { size = \"1MB\" } }\n",
     );
-    let answer = ClosedFormEngine::by_regime().run(&once, SEED);
+    let answer = ClosedFormEngine.run(&once, &SEED.into());
     assert!(matches!(
         answer,
         Err(forebay_scenario::EngineError::Unsupported { .. })
     ));
 }
 
+/// Answers with this model.
+fn with_model(name: &str) -> RunOptions {
+    RunOptions {
+        model: Some(name.to_owned()),
+        ..SEED.into()
+    }
+}
+
+/// Why the assumption of this rule whose name contains `part` holds or not.
+fn why(name: &str, part: &str, scenario: &Scenario) -> String {
+    let checks = rule(name).unwrap().assumptions(scenario);
+    let mut found = checks.into_iter();
+    let found = found.find(|check| check.assumption.contains(part));
+    found.map_or_else(String::new, |check| check.why)
+}
+
+#[test]
+fn the_controller_is_that_of_the_flows_that_last() {
+    let both = scenario(
+        "[link]\nrate = \"50Mbps\"\nbuffer = \"50p\"\n\
+         [[flows]]\nname = \"long\"\ncca = \"cubic\"\nrtt = \"60ms\"\nworkload = \"persistent\"\n\
+         [[flows]]\nname = \"users\"\ncca = \"newreno\"\nrtt = \"60ms\"\n\
+         workload = { closed_loop = { users = 20, think = \"9s\", size = \"100kB\" } }\n",
+    );
+    assert_eq!(
+        why("bdp", "cut at a loss", &both),
+        "all flows use cubic",
+        "one persistent flow counts more than twenty users"
+    );
+}
+
+#[test]
+fn access_links_faster_than_the_link_limit_nobody() {
+    let fast = scenario(
+        "[link]\nrate = \"50Mbps\"\nbuffer = \"50p\"\n\
+         [[flows]]\nrtt = \"60ms\"\naccess = { rate = \"100Mbps\" }\n\
+         workload = { open_loop = { load = 0.5, size = { exponential = \"30kB\" } } }\n",
+    );
+    // One server is busy with the probability of the load.
+    let told = why("core-access", "access links slower", &fast);
+    assert!(told.contains("50.0 % of the time"), "{told}");
+}
+
+#[test]
+fn a_second_link_leaves_the_bottleneck_open() {
+    let two = scenario(
+        "[[links]]\nname = \"near\"\nrate = \"100Mbps\"\nbuffer = \"50p\"\n\
+         [[links]]\nname = \"far\"\nrate = \"50Mbps\"\nbuffer = \"50p\"\ntarget = true\n\
+         [[flows]]\nrtt = \"60ms\"\npath = [\"near\", \"far\"]\n",
+    );
+    for rule in rules() {
+        let told = why(rule.name(), "one bottleneck", &two);
+        assert_eq!(told, "1 more links are on the paths", "{}", rule.name());
+        let alone = why(
+            rule.name(),
+            "one bottleneck",
+            &persistent(1, "newreno", "9p"),
+        );
+        assert_eq!(alone, "", "{}", rule.name());
+    }
+}
+
 /// The engine fits a registry that is a constant.
-static REGISTRY: [&dyn Engine; 1] = [ClosedFormEngine::by_regime()];
+static REGISTRY: [&dyn Engine; 1] = [&ClosedFormEngine];
 
 #[test]
 fn the_engine_reports_every_group_and_fixes_its_model_by_name() {
     let mut both = persistent(3, "cubic", "100p");
     both = both.with_buffer(BufferSize::Bdp(0.5)).unwrap();
-    let report = REGISTRY[0].run(&both, SEED).unwrap();
+    let report = REGISTRY[0].run(&both, &SEED.into()).unwrap();
     assert_eq!(report.groups.len(), 1);
     assert_eq!(report.groups[0].flows, 3);
-    let fixed = ClosedFormEngine::with_model("barman-droptail")
-        .unwrap()
-        .run(&both, SEED)
-        .unwrap();
+    let fixed = ClosedFormEngine.run(&both, &with_model("barman-droptail"));
+    let fixed = fixed.unwrap();
     assert!(fixed.value(Metric::LossRate).unwrap() > 0.0);
     assert!(
         fixed
             .warnings
             .iter()
-            .any(|line| line.contains("many unsynchronised long flows"))
+            .any(|line| line.text.contains("many unsynchronised long flows"))
     );
-    assert!(ClosedFormEngine::with_model("unheard-of").is_err());
+    let unheard_of = ClosedFormEngine.run(&both, &with_model("unheard-of"));
+    assert!(unheard_of.is_err());
 }
 
 /// The RED rule reads the scenario's queue: Adaptive RED rests at the edge of its target, a fixed
@@ -289,4 +365,42 @@ fn the_red_rule_reads_the_scenario_s_thresholds() {
     };
     let (steep, flat) = (fixed(0.1), fixed(0.01));
     assert!(10.0 < steep && steep < flat, "{steep} {flat}");
+}
+
+/// DCTCP's largest queue is its threshold and a packet per flow; other controllers have no such
+/// queue, and a scenario without a threshold gets a seventh of its bandwidth-delay product.
+#[test]
+fn the_dctcp_rule_reads_the_marking_threshold() {
+    let port = |cca: &str, queue: &str, buffer: &str| {
+        scenario(&format!(
+            "[link]\nrate = \"10Gbps\"\nbuffer = \"{buffer}\"\nqueue = {queue}\n\
+             [[flows]]\ncount = 4\ncca = \"{cca}\"\necn = true\nrtt = \"100us\"\npacket = \"1500B\"\n"
+        ))
+    };
+    let step = "{ kind = \"step\", threshold = \"40p\" }";
+    let dctcp = port("dctcp", step, "200p");
+    assert_eq!(packets("dctcp-sawtooth", &dctcp), 44);
+    let found = rule("dctcp-sawtooth").unwrap().predict(&dctcp).unwrap();
+    let amplitude = 0.5 * (8.0 * (dctcp.bdp_packets().unwrap() + 40.0)).sqrt();
+    assert!((found.metrics[&Metric::QueueMean] - (44.0 - amplitude / 2.0)).abs() < 1e-9);
+    let plain = port("dctcp", "\"droptail\"", "200p");
+    let seventh = (plain.bdp_packets().unwrap() / 7.0 + 4.0).ceil() as u64;
+    assert_eq!(packets("dctcp-sawtooth", &plain), seventh);
+    let failing = |scenario: &Scenario| {
+        let checks = rule("dctcp-sawtooth").unwrap().assumptions(scenario);
+        checks
+            .iter()
+            .filter(|check| check.holds == Holds::No)
+            .count()
+    };
+    assert_eq!((failing(&dctcp), failing(&plain)), (0, 1));
+    assert_eq!(failing(&port("newreno", step, "200p")), 1);
+    for (refused, why) in [
+        (port("dctcp", step, "43p"), "44 packets"),
+        (plain, "threshold"),
+        (port("newreno", step, "200p"), "DCTCP"),
+    ] {
+        let error = rule("dctcp-sawtooth").unwrap().predict(&refused);
+        assert!(error.unwrap_err().to_string().contains(why), "{why}");
+    }
 }

@@ -1,12 +1,16 @@
 //! AIMD(a, b): additive increase, multiplicative decrease (Chiu and Jain 1989).
 
+use forebay_random::Stream;
 use forebay_units::Time;
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
-use crate::fluid::{
-    CUT_RANGE, CutConditions, Epoch, EulerStep, FluidLaw, FluidWindow, GROWTH_RANGE, LawError,
+use crate::classic::{Classic, WindowGrowth};
+use crate::law::{
+    CUT_RANGE, CutConditions, Epoch, EulerStep, FluidFace, FluidWindow, GROWTH_RANGE, LawError,
 };
-use crate::packet::{Ack, CongestionControl, Path, Signal, Window};
+use crate::packet::{Ack, Path, Signal, Window};
+use crate::registration::{Description, Registered};
+use crate::slow_start::Standard;
 
 /// Parameters of AIMD.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,23 +97,35 @@ impl FluidWindow for Aimd {
     }
 }
 
-// --- Packet face ---
+impl FluidFace for Aimd {
+    const NAME: &'static str = "aimd";
 
-/// AIMD(a, b) on packets.
-#[derive(Clone, Debug)]
-pub struct AimdController(Aimd);
-
-impl AimdController {
-    fn law(parameters: &Parameters) -> Aimd {
-        Aimd {
+    fn of(parameters: &Parameters) -> Option<Self> {
+        Some(Self {
             increase: parameters.number("increase"),
             decrease: parameters.number("decrease"),
-        }
+        })
     }
 }
 
-impl CongestionControl for AimdController {
-    const DESCRIPTION: Description = Description {
+// --- Packet face ---
+
+impl WindowGrowth for Aimd {
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
+        window.cwnd += self.increase * ack.acked / window.cwnd;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        window.cut((1.0 - self.decrease) * path.flight, signal);
+    }
+}
+
+/// AIMD(a, b) on packets.
+pub type AimdController = Classic<Standard, Aimd>;
+
+impl Registered for AimdController {
+    const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "aimd",
         title: "Additive increase, multiplicative decrease with free constants",
         source: "Chiu and Jain 1989; Yang and Lam 2000",
@@ -133,34 +149,17 @@ impl CongestionControl for AimdController {
                 default: Value::Number(0.5),
             },
         ],
-    };
+    });
 
-    fn new(parameters: &Parameters) -> Self {
-        Self(Self::law(parameters))
-    }
-
-    fn fluid(parameters: &Parameters) -> Option<FluidLaw> {
-        Some(FluidLaw::Aimd(Self::law(parameters)))
-    }
-
-    #[inline]
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
-        let mut acked = ack.acked;
-        if window.cwnd < window.ssthresh {
-            acked = window.slow_start(acked);
-        }
-        window.cwnd += self.0.increase * acked / window.cwnd;
-    }
-
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
-        window.cut((1.0 - self.0.decrease) * path.flight, signal);
+    fn new(parameters: &Parameters, _: Stream) -> Self {
+        Self::of(Standard, Aimd::of(parameters).unwrap_or_default())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fluid::tests::assert_consistent;
+    use crate::law::tests::assert_consistent;
 
     #[test]
     fn the_fluid_face_is_consistent() {

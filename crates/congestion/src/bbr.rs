@@ -2,18 +2,20 @@
 //! round-trip propagation time, sets the pace and the window; losses hardly matter, until a fifth
 //! of the packets is lost. As in Linux (net/ipv4/tcp_bbr.c), whose functions are named below.
 
+use forebay_random::Stream;
 use forebay_units::Time;
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
 use crate::bottleneck::{
     Aggregation, Expectation, MIN_WINDOW, PACING_MARGIN, Plateau, RoundTripProbe, Rounds,
-    SavedWindow, TargetWindow, draw, initial_rate,
+    SavedWindow, TargetWindow, initial_rate,
 };
 use crate::filter::WindowedMaximum;
 use crate::packet::{
-    Ack, CongestionControl, Idle, LossState, Needs, Pace, Path, Sample, Samples, Signal, Window,
+    Ack, CongestionControl, Idle, LossState, Needs, Pace, Path, Sample, Signal, Window,
 };
 use crate::policer::{Evidence, Policer};
+use crate::registration::{Description, Registered};
 
 /// 2/ln 2: the smallest gain that doubles the rate of delivery each round.
 const HIGH_GAIN: f64 = 2.885;
@@ -60,32 +62,34 @@ pub struct BbrController {
     probes_round_trip: bool,
     mode: Mode,
     /// Maximum of the delivery rate, packets per second.
-    bandwidth: WindowedMaximum,
+    max_bw: WindowedMaximum,
     rounds: Rounds,
     policer: Policer,
     /// Whether a timeout has come since the last acknowledgement.
     timed_out: bool,
     min_rtt: f64,
-    min_rtt_since: Time,
+    min_rtt_stamp: Time,
     round_trip_probe: RoundTripProbe,
     /// Start-up ends there.
     plateau: Plateau,
-    phase: usize,
-    phase_since: Time,
+    cycle_idx: usize,
+    cycle_stamp: Time,
     state: LossState,
-    conserving: bool,
-    saved_window: SavedWindow,
+    packet_conservation: bool,
+    prior_cwnd: SavedWindow,
     aggregation: Aggregation,
     pacing_gain: f64,
-    window_gain: f64,
+    cwnd_gain: f64,
     /// Packets per second; zero before the first estimate.
-    rate: f64,
+    pacing_rate: f64,
+    /// Draws where in its cycle the probing begins.
+    random: Stream,
 }
 
 impl BbrController {
     /// The bandwidth to send at (`bbr_bw`): the maximum, or what a policer seems to allow.
     fn sending_bandwidth(&self) -> f64 {
-        self.policer.rate().unwrap_or_else(|| self.bandwidth.get())
+        self.policer.rate().unwrap_or_else(|| self.max_bw.get())
     }
 
     /// Packets of `gain` times the product of this bandwidth and the round-trip time (`bbr_bdp`);
@@ -97,9 +101,9 @@ impl BbrController {
 
     /// Adds room for bursts at both ends (`bbr_quantization_budget`).
     fn with_bursts(&self, product: f64) -> f64 {
-        let bare = product + 3.0 * quantum(self.rate);
+        let bare = product + 3.0 * quantum(self.pacing_rate);
         let even = 2.0 * (0.5 * bare).ceil();
-        if self.mode == Mode::ProbeBandwidth && self.phase == 0 {
+        if self.mode == Mode::ProbeBandwidth && self.cycle_idx == 0 {
             even + 2.0
         } else {
             even
@@ -108,14 +112,14 @@ impl BbrController {
 
     /// Packets under way at `gain` times the maximum of the bandwidth (`bbr_inflight`).
     fn under_way(&self, gain: f64) -> f64 {
-        let product = self.product(gain, self.bandwidth.get());
+        let product = self.product(gain, self.max_bw.get());
         product.map_or(0.0, |product| self.with_bursts(product))
     }
 
     /// Packets that will be in the network when the next one leaves.
     fn in_network(&self, in_flight: f64, sample: &Sample) -> f64 {
         let burst = if self.pacing_gain > 1.0 {
-            quantum(self.rate)
+            quantum(self.pacing_rate)
         } else {
             0.0
         };
@@ -128,11 +132,11 @@ impl BbrController {
             return;
         };
         if self.rounds.started {
-            self.conserving = false;
+            self.packet_conservation = false;
         }
         self.suspect_policer(sample);
-        if !delivery.app_limited || delivery.rate >= self.bandwidth.get() {
-            self.bandwidth
+        if !delivery.app_limited || delivery.rate >= self.max_bw.get() {
+            self.max_bw
                 .update(self.rounds.count, delivery.rate, BANDWIDTH_ROUNDS);
         }
     }
@@ -159,7 +163,7 @@ impl BbrController {
         if self.mode != Mode::ProbeBandwidth {
             return;
         }
-        let elapsed = sample.now.saturating_sub(self.phase_since).as_secs_f64();
+        let elapsed = sample.now.saturating_sub(self.cycle_stamp).as_secs_f64();
         let long = elapsed > self.min_rtt;
         let in_flight = self.in_network(sample.prior_in_flight, sample);
         let over = if self.pacing_gain > 1.0 {
@@ -170,8 +174,8 @@ impl BbrController {
             long
         };
         if over {
-            self.phase = (self.phase + 1) % CYCLE.len();
-            self.phase_since = sample.now;
+            self.cycle_idx = (self.cycle_idx + 1) % CYCLE.len();
+            self.cycle_stamp = sample.now;
         }
     }
 
@@ -180,7 +184,7 @@ impl BbrController {
         if self.full() || !self.rounds.started || limited {
             return;
         }
-        self.plateau.update(self.bandwidth.get());
+        self.plateau.update(self.max_bw.get());
     }
 
     /// Whether the bandwidth has stopped growing.
@@ -199,23 +203,23 @@ impl BbrController {
         }
     }
 
-    /// Begins PROBE_BW in any phase but the draining one. The draw comes from the time, so that
-    /// flows differ and a run repeats itself.
+    /// Begins PROBE_BW in any phase but the draining one, at random so that flows that share a queue
+    /// probe at different times (`bbr_reset_probe_bw_mode`).
     fn probe_bandwidth(&mut self, now: Time) {
         self.mode = Mode::ProbeBandwidth;
-        let drawn = (draw(now) % (CYCLE.len() as u64 - 1)) as usize;
-        self.phase = (CYCLE.len() - drawn) % CYCLE.len();
-        self.phase_since = now;
+        let drawn = self.random.below(CYCLE.len() as u64 - 1) as usize;
+        self.cycle_idx = (CYCLE.len() - drawn) % CYCLE.len();
+        self.cycle_stamp = now;
     }
 
     fn update_min_rtt(&mut self, window: &mut Window, sample: &Sample) {
         let now = sample.now;
-        let expired = now > self.min_rtt_since.saturating_add(MIN_RTT_LIFE);
+        let expired = now > self.min_rtt_stamp.saturating_add(MIN_RTT_LIFE);
         if let Some(rtt) = sample.rtt
             && (rtt < self.min_rtt || expired)
         {
             self.min_rtt = rtt;
-            self.min_rtt_since = now;
+            self.min_rtt_stamp = now;
         }
         if expired && self.probes_round_trip && self.mode != Mode::ProbeRoundTrip {
             self.mode = Mode::ProbeRoundTrip;
@@ -227,8 +231,8 @@ impl BbrController {
                 .round_trip_probe
                 .update(sample, MIN_WINDOW, &mut self.rounds)
         {
-            self.min_rtt_since = now;
-            self.saved_window.restore(window);
+            self.min_rtt_stamp = now;
+            self.prior_cwnd.restore(window);
             if self.full() {
                 self.probe_bandwidth(now);
             } else {
@@ -239,16 +243,16 @@ impl BbrController {
 
     fn save_window(&mut self, cwnd: f64) {
         let calm = self.state == LossState::Open && self.mode != Mode::ProbeRoundTrip;
-        self.saved_window.save(cwnd, calm);
+        self.prior_cwnd.save(cwnd, calm);
     }
 
     fn update_gains(&mut self) {
-        (self.pacing_gain, self.window_gain) = match self.mode {
+        (self.pacing_gain, self.cwnd_gain) = match self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
             Mode::Drain => (1.0 / HIGH_GAIN, HIGH_GAIN),
             // What a policer allows is not probed against.
             Mode::ProbeBandwidth if self.policer.rate().is_some() => (1.0, WINDOW_GAIN),
-            Mode::ProbeBandwidth => (CYCLE[self.phase], WINDOW_GAIN),
+            Mode::ProbeBandwidth => (CYCLE[self.cycle_idx], WINDOW_GAIN),
             Mode::ProbeRoundTrip => (1.0, 1.0),
         };
     }
@@ -257,12 +261,12 @@ impl BbrController {
         let bandwidth = self.sending_bandwidth();
         if bandwidth > 0.0 {
             let rate = bandwidth * self.pacing_gain * PACING_MARGIN;
-            if self.full() || rate > self.rate {
-                self.rate = rate;
+            if self.full() || rate > self.pacing_rate {
+                self.pacing_rate = rate;
             }
         } else if let Some(rate) = initial_rate(HIGH_GAIN, window, path) {
             // Linux takes the margin off this one, too (`bbr_init_pacing_rate_from_rtt`).
-            self.rate = rate * PACING_MARGIN;
+            self.pacing_rate = rate * PACING_MARGIN;
         }
     }
 
@@ -275,7 +279,7 @@ impl BbrController {
             } else {
                 0.0
             };
-            let product = self.product(self.window_gain, bandwidth);
+            let product = self.product(self.cwnd_gain, bandwidth);
             let target = TargetWindow {
                 packets: product.map_or(window.cwnd, |product| self.with_bursts(product + extra)),
                 full: self.full(),
@@ -295,63 +299,23 @@ impl BbrController {
         }
         let before = std::mem::replace(&mut self.state, sample.state);
         if sample.state == LossState::Recovery && before != LossState::Recovery {
-            self.conserving = true;
+            self.packet_conservation = true;
             self.rounds.restart(sample);
             window.cwnd = sample.in_flight + sample.arrived;
         } else if before != LossState::Open && sample.state == LossState::Open {
-            self.saved_window.restore(window);
-            self.conserving = false;
+            self.prior_cwnd.restore(window);
+            self.packet_conservation = false;
         }
-        if self.conserving {
+        if self.packet_conservation {
             window.cwnd = window.cwnd.max(sample.in_flight + sample.arrived).max(1.0);
         }
-        self.conserving
+        self.packet_conservation
     }
 }
 
 impl CongestionControl for BbrController {
-    const DESCRIPTION: Description = Description {
-        name: "bbr",
-        title: "BBR version 1: paces at the estimated bandwidth, two bandwidth-delay products at most under way",
-        source: "Cardwell, Cheng, Gunn, Yeganeh and Jacobson 2016; draft-cardwell-iccrg-bbr-congestion-control-00",
-        parameters: &[Parameter {
-            name: "probe_rtt",
-            meaning: "whether the flow drains the queue every 10 s to measure the propagation time",
-            kind: ParameterKind::Switch,
-            default: Value::Switch(true),
-        }],
-    };
-
-    fn new(parameters: &Parameters) -> Self {
-        Self {
-            probes_round_trip: parameters.switch("probe_rtt"),
-            mode: Mode::Startup,
-            bandwidth: WindowedMaximum::default(),
-            rounds: Rounds::default(),
-            policer: Policer::default(),
-            timed_out: false,
-            min_rtt: f64::INFINITY,
-            min_rtt_since: Time::ZERO,
-            round_trip_probe: RoundTripProbe::default(),
-            plateau: Plateau::default(),
-            phase: 0,
-            phase_since: Time::ZERO,
-            state: LossState::Open,
-            conserving: false,
-            saved_window: SavedWindow::default(),
-            aggregation: Aggregation::default(),
-            pacing_gain: HIGH_GAIN,
-            window_gain: HIGH_GAIN,
-            rate: 0.0,
-        }
-    }
-
     fn needs(&self) -> Needs {
-        Needs {
-            samples: Samples::Rates,
-            own_recovery: true,
-            ..Needs::default()
-        }
+        Needs::RATES
     }
 
     fn on_ack(&mut self, _: &mut Window, _: &Ack, _: &Path) {}
@@ -389,12 +353,51 @@ impl CongestionControl for BbrController {
     }
 
     fn pacing(&self, window: &Window, path: &Path) -> Option<Pace> {
-        let known = (self.rate > 0.0).then_some(self.rate);
+        let known = (self.pacing_rate > 0.0).then_some(self.pacing_rate);
         let rate = known.or_else(|| initial_rate(HIGH_GAIN, window, path))?;
         Some(Pace {
             rate,
-            quantum: quantum(self.rate),
+            quantum: quantum(self.pacing_rate),
         })
+    }
+}
+
+impl Registered for BbrController {
+    const DESCRIPTION: Description = Description::classic(parameter::Description {
+        name: "bbr",
+        title: "BBR version 1: paces at the estimated bandwidth, two bandwidth-delay products at most under way",
+        source: "Cardwell, Cheng, Gunn, Yeganeh and Jacobson 2016; draft-cardwell-iccrg-bbr-congestion-control-00",
+        parameters: &[Parameter {
+            name: "probe_rtt",
+            meaning: "whether the flow drains the queue every 10 s to measure the propagation time",
+            kind: ParameterKind::Switch,
+            default: Value::Switch(true),
+        }],
+    });
+
+    fn new(parameters: &Parameters, random: Stream) -> Self {
+        Self {
+            probes_round_trip: parameters.switch("probe_rtt"),
+            mode: Mode::Startup,
+            max_bw: WindowedMaximum::default(),
+            rounds: Rounds::default(),
+            policer: Policer::default(),
+            timed_out: false,
+            min_rtt: f64::INFINITY,
+            min_rtt_stamp: Time::ZERO,
+            round_trip_probe: RoundTripProbe::default(),
+            plateau: Plateau::default(),
+            cycle_idx: 0,
+            cycle_stamp: Time::ZERO,
+            state: LossState::Open,
+            packet_conservation: false,
+            prior_cwnd: SavedWindow::default(),
+            aggregation: Aggregation::default(),
+            pacing_gain: HIGH_GAIN,
+            cwnd_gain: HIGH_GAIN,
+            pacing_rate: 0.0,
+            random,
+        }
     }
 }
 
@@ -403,6 +406,7 @@ mod tests {
     use super::*;
     use crate::packet::Delivery;
     use crate::packet::tests::{sample, window};
+    use crate::registration::tests::{default_controller, stream};
 
     /// A path of 1000 packets per second and 100 ms, acknowledged packet by packet.
     fn drive(bbr: &mut BbrController, window: &mut Window, from: u64, to: u64, rtt: f64) {
@@ -448,9 +452,8 @@ mod tests {
     }
 
     fn start() -> (BbrController, Window) {
-        let parameters = Parameters::defaults(BbrController::DESCRIPTION.parameters);
         let window = window(10.0, f64::INFINITY);
-        (BbrController::new(&parameters), window)
+        (default_controller(), window)
     }
 
     #[test]
@@ -460,7 +463,7 @@ mod tests {
         assert_eq!(bbr.mode, Mode::Startup);
         drive(&mut bbr, &mut window, 250, 700, 0.1);
         assert_eq!(bbr.mode, Mode::ProbeBandwidth);
-        assert_eq!(bbr.bandwidth.get(), 1000.0);
+        assert_eq!(bbr.max_bw.get(), 1000.0);
     }
 
     #[test]
@@ -470,8 +473,8 @@ mod tests {
         let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
         for k in 700..1700 {
             drive(&mut bbr, &mut window, k, k + 1, 0.1);
-            least = least.min(bbr.rate);
-            most = most.max(bbr.rate);
+            least = least.min(bbr.pacing_rate);
+            most = most.max(bbr.pacing_rate);
         }
         assert!((200.0..220.0).contains(&window.cwnd), "{}", window.cwnd);
         assert!((least - 742.5).abs() < 1e-6 && (most - 1237.5).abs() < 1e-6);
@@ -486,11 +489,36 @@ mod tests {
         let pace = 990.0;
         for k in 3000..4000 {
             drive(&mut bbr, &mut window, k, k + 1, 0.1);
-            assert!((bbr.rate / pace - 1.0).abs() < 0.01, "{}", bbr.rate);
+            assert!(
+                (bbr.pacing_rate / pace - 1.0).abs() < 0.01,
+                "{}",
+                bbr.pacing_rate
+            );
         }
         // After 48 rounds it probes again.
         drive(&mut bbr, &mut window, 4000, 8000, 0.1);
         assert_eq!(bbr.policer.rate(), None);
+    }
+
+    /// `bbr_reset_probe_bw_mode`: any phase but the one that drains what the first has put there.
+    #[test]
+    fn flows_of_one_instant_begin_to_probe_in_different_phases() {
+        let now = Time::from_secs(3);
+        let phase = |flow| {
+            let parameters = Parameters::defaults(BbrController::DESCRIPTION.parameters());
+            let mut bbr = BbrController::new(&parameters, stream(flow));
+            bbr.probe_bandwidth(now);
+            bbr.cycle_idx
+        };
+        let mut flows = [0_u32; CYCLE.len()];
+        for flow in 0..700 {
+            assert_eq!(phase(flow), phase(flow));
+            flows[phase(flow)] += 1;
+        }
+        assert_eq!(flows[1], 0);
+        // A hundred each, to five standard errors.
+        let others = flows.iter().filter(|count| **count > 0);
+        assert!(others.clone().count() == 7 && others.clone().all(|n| n.abs_diff(100) < 47));
     }
 
     #[test]

@@ -225,11 +225,6 @@ pub(crate) fn quantum(rate: f64) -> f64 {
     (rate * 1e-3).floor().clamp(2.0, 44.0)
 }
 
-/// 32 bits drawn from the time, so that flows differ and a run repeats itself.
-pub(crate) fn draw(now: Time) -> u64 {
-    now.as_picos().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

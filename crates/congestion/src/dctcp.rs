@@ -1,15 +1,19 @@
 //! DCTCP (RFC 8257): cuts in proportion to the share of packets that were marked.
 
+use forebay_random::Stream;
 use forebay_units::Time;
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
-use crate::packet::{Ack, CongestionControl, Needs, Path, Round, Sample, Samples, Signal, Window};
+use crate::classic::{Classic, WindowGrowth};
+use crate::packet::{Ack, Needs, Path, Round, Sample, Signal, Window};
+use crate::registration::{Description, Registered};
+use crate::slow_start::Standard;
 
-/// DCTCP on packets. The count of marks is exact here: its receiver's rules for coalescing
+/// Reno's growth, and a cut by marks. The count of marks is exact here: its receiver's rules for coalescing
 /// (RFC 8257 section 3.2) have nothing to preserve.
 #[derive(Clone, Debug)]
-pub struct DctcpController {
-    gain: f64,
+pub struct DctcpGrowth {
+    g: f64,
     /// Estimated share of marked packets.
     alpha: f64,
     round: Round,
@@ -19,8 +23,41 @@ pub struct DctcpController {
     cut_until: u64,
 }
 
-impl CongestionControl for DctcpController {
-    const DESCRIPTION: Description = Description {
+impl WindowGrowth for DctcpGrowth {
+    const NEEDS: Needs = Needs {
+        accurate_ecn: true,
+        ..Needs::ROUND_TRIPS
+    };
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
+        window.cwnd += ack.acked / window.cwnd;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        window.cut(0.5 * path.flight, signal);
+    }
+
+    fn on_sample(&mut self, window: &mut Window, sample: &Sample, _: &Path) {
+        self.arrived += sample.arrived;
+        self.marked += sample.marked;
+        if self.round.begins(sample) && self.arrived > 0.0 {
+            let share = (self.marked / self.arrived).min(1.0);
+            self.alpha += self.g * (share - self.alpha);
+            self.arrived = 0.0;
+            self.marked = 0.0;
+        }
+        if sample.marked > 0.0 && sample.calm() && sample.acknowledged >= self.cut_until {
+            window.cut(window.cwnd * (1.0 - 0.5 * self.alpha), Signal::Mark);
+            self.cut_until = sample.next;
+        }
+    }
+}
+
+/// DCTCP on packets.
+pub type DctcpController = Classic<Standard, DctcpGrowth>;
+
+impl Registered for DctcpController {
+    const DESCRIPTION: Description = Description::scalable(parameter::Description {
         name: "dctcp",
         title: "DCTCP: cuts in proportion to the share of marked packets",
         source: "RFC 8257; Alizadeh et al. 2010",
@@ -33,60 +70,28 @@ impl CongestionControl for DctcpController {
             },
             default: Value::Number(1.0 / 16.0),
         }],
-    };
+    });
 
-    fn new(parameters: &Parameters) -> Self {
-        Self {
-            gain: parameters.number("gain"),
+    fn new(parameters: &Parameters, _: Stream) -> Self {
+        let growth = DctcpGrowth {
+            g: parameters.number("gain"),
             // Cautious at first: the first marks halve (RFC 8257 section 3.3).
             alpha: 1.0,
             round: Round::default(),
             arrived: 0.0,
             marked: 0.0,
             cut_until: 0,
-        }
-    }
-
-    fn needs(&self) -> Needs {
-        Needs {
-            samples: Samples::RoundTrips,
-            accurate_ecn: true,
-            ..Needs::default()
-        }
-    }
-
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
-        let mut acked = ack.acked;
-        if window.cwnd < window.ssthresh {
-            acked = window.slow_start(acked);
-        }
-        window.cwnd += acked / window.cwnd;
-    }
-
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
-        window.cut(0.5 * path.flight, signal);
-    }
-
-    fn on_sample(&mut self, window: &mut Window, sample: &Sample, _: &Path) {
-        self.arrived += sample.arrived;
-        self.marked += sample.marked;
-        if self.round.begins(sample) && self.arrived > 0.0 {
-            let share = (self.marked / self.arrived).min(1.0);
-            self.alpha += self.gain * (share - self.alpha);
-            self.arrived = 0.0;
-            self.marked = 0.0;
-        }
-        if sample.marked > 0.0 && sample.calm() && sample.acknowledged >= self.cut_until {
-            window.cut(window.cwnd * (1.0 - 0.5 * self.alpha), Signal::Mark);
-            self.cut_until = sample.next;
-        }
+        };
+        Self::of(Standard, growth)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::CongestionControl;
     use crate::packet::tests::{marks_per_window, mean_window_with_marks, sample, window};
+    use crate::registration::tests::default_controller;
 
     fn drive(
         dctcp: &mut DctcpController,
@@ -104,30 +109,33 @@ mod tests {
     }
 
     fn start() -> (DctcpController, Window) {
-        let parameters = Parameters::defaults(DctcpController::DESCRIPTION.parameters);
         let window = window(1e6, 10.0);
-        (DctcpController::new(&parameters), window)
+        (default_controller(), window)
     }
 
     #[test]
     fn the_estimate_tends_to_the_share_of_marks() {
         let (mut dctcp, mut window) = start();
         drive(&mut dctcp, &mut window, 4, 0..20_000);
-        assert!((dctcp.alpha - 0.25).abs() < 0.02, "{}", dctcp.alpha);
+        assert!(
+            (dctcp.growth.alpha - 0.25).abs() < 0.02,
+            "{}",
+            dctcp.growth.alpha
+        );
         drive(&mut dctcp, &mut window, 0, 20_000..40_000);
-        assert!(dctcp.alpha < 1e-6);
+        assert!(dctcp.growth.alpha < 1e-6);
     }
 
     #[test]
     fn a_window_is_cut_once_by_half_of_the_share() {
         let (mut dctcp, _) = start();
-        dctcp.alpha = 0.4;
+        dctcp.growth.alpha = 0.4;
         let mut window = window(100.0, 10.0);
         let mut seen = sample(0.1);
         seen.marked = 1.0;
         seen.acknowledged = 10;
         seen.next = 110;
-        dctcp.round.begins(&seen);
+        dctcp.growth.round.begins(&seen);
         for k in 10..110 {
             seen.acknowledged = k;
             dctcp.on_sample(&mut window, &seen, &Path::default());
@@ -138,8 +146,7 @@ mod tests {
     #[test]
     fn random_marks_hold_the_window_that_theory_says() {
         for probability in [0.01, 0.05] {
-            let parameters = Parameters::defaults(DctcpController::DESCRIPTION.parameters);
-            let mut controller = DctcpController::new(&parameters);
+            let mut controller: DctcpController = default_controller();
             let marks = probability * mean_window_with_marks(&mut controller, probability);
             let error = marks / marks_per_window(1.0) - 1.0;
             assert!(error.abs() < 0.05, "{probability} {marks}");

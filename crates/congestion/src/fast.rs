@@ -1,14 +1,18 @@
 //! FAST TCP (Wei, Jin, Low and Hegde 2006): moves the window towards the one that keeps alpha
 //! packets in the queue.
 
+use forebay_random::Stream;
 use forebay_units::Time;
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
-use crate::packet::{Ack, CongestionControl, Needs, Path, Round, Sample, Samples, Signal, Window};
+use crate::classic::{Classic, WindowGrowth};
+use crate::packet::{Ack, Needs, Path, Round, Sample, Signal, Window};
+use crate::registration::{Description, Registered};
+use crate::slow_start::Standard;
 
-/// FAST on packets.
+/// FAST's growth.
 #[derive(Clone, Debug)]
-pub struct FastController {
+pub struct FastGrowth {
     alpha: f64,
     gamma: f64,
     round: Round,
@@ -16,52 +20,11 @@ pub struct FastController {
     samples: u32,
 }
 
-impl CongestionControl for FastController {
-    const DESCRIPTION: Description = Description {
-        name: "fast",
-        title: "FAST: the window at which alpha packets of the flow wait in the queue",
-        source: "Wei, Jin, Low and Hegde 2006, equation 6",
-        parameters: &[
-            Parameter {
-                name: "alpha",
-                meaning: "packets of the flow in the queue at equilibrium",
-                kind: ParameterKind::Number { min: 1.0, max: 1e6 },
-                default: Value::Number(20.0),
-            },
-            Parameter {
-                name: "gamma",
-                meaning: "weight of the new window in each update",
-                kind: ParameterKind::Number {
-                    min: 0.01,
-                    max: 1.0,
-                },
-                default: Value::Number(0.5),
-            },
-        ],
-    };
+impl WindowGrowth for FastGrowth {
+    const NEEDS: Needs = Needs::ROUND_TRIPS;
 
-    fn new(parameters: &Parameters) -> Self {
-        Self {
-            alpha: parameters.number("alpha"),
-            gamma: parameters.number("gamma"),
-            round: Round::default(),
-            sum: 0.0,
-            samples: 0,
-        }
-    }
-
-    fn needs(&self) -> Needs {
-        Needs {
-            samples: Samples::RoundTrips,
-            ..Needs::default()
-        }
-    }
-
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
-        if window.cwnd < window.ssthresh {
-            window.slow_start(ack.acked);
-        }
-    }
+    /// The window moves once per round trip.
+    fn on_ack(&mut self, _: &mut Window, _: &Ack, _: &Path) {}
 
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
         window.cut(0.5 * path.flight, signal);
@@ -94,15 +57,54 @@ impl CongestionControl for FastController {
     }
 }
 
+/// FAST on packets.
+pub type FastController = Classic<Standard, FastGrowth>;
+
+impl Registered for FastController {
+    const DESCRIPTION: Description = Description::classic(parameter::Description {
+        name: "fast",
+        title: "FAST: the window at which alpha packets of the flow wait in the queue",
+        source: "Wei, Jin, Low and Hegde 2006, equation 6",
+        parameters: &[
+            Parameter {
+                name: "alpha",
+                meaning: "packets of the flow in the queue at equilibrium",
+                kind: ParameterKind::Number { min: 1.0, max: 1e6 },
+                default: Value::Number(20.0),
+            },
+            Parameter {
+                name: "gamma",
+                meaning: "weight of the new window in each update",
+                kind: ParameterKind::Number {
+                    min: 0.01,
+                    max: 1.0,
+                },
+                default: Value::Number(0.5),
+            },
+        ],
+    });
+
+    fn new(parameters: &Parameters, _: Stream) -> Self {
+        let growth = FastGrowth {
+            alpha: parameters.number("alpha"),
+            gamma: parameters.number("gamma"),
+            round: Round::default(),
+            sum: 0.0,
+            samples: 0,
+        };
+        Self::of(Standard, growth)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::packet::tests::{rounds, window};
+    use crate::registration::tests::default_controller;
 
     #[test]
     fn the_window_tends_to_alpha_packets_in_the_queue() {
-        let parameters = Parameters::defaults(FastController::DESCRIPTION.parameters);
-        let mut fast = FastController::new(&parameters);
+        let mut fast: FastController = default_controller();
         let mut window = window(300.0, 100.0);
         // A link of 1000 packets per second and 100 ms: the queue follows the window.
         for _ in 0..400 {

@@ -1,10 +1,14 @@
 //! TCP-Illinois (Liu, Basar and Srikant 2008): losses say when to cut, the queueing delay says how
 //! far to grow and to cut.
 
+use forebay_random::Stream;
 use forebay_units::Time;
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
-use crate::packet::{Ack, CongestionControl, Needs, Path, Round, Sample, Samples, Signal, Window};
+use crate::classic::{Classic, WindowGrowth};
+use crate::packet::{Ack, Needs, Path, Round, Sample, Signal, Window};
+use crate::registration::{Description, Registered};
+use crate::slow_start::Standard;
 
 /// Below so many packets it is Reno (section 4: W_thresh).
 const SMALL_WINDOW: f64 = 15.0;
@@ -18,9 +22,9 @@ const LAST_CUT: f64 = 0.8;
 /// Rounds of low delay before the growth returns to its greatest (theta).
 const PATIENCE: u32 = 5;
 
-/// TCP-Illinois on packets.
+/// TCP-Illinois's growth and cut.
 #[derive(Clone, Debug)]
-pub struct IllinoisController {
+pub struct IllinoisGrowth {
     alpha_min: f64,
     alpha_max: f64,
     beta_min: f64,
@@ -38,7 +42,7 @@ pub struct IllinoisController {
     quiet_rounds: u32,
 }
 
-impl IllinoisController {
+impl IllinoisGrowth {
     fn update_alpha(&mut self, delay: f64, largest: f64) {
         let quiet = QUIET * largest;
         if delay <= quiet {
@@ -69,78 +73,16 @@ const fn number(min: f64, max: f64) -> ParameterKind {
     ParameterKind::Number { min, max }
 }
 
-impl CongestionControl for IllinoisController {
-    const DESCRIPTION: Description = Description {
-        name: "illinois",
-        title: "TCP-Illinois: growth falls and the cut rises with the queueing delay",
-        source: "Liu, Basar and Srikant 2008",
-        parameters: &[
-            Parameter {
-                name: "alpha_min",
-                meaning: "packets added per round trip at the largest delay",
-                kind: number(0.01, 10.0),
-                default: Value::Number(0.3),
-            },
-            Parameter {
-                name: "alpha_max",
-                meaning: "packets added per round trip without delay",
-                kind: number(0.1, 1000.0),
-                default: Value::Number(10.0),
-            },
-            Parameter {
-                name: "beta_min",
-                meaning: "fraction cut without delay",
-                kind: number(0.01, 0.5),
-                default: Value::Number(0.125),
-            },
-            Parameter {
-                name: "beta_max",
-                meaning: "fraction cut at the largest delay",
-                kind: number(0.01, 0.9),
-                default: Value::Number(0.5),
-            },
-        ],
-    };
-
-    fn new(parameters: &Parameters) -> Self {
-        let (alpha_min, beta_min) = (
-            parameters.number("alpha_min"),
-            parameters.number("beta_min"),
-        );
-        Self {
-            alpha_min,
-            alpha_max: parameters.number("alpha_max").max(alpha_min),
-            beta_min,
-            beta_max: parameters.number("beta_max").max(beta_min),
-            alpha: 1.0,
-            beta: 0.5,
-            round: Round::default(),
-            sum: 0.0,
-            samples: 0,
-            largest_rtt: 0.0,
-            above: false,
-            quiet_rounds: 0,
-        }
-    }
-
-    fn needs(&self) -> Needs {
-        Needs {
-            samples: Samples::RoundTrips,
-            ..Needs::default()
-        }
-    }
+impl WindowGrowth for IllinoisGrowth {
+    const NEEDS: Needs = Needs::ROUND_TRIPS;
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
-        let mut acked = ack.acked;
-        if window.cwnd < window.ssthresh {
-            acked = window.slow_start(acked);
-        }
         let alpha = if window.cwnd < SMALL_WINDOW {
             1.0
         } else {
             self.alpha
         };
-        window.cwnd += alpha * acked / window.cwnd;
+        window.cwnd += alpha * ack.acked / window.cwnd;
     }
 
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
@@ -176,14 +118,74 @@ impl CongestionControl for IllinoisController {
     }
 }
 
+/// TCP-Illinois on packets.
+pub type IllinoisController = Classic<Standard, IllinoisGrowth>;
+
+impl Registered for IllinoisController {
+    const DESCRIPTION: Description = Description::classic(parameter::Description {
+        name: "illinois",
+        title: "TCP-Illinois: growth falls and the cut rises with the queueing delay",
+        source: "Liu, Basar and Srikant 2008",
+        parameters: &[
+            Parameter {
+                name: "alpha_min",
+                meaning: "packets added per round trip at the largest delay",
+                kind: number(0.01, 10.0),
+                default: Value::Number(0.3),
+            },
+            Parameter {
+                name: "alpha_max",
+                meaning: "packets added per round trip without delay",
+                kind: number(0.1, 1000.0),
+                default: Value::Number(10.0),
+            },
+            Parameter {
+                name: "beta_min",
+                meaning: "fraction cut without delay",
+                kind: number(0.01, 0.5),
+                default: Value::Number(0.125),
+            },
+            Parameter {
+                name: "beta_max",
+                meaning: "fraction cut at the largest delay",
+                kind: number(0.01, 0.9),
+                default: Value::Number(0.5),
+            },
+        ],
+    });
+
+    fn new(parameters: &Parameters, _: Stream) -> Self {
+        let (alpha_min, beta_min) = (
+            parameters.number("alpha_min"),
+            parameters.number("beta_min"),
+        );
+        let growth = IllinoisGrowth {
+            alpha_min,
+            alpha_max: parameters.number("alpha_max").max(alpha_min),
+            beta_min,
+            beta_max: parameters.number("beta_max").max(beta_min),
+            alpha: 1.0,
+            beta: 0.5,
+            round: Round::default(),
+            sum: 0.0,
+            samples: 0,
+            largest_rtt: 0.0,
+            above: false,
+            quiet_rounds: 0,
+        };
+        Self::of(Standard, growth)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::CongestionControl;
     use crate::packet::tests::rounds;
+    use crate::registration::tests::default_controller;
 
     fn illinois() -> IllinoisController {
-        let parameters = Parameters::defaults(IllinoisController::DESCRIPTION.parameters);
-        IllinoisController::new(&parameters)
+        default_controller()
     }
 
     fn window() -> Window {
@@ -197,8 +199,8 @@ mod tests {
     fn at_the_largest_delay_it_grows_least_and_cuts_most() {
         let mut illinois = illinois();
         rounds(&mut illinois, &mut window(), 0.1, &[0.2; 5]);
-        assert!((illinois.alpha - 0.3).abs() < 1e-12);
-        assert_eq!(illinois.beta, 0.5);
+        assert!((illinois.growth.alpha - 0.3).abs() < 1e-12);
+        assert_eq!(illinois.growth.beta, 0.5);
     }
 
     #[test]
@@ -206,9 +208,9 @@ mod tests {
         let mut illinois = illinois();
         rounds(&mut illinois, &mut window(), 0.1, &[0.2; 5]);
         rounds(&mut illinois, &mut window(), 0.1, &[0.1; 4]);
-        assert!(illinois.alpha < 1.0);
+        assert!(illinois.growth.alpha < 1.0);
         rounds(&mut illinois, &mut window(), 0.1, &[0.1; 3]);
-        assert_eq!((illinois.alpha, illinois.beta), (10.0, 0.125));
+        assert_eq!((illinois.growth.alpha, illinois.growth.beta), (10.0, 0.125));
     }
 
     #[test]

@@ -4,10 +4,12 @@
 //! The base delay is the smallest round-trip time of the connection, for no path here changes its
 //! propagation time. The initial window is the stack's and not the two packets of section 4.1.
 
+use forebay_random::Stream;
 use forebay_units::Time;
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
-use crate::packet::{Ack, CongestionControl, Needs, Path, Sample, Samples, Signal, Window};
+use crate::packet::{Ack, CongestionControl, Needs, Path, Sample, Signal, Window};
+use crate::registration::{Description, Registered};
 
 /// The gain is one over this at least (section 4.2).
 const MOST_DIVISOR: f64 = 16.0;
@@ -102,33 +104,8 @@ impl LedbatppController {
 }
 
 impl CongestionControl for LedbatppController {
-    const DESCRIPTION: Description = Description {
-        name: "ledbatpp",
-        title: "LEDBAT++: background transfers that hold the queue at a target and yield to others",
-        source: "draft-irtf-iccrg-ledbat-plus-plus; RFC 6817",
-        parameters: &[Parameter {
-            name: "target",
-            meaning: "queueing delay above which the window shrinks (section 4.5)",
-            kind: ParameterKind::Time,
-            default: Value::Time(Time::from_millis(60)),
-        }],
-    };
-
-    fn new(parameters: &Parameters) -> Self {
-        Self {
-            target: parameters.time("target").as_secs_f64().max(MIN_TARGET),
-            phase: Phase::Start,
-            next: Time::MAX,
-            rtts: [f64::INFINITY; FILTER],
-            newest: 0,
-        }
-    }
-
     fn needs(&self) -> Needs {
-        Needs {
-            samples: Samples::RoundTrips,
-            ..Needs::default()
-        }
+        Needs::ROUND_TRIPS
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path) {
@@ -195,10 +172,35 @@ impl CongestionControl for LedbatppController {
     }
 }
 
+impl Registered for LedbatppController {
+    const DESCRIPTION: Description = Description::classic(parameter::Description {
+        name: "ledbatpp",
+        title: "LEDBAT++: background transfers that hold the queue at a target and yield to others",
+        source: "draft-irtf-iccrg-ledbat-plus-plus; RFC 6817",
+        parameters: &[Parameter {
+            name: "target",
+            meaning: "queueing delay above which the window shrinks (section 4.5)",
+            kind: ParameterKind::Time,
+            default: Value::Time(Time::from_millis(60)),
+        }],
+    });
+
+    fn new(parameters: &Parameters, _: Stream) -> Self {
+        Self {
+            target: parameters.time("target").as_secs_f64().max(MIN_TARGET),
+            phase: Phase::Start,
+            next: Time::MAX,
+            rtts: [f64::INFINITY; FILTER],
+            newest: 0,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::packet::tests::{sample, window};
+    use crate::registration::tests::default_controller;
 
     /// A flow on a path of 60 ms.
     struct Driven {
@@ -216,9 +218,8 @@ mod tests {
 
     impl Driven {
         fn new(cwnd: f64) -> Self {
-            let parameters = Parameters::defaults(LedbatppController::DESCRIPTION.parameters);
             Self {
-                ledbat: LedbatppController::new(&parameters),
+                ledbat: default_controller(),
                 window: window(cwnd, f64::INFINITY),
                 now: Time::from_secs(1),
             }

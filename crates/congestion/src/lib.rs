@@ -4,29 +4,41 @@
 //! and loss signals of the packet engine, and the fluid face, a differential
 //! equation with multiplicative cuts for the fluid engine.
 
+//!
+//! Files from below: [`packet`] and [`law`] say what the faces are, [`classic`] what a controller of
+//! two parts is, [`slow_start`] has the first parts; then a file per controller, in which the second
+//! part and the description are; [`fluid`] and the registry list them.
+
 pub mod aimd;
 pub mod bbr;
 pub mod bbr3;
 mod bottleneck;
+pub mod classic;
+#[cfg(test)]
+mod composition;
 pub mod cubic;
-mod cubic_linux;
 pub mod dctcp;
 pub mod fast;
 mod filter;
 pub mod fluid;
 pub mod hstcp;
 pub mod htcp;
-mod hystart;
 pub mod illinois;
+pub mod law;
 pub mod ledbatpp;
 pub mod newreno;
+mod one_of;
 pub mod packet;
 mod policer;
 pub mod prague;
+pub mod registration;
 mod registry;
 pub mod scalable;
+pub mod slow_start;
 pub mod vegas;
 pub mod westwood;
 mod whole_packets;
 
-pub use registry::{Controller, controller, default_description, descriptions, fluid_law};
+pub use fluid::fluid_law;
+pub use registration::{Description, EcnSemantics};
+pub use registry::{Controller, controller, default_description, description, descriptions};

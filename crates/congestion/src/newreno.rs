@@ -1,13 +1,20 @@
 //! NewReno (RFC 5681, RFC 6582): AIMD(1/d, 1/2), d the packets acknowledged by one ACK.
 
+mod linux;
+
+use forebay_random::Stream;
 use forebay_units::Time;
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
+
+pub use linux::LinuxReno;
 
 use crate::aimd::Aimd;
-use crate::fluid::{CutConditions, Epoch, EulerStep, FluidLaw, FluidWindow, LawError};
-use crate::hystart::Hystart;
-use crate::packet::{Ack, CongestionControl, Needs, Path, Sample, Signal, Window};
-use crate::whole_packets::WholePackets;
+use crate::classic::{Classic, WindowGrowth};
+use crate::law::{CutConditions, Epoch, EulerStep, FluidFace, FluidWindow, LawError};
+use crate::one_of::one_of;
+use crate::packet::{Ack, Path, Signal, Window};
+use crate::registration::{Description, Registered};
+use crate::slow_start::{HystartPlusPlus, Standard};
 
 /// Parameters of NewReno's congestion avoidance.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,19 +101,48 @@ impl FluidWindow for NewReno {
     }
 }
 
-// --- Packet face ---
+impl FluidFace for NewReno {
+    const NAME: &'static str = "newreno";
 
-/// Reno's congestion avoidance: one packet per window acknowledged, and half of the window at a
-/// congestion (RFC 5681 equations 3 and 4, with the remainder carried; or in whole packets, as
-/// Linux does in net/ipv4/tcp_cong.c, where half of an odd window is rounded down).
-#[derive(Clone, Debug)]
-pub struct NewRenoController {
-    hystart: Option<Hystart>,
-    linux: Option<WholePackets>,
+    fn of(_: &Parameters) -> Option<Self> {
+        Some(Self::default())
+    }
 }
 
-impl CongestionControl for NewRenoController {
-    const DESCRIPTION: Description = Description {
+// --- Packet face ---
+
+/// Reno's growth: one packet per window acknowledged, and half of the window at a congestion (RFC
+/// 5681 equations 3 and 4, with the remainder carried).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RenoGrowth;
+
+impl WindowGrowth for RenoGrowth {
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
+        window.cwnd += ack.acked / window.cwnd;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        window.cut(0.5 * path.flight, signal);
+    }
+}
+
+one_of! {
+    /// Reno on packets: which one, the parameters say.
+    pub enum NewRenoController {
+        /// RFC 5681.
+        Rfc(Classic<Standard, RenoGrowth>),
+        /// Linux.
+        Linux(Classic<Standard, LinuxReno>),
+        /// RFC 5681 with HyStart++.
+        RfcHystart(Classic<HystartPlusPlus, RenoGrowth>),
+        /// Linux with HyStart++.
+        LinuxHystart(Classic<HystartPlusPlus, LinuxReno>),
+    }
+}
+
+impl Registered for NewRenoController {
+    const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "newreno",
         title: "Reno: one packet more per round trip, half of the window at a loss",
         source: "RFC 5681, RFC 6582",
@@ -126,66 +162,23 @@ impl CongestionControl for NewRenoController {
                 default: Value::Word("rfc"),
             },
         ],
-    };
+    });
 
-    fn new(parameters: &Parameters) -> Self {
-        Self {
-            hystart: parameters.switch("hystart").then(Hystart::new),
-            linux: (parameters.word("variant") == "linux").then(WholePackets::default),
+    fn new(parameters: &Parameters, _: Stream) -> Self {
+        let linux = parameters.word("variant") == "linux";
+        match (linux, parameters.switch("hystart")) {
+            (false, false) => Self::Rfc(Classic::default()),
+            (false, true) => Self::RfcHystart(Classic::default()),
+            (true, false) => Self::Linux(Classic::default()),
+            (true, true) => Self::LinuxHystart(Classic::default()),
         }
-    }
-
-    fn needs(&self) -> Needs {
-        Hystart::needs(self.hystart.as_ref())
-    }
-
-    fn on_sample(&mut self, window: &mut Window, sample: &Sample, _: &Path) {
-        if let Some(hystart) = &mut self.hystart {
-            hystart.on_sample(window, sample);
-        }
-    }
-
-    fn fluid(_: &Parameters) -> Option<FluidLaw> {
-        Some(FluidLaw::NewReno(NewReno::default()))
-    }
-
-    #[inline]
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
-        let mut acked = ack.acked;
-        if window.cwnd < window.ssthresh {
-            acked = window.slow_start(Hystart::slowed(self.hystart.as_ref(), acked));
-        }
-        if let Some(grown) = &mut self.linux {
-            window.cwnd = window.cwnd.floor();
-            if acked > 0.0 {
-                grown.grow(window, window.cwnd.max(1.0) as u64, acked as u64);
-            }
-            return;
-        }
-        window.cwnd += acked / window.cwnd;
-    }
-
-    fn on_undo(&mut self, before: &Self) {
-        self.hystart.clone_from(&before.hystart);
-    }
-
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
-        if let Some(hystart) = &mut self.hystart {
-            hystart.stop();
-        }
-        let half = if self.linux.is_some() {
-            (0.5 * window.cwnd).floor()
-        } else {
-            0.5 * path.flight
-        };
-        window.cut(half, signal);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fluid::tests::assert_consistent;
+    use crate::law::tests::assert_consistent;
 
     #[test]
     fn delayed_acks_halve_the_growth() {

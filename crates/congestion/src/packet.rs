@@ -5,9 +5,6 @@
 //! Windows are in packets, as reals: the remainder of every increase is carried.
 
 use forebay_units::Time;
-use forebay_units::parameter::{Description, Parameters};
-
-use crate::fluid::FluidLaw;
 
 /// Congestion window and slow-start threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,6 +92,28 @@ pub struct Needs {
     pub accurate_ecn: bool,
     /// Whether it sets the window during loss recovery, too.
     pub own_recovery: bool,
+}
+
+impl Needs {
+    /// Nothing.
+    pub const NONE: Self = Self {
+        samples: Samples::None,
+        accurate_ecn: false,
+        own_recovery: false,
+    };
+
+    /// The round-trip time of every acknowledgement.
+    pub const ROUND_TRIPS: Self = Self {
+        samples: Samples::RoundTrips,
+        ..Self::NONE
+    };
+
+    /// The rate of delivery, to set the window during loss recovery, too.
+    pub const RATES: Self = Self {
+        samples: Samples::Rates,
+        own_recovery: true,
+        ..Self::NONE
+    };
 }
 
 /// What the sender is doing about losses.
@@ -218,22 +237,20 @@ pub struct Idle {
     pub restart_window: Option<f64>,
 }
 
+impl Idle {
+    /// Behind a long pause the window restarts (RFC 5681 section 4.1).
+    pub fn restart(&self, window: &mut Window) {
+        if let Some(restart_window) = self.restart_window {
+            window.cwnd = window.cwnd.min(restart_window);
+        }
+    }
+}
+
 /// A congestion controller for packets.
 pub trait CongestionControl: Sized {
-    /// What the registry knows of it.
-    const DESCRIPTION: Description;
-
-    /// The controller with these parameters at the start of a connection.
-    fn new(parameters: &Parameters) -> Self;
-
-    /// Its fluid face, where it has one.
-    fn fluid(_parameters: &Parameters) -> Option<FluidLaw> {
-        None
-    }
-
     /// What it asks of the engine.
     fn needs(&self) -> Needs {
-        Needs::default()
+        Needs::NONE
     }
 
     /// An acknowledgement arrived, whatever the state; where [`Needs::samples`] asks for it, after
@@ -257,9 +274,7 @@ pub trait CongestionControl: Sized {
     /// The application writes again after nothing was under way: behind a long pause the window
     /// restarts (RFC 5681 section 4.1).
     fn on_idle(&mut self, window: &mut Window, idle: &Idle) {
-        if let Some(restart_window) = idle.restart_window {
-            window.cwnd = window.cwnd.min(restart_window);
-        }
+        idle.restart(window);
     }
 
     /// Congestion: reduce the window once.
@@ -272,16 +287,6 @@ pub trait CongestionControl: Sized {
 
 /// A controller on the heap: those with much state, so that a connection with another one is small.
 impl<C: CongestionControl> CongestionControl for Box<C> {
-    const DESCRIPTION: Description = C::DESCRIPTION;
-
-    fn new(parameters: &Parameters) -> Self {
-        Self::new(C::new(parameters))
-    }
-
-    fn fluid(parameters: &Parameters) -> Option<FluidLaw> {
-        C::fluid(parameters)
-    }
-
     fn needs(&self) -> Needs {
         (**self).needs()
     }
@@ -298,6 +303,8 @@ impl<C: CongestionControl> CongestionControl for Box<C> {
         (**self).pacing(window, path)
     }
 
+    // Kept out of the way of those that are not on the heap.
+    #[inline(never)]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path) {
         (**self).on_ack(window, ack, path);
     }

@@ -5,12 +5,12 @@
 //! fallback for peers without accurate ECN, which every receiver here has. Linux lets a flow grow
 //! old before its increase is reduced; here it is from the start.
 
+use forebay_random::Stream;
 use forebay_units::Time;
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
-use crate::packet::{
-    Ack, CongestionControl, LossState, Needs, Pace, Path, Sample, Samples, Signal, Window,
-};
+use crate::packet::{Ack, CongestionControl, LossState, Needs, Pace, Path, Sample, Signal, Window};
+use crate::registration::{Description, Registered};
 
 /// Bursts last this long at most: 2^-12 s, a quarter of a millisecond (Linux: prague_burst_shift).
 const BURST_TIME: f64 = 1.0 / 4096.0;
@@ -112,52 +112,10 @@ impl PragueController {
 }
 
 impl CongestionControl for PragueController {
-    const DESCRIPTION: Description = Description {
-        name: "prague",
-        title: "Prague: cuts in proportion to the share of marked packets, fair over round trips below 25 ms",
-        source: "draft-briscoe-iccrg-prague-congestion-control",
-        parameters: &[
-            Parameter {
-                name: "gain",
-                meaning: "weight g of a new round in the estimate of the marked share (section 2.4.1)",
-                kind: ParameterKind::Number {
-                    min: 1e-4,
-                    max: 1.0,
-                },
-                default: Value::Number(1.0 / 16.0),
-            },
-            Parameter {
-                name: "least_rtt",
-                meaning: "flows of shorter round trips behave as if theirs were this long",
-                kind: ParameterKind::Time,
-                default: Value::Time(Time::from_millis(25)),
-            },
-        ],
-    };
-
-    fn new(parameters: &Parameters) -> Self {
-        Self {
-            gain: parameters.number("gain"),
-            least_rtt: parameters.time("least_rtt").as_secs_f64(),
-            rtt: 0.0,
-            in_flight: 0.0,
-            // Cautious at first: the first marks halve.
-            alpha: 1.0,
-            renewed: None,
-            renew_after: 0,
-            arrived: 0.0,
-            marked: 0.0,
-            cut_at: None,
-            cut_until: 0,
-            cut: 0.0,
-        }
-    }
-
     fn needs(&self) -> Needs {
         Needs {
-            samples: Samples::RoundTrips,
             accurate_ecn: true,
-            ..Needs::default()
+            ..Needs::ROUND_TRIPS
         }
     }
 
@@ -204,10 +162,54 @@ impl CongestionControl for PragueController {
     }
 }
 
+impl Registered for PragueController {
+    const DESCRIPTION: Description = Description::scalable(parameter::Description {
+        name: "prague",
+        title: "Prague: cuts in proportion to the share of marked packets, fair over round trips below 25 ms",
+        source: "draft-briscoe-iccrg-prague-congestion-control",
+        parameters: &[
+            Parameter {
+                name: "gain",
+                meaning: "weight g of a new round in the estimate of the marked share (section 2.4.1)",
+                kind: ParameterKind::Number {
+                    min: 1e-4,
+                    max: 1.0,
+                },
+                default: Value::Number(1.0 / 16.0),
+            },
+            Parameter {
+                name: "least_rtt",
+                meaning: "flows of shorter round trips behave as if theirs were this long",
+                kind: ParameterKind::Time,
+                default: Value::Time(Time::from_millis(25)),
+            },
+        ],
+    });
+
+    fn new(parameters: &Parameters, _: Stream) -> Self {
+        Self {
+            gain: parameters.number("gain"),
+            least_rtt: parameters.time("least_rtt").as_secs_f64(),
+            rtt: 0.0,
+            in_flight: 0.0,
+            // Cautious at first: the first marks halve.
+            alpha: 1.0,
+            renewed: None,
+            renew_after: 0,
+            arrived: 0.0,
+            marked: 0.0,
+            cut_at: None,
+            cut_until: 0,
+            cut: 0.0,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::packet::tests::{marks_per_window, mean_window_with_marks, sample, window};
+    use crate::registration::tests::default_controller;
 
     /// A flow of round trips of 50 packets each.
     struct Driven {
@@ -220,9 +222,8 @@ mod tests {
 
     impl Driven {
         fn new(rtt: f64, cwnd: f64) -> Self {
-            let parameters = Parameters::defaults(PragueController::DESCRIPTION.parameters);
             Self {
-                prague: PragueController::new(&parameters),
+                prague: default_controller(),
                 window: window(cwnd, 10.0),
                 rtt,
                 now: Time::from_secs(1),
@@ -330,8 +331,7 @@ mod tests {
     #[test]
     fn random_marks_hold_the_window_that_theory_says() {
         for probability in [0.01, 0.05] {
-            let parameters = Parameters::defaults(PragueController::DESCRIPTION.parameters);
-            let mut controller = PragueController::new(&parameters);
+            let mut controller: PragueController = default_controller();
             let marks = probability * mean_window_with_marks(&mut controller, probability);
             // Packets with a mark let nothing grow.
             let error = marks / marks_per_window(1.0 - probability) - 1.0;

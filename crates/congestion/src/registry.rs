@@ -1,115 +1,74 @@
 //! The registry of controllers: one line per file, the rest follows from it.
 
+use forebay_random::Stream;
 use forebay_units::Time;
-use forebay_units::parameter::{Description, Parameters};
+use forebay_units::parameter::{self, Parameters};
 
-use crate::fluid::FluidLaw;
+use crate::one_of::one_of;
 use crate::packet::{Ack, CongestionControl, Idle, Needs, Pace, Path, Sample, Signal, Window};
+use crate::registration::{Description, Registered};
 
-/// Makes the enum of all controllers and its dispatch out of the list of files.
+/// Makes the enum of all controllers and what finds them by name out of the list of files.
 macro_rules! controllers {
     ($($variant:ident($type:ty),)+) => {
-        /// Any registered controller.
-        // The variant's number comes first, beside what is used most.
-        #[derive(Clone, Debug)]
-        #[repr(C, u8)]
-        pub enum Controller {
-            $(
-                #[doc = concat!("See [`", stringify!($type), "`].")]
-                $variant($type),
-            )+
+        one_of! {
+            /// Any registered controller.
+            pub enum Controller {
+                $(
+                    #[doc = concat!("See [`", stringify!($type), "`].")]
+                    $variant($type),
+                )+
+            }
         }
 
-        static ALL: &[&Description] = &[$(&<$type as CongestionControl>::DESCRIPTION),+];
+        static ALL: &[&parameter::Description] =
+            &[$(&<$type as Registered>::DESCRIPTION.algorithm),+];
 
-        /// The controller `name` at the start of a connection; `None` for an unknown name.
-        pub fn controller(name: &str, parameters: &Parameters) -> Option<Controller> {
+        /// The controller `name` at the start of a connection, with windows in packets; `None` for
+        /// an unknown name. What it leaves to chance it draws from `random`, which no other
+        /// connection has.
+        ///
+        /// # Panics
+        /// Where `parameters` are not those of its description.
+        ///
+        /// ```
+        /// use forebay_congestion::controller;
+        /// use forebay_congestion::packet::{Ack, Path, Signal, Window};
+        /// use forebay_random::{Purpose, Seed, Stream};
+        /// use forebay_units::Time;
+        /// use forebay_units::parameter::Parameters;
+        ///
+        /// let description = forebay_congestion::description("newreno").expect("it is registered");
+        /// let parameters = Parameters::defaults(description.parameters());
+        /// let random = Stream::new(Seed::default(), 0, Purpose::Controller);
+        /// let mut reno = controller("newreno", &parameters, random).expect("it is registered");
+        ///
+        /// let mut window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
+        /// let path = Path { flight: 20.0, ..Path::default() };
+        /// // Slow start: a packet more for each one acknowledged.
+        /// reno.on_ack(&mut window, &Ack { acked: 10.0, now: Time::from_millis(50) }, &path);
+        /// assert_eq!(window.cwnd, 20.0);
+        /// reno.on_congestion(&mut window, Signal::Loss, Time::from_millis(60), &path);
+        /// assert_eq!((window.cwnd, window.ssthresh), (10.0, 10.0));
+        /// ```
+        pub fn controller(name: &str, parameters: &Parameters, random: Stream) -> Option<Controller> {
             $(
-                if name == <$type as CongestionControl>::DESCRIPTION.name {
-                    return Some(Controller::$variant(<$type as CongestionControl>::new(parameters)));
+                if name == <$type as Registered>::DESCRIPTION.algorithm.name {
+                    let controller = <$type as Registered>::new(parameters, random);
+                    return Some(Controller::$variant(controller));
                 }
             )+
             None
         }
 
-        /// The fluid face of the controller `name`; `None` where there is none.
-        pub fn fluid_law(name: &str, parameters: &Parameters) -> Option<FluidLaw> {
+        /// All that the registry knows of the controller `name`; `None` for an unknown one.
+        pub fn description(name: &str) -> Option<&'static Description> {
             $(
-                if name == <$type as CongestionControl>::DESCRIPTION.name {
-                    return <$type as CongestionControl>::fluid(parameters);
+                if name == <$type as Registered>::DESCRIPTION.algorithm.name {
+                    return Some(const { &<$type as Registered>::DESCRIPTION });
                 }
             )+
             None
-        }
-
-        impl Controller {
-            /// See [`CongestionControl::on_ack`].
-            #[inline]
-            pub fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path) {
-                match self {
-                    $(Self::$variant(controller) => controller.on_ack(window, ack, path),)+
-                }
-            }
-
-            /// See [`CongestionControl::needs`].
-            pub fn needs(&self) -> Needs {
-                match self {
-                    $(Self::$variant(controller) => controller.needs(),)+
-                }
-            }
-
-            /// See [`CongestionControl::on_sample`].
-            pub fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
-                match self {
-                    $(Self::$variant(controller) => controller.on_sample(window, sample, path),)+
-                }
-            }
-
-            /// See [`CongestionControl::recovery_floor`].
-            pub fn recovery_floor(&self, window: &Window) -> f64 {
-                match self {
-                    $(Self::$variant(controller) => controller.recovery_floor(window),)+
-                }
-            }
-
-            /// See [`CongestionControl::pacing`].
-            pub fn pacing(&self, window: &Window, path: &Path) -> Option<Pace> {
-                match self {
-                    $(Self::$variant(controller) => controller.pacing(window, path),)+
-                }
-            }
-
-            /// See [`CongestionControl::on_idle`].
-            pub fn on_idle(&mut self, window: &mut Window, idle: &Idle) {
-                match self {
-                    $(Self::$variant(controller) => controller.on_idle(window, idle),)+
-                }
-            }
-
-            /// See [`CongestionControl::on_congestion`].
-            pub fn on_congestion(
-                &mut self,
-                window: &mut Window,
-                signal: Signal,
-                now: Time,
-                path: &Path,
-            ) {
-                match self {
-                    $(Self::$variant(controller) => {
-                        controller.on_congestion(window, signal, now, path);
-                    })+
-                }
-            }
-
-            /// See [`CongestionControl::on_undo`]; another controller's state is nothing to go by.
-            pub fn on_undo(&mut self, before: &Self) {
-                match (self, before) {
-                    $((Self::$variant(controller), Self::$variant(before)) => {
-                        controller.on_undo(before);
-                    })+
-                    _ => {}
-                }
-            }
         }
     };
 }
@@ -132,12 +91,97 @@ controllers! {
     Ledbatpp(crate::ledbatpp::LedbatppController),
 }
 
-/// All controllers.
-pub fn descriptions() -> &'static [&'static Description] {
+/// All controllers, as scenario files and `explain` have them.
+pub fn descriptions() -> &'static [&'static parameter::Description] {
     ALL
 }
 
 /// The controller of a group that names none: CUBIC, the most common one (RFC 9438 section 1).
-pub fn default_description() -> &'static Description {
-    &crate::cubic::CubicController::DESCRIPTION
+pub fn default_description() -> &'static parameter::Description {
+    const { &crate::cubic::CubicController::DESCRIPTION.algorithm }
+}
+
+/// The methods of [`CongestionControl`], for callers that know no trait.
+impl Controller {
+    /// See [`CongestionControl::on_ack`].
+    #[inline]
+    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path) {
+        CongestionControl::on_ack(self, window, ack, path);
+    }
+
+    /// See [`CongestionControl::needs`].
+    pub fn needs(&self) -> Needs {
+        CongestionControl::needs(self)
+    }
+
+    /// See [`CongestionControl::on_sample`].
+    pub fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
+        CongestionControl::on_sample(self, window, sample, path);
+    }
+
+    /// See [`CongestionControl::recovery_floor`].
+    pub fn recovery_floor(&self, window: &Window) -> f64 {
+        CongestionControl::recovery_floor(self, window)
+    }
+
+    /// See [`CongestionControl::pacing`].
+    pub fn pacing(&self, window: &Window, path: &Path) -> Option<Pace> {
+        CongestionControl::pacing(self, window, path)
+    }
+
+    /// See [`CongestionControl::on_idle`].
+    pub fn on_idle(&mut self, window: &mut Window, idle: &Idle) {
+        CongestionControl::on_idle(self, window, idle);
+    }
+
+    /// See [`CongestionControl::on_congestion`].
+    pub fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path) {
+        CongestionControl::on_congestion(self, window, signal, now, path);
+    }
+
+    /// See [`CongestionControl::on_undo`].
+    pub fn on_undo(&mut self, before: &Self) {
+        CongestionControl::on_undo(self, before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registration::EcnSemantics;
+    use crate::registration::tests::stream;
+
+    /// Who counts marks says so in its packets, and the other way round (RFC 9331 section 4.1).
+    #[test]
+    fn packets_say_what_the_controller_makes_of_marks() {
+        let mut scalable = Vec::new();
+        for known in descriptions() {
+            let parameters = Parameters::defaults(known.parameters);
+            let made = controller(known.name, &parameters, stream(0)).unwrap();
+            let description = description(known.name).unwrap();
+            let counts = description.ecn == EcnSemantics::Scalable;
+            assert_eq!(made.needs().accurate_ecn, counts, "{}", known.name);
+            scalable.extend(counts.then_some(known.name));
+        }
+        assert_eq!(scalable, ["dctcp", "prague"]);
+    }
+
+    #[test]
+    fn every_law_is_the_face_of_a_controller() {
+        let with_law = descriptions().iter().filter(|known| {
+            let parameters = Parameters::defaults(known.parameters);
+            let law = crate::fluid::fluid_law(known.name, &parameters);
+            law.is_some_and(|law| law.name() == known.name && law.check().is_ok())
+        });
+        let names: Vec<_> = with_law.map(|known| known.name).collect();
+        let expected = ["newreno", "cubic", "hstcp", "htcp", "scalable", "aimd"];
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn an_unknown_name_has_no_controller() {
+        let none = Parameters::defaults(&[]);
+        assert!(controller("reno2", &none, stream(0)).is_none());
+        assert!(description("reno2").is_none());
+    }
 }

@@ -1,10 +1,14 @@
 //! Scalable TCP (Kelly 2003): W grows by a fixed fraction per round trip and falls by another.
 
+use forebay_random::Stream;
 use forebay_units::Time;
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
-use crate::fluid::{CUT_RANGE, CutConditions, Epoch, EulerStep, FluidLaw, FluidWindow, LawError};
-use crate::packet::{Ack, CongestionControl, Path, Signal, Window};
+use crate::classic::{Classic, WindowGrowth};
+use crate::law::{CUT_RANGE, CutConditions, Epoch, EulerStep, FluidFace, FluidWindow, LawError};
+use crate::packet::{Ack, Path, Signal, Window};
+use crate::registration::{Description, Registered};
+use crate::slow_start::Standard;
 
 /// Parameters of Scalable TCP.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -111,26 +115,53 @@ impl FluidWindow for Scalable {
     }
 }
 
+impl FluidFace for Scalable {
+    const NAME: &'static str = "scalable";
+
+    fn of(parameters: &Parameters) -> Option<Self> {
+        Some(Self {
+            increase: parameters.number("increase"),
+            decrease: parameters.number("decrease"),
+        })
+    }
+}
+
 // --- Packet face ---
 
-/// Scalable TCP on packets; at windows below `low_window` it is Reno (Kelly 2003 section 2).
+/// Scalable TCP's growth; windows below `low_window` are Reno's (Kelly 2003 section 2).
 #[derive(Clone, Debug)]
-pub struct ScalableController {
+pub struct ScalableGrowth {
     law: Scalable,
     low_window: f64,
 }
 
-impl ScalableController {
-    fn law(parameters: &Parameters) -> Scalable {
-        Scalable {
-            increase: parameters.number("increase"),
-            decrease: parameters.number("decrease"),
-        }
+impl WindowGrowth for ScalableGrowth {
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
+        let reno = 1.0 / window.cwnd;
+        let step = if window.cwnd < self.low_window {
+            reno
+        } else {
+            self.law.increase
+        };
+        window.cwnd += step * ack.acked;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+        let cut = if path.flight < self.low_window {
+            0.5
+        } else {
+            self.law.decrease
+        };
+        window.cut((1.0 - cut) * path.flight, signal);
     }
 }
 
-impl CongestionControl for ScalableController {
-    const DESCRIPTION: Description = Description {
+/// Scalable TCP on packets.
+pub type ScalableController = Classic<Standard, ScalableGrowth>;
+
+impl Registered for ScalableController {
+    const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "scalable",
         title: "Scalable TCP: multiplicative increase and decrease",
         source: "Kelly 2003",
@@ -160,48 +191,21 @@ impl CongestionControl for ScalableController {
                 default: Value::Number(16.0),
             },
         ],
-    };
+    });
 
-    fn new(parameters: &Parameters) -> Self {
-        Self {
-            law: Self::law(parameters),
+    fn new(parameters: &Parameters, _: Stream) -> Self {
+        let growth = ScalableGrowth {
+            law: Scalable::of(parameters).unwrap_or_default(),
             low_window: parameters.number("low_window"),
-        }
-    }
-
-    fn fluid(parameters: &Parameters) -> Option<FluidLaw> {
-        Some(FluidLaw::Scalable(Self::law(parameters)))
-    }
-
-    #[inline]
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
-        let mut acked = ack.acked;
-        if window.cwnd < window.ssthresh {
-            acked = window.slow_start(acked);
-        }
-        let reno = 1.0 / window.cwnd;
-        let step = if window.cwnd < self.low_window {
-            reno
-        } else {
-            self.law.increase
         };
-        window.cwnd += step * acked;
-    }
-
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
-        let cut = if path.flight < self.low_window {
-            0.5
-        } else {
-            self.law.decrease
-        };
-        window.cut((1.0 - cut) * path.flight, signal);
+        Self::of(Standard, growth)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fluid::tests::assert_consistent;
+    use crate::law::tests::assert_consistent;
 
     #[test]
     fn the_fluid_face_is_consistent() {

@@ -1,17 +1,21 @@
 //! TCP Vegas (Brakmo, O'Malley and Peterson 1994): keeps between alpha and beta packets of its
 //! own in the queue, which it computes from the round-trip times of each round.
 
+use forebay_random::Stream;
 use forebay_units::Time;
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
-use crate::packet::{Ack, CongestionControl, Needs, Path, Round, Sample, Samples, Signal, Window};
+use crate::classic::{Classic, WindowGrowth};
+use crate::packet::{Ack, Needs, Path, Round, Sample, Signal, Window};
+use crate::registration::{Description, Registered};
+use crate::slow_start::Standard;
 
 /// Rounds with fewer samples grow as Reno does (delayed acknowledgements might mislead).
 const SAMPLES: u32 = 3;
 
-/// Vegas on packets.
+/// Vegas's growth.
 #[derive(Clone, Debug)]
-pub struct VegasController {
+pub struct VegasGrowth {
     alpha: f64,
     beta: f64,
     gamma: f64,
@@ -21,7 +25,7 @@ pub struct VegasController {
     samples: u32,
 }
 
-impl VegasController {
+impl VegasGrowth {
     /// One round is over: `queued` packets of the flow wait in the network.
     fn judge(&self, window: &mut Window, queued: f64) {
         if window.cwnd < window.ssthresh {
@@ -44,57 +48,11 @@ impl VegasController {
     }
 }
 
-impl CongestionControl for VegasController {
-    const DESCRIPTION: Description = Description {
-        name: "vegas",
-        title: "Vegas: keeps a few packets of its own in the queue, by the round-trip time",
-        source: "Brakmo, O'Malley and Peterson 1994; Brakmo and Peterson 1995",
-        parameters: &[
-            Parameter {
-                name: "alpha",
-                meaning: "packets in the queue below which the window grows",
-                kind: ParameterKind::Number { min: 0.5, max: 1e4 },
-                default: Value::Number(2.0),
-            },
-            Parameter {
-                name: "beta",
-                meaning: "packets in the queue above which the window shrinks",
-                kind: ParameterKind::Number { min: 0.5, max: 1e4 },
-                default: Value::Number(4.0),
-            },
-            Parameter {
-                name: "gamma",
-                meaning: "packets in the queue that end slow start",
-                kind: ParameterKind::Number { min: 0.1, max: 1e4 },
-                default: Value::Number(1.0),
-            },
-        ],
-    };
+impl WindowGrowth for VegasGrowth {
+    const NEEDS: Needs = Needs::ROUND_TRIPS;
 
-    fn new(parameters: &Parameters) -> Self {
-        let alpha = parameters.number("alpha");
-        Self {
-            alpha,
-            beta: parameters.number("beta").max(alpha),
-            gamma: parameters.number("gamma"),
-            round: Round::default(),
-            round_rtt: f64::INFINITY,
-            samples: 0,
-        }
-    }
-
-    fn needs(&self) -> Needs {
-        Needs {
-            samples: Samples::RoundTrips,
-            ..Needs::default()
-        }
-    }
-
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
-        if window.cwnd < window.ssthresh {
-            window.slow_start(ack.acked);
-        }
-    }
+    /// The window moves once per round trip.
+    fn on_ack(&mut self, _: &mut Window, _: &Ack, _: &Path) {}
 
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
         window.cut(0.5 * path.flight, signal);
@@ -123,15 +81,59 @@ impl CongestionControl for VegasController {
     }
 }
 
+/// Vegas on packets.
+pub type VegasController = Classic<Standard, VegasGrowth>;
+
+impl Registered for VegasController {
+    const DESCRIPTION: Description = Description::classic(parameter::Description {
+        name: "vegas",
+        title: "Vegas: keeps a few packets of its own in the queue, by the round-trip time",
+        source: "Brakmo, O'Malley and Peterson 1994; Brakmo and Peterson 1995",
+        parameters: &[
+            Parameter {
+                name: "alpha",
+                meaning: "packets in the queue below which the window grows",
+                kind: ParameterKind::Number { min: 0.5, max: 1e4 },
+                default: Value::Number(2.0),
+            },
+            Parameter {
+                name: "beta",
+                meaning: "packets in the queue above which the window shrinks",
+                kind: ParameterKind::Number { min: 0.5, max: 1e4 },
+                default: Value::Number(4.0),
+            },
+            Parameter {
+                name: "gamma",
+                meaning: "packets in the queue that end slow start",
+                kind: ParameterKind::Number { min: 0.1, max: 1e4 },
+                default: Value::Number(1.0),
+            },
+        ],
+    });
+
+    fn new(parameters: &Parameters, _: Stream) -> Self {
+        let alpha = parameters.number("alpha");
+        let growth = VegasGrowth {
+            alpha,
+            beta: parameters.number("beta").max(alpha),
+            gamma: parameters.number("gamma"),
+            round: Round::default(),
+            round_rtt: f64::INFINITY,
+            samples: 0,
+        };
+        Self::of(Standard, growth)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::CongestionControl;
     use crate::packet::tests::{rounds, sample, window};
+    use crate::registration::tests::default_controller;
 
     fn vegas() -> VegasController {
-        VegasController::new(&Parameters::defaults(
-            VegasController::DESCRIPTION.parameters,
-        ))
+        default_controller()
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! TCP Westwood+ (Grieco and Mascolo 2004): Reno's growth, but a cut to the bandwidth-delay
 //! product that the acknowledgements showed, whatever the reason for the loss.
 
+use forebay_random::Stream;
 use forebay_units::Time;
-use forebay_units::parameter::{Description, Parameters};
+use forebay_units::parameter::{self, Parameters};
 
-use crate::packet::{Ack, CongestionControl, Needs, Path, Round, Sample, Samples, Signal, Window};
+use crate::classic::{Classic, WindowGrowth};
+use crate::packet::{Ack, Needs, Path, Round, Sample, Signal, Window};
+use crate::registration::{Description, Registered};
+use crate::slow_start::Standard;
 
 /// Weight of the old estimate in the filter.
 const MEMORY: f64 = 7.0 / 8.0;
@@ -13,9 +17,9 @@ const MEMORY: f64 = 7.0 / 8.0;
 /// section 3: shorter ones alias bursts).
 const SHORTEST_ROUND: f64 = 0.05;
 
-/// Westwood+ on packets.
+/// Westwood+'s growth and cut.
 #[derive(Clone, Debug)]
-pub struct WestwoodController {
+pub struct WestwoodGrowth {
     round: Round,
     since: Option<Time>,
     arrived: f64,
@@ -23,36 +27,11 @@ pub struct WestwoodController {
     bandwidth: f64,
 }
 
-impl CongestionControl for WestwoodController {
-    const DESCRIPTION: Description = Description {
-        name: "westwood",
-        title: "Westwood+: Reno's growth, cuts to the estimated bandwidth-delay product",
-        source: "Grieco and Mascolo 2004; Mascolo et al. 2001",
-        parameters: &[],
-    };
-
-    fn new(_: &Parameters) -> Self {
-        Self {
-            round: Round::default(),
-            since: None,
-            arrived: 0.0,
-            bandwidth: 0.0,
-        }
-    }
-
-    fn needs(&self) -> Needs {
-        Needs {
-            samples: Samples::RoundTrips,
-            ..Needs::default()
-        }
-    }
+impl WindowGrowth for WestwoodGrowth {
+    const NEEDS: Needs = Needs::ROUND_TRIPS;
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
-        let mut acked = ack.acked;
-        if window.cwnd < window.ssthresh {
-            acked = window.slow_start(acked);
-        }
-        window.cwnd += acked / window.cwnd;
+        window.cwnd += ack.acked / window.cwnd;
     }
 
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
@@ -82,14 +61,38 @@ impl CongestionControl for WestwoodController {
     }
 }
 
+/// Westwood+ on packets.
+pub type WestwoodController = Classic<Standard, WestwoodGrowth>;
+
+impl Registered for WestwoodController {
+    const DESCRIPTION: Description = Description::classic(parameter::Description {
+        name: "westwood",
+        title: "Westwood+: Reno's growth, cuts to the estimated bandwidth-delay product",
+        source: "Grieco and Mascolo 2004; Mascolo et al. 2001",
+        parameters: &[],
+    });
+
+    fn new(_: &Parameters, _: Stream) -> Self {
+        let growth = WestwoodGrowth {
+            round: Round::default(),
+            since: None,
+            arrived: 0.0,
+            bandwidth: 0.0,
+        };
+        Self::of(Standard, growth)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::CongestionControl;
     use crate::packet::tests::{rounds, window};
+    use crate::registration::tests::default_controller;
 
     #[test]
     fn the_cut_is_to_the_bandwidth_delay_product() {
-        let mut westwood = WestwoodController::new(&Parameters::defaults(&[]));
+        let mut westwood: WestwoodController = default_controller();
         let mut window = window(180.0, 50.0);
         // Twenty packets in each 150 ms, 100 ms of which are propagation.
         rounds(&mut westwood, &mut window, 0.1, &[0.15; 60]);
@@ -105,7 +108,7 @@ mod tests {
 
     #[test]
     fn without_an_estimate_it_halves() {
-        let mut westwood = WestwoodController::new(&Parameters::defaults(&[]));
+        let mut westwood: WestwoodController = default_controller();
         let mut window = window(40.0, f64::INFINITY);
         let path = Path {
             min_rtt: f64::INFINITY,

@@ -1,6 +1,8 @@
 //! Many first-in-first-out queues over one pool of packets, with lists of active queues and the
 //! longest queue at hand: what all fair queueing disciplines share.
 
+use forebay_random::{GOLDEN_GAMMA, mix};
+
 use crate::packet::Packet;
 use crate::port::Backlog;
 
@@ -69,10 +71,7 @@ impl QueueList {
 /// SplitMix64).
 #[inline]
 pub(crate) fn hashed(flow: u32, salt: u64, count: usize) -> u32 {
-    let x = (u64::from(flow) ^ salt).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    let x = x ^ (x >> 31);
+    let x = mix((u64::from(flow) ^ salt).wrapping_add(GOLDEN_GAMMA));
     ((u128::from(x) * count as u128) >> 64) as u32
 }
 

@@ -24,7 +24,16 @@ pub enum Beyond {
     Abrupt,
 }
 
-/// The drop probability against the average queue, in the unit of the queue's limit.
+/// The drop probability against the average queue, in the unit of the queue's limit: 0 up to `min`,
+/// from there linear to `max_p` at `max`, then as `beyond` says (1993 paper section 4; Floyd 2000).
+///
+/// ```
+/// use forebay_discipline::{Beyond, DropCurve};
+///
+/// let curve = DropCurve { min: 20.0, max: 60.0, max_p: 0.1, beyond: Beyond::Gentle, range: None };
+/// assert_eq!(curve.probability(40.0), 0.05);
+/// assert_eq!(curve.probability(90.0), 0.55);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DropCurve {
     /// Nothing is dropped below.
@@ -42,23 +51,34 @@ pub struct DropCurve {
 impl DropCurve {
     /// The curve of a RED queue with these parameters.
     pub fn new(parameters: &Parameters, setting: &Setting) -> Self {
-        let level = |name| match parameters.get(name) {
-            Value::Threshold(threshold) => Some(setting.level(threshold)),
+        let level = |threshold| setting.level(threshold);
+        Self::with_levels(parameters, setting.packets_per_second(), level)
+    }
+
+    /// The same for a queue counted in any unit: `level` gives a threshold in it, the link sends
+    /// `packets_per_second` of the mean size.
+    pub fn with_levels(
+        parameters: &Parameters,
+        packets_per_second: f64,
+        level: impl Fn(Threshold) -> f64,
+    ) -> Self {
+        let given = |name| match parameters.get(name) {
+            Value::Threshold(threshold) => Some(level(threshold)),
             _ => None,
         };
-        let min = level("min").unwrap_or_else(|| {
-            let least = setting.level(Threshold::Packets(5.0));
-            let half_target = setting.level(Threshold::Time(Time::from_micros(2500)));
+        let min = given("min").unwrap_or_else(|| {
+            let least = level(Threshold::Packets(5.0));
+            let half_target = level(Threshold::Time(Time::from_micros(2500)));
             least.max(half_target)
         });
         let bottom = match parameters.get("bottom") {
             Value::Number(bottom) => bottom,
-            _ => (10.0 / setting.packets_per_second()).min(0.01),
+            _ => (10.0 / packets_per_second).min(0.01),
         };
         let range = (bottom, parameters.number("top"));
         Self {
             min,
-            max: level("max").unwrap_or(3.0 * min).max(min),
+            max: given("max").unwrap_or(3.0 * min).max(min),
             max_p: parameters.number("max_p"),
             beyond: if parameters.switch("gentle") {
                 Beyond::Gentle
@@ -67,6 +87,24 @@ impl DropCurve {
             },
             range: parameters.switch("adaptive").then_some(range),
         }
+    }
+
+    /// The probability at an averaged queue of `average`.
+    pub fn probability(&self, average: f64) -> f64 {
+        let Self {
+            min, max, max_p, ..
+        } = *self;
+        let p = if average < min {
+            0.0
+        } else if average < max {
+            max_p * (average - min) / (max - min)
+        } else {
+            match self.beyond {
+                Beyond::Gentle if max > 0.0 => max_p + (1.0 - max_p) * ((average - max) / max),
+                _ => 1.0,
+            }
+        };
+        p.min(1.0)
     }
 
     /// Between which averages Adaptive RED leaves `max_p` as it is (2001 paper section 3).
@@ -103,15 +141,11 @@ impl Adaptation {
 #[derive(Clone, Debug)]
 pub struct Red {
     limit: Limit,
-    /// Thresholds in the limit's unit.
-    min: f64,
-    max: f64,
+    /// In the limit's unit; Adaptive RED moves its `max_p`.
+    curve: DropCurve,
     weight: f64,
-    beyond: Beyond,
     spacing: Spacing,
     adaptation: Option<Adaptation>,
-    /// Largest probability below the upper threshold.
-    max_p: f64,
     packets_per_second: f64,
     packet: f64,
     average: f64,
@@ -203,17 +237,14 @@ impl AdmissionControl for Red {
         });
         Self {
             limit: setting.limit,
-            min: curve.min,
-            max: curve.max,
+            curve,
             weight,
-            beyond: curve.beyond,
             spacing: if parameters.switch("wait") {
                 Spacing::Wait
             } else {
                 Spacing::Uniform
             },
             adaptation,
-            max_p: curve.max_p,
             packets_per_second,
             packet: setting.packet,
             average: 0.0,
@@ -262,24 +293,25 @@ impl Red {
         if now.saturating_sub(adaptation.last) <= Adaptation::INTERVAL {
             return;
         }
-        let part = 0.4 * (self.max - self.min);
-        if self.average < self.min + part && self.max_p > adaptation.bottom {
-            self.max_p *= Adaptation::DECREASE;
+        let (low, high) = self.curve.target();
+        let max_p = &mut self.curve.max_p;
+        if self.average < low && *max_p > adaptation.bottom {
+            *max_p *= Adaptation::DECREASE;
             adaptation.last = now;
-        } else if self.average > self.max - part && self.max_p < adaptation.top {
-            self.max_p += Adaptation::INCREASE.min(0.25 * self.max_p);
+        } else if self.average > high && *max_p < adaptation.top {
+            *max_p += Adaptation::INCREASE.min(0.25 * *max_p);
             adaptation.last = now;
         }
     }
 
     /// The verdict without regard to the limit.
     fn early(&mut self, size: f64, packet: &Packet, arrival: &Arrival, port: &mut Port) -> Verdict {
-        if self.average < self.min || arrival.backlog.packets <= 1 {
+        if self.average < self.curve.min || arrival.backlog.packets <= 1 {
             self.above = false;
             return Verdict::Accept;
         }
-        let base = self.probability();
-        if base >= 1.0 && self.average >= self.max {
+        let base = self.curve.probability(self.average);
+        if base >= 1.0 && self.average >= self.curve.max {
             self.count = 0.0;
             return Verdict::Drop;
         }
@@ -301,24 +333,6 @@ impl Red {
         } else {
             Verdict::Mark
         }
-    }
-
-    /// Probability as a function of the average (1993 paper section 4; gentle variant).
-    fn probability(&self) -> f64 {
-        let (average, min, max) = (self.average, self.min, self.max);
-        let p = if average < min {
-            0.0
-        } else if average < max {
-            self.max_p * (average - min) / (max - min)
-        } else {
-            match self.beyond {
-                Beyond::Gentle if max > 0.0 => {
-                    self.max_p + (1.0 - self.max_p) * (average - max) / max
-                }
-                _ => 1.0,
-            }
-        };
-        p.min(1.0)
     }
 
     /// Spreads drops of mean probability `p` over the arrivals since the last one.
@@ -396,7 +410,7 @@ mod tests {
 
     #[test]
     fn the_gentle_curve_has_its_two_slopes() {
-        let mut red = fixed(&[]);
+        let curve = fixed(&[]).curve;
         for (average, p) in [
             (19.9, 0.0),
             (20.0, 0.0),
@@ -406,12 +420,10 @@ mod tests {
             (120.0, 1.0),
             (500.0, 1.0),
         ] {
-            red.average = average;
-            assert!((red.probability() - p).abs() < 1e-12, "{average}");
+            assert!((curve.probability(average) - p).abs() < 1e-12, "{average}");
         }
-        let mut abrupt = fixed(&[("gentle", Value::Switch(false))]);
-        abrupt.average = 60.0;
-        assert_eq!(abrupt.probability(), 1.0);
+        let abrupt = fixed(&[("gentle", Value::Switch(false))]).curve;
+        assert_eq!(abrupt.probability(60.0), 1.0);
     }
 
     /// Gaps between drops at a constant average of 40, where p = 0.05.
@@ -475,25 +487,25 @@ mod tests {
         // Below 0.4 of the way: times 0.9 each 0.51 s (the first arrival after half a second).
         run(&mut red, 30, 10);
         assert!(
-            (red.max_p / (0.1 * libm::pow(0.9, 19.0)) - 1.0).abs() < 1e-9,
+            (red.curve.max_p / (0.1 * libm::pow(0.9, 19.0)) - 1.0).abs() < 1e-9,
             "{}",
-            red.max_p
+            red.curve.max_p
         );
-        let low = red.max_p;
+        let low = red.curve.max_p;
         // In between: unchanged. Above: plus a quarter of itself, at most 0.01, up to the top.
         run(&mut red, 40, 10);
-        assert_eq!(red.max_p, low);
+        assert_eq!(red.curve.max_p, low);
         run(&mut red, 50, 2);
-        assert!(red.max_p > low * 1.9 && red.max_p < low + 0.04);
+        assert!(red.curve.max_p > low * 1.9 && red.curve.max_p < low + 0.04);
         run(&mut red, 50, 60);
-        assert!((0.5..0.51).contains(&red.max_p));
+        assert!((0.5..0.51).contains(&red.curve.max_p));
     }
 
     #[test]
     fn automatic_parameters_are_those_of_the_paper() {
         let red = red(&[]);
         // 8 Mb/s and 1000 B: 5 ms are 5 packets, so the thresholds are 5 and 15.
-        assert_eq!((red.min, red.max), (5.0, 15.0));
+        assert_eq!((red.curve.min, red.curve.max), (5.0, 15.0));
         assert!((red.weight - (1.0 - libm::exp(-1.0 / 1000.0))).abs() < 1e-12);
         let bottom = red.adaptation.map(|a| a.bottom);
         assert_eq!(bottom, Some(0.01));
@@ -508,6 +520,6 @@ mod tests {
         );
         parameters.set("max", Value::Threshold(Threshold::Packets(60.0)));
         let red = Red::new(&parameters, &setting(Limit::Bytes(100_000)));
-        assert_eq!((red.min, red.max), (20_000.0, 60_000.0));
+        assert_eq!((red.curve.min, red.curve.max), (20_000.0, 60_000.0));
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use forebay_scenario::{
-    Completions, Distribution, Estimate, FlowReport, GroupReport, Metric, Report,
+    Completions, Distribution, Estimate, FlowReport, GroupReport, Metric, Report, Warning,
+    WarningKind,
 };
 
 use crate::student_t::two_sided_quantile;
@@ -90,7 +91,7 @@ fn means<'a>(
     replications: &'a [Report],
     scope: &str,
     of: impl Fn(&'a Report) -> Option<&'a Metrics>,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Metrics {
     owned_means(replications, scope, |report| of(report).cloned(), warnings)
 }
@@ -99,7 +100,7 @@ fn owned_means<'a>(
     replications: &'a [Report],
     scope: &str,
     of: impl Fn(&'a Report) -> Option<Metrics>,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Metrics {
     let mut values: BTreeMap<Metric, Vec<f64>> = BTreeMap::new();
     for metrics in replications.iter().filter_map(of) {
@@ -112,18 +113,21 @@ fn owned_means<'a>(
         if values.len() == replications.len() {
             combined.insert(metric, estimate(&values));
         } else {
-            warnings.push(format!(
-                "{scope}{} is left out: only {} of {} replications could measure it",
-                metric.name(),
-                values.len(),
-                replications.len(),
-            ));
+            let (name, measured, all) = (metric.name(), values.len(), replications.len());
+            let text = format!(
+                "{scope}{name} is left out: only {measured} of {all} replications could measure it"
+            );
+            let warning = Warning::new(WarningKind::MetricLeftOut, text)
+                .about(format!("{scope}{name}"))
+                .with("measured", measured as f64)
+                .with("replications", all as f64);
+            warnings.push(warning);
         }
     }
     combined
 }
 
-fn combine_group(replications: &[Report], at: usize, warnings: &mut Vec<String>) -> GroupReport {
+fn combine_group(replications: &[Report], at: usize, warnings: &mut Vec<Warning>) -> GroupReport {
     let parts: Vec<&GroupReport> = replications
         .iter()
         .filter_map(|report| report.groups.get(at))
@@ -211,7 +215,9 @@ mod tests {
             seed: 1,
             replication: 0,
         };
-        Constant(utilization).run(&scenario(), seed).unwrap()
+        Constant(utilization)
+            .run(&scenario(), &seed.into())
+            .unwrap()
     }
 
     #[test]
@@ -239,9 +245,17 @@ mod tests {
         second.metrics.clear();
         let combined = aggregate(vec![report(0.5), second]).unwrap();
         assert!(combined.metrics.is_empty());
+        let [warning] = &combined.warnings[..] else {
+            panic!("{:?}", combined.warnings);
+        };
         assert_eq!(
-            combined.warnings,
-            ["utilization is left out: only 1 of 2 replications could measure it"]
+            warning.text,
+            "utilization is left out: only 1 of 2 replications could measure it"
+        );
+        assert_eq!(warning.kind, WarningKind::MetricLeftOut);
+        assert_eq!(
+            (warning.values["measured"], warning.values["replications"]),
+            (1.0, 2.0)
         );
     }
 

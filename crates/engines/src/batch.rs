@@ -3,12 +3,12 @@
 
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use forebay_scenario::{Engine, EngineError, Report, Scenario, Seed};
+use forebay_scenario::{Cancel, Engine, EngineError, Report, RunOptions, Scenario, Seed};
 
 use crate::meter::Meter;
 
@@ -19,8 +19,8 @@ pub struct Job {
     pub scenario: Arc<Scenario>,
     /// On what.
     pub engine: &'static dyn Engine,
-    /// With which random streams.
-    pub seed: Seed,
+    /// With which random streams, traces and model; the batch cancels it.
+    pub options: RunOptions,
 }
 
 /// A job that cannot be answered, or a batch that was stopped.
@@ -66,12 +66,13 @@ const HEARTBEAT: Duration = Duration::from_millis(50);
 /// The engine's own; a panic of the engine becomes [`BatchError::Defect`].
 fn run_one(job: &Job) -> Outcome {
     let meter = Meter::start();
-    let drawn = if job.engine.replicates() {
-        job.scenario.drawn(job.seed)
+    let engine = job.engine.description();
+    let drawn = if engine.replicates {
+        job.scenario.drawn(job.options.seed)
     } else {
         Cow::Borrowed(&*job.scenario)
     };
-    let run = || job.engine.run(&drawn, job.seed);
+    let run = || job.engine.run(&drawn, &job.options);
     let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
     let mut report = match answer {
         Ok(answer) => answer?,
@@ -79,8 +80,8 @@ fn run_one(job: &Job) -> Outcome {
             let what = panic.downcast_ref::<&str>().map(ToString::to_string);
             let what = what.or_else(|| panic.downcast_ref::<String>().cloned());
             return Err(BatchError::Defect {
-                engine: job.engine.name(),
-                seed: job.seed,
+                engine: engine.name,
+                seed: job.options.seed,
                 what: what.unwrap_or_default(),
             });
         }
@@ -109,22 +110,25 @@ pub type Outcome = Result<Report, BatchError>;
 /// A job that fails does not stop the others unless the observer says so.
 ///
 /// # Errors
-/// [`BatchError::Interrupted`] as soon as `observe` says so. Jobs in progress are then left to
-/// run out in the background.
+/// [`BatchError::Interrupted`] as soon as `observe` says so. Jobs in progress are then cancelled:
+/// each ends in the background at its engine's next look.
 pub fn run_batch(
-    jobs: Vec<Job>,
+    mut jobs: Vec<Job>,
     threads: NonZeroUsize,
     mut observe: impl FnMut(Option<(usize, &Outcome)>) -> Next,
 ) -> Result<Vec<Outcome>, BatchError> {
     let count = jobs.len();
+    let cancel = Cancel::default();
+    for job in &mut jobs {
+        job.options.cancel = cancel.clone();
+    }
     let jobs = Arc::new(jobs);
     let next = Arc::new(AtomicUsize::new(0));
-    let stop = Arc::new(AtomicBool::new(false));
     let (send, results) = mpsc::channel();
     for _ in 0..threads.get().min(count) {
-        let (jobs, next, stop, send) = (jobs.clone(), next.clone(), stop.clone(), send.clone());
+        let (jobs, next, cancel, send) = (jobs.clone(), next.clone(), cancel.clone(), send.clone());
         thread::spawn(move || {
-            while !stop.load(Ordering::Relaxed) {
+            while !cancel.requested() {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(job) = jobs.get(index) else { break };
                 if send.send((index, run_one(job))).is_err() {
@@ -146,7 +150,7 @@ pub fn run_batch(
             Err(mpsc::RecvTimeoutError::Disconnected) => break,
         };
         if verdict == Next::Stop {
-            stop.store(true, Ordering::Relaxed);
+            cancel.request();
             return Err(BatchError::Interrupted);
         }
     }
@@ -166,7 +170,7 @@ pub fn replications(
     let job = |replication| Job {
         scenario: scenario.clone(),
         engine,
-        seed: Seed { seed, replication },
+        options: Seed { seed, replication }.into(),
     };
     numbers.into_iter().map(job).collect()
 }
@@ -174,7 +178,7 @@ pub fn replications(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{BySeed, Counting, Failing, Panicking, scenario};
+    use crate::testing::{BySeed, Counting, Endless, Failing, Panicking, scenario};
     use forebay_scenario::{Format, Metric};
 
     fn threads(count: usize) -> NonZeroUsize {
@@ -267,6 +271,23 @@ mod tests {
     fn the_observer_can_stop_a_batch() {
         let error = run_batch(jobs(&BySeed, 1000), threads(2), |_| Next::Stop).unwrap_err();
         assert!(matches!(error, BatchError::Interrupted));
+    }
+
+    #[test]
+    fn a_stopped_batch_leaves_nothing_running() {
+        let endless: &'static Endless = Box::leak(Box::default());
+        let running = || endless.running.load(Ordering::SeqCst);
+        let stopped = run_batch(jobs(endless, 8), threads(2), |_| {
+            if running() == 2 {
+                Next::Stop
+            } else {
+                Next::Continue
+            }
+        });
+        assert!(matches!(stopped, Err(BatchError::Interrupted)));
+        while running() > 0 {
+            thread::yield_now();
+        }
     }
 
     #[test]

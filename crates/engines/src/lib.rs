@@ -13,5 +13,5 @@ mod testing;
 pub use aggregate::{CONFIDENCE, aggregate};
 pub use batch::{BatchError, Job, Next, Outcome, replications, run_batch};
 pub use pcapng::{pcapng, write_pcapng};
-pub use registry::{engine, engines, rules, tracing_engine};
+pub use registry::{engine, engines, rules};
 pub use student_t::two_sided_quantile;

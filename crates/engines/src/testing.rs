@@ -1,8 +1,11 @@
 //! Engines whose answers are known, for the tests of this crate.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use forebay_scenario::{Engine, EngineError, Format, Metric, Report, Scenario, Seed};
+use forebay_scenario::{
+    Engine, EngineDescription, EngineError, Format, Metric, Report, RunOptions, Scenario,
+};
 
 /// A small valid scenario.
 pub(crate) fn scenario() -> Scenario {
@@ -10,16 +13,28 @@ pub(crate) fn scenario() -> Scenario {
     Scenario::parse(text, Format::Toml, "test.toml", &[]).unwrap()
 }
 
+/// An engine that replicates and does nothing else.
+const fn described(name: &'static str) -> EngineDescription {
+    EngineDescription {
+        name,
+        summary: "for tests",
+        cost: "nothing",
+        replicates: true,
+        traces: false,
+        models: Vec::new,
+    }
+}
+
 /// Always the same utilisation.
 pub(crate) struct Constant(pub(crate) f64);
 
 impl Engine for Constant {
-    fn name(&self) -> &'static str {
-        "constant"
+    fn description(&self) -> &'static EngineDescription {
+        const { &described("constant") }
     }
 
-    fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
-        let mut report = Report::new(self.name(), scenario, seed.seed);
+    fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
+        let mut report = Report::new(self.description().name, scenario, options.seed.seed);
         report.metrics = BTreeMap::from([(Metric::Utilization, self.0.into())]);
         report.cost.data_packets = 10;
         Ok(report)
@@ -30,15 +45,16 @@ impl Engine for Constant {
 pub(crate) struct BySeed;
 
 impl Engine for BySeed {
-    fn name(&self) -> &'static str {
-        "by-seed"
+    fn description(&self) -> &'static EngineDescription {
+        const { &described("by-seed") }
     }
 
-    fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
-        let pause =
-            std::time::Duration::from_micros(1 + 50 * (40_u64.saturating_sub(seed.replication)));
+    fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
+        let pause = std::time::Duration::from_micros(
+            1 + 50 * (40_u64.saturating_sub(options.seed.replication)),
+        );
         std::thread::sleep(pause);
-        Constant(seed.replication as f64).run(scenario, seed)
+        Constant(options.seed.replication as f64).run(scenario, options)
     }
 }
 
@@ -46,13 +62,13 @@ impl Engine for BySeed {
 pub(crate) struct Failing;
 
 impl Engine for Failing {
-    fn name(&self) -> &'static str {
-        "failing"
+    fn description(&self) -> &'static EngineDescription {
+        const { &described("failing") }
     }
 
-    fn run(&self, _: &Scenario, _: Seed) -> Result<Report, EngineError> {
+    fn run(&self, _: &Scenario, _: &RunOptions) -> Result<Report, EngineError> {
         Err(EngineError::Unsupported {
-            engine: self.name(),
+            engine: self.description().name,
             feature: "anything".into(),
         })
     }
@@ -62,11 +78,11 @@ impl Engine for Failing {
 pub(crate) struct Panicking;
 
 impl Engine for Panicking {
-    fn name(&self) -> &'static str {
-        "panicking"
+    fn description(&self) -> &'static EngineDescription {
+        const { &described("panicking") }
     }
 
-    fn run(&self, _: &Scenario, _: Seed) -> Result<Report, EngineError> {
+    fn run(&self, _: &Scenario, _: &RunOptions) -> Result<Report, EngineError> {
         panic!("broken invariant")
     }
 }
@@ -78,15 +94,45 @@ pub(crate) struct Counting {
 }
 
 impl Engine for Counting {
-    fn name(&self) -> &'static str {
-        "counting"
+    fn description(&self) -> &'static EngineDescription {
+        if self.replicates {
+            const { &described("counting") }
+        } else {
+            const {
+                &EngineDescription {
+                    replicates: false,
+                    ..described("counting")
+                }
+            }
+        }
     }
 
-    fn replicates(&self) -> bool {
-        self.replicates
+    fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
+        Constant(scenario.flows()[0].count as f64).run(scenario, options)
+    }
+}
+
+/// Runs until it is cancelled; counts those in progress.
+#[derive(Debug, Default)]
+pub(crate) struct Endless {
+    /// Runs in progress.
+    pub(crate) running: AtomicUsize,
+}
+
+impl Engine for Endless {
+    fn description(&self) -> &'static EngineDescription {
+        const { &described("endless") }
     }
 
-    fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
-        Constant(scenario.flows()[0].count as f64).run(scenario, seed)
+    fn run(&self, _: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
+        self.running.fetch_add(1, Ordering::SeqCst);
+        let stopped = loop {
+            if let Err(stopped) = options.cancel.check() {
+                break stopped;
+            }
+            std::thread::yield_now();
+        };
+        self.running.fetch_sub(1, Ordering::SeqCst);
+        Err(stopped)
     }
 }

@@ -63,7 +63,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// One point at full synchronisation: time of both integrators, run in turns, and the adaptive one's
+/// One point at full synchronization: time of both integrators, run in turns, and the adaptive one's
 /// error against forward Euler with steps of 0.5 ms and 0.25 ms extrapolated, over 300 s.
 fn euler_ratio(setting: &Setting, law: &FluidLaw, fraction: f64) -> Result<(), FluidError> {
     let base = model(setting, law, 1.0, fraction);

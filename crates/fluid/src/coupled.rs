@@ -14,15 +14,12 @@
 
 use forebay_congestion::fluid::{CutConditions, Epoch, EulerStep, FluidWindow};
 
-use crate::flows::{Flows, Loop, with_class};
-use crate::links::{Link, Mode, Stretch};
-use crate::model::{FluidError, FluidModel};
-use crate::outcome::{FluidOutcome, MeasuredBy, jain, link_outcome};
-use crate::samples::{Samples, StepState};
-use crate::schedule::{Occurrence, Schedule};
-
-/// Steps times flows after which a run is given up.
-const WORK_LIMIT: f64 = 2e10;
+use crate::error::FluidError;
+use crate::fixed::FixedSteps;
+use crate::flows::{Loop, with_class};
+use crate::model::{FluidModel, Measure};
+use crate::outcome::{FluidOutcome, jain};
+use crate::run::{Integrator, Run};
 
 /// Runs the classical coupled model. It has no congestion events, so the measured part is from the
 /// earliest start of the model's [`crate::Measure`] to its horizon.
@@ -31,158 +28,83 @@ const WORK_LIMIT: f64 = 2e10;
 ///
 /// A model that [`FluidModel::check`] refuses, or one that takes more than 2e10 flow steps.
 pub fn integrate_coupled(model: &FluidModel) -> Result<FluidOutcome, FluidError> {
-    model.check()?;
-    let shortest = model
-        .flows
-        .iter()
-        .map(|f| f.propagation)
-        .fold(model.horizon, f64::min);
-    let step = 0.01 * shortest;
-    let work = model.horizon / step * (model.flows.len() + 8) as f64;
-    if work > WORK_LIMIT {
-        let limit = WORK_LIMIT as u64;
-        return Err(FluidError::TooLong {
-            time: 0.0,
-            horizon: model.horizon,
-            limit,
-        });
-    }
-    let mut run = CoupledRun::new(model, step);
-    run.go()?;
-    Ok(run.outcome())
+    let start = model.measure.start();
+    let mut run = Run::new(model, Measure::Fixed { start })?;
+    let mut coupled = Coupled::new(&mut run)?;
+    run.complete(&mut coupled)?;
+    let outcome = run.outcome();
+    // Summed in the model's order of flows.
+    let flows = outcome.goodput.iter().zip(&model.flows);
+    let sized: Vec<f64> = flows.map(|(rate, flow)| rate * flow.size).collect();
+    Ok(FluidOutcome {
+        jain: jain(&sized),
+        ..outcome
+    })
 }
 
-struct CoupledRun<'m> {
-    model: &'m FluidModel,
-    step: f64,
-    flows: Flows,
-    windows: Vec<f64>,
+struct Coupled {
+    steps: FixedSteps,
+    /// Seconds since each flow's clock was last set to 0, by slot.
     clocks: Vec<f64>,
-    links: Vec<Link>,
-    /// Packets that arrived at each link in the step.
-    arrived: Vec<f64>,
     /// Fraction of the arrivals that each link drops.
     drop: Vec<f64>,
     /// Fall of the arrivals at each link, packets per step, if every packet were lost.
     response: Vec<f64>,
-    schedule: Schedule,
-    now: f64,
-    from: f64,
-    steps: u64,
-    samples: Samples,
 }
 
-impl<'m> CoupledRun<'m> {
-    fn new(model: &'m FluidModel, step: f64) -> Self {
-        let mut flows = Flows::new(model);
-        let mut windows = vec![0.0; flows.len()];
-        for class in 0..flows.classes.len() {
-            with_class!(model, flows, class, part => {
-                part.pinned_windows((0.0, 0.0, 0.0), |slot, w| windows[slot] = w);
-            });
+impl Integrator for Coupled {
+    fn advance(&mut self, run: &mut Run<'_>) -> Result<(), FluidError> {
+        // No congestion event opens here, so none of what is due is a cut.
+        let cut = run.next_cut(run.now);
+        debug_assert_eq!(cut, None);
+        self.steps.begin(run);
+        self.response.fill(0.0);
+        for class in 0..run.flows.classes.len() {
+            self.grow(run, class);
         }
-        let crowd = model.crowd();
-        let links: Vec<Link> = (0..model.links.len())
-            .map(|l| Link::new(&model.links[l], l, crowd[l], model.seed))
-            .collect();
-        let mut schedule = Schedule::with_room(links.len() + 1);
-        for (number, link) in links.iter().enumerate() {
-            if let Some(interval) = link.redraw_interval() {
-                schedule.enter(
-                    interval,
-                    Occurrence::Redraw {
-                        link: number as u32,
-                    },
-                );
-            }
+        self.steps.sample(run);
+        for link in 0..run.links.len() {
+            self.signal(run, link);
         }
-        schedule.enter(model.measure.start(), Occurrence::Measure);
-        Self {
-            clocks: vec![0.0; flows.len()],
-            arrived: vec![0.0; links.len()],
-            drop: vec![0.0; links.len()],
-            response: vec![0.0; links.len()],
-            samples: Samples::new(model),
-            model,
-            step,
-            flows,
-            windows,
-            links,
-            schedule,
-            now: 0.0,
-            from: 0.0,
-            steps: 0,
+        for class in 0..run.flows.classes.len() {
+            self.respond(run, class);
         }
+        for link in 0..run.links.len() {
+            run.links[link].step(self.steps.arrived[link], self.steps.size);
+        }
+        self.steps.end(run)
     }
 
-    fn go(&mut self) -> Result<(), FluidError> {
-        while self.now < self.model.horizon {
-            self.occur();
-            for (arrived, link) in self.arrived.iter_mut().zip(&self.links) {
-                *arrived = link.background * self.step;
-            }
-            self.response.fill(0.0);
-            for class in 0..self.flows.classes.len() {
-                self.grow(class);
-            }
-            self.sample();
-            for link in 0..self.links.len() {
-                self.signal(link);
-            }
-            for class in 0..self.flows.classes.len() {
-                self.respond(class);
-            }
-            for link in 0..self.links.len() {
-                self.fill(link);
-            }
-            self.steps += 1;
-            self.now = self.steps as f64 * self.step;
-            if self.steps.is_multiple_of(4096) && forebay_scenario::interrupted() {
-                return Err(FluidError::Interrupted);
-            }
-        }
-        if self.windows.iter().all(|w| w.is_finite()) {
-            Ok(())
-        } else {
-            Err(FluidError::NotFinite { time: self.now })
-        }
+    fn finish(&mut self, run: &mut Run<'_>) -> Result<(), FluidError> {
+        self.steps.check(run.now)
     }
+}
 
-    fn occur(&mut self) {
-        while let Some(what) = self.schedule.take_due(self.now) {
-            match what {
-                Occurrence::Redraw { link } => {
-                    self.links[link as usize].redraw();
-                    if let Some(interval) = self.links[link as usize].redraw_interval() {
-                        self.schedule.enter(self.now + interval, what);
-                    }
-                }
-                Occurrence::Measure => {
-                    self.from = self.now;
-                    self.flows.reset_counts();
-                    self.links.iter_mut().for_each(|link| link.tally.reset());
-                }
-                Occurrence::Cut { .. }
-                | Occurrence::AccessCut { .. }
-                | Occurrence::Close { .. } => {}
-            }
-        }
+impl Coupled {
+    fn new(run: &mut Run<'_>) -> Result<Self, FluidError> {
+        let propagation = run.model.flows.iter().map(|f| f.propagation);
+        let shortest = propagation.fold(run.model.horizon, f64::min);
+        Ok(Self {
+            steps: FixedSteps::new(run, 0.01 * shortest)?,
+            clocks: vec![0.0; run.flows.len()],
+            drop: vec![0.0; run.links.len()],
+            response: vec![0.0; run.links.len()],
+        })
     }
 
     /// Grows a class's windows and adds what it sends, and how that would fall, to its links.
-    fn grow(&mut self, class: usize) {
-        let path = &self.model.paths[self.flows.classes[class].path];
+    fn grow(&mut self, run: &mut Run<'_>, class: usize) {
         let at = CoupledStep {
-            span: self.step,
-            delay: path.iter().map(|&l| self.links[l].delay()).sum(),
+            span: self.steps.size,
+            delay: run.delay(class),
             drop: 0.0,
         };
-        let (windows, clocks) = (&mut self.windows, &mut self.clocks);
+        let (windows, clocks) = (&mut self.steps.windows, &mut self.clocks);
         let (sent, response) =
-            with_class!(self.model, self.flows, class, part => part.grow(windows, clocks, &at));
-        let size = self.flows.classes[class].size;
-        for &l in path {
-            self.arrived[l] += size * sent;
+            with_class!(run.model, run.flows, class, part => part.grow(windows, clocks, &at));
+        let size = run.flows.classes[class].size;
+        for &l in run.path(class) {
+            self.steps.arrived[l] += size * sent;
             self.response[l] += size * response;
         }
     }
@@ -190,121 +112,32 @@ impl<'m> CoupledRun<'m> {
     /// The fraction that a link drops in this step. At a full queue the excess is what remains
     /// after the flows have answered, p A = excess - p response: one lost packet may cut more than
     /// the excess of a whole step.
-    fn signal(&mut self, number: usize) {
-        let link = &mut self.links[number];
-        let arrived = self.arrived[number];
-        let excess = link.queue + arrived - link.capacity * self.step - link.buffer;
-        let queue = link.queue;
-        let mut early = 0.0;
-        if let Some(red) = &mut link.red {
-            let stretch = red.follow(self.step, |_| queue, |_| arrived / self.step);
-            let drops = red.settle(&stretch);
-            link.tally.early += drops;
-            early = drops / arrived.max(1e-300);
-        }
+    fn signal(&mut self, run: &mut Run<'_>, number: usize) {
+        let link = &mut run.links[number];
+        let (step, arrived) = (self.steps.size, self.steps.arrived[number]);
+        let excess = link.queue + arrived - link.capacity * step - link.buffer;
+        let early = link.drop_early(arrived, step).drops / arrived.max(1e-300);
         let clipped = excess.max(0.0) / (arrived + self.response[number]).max(1e-300);
         self.drop[number] = (clipped + early).min(1.0);
     }
 
     /// Cuts a class's windows by what its path drops and takes back what they no longer send.
-    fn respond(&mut self, class: usize) {
-        let path = &self.model.paths[self.flows.classes[class].path];
+    fn respond(&mut self, run: &mut Run<'_>, class: usize) {
+        let path = run.path(class);
         let drop = 1.0 - path.iter().map(|&l| 1.0 - self.drop[l]).product::<f64>();
         if drop <= 0.0 {
             return;
         }
         let at = CoupledStep {
-            span: self.step,
-            delay: path.iter().map(|&l| self.links[l].delay()).sum(),
+            span: self.steps.size,
+            delay: run.delay(class),
             drop,
         };
-        let (windows, clocks) = (&mut self.windows, &mut self.clocks);
+        let (windows, clocks) = (&mut self.steps.windows, &mut self.clocks);
         let fall =
-            with_class!(self.model, self.flows, class, part => part.respond(windows, clocks, &at));
+            with_class!(run.model, run.flows, class, part => part.respond(windows, clocks, &at));
         for &l in path {
-            self.arrived[l] -= self.flows.classes[class].size * fall;
-        }
-    }
-
-    /// One step of a queue.
-    fn fill(&mut self, number: usize) {
-        let link = &mut self.links[number];
-        let arrived = self.arrived[number];
-        let served = link.capacity * self.step;
-        let queue = link.queue;
-        let next = queue + arrived - served;
-        let lost = (next - link.buffer).max(0.0);
-        link.mode = if lost > 0.0 {
-            Mode::Full
-        } else if next <= 0.0 {
-            Mode::Empty
-        } else {
-            Mode::Free
-        };
-        let departed = (queue + arrived - lost).min(served);
-        link.queue = next.clamp(0.0, link.buffer);
-        link.enter(
-            &Stretch {
-                span: self.step,
-                arrived,
-                theta: 1.0,
-            },
-            departed,
-            lost,
-        );
-        if link.mode == Mode::Free {
-            link.enter_level(queue, self.step);
-        }
-    }
-
-    fn sample(&mut self) {
-        self.samples.take(&StepState {
-            now: self.now,
-            step: self.step,
-            flows: &self.flows,
-            windows: &self.windows,
-            links: &self.links,
-            arrived: &self.arrived,
-        });
-    }
-
-    fn outcome(self) -> FluidOutcome {
-        let conservation = self.links.iter().map(Link::defect).fold(0.0, f64::max);
-        let time = self.now - self.from;
-        let sent = self.flows.by_number(&self.flows.sent);
-        let lost = self.flows.by_number(&self.flows.lost);
-        let goodput: Vec<f64> = sent
-            .iter()
-            .zip(&lost)
-            .map(|(s, l)| (s - l) / time)
-            .collect();
-        let sized: Vec<f64> = goodput
-            .iter()
-            .zip(&self.model.flows)
-            .map(|(rate, flow)| rate * flow.size)
-            .collect();
-        FluidOutcome {
-            from: self.from,
-            to: self.now,
-            measured_by: MeasuredBy::Time,
-            links: self
-                .links
-                .iter()
-                .map(|link| link_outcome(&link.tally, link.capacity, time))
-                .collect(),
-            loss: sent
-                .iter()
-                .zip(&lost)
-                .map(|(s, l)| l / s.max(1e-300))
-                .collect(),
-            goodput,
-            sent,
-            peak_window: self.flows.by_number(&self.flows.peak_window),
-            jain: jain(&sized),
-            trace: self.samples.trace,
-            conservation,
-            steps: self.steps,
-            refused: 0,
+            self.steps.arrived[l] -= run.flows.classes[class].size * fall;
         }
     }
 }
@@ -387,8 +220,8 @@ impl<L: FluidWindow> Loop<'_, L> {
 fn blend(epoch: &mut Epoch, to: &Epoch, fraction: f64) {
     let mix = |a: &mut f64, b: f64| *a += fraction * (b - *a);
     mix(&mut epoch.position, to.position);
-    mix(&mut epoch.plateau, to.plateau);
-    mix(&mut epoch.inflection, to.inflection);
+    mix(&mut epoch.w_max, to.w_max);
+    mix(&mut epoch.k, to.k);
     mix(&mut epoch.gain, to.gain);
     mix(&mut epoch.last_cut_rate, to.last_cut_rate);
 }

@@ -1,668 +1,100 @@
 //! The fluid engine behind the common contract: scenario in, report out.
-//!
-//! Windows, buffers and rates are taken in packets of the scenario's mean size; a flow with
-//! larger packets counts for more of them. What a fluid has no notion of (transfers, timers,
-//! per-flow queues) is refused by name; what it merely leaves out is in the warnings.
 
-use std::collections::BTreeMap;
-
-use forebay_congestion::fluid::FluidLaw;
-use forebay_congestion::fluid_law;
-use forebay_random::{Purpose, Stream};
 use forebay_scenario::{
-    Algorithm, BackgroundRate, BufferLimit, Cost, Engine, EngineError, Estimate, FlowGroup,
-    FlowReport, FlowSample, GroupReport, Link, LinkReport, MeasurementWindow, Metric, QueueSample,
-    RateLayer, Recorded, Report, Scenario, Seed, Traces, VictimCountLaw, VictimPolicy, Workload,
+    Engine, EngineDescription, EngineError, Report, RunOptions, Scenario, VictimCountLaw, Warning,
+    WarningKind,
 };
-use forebay_units::Time;
-use forebay_units::parameter::{Parameters, Threshold, Value};
 
-use crate::model::{
-    Background, FluidError, FluidFlow, FluidLink, FluidModel, Gentle, Limits, Measure, QueueLaw,
-    Red,
-};
-use crate::outcome::{FluidOutcome, LinkOutcome, MeasuredBy};
-use crate::synchronisation::{CountLaw, Synchronisation, Victims};
-use crate::{integrate, integrate_coupled, integrate_euler};
+use crate::adaptive::integrate;
+use crate::coupled::integrate_coupled;
+use crate::euler::integrate_euler;
+use crate::outcome::FluidOutcome;
+use crate::translation::{NAME, Translation};
 
 /// The fluid engine.
+///
+/// ```
+/// use forebay_fluid::FluidEngine;
+/// use forebay_scenario::{Engine, Format, Metric, Scenario, Seed};
+///
+/// let text = r#"
+///     [link]
+///     rate = "100Mbps"
+///     buffer = "1BDP"
+///     [[flows]]
+///     name = "elephants"
+///     count = 4
+///     rtt = "100ms"
+///     packet = "1000B"
+///     [run]
+///     warmup = "50s"
+///     measure = "100s"
+/// "#;
+/// let scenario = Scenario::parse(text, Format::Toml, "example", &[]).unwrap();
+/// let report = FluidEngine.run(&scenario, Seed::default())?;
+/// assert!(report.value(Metric::Utilization).unwrap() > 0.99);
+/// # Ok::<(), forebay_scenario::EngineError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FluidEngine;
-
-/// The fluid engine recording traces over time, as the scenario's `[trace]` asks.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TracingFluidEngine;
-
-const NAME: &str = "fluid";
 
 /// Step of the integrator where flows are held back, in parts of the shortest round trip: 2 ms at
 /// 100 ms, which is within 1e-4 of the converged utilisation.
 const LIMITED_STEP: f64 = 0.02;
 
-/// More flows than this are not listed one by one.
-const MAX_LISTED: usize = 1000;
-
 impl Engine for FluidEngine {
-    fn name(&self) -> &'static str {
-        NAME
+    fn description(&self) -> &'static EngineDescription {
+        const {
+            &EngineDescription {
+                name: NAME,
+                summary: "differential equations of windows and queue, with loss synchronization",
+                cost: "milliseconds",
+                replicates: true,
+                traces: true,
+                models: Vec::new,
+            }
+        }
     }
 
-    fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
-        let mut translation = Translation::new(scenario, seed)?;
-        let outcome = translation.run(scenario)?;
-        Ok(translation.report(scenario, &outcome))
-    }
-}
-
-impl Engine for TracingFluidEngine {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
-        let mut translation = Translation::new(scenario, seed)?;
-        translation.model.trace = Some(scenario.trace().every.as_secs_f64());
-        let outcome = translation.run(scenario)?;
+    fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
+        options.check(self.description())?;
+        let mut translation = Translation::new(scenario, options.seed)?;
+        translation.model.cancel = options.cancel.clone();
+        if options.traces {
+            translation.model.trace = Some(scenario.trace().every.as_secs_f64());
+        }
+        let outcome = integrate_as_asked(&mut translation, scenario)?;
         let mut report = translation.report(scenario, &outcome);
-        report.traces = Some(Box::new(translation.traces(scenario, &outcome)));
+        if options.traces {
+            report.traces = Some(Box::new(translation.traces(scenario, &outcome)));
+        }
         Ok(report)
     }
 }
 
-fn unsupported(feature: impl Into<String>) -> EngineError {
-    EngineError::Unsupported {
-        engine: NAME,
-        feature: feature.into(),
-    }
-}
-
-impl From<FluidError> for EngineError {
-    fn from(error: FluidError) -> Self {
-        match error {
-            FluidError::Interrupted => Self::Interrupted,
-            FluidError::TooLong { .. } | FluidError::NotFinite { .. } => Self::TooLarge {
-                engine: NAME,
-                why: error.to_string(),
-            },
-            FluidError::OutOfRange { .. } | FluidError::Law(_) => unsupported(error.to_string()),
+/// Runs the model: adaptively, and again by small steps where access links or receive windows
+/// may have held a flow back.
+fn integrate_as_asked(
+    translation: &mut Translation,
+    scenario: &Scenario,
+) -> Result<FluidOutcome, EngineError> {
+    if scenario.fluid().law == VictimCountLaw::Continuous {
+        let outcome = integrate_coupled(&translation.model)?;
+        if !outcome.within_limits(&translation.model) {
+            let text = "access links and receive windows are left out of the continuous model";
+            let warning = Warning::new(WarningKind::LeftOut, text);
+            translation
+                .warnings
+                .push(warning.about("access, receive_window"));
         }
+        return Ok(outcome);
     }
-}
-
-/// A scenario as a fluid model, and the way back.
-struct Translation {
-    model: FluidModel,
-    /// Group of each flow of the model.
-    group_of: Vec<usize>,
-    warnings: Vec<String>,
-    seed: Seed,
-}
-
-impl Translation {
-    fn new(scenario: &Scenario, seed: Seed) -> Result<Self, EngineError> {
-        let run = scenario.run();
-        let end = run.warmup.as_secs_f64() + run.measure.as_secs_f64();
-        for group in scenario.flows() {
-            refuse_unmodelled(group, end)?;
-            let marks = |&l: &usize| scenario.links()[l].discipline.name() != "droptail";
-            if group.responsive() && group.stack.ecn && group.path.iter().any(marks) {
-                return Err(unsupported(format!("`ecn` (group `{}`)", group.name)));
-            }
-        }
-        if scenario.links().iter().any(|link| link.memory.is_some()) {
-            return Err(unsupported("a memory that links share"));
-        }
-        let options = scenario.fluid();
-        let (warmup, measured) = (run.warmup.as_secs_f64(), run.measure.as_secs_f64());
-        let links = (0..scenario.links().len())
-            .map(|number| translate_link(scenario, number))
-            .collect::<Result<_, _>>()?;
-        let mut translation = Self {
-            model: FluidModel {
-                links,
-                target: scenario.target_index(),
-                paths: Vec::new(),
-                laws: Vec::new(),
-                flows: Vec::new(),
-                synchronisation: synchronisation(scenario),
-                measure: match options.window {
-                    MeasurementWindow::Fixed => Measure::Fixed { start: warmup },
-                    MeasurementWindow::WholeCycles => Measure::WholeCycles {
-                        start: warmup,
-                        duration: measured,
-                    },
-                },
-                horizon: warmup + measured,
-                tolerance: options.tolerance,
-                trace: None,
-                seed,
-            },
-            group_of: Vec::new(),
-            warnings: Vec::new(),
-            seed,
-        };
-        for number in 0..scenario.flows().len() {
-            translation.add_group(scenario, number)?;
-        }
-        if translation.model.paths.is_empty() {
-            translation.model.paths.push(vec![scenario.target_index()]);
-        }
-        translation.note_left_out(scenario);
-        Ok(translation)
+    let outcome = integrate(&translation.model)?;
+    if outcome.within_limits(&translation.model) {
+        return Ok(outcome);
     }
-
-    /// Runs the model: adaptively, and again by small steps where access links or receive windows
-    /// may have held a flow back.
-    fn run(&mut self, scenario: &Scenario) -> Result<FluidOutcome, EngineError> {
-        if scenario.fluid().law == VictimCountLaw::Continuous {
-            let outcome = integrate_coupled(&self.model)?;
-            if !outcome.within_limits(&self.model) {
-                let text = "access links and receive windows are left out of the continuous model";
-                self.warnings.push(text.to_owned());
-            }
-            return Ok(outcome);
-        }
-        let outcome = integrate(&self.model)?;
-        if outcome.within_limits(&self.model) {
-            return Ok(outcome);
-        }
-        let propagation = self.model.flows.iter().map(|flow| flow.propagation);
-        let shortest = propagation.fold(f64::INFINITY, f64::min);
-        let step = (LIMITED_STEP * shortest).clamp(1e-7, 0.1 * self.model.horizon);
-        Ok(integrate_euler(&self.model, step)?)
-    }
-
-    /// Enters a group's flows, or its load as background of its links.
-    fn add_group(&mut self, scenario: &Scenario, number: usize) -> Result<(), EngineError> {
-        let group = &scenario.flows()[number];
-        if group.unresponsive_rate().is_some() {
-            for &l in &group.path {
-                let (rate, variance) = background_moments(scenario, group, l);
-                match &mut self.model.links[l].background {
-                    Background::Constant(total) => *total += rate,
-                    Background::Redrawn {
-                        mean, deviation, ..
-                    } => {
-                        *mean += rate;
-                        *deviation = (*deviation * *deviation + variance).sqrt();
-                    }
-                }
-            }
-            return Ok(());
-        }
-        if self.model.flows.len() as u64 + group.count > 1_000_000 {
-            let why = "more than 1000000 flows".to_owned();
-            return Err(EngineError::TooLarge { engine: NAME, why });
-        }
-        let law = self.law_index(group)?;
-        let path = self.path_index(&group.path);
-        let key = group_key(&group.name);
-        for index in 0..group.count {
-            let stream = |purpose| Stream::new(self.seed, key.wrapping_add(index), purpose);
-            let rtt = group
-                .rtt
-                .draw(index, group.count, &mut stream(Purpose::RoundTrip));
-            let packet = group
-                .packet
-                .draw(index, group.count, &mut stream(Purpose::Packet));
-            self.model.flows.push(FluidFlow {
-                propagation: rtt.as_secs_f64(),
-                law,
-                path,
-                size: relative_size(scenario, scenario.target(), packet.get() as f64),
-                initial_window: None,
-                limits: limits(group, packet.get() as f64),
-            });
-            self.group_of.push(number);
-        }
-        Ok(())
-    }
-
-    fn law_index(&mut self, group: &FlowGroup) -> Result<usize, EngineError> {
-        let controller: &Algorithm = &group.controller;
-        let law: FluidLaw = fluid_law(controller.name(), controller.parameters())
-            .ok_or_else(|| unsupported(without_law(controller)))?;
-        let known = self.model.laws.iter().position(|other| *other == law);
-        Ok(known.unwrap_or_else(|| {
-            self.model.laws.push(law);
-            self.model.laws.len() - 1
-        }))
-    }
-
-    fn path_index(&mut self, path: &[usize]) -> usize {
-        let known = self.model.paths.iter().position(|other| other == path);
-        known.unwrap_or_else(|| {
-            self.model.paths.push(path.to_vec());
-            self.model.paths.len() - 1
-        })
-    }
-
-    /// Warns of what the scenario states and the fluid leaves out.
-    fn note_left_out(&mut self, scenario: &Scenario) {
-        let groups = || scenario.flows().iter();
-        let mut note = |some: bool, text: &str| {
-            if some {
-                self.warnings.push(text.to_owned());
-            }
-        };
-        note(
-            groups().any(|g| g.responsive() && g.start.supremum() > 0.0),
-            "start times are left out: every flow starts at 0 s with 20 to 80 % of its fair window",
-        );
-        note(
-            groups().any(|g| g.responsive() && g.stack.delayed_ack.packets > 1),
-            "delayed acknowledgements are left out: windows grow as with one per packet",
-        );
-        let constant = scenario.fluid().background == BackgroundRate::Constant;
-        note(
-            constant && groups().any(|g| !g.responsive()),
-            "unresponsive traffic is a constant rate: its own bursts neither queue nor lose",
-        );
-        note(
-            !constant && groups().any(|g| !g.responsive()),
-            "unresponsive traffic is a rate redrawn now and then: bursts in between neither queue nor lose",
-        );
-        let adaptive =
-            |link: &Link| link.discipline.parameters().get("adaptive") == Value::Switch(true);
-        note(
-            scenario
-                .links()
-                .iter()
-                .any(|l| l.discipline.name() == "red" && adaptive(l)),
-            "RED does not adapt in the fluid: max_p stays at its start value",
-        );
-        note(
-            scenario.fluid().law == VictimCountLaw::Continuous,
-            "the continuous loss rate has no congestion events, hence no `synchronization`",
-        );
-        note(
-            true,
-            "mark_rate, retransmissions, timeouts and completion times are not in a fluid model",
-        );
-    }
-
-    fn report(&self, scenario: &Scenario, outcome: &FluidOutcome) -> Report {
-        let mut report = Report::new(NAME, scenario, self.seed.seed);
-        let target = &outcome.links[self.model.target];
-        report.metrics = link_metrics(target);
-        report.warnings.clone_from(&self.warnings);
-        if outcome.measured_by == MeasuredBy::TooFewEvents {
-            report.warnings.push(
-                "fewer than two congestion events after the warm-up: the fixed window is measured"
-                    .to_owned(),
-            );
-        }
-        if !outcome.goodput.is_empty() {
-            report
-                .metrics
-                .insert(Metric::JainIndex, outcome.jain.into());
-            let all: f64 = self.goodputs(scenario, outcome).iter().sum();
-            report.metrics.insert(Metric::Goodput, all.into());
-        }
-        let goodputs = self.goodputs(scenario, outcome);
-        for (number, group) in scenario.flows().iter().enumerate() {
-            report
-                .groups
-                .push(self.group_report((number, group), &goodputs, outcome));
-        }
-        for (number, link) in scenario.links().iter().enumerate() {
-            if number != self.model.target {
-                let metrics = link_metrics(&outcome.links[number]);
-                report.links.push(LinkReport {
-                    name: link.name.clone(),
-                    metrics,
-                });
-            }
-        }
-        report.cost = Cost {
-            data_packets: target.arrived.round() as u64,
-            events: outcome.steps,
-            ..Cost::default()
-        };
-        report
-    }
-
-    /// Payload of each flow in bits per second.
-    fn goodputs(&self, scenario: &Scenario, outcome: &FluidOutcome) -> Vec<f64> {
-        let payload = |flow: usize| {
-            let group = &scenario.flows()[self.group_of[flow]];
-            let overhead = overhead_bytes(scenario.target());
-            let reference = scenario.packet_bytes() + overhead;
-            let bytes = self.model.flows[flow].size * reference - overhead;
-            (bytes - group.header().get() as f64).max(0.0) * 8.0
-        };
-        outcome
-            .goodput
-            .iter()
-            .enumerate()
-            .map(|(flow, rate)| rate * payload(flow))
-            .collect()
-    }
-
-    fn group_report(
-        &self,
-        (number, group): (usize, &FlowGroup),
-        goodputs: &[f64],
-        outcome: &FluidOutcome,
-    ) -> GroupReport {
-        let mut report = GroupReport {
-            name: group.name.clone(),
-            flows: group.count,
-            ..GroupReport::default()
-        };
-        let mut put = |metric, value: f64| {
-            report.metrics.insert(metric, Estimate::from(value));
-        };
-        if let Some(bits) = group.unresponsive_rate() {
-            let kept = |&l: &usize| 1.0 - outcome.links[l].background_loss_rate;
-            let kept: f64 = group.path.iter().map(kept).product();
-            put(Metric::Goodput, bits * kept);
-            put(Metric::LossRate, 1.0 - kept);
-            return report;
-        }
-        let members: Vec<usize> = (0..goodputs.len())
-            .filter(|&flow| self.group_of[flow] == number)
-            .collect();
-        let sum = |values: &[f64]| members.iter().map(|&flow| values[flow]).sum::<f64>();
-        put(Metric::Goodput, sum(goodputs));
-        let sent = sum(&outcome.sent);
-        if sent > 0.0 {
-            let lost: f64 = members
-                .iter()
-                .map(|&i| outcome.loss[i] * outcome.sent[i])
-                .sum();
-            put(Metric::LossRate, lost / sent);
-        }
-        let mut sorted: Vec<f64> = members.iter().map(|&flow| goodputs[flow]).collect();
-        sorted.sort_by(f64::total_cmp);
-        put(Metric::FlowGoodputP10, quantile(&sorted, 0.1));
-        put(Metric::FlowGoodputP50, quantile(&sorted, 0.5));
-        for percent in [10_u32, 25, 50, 75, 90] {
-            let value = quantile(&sorted, f64::from(percent) / 100.0);
-            report.flow_goodput_bps.insert(format!("p{percent}"), value);
-        }
-        if goodputs.len() <= MAX_LISTED {
-            report.per_flow = members
-                .iter()
-                .map(|&flow| FlowReport {
-                    goodput_bps: goodputs[flow],
-                    loss_rate: outcome.loss[flow],
-                    ..FlowReport::default()
-                })
-                .collect();
-        }
-        report
-    }
-
-    fn traces(&self, scenario: &Scenario, outcome: &FluidOutcome) -> Traces {
-        let options = scenario.trace();
-        let (from, until) = (
-            options.from.as_secs_f64(),
-            options.until.map(Time::as_secs_f64),
-        );
-        let wanted = |time: f64| time >= from && until.is_none_or(|until| time <= until);
-        let records = |what| options.record.contains(&what);
-        let trace = &outcome.trace;
-        let mut traces = Traces::default();
-        for (k, &time_s) in trace
-            .times
-            .iter()
-            .enumerate()
-            .filter(|(_, time)| wanted(**time))
-        {
-            let delay = |l: usize| trace.queues[l][k] / self.model.links[l].capacity;
-            if records(Recorded::Cwnd) {
-                for (number, flow) in self.model.flows.iter().enumerate() {
-                    let queueing: f64 = self.model.paths[flow.path].iter().map(|&l| delay(l)).sum();
-                    traces.flows.push(FlowSample {
-                        time_s,
-                        flow: number as u32,
-                        cwnd_packets: trace.windows[number][k],
-                        ssthresh_packets: f64::INFINITY,
-                        rtt_s: flow.propagation + queueing,
-                    });
-                }
-            }
-            if records(Recorded::Queue) || records(Recorded::Utilization) {
-                let target = self.model.target;
-                let used = &trace.used[target];
-                traces.queue.push(QueueSample {
-                    time_s,
-                    packets: trace.queues[target][k],
-                    delay_s: delay(target),
-                    utilization: 0.5 * (used[k] + used[k.saturating_sub(1)]),
-                });
-            }
-        }
-        traces
-    }
-}
-
-/// What to call a controller that has no law for the fluid.
-fn without_law(controller: &Algorithm) -> String {
-    let name = controller.name();
-    let descriptions = forebay_congestion::descriptions().iter();
-    let mut described = descriptions.filter(|description| description.name == name);
-    let published = described.any(|description| {
-        fluid_law(name, &Parameters::defaults(description.parameters)).is_some()
-    });
-    if published {
-        format!(
-            "cca `{name}` with other than its published form (`stack = \"linux\"` sets `variant`)"
-        )
-    } else {
-        format!("cca `{name}`")
-    }
-}
-
-/// Refuses by name what the engine does not model; a stop after the `end` of the run is none.
-fn refuse_unmodelled(group: &FlowGroup, end: f64) -> Result<(), EngineError> {
-    let transfers = match group.workload {
-        Workload::Finite { .. } => Some("finite"),
-        Workload::ClosedLoop { .. } => Some("closed_loop"),
-        Workload::OpenLoop { .. } => Some("open_loop"),
-        Workload::Incast { .. } => Some("incast"),
-        Workload::ApplicationLimited { .. } => Some("app_limited"),
-        _ => None,
-    };
-    let refuse = |feature: &str| Err(unsupported(format!("{feature} (group `{}`)", group.name)));
-    if let Some(workload) = transfers {
-        return refuse(&format!("workload `{workload}`"));
-    }
-    if !group.responsive() {
-        return Ok(());
-    }
-    if group.stop.as_ref().is_some_and(|stop| stop.infimum() < end) {
-        return refuse("`stop`");
-    }
-    if !group.reverse.is_empty() {
-        return refuse("`reverse`");
-    }
-    Ok(())
-}
-
-/// What holds a group's flow with packets of `bytes` back.
-fn limits(group: &FlowGroup, bytes: f64) -> Limits {
-    let mut limits = Limits::default();
-    if let Some(access) = &group.access {
-        limits.access_rate = access.rate.as_bytes_per_second() / bytes;
-        if let Some(queue) = access.queue {
-            limits.access_buffer = queue as f64;
-        }
-    }
-    if let Some(window) = group.stack.receive_window {
-        limits.receive_window = window;
-    }
-    limits
-}
-
-/// Bytes that the link's layer adds to an IP packet.
-fn overhead_bytes(link: &Link) -> f64 {
-    match link.rate_layer {
-        RateLayer::L1 => 38.0,
-        RateLayer::L2 => 18.0,
-        RateLayer::L3 => 0.0,
-    }
-}
-
-/// Packets of the scenario's mean size that one of `bytes` counts for at a link.
-fn relative_size(scenario: &Scenario, link: &Link, bytes: f64) -> f64 {
-    (bytes + overhead_bytes(link)) / (scenario.packet_bytes() + overhead_bytes(link))
-}
-
-fn translate_link(scenario: &Scenario, number: usize) -> Result<FluidLink, EngineError> {
-    let link = &scenario.links()[number];
-    let packet = scenario.packet_bytes();
-    let capacity = link.rate.as_bytes_per_second() / (packet + overhead_bytes(link));
-    let buffer = match link.buffer {
-        BufferLimit::Packets(count) => count as f64,
-        BufferLimit::Bytes(bytes) => bytes.get() as f64 / packet,
-    };
-    let queue = match link.discipline.name() {
-        "droptail" => QueueLaw::DropTail,
-        "red" => QueueLaw::Red(red(scenario, link, (capacity, buffer))),
-        other => return Err(unsupported(format!("queue `{other}`"))),
-    };
-    Ok(FluidLink {
-        capacity,
-        buffer,
-        background: match scenario.fluid().background {
-            BackgroundRate::Constant => Background::Constant(0.0),
-            BackgroundRate::Redrawn(interval) => Background::Redrawn {
-                mean: 0.0,
-                deviation: 0.0,
-                interval: interval.as_secs_f64(),
-            },
-        },
-        queue,
-    })
-}
-
-/// Mean of an unresponsive group's rate at a link, packets of the link per second, and the variance
-/// of its mean over the interval at which the background is redrawn.
-///
-/// A Poisson stream of rate r has variance r / T over T. An on-off source is a two-state Markov
-/// process of correlation time on off / (on + off), whatever the laws of its periods; the variance of
-/// its time average is 2 s^2 (c - c^2 (1 - exp(-1/c))) with s^2 that of its state and c the correlation
-/// time over T. What comes at equal distances has none.
-fn background_moments(scenario: &Scenario, group: &FlowGroup, link: usize) -> (f64, f64) {
-    let bytes = group.packet.mean();
-    let size = relative_size(scenario, &scenario.links()[link], bytes);
-    let rate = group.unresponsive_rate().unwrap_or(0.0) / 8.0 / bytes * size;
-    let BackgroundRate::Redrawn(interval) = scenario.fluid().background else {
-        return (rate, 0.0);
-    };
-    let interval = interval.as_secs_f64();
-    let variance = match &group.workload {
-        Workload::Poisson { .. } => rate * size / interval,
-        Workload::OnOff { peak, on, off } => {
-            let (on, off) = (on.mean(), off.mean());
-            let peak = peak.as_bytes_per_second() / bytes * size;
-            let state = group.count as f64 * peak * peak * on * off / ((on + off) * (on + off));
-            let c = on * off / (on + off) / interval;
-            // For slow sources the average is the state; the difference below would cancel.
-            if c > 1e4 {
-                state
-            } else {
-                2.0 * state * (c - c * c * -libm::expm1(-1.0 / c))
-            }
-        }
-        _ => 0.0,
-    };
-    (rate, variance.max(0.0))
-}
-
-/// RED by the parameters of its discipline, automatic ones as there: thresholds at half of what the
-/// link sends in 5 ms (at least 5 packets) and three times that, an average with a time constant of
-/// a second (Floyd, Gummadi and Shenker 2001, section 4). An adaptive maximum probability stays at
-/// its start value.
-fn red(scenario: &Scenario, link: &Link, (capacity, buffer): (f64, f64)) -> Red {
-    let parameters = link.discipline.parameters();
-    let packets = |name, automatic: f64| match parameters.get(name) {
-        Value::Threshold(Threshold::Fraction(x)) => x * buffer,
-        Value::Threshold(Threshold::Packets(x)) | Value::Number(x) => x,
-        Value::Threshold(Threshold::Bytes(x)) => x.get() as f64 / scenario.packet_bytes(),
-        Value::Threshold(Threshold::Time(x)) => x.as_secs_f64() * capacity,
-        _ => automatic,
-    };
-    let number = |name| match parameters.get(name) {
-        Value::Number(x) => Some(x),
-        _ => None,
-    };
-    let gentle = !matches!(parameters.get("gentle"), Value::Switch(false));
-    let minimum = packets("min", (0.0025 * capacity).max(5.0));
-    Red {
-        minimum,
-        maximum: packets("max", 3.0 * minimum),
-        probability: number("max_p").unwrap_or(0.1).max(1e-12),
-        gentle: if gentle { Gentle::On } else { Gentle::Off },
-        follow: number("weight").map_or(1.0, |w| -libm::log1p(-w.min(0.999_999)) * capacity),
-    }
-}
-
-fn synchronisation(scenario: &Scenario) -> Synchronisation {
-    let options = scenario.fluid();
-    let flows = scenario.persistent_flows().max(1) as f64;
-    Synchronisation {
-        minimum: options.minimum_synchronization,
-        count: match options.law {
-            VictimCountLaw::TruncatedNormal | VictimCountLaw::Continuous => {
-                CountLaw::TruncatedNormal
-            }
-            VictimCountLaw::Uniform => CountLaw::Uniform,
-            VictimCountLaw::Fixed => CountLaw::Fixed,
-            VictimCountLaw::Empirical => CountLaw::Empirical(
-                options
-                    .empirical
-                    .iter()
-                    .map(|&m| (m as f64 / flows).min(1.0))
-                    .collect(),
-            ),
-        },
-        victims: match &options.victims {
-            VictimPolicy::HighestRate => Victims::HighestRate,
-            VictimPolicy::Random => Victims::Random,
-            VictimPolicy::RateProportional => Victims::RateProportional,
-            VictimPolicy::Priority(rows) => Victims::Priority(rows.clone()),
-        },
-    }
-}
-
-fn link_metrics(link: &LinkOutcome) -> BTreeMap<Metric, Estimate> {
-    let mut metrics = BTreeMap::new();
-    let mut put = |metric, value: f64| {
-        metrics.insert(metric, Estimate::from(value));
-    };
-    put(Metric::Utilization, link.utilization);
-    put(Metric::QueueMean, link.queue_mean);
-    if link.arrived > 0.0 {
-        put(Metric::LossRate, link.loss_rate);
-        put(Metric::QueueDelayMean, link.delay_mean);
-        put(Metric::QueueDelayP50, link.delay_p50);
-        put(Metric::QueueDelayP99, link.delay_p99);
-        put(Metric::QueueDelayMax, link.delay_max);
-    }
-    if let Some(fraction) = link.synchronization {
-        put(Metric::Synchronization, fraction);
-    }
-    metrics
-}
-
-/// Quantile of sorted values, linear between neighbours; 0 without values.
-fn quantile(sorted: &[f64], q: f64) -> f64 {
-    let Some(last) = sorted.len().checked_sub(1) else {
-        return 0.0;
-    };
-    let at = q * last as f64;
-    let low = at.floor() as usize;
-    let high = (low + 1).min(last);
-    sorted[low] + (at - low as f64) * (sorted[high] - sorted[low])
-}
-
-/// Key of a group's random streams: FNV-1a of its name, so that groups keep their draws when
-/// others come or go.
-fn group_key(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    let propagation = translation.model.flows.iter().map(|flow| flow.propagation);
+    let shortest = propagation.fold(f64::INFINITY, f64::min);
+    let step = (LIMITED_STEP * shortest).clamp(1e-7, 0.1 * translation.model.horizon);
+    Ok(integrate_euler(&translation.model, step)?)
 }

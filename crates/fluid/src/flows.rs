@@ -14,7 +14,7 @@ use forebay_congestion::with_fluid_law;
 use forebay_random::{Purpose, Stream};
 
 use crate::model::{FluidModel, Limits};
-use crate::rosenbrock::{ALPHA, STAGES};
+use crate::rosenbrock::STAGES;
 
 /// Flows that share law, path and packet size.
 #[derive(Clone, Debug)]
@@ -94,26 +94,19 @@ pub(crate) struct StagePoint {
     pub(crate) delay: f64,
     /// Step, seconds.
     pub(crate) step: f64,
+    /// alpha_mj of the stage m.
+    pub(crate) alpha: &'static [f64; STAGES],
     /// h sum alpha_mj G_j.
     pub(crate) by_delay: f64,
     /// h^2 sum alpha_mj gamma_j.
     pub(crate) by_time: f64,
 }
 
-/// How a step was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Method {
-    /// The Taylor series of order 2, from the first stage and the Jacobian alone.
-    Taylor,
-    /// All stages of the Rosenbrock method.
-    #[default]
-    Rosenbrock,
-}
-
 /// Weights of the result of a step, or of its dense output, for one class.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Combination {
-    pub(crate) method: Method,
+    /// How many of the stages have a weight.
+    pub(crate) stages: usize,
     /// h b_m.
     pub(crate) weights: [f64; STAGES],
     /// h sum b_m G_m, h^2 sum b_m gamma_m.
@@ -333,7 +326,7 @@ impl<L: FluidWindow> Loop<'_, L> {
         let earlier: [&[f64]; M] = std::array::from_fn(|j| &before[j][self.range.clone()][..n]);
         let growths = &mut from_here[0][self.range.clone()][..n];
         let rates = &mut work.rate[M][self.range.clone()][..n];
-        let weights: [f64; M] = std::array::from_fn(|j| at.step * ALPHA[M][j]);
+        let weights: [f64; M] = std::array::from_fn(|j| at.step * at.alpha[j]);
         let (mut sum, mut coupled) = (0.0, 0.0);
         for i in 0..n {
             let epoch = &epochs[i];
@@ -368,9 +361,9 @@ impl<L: FluidWindow> Loop<'_, L> {
     /// Moves the flows to a combination of the stages at a queueing delay of `delay` there;
     /// returns the packets sent.
     pub(crate) fn commit(&mut self, c: &Combination, delay: f64) -> f64 {
-        match c.method {
-            Method::Taylor => self.commit_stages::<1>(c, delay),
-            Method::Rosenbrock => self.commit_stages::<STAGES>(c, delay),
+        match c.stages {
+            1 => self.commit_stages::<1>(c, delay),
+            _ => self.commit_stages::<STAGES>(c, delay),
         }
     }
 

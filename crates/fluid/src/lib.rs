@@ -1,9 +1,9 @@
-//! The fluid engine: windows and queues as differential equations, with loss synchronisation.
+//! The fluid engine: windows and queues as differential equations, with loss synchronization.
 //!
 //! Windows W_i grow by their law ([`forebay_congestion::fluid`]), a queue integrates what
 //! arrives above the link's capacity, and a full queue opens a *congestion event*: m of the N
 //! flows are cut once, one round trip later (Kumar, Azad and Park; definition in
-//! [`synchronisation`]). Three integrators share one model and one outcome:
+//! [`synchronization`]). Three integrators share one model and one outcome:
 //!
 //! * [`integrate`], the product: closed forms while every queue is empty or full, a Rosenbrock
 //!   method of order 4 with dense output and exact event location otherwise;
@@ -14,28 +14,38 @@
 //!
 //! Windows and buffers are in packets, times in seconds, rates in packets per second.
 
+mod adaptive;
+mod answer;
+#[cfg(test)]
+mod convergence;
 mod coupled;
 mod dense;
 mod engine;
+mod error;
 mod euler;
+mod fixed;
 mod flows;
-mod integrate;
 mod links;
+mod measurement;
+mod methods;
 mod model;
 mod outcome;
+#[cfg(test)]
+mod rodas3;
+mod rodas4;
 mod rosenbrock;
+mod run;
 mod samples;
 mod schedule;
-pub mod synchronisation;
+pub mod synchronization;
 mod tally;
+mod translation;
 
+pub use adaptive::integrate;
 pub use coupled::integrate_coupled;
-pub use engine::{FluidEngine, TracingFluidEngine};
+pub use engine::FluidEngine;
+pub use error::FluidError;
 pub use euler::integrate_euler;
-pub use integrate::integrate;
-pub use model::{
-    Background, FluidError, FluidFlow, FluidLink, FluidModel, Gentle, Limits, Measure, QueueLaw,
-    Red,
-};
+pub use model::{Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Red};
 pub use outcome::{FluidOutcome, LinkOutcome, MeasuredBy, Trace};
-pub use synchronisation::{CountLaw, Synchronisation, Victims};
+pub use synchronization::{CutCountLaw, Synchronization, Victims};

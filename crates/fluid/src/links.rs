@@ -5,6 +5,7 @@ use forebay_random::{Purpose, Seed, Stream};
 use crate::dense::Dense;
 use crate::model::{Background, FluidLink, QueueLaw, Red};
 use crate::rosenbrock::STAGES;
+use crate::synchronization::{Candidate, Synchronization};
 use crate::tally::{QueueLawCount, Tally};
 
 /// Where the queue is.
@@ -38,18 +39,24 @@ pub(crate) struct Link {
     /// Derivative of a free queue at the start of the step, packets per second.
     pub(crate) rate: f64,
     pub(crate) red: Option<RedState>,
-    /// Whether a congestion event is open.
-    pub(crate) event_open: bool,
-    /// Events since the start of the run.
-    pub(crate) event_number: u64,
-    /// Flows that cross the link.
-    pub(crate) crowd: usize,
-    pub(crate) counts: Stream,
-    pub(crate) victims: Stream,
+    pub(crate) events: Events,
     pub(crate) tally: Tally,
     /// Arrivals less departures and losses since the start, and all arrivals.
-    pub(crate) kept: f64,
-    pub(crate) arrived: f64,
+    kept: f64,
+    arrived: f64,
+}
+
+/// A link's congestion events.
+#[derive(Clone, Debug)]
+pub(crate) struct Events {
+    /// Whether one is open.
+    open: bool,
+    /// Events since the start of the run.
+    number: u64,
+    /// Flows that cross the link.
+    pub(crate) crowd: usize,
+    counts: Stream,
+    victims: Stream,
 }
 
 /// A stretch of time as a link sees it.
@@ -84,11 +91,13 @@ impl Link {
                 QueueLaw::DropTail => None,
                 QueueLaw::Red(red) => Some(RedState::new(red)),
             },
-            event_open: false,
-            event_number: 0,
-            crowd,
-            counts: stream(Purpose::VictimCount),
-            victims: stream(Purpose::Victims),
+            events: Events {
+                open: false,
+                number: 0,
+                crowd,
+                counts: stream(Purpose::VictimCount),
+                victims: stream(Purpose::Victims),
+            },
             tally: Tally {
                 found: QueueLawCount::new(link.buffer),
                 ..Tally::default()
@@ -109,6 +118,37 @@ impl Link {
     /// Draws the background's next rate.
     pub(crate) fn redraw(&mut self) {
         self.background = draw(&self.law, &mut self.draws);
+    }
+
+    /// Whether a congestion event can open: there are flows to cut, and none is open.
+    pub(crate) fn may_open_event(&self) -> bool {
+        !self.events.open && self.events.crowd > 0
+    }
+
+    /// Opens a congestion event and moves the flows that it cuts to the front of the candidates;
+    /// returns their number.
+    pub(crate) fn choose_victims(
+        &mut self,
+        law: &Synchronization,
+        candidates: &mut [Candidate],
+    ) -> usize {
+        let events = &mut self.events;
+        let count = law.draw_count(events.crowd, &mut events.counts);
+        law.choose(candidates, count, events.number, &mut events.victims);
+        events.number += 1;
+        events.open = true;
+        if let Some(red) = &mut self.red {
+            red.restart();
+        }
+        count
+    }
+
+    /// Closes the congestion event.
+    pub(crate) fn close_event(&mut self) {
+        self.events.open = false;
+        if let Some(red) = &mut self.red {
+            red.restart();
+        }
     }
 
     /// Queueing delay, seconds.
@@ -171,8 +211,71 @@ impl Link {
         lost
     }
 
+    /// Keeps what RED does over a stretch until it is known where it ends.
+    pub(crate) fn hold_red(&mut self, stretch: RedStretch) {
+        if let Some(red) = &mut self.red {
+            red.pending = Some(stretch);
+        }
+    }
+
+    /// Takes over the end of the stretch kept, if one is.
+    pub(crate) fn settle_red(&mut self) {
+        if let Some(red) = &mut self.red
+            && let Some(end) = red.pending.take()
+        {
+            self.tally.early += red.settle(&end);
+        }
+    }
+
+    /// RED's expected drops in a step of `span` seconds in which `arrived` packets come.
+    #[inline]
+    pub(crate) fn drop_early(&mut self, arrived: f64, span: f64) -> EarlyDrops {
+        let queue = self.queue;
+        let Some(red) = &mut self.red else {
+            return EarlyDrops::default();
+        };
+        let stretch = red.follow(span, |_| queue, |_| arrived / span);
+        let drops = red.settle(&stretch);
+        self.tally.early += drops;
+        EarlyDrops {
+            drops,
+            first: stretch.first,
+        }
+    }
+
+    /// A step of `span` seconds in which `arrived` packets come, the queue reflected at 0 and clipped
+    /// at its limit; returns the packets lost.
+    #[inline]
+    pub(crate) fn step(&mut self, arrived: f64, span: f64) -> f64 {
+        let served = self.capacity * span;
+        let before = self.queue;
+        let unbounded = before + arrived - served;
+        self.queue = unbounded.clamp(0.0, self.buffer);
+        let lost = (unbounded - self.buffer).max(0.0);
+        let departed = (before + arrived - lost).min(served);
+        self.mode = if lost > 0.0 {
+            Mode::Full
+        } else if unbounded <= 0.0 {
+            Mode::Empty
+        } else {
+            Mode::Free
+        };
+        let theta = 1.0;
+        let stretch = Stretch {
+            span,
+            arrived,
+            theta,
+        };
+        self.enter(&stretch, departed, lost);
+        if self.mode == Mode::Free {
+            self.enter_level(before, span);
+        }
+        lost
+    }
+
     /// Enters a stretch into the ledgers; what a moving queue does inside it is entered apart.
-    pub(crate) fn enter(&mut self, stretch: &Stretch, departed: f64, lost: f64) {
+    #[inline]
+    fn enter(&mut self, stretch: &Stretch, departed: f64, lost: f64) {
         let Stretch { span, arrived, .. } = *stretch;
         self.arrived += arrived;
         self.kept += arrived - departed - lost;
@@ -212,7 +315,8 @@ impl Link {
     }
 
     /// Enters a short stretch in which the queue stays free near its present length.
-    pub(crate) fn enter_level(&mut self, before: f64, span: f64) {
+    #[inline]
+    fn enter_level(&mut self, before: f64, span: f64) {
         let mean = 0.5 * (before + self.queue);
         let mass = (self.capacity * span + self.queue - before).max(0.0);
         self.tally.queue += mean * span;
@@ -257,6 +361,17 @@ pub(crate) struct RedState {
     pub(crate) average: f64,
     /// Expected early drops since the last event.
     expected: f64,
+    /// A stretch whose end is not known yet.
+    pending: Option<RedStretch>,
+}
+
+/// RED's expected drops in a step.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EarlyDrops {
+    /// Packets.
+    pub(crate) drops: f64,
+    /// Fraction of the step at which the first since the last event is expected.
+    pub(crate) first: Option<f64>,
 }
 
 /// What RED did over a stretch.
@@ -277,6 +392,7 @@ impl RedState {
             red,
             average: 0.0,
             expected: 0.0,
+            pending: None,
         }
     }
 
@@ -289,7 +405,7 @@ impl RedState {
         queue: impl Fn(f64) -> f64,
         arrivals: impl Fn(f64) -> f64,
     ) -> RedStretch {
-        let idle = self.red.drop_probability(self.average) == 0.0 && queue(1.0) <= 0.0;
+        let idle = self.red.curve.probability(self.average) == 0.0 && queue(1.0) <= 0.0;
         let pieces = if idle {
             1
         } else {
@@ -305,13 +421,13 @@ impl RedState {
             first: None,
         };
         let mut from = queue(0.0);
-        let mut hazard = self.red.drop_probability(end.average) * arrivals(0.0);
+        let mut hazard = self.red.curve.probability(end.average) * arrivals(0.0);
         for piece in 1..=pieces {
             let at = piece as f64 * length;
             let to = queue(at);
             let lag = (to - from) / (step * self.red.follow);
             end.average = to - lag + (end.average - from + lag) * decay;
-            let next = self.red.drop_probability(end.average) * arrivals(at);
+            let next = self.red.curve.probability(end.average) * arrivals(at);
             let drops = 0.5 * (hazard + next) * step;
             if end.first.is_none() && end.expected + drops >= 1.0 {
                 let part = ((1.0 - end.expected) / drops).clamp(0.0, 1.0);
@@ -325,7 +441,7 @@ impl RedState {
     }
 
     /// Takes over the end of a stretch; returns the early drops in it.
-    pub(crate) fn settle(&mut self, end: &RedStretch) -> f64 {
+    fn settle(&mut self, end: &RedStretch) -> f64 {
         self.average = end.average;
         self.expected = end.expected;
         end.drops

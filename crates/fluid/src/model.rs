@@ -1,9 +1,12 @@
 //! The input of the fluid engine, and its checks.
 
-use forebay_congestion::fluid::{FluidLaw, LawError};
+use forebay_congestion::fluid::FluidLaw;
+use forebay_discipline::DropCurve;
 use forebay_random::Seed;
+use forebay_scenario::Cancel;
 
-use crate::synchronisation::Synchronisation;
+use crate::error::{FluidError, count, range, refuse};
+use crate::synchronization::Synchronization;
 
 /// A link with one queue.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,45 +55,11 @@ pub enum QueueLaw {
 /// reported, and signal, but the queue keeps them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Red {
-    /// Lower threshold of the average, packets.
-    pub minimum: f64,
-    /// Upper threshold, packets.
-    pub maximum: f64,
-    /// Drop probability at the upper threshold.
-    pub probability: f64,
-    /// Beyond the upper threshold.
-    pub gentle: Gentle,
+    /// Drop probability against the average, in packets; its `range` plays no part.
+    pub curve: DropCurve,
     /// Rate at which the average follows the queue, per second: the weight per packet times the
     /// capacity.
     pub follow: f64,
-}
-
-/// RED's drop probability above the upper threshold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gentle {
-    /// Rises linearly to 1 at twice the threshold.
-    On,
-    /// Jumps to 1.
-    Off,
-}
-
-impl Red {
-    /// Drop probability at an averaged queue of `average` packets.
-    pub fn drop_probability(&self, average: f64) -> f64 {
-        if average <= self.minimum {
-            return 0.0;
-        }
-        if average < self.maximum {
-            return self.probability * (average - self.minimum) / (self.maximum - self.minimum);
-        }
-        match self.gentle {
-            Gentle::Off => 1.0,
-            Gentle::On => {
-                let beyond = (average - self.maximum) / self.maximum;
-                (self.probability + (1.0 - self.probability) * beyond).min(1.0)
-            }
-        }
-    }
 }
 
 /// A persistent flow.
@@ -199,7 +168,7 @@ pub struct FluidModel {
     /// The flows.
     pub flows: Vec<FluidFlow>,
     /// Who is cut in a congestion event.
-    pub synchronisation: Synchronisation,
+    pub synchronization: Synchronization,
     /// What is measured.
     pub measure: Measure,
     /// Seconds after which the run ends in any case, be there a congestion event or not.
@@ -210,45 +179,8 @@ pub struct FluidModel {
     pub trace: Option<f64>,
     /// Seed of every random stream.
     pub seed: Seed,
-}
-
-/// Why a fluid model cannot be run.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum FluidError {
-    /// A number outside its range.
-    #[error("{field} is {value}, allowed is {allowed}")]
-    OutOfRange {
-        /// The field's name, with its index where it has one.
-        field: String,
-        /// The value found.
-        value: f64,
-        /// The values allowed, in words.
-        allowed: &'static str,
-    },
-    /// A window law's parameter outside its range.
-    #[error(transparent)]
-    Law(#[from] LawError),
-    /// The run would take more than the permitted work.
-    #[error(
-        "the fluid engine stopped at {time} s of {horizon} s simulated: more than {limit} flow steps"
-    )]
-    TooLong {
-        /// Simulated seconds done.
-        time: f64,
-        /// Simulated seconds asked for.
-        horizon: f64,
-        /// The limit on steps times flows.
-        limit: u64,
-    },
-    /// The run was stopped from outside.
-    #[error("interrupted")]
-    Interrupted,
-    /// The state left the range of finite numbers or of a window law.
-    #[error("the fluid model has no finite solution beyond {time} s")]
-    NotFinite {
-        /// Simulated seconds done.
-        time: f64,
-    },
+    /// Looked at now and then; a cancelled run ends with [`FluidError::Interrupted`].
+    pub cancel: Cancel,
 }
 
 /// Links above this number are refused: the implicit solve is dense in the links.
@@ -294,7 +226,7 @@ impl FluidModel {
         for (i, flow) in self.flows.iter().enumerate() {
             self.check_flow(i, flow)?;
         }
-        self.synchronisation.check(self.flows.len())?;
+        self.synchronization.check(self.flows.len())?;
         range("horizon", self.horizon, (1e-6, 1e9), "1e-6 to 1e9 s")?;
         range("tolerance", self.tolerance, (1e-9, 0.1), "1e-9 to 0.1")?;
         if let Some(cadence) = self.trace {
@@ -434,20 +366,20 @@ impl FluidLink {
         if let QueueLaw::Red(red) = self.queue {
             range(
                 &name("red minimum"),
-                red.minimum,
+                red.curve.min,
                 (0.0, 1e12),
                 "0 to 1e12 packets",
             )?;
-            let above = (red.minimum * (1.0 + 1e-9) + 1e-9, 1e13);
+            let above = (red.curve.min * (1.0 + 1e-9) + 1e-9, 1e13);
             range(
                 &name("red maximum"),
-                red.maximum,
+                red.curve.max,
                 above,
                 "more than the minimum",
             )?;
             range(
                 &name("red probability"),
-                red.probability,
+                red.curve.max_p,
                 (1e-12, 1.0),
                 "1e-12 to 1",
             )?;
@@ -460,39 +392,4 @@ impl FluidLink {
         }
         Ok(())
     }
-}
-
-fn refuse(field: String, value: f64, allowed: &'static str) -> FluidError {
-    FluidError::OutOfRange {
-        field,
-        value,
-        allowed,
-    }
-}
-
-/// Refuses a number outside a closed range; NaN is outside every range.
-pub(crate) fn range(
-    field: &str,
-    value: f64,
-    (low, high): (f64, f64),
-    allowed: &'static str,
-) -> Result<(), FluidError> {
-    if value >= low && value <= high {
-        Ok(())
-    } else {
-        Err(refuse(field.into(), value, allowed))
-    }
-}
-
-fn count(
-    field: &str,
-    value: usize,
-    (low, high): (usize, usize),
-    allowed: &'static str,
-) -> Result<(), FluidError> {
-    let empty = high == usize::MAX && low == 0;
-    if value >= low && value <= high && !empty {
-        return Ok(());
-    }
-    Err(refuse(field.into(), value as f64, allowed))
 }

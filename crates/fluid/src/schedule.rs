@@ -6,13 +6,10 @@ use std::collections::BinaryHeap;
 /// What happens at a scheduled time. The order of the variants is the order at equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Occurrence {
-    /// The flow in this slot takes its cut.
+    /// The flow in this slot takes a cut.
     Cut {
-        /// Place of the flow in the engine's order.
-        slot: u32,
-    },
-    /// The flow in this slot takes the cut of a loss at its own access link.
-    AccessCut {
+        /// What it is cut for.
+        cause: Cause,
         /// Place of the flow in the engine's order.
         slot: u32,
     },
@@ -28,6 +25,15 @@ pub(crate) enum Occurrence {
     },
     /// The measurement starts.
     Measure,
+}
+
+/// What a flow is cut for. The order of the variants is the order at equal times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cause {
+    /// A congestion event.
+    Event,
+    /// A loss at the flow's own access link.
+    Access,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,20 +100,18 @@ mod tests {
 
     #[test]
     fn equal_times_come_in_the_order_of_kind_and_number() {
+        let cause = Cause::Event;
+        let cut = |slot| Occurrence::Cut { cause, slot };
         let mut schedule = Schedule::with_room(4);
         schedule.enter(2.0, Occurrence::Measure);
         schedule.enter(1.0, Occurrence::Close { link: 0 });
-        schedule.enter(1.0, Occurrence::Cut { slot: 7 });
-        schedule.enter(1.0, Occurrence::Cut { slot: 3 });
+        schedule.enter(1.0, cut(7));
+        schedule.enter(1.0, cut(3));
         let mut order = Vec::new();
         while let Some(what) = schedule.take_due(1.5) {
             order.push(what);
         }
-        let expected = [
-            Occurrence::Cut { slot: 3 },
-            Occurrence::Cut { slot: 7 },
-            Occurrence::Close { link: 0 },
-        ];
+        let expected = [cut(3), cut(7), Occurrence::Close { link: 0 }];
         assert_eq!(order, expected);
         assert_eq!(schedule.next_time(), 2.0);
     }

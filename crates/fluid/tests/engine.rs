@@ -1,8 +1,8 @@
 //! The fluid engine behind the common contract.
 
-use forebay_scenario::{Engine, EngineError, Format, Metric, Report, Scenario, Seed};
+use forebay_scenario::{Engine, EngineError, Format, Metric, Report, RunOptions, Scenario, Seed};
 
-use forebay_fluid::{FluidEngine, TracingFluidEngine};
+use forebay_fluid::FluidEngine;
 
 const ELEPHANTS: &str = r#"
 [link]
@@ -26,13 +26,19 @@ fn scenario(text: &str) -> Scenario {
 }
 
 fn run(text: &str) -> Result<Report, EngineError> {
-    FluidEngine.run(
-        &scenario(text),
-        Seed {
-            seed: 1,
-            replication: 0,
-        },
-    )
+    let seed = Seed {
+        seed: 1,
+        replication: 0,
+    };
+    FluidEngine.run(&scenario(text), &seed.into())
+}
+
+/// A run that records.
+fn traced(seed: Seed) -> RunOptions {
+    RunOptions {
+        traces: true,
+        ..seed.into()
+    }
 }
 
 #[test]
@@ -63,7 +69,7 @@ fn a_report_has_the_metrics_of_a_fluid() {
     );
     assert!(report.value(Metric::QueueDelayMax).unwrap() <= 0.03 + 1e-9);
     assert_eq!(report.groups[0].per_flow.len(), 4);
-    assert!(report.warnings.iter().any(|w| w.contains("timeouts")));
+    assert!(report.warnings.iter().any(|w| w.text.contains("timeouts")));
 }
 
 #[test]
@@ -148,7 +154,7 @@ fn traces_follow_the_scenario() {
         seed: 1,
         replication: 0,
     };
-    let traced = TracingFluidEngine.run(&scenario(&text), seed).unwrap();
+    let traced = FluidEngine.run(&scenario(&text), &traced(seed)).unwrap();
     let traces = traced.traces.clone().unwrap();
     assert_eq!(traces.queue.len(), 51);
     assert_eq!(traces.flows.len(), 4 * 51);
@@ -164,7 +170,7 @@ fn traces_follow_the_scenario() {
             .iter()
             .all(|s| s.cwnd_packets > 0.0 && s.rtt_s >= 0.1)
     );
-    let plain = FluidEngine.run(&scenario(&text), seed).unwrap();
+    let plain = FluidEngine.run(&scenario(&text), &seed.into()).unwrap();
     assert_eq!(
         Report {
             traces: None,
@@ -272,7 +278,7 @@ fn traces_know_the_limits() {
         seed: 1,
         replication: 0,
     };
-    let traced = TracingFluidEngine.run(&scenario(&text), seed).unwrap();
+    let traced = FluidEngine.run(&scenario(&text), &traced(seed)).unwrap();
     let traces = traced.traces.unwrap();
     assert_eq!(traces.queue.len(), 50);
     assert!(traces.flows.iter().all(|s| s.cwnd_packets <= 20.0));

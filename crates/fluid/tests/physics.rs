@@ -7,16 +7,17 @@ use forebay_congestion::aimd::Aimd;
 use forebay_congestion::fluid::FluidLaw;
 use forebay_congestion::newreno::NewReno;
 use forebay_congestion::scalable::Scalable;
+use forebay_discipline::{Beyond, DropCurve};
 use forebay_fluid::{
-    Background, CountLaw, FluidFlow, FluidLink, FluidModel, Gentle, Limits, Measure, QueueLaw, Red,
-    Synchronisation, Victims, integrate, integrate_coupled, integrate_euler,
+    Background, CutCountLaw, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Red,
+    Synchronization, Victims, integrate, integrate_coupled, integrate_euler,
 };
 use forebay_random::Seed;
 use proptest::prelude::*;
 use settings::{FRACTIONS, ONE_GIGABIT, TEN_GIGABIT, laws, model};
 
-/// One AIMD flow over a path of `bdp` packets with a buffer of `x` BDP, as it is stated in
-/// section 1.3 of the models: mean utilisation of a whole cycle.
+/// One AIMD flow over a path of `bdp` packets with a buffer of `x` BDP, for the mean utilisation of a
+/// whole cycle.
 fn single_flow(bdp: f64, x: f64, decrease: f64) -> FluidModel {
     let mut model = model(
         &ONE_GIGABIT,
@@ -67,7 +68,7 @@ fn one_aimd_flow_meets_the_closed_form_as_the_path_grows() {
 }
 
 #[test]
-fn more_buffer_is_never_worse_at_full_synchronisation() {
+fn more_buffer_is_never_worse_at_full_synchronization() {
     for setting in [ONE_GIGABIT, TEN_GIGABIT] {
         for law in laws() {
             let mut last = 0.0;
@@ -85,7 +86,7 @@ fn more_buffer_is_never_worse_at_full_synchronisation() {
 }
 
 #[test]
-fn full_synchronisation_cuts_all_alike() {
+fn full_synchronization_cuts_all_alike() {
     // Equal paths from unequal starts: equal cuts and equal growth make AIMD's shares equal.
     let mut base = model(&ONE_GIGABIT, &laws()[0], 1.0, 0.2);
     for flow in &mut base.flows {
@@ -148,7 +149,7 @@ fn euler_and_the_adaptive_integrator_agree_on_everything_they_measure() {
     for law in laws() {
         let mut base = model(&ONE_GIGABIT, &law, 0.3, 0.05);
         // Random victims do not depend on rounding, so that the two follow the same history.
-        base.synchronisation.victims = Victims::Random;
+        base.synchronization.victims = Victims::Random;
         base.links[0].background = Background::Redrawn {
             mean: 25_000.0,
             deviation: 1000.0,
@@ -202,7 +203,7 @@ fn euler_and_the_adaptive_integrator_agree_on_everything_they_measure() {
 
 #[test]
 fn a_continuous_loss_rate_leaves_no_room_unused_at_any_buffer() {
-    // Without delayed events the queue slides along its limit (K4 of the models).
+    // Without delayed events the queue slides along its limit.
     for law in laws() {
         for fraction in [0.01, 0.2] {
             let mut base = model(&ONE_GIGABIT, &law, 1.0, fraction);
@@ -240,10 +241,13 @@ fn the_continuous_aimd_window_follows_the_square_root_law() {
 
 fn red(follow: f64) -> QueueLaw {
     QueueLaw::Red(Red {
-        minimum: 100.0,
-        maximum: 1250.0,
-        probability: 0.1,
-        gentle: Gentle::On,
+        curve: DropCurve {
+            min: 100.0,
+            max: 1250.0,
+            max_p: 0.1,
+            beyond: Beyond::Gentle,
+            range: None,
+        },
         follow,
     })
 }
@@ -279,10 +283,10 @@ fn a_run_without_congestion_measures_the_whole_of_it() {
 fn any_model() -> impl Strategy<Value = FluidModel> {
     let flow = (0.005..0.3_f64, 0..6_usize, 0..3_usize, 0.05..1.0_f64);
     let counts = prop_oneof![
-        Just(CountLaw::Fixed),
-        Just(CountLaw::Uniform),
-        Just(CountLaw::TruncatedNormal),
-        Just(CountLaw::Empirical(vec![0.2, 0.5, 1.0])),
+        Just(CutCountLaw::Fixed),
+        Just(CutCountLaw::Uniform),
+        Just(CutCountLaw::TruncatedNormal),
+        Just(CutCountLaw::Empirical(vec![0.2, 0.5, 1.0])),
     ];
     let victims = prop_oneof![
         Just(Victims::HighestRate),
@@ -320,6 +324,7 @@ fn any_model() -> impl Strategy<Value = FluidModel> {
                 }));
                 all.push(FluidLaw::Scalable(Scalable::default()));
                 FluidModel {
+                    cancel: forebay_scenario::Cancel::default(),
                     links: vec![
                         FluidLink {
                             capacity,
@@ -348,7 +353,7 @@ fn any_model() -> impl Strategy<Value = FluidModel> {
                             limits: Limits::default(),
                         })
                         .collect(),
-                    synchronisation: Synchronisation {
+                    synchronization: Synchronization {
                         minimum,
                         count,
                         victims,
@@ -416,7 +421,7 @@ proptest! {
                 3 => model.flows[0].propagation = x,
                 4 => model.flows[0].size = x,
                 5 => model.flows[0].initial_window = Some(x),
-                6 => model.synchronisation.minimum = x,
+                6 => model.synchronization.minimum = x,
                 7 => model.horizon = x.min(1e3),
                 8 => model.tolerance = x,
                 9 => model.measure = Measure::WholeCycles { start: x, duration: 10.0 },
@@ -556,10 +561,13 @@ fn limits_that_cannot_be_met_are_recognised() {
 fn both_integrators_agree_on_red() {
     let mut base = model(&ONE_GIGABIT, &laws()[1], 1.0, 0.3);
     base.links[0].queue = QueueLaw::Red(Red {
-        minimum: 500.0,
-        maximum: 2500.0,
-        probability: 0.02,
-        gentle: Gentle::On,
+        curve: DropCurve {
+            min: 500.0,
+            max: 2500.0,
+            max_p: 0.02,
+            beyond: Beyond::Gentle,
+            range: None,
+        },
         follow: 2.0,
     });
     base.measure = Measure::FromFirstEvent {
@@ -578,4 +586,29 @@ fn both_integrators_agree_on_red() {
         "{a:?} {b:?}"
     );
     assert!(a.2.abs_diff(b.2) <= 1, "{a:?} {b:?}");
+}
+
+#[test]
+fn the_highest_rate_is_cut_and_not_the_largest_window() {
+    let mut base = model(
+        &ONE_GIGABIT,
+        &FluidLaw::NewReno(NewReno::default()),
+        0.0,
+        0.0,
+    );
+    base.synchronization.count = CutCountLaw::Fixed;
+    base.flows.truncate(2);
+    // 1000 and 500 packets/s over 1200: clipped from the start.
+    base.links[0].capacity = 1200.0;
+    for (flow, (propagation, window)) in base.flows.iter_mut().zip([(0.1, 100.0), (0.3, 150.0)]) {
+        flow.propagation = propagation;
+        flow.initial_window = Some(window);
+    }
+    base.measure = Measure::Fixed { start: 0.0 };
+    base.horizon = 0.16;
+    base.trace = Some(0.15);
+    for outcome in [integrate(&base), integrate_euler(&base, 0.001)] {
+        let windows = outcome.unwrap().trace.windows;
+        assert!(windows[0][1] < 55.0 && windows[1][1] > 149.0, "{windows:?}");
+    }
 }

@@ -2,8 +2,8 @@
 //! versions that print the same lines give the same results. Run it before and after a change
 //! that must not change any, and compare.
 
-use forebay_packet::{PacketEngine, TracingPacketEngine};
-use forebay_scenario::{Cost, Engine, Format, Override, Report, Scenario, Seed};
+use forebay_packet::PacketEngine;
+use forebay_scenario::{Cost, Engine, Format, Override, Report, RunOptions, Scenario, Seed};
 
 const LINK: &str = r#"
 [link]
@@ -213,11 +213,11 @@ fn print_line(name: &str, overrides: &str, scenario: &Scenario, quiet: bool) {
         seed: scenario.run().seed,
         replication: 0,
     };
-    let report = if quiet {
-        PacketEngine.run(scenario, seed)
-    } else {
-        TracingPacketEngine.run(scenario, seed)
+    let options = RunOptions {
+        traces: !quiet,
+        ..seed.into()
     };
+    let report = PacketEngine.run(scenario, &options);
     let (packets, text) = match report {
         Ok(report) => {
             let packets = report.cost.data_packets;
@@ -229,9 +229,6 @@ fn print_line(name: &str, overrides: &str, scenario: &Scenario, quiet: bool) {
         }
         Err(error) => (0, error.to_string()),
     };
-    // FNV-1a, 64 bits.
-    let digest = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let digest = forebay_random::key_of(&text);
     println!("{digest:016x} {packets:9} {name} {overrides} {quiet}");
 }

@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         seed: scenario.run().seed,
         replication: 0,
     };
-    let report = PacketEngine.run(&scenario, seed)?;
+    let report = PacketEngine.run(&scenario, &seed.into())?;
     let seconds = started.elapsed().as_secs_f64();
     for (metric, value) in &report.metrics {
         println!("{:28} {:.6}", metric.name(), value.mean);

@@ -1,25 +1,19 @@
 //! Random draws of flows and transfers.
 
-use forebay_random::{Purpose, Seed, Stream};
+use forebay_random::{Purpose, Seed, Stream, key_of};
 use forebay_scenario::FlowGroup;
 
 /// Draws of one flow or transfer, from streams of its own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draws {
     pub(crate) seed: Seed,
-    /// Hash of the group's name: adding a group leaves the others' draws alone.
+    /// The group's [`key_of`]: adding a group leaves the others' draws alone.
     pub(crate) group_key: u64,
 }
 
 impl Draws {
     pub(crate) fn new(seed: Seed, group: &FlowGroup) -> Self {
-        // FNV-1a, 64 bits.
-        let group_key = group
-            .name
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-            });
+        let group_key = key_of(&group.name);
         Self { seed, group_key }
     }
 

@@ -1,6 +1,6 @@
 //! The folded and the general path of a link give the same reports: a test only.
 
-use forebay_scenario::{Format, Override, Report, Scenario, Seed};
+use forebay_scenario::{Cancel, Format, Override, Report, Scenario, Seed};
 
 use crate::link::Departures;
 use crate::report::report;
@@ -23,7 +23,7 @@ pub(crate) fn run(scenario: &Scenario, departures: Departures) -> Report {
     };
     let mut simulation = Simulation::with_departures(scenario, seed, departures).unwrap();
     simulation.record();
-    simulation.run().unwrap();
+    simulation.run(&Cancel::default()).unwrap();
     let mut report = report(scenario, seed, simulation);
     report.cost = forebay_scenario::Cost::default();
     report

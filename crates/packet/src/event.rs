@@ -72,6 +72,8 @@ pub(crate) enum Control {
     ReportSample = 2,
     /// The interval of the first trace sample begins.
     TraceBaseline = 3,
+    /// The run looks whether it was cancelled.
+    Watch = 4,
 }
 
 /// The most hops on a path.
@@ -288,7 +290,8 @@ impl Event {
             0 => Control::WarmupEnd,
             1 => Control::TraceSample,
             2 => Control::ReportSample,
-            _ => Control::TraceBaseline,
+            3 => Control::TraceBaseline,
+            _ => Control::Watch,
         }
     }
 }

@@ -4,13 +4,13 @@ use forebay_discipline::Packet;
 use forebay_units::Time;
 
 use crate::access::AccessLink;
+use crate::connection::Connection;
 use crate::event::{Event, Mark};
 use crate::ids::{
     FlowId, FlowNumber, GroupId, HopNumber, LaneId, ResponsiveId, Route, UnresponsiveId,
 };
 use crate::prefetch::prefetch;
-use crate::reverse::Receiver;
-use crate::sender::Connection;
+use crate::reverse::RemoteReceiver;
 
 /// All flows.
 #[derive(Debug, Default)]
@@ -57,7 +57,7 @@ impl Transit {
 pub(crate) struct Flow {
     pub(crate) transit: Transit,
     /// The receiver, where it does not live in the connection: its acknowledgements cross links.
-    pub(crate) receiver: Option<Box<Receiver>>,
+    pub(crate) receiver: Option<Box<RemoteReceiver>>,
     /// The event of its retransmission timer.
     pub(crate) timer: Alarm,
     /// Whether its packets go straight to the first link, all of one size and not recorded.
@@ -373,8 +373,8 @@ impl Flow {
             arrived: self.transit.arrived,
             dropped: self.transit.dropped,
             delivered: self.connection.delivered(),
-            retransmissions: self.connection.retransmissions,
-            timeouts: self.connection.timeouts,
+            retransmissions: self.connection.retransmissions(),
+            timeouts: self.connection.timeouts(),
             events: self.congestion_events,
         }
     }

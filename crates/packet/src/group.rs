@@ -5,12 +5,12 @@ use forebay_scenario::{EngineError, FlowGroup, Law, Scenario, Workload};
 use forebay_units::{Bytes, Time};
 
 use crate::access::AccessLink;
+use crate::connection::{Connection, Opening};
 use crate::draws::Draws;
 use crate::flow::{Alarm, Counts, Flow, Losses, Transfer, Transit};
 use crate::ids::ResponsiveId;
 use crate::incast::Rounds;
 use crate::refusal::unsupported;
-use crate::sender::{Connection, Opening};
 use crate::transfers::Transfers;
 
 /// Draws and totals of one group.
@@ -107,11 +107,17 @@ impl<'a> Group<'a> {
         matches!(rtt, Law::Value(_) | Law::List(_) | Law::Linspace(..))
     }
 
-    /// How a connection begins, with `packets` to send, or without an end.
-    pub(crate) fn opening(&self, packets: Option<u64>) -> Result<Opening, EngineError> {
+    /// How a connection begins, with `packets` to send, or without an end; its controller draws from
+    /// `random`.
+    pub(crate) fn opening(
+        &self,
+        packets: Option<u64>,
+        random: Stream,
+    ) -> Result<Opening, EngineError> {
         let algorithm = &self.spec.controller;
-        let controller = forebay_congestion::controller(algorithm.name(), algorithm.parameters())
-            .ok_or_else(|| unsupported(algorithm.name()))?;
+        let controller =
+            forebay_congestion::controller(algorithm.name(), algorithm.parameters(), random)
+                .ok_or_else(|| unsupported(algorithm.name()))?;
         let mut stack = self.spec.stack;
         if !self.spec.reverse.is_empty() {
             // Acknowledgements are delayed where they set out.
@@ -155,7 +161,8 @@ impl<'a> Group<'a> {
     /// A flow of this group that has not started.
     pub(crate) fn flow(&self, index: u64, transit: Transit) -> Result<Flow, EngineError> {
         let spec = self.spec;
-        let connection = Connection::new(self.opening(Some(0))?, 1);
+        let random = self.draws.stream(index, Purpose::Controller);
+        let connection = Connection::new(self.opening(Some(0), random)?, 1);
         // A flow that joins after the warm-up has delivered nothing either: packets count from 1.
         let before = Counts {
             delivered: connection.delivered(),

@@ -3,18 +3,18 @@
 //!
 //! Where acknowledgements cross links, a receiver stands between two paths ([`crate::reverse`]) and
 //! half of what is left of the round trip lies on each side of it; elsewhere its acknowledgements
-//! return over a constant delay and it lives in its sender ([`crate::sender`]).
+//! return over a constant delay and it lives in its connection ([`crate::connection`]).
 
 use forebay_scenario::{FlowGroup, Scenario, Stack};
 use forebay_units::Time;
 
 use crate::calendar::Calendar;
+use crate::connection::{Next, Reception};
 use crate::event::{Event, Kind, Mark};
 use crate::flow::{Alarm, Flow, Flows, InFlight, Transit, Unresponsive};
 use crate::ids::{FlowId, HopNumber, ResponsiveId, Route};
 use crate::network::Network;
-use crate::reverse::{Expiry, Receiver, Reply};
-use crate::sender::{Answer, Next};
+use crate::reverse::{Expiry, RemoteReceiver};
 use crate::timeline::Timeline;
 
 /// All senders and receivers.
@@ -142,21 +142,21 @@ impl<'a> Hosts<'a> {
             return None;
         }
         let packet = flow.connection.full_number(event.packet());
-        let answer = if event.is_unmarked_delivery() {
+        let reception = if event.is_unmarked_delivery() {
             flow.connection.deliver(packet, event.time)
         } else {
             flow.connection.deliver_marked(packet, event.time)
         };
-        match answer {
-            Answer::Acknowledged => return self.send(turn, network, timeline),
-            Answer::Delayed if !flow.delayed_ack_armed => {
+        match reception {
+            Reception::Acknowledged => return self.send(turn, network, timeline),
+            Reception::Delayed if !flow.delayed_ack_armed => {
                 flow.delayed_ack_armed = true;
                 let timeout = self.stack(turn.flow).delayed_ack.timeout;
                 let due = turn.now.saturating_add(timeout);
                 let event = Event::of_flow(due, Kind::DelayedAck, turn.flow);
                 timeline.calendar.push(event);
             }
-            Answer::Delayed | Answer::Stale => {}
+            Reception::Delayed | Reception::Stale => {}
         }
         None
     }
@@ -320,11 +320,12 @@ impl<'a> Hosts<'a> {
     /// Gives a flow a receiver whose acknowledgements take this path and then `delay` to the
     /// sender.
     pub(crate) fn attach_receiver(&mut self, flow: ResponsiveId, route: Route, delay: Time) {
-        let packet_bytes = self.stack(flow).syn().get() as u32;
+        let stack = self.stack(flow);
+        let (packet_bytes, policy) = (stack.syn().get() as u32, stack.delayed_ack);
         let (number, of) = (self.flows.unresponsive.len() as u32, flow);
         let flow = &mut self.flows[of];
         flow.direct = false;
-        flow.receiver = Some(Box::new(Receiver::new(number, delay)));
+        flow.receiver = Some(Box::new(RemoteReceiver::new(number, delay, policy)));
         let transit = Transit {
             group: flow.transit.group,
             route,
@@ -354,7 +355,6 @@ impl<'a> Hosts<'a> {
     /// A data packet reaches such a receiver.
     fn receive_apart(&mut self, event: Event, network: &mut Network, timeline: &mut Timeline<'_>) {
         let turn = Turn::of(event);
-        let delayed_ack = self.stack(turn.flow).delayed_ack;
         let Flow {
             connection,
             receiver: Some(receiver),
@@ -369,14 +369,13 @@ impl<'a> Hosts<'a> {
             return;
         }
         receiver.announce(event.packet(), Mark::of(!event.is_unmarked_delivery()));
-        let together = if connection.is_syn(packet) {
-            1
-        } else {
-            delayed_ack.packets
-        };
-        if receiver.take(packet, together, turn.now) == Reply::AtOnce {
+        let waits = receiver.receive(packet, turn.now);
+        if !waits || connection.is_syn(packet) {
             self.acknowledge(turn, network, timeline);
-        } else if let Some(due) = receiver.arm_timer(turn.now, delayed_ack.timeout) {
+        } else if receiver.arm_timer() {
+            let due = turn
+                .now
+                .saturating_add(self.stack(turn.flow).delayed_ack.timeout);
             let event = Event::of_flow(due, Kind::DelayedAck, turn.flow);
             timeline.calendar.push(event);
         }
@@ -384,11 +383,10 @@ impl<'a> Hosts<'a> {
 
     /// Such a receiver's timer for delayed acknowledgements expires.
     fn expire_apart(&mut self, turn: Turn, network: &mut Network, timeline: &mut Timeline<'_>) {
-        let timeout = self.stack(turn.flow).delayed_ack.timeout;
         let Some(receiver) = &mut self.flows[turn.flow].receiver else {
             return;
         };
-        match receiver.expire(turn.now, timeout) {
+        match receiver.expire(turn.now) {
             Expiry::Idle => {}
             Expiry::Again(due) => {
                 let event = Event::of_flow(due, Kind::DelayedAck, turn.flow);

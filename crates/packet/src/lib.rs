@@ -1,19 +1,19 @@
 //! The packet engine: a discrete-event simulation of every packet, acknowledgement and timer.
 //!
 //! A packet passes the files in this order. The event loop in [`simulation`] pops its delivery from the
-//! [`calendar`] and hands it to the [`traffic`], whose [`hosts`] hold both ends: the [`sender`] (with
-//! the receiver, whose state it mirrors, or with one apart in [`reverse`]) says what may be sent, and
+//! [`calendar`] and hands it to the [`traffic`], whose [`hosts`] hold both ends: a [`connection`]
+//! (whose receiver may stand apart in [`reverse`]) says what may be sent, and
 //! that goes through the flow's [`access`] link into the [`network`]. There each packet is offered to
 //! one [`link`] after the other ([`fifo`] where nearly all go, [`gated`] and [`queued`] where a
 //! discipline decides), and its departure is the next event. The [`recorder`] notes what happens, and
 //! [`report`] is what a run leaves. Each file uses only files below it.
 
 mod access;
-mod bitmap;
 mod bursts;
 mod calendar;
 mod codepoint;
 mod congestion_events;
+mod connection;
 mod delivery_lanes;
 mod draws;
 #[cfg(test)]
@@ -40,17 +40,15 @@ mod refusal;
 mod report;
 mod reverse;
 mod sampler;
-mod sender;
 mod simulation;
 mod source;
 mod statistics;
 mod timeline;
-mod timing;
 mod traffic;
 mod transfers;
 mod transmitter;
 
-use forebay_scenario::{Engine, EngineError, Report, Scenario, Seed};
+use forebay_scenario::{Engine, EngineDescription, EngineError, Report, RunOptions, Scenario};
 
 use crate::simulation::Simulation;
 
@@ -58,37 +56,32 @@ use crate::simulation::Simulation;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PacketEngine;
 
-/// The packet engine recording traces over time, as the scenario's `[trace]` asks.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TracingPacketEngine;
-
 /// The most packets that a run may send: weeks of computing.
 const MAX_PACKETS: f64 = 1e14;
 
 impl Engine for PacketEngine {
-    fn name(&self) -> &'static str {
-        "packet"
+    fn description(&self) -> &'static EngineDescription {
+        const {
+            &EngineDescription {
+                name: "packet",
+                summary: "discrete-event simulation of every packet, acknowledgement and timer",
+                cost: "seconds",
+                replicates: true,
+                traces: true,
+                models: Vec::new,
+            }
+        }
     }
 
-    fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
+    fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
+        options.check(self.description())?;
         check(scenario)?;
-        let mut simulation = Simulation::new(scenario, seed)?;
-        simulation.run()?;
-        Ok(report::report(scenario, seed, simulation))
-    }
-}
-
-impl Engine for TracingPacketEngine {
-    fn name(&self) -> &'static str {
-        "packet"
-    }
-
-    fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError> {
-        check(scenario)?;
-        let mut simulation = Simulation::new(scenario, seed)?;
-        simulation.record();
-        simulation.run()?;
-        Ok(report::report(scenario, seed, simulation))
+        let mut simulation = Simulation::new(scenario, options.seed)?;
+        if options.traces {
+            simulation.record();
+        }
+        simulation.run(&options.cancel)?;
+        Ok(report::report(scenario, options.seed, simulation))
     }
 }
 

@@ -4,7 +4,7 @@
 
 use forebay_discipline::{Admission, Backlog, Discipline, Port, Setting, Shared, discipline};
 use forebay_random::{Purpose, Seed, Stream};
-use forebay_scenario::{Link as LinkSpec, RateLayer};
+use forebay_scenario::Link as LinkSpec;
 use forebay_units::{Rate, Time};
 
 use crate::fifo::{FifoLink, limit_of};
@@ -54,11 +54,7 @@ pub(crate) struct LinkSetup {
 impl Link {
     /// The link that `spec` describes; `None` where its discipline has no such name.
     pub(crate) fn new(spec: &LinkSpec, setup: LinkSetup) -> Option<Self> {
-        let overhead = match spec.rate_layer {
-            RateLayer::L1 => 38,
-            RateLayer::L2 => 18,
-            RateLayer::L3 => 0,
-        };
+        let overhead = spec.rate_layer.framing().get() as u32;
         let mut random = Stream::new(setup.seed, setup.number as u64, Purpose::Discipline);
         let packet = setup.packet.max(1.0);
         // The rate at which bytes leave as they are counted in the queue, without framing.

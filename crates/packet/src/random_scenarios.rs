@@ -7,7 +7,8 @@
 use std::fmt::Write as _;
 
 use forebay_scenario::{
-    Engine, EngineError, Estimate, FlowGroup, Format, Metric, Report, Scenario, Seed, Workload,
+    Cancel, Engine, EngineError, Estimate, FlowGroup, Format, Metric, Report, Scenario, Seed,
+    Workload,
 };
 use forebay_units::parameter::{Description, ParameterKind};
 use proptest::prelude::*;
@@ -145,7 +146,7 @@ fn workload(tape: &mut Tape<'_>) -> String {
 /// Keys of the stack, a few of them now and then.
 fn stack(tape: &mut Tape<'_>) -> String {
     let mut text = format!("stack = \"{}\"\n", tape.one(&["rfc", "ns2", "linux"]));
-    let keys: [(&str, &[&str]); 18] = [
+    let keys: [(&str, &[&str]); 19] = [
         (
             "recovery",
             &["\"sack\"", "\"newreno\"", "\"rack\"", "\"fack\""],
@@ -176,6 +177,7 @@ fn stack(tape: &mut Tape<'_>) -> String {
         ("offload", &["false", "true"]),
         ("ecn", &["false", "true"]),
         ("frto", &["false", "true"]),
+        ("slow_start_after_idle", &["true", "false"]),
         (
             "access",
             &[
@@ -399,12 +401,12 @@ fn check(text: &str) {
         seed: scenario.run().seed,
         replication: 0,
     };
-    let outcome = PacketEngine.run(&scenario, seed);
+    let outcome = PacketEngine.run(&scenario, &seed.into());
     let mut simulation = match Simulation::new(&scenario, seed) {
         Ok(simulation) => simulation,
         Err(error) => return check_refusal(&error, &outcome),
     };
-    if let Err(error) = simulation.run() {
+    if let Err(error) = simulation.run(&Cancel::default()) {
         return check_refusal(&error, &outcome);
     }
     check_conservation(&simulation);

@@ -156,8 +156,8 @@ impl<'a> Recorder<'a> {
         traces.flows.extend(samples.map(|flow| FlowSample {
             time_s: now.as_secs_f64(),
             flow: numbers[flow.transit.group.index()] + flow.index as u32,
-            cwnd_packets: flow.connection.window.cwnd,
-            ssthresh_packets: flow.connection.window.ssthresh,
+            cwnd_packets: flow.connection.window().cwnd,
+            ssthresh_packets: flow.connection.window().ssthresh,
             rtt_s: flow.connection.smoothed_rtt(),
         }));
         traces.flows[from..].sort_by_key(|sample| sample.flow);

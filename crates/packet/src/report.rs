@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use forebay_scenario::{
-    Completions, Cost, Distribution, Estimate, FlowReport, GroupReport, LinkReport, Metric, Report,
-    Scenario, Seed,
+    Completions, Cost, Distribution, Estimate, FlowReport, GroupReport, LinkReport,
+    MAX_LISTED_FLOWS, Metric, Report, Scenario, Seed, Warning, WarningKind, listed_quantiles,
+    sorted_quantile,
 };
 use forebay_units::Time;
 
@@ -16,9 +17,6 @@ use crate::link::Link;
 use crate::sampler::WINDOW_UNIT;
 use crate::simulation::Simulation;
 use crate::transfers::{SLOWDOWN_UNIT, Transfers};
-
-/// More flows than this are not listed one by one.
-const MAX_LISTED: usize = 1000;
 
 /// The report of a finished run.
 pub(crate) fn report(scenario: &Scenario, seed: Seed, simulation: Simulation<'_>) -> Report {
@@ -33,7 +31,7 @@ pub(crate) fn report(scenario: &Scenario, seed: Seed, simulation: Simulation<'_>
         events: simulation.events,
         ..Cost::default()
     };
-    let listed = simulation.traffic.hosts.flows.responsive.len() <= MAX_LISTED;
+    let listed = simulation.traffic.hosts.flows.responsive.len() <= MAX_LISTED_FLOWS;
     let mut persistent = Vec::new();
     let mut goodput = None;
     for (number, group) in simulation.traffic.groups.iter().enumerate() {
@@ -283,15 +281,9 @@ impl GroupFigures {
     fn put_goodputs(&self, report: &mut GroupReport) {
         let mut sorted = self.goodputs.clone();
         sorted.sort_by(f64::total_cmp);
-        report.flow_goodput_bps = quantiles(&GOODPUT_PERCENTS, |q| sorted_quantile(&sorted, q));
+        report.flow_goodput_bps = listed_quantiles(|q| sorted_quantile(&sorted, q));
     }
 }
-
-/// Where the distribution of goodputs is cut.
-const GOODPUT_PERCENTS: [u32; 5] = [10, 25, 50, 75, 90];
-
-/// Where that of completion times is.
-const TIME_PERCENTS: [u32; 3] = [50, 95, 99];
 
 fn put(report: &mut GroupReport, metric: Metric, value: f64) {
     report.metrics.insert(metric, Estimate::from(value));
@@ -299,15 +291,6 @@ fn put(report: &mut GroupReport, metric: Metric, value: f64) {
 
 fn put_distribution(report: &mut GroupReport, name: &str, distribution: Distribution) {
     report.distributions.insert(name.to_owned(), distribution);
-}
-
-/// Values at these percentages by their names.
-fn quantiles(percents: &[u32], at: impl Fn(f64) -> f64) -> BTreeMap<String, f64> {
-    let named = percents.iter().map(|percent| {
-        let q = f64::from(*percent) / 100.0;
-        (format!("p{percent}"), at(q))
-    });
-    named.collect()
 }
 
 /// Times of an incast's rounds.
@@ -330,10 +313,13 @@ fn put_transfers(report: &mut GroupReport, transfers: &Transfers) {
         completion_time_s: BTreeMap::new(),
     };
     if transfers.completed > 0 {
-        completions.completion_time_s = quantiles(&TIME_PERCENTS, |q| times.quantile(q));
+        let named = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)];
+        completions.completion_time_s = named
+            .map(|(name, q)| (name.to_owned(), times.quantile(q)))
+            .into();
         // Goodputs are kept in the histogram as whole bits per second.
         let goodput = |q| transfers.goodputs.quantile(q) * 1e12;
-        report.flow_goodput_bps = quantiles(&GOODPUT_PERCENTS, goodput);
+        report.flow_goodput_bps = listed_quantiles(goodput);
         put_times(report, transfers);
         let short = ratio(transfers.short, transfers.short + transfers.long);
         put(report, Metric::ShortTransfers, short);
@@ -366,42 +352,34 @@ fn ratio(part: u64, whole: u64) -> f64 {
     }
 }
 
-/// Quantile of sorted values, linear between neighbours.
-fn sorted_quantile(sorted: &[f64], q: f64) -> f64 {
-    let Some(last) = sorted.len().checked_sub(1) else {
-        return 0.0;
-    };
-    let at = q * last as f64;
-    let low = at.floor() as usize;
-    let high = (low + 1).min(last);
-    sorted[low] + (at - low as f64) * (sorted[high] - sorted[low])
-}
-
-fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<String> {
+fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let drops = simulation.network.target().statistics().drops;
     if (1..30).contains(&drops) {
-        warnings.push(format!(
-            "the loss rate rests on {drops} drops: measure for longer"
-        ));
+        let text = format!("the loss rate rests on {drops} drops: measure for longer");
+        warnings.push(Warning::new(WarningKind::FewDrops, text).with("drops", drops as f64));
     }
     let events = simulation.timeline.recorder.congestion.count();
     if scenario.persistent_flows() > 0 && events < 5 {
-        warnings.push(format!(
+        let text = format!(
             "{events} congestion events in the measured time: the means may depend on its length"
-        ));
+        );
+        let warning = Warning::new(WarningKind::FewCongestionEvents, text);
+        warnings.push(warning.with("events", events as f64));
     }
     let flows = simulation.traffic.hosts.flows.responsive.iter();
     let idle = flows.filter(|flow| !started(flow)).count();
     if idle > 0 {
-        warnings.push(format!("{idle} flows have not started by the end"));
+        let text = format!("{idle} flows have not started by the end");
+        warnings.push(Warning::new(WarningKind::NotStarted, text).with("flows", idle as f64));
     }
     let bounded = |group: &&Group<'_>| group.rounds.as_ref().is_some_and(|r| r.lower_bound);
     for group in simulation.traffic.groups.iter().filter(bounded) {
-        warnings.push(format!(
-            "no request of `{}` was answered in full in the measured time: its time is at least as long as reported",
-            group.spec.name
-        ));
+        let name = &group.spec.name;
+        let text = format!(
+            "no request of `{name}` was answered in full in the measured time: its time is at least as long as reported"
+        );
+        warnings.push(Warning::new(WarningKind::LowerBound, text).about(name));
     }
     warnings
 }

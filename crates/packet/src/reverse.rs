@@ -2,7 +2,7 @@
 //! dropped.
 //!
 //! Elsewhere a receiver answers over a constant delay and lives in its sender (see
-//! [`crate::sender`]). Here it stands between the two paths and decides alone when to acknowledge. An
+//! [`crate::connection`]). Here it stands between the two paths and decides alone when to acknowledge. An
 //! acknowledgement announces the packets that arrived since the one before, and those of others
 //! that were dropped on the way, as cumulative and selective acknowledgements do; its sender
 //! learns of them when it arrives. Half of the round trip that is left beside the links' delays lies on each
@@ -13,9 +13,10 @@
 
 use std::collections::VecDeque;
 
+use forebay_scenario::DelayedAck;
 use forebay_units::Time;
 
-use crate::bitmap::Bitmap;
+use crate::connection::{Receiver, Reply};
 use crate::event::Mark;
 use crate::ids::UnresponsiveId;
 
@@ -30,43 +31,24 @@ struct Announced {
 
 /// A receiver whose acknowledgements take a path of links.
 #[derive(Clone, Debug)]
-pub(crate) struct Receiver {
+pub(crate) struct RemoteReceiver {
     /// The flow of its acknowledgements among the unresponsive ones.
     acks: u32,
     /// From the last link of that path to the sender.
     pub(crate) delay: Time,
-    /// The next packet in order.
-    expected: u64,
-    /// Packets beyond it that have arrived.
-    received: Bitmap,
-    out_of_order: u64,
-    /// Packets in order that are not acknowledged, and since when.
-    pending: u32,
-    pending_since: Time,
+    receiver: Receiver,
     timer_armed: bool,
     /// Number of the next acknowledgement.
     next: u32,
     announced: VecDeque<Announced>,
 }
 
-/// What a receiver does about a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reply {
-    AtOnce,
-    /// It waits for more packets or a timer.
-    Later,
-}
-
-impl Receiver {
-    pub(crate) fn new(acks: u32, delay: Time) -> Self {
+impl RemoteReceiver {
+    pub(crate) fn new(acks: u32, delay: Time, policy: DelayedAck) -> Self {
         Self {
             acks,
             delay,
-            expected: 0,
-            received: Bitmap::default(),
-            out_of_order: 0,
-            pending: 0,
-            pending_since: Time::ZERO,
+            receiver: Receiver::new(0, policy),
             timer_armed: false,
             next: 0,
             announced: VecDeque::new(),
@@ -75,42 +57,9 @@ impl Receiver {
 
     /// A transfer begins whose packets are numbered from `first` on.
     pub(crate) fn restart(&mut self, first: u64) {
-        self.expected = first;
-        self.received = Bitmap::default();
-        self.out_of_order = 0;
-        self.pending = 0;
+        self.receiver.restart(first);
     }
 
-    /// A packet arrives; those in order may wait for `together` of them (RFC 5681 section 4.2).
-    pub(crate) fn take(&mut self, packet: u64, together: u32, now: Time) -> Reply {
-        if packet != self.expected || self.out_of_order > 0 {
-            self.take_otherwise(packet);
-            return Reply::AtOnce;
-        }
-        self.expected += 1;
-        self.pending += 1;
-        if self.pending == 1 {
-            self.pending_since = now;
-        }
-        if self.pending < together {
-            Reply::Later
-        } else {
-            Reply::AtOnce
-        }
-    }
-
-    fn take_otherwise(&mut self, packet: u64) {
-        if packet > self.expected {
-            self.out_of_order += u64::from(self.received.set(packet, self.expected));
-        } else if packet == self.expected {
-            let next = self.received.take_run(packet + 1);
-            self.out_of_order -= next - (packet + 1);
-            self.expected = next;
-        }
-    }
-}
-
-impl Receiver {
     /// The flow of its acknowledgements.
     pub(crate) fn acks(&self) -> UnresponsiveId {
         UnresponsiveId::new(self.acks as usize)
@@ -136,25 +85,28 @@ impl Receiver {
 
     /// An acknowledgement sets out: its number.
     pub(crate) fn set_out(&mut self) -> u32 {
-        self.pending = 0;
+        self.receiver.acknowledge();
         let number = self.next;
         self.next = number.wrapping_add(1);
         number
     }
 
-    /// Sets the timer for delayed acknowledgements where it does not run: when it expires.
-    pub(crate) fn arm_timer(&mut self, now: Time, timeout: Time) -> Option<Time> {
-        let idle = !std::mem::replace(&mut self.timer_armed, true);
-        idle.then(|| now.saturating_add(timeout))
+    /// A data packet arrives: says whether its acknowledgement waits for more of them.
+    pub(crate) fn receive(&mut self, packet: u64, now: Time) -> bool {
+        self.receiver.receive(packet, now) == Reply::Later
+    }
+
+    /// Sets the timer for delayed acknowledgements; says whether it did not run.
+    pub(crate) fn arm_timer(&mut self) -> bool {
+        !std::mem::replace(&mut self.timer_armed, true)
     }
 
     /// The timer for delayed acknowledgements expires.
-    pub(crate) fn expire(&mut self, now: Time, timeout: Time) -> Expiry {
+    pub(crate) fn expire(&mut self, now: Time) -> Expiry {
         self.timer_armed = false;
-        if self.pending == 0 {
+        let Some(due) = self.receiver.acknowledgement_due() else {
             return Expiry::Idle;
-        }
-        let due = self.pending_since.saturating_add(timeout);
+        };
         if due > now {
             self.timer_armed = true;
             return Expiry::Again(due);
@@ -172,22 +124,4 @@ pub(crate) enum Expiry {
     Again(Time),
     /// An acknowledgement is due.
     Acknowledge,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn packets_in_order_wait_for_each_other_and_others_do_not() {
-        let mut receiver = Receiver::new(0, Time::ZERO);
-        receiver.restart(5);
-        let mut take = |packet| receiver.take(packet, 2, Time::ZERO);
-        assert_eq!((take(5), take(6)), (Reply::Later, Reply::AtOnce));
-        // 7 is missing: 8 and 9 ask for it, 7 fills the hole, 7 again is a duplicate.
-        for packet in [8, 9, 7, 7] {
-            assert_eq!(take(packet), Reply::AtOnce);
-        }
-        assert_eq!((receiver.expected, receiver.out_of_order), (10, 0));
-    }
 }

@@ -73,7 +73,7 @@ impl Sampler {
     fn sample_window(&mut self, flow: &Flow) {
         let connection = &flow.connection;
         if connection.begun() && !flow.stopped && !connection.finished() {
-            let window = connection.window.cwnd / WINDOW_UNIT;
+            let window = connection.window().cwnd / WINDOW_UNIT;
             self.windows[flow.transit.group.index()].add_value(window as u64);
         }
     }

@@ -1,6 +1,6 @@
 //! The event loop: the only place where time passes. It pops the next event and hands it over.
 
-use forebay_scenario::{EngineError, Scenario, Seed};
+use forebay_scenario::{Cancel, EngineError, Scenario, Seed};
 use forebay_units::Time;
 
 use crate::event::{Control, Event, Kind, Occasion};
@@ -16,6 +16,9 @@ use crate::traffic::Traffic;
 
 /// The most packets under way: 16 bytes each.
 const MAX_UNDER_WAY: usize = 1 << 29;
+
+/// How often a run looks whether it was cancelled.
+const WATCHES: u64 = 4096;
 
 /// A run in progress.
 #[derive(Debug)]
@@ -48,14 +51,16 @@ impl<'a> Simulation<'a> {
         traffic.schedule_starts(&mut calendar);
         calendar.push(Event::control(run.warmup, Control::WarmupEnd));
         let recorder = Recorder::new(scenario);
-        Ok(Self {
+        let mut simulation = Self {
             scenario,
             network,
             traffic,
             timeline: Timeline { calendar, recorder },
             end: run.warmup + run.measure,
             events: 0,
-        })
+        };
+        simulation.schedule_watch(Time::ZERO);
+        Ok(simulation)
     }
 
     /// Records over time what the scenario's `[trace]` asks for.
@@ -72,16 +77,16 @@ impl<'a> Simulation<'a> {
         calendar.push(Event::control(trace.from, Control::TraceSample));
     }
 
-    /// Runs to the end, and counts what is left there.
-    pub(crate) fn run(&mut self) -> Result<(), EngineError> {
-        self.advance()?;
+    /// Runs to the end, and counts what is left there, or runs until somebody cancels it.
+    pub(crate) fn run(&mut self, cancel: &Cancel) -> Result<(), EngineError> {
+        self.advance(cancel)?;
         self.finish()
     }
 
     /// Pops the events up to the end of the run and hands them over.
     // In its caller's frame the simulation would have no register of its own: 1 % of all instructions.
     #[inline(never)]
-    pub(crate) fn advance(&mut self) -> Result<(), EngineError> {
+    pub(crate) fn advance(&mut self, cancel: &Cancel) -> Result<(), EngineError> {
         loop {
             let flows = &self.traffic.hosts.flows;
             let ahead = |events: &[Event]| flows.prefetch(events);
@@ -103,6 +108,7 @@ impl<'a> Simulation<'a> {
                     traffic.arrive(arriving, network, timeline);
                 }
                 Occasion::Other(Kind::Source) => traffic.emit(event, network, timeline)?,
+                Occasion::Other(Kind::Control) => self.control(event, cancel)?,
                 Occasion::Other(kind) => self.hand_over(event, kind)?,
             }
         }
@@ -126,7 +132,7 @@ impl<'a> Simulation<'a> {
             Kind::Pacing => traffic.resume(event, network, timeline),
             Kind::Start => traffic.start(event, network, timeline)?,
             Kind::Stop => traffic.stop(event, timeline),
-            _ => self.control(event),
+            _ => unreachable!("the event loop knows what to do with {kind:?}"),
         }
         Ok(())
     }
@@ -137,25 +143,22 @@ impl<'a> Simulation<'a> {
                 "more than 500 million packets are under way at once",
             ));
         }
-        if forebay_scenario::interrupted() {
-            return Err(EngineError::Interrupted);
-        }
         self.traffic
             .timer(event, &mut self.network, &mut self.timeline);
         Ok(())
     }
 
     /// What happens by the clock.
-    fn control(&mut self, event: Event) {
+    #[inline(never)]
+    fn control(&mut self, event: Event, cancel: &Cancel) -> Result<(), EngineError> {
         let now = event.time;
         let flows = &self.traffic.hosts.flows;
         let Timeline { calendar, recorder } = &mut self.timeline;
         match event.control_of() {
             Control::WarmupEnd => self.finish_warmup(now),
             Control::ReportSample => {
-                recorder
-                    .sampler
-                    .sample(now, self.network.target_mut(), flows);
+                let target = self.network.target_mut();
+                recorder.sampler.sample(now, target, flows);
                 self.schedule_sample(now);
             }
             Control::TraceBaseline => recorder.begin_sampling(now, self.network.target()),
@@ -164,7 +167,21 @@ impl<'a> Simulation<'a> {
                     calendar.push(Event::control(next, Control::TraceSample));
                 }
             }
+            Control::Watch => {
+                cancel.check()?;
+                self.schedule_watch(now);
+                // It belongs to whoever waits for the run, not to the scenario.
+                self.events -= 1;
+            }
         }
+        Ok(())
+    }
+
+    /// The next look at whether the run was cancelled.
+    fn schedule_watch(&mut self, now: Time) {
+        let every = Time::from_picos((self.end.as_picos() / WATCHES).max(1));
+        let event = Event::control(now.saturating_add(every), Control::Watch);
+        self.timeline.calendar.push(event);
     }
 
     /// Counting starts anew.

@@ -479,7 +479,10 @@ impl<'a> Traffic<'a> {
             flow.connection.begin(packets, turn.now);
             return Ok(());
         }
-        flow.connection.open(group.opening(packets)?);
+        let random = group
+            .draws
+            .transfer(flow.index, transfer, Purpose::Controller);
+        flow.connection.open(group.opening(packets, random)?);
         if let Some(receiver) = &mut flow.receiver {
             receiver.restart(flow.connection.first());
         }

@@ -3,53 +3,88 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use forebay_engines::{Job, Next, Outcome};
-use forebay_scenario::Seed;
+use forebay_engines::{Next, Outcome};
+use forebay_scenario::{RunOptions, Seed};
 use pyo3::prelude::*;
 
 use crate::errors::{InputError, batch_error};
 use crate::report::Report;
 use crate::scenario::Scenario;
 
-/// Names of the engines, the default first.
-#[pyfunction]
-pub(crate) fn engines() -> Vec<&'static str> {
-    forebay_engines::engines()
-        .iter()
-        .map(|engine| engine.name())
-        .collect()
+/// What a user may ask of an engine.
+#[pyclass(module = "forebay._core", frozen, get_all)]
+pub(crate) struct Engine {
+    name: &'static str,
+    summary: &'static str,
+    cost: &'static str,
+    replicates: bool,
+    traces: bool,
+    models: Vec<&'static str>,
 }
 
-/// Run jobs (scenario, engine, seed, replication) on `threads` threads; an engine named
-/// "packet+traces" also records what the scenario's `[trace]` asks for. `observe` is called with
-/// the index of each finished job and its report or exception, in the order of finishing; an
-/// exception that it raises ends the batch. Returns reports and exceptions in job order.
+/// The engines, the default first.
+#[pyfunction]
+pub(crate) fn engines() -> Vec<Engine> {
+    let described = forebay_engines::engines().iter().map(|engine| {
+        let description = engine.description();
+        Engine {
+            name: description.name,
+            summary: description.summary,
+            cost: description.cost,
+            replicates: description.replicates,
+            traces: description.traces,
+            models: (description.models)(),
+        }
+    });
+    described.collect()
+}
+
+/// One replication of one scenario on one engine.
+#[pyclass(module = "forebay._core", frozen)]
+pub(crate) struct Job(forebay_engines::Job);
+
+#[pymethods]
+impl Job {
+    #[new]
+    #[pyo3(signature = (scenario, engine, seed, replication, *, traces=false, model=None))]
+    fn new(
+        scenario: &Scenario,
+        engine: &str,
+        seed: u64,
+        replication: u64,
+        traces: bool,
+        model: Option<String>,
+    ) -> PyResult<Self> {
+        let engine = forebay_engines::engine(engine).map_err(InputError::new_err)?;
+        let options = RunOptions {
+            traces,
+            model,
+            ..Seed { seed, replication }.into()
+        };
+        let checked = options.check(engine.description());
+        checked.map_err(|error| InputError::new_err(error.to_string()))?;
+        Ok(Self(forebay_engines::Job {
+            scenario: scenario.0.clone(),
+            engine,
+            options,
+        }))
+    }
+}
+
+/// Run jobs on `threads` threads. `observe` is called with the index of each finished job and its
+/// report or exception, in the order of finishing; an exception that it raises ends the batch and
+/// cancels what runs. Returns reports and exceptions in job order.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, observe=None))]
 pub(crate) fn run_batch(
     py: Python<'_>,
-    jobs: Vec<(Py<Scenario>, String, u64, u64)>,
+    jobs: Vec<Py<Job>>,
     threads: usize,
     observe: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Py<PyAny>>> {
     let threads = NonZeroUsize::new(threads)
         .ok_or_else(|| InputError::new_err("jobs: found 0; allowed: 1 or more"))?;
-    let jobs: Vec<Job> = jobs
-        .into_iter()
-        .map(|(scenario, engine, seed, replication)| {
-            let engine = match engine.strip_suffix("+traces") {
-                Some(engine) => forebay_engines::tracing_engine(engine),
-                None => forebay_engines::engine(&engine),
-            };
-            let engine = engine.map_err(InputError::new_err)?;
-            let scenario = scenario.get().0.clone();
-            Ok(Job {
-                scenario,
-                engine,
-                seed: Seed { seed, replication },
-            })
-        })
-        .collect::<PyResult<_>>()?;
+    let jobs = jobs.iter().map(|job| job.get().0.clone()).collect();
     let mut raised = None;
     let answer = py.detach(|| {
         forebay_engines::run_batch(jobs, threads, |finished| {

@@ -1,4 +1,5 @@
-//! What the registries say of controllers and queue disciplines, for `explain`.
+//! What the registries say of controllers and queue disciplines, and the keys of scenario files of
+//! themselves, for `explain`.
 
 use forebay_units::parameter::{Description, ParameterKind, Threshold, Value};
 use pyo3::prelude::*;
@@ -8,6 +9,12 @@ type ParameterText = (&'static str, &'static str, String, String);
 
 /// An algorithm: name, title, source, parameters.
 type AlgorithmText = (&'static str, &'static str, &'static str, Vec<ParameterText>);
+
+/// The keys of scenario files as JSON: a tree of name, meaning, allowed, default, required, keys.
+#[pyfunction]
+pub(crate) fn scenario_keys() -> String {
+    serde_json::json!(forebay_scenario::sections()).to_string()
+}
 
 /// The congestion controllers as (name, title, source, parameters).
 #[pyfunction]

@@ -34,6 +34,6 @@ pub(crate) fn batch_error(error: &BatchError) -> PyErr {
 }
 
 /// A formula outside of its domain, or a name that no model has.
-pub(crate) fn model_error(error: &forebay_closed_form::ModelError) -> PyErr {
+pub(crate) fn model_error(error: &forebay_closed_form::FormulaError) -> PyErr {
     InputError::new_err(error.to_string())
 }

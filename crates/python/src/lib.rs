@@ -17,9 +17,9 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::batch::{aggregate, engines, run_batch};
+    use crate::batch::{Engine, Job, aggregate, engines, run_batch};
     #[pymodule_export]
-    use crate::describe::{controllers, disciplines};
+    use crate::describe::{controllers, disciplines, scenario_keys};
     #[pymodule_export]
     use crate::models::{call_model, evaluate, models};
     #[pymodule_export]
@@ -31,6 +31,10 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add(
+            "REFERENCE_TOLERANCE",
+            forebay_closed_form::REFERENCE_TOLERANCE,
+        )?;
         module.add("__version__", forebay_scenario::VERSION)
     }
 }

@@ -42,6 +42,6 @@ pub(crate) fn call_model<'py>(
 #[pyfunction]
 pub(crate) fn evaluate(model: &str, quantity: &str, inputs: &str) -> PyResult<f64> {
     let inputs = serde_json::from_str(inputs).map_err(|e| InputError::new_err(e.to_string()))?;
-    let value = forebay_closed_form::oracle::evaluate(model, quantity, &inputs);
+    let value = forebay_closed_form::evaluate(model, quantity, &inputs);
     value.map_err(|error| model_error(&error))
 }

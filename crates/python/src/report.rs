@@ -1,5 +1,6 @@
 //! Reports: JSON for what is small, NumPy arrays for traces.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use numpy::PyArray1;
@@ -14,9 +15,20 @@ pub(crate) struct Report(pub(crate) Arc<forebay_scenario::Report>);
 
 #[pymethods]
 impl Report {
-    /// The report as JSON (design section 3).
+    /// The report as JSON.
     fn json(&self) -> PyResult<String> {
         serde_json::to_string(&*self.0).map_err(|error| ForebayError::new_err(error.to_string()))
+    }
+
+    /// What a reader must know: kind, subject, figures by name and the sentence of each remark.
+    fn warnings(&self) -> Vec<(&'static str, &str, BTreeMap<&'static str, f64>, &str)> {
+        let warnings = self.0.warnings.iter();
+        warnings
+            .map(|it| {
+                let (subject, text) = (it.subject.as_str(), it.text.as_str());
+                (it.kind.name(), subject, it.values.clone(), text)
+            })
+            .collect()
     }
 
     /// What was recorded over time: {"flows" | "queue" | "packets" | "transfers": {column: array}}, or None.

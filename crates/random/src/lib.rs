@@ -49,7 +49,38 @@ pub enum Purpose {
     CommonRoundTrip = 15,
 }
 
+/// The number of the first flow of the group with this name: FNV-1a, 64 bits (Fowler, Noll and
+/// Vo). It depends on nothing but the name, so that groups keep their draws when others come or go.
+///
+/// ```
+/// use forebay_random::{Purpose, Seed, Stream, key_of};
+///
+/// let elephants = key_of("elephants");
+/// let third = Stream::new(Seed::default(), elephants.wrapping_add(2), Purpose::Start);
+/// # let _ = third;
+/// assert_eq!(key_of(""), 0xcbf2_9ce4_8422_2325);
+/// ```
+pub const fn key_of(name: &str) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut bytes = name.as_bytes();
+    while let [first, rest @ ..] = bytes {
+        hash = (hash ^ *first as u64).wrapping_mul(0x0100_0000_01b3);
+        bytes = rest;
+    }
+    hash
+}
+
 /// One stream of random numbers: xoshiro256++ (Blackman and Vigna 2019).
+///
+/// ```
+/// use forebay_random::{Purpose, Seed, Stream};
+///
+/// let seed = Seed { seed: 1, replication: 0 };
+/// let mut sizes = Stream::new(seed, 7, Purpose::Size);
+/// let mut again = Stream::new(seed, 7, Purpose::Size);
+/// assert_eq!(sizes.uniform(), again.uniform());
+/// assert!(sizes.below(6) < 6);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Stream(Xoshiro256PlusPlus);
 
@@ -59,10 +90,10 @@ impl Stream {
         let mut bytes = [0; 32];
         let mut state = mix(seed.seed ^ 0x666f_7265_6261_7931);
         for part in [seed.replication, flow, purpose as u64] {
-            state = mix(state.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ mix(part));
+            state = mix(state.wrapping_add(GOLDEN_GAMMA) ^ mix(part));
         }
         for chunk in bytes.chunks_exact_mut(8) {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            state = state.wrapping_add(GOLDEN_GAMMA);
             chunk.copy_from_slice(&mix(state).to_le_bytes());
         }
         Self(Xoshiro256PlusPlus::from_seed(bytes))
@@ -114,9 +145,20 @@ impl Stream {
     }
 }
 
+/// What SplitMix64 adds to its state in each step: 2^64 over the golden ratio.
+pub const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// The output function of SplitMix64 (Steele, Lea and Flood 2014): a bijection that spreads
 /// every input bit over all output bits.
-fn mix(x: u64) -> u64 {
+///
+/// ```
+/// use forebay_random::{GOLDEN_GAMMA, mix};
+///
+/// // The first output of the published generator seeded with 0.
+/// assert_eq!(mix(GOLDEN_GAMMA), 0xe220_a839_7b1d_cdaf);
+/// ```
+#[inline]
+pub const fn mix(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
@@ -153,6 +195,13 @@ mod tests {
         );
         assert_ne!(base, first(seed, 1, Purpose::Start));
         assert_ne!(base, first(seed, 0, Purpose::Size));
+    }
+
+    #[test]
+    fn keys_of_names_are_those_of_the_published_hash() {
+        // Fowler, Noll and Vo's test vectors.
+        assert_eq!(key_of("a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(key_of("foobar"), 0x8594_4171_f739_67e8);
     }
 
     #[test]

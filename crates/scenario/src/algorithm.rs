@@ -1,13 +1,17 @@
 //! A controller or queue discipline as chosen in a scenario: its name and parameter values.
 
-use forebay_units::Bytes;
 use forebay_units::parameter::{
-    Description, Parameter, ParameterKind, Parameters, Threshold, Value,
+    Description, Parameter, ParameterKind, Parameters, Threshold, Value as Parametric,
 };
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use forebay_units::{Bytes, Rate, Time};
+use serde_json::{Map, Value, json};
 
+use crate::cursor::Cursor;
+use crate::form::Unit;
+use crate::keys::{Context, Form, Grammar};
 use crate::law::packets;
-use crate::node::{Cursor, ScenarioError};
+use crate::node::ScenarioError;
+use crate::schema::{entry, object, words};
 
 /// Parameters that bound a range, where an algorithm has both: its lower and its upper end.
 const ORDERED: [(&str, &str); 2] = [("min", "max"), ("bottom", "top")];
@@ -34,16 +38,8 @@ impl Algorithm {
         }
     }
 
-    /// Reads a name, or a table with `kind` and parameters.
-    pub(crate) fn read(
-        cursor: &Cursor<'_>,
-        registry: &[&'static Description],
-    ) -> Result<Self, ScenarioError> {
-        Self::read_within(cursor, registry, "")
-    }
-
-    /// The same within a preset of that name: where nothing else is written, parameters that know
-    /// it as a word take it.
+    /// Reads a name, or a table with `kind` and parameters. Where nothing else is written,
+    /// parameters that know `preset` as a word take it.
     pub(crate) fn read_within(
         cursor: &Cursor<'_>,
         registry: &[&'static Description],
@@ -84,8 +80,8 @@ impl Algorithm {
             return Ok(());
         };
         let upside_down = match (self.parameters.get(low), self.parameters.get(high)) {
-            (Value::Number(least), Value::Number(most)) => most < least,
-            (Value::Threshold(least), Value::Threshold(most)) => most < least,
+            (Parametric::Number(least), Parametric::Number(most)) => most < least,
+            (Parametric::Threshold(least), Parametric::Threshold(most)) => most < least,
             _ => false,
         };
         if upside_down {
@@ -100,7 +96,7 @@ impl Algorithm {
             if let ParameterKind::Choice { words } = parameter.kind
                 && let Some(word) = words.iter().find(|word| **word == preset)
             {
-                self.parameters.set(parameter.name, Value::Word(word));
+                self.parameters.set(parameter.name, Parametric::Word(word));
             }
         }
         self
@@ -122,17 +118,17 @@ impl Algorithm {
     }
 }
 
-fn read_value(cursor: &Cursor<'_>, parameter: &Parameter) -> Result<Value, ScenarioError> {
+fn read_value(cursor: &Cursor<'_>, parameter: &Parameter) -> Result<Parametric, ScenarioError> {
     match parameter.kind {
-        ParameterKind::Number { min, max } => cursor.number_in(min, max).map(Value::Number),
-        ParameterKind::Time => cursor.unit().map(Value::Time),
-        ParameterKind::Bytes => cursor.unit().map(Value::Bytes),
-        ParameterKind::Rate => cursor.unit().map(Value::Rate),
-        ParameterKind::Threshold => read_threshold(cursor).map(Value::Threshold),
-        ParameterKind::Switch => cursor.switch().map(Value::Switch),
+        ParameterKind::Number { min, max } => cursor.number_in(min, max).map(Parametric::Number),
+        ParameterKind::Time => cursor.unit().map(Parametric::Time),
+        ParameterKind::Bytes => cursor.unit().map(Parametric::Bytes),
+        ParameterKind::Rate => cursor.unit().map(Parametric::Rate),
+        ParameterKind::Threshold => read_threshold(cursor).map(Parametric::Threshold),
+        ParameterKind::Switch => cursor.switch().map(Parametric::Switch),
         ParameterKind::Choice { words } => {
             let pairs: Vec<(&str, &'static str)> = words.iter().map(|w| (*w, *w)).collect();
-            cursor.word(&pairs).map(Value::Word)
+            cursor.word(&pairs).map(Parametric::Word)
         }
     }
 }
@@ -160,23 +156,66 @@ fn read_threshold(cursor: &Cursor<'_>) -> Result<Threshold, ScenarioError> {
         .map_err(|_| cursor.error(allowed))
 }
 
-impl Serialize for Algorithm {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("kind", self.name())?;
-        for (name, value) in self.parameters.iter() {
-            match value {
-                Value::Number(x) => map.serialize_entry(name, x)?,
-                Value::Time(x) => map.serialize_entry(name, x)?,
-                Value::Bytes(x) => map.serialize_entry(name, x)?,
-                Value::Rate(x) => map.serialize_entry(name, x)?,
-                Value::Threshold(x) => map.serialize_entry(name, &threshold_text(*x))?,
-                Value::Switch(x) => map.serialize_entry(name, x)?,
-                Value::Word(x) => map.serialize_entry(name, x)?,
-                Value::Automatic => {}
-            }
+/// The form of a controller or queue discipline out of this registry.
+pub(crate) struct Registered(pub(crate) fn() -> &'static [&'static Description]);
+
+impl Form<Algorithm> for Registered {
+    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Algorithm, ScenarioError> {
+        Algorithm::read_within(at, (self.0)(), context.preset)
+    }
+
+    fn write(&self, algorithm: &Algorithm, _: &Context<'_>) -> Option<Value> {
+        let mut map = Map::from_iter([("kind".to_owned(), algorithm.name().into())]);
+        for (name, value) in algorithm.parameters.iter() {
+            let shown: Value = match value {
+                Parametric::Number(x) => (*x).into(),
+                Parametric::Time(x) => x.to_string().into(),
+                Parametric::Bytes(x) => x.to_string().into(),
+                Parametric::Rate(x) => x.to_string().into(),
+                Parametric::Threshold(x) => threshold_text(*x).into(),
+                Parametric::Switch(x) => (*x).into(),
+                Parametric::Word(x) => (*x).into(),
+                Parametric::Automatic => continue,
+            };
+            map.insert((*name).to_owned(), shown);
         }
-        map.end()
+        Some(map.into())
+    }
+
+    fn grammar(&self) -> Grammar {
+        let names: Vec<&str> = (self.0)().iter().map(|d| d.name).collect();
+        let mut forms = vec![words(&names)];
+        for description in (self.0)() {
+            let mut entries = vec![entry("kind", json!({"const": description.name}))];
+            entries.extend(description.parameters.iter().map(|parameter| {
+                let mut schema = parameter_schema(parameter.kind);
+                schema["description"] = parameter.meaning.into();
+                entry(parameter.name, schema)
+            }));
+            let mut schema = object(&entries);
+            schema["required"] = json!(["kind"]);
+            schema["description"] = description.title.into();
+            forms.push(schema);
+        }
+        let allowed = format!(
+            "{}, or a table with `kind` and parameters",
+            names.join(", ")
+        );
+        Grammar::new(json!({ "oneOf": forms }), allowed)
+    }
+}
+
+fn parameter_schema(kind: ParameterKind) -> Value {
+    match kind {
+        ParameterKind::Number { min, max } => {
+            json!({"type": "number", "minimum": min, "maximum": max})
+        }
+        ParameterKind::Time => Time::schema(),
+        ParameterKind::Bytes => Bytes::schema(),
+        ParameterKind::Rate => Rate::schema(),
+        ParameterKind::Threshold => json!({"type": "string"}),
+        ParameterKind::Switch => json!({"type": "boolean"}),
+        ParameterKind::Choice { words: allowed } => words(allowed),
     }
 }
 

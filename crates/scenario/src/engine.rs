@@ -1,6 +1,8 @@
 //! What an engine and a closed-form model must do.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use forebay_random::Seed;
 use serde::Serialize;
@@ -12,16 +14,120 @@ use crate::scenario::Scenario;
 
 /// Something that answers a scenario with a report.
 pub trait Engine: Sync {
-    /// Name on the command line.
-    fn name(&self) -> &'static str;
+    /// What it is called and can do.
+    fn description(&self) -> &'static EngineDescription;
 
+    /// Runs one replication. Equal scenarios and seeds give equal reports on every machine, with
+    /// traces and without.
+    ///
+    /// # Errors
+    /// What the engine does not model, by name; a run that would be too large; a cancelled run.
+    fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError>;
+}
+
+/// What a user may ask of an engine.
+#[derive(Debug)]
+pub struct EngineDescription {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub summary: &'static str,
+    /// What an answer costs by the order of magnitude, in a word.
+    pub cost: &'static str,
     /// Whether an answer is about one replication's draws, or about the laws themselves.
-    fn replicates(&self) -> bool {
-        true
+    pub replicates: bool,
+    /// Whether it records over time what `[trace]` asks for.
+    pub traces: bool,
+    /// Names of the models among which one may choose; none where there is only the engine.
+    pub models: fn() -> Vec<&'static str>,
+}
+
+/// How one replication is to be run.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// The seed and the replication's number: what all random streams are derived from.
+    pub seed: Seed,
+    /// Whether to record over time what the scenario's `[trace]` asks for.
+    pub traces: bool,
+    /// The model to answer with, instead of the one that the engine would choose.
+    pub model: Option<String>,
+    /// Looked at now and then; a cancelled run ends with [`EngineError::Interrupted`].
+    pub cancel: Cancel,
+}
+
+impl From<Seed> for RunOptions {
+    /// The plain run of this seed: no traces, the engine's own choice of model.
+    fn from(seed: Seed) -> Self {
+        Self {
+            seed,
+            ..Self::default()
+        }
+    }
+}
+
+impl RunOptions {
+    /// Refuses what `engine` cannot do, before anything runs.
+    ///
+    /// # Errors
+    /// An unknown model with those that exist, or a feature that the engine lacks.
+    pub fn check(&self, engine: &EngineDescription) -> Result<(), EngineError> {
+        let unsupported = |feature: &str| EngineError::Unsupported {
+            engine: engine.name,
+            feature: feature.to_owned(),
+        };
+        if self.traces && !engine.traces {
+            return Err(unsupported("traces"));
+        }
+        let Some(model) = &self.model else {
+            return Ok(());
+        };
+        let known = (engine.models)();
+        if known.is_empty() {
+            return Err(unsupported("a choice of models"));
+        }
+        if known.contains(&model.as_str()) {
+            return Ok(());
+        }
+        Err(EngineError::Model(ModelError::Unknown {
+            what: "model",
+            found: model.clone(),
+            known: known.join(", "),
+        }))
+    }
+}
+
+/// A request to stop, shared by whoever makes it and the runs that heed it.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+/// Two requests are equal where they ask the same.
+impl PartialEq for Cancel {
+    fn eq(&self, other: &Self) -> bool {
+        self.requested() == other.requested()
+    }
+}
+
+impl Cancel {
+    /// Asks all runs that share this to end soon.
+    pub fn request(&self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Runs one replication. Equal scenarios and seeds give equal reports on every machine.
-    fn run(&self, scenario: &Scenario, seed: Seed) -> Result<Report, EngineError>;
+    /// Whether that was asked.
+    pub fn requested(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Ends a run that was asked to stop.
+    ///
+    /// # Errors
+    /// [`EngineError::Interrupted`] where it was.
+    pub fn check(&self) -> Result<(), EngineError> {
+        if self.requested() {
+            return Err(EngineError::Interrupted);
+        }
+        Ok(())
+    }
 }
 
 /// Why an engine has no answer.
@@ -128,18 +234,4 @@ pub enum ModelError {
         /// What exists.
         known: String,
     },
-}
-
-/// Set from outside to stop all runs of this process soon; engines look at it now and then.
-static INTERRUPT: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
-
-/// Asks all runs of this process to stop with [`EngineError::Interrupted`], or (false) lets new
-/// ones go ahead.
-pub fn set_interrupt(stop: bool) {
-    INTERRUPT.store(stop, std::sync::atomic::Ordering::Relaxed);
-}
-
-/// Whether runs should stop.
-pub fn interrupted() -> bool {
-    INTERRUPT.load(std::sync::atomic::Ordering::Relaxed)
 }

@@ -5,45 +5,57 @@
 //! buffer it asks for.
 
 mod algorithm;
+mod cursor;
 mod engine;
 mod flows;
+mod form;
+mod keys;
 mod law;
 mod link;
+mod manual;
 mod measured;
 mod metric;
 mod node;
 mod options;
+mod quantile;
 mod report;
 mod scenario;
 mod schema;
+mod stack;
 mod uncertain;
+mod warning;
+mod workload;
 
 pub use algorithm::Algorithm;
 pub use engine::{
-    Check, ClosedForm, Engine, EngineError, Holds, ModelError, Prediction, interrupted,
-    set_interrupt,
+    Cancel, Check, ClosedForm, Engine, EngineDescription, EngineError, Holds, ModelError,
+    Prediction, RunOptions,
 };
-pub use flows::{
-    Access, DelayedAck, FlowGroup, MAX_FLOWS, PartialAckTimer, Recovery, Reduction, Stack,
-    TimeoutCut, Workload,
-};
+pub use flows::{Access, FlowGroup, MAX_FLOWS};
 pub use forebay_random::Seed;
+pub use keys::KeyText;
 pub use law::{Law, Quantity};
 pub use link::{BufferLimit, BufferSize, Link, Memory, RateLayer};
+pub use manual::{manual, sections};
 pub use metric::{Goal, Metric, Relation};
 pub use node::{Format, Override, ScenarioError};
 pub use options::{
-    BackgroundRate, FluidOptions, MeasurementWindow, Recorded, TraceOptions, VictimCountLaw,
-    VictimPolicy,
+    BackgroundRate, FluidOptions, MeasurementWindow, Recorded, RunPlan, TraceOptions,
+    VictimCountLaw, VictimPolicy,
 };
+pub use quantile::{listed_quantiles, sorted_quantile};
 pub use report::{
     Bin, BufferReport, Completions, Cost, Distribution, Estimate, FlowReport, FlowSample,
-    GroupReport, LinkReport, PacketRecord, QueueSample, Report, TracedGroup, Traces,
-    TransferRecord,
+    GroupReport, LinkReport, MAX_LISTED_FLOWS, PacketRecord, QueueSample, Report, TracedGroup,
+    Traces, TransferRecord,
 };
-pub use scenario::{RunPlan, Scenario};
+pub use scenario::Scenario;
 pub use schema::schema;
-pub use uncertain::CountLaw;
+pub use stack::{DelayedAck, PartialAckTimer, Recovery, Reduction, Stack, TimeoutCut};
+pub use uncertain::FlowCount;
+pub use workload::Workload;
+
+pub use warning::{Warning, WarningKind};
 
 /// The version that reports carry.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,12 +1,15 @@
 //! Links and buffers.
 
 use forebay_units::{Bytes, Rate, Time};
-use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
+use serde_json::{Value, json};
 
-use crate::algorithm::Algorithm;
+use crate::algorithm::{Algorithm, Registered};
+use crate::cursor::Cursor;
+use crate::form::{Any, Maybe, Switch, Text, Within, Words};
+use crate::keys::{Context, Form, Grammar, Section, keys, words};
 use crate::law::packets;
-use crate::node::{Cursor, ScenarioError};
+use crate::node::ScenarioError;
+use crate::schema::text;
 
 /// How much may wait at a link, as written. The packet in transmission is not counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,44 +87,205 @@ fn floor_of_nearly_whole(bytes: f64) -> f64 {
     }
 }
 
-impl Serialize for BufferLimit {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+/// As it is written: "100p" or "64kB".
+impl std::fmt::Display for BufferLimit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Packets(count) => serializer.collect_str(&format_args!("{count}p")),
-            Self::Bytes(bytes) => serializer.collect_str(bytes),
+            Self::Packets(count) => write!(f, "{count}p"),
+            Self::Bytes(bytes) => bytes.fmt(f),
         }
     }
 }
 
-/// One link with its queue.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Link {
-    /// Name, unique in the scenario.
-    pub name: String,
-    /// Bits of IP packets per second.
-    pub rate: Rate,
-    /// What may wait.
-    pub buffer: BufferLimit,
-    /// Who is dropped and who goes first.
-    pub discipline: Algorithm,
-    /// One-way propagation, part of each `rtt`; only matters between links of a path.
-    pub delay: Time,
-    /// Which layer's overhead the rate includes.
-    pub rate_layer: RateLayer,
-    /// The memory in which its packets wait together with those of other links, where it has none
-    /// of its own: an index into the scenario's memories.
-    pub memory: Option<usize>,
-    /// Whether reports speak of this link.
-    pub target: bool,
+keys! {
+    /// One link with its queue.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Link {
+        /// Name, unique in the scenario; without one `link`, `link1`, ...
+        name: String = String::new(), always(NAME);
+        /// Bits of IP packets per second, headers included.
+        rate: Rate = Rate::from_bits_per_second(0), required("\"50Mbps\"", RATE);
+        /// What may wait, without the packet in transmission.
+        buffer: BufferLimit = BufferLimit::Packets(0), required("\"100p\"", Buffer);
+        /// Who is dropped and who goes first.
+        discipline: Algorithm = Algorithm::new(forebay_discipline::descriptions()[0]),
+            always(QUEUE, "queue");
+        /// One-way propagation, part of each `rtt`; only matters between links of a path.
+        delay: Time = Time::ZERO, always(Any);
+        /// Which layer's overhead the rate includes.
+        rate_layer: RateLayer = RateLayer::L3, always(Words);
+        /// The memory in which its packets wait together with those of other links, where it has none
+        /// of its own: one of `[[memories]]`.
+        memory: Option<usize> = None, key(Maybe(OneOfTheMemories));
+        /// Whether reports speak of this link; of several links, one is the target.
+        target: bool = false, always(Switch);
+    }
 }
 
-/// A memory that the ports of a switch share.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Memory {
-    /// Name, unique in the scenario.
-    pub name: String,
-    /// What may wait at all its links together, packets in transmission not counted.
-    pub size: BufferLimit,
+const NAME: Text = Text {
+    valid: |text| !text.is_empty() && text.len() <= 64 && !text.contains('.'),
+    allowed: "a name without dots",
+};
+
+const RATE: Within<Rate> = Within {
+    least: Rate::from_bits_per_second(1000),
+    most: Rate::from_bits_per_second(100_000_000_000_000),
+    allowed: "a rate from 1kbps to 100Tbps",
+};
+
+const QUEUE: Registered = Registered(forebay_discipline::descriptions);
+
+words! {
+    /// The layer whose bits a link's rate counts.
+    pub enum RateLayer {
+        /// Bits on an Ethernet wire: 38 bytes per packet more (preamble, header, check, gap).
+        L1 = "l1",
+        /// Bits of Ethernet frames: 18 bytes per packet more.
+        L2 = "l2",
+        /// Bits of IP packets.
+        L3 = "l3",
+    }
+}
+
+impl RateLayer {
+    /// Bytes per packet that the link's rate counts and the packet's size does not.
+    ///
+    /// ```
+    /// use forebay_scenario::RateLayer;
+    /// use forebay_units::Bytes;
+    ///
+    /// // Ethernet: header 14, check 4; on the wire also preamble 8 and gap 12.
+    /// assert_eq!(RateLayer::L3.framing(), Bytes::ZERO);
+    /// assert_eq!(RateLayer::L2.framing(), Bytes::new(14 + 4));
+    /// assert_eq!(RateLayer::L1.framing(), Bytes::new(14 + 4 + 8 + 12));
+    /// ```
+    pub const fn framing(self) -> Bytes {
+        Bytes::new(match self {
+            Self::L1 => 38,
+            Self::L2 => 18,
+            Self::L3 => 0,
+        })
+    }
+}
+
+keys! {
+    /// A memory that the ports of a switch share.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Memory {
+        /// Name, unique in the scenario.
+        name: String = String::new(), required("\"switch\"", MemoryName);
+        /// What may wait at all its links together, packets in transmission not counted.
+        size: BufferLimit = BufferLimit::Packets(0), required("\"12MB\"", MemorySize);
+    }
+}
+
+/// The form of a link's buffer. Times and multiples of the bandwidth-delay product stand for nothing
+/// until rates and flows are known: the scenario resolves them.
+struct Buffer;
+
+impl Form<BufferLimit> for Buffer {
+    fn read(&self, at: &Cursor<'_>, _: &Context<'_>) -> Result<BufferLimit, ScenarioError> {
+        BufferSize::read(at).map(|_| BufferLimit::Packets(0))
+    }
+
+    fn write(&self, limit: &BufferLimit, _: &Context<'_>) -> Option<Value> {
+        Some(limit.to_string().into())
+    }
+
+    fn grammar(&self) -> Grammar {
+        let schema = text(
+            "^[0-9.eE+-]+ ?(p|B|[kMGT]B|[KMGT]iB|BDP|ps|ns|us|ms|s|min|h|d)$",
+            "packets \"100p\", bytes \"150kB\", time \"5ms\" or \"0.5BDP\"",
+        );
+        Grammar::new(schema, BufferSize::ALLOWED)
+    }
+}
+
+/// The name of a memory that comes after those of the context.
+struct MemoryName;
+
+impl Form<String> for MemoryName {
+    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<String, ScenarioError> {
+        let name = at.text().map(str::to_owned);
+        name.filter(|name| (NAME.valid)(name) && !context.memories.contains(name))
+            .ok_or_else(|| at.error("a name without dots, a different one for each"))
+    }
+
+    fn write(&self, name: &String, _: &Context<'_>) -> Option<Value> {
+        Some(name.as_str().into())
+    }
+
+    fn grammar(&self) -> Grammar {
+        NAME.grammar()
+    }
+}
+
+/// The size of a memory: unlike a buffer, in packets or bytes only.
+struct MemorySize;
+
+impl Form<BufferLimit> for MemorySize {
+    fn read(&self, at: &Cursor<'_>, _: &Context<'_>) -> Result<BufferLimit, ScenarioError> {
+        match at.text().and_then(BufferSize::parse) {
+            Some(BufferSize::Packets(count)) => Ok(BufferLimit::Packets(count)),
+            Some(BufferSize::Bytes(bytes)) => Ok(BufferLimit::Bytes(bytes)),
+            _ => Err(at.error("packets \"1000p\" or bytes \"12MB\"")),
+        }
+    }
+
+    fn write(&self, limit: &BufferLimit, _: &Context<'_>) -> Option<Value> {
+        Some(limit.to_string().into())
+    }
+
+    fn grammar(&self) -> Grammar {
+        let schema = text(
+            "^[0-9.eE+-]+ ?(p|B|[kMGT]B|[KMGT]iB)$",
+            "packets \"1000p\" or bytes \"12MB\"",
+        );
+        Grammar::new(schema, "packets \"1000p\" or bytes \"12MB\"")
+    }
+}
+
+/// A memory by its name.
+struct OneOfTheMemories;
+
+impl Form<usize> for OneOfTheMemories {
+    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<usize, ScenarioError> {
+        let names = context.memories;
+        let found = names.iter().position(|name| at.text() == Some(name));
+        found.ok_or_else(|| {
+            at.error(if names.is_empty() {
+                "the name of one of [[memories]], of which there are none".to_owned()
+            } else {
+                names.join(", ")
+            })
+        })
+    }
+
+    fn write(&self, memory: &usize, context: &Context<'_>) -> Option<Value> {
+        Some(context.memories[*memory].as_str().into())
+    }
+
+    fn grammar(&self) -> Grammar {
+        Grammar::new(json!({"type": "string"}), "a name of [[memories]]")
+    }
+}
+
+impl Link {
+    /// Reads the link of this number, all but its buffer.
+    pub(crate) fn read_unresolved(
+        table: &Cursor<'_>,
+        number: usize,
+        context: &Context<'_>,
+    ) -> Result<Self, ScenarioError> {
+        let mut link = Self::read(table, context)?;
+        if link.name.is_empty() {
+            link.name = match number {
+                0 => "link".into(),
+                _ => format!("link{number}"),
+            };
+        }
+        Ok(link)
+    }
 }
 
 /// Reads `[[memories]]`.
@@ -129,143 +293,15 @@ pub(crate) fn read_memories(cursor: &Cursor<'_>) -> Result<Vec<Memory>, Scenario
     let items = cursor.items().filter(|items| items.len() <= 64);
     let items = items.ok_or_else(|| cursor.error("[[memories]], at most 64 of them"))?;
     let mut memories: Vec<Memory> = Vec::with_capacity(items.len());
+    let mut names = Vec::new();
     for item in &items {
-        item.only(&["name", "size"])?;
-        let at = item.require("name", "\"switch\"")?;
-        let known = |name: &str| memories.iter().any(|other| other.name == name);
-        let name = at.text().filter(|text| {
-            !text.is_empty() && text.len() <= 64 && !text.contains('.') && !known(text)
-        });
-        let name = name.ok_or_else(|| at.error("a name without dots, a different one for each"))?;
-        let at = item.require("size", "\"12MB\"")?;
-        let size = match at.text().and_then(BufferSize::parse) {
-            Some(BufferSize::Packets(count)) => BufferLimit::Packets(count),
-            Some(BufferSize::Bytes(bytes)) => BufferLimit::Bytes(bytes),
-            _ => return Err(at.error("packets \"1000p\" or bytes \"12MB\"")),
+        let context = Context {
+            memories: &names,
+            ..Context::default()
         };
-        memories.push(Memory {
-            name: name.to_owned(),
-            size,
-        });
+        let memory = Memory::read(item, &context)?;
+        names.push(memory.name.clone());
+        memories.push(memory);
     }
     Ok(memories)
-}
-
-/// The layer whose bits a link's rate counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RateLayer {
-    /// Bits on an Ethernet wire: 38 bytes per packet more (preamble, header, check, gap).
-    L1,
-    /// Bits of Ethernet frames: 18 bytes per packet more.
-    L2,
-    /// Bits of IP packets.
-    #[default]
-    L3,
-}
-
-/// A link as read, its buffer not resolved yet.
-pub(crate) struct RawLink<'a> {
-    pub(crate) link: Link,
-    pub(crate) size: BufferSize,
-    pub(crate) buffer: Cursor<'a>,
-}
-
-pub(crate) fn read_link<'a>(
-    cursor: &Cursor<'a>,
-    number: usize,
-    memories: &[Memory],
-) -> Result<RawLink<'a>, ScenarioError> {
-    cursor.only(&[
-        "name",
-        "rate",
-        "buffer",
-        "queue",
-        "delay",
-        "rate_layer",
-        "memory",
-        "target",
-    ])?;
-    let at = cursor.require("rate", "\"50Mbps\"")?;
-    let rate: Rate = at.unit()?;
-    if rate.as_bits_per_second() < 1000 || rate.as_bits_per_second() > 100_000_000_000_000 {
-        return Err(at.error("a rate from 1kbps to 100Tbps"));
-    }
-    let buffer = cursor.require("buffer", "\"100p\"")?;
-    let registry = forebay_discipline::descriptions();
-    let link = Link {
-        name: match cursor.get("name") {
-            Some(name) => name
-                .text()
-                .filter(|text| !text.is_empty() && text.len() <= 64 && !text.contains('.'))
-                .ok_or_else(|| name.error("a name without dots"))?
-                .to_owned(),
-            None if number == 0 => "link".into(),
-            None => format!("link{number}"),
-        },
-        rate,
-        buffer: BufferLimit::Packets(0),
-        discipline: match cursor.get("queue") {
-            Some(queue) => Algorithm::read(&queue, registry)?,
-            None => Algorithm::new(registry[0]),
-        },
-        delay: match cursor.get("delay") {
-            Some(delay) => delay.unit()?,
-            None => Time::ZERO,
-        },
-        rate_layer: match cursor.get("rate_layer") {
-            Some(layer) => layer.word(&[
-                ("l1", RateLayer::L1),
-                ("l2", RateLayer::L2),
-                ("l3", RateLayer::L3),
-            ])?,
-            None => RateLayer::L3,
-        },
-        memory: match cursor.get("memory") {
-            Some(memory) => Some(find_memory(&memory, memories)?),
-            None => None,
-        },
-        target: match cursor.get("target") {
-            Some(target) => target.switch()?,
-            None => false,
-        },
-    };
-    Ok(RawLink {
-        link,
-        size: BufferSize::read(&buffer)?,
-        buffer,
-    })
-}
-
-fn find_memory(cursor: &Cursor<'_>, memories: &[Memory]) -> Result<usize, ScenarioError> {
-    let found = memories.iter().position(|m| cursor.text() == Some(&m.name));
-    found.ok_or_else(|| {
-        let names: Vec<&str> = memories.iter().map(|memory| memory.name.as_str()).collect();
-        cursor.error(if names.is_empty() {
-            "the name of one of [[memories]], of which there are none".to_owned()
-        } else {
-            names.join(", ")
-        })
-    })
-}
-
-/// A link with the name of its memory, for serialisation.
-pub(crate) struct ShownLink<'a>(pub(crate) &'a Link, pub(crate) Option<&'a str>);
-
-impl Serialize for ShownLink<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(link, memory) = self;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("name", &link.name)?;
-        map.serialize_entry("rate", &link.rate)?;
-        map.serialize_entry("buffer", &link.buffer)?;
-        map.serialize_entry("queue", &link.discipline)?;
-        map.serialize_entry("delay", &link.delay)?;
-        map.serialize_entry("rate_layer", &link.rate_layer)?;
-        if let Some(memory) = memory {
-            map.serialize_entry("memory", memory)?;
-        }
-        map.serialize_entry("target", &link.target)?;
-        map.end()
-    }
 }

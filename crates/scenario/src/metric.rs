@@ -1,12 +1,13 @@
 //! Metrics and goals: what a report measures and what a recommendation must meet.
 
 use forebay_units::{Rate, Time};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::ser::{Serialize, Serializer};
 
+use crate::cursor::Cursor;
 use crate::law::packets;
-use crate::node::{Cursor, ScenarioError};
+use crate::node::ScenarioError;
 
-/// A metric at the target link after the warm-up (design section 3).
+/// A metric at the target link after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "each name is explained by Metric::meaning")]
 pub enum Metric {
@@ -81,6 +82,22 @@ impl Metric {
         Self::SlowdownP50,
         Self::SlowdownP95,
         Self::SlowdownP99,
+    ];
+
+    /// What is asked of every engine about every scenario; the others need transfers, or packets to
+    /// look at one by one.
+    pub const OF_EVERY_ENGINE: [Self; 11] = [
+        Self::Utilization,
+        Self::LossRate,
+        Self::MarkRate,
+        Self::QueueMean,
+        Self::QueueDelayMean,
+        Self::QueueDelayP50,
+        Self::QueueDelayP99,
+        Self::QueueDelayMax,
+        Self::Goodput,
+        Self::JainIndex,
+        Self::Synchronization,
     ];
 
     /// Name in reports, with its unit.
@@ -250,6 +267,25 @@ impl Goal {
             .map_or_else(|| name.to_owned(), |group| format!("{group}.{name}"))
     }
 
+    /// The condition as it is written: "<= 20ms".
+    pub(crate) fn text(&self) -> String {
+        let relation = match self.relation {
+            Relation::AtLeast => ">=",
+            Relation::AtMost => "<=",
+        };
+        let name = self.metric.name();
+        let threshold = if name.ends_with("_s") {
+            Time::from_secs_f64(self.threshold).to_string()
+        } else if name.ends_with("_bps") {
+            Rate::from_bits_per_second(self.threshold as u64).to_string()
+        } else if name.ends_with("_packets") {
+            format!("{}p", self.threshold)
+        } else {
+            self.threshold.to_string()
+        };
+        format!("{relation} {threshold}")
+    }
+
     pub(crate) fn read(
         key: &str,
         cursor: &Cursor<'_>,
@@ -311,32 +347,4 @@ fn threshold_value(metric: Metric, text: &str) -> Option<f64> {
         text.parse().ok()?
     };
     (value.is_finite() && value >= 0.0).then_some(value)
-}
-
-/// Goals as a map from key to text, for serialisation.
-pub(crate) struct ShownGoals<'a>(pub(crate) &'a [Goal]);
-
-impl Serialize for ShownGoals<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for goal in self.0 {
-            let relation = if goal.relation == Relation::AtLeast {
-                ">="
-            } else {
-                "<="
-            };
-            let name = goal.metric.name();
-            let threshold = if name.ends_with("_s") {
-                Time::from_secs_f64(goal.threshold).to_string()
-            } else if name.ends_with("_bps") {
-                Rate::from_bits_per_second(goal.threshold as u64).to_string()
-            } else if name.ends_with("_packets") {
-                format!("{}p", goal.threshold)
-            } else {
-                goal.threshold.to_string()
-            };
-            map.serialize_entry(&goal.key(), &format!("{relation} {threshold}"))?;
-        }
-        map.end()
-    }
 }

@@ -1,7 +1,5 @@
 //! A scenario file as a tree whose nodes remember their line, and the error that points at one.
 
-use std::fmt::Write as _;
-
 /// A mistake in a scenario: where it is, what was found and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{}: {}: found {found}; allowed: {allowed}", line_suffix(*.line), if .key.is_empty() { "(top level)" } else { .key })]
@@ -25,7 +23,7 @@ fn line_suffix(line: Option<usize>) -> String {
 /// Text format of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// TOML, as in design section 2.
+    /// TOML.
     Toml,
     /// The same keys as JSON.
     Json,
@@ -42,6 +40,18 @@ pub struct Override {
 
 impl Override {
     /// Reads `key=value`.
+    ///
+    /// ```
+    /// use forebay_scenario::Override;
+    ///
+    /// let change = Override::parse("link.buffer = 50p")?;
+    /// assert_eq!((change.key.as_str(), change.value.as_str()), ("link.buffer", "50p"));
+    /// assert!(Override::parse("link.buffer").is_err());
+    /// # Ok::<(), forebay_scenario::ScenarioError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A text without `=`, or without a key before it.
     pub fn parse(text: &str) -> Result<Self, ScenarioError> {
         let error = || ScenarioError {
             file: "--set".into(),
@@ -400,176 +410,4 @@ fn json_node(value: &serde_json::Value, path: &str) -> Result<Node, String> {
         content,
         line: None,
     })
-}
-
-/// A node with the path that led to it: what every decoder takes.
-#[derive(Clone, Debug)]
-pub(crate) struct Cursor<'a> {
-    pub(crate) node: &'a Node,
-    pub(crate) key: String,
-    pub(crate) file: &'a str,
-}
-
-impl<'a> Cursor<'a> {
-    pub(crate) fn root(node: &'a Node, file: &'a str) -> Self {
-        Self {
-            node,
-            key: String::new(),
-            file,
-        }
-    }
-
-    /// The error "found this value; allowed: ...".
-    pub(crate) fn error(&self, allowed: impl Into<String>) -> ScenarioError {
-        self.error_found(self.node.shown(), allowed)
-    }
-
-    pub(crate) fn error_found(
-        &self,
-        found: impl Into<String>,
-        allowed: impl Into<String>,
-    ) -> ScenarioError {
-        ScenarioError {
-            file: self.file.to_owned(),
-            line: self.node.line,
-            key: self.key.clone(),
-            found: found.into(),
-            allowed: allowed.into(),
-        }
-    }
-
-    fn step(&self, part: &str, node: &'a Node) -> Self {
-        let mut key = self.key.clone();
-        if !key.is_empty() {
-            key.push('.');
-        }
-        key.push_str(part);
-        Self {
-            node,
-            key,
-            file: self.file,
-        }
-    }
-
-    /// The entries of a table.
-    pub(crate) fn entries(&self) -> Result<Vec<(&'a str, Self)>, ScenarioError> {
-        match &self.node.content {
-            Content::Table(entries) => Ok(entries
-                .iter()
-                .map(|(k, n)| (k.as_str(), self.step(k, n)))
-                .collect()),
-            _ => Err(self.error("a table")),
-        }
-    }
-
-    /// Checks that this is a table with no other keys than `known`.
-    pub(crate) fn only(&self, known: &[&str]) -> Result<(), ScenarioError> {
-        for (key, entry) in self.entries()? {
-            if !known.contains(&key) {
-                return Err(ScenarioError {
-                    found: format!("unknown key `{key}`"),
-                    ..entry.error(known.join(", "))
-                });
-            }
-        }
-        Ok(())
-    }
-
-    pub(crate) fn get(&self, key: &str) -> Option<Self> {
-        self.node.find(key).map(|node| self.step(key, node))
-    }
-
-    pub(crate) fn require(&self, key: &str, example: &str) -> Result<Self, ScenarioError> {
-        self.get(key)
-            .ok_or_else(|| self.error_found(format!("no `{key}`"), format!("{key} = {example}")))
-    }
-
-    pub(crate) fn items(&self) -> Option<Vec<Self>> {
-        match &self.node.content {
-            Content::List(items) => Some(
-                items
-                    .iter()
-                    .enumerate()
-                    .map(|(at, node)| {
-                        let mut key = self.key.clone();
-                        let _ = write!(key, "[{at}]");
-                        Self {
-                            node,
-                            key,
-                            file: self.file,
-                        }
-                    })
-                    .collect(),
-            ),
-            _ => None,
-        }
-    }
-
-    /// The value as it would be written, shortened.
-    pub(crate) fn shown(&self) -> String {
-        self.node.shown()
-    }
-
-    pub(crate) fn text(&self) -> Option<&'a str> {
-        match &self.node.content {
-            Content::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn number(&self) -> Option<f64> {
-        match self.node.content {
-            Content::Integer(x) => Some(x as f64),
-            Content::Float(x) => Some(x),
-            _ => None,
-        }
-    }
-
-    /// Text parsed as a unit type, its error turned into one that points here.
-    pub(crate) fn unit<T>(&self) -> Result<T, ScenarioError>
-    where
-        T: std::str::FromStr<Err = forebay_units::UnitError>,
-    {
-        match self.text() {
-            Some(text) => text
-                .parse()
-                .map_err(|e: forebay_units::UnitError| self.error(e.allowed)),
-            None => match "".parse::<T>() {
-                Err(e) => Err(self.error(format!("text with a unit: {}", e.allowed))),
-                Ok(value) => Ok(value),
-            },
-        }
-    }
-
-    pub(crate) fn number_in(&self, min: f64, max: f64) -> Result<f64, ScenarioError> {
-        self.number()
-            .filter(|x| (min..=max).contains(x))
-            .ok_or_else(|| self.error(format!("a number from {min} to {max}")))
-    }
-
-    pub(crate) fn integer_in(&self, min: u64, max: u64) -> Result<u64, ScenarioError> {
-        match self.node.content {
-            Content::Integer(x) => u64::try_from(x).ok().filter(|x| (min..=max).contains(x)),
-            _ => None,
-        }
-        .ok_or_else(|| self.error(format!("a whole number from {min} to {max}")))
-    }
-
-    pub(crate) fn switch(&self) -> Result<bool, ScenarioError> {
-        match self.node.content {
-            Content::Bool(x) => Ok(x),
-            _ => Err(self.error("true or false")),
-        }
-    }
-
-    /// One of a few words, mapped to values.
-    pub(crate) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, ScenarioError> {
-        let found = self
-            .text()
-            .and_then(|text| words.iter().find(|(word, _)| *word == text));
-        found.map(|(_, value)| *value).ok_or_else(|| {
-            let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            self.error(known.join(", "))
-        })
-    }
 }

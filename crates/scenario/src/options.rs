@@ -1,65 +1,134 @@
-//! Options of single engines: `[fluid]` and `[trace]`.
+//! How long a scenario is simulated (`[run]`), what is recorded (`[trace]`), and the options of the
+//! fluid engine (`[fluid]`).
 
 use forebay_units::Time;
-use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::node::{Cursor, ScenarioError};
+use crate::cursor::Cursor;
+use crate::form::{Any, List, Maybe, Number, Whole, Within, Words};
+use crate::keys::{Context, Form, Grammar, Section, keys, words};
+use crate::node::ScenarioError;
+use crate::schema::{entry, required, words as one_of};
 
-/// Options of the fluid engine (`[fluid]`).
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FluidOptions {
-    /// X of Kumar, Azad and Park: at least this fraction of the flows loses in each event.
-    pub minimum_synchronization: f64,
-    /// How many flows lose in an event.
-    pub law: VictimCountLaw,
-    /// Which flows lose.
-    pub victims: VictimPolicy,
-    /// Over which time the means are taken.
-    pub window: MeasurementWindow,
-    /// Largest error of the utilisation that the integrator may make.
-    pub tolerance: f64,
-    /// Numbers of victims observed in events, for the law `empirical`: each event draws one of them,
-    /// all with equal probability.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub empirical: Vec<u64>,
-    /// What unresponsive traffic does over time.
-    #[serde(skip_serializing_if = "BackgroundRate::is_constant")]
-    pub background: BackgroundRate,
-}
-
-impl Default for FluidOptions {
-    fn default() -> Self {
-        Self {
-            minimum_synchronization: 0.3,
-            law: VictimCountLaw::TruncatedNormal,
-            victims: VictimPolicy::HighestRate,
-            window: MeasurementWindow::WholeCycles,
-            tolerance: 1e-4,
-            empirical: Vec::new(),
-            background: BackgroundRate::Constant,
-        }
+keys! {
+    /// How long and how often a scenario is simulated (`[run]`).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct RunPlan {
+        /// Simulated but not measured.
+        warmup: Time = Time::from_secs(10), always(WARMUP);
+        /// Measured after the warm-up.
+        measure: Time = Time::from_secs(60), always(MEASURE);
+        /// Seed of all random streams.
+        seed: u64 = 1, always(Whole(0, i64::MAX as u64));
+        /// Independent repetitions.
+        replications: u64 = 1, always(Whole(1, 1_000_000));
     }
 }
 
-/// The law of the number of flows that lose in one congestion event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum VictimCountLaw {
-    /// Normal around the middle of {ceil(XN)..N}, truncated to it.
-    TruncatedNormal,
-    /// Uniform on {ceil(XN)..N}.
-    Uniform,
-    /// Always ceil(XN).
-    Fixed,
-    /// A list, drawn from with equal probabilities.
-    Empirical,
-    /// No congestion events: the classical model with a continuous loss rate.
-    Continuous,
+const LONGEST: Time = Time::from_secs(100 * 86400);
+
+const WARMUP: Within<Time> = Within {
+    least: Time::ZERO,
+    most: LONGEST,
+    allowed: "a time up to 100d",
+};
+
+const MEASURE: Within<Time> = Within {
+    least: Time::from_picos(1),
+    most: LONGEST,
+    allowed: "a time above 0s and up to 100d",
+};
+
+keys! {
+    /// What is recorded over time (`[trace]`).
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct TraceOptions {
+        /// Time between samples.
+        every: Time = Time::from_millis(100), always(EVERY);
+        /// What is recorded.
+        record: Vec<Recorded> = vec![Recorded::Cwnd, Recorded::Queue, Recorded::Utilization],
+            always(RECORDS);
+        /// Record nothing before this time.
+        from: Time = Time::ZERO, always(Any);
+        /// Record nothing after this time; none for the end of the run.
+        until: Option<Time> = None, key(Maybe(Any));
+    }
+}
+
+const EVERY: Within<Time> = Within {
+    least: Time::from_micros(1),
+    most: Time::MAX,
+    allowed: "a time of at least 1us",
+};
+
+const RECORDS: List<Words> = List {
+    of: Words,
+    least: 0,
+    allowed: "a list of cwnd, queue, utilization, packets, transfers",
+};
+
+words! {
+    /// One kind of record.
+    pub enum Recorded {
+        /// Window, threshold and round-trip time of each flow.
+        Cwnd = "cwnd",
+        /// Packets waiting at the target link.
+        Queue = "queue",
+        /// Share of the target link's capacity used since the last sample.
+        Utilization = "utilization",
+        /// Every arrival at the target link, with its fate.
+        Packets = "packets",
+        /// Every transfer that begins, with its number, size, times and losses.
+        Transfers = "transfers",
+    }
+}
+
+keys! {
+    /// Options of the fluid engine (`[fluid]`).
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct FluidOptions {
+        /// X of Kumar, Azad and Park: at least this fraction of the flows loses in each event.
+        minimum_synchronization: f64 = 0.3, always(Number(0.0, 1.0));
+        /// How many flows lose in an event.
+        law: VictimCountLaw = VictimCountLaw::TruncatedNormal, always(Words);
+        /// Which flows lose.
+        victims: VictimPolicy = VictimPolicy::HighestRate, always(Victims);
+        /// Over which time the means are taken.
+        window: MeasurementWindow = MeasurementWindow::WholeCycles, always(Words);
+        /// Largest error of the utilization that the integrator may make.
+        tolerance: f64 = 1e-4, always(Number(1e-9, 0.1));
+        /// Numbers of victims observed in events, for the law `empirical`: each event draws one of
+        /// them, all with equal probability.
+        empirical: Vec<u64> = Vec::new(), key(EMPIRICAL);
+        /// What unresponsive traffic does over time.
+        background: BackgroundRate = BackgroundRate::Constant, key(Background);
+    }
+}
+
+const EMPIRICAL: List<Whole> = List {
+    of: Whole(1, 1 << 24),
+    least: 1,
+    allowed: "a list of numbers of flows",
+};
+
+words! {
+    /// The law of the number of flows that lose in one congestion event.
+    pub enum VictimCountLaw {
+        /// Normal around the middle of {ceil(XN)..N}, truncated to it.
+        TruncatedNormal = "truncated_normal",
+        /// Uniform on {ceil(XN)..N}.
+        Uniform = "uniform",
+        /// Always ceil(XN).
+        Fixed = "fixed",
+        /// A list, drawn from with equal probabilities.
+        Empirical = "empirical",
+        /// No congestion events: the classical model with a continuous loss rate.
+        Continuous = "continuous",
+    }
 }
 
 /// Which flows lose in a congestion event.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum VictimPolicy {
     /// Those with the highest arrival rates.
     HighestRate,
@@ -73,8 +142,7 @@ pub enum VictimPolicy {
 }
 
 /// The rate of unresponsive traffic over time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackgroundRate {
     /// Its mean, always.
     Constant,
@@ -83,200 +151,130 @@ pub enum BackgroundRate {
     Redrawn(Time),
 }
 
-impl BackgroundRate {
-    fn is_constant(&self) -> bool {
-        *self == Self::Constant
+words! {
+    /// Over which time the fluid engine takes its means.
+    pub enum MeasurementWindow {
+        /// From the first congestion event after the warm-up to the last.
+        WholeCycles = "whole_cycles",
+        /// The scenario's measured time.
+        Fixed = "fixed",
     }
 }
 
-/// Over which time the fluid engine takes its means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MeasurementWindow {
-    /// From the first congestion event after the warm-up to the last.
-    WholeCycles,
-    /// The scenario's measured time.
-    Fixed,
-}
-
-/// Reads `[fluid]` of a scenario with this many persistent flows.
-pub(crate) fn read_fluid(
-    cursor: Option<Cursor<'_>>,
-    persistent: u64,
-) -> Result<FluidOptions, ScenarioError> {
-    let mut options = FluidOptions::default();
-    let Some(cursor) = cursor else {
-        return Ok(options);
-    };
-    cursor.only(&[
-        "minimum_synchronization",
-        "law",
-        "victims",
-        "window",
-        "tolerance",
-        "empirical",
-        "background",
-    ])?;
-    if let Some(at) = cursor.get("minimum_synchronization") {
-        options.minimum_synchronization = at.number_in(0.0, 1.0)?;
-    }
-    if let Some(at) = cursor.get("law") {
-        options.law = at.word(&[
-            ("truncated_normal", VictimCountLaw::TruncatedNormal),
-            ("uniform", VictimCountLaw::Uniform),
-            ("fixed", VictimCountLaw::Fixed),
-            ("empirical", VictimCountLaw::Empirical),
-            ("continuous", VictimCountLaw::Continuous),
-        ])?;
-    }
-    if let Some(at) = cursor.get("victims") {
-        options.victims = read_victims(&at, persistent)?;
-    }
-    if let Some(at) = cursor.get("window") {
-        options.window = at.word(&[
-            ("whole_cycles", MeasurementWindow::WholeCycles),
-            ("fixed", MeasurementWindow::Fixed),
-        ])?;
-    }
-    if let Some(at) = cursor.get("tolerance") {
-        options.tolerance = at.number_in(1e-9, 0.1)?;
-    }
-    if let Some(at) = cursor.get("empirical") {
-        let items = at.items().filter(|items| !items.is_empty());
-        let items = items.ok_or_else(|| at.error("a list of numbers of flows"))?;
-        options.empirical = items
-            .iter()
-            .map(|item| item.integer_in(1, 1 << 24))
-            .collect::<Result<_, _>>()?;
-    }
-    if let Some(at) = cursor.get("background") {
-        options.background = read_background(&at)?;
-    }
-    if options.law == VictimCountLaw::Empirical && options.empirical.is_empty() {
-        return Err(cursor.error_found("no `empirical`", "empirical = [3, 5, ...] beside the law"));
-    }
-    Ok(options)
-}
-
-fn read_victims(at: &Cursor<'_>, persistent: u64) -> Result<VictimPolicy, ScenarioError> {
-    let words = ["highest_rate", "random", "rate_proportional"];
-    let Some(priority) = at.get("priority") else {
-        return match at.text() {
-            Some("highest_rate") => Ok(VictimPolicy::HighestRate),
-            Some("random") => Ok(VictimPolicy::Random),
-            Some("rate_proportional") => Ok(VictimPolicy::RateProportional),
-            _ => Err(at.error(format!("{}, {{ priority = [[...]] }}", words.join(", ")))),
+impl FluidOptions {
+    /// Reads `[fluid]` of a scenario; the context has its number of persistent flows.
+    pub(crate) fn read_whole(
+        table: Option<&Cursor<'_>>,
+        context: &Context<'_>,
+    ) -> Result<Self, ScenarioError> {
+        let Some(table) = table else {
+            return Ok(Self::defaults());
         };
-    };
-    at.only(&["priority"])?;
-    let allowed =
-        format!("rows of {persistent} numbers, one per persistent flow, as in [[3, 2, 1]]");
-    let rows = priority.items().filter(|rows| !rows.is_empty());
-    let rows = rows.ok_or_else(|| priority.error(allowed.as_str()))?;
-    let row = |row: &Cursor<'_>| {
-        let items = row.items().filter(|items| items.len() as u64 == persistent);
-        let items = items.ok_or_else(|| row.error(allowed.as_str()))?;
-        items
-            .iter()
-            .map(|item| item.number_in(-1e300, 1e300))
-            .collect()
-    };
-    let rows = rows.iter().map(row).collect::<Result<_, _>>()?;
-    Ok(VictimPolicy::Priority(rows))
+        let options = Self::read(table, context)?;
+        if options.law == VictimCountLaw::Empirical && options.empirical.is_empty() {
+            return Err(
+                table.error_found("no `empirical`", "empirical = [3, 5, ...] beside the law")
+            );
+        }
+        Ok(options)
+    }
 }
 
-fn read_background(at: &Cursor<'_>) -> Result<BackgroundRate, ScenarioError> {
-    let allowed = "constant, { redrawn = \"100ms\" } with a time from 1us to 1e6s";
-    let Some(redrawn) = at.get("redrawn") else {
-        return match at.text() {
-            Some("constant") => Ok(BackgroundRate::Constant),
-            _ => Err(at.error(allowed)),
+/// The form of `victims`: a word, or a table with priorities.
+struct Victims;
+
+impl Victims {
+    const WORDS: [(&'static str, VictimPolicy); 3] = [
+        ("highest_rate", VictimPolicy::HighestRate),
+        ("random", VictimPolicy::Random),
+        ("rate_proportional", VictimPolicy::RateProportional),
+    ];
+
+    fn allowed() -> String {
+        let words = Self::WORDS.map(|(word, _)| word);
+        format!("{}, {{ priority = [[...]] }}", words.join(", "))
+    }
+}
+
+impl Form<VictimPolicy> for Victims {
+    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<VictimPolicy, ScenarioError> {
+        let Some(priority) = at.get("priority") else {
+            let found = Self::WORDS
+                .into_iter()
+                .find(|(word, _)| at.text() == Some(word));
+            let found = found.map(|(_, policy)| policy);
+            return found.ok_or_else(|| at.error(Self::allowed()));
         };
-    };
-    at.only(&["redrawn"])?;
-    let every: Time = redrawn.unit()?;
-    if every < Time::from_micros(1) || every > Time::from_secs(1_000_000) {
-        return Err(redrawn.error(allowed));
+        at.only(&["priority"])?;
+        let persistent = context.persistent;
+        let allowed =
+            format!("rows of {persistent} numbers, one per persistent flow, as in [[3, 2, 1]]");
+        let rows = priority.items().filter(|rows| !rows.is_empty());
+        let rows = rows.ok_or_else(|| priority.error(allowed.as_str()))?;
+        let row = |row: &Cursor<'_>| {
+            let items = row.items().filter(|items| items.len() as u64 == persistent);
+            let items = items.ok_or_else(|| row.error(allowed.as_str()))?;
+            items
+                .iter()
+                .map(|item| item.number_in(-1e300, 1e300))
+                .collect()
+        };
+        let rows = rows.iter().map(row).collect::<Result<_, _>>()?;
+        Ok(VictimPolicy::Priority(rows))
     }
-    Ok(BackgroundRate::Redrawn(every))
-}
 
-/// What is recorded over time (`[trace]`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct TraceOptions {
-    /// Time between samples.
-    pub every: Time,
-    /// What is recorded.
-    pub record: Vec<Recorded>,
-    /// Record nothing before this time.
-    pub from: Time,
-    /// Record nothing after this time; none for the end of the run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<Time>,
-}
-
-impl Default for TraceOptions {
-    fn default() -> Self {
-        let record = vec![Recorded::Cwnd, Recorded::Queue, Recorded::Utilization];
-        Self {
-            every: Time::from_millis(100),
-            record,
-            from: Time::ZERO,
-            until: None,
+    fn write(&self, policy: &VictimPolicy, _: &Context<'_>) -> Option<Value> {
+        if let VictimPolicy::Priority(rows) = policy {
+            return Some(json!({ "priority": rows }));
         }
+        let found = Self::WORDS.into_iter().find(|(_, known)| known == policy);
+        found.map(|(word, _)| word.into())
+    }
+
+    fn grammar(&self) -> Grammar {
+        let row = json!({"type": "array", "items": {"type": "number"}});
+        let rows = json!({"type": "array", "minItems": 1, "items": row,
+            "description": "rows used in turn, one number per persistent flow; the largest lose"});
+        let words = one_of(&Self::WORDS.map(|(word, _)| word));
+        let schema = json!({"oneOf": [words, required(&[entry("priority", rows)])]});
+        Grammar::new(schema, Self::allowed())
     }
 }
 
-/// One kind of record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Recorded {
-    /// Window, threshold and round-trip time of each flow.
-    Cwnd,
-    /// Packets waiting at the target link.
-    Queue,
-    /// Share of the target link's capacity used since the last sample.
-    Utilization,
-    /// Every arrival at the target link, with its fate.
-    Packets,
-    /// Every transfer that begins, with its number, size, times and losses.
-    Transfers,
+/// The form of `background`: constant, or a table with the time between draws.
+struct Background;
+
+impl Background {
+    const ALLOWED: &'static str = "constant, { redrawn = \"100ms\" } with a time from 1us to 1e6s";
 }
 
-pub(crate) fn read_trace(cursor: Option<Cursor<'_>>) -> Result<TraceOptions, ScenarioError> {
-    let mut options = TraceOptions::default();
-    let Some(cursor) = cursor else {
-        return Ok(options);
-    };
-    cursor.only(&["every", "record", "from", "until"])?;
-    if let Some(at) = cursor.get("every") {
-        options.every = at.unit()?;
-        if options.every < Time::from_micros(1) {
-            return Err(at.error("a time of at least 1us"));
+impl Form<BackgroundRate> for Background {
+    fn read(&self, at: &Cursor<'_>, _: &Context<'_>) -> Result<BackgroundRate, ScenarioError> {
+        let Some(redrawn) = at.get("redrawn") else {
+            return match at.text() {
+                Some("constant") => Ok(BackgroundRate::Constant),
+                _ => Err(at.error(Self::ALLOWED)),
+            };
+        };
+        at.only(&["redrawn"])?;
+        let every: Time = redrawn.unit()?;
+        if every < Time::from_micros(1) || every > Time::from_secs(1_000_000) {
+            return Err(redrawn.error(Self::ALLOWED));
         }
+        Ok(BackgroundRate::Redrawn(every))
     }
-    if let Some(at) = cursor.get("record") {
-        let items = at
-            .items()
-            .ok_or_else(|| at.error("a list of cwnd, queue, utilization, packets, transfers"))?;
-        options.record = items
-            .iter()
-            .map(|item| {
-                item.word(&[
-                    ("cwnd", Recorded::Cwnd),
-                    ("queue", Recorded::Queue),
-                    ("utilization", Recorded::Utilization),
-                    ("packets", Recorded::Packets),
-                    ("transfers", Recorded::Transfers),
-                ])
-            })
-            .collect::<Result<_, _>>()?;
+
+    fn write(&self, rate: &BackgroundRate, _: &Context<'_>) -> Option<Value> {
+        Some(match rate {
+            BackgroundRate::Constant => "constant".into(),
+            BackgroundRate::Redrawn(every) => json!({ "redrawn": every.to_string() }),
+        })
     }
-    if let Some(at) = cursor.get("from") {
-        options.from = at.unit()?;
+
+    fn grammar(&self) -> Grammar {
+        let time = Form::<Time>::grammar(&Any).schema;
+        let redrawn = required(&[entry("redrawn", time)]);
+        let schema = json!({"oneOf": [one_of(&["constant"]), redrawn]});
+        Grammar::new(schema, Self::ALLOWED)
     }
-    if let Some(at) = cursor.get("until") {
-        options.until = Some(at.unit()?);
-    }
-    Ok(options)
 }

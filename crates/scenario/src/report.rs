@@ -1,4 +1,4 @@
-//! What an engine answers (design section 3).
+//! What an engine answers.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +7,7 @@ use serde::ser::{SerializeSeq, Serializer};
 
 use crate::metric::Metric;
 use crate::scenario::Scenario;
+use crate::warning::Warning;
 
 /// The answer of one engine to one scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -36,7 +37,7 @@ pub struct Report {
     /// What it cost.
     pub cost: Cost,
     /// What a reader must know before using the numbers.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// What was recorded over time, where it was asked for.
     #[serde(skip)]
     pub traces: Option<Box<Traces>>,
@@ -102,6 +103,9 @@ impl From<f64> for Estimate {
     }
 }
 
+/// More flows than this, all groups together, are not listed one by one.
+pub const MAX_LISTED_FLOWS: usize = 1000;
+
 /// What one flow group did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GroupReport {
@@ -120,7 +124,7 @@ pub struct GroupReport {
     /// Histograms of the group by name, in the unit that the name ends with.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub distributions: BTreeMap<String, Distribution>,
-    /// One entry per flow, for up to 1,000 flows in all.
+    /// One entry per flow, for up to [`MAX_LISTED_FLOWS`] in all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub per_flow: Vec<FlowReport>,
 }

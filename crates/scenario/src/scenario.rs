@@ -2,17 +2,20 @@
 
 use std::fmt::Write as _;
 
-use forebay_units::Time;
-use serde::ser::{SerializeMap, Serializer};
+use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use crate::flows::{FlowGroup, MAX_FLOWS, ShownGroup, Workload, read_group};
-use crate::link::{BufferLimit, BufferSize, Link, Memory, ShownLink, read_link, read_memories};
-use crate::metric::{Goal, ShownGoals};
-use crate::node::{Cursor, Format, Node, Override, ScenarioError};
-use crate::options::{FluidOptions, TraceOptions, read_fluid, read_trace};
+use crate::cursor::Cursor;
+use crate::flows::{FlowGroup, MAX_FLOWS};
+use crate::keys::{Context, Section};
+use crate::link::{BufferLimit, BufferSize, Link, Memory, read_memories};
+use crate::metric::Goal;
+use crate::node::{Format, Node, Override, ScenarioError};
+use crate::options::{FluidOptions, RunPlan, TraceOptions};
 use crate::report::BufferReport;
+use crate::workload::Workload;
 
 /// One link (or several) and its traffic, read from a file and valid.
 ///
@@ -30,21 +33,30 @@ pub struct Scenario {
     trace: TraceOptions,
 }
 
-/// How long and how often a scenario is simulated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct RunPlan {
-    /// Simulated but not measured.
-    pub warmup: Time,
-    /// Measured after the warm-up.
-    pub measure: Time,
-    /// Seed of all random streams.
-    pub seed: u64,
-    /// Independent repetitions.
-    pub replications: u64,
-}
-
 impl Scenario {
     /// Reads a scenario. `file` is only for error messages; `overrides` are applied in order.
+    ///
+    /// ```
+    /// use forebay_scenario::{Format, Override, Scenario};
+    ///
+    /// let text = r#"
+    ///     [link]
+    ///     rate = "50Mbps"
+    ///     buffer = "100p"
+    ///     [[flows]]
+    ///     count = 4
+    ///     rtt = "100ms"
+    ///     packet = "1000B"
+    /// "#;
+    /// let change = Override::parse("link.buffer=0.5BDP")?;
+    /// let scenario = Scenario::parse(text, Format::Toml, "access.toml", &[change])?;
+    /// assert_eq!(scenario.buffer().packets, 312.5);
+    ///
+    /// let mistake = text.replace("100ms", "100");
+    /// let error = Scenario::parse(&mistake, Format::Toml, "access.toml", &[]).unwrap_err();
+    /// assert!(error.to_string().starts_with("access.toml:7: flows[0].rtt: found `100`; allowed: "));
+    /// # Ok::<(), forebay_scenario::ScenarioError>(())
+    /// ```
     ///
     /// # Errors
     /// The first mistake: file, line, key, what was found and what is allowed.
@@ -79,31 +91,27 @@ impl Scenario {
             Some(memories) => read_memories(&memories)?,
             None => Vec::new(),
         };
-        let mut raw = Vec::with_capacity(cursors.len());
+        let memory_names: Vec<String> = memories.iter().map(|m| m.name.clone()).collect();
+        let mut context = Context {
+            memories: &memory_names,
+            ..Context::default()
+        };
+        let mut links = Vec::with_capacity(cursors.len());
         for (number, cursor) in cursors.iter().enumerate() {
-            raw.push(read_link(cursor, number, &memories)?);
+            links.push(Link::read_unresolved(cursor, number, &context)?);
         }
-        let target = find_target(&raw.iter().map(|raw| &raw.link).collect::<Vec<_>>(), root)?;
-        raw[target].link.target = true;
-        let names: Vec<String> = raw.iter().map(|raw| raw.link.name.clone()).collect();
-        let flows = read_flows(root, &names, &raw[target].link)?;
-        let mut links = Vec::with_capacity(raw.len());
-        for (index, mut raw) in raw.into_iter().enumerate() {
-            let bdp = bdp_bytes(index, &raw.link, &flows);
-            let limit = match (raw.size, bdp) {
-                (BufferSize::Bdp(_), None) => {
-                    return Err(raw.buffer.error(
-                        "packets, bytes or time: without responsive flows of bounded RTT there is no BDP",
-                    ));
-                }
-                (size, bdp) => size.resolve(raw.link.rate, bdp.unwrap_or(0.0)),
-            };
-            raw.link.buffer = limit.ok_or_else(|| raw.buffer.error("at most 1e15 bytes"))?;
-            links.push(raw.link);
+        let target = find_target(&links, root)?;
+        links[target].target = true;
+        let link_names: Vec<String> = links.iter().map(|link| link.name.clone()).collect();
+        context.links = &link_names;
+        context.rate = links[target].rate;
+        let flows = read_flows(root, target, &context)?;
+        for (index, (link, cursor)) in links.iter_mut().zip(&cursors).enumerate() {
+            link.buffer = resolve_buffer(cursor, link, bdp_bytes(index, link, &flows))?;
         }
         let groups: Vec<String> = flows.iter().map(|group| group.name.clone()).collect();
         let persistent = flows.iter().filter(|group| group.persistent());
-        let persistent = persistent.map(|group| group.count).sum();
+        context.persistent = persistent.map(|group| group.count).sum();
         Ok(Self {
             title: match root.get("title") {
                 Some(title) => title
@@ -112,14 +120,14 @@ impl Scenario {
                     .to_owned(),
                 None => String::new(),
             },
+            target,
+            run: read_section(root, "run", &context)?,
+            goals: read_goals(root.get("goal"), &groups)?,
+            fluid: FluidOptions::read_whole(root.get("fluid").as_ref(), &context)?,
+            trace: read_section(root, "trace", &context)?,
             links,
             memories,
-            target,
             flows,
-            run: read_run(root.get("run"))?,
-            goals: read_goals(root.get("goal"), &groups)?,
-            fluid: read_fluid(root.get("fluid"), persistent)?,
-            trace: read_trace(root.get("trace"))?,
         })
     }
 
@@ -284,25 +292,6 @@ impl Scenario {
         offered.sum::<f64>() / self.target().rate.as_bits_per_second() as f64
     }
 
-    /// Propagation round-trip times in seconds of the persistent flows at the target link: exact
-    /// for values, lists and linspace; equally likely values for random laws. At most `most`
-    /// values, thinned evenly where there are more.
-    pub fn persistent_rtts(&self, most: usize) -> Vec<f64> {
-        let mut all = Vec::new();
-        for group in self.target_flows().filter(|group| group.persistent()) {
-            let points = group.rtt.representatives(group.count);
-            let n = usize::try_from(group.count)
-                .unwrap_or(usize::MAX)
-                .min(most.max(1));
-            all.extend((0..n).map(|k| points[k * points.len() / n]));
-        }
-        if all.len() > most {
-            let n = all.len();
-            all = (0..most).map(|k| all[k * n / most]).collect();
-        }
-        all
-    }
-
     /// The target link's buffer in every unit.
     pub fn buffer(&self) -> BufferReport {
         let link = self.target();
@@ -322,7 +311,36 @@ impl Scenario {
     /// The resolved scenario as JSON with its keys in a fixed order: reading it back gives an
     /// equal scenario.
     pub fn canonical_json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+        Value::from(self.canonical()).to_string()
+    }
+
+    fn canonical(&self) -> Map<String, Value> {
+        let links: Vec<String> = self.links.iter().map(|l| l.name.clone()).collect();
+        let memories: Vec<String> = self.memories.iter().map(|m| m.name.clone()).collect();
+        let context = Context {
+            links: &links,
+            memories: &memories,
+            ..Context::default()
+        };
+        let links = self.links.iter().map(|link| link.write(&context));
+        let flows = self.flows.iter().map(|group| group.shown(&context));
+        let mut map = Map::new();
+        map.insert("title".into(), self.title.as_str().into());
+        map.insert("links".into(), links.collect());
+        if !self.memories.is_empty() {
+            let memories = self.memories.iter().map(|memory| memory.write(&context));
+            map.insert("memories".into(), memories.collect());
+        }
+        map.insert("flows".into(), flows.collect());
+        map.insert("run".into(), self.run.write(&context).into());
+        let goals = self
+            .goals
+            .iter()
+            .map(|goal| (goal.key(), goal.text().into()));
+        map.insert("goal".into(), Value::Object(goals.collect()));
+        map.insert("fluid".into(), self.fluid.write(&context).into());
+        map.insert("trace".into(), self.trace.write(&context).into());
+        map
     }
 
     /// SHA-256 of the canonical JSON, in hexadecimal.
@@ -339,32 +357,7 @@ impl Scenario {
 
 impl Serialize for Scenario {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("title", &self.title)?;
-        let links = self.links.iter().map(|link| {
-            let memory = link.memory.map(|at| self.memories[at].name.as_str());
-            ShownLink(link, memory)
-        });
-        map.serialize_entry("links", &links.collect::<Vec<_>>())?;
-        if !self.memories.is_empty() {
-            map.serialize_entry("memories", &self.memories)?;
-        }
-        let groups: Vec<ShownGroup<'_>> = self
-            .flows
-            .iter()
-            .map(|g| {
-                let names = |path: &[usize]| -> Vec<&str> {
-                    path.iter().map(|&l| self.links[l].name.as_str()).collect()
-                };
-                ShownGroup(g, names(&g.path), names(&g.reverse))
-            })
-            .collect();
-        map.serialize_entry("flows", &groups)?;
-        map.serialize_entry("run", &self.run)?;
-        map.serialize_entry("goal", &ShownGoals(&self.goals))?;
-        map.serialize_entry("fluid", &self.fluid)?;
-        map.serialize_entry("trace", &self.trace)?;
-        map.end()
+        self.canonical().serialize(serializer)
     }
 }
 
@@ -376,7 +369,7 @@ impl<'de> Deserialize<'de> for Scenario {
     }
 }
 
-fn find_target(links: &[&Link], root: &Cursor<'_>) -> Result<usize, ScenarioError> {
+fn find_target(links: &[Link], root: &Cursor<'_>) -> Result<usize, ScenarioError> {
     for (at, link) in links.iter().enumerate() {
         if links[..at].iter().any(|other| other.name == link.name) {
             return Err(root.error_found(
@@ -398,8 +391,8 @@ fn find_target(links: &[&Link], root: &Cursor<'_>) -> Result<usize, ScenarioErro
 
 fn read_flows(
     root: &Cursor<'_>,
-    links: &[String],
-    target: &Link,
+    target: usize,
+    context: &Context<'_>,
 ) -> Result<Vec<FlowGroup>, ScenarioError> {
     let cursor = root.require("flows", "[[flows]] with at least one group")?;
     let items = cursor
@@ -408,7 +401,7 @@ fn read_flows(
     let items = items.ok_or_else(|| cursor.error("[[flows]], one to 10000 groups"))?;
     let mut flows: Vec<FlowGroup> = Vec::with_capacity(items.len());
     for (number, item) in items.iter().enumerate() {
-        let group = read_group(item, number, links, target.rate)?;
+        let group = FlowGroup::read_numbered(item, number, context)?;
         if flows.iter().any(|other| other.name == group.name) {
             return Err(item.error_found(
                 format!("a second group named `{}`", group.name),
@@ -421,11 +414,7 @@ fn read_flows(
     if total > MAX_FLOWS {
         return Err(cursor.error_found(format!("{total} flows"), format!("at most {MAX_FLOWS}")));
     }
-    let at = links
-        .iter()
-        .position(|name| *name == target.name)
-        .unwrap_or(0);
-    if !flows.iter().any(|group| group.path.contains(&at)) {
+    if !flows.iter().any(|group| group.path.contains(&target)) {
         return Err(cursor.error_found(
             "no flows on the target link",
             "a group whose path crosses it",
@@ -434,35 +423,33 @@ fn read_flows(
     Ok(flows)
 }
 
-fn read_run(cursor: Option<Cursor<'_>>) -> Result<RunPlan, ScenarioError> {
-    let mut run = RunPlan {
-        warmup: Time::from_secs(10),
-        measure: Time::from_secs(60),
-        seed: 1,
-        replications: 1,
-    };
-    let Some(cursor) = cursor else { return Ok(run) };
-    cursor.only(&["warmup", "measure", "seed", "replications"])?;
-    let limit = Time::from_secs(100 * 86400);
-    if let Some(at) = cursor.get("warmup") {
-        run.warmup = at.unit()?;
-        if run.warmup > limit {
-            return Err(at.error("a time up to 100d"));
-        }
+/// The table `key` of the file, or its defaults.
+fn read_section<S: Section>(
+    root: &Cursor<'_>,
+    key: &str,
+    context: &Context<'_>,
+) -> Result<S, ScenarioError> {
+    match root.get(key) {
+        Some(table) => S::read(&table, context),
+        None => Ok(S::defaults()),
     }
-    if let Some(at) = cursor.get("measure") {
-        run.measure = at.unit()?;
-        if run.measure == Time::ZERO || run.measure > limit {
-            return Err(at.error("a time above 0s and up to 100d"));
-        }
+}
+
+/// The limit at `link`, which `table` describes, where one bandwidth-delay product is `bdp` bytes.
+fn resolve_buffer(
+    table: &Cursor<'_>,
+    link: &Link,
+    bdp: Option<f64>,
+) -> Result<BufferLimit, ScenarioError> {
+    let at = table.require("buffer", "\"100p\"")?;
+    let size = BufferSize::read(&at)?;
+    if matches!(size, BufferSize::Bdp(_)) && bdp.is_none() {
+        return Err(at.error(
+            "packets, bytes or time: without responsive flows of bounded RTT there is no BDP",
+        ));
     }
-    if let Some(at) = cursor.get("seed") {
-        run.seed = at.integer_in(0, i64::MAX as u64)?;
-    }
-    if let Some(at) = cursor.get("replications") {
-        run.replications = at.integer_in(1, 1_000_000)?;
-    }
-    Ok(run)
+    let limit = size.resolve(link.rate, bdp.unwrap_or(0.0));
+    limit.ok_or_else(|| at.error("at most 1e15 bytes"))
 }
 
 fn read_goals(cursor: Option<Cursor<'_>>, groups: &[String]) -> Result<Vec<Goal>, ScenarioError> {

@@ -5,17 +5,19 @@ use std::borrow::Cow;
 
 use forebay_random::{Purpose, Seed, Stream};
 use forebay_units::Time;
-use serde::ser::{Serialize, Serializer};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::flows::{FlowGroup, MAX_FLOWS, Workload};
+use crate::cursor::Cursor;
+use crate::flows::{FlowGroup, MAX_FLOWS};
+use crate::keys::{Context, Form, Grammar};
 use crate::law::Law;
-use crate::node::{Cursor, ScenarioError};
+use crate::node::ScenarioError;
 use crate::scenario::Scenario;
+use crate::workload::Workload;
 
 /// A number of flows that is not known exactly. Each draw is at least 1.
 #[derive(Clone, Debug, PartialEq)]
-pub enum CountLaw {
+pub enum FlowCount {
     /// Always the same.
     Fixed(u64),
     /// Poisson with this mean; a draw of 0 counts as 1.
@@ -32,7 +34,7 @@ const MOST_POISSON: f64 = 1e6;
 const KINDS: &str = "a whole number from 1 to 16777214, { poisson = 40 }, { uniform = [20, 60] } or \
 { choice = [10, 40] }";
 
-impl CountLaw {
+impl FlowCount {
     pub(crate) fn read(cursor: &Cursor<'_>) -> Result<Self, ScenarioError> {
         let Ok(entries) = cursor.entries() else {
             let fixed = cursor.integer_in(1, MAX_FLOWS);
@@ -71,6 +73,16 @@ impl CountLaw {
         (mean.round() as u64).max(1)
     }
 
+    /// As it is written.
+    pub(crate) fn shown(&self) -> Value {
+        match self {
+            Self::Fixed(count) => (*count).into(),
+            Self::Poisson(mean) => json!({ "poisson": mean }),
+            Self::Uniform(low, high) => json!({ "uniform": [low, high] }),
+            Self::Choice(counts) => json!({ "choice": counts }),
+        }
+    }
+
     /// One draw, at least 1.
     fn draw(&self, stream: &mut Stream) -> u64 {
         match self {
@@ -103,21 +115,38 @@ fn list(cursor: &Cursor<'_>) -> Result<Vec<u64>, ScenarioError> {
         .collect()
 }
 
-impl Serialize for CountLaw {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Fixed(count) => serializer.serialize_u64(*count),
-            Self::Poisson(mean) => json!({ "poisson": mean }).serialize(serializer),
-            Self::Uniform(low, high) => json!({ "uniform": [low, high] }).serialize(serializer),
-            Self::Choice(counts) => json!({ "choice": counts }).serialize(serializer),
-        }
+/// The form of a number of flows.
+pub(crate) struct Flows;
+
+impl Form<FlowCount> for Flows {
+    fn read(&self, at: &Cursor<'_>, _: &Context<'_>) -> Result<FlowCount, ScenarioError> {
+        FlowCount::read(at)
     }
+
+    fn write(&self, count: &FlowCount, _: &Context<'_>) -> Option<Value> {
+        Some(count.shown())
+    }
+
+    fn grammar(&self) -> Grammar {
+        Grammar::new(json!({"$ref": "#/$defs/count"}), KINDS)
+    }
+}
+
+/// JSON Schema of a number of flows.
+pub(crate) fn schema() -> Value {
+    let whole = || json!({"type": "integer", "minimum": 1});
+    let list = |least: u32| json!({"type": "array", "minItems": least, "items": whole()});
+    let law = |name: &str, argument: Value| json!({"type": "object", "additionalProperties": false, "properties": {name: argument}});
+    let mean = json!({"type": "number", "minimum": 0.1, "maximum": MOST_POISSON});
+    json!({"oneOf": [
+        whole(), law("poisson", mean), law("uniform", list(2)), law("choice", list(1)),
+    ]})
 }
 
 impl FlowGroup {
     /// Whether replications draw this group's number of flows or round-trip time.
     pub fn uncertain(&self) -> bool {
-        self.common_rtt || !matches!(self.count_law, CountLaw::Fixed(_))
+        self.common_rtt || !matches!(self.count_law, FlowCount::Fixed(_))
     }
 
     /// The group of one replication, which its `number` among the groups and the seed determine.
@@ -127,7 +156,7 @@ impl FlowGroup {
             .count_law
             .draw(&mut Stream::new(seed, number, Purpose::FlowCount));
         group.count = count;
-        group.count_law = CountLaw::Fixed(count);
+        group.count_law = FlowCount::Fixed(count);
         match &mut group.workload {
             Workload::ClosedLoop { users, .. } => *users = count,
             Workload::Incast { servers, .. } => *servers = count,

@@ -1,1 +1,5 @@
-"""One folder per paper: scenarios, runs and claims as data (`paper.toml`), and how each figure is drawn."""
+"""The papers: a folder each with scenarios, claims and drawings, and what runs, judges and shows them.
+
+`catalogue` reads the folders, `running` runs what they ask for (cached, resumable), `results` gives the numbers to
+the claims' expressions (`expression`), `claims` judges, `page` puts all pictures into one HTML file.
+"""

@@ -6,7 +6,7 @@ use forebay_congestion::fluid::FluidLaw;
 use forebay_congestion::hstcp::{HstcpResponse, HstcpTrajectory};
 use forebay_congestion::htcp::Htcp;
 use forebay_fluid::{
-    Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Synchronisation,
+    Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Synchronization,
 };
 use forebay_random::Seed;
 
@@ -85,9 +85,9 @@ pub(crate) fn model(setting: &Setting, law: &FluidLaw, minimum: f64, fraction: f
         paths: vec![vec![0]],
         laws: vec![law.clone()],
         flows: (0..10).map(flow).collect(),
-        synchronisation: Synchronisation {
+        synchronization: Synchronization {
             minimum,
-            ..Synchronisation::default()
+            ..Synchronization::default()
         },
         measure: if aimd {
             Measure::WholeCycles {
@@ -103,6 +103,7 @@ pub(crate) fn model(setting: &Setting, law: &FluidLaw, minimum: f64, fraction: f
         horizon: 20_000.0,
         tolerance: 1e-4,
         trace: None,
+        cancel: forebay_scenario::Cancel::default(),
         seed: Seed {
             seed: 1,
             replication: 0,

@@ -1,7 +1,7 @@
 //! Marks travel with packets, and no packet is lost without being counted.
 
 use forebay_discipline::Ecn;
-use forebay_scenario::{Metric, Seed};
+use forebay_scenario::{Cancel, Metric, Seed};
 use forebay_units::Time;
 
 use crate::equality::{run, scenario};
@@ -68,7 +68,7 @@ fn a_mark_travels_with_the_packet() {
     for departures in [Departures::Folded, Departures::Events] {
         let seed = Seed::default();
         let mut simulation = Simulation::with_departures(&scenario, seed, departures).unwrap();
-        simulation.run().unwrap();
+        simulation.run(&Cancel::default()).unwrap();
         let (mut arrivals, mut deliveries, mut unmarked) = (0, 0, 0);
         while let Some(event) = simulation.timeline.calendar.pop() {
             match event.occasion() {
@@ -127,7 +127,7 @@ fn what_is_offered_is_dropped_or_waits_or_goes_on() {
         for departures in [Departures::Folded, Departures::Events] {
             let seed = Seed::default();
             let mut simulation = Simulation::with_departures(&scenario, seed, departures).unwrap();
-            simulation.advance().unwrap();
+            simulation.advance(&Cancel::default()).unwrap();
             let mut in_flight = [0; 3];
             while let Some(event) = simulation.timeline.calendar.pop() {
                 if let Occasion::Arrival { hop, .. } = event.occasion() {
@@ -201,7 +201,7 @@ fn each_mark_is_recorded_with_its_packet() {
         let seed = Seed::default();
         let mut simulation = Simulation::with_departures(&scenario, seed, departures).unwrap();
         simulation.record();
-        simulation.run().unwrap();
+        simulation.run(&Cancel::default()).unwrap();
         let marks = simulation.network.target().statistics().marks;
         let traces = simulation.timeline.recorder.into_traces().unwrap();
         let recorded = traces.packets.iter().filter(|packet| packet.marked);
@@ -224,7 +224,7 @@ fn each_loss_counts_for_one_flow_at_one_place() {
     for changes in [&[][..], &["flows.0.ecn=false"]] {
         let scenario = scenario(&text, changes);
         let mut simulation = Simulation::new(&scenario, Seed::default()).unwrap();
-        simulation.run().unwrap();
+        simulation.run(&Cancel::default()).unwrap();
         let drops = |link: usize| simulation.network.links[link].statistics().drops;
         let flows = &simulation.traffic.hosts.flows.responsive;
         let elsewhere: u64 = flows.iter().map(|flow| flow.losses().elsewhere).sum();
@@ -260,7 +260,7 @@ measure = "5s"
 "#;
     let scenario = scenario(text, &[]);
     let mut simulation = Simulation::new(&scenario, Seed::default()).unwrap();
-    simulation.run().unwrap();
+    simulation.run(&Cancel::default()).unwrap();
     let flows = &simulation.traffic.hosts.flows;
     for flow in &flows.responsive {
         let receiver = flow.receiver.as_ref().unwrap();

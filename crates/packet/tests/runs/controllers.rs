@@ -3,7 +3,7 @@
 
 use forebay_scenario::Metric;
 
-use super::{run, value};
+use super::{replication, run, scenario, value};
 
 const RECOVERIES: [&str; 3] = ["newreno", "sack", "rack"];
 
@@ -245,6 +245,38 @@ measure = "60s"
         assert!(losses[1] < 0.25 * losses[0], "{buffer} {losses:?}");
         let utilization = value(&third, Metric::Utilization);
         assert!(utilization > 0.9, "{buffer} {utilization}");
+    }
+}
+
+/// What a controller leaves to chance comes from the seed, and from nothing else: where the
+/// scenario draws nothing, only BBR's phases differ between seeds.
+#[test]
+fn only_bbr_draws() {
+    for name in names() {
+        let text = format!(
+            r#"
+[link]
+rate = "20Mbps"
+buffer = "1BDP"
+[[flows]]
+count = 3
+cca = "{name}"
+rtt = ["40ms", "41ms", "43ms"]
+packet = "1500B"
+[run]
+warmup = "2s"
+measure = "10s"
+"#
+        );
+        let scenario = scenario::<&str>(&text, &[]);
+        let goodputs = |seed| {
+            replication(&scenario, seed).groups[0]
+                .flow_goodput_bps
+                .clone()
+        };
+        assert_eq!(goodputs(1), goodputs(1), "{name}");
+        let draws = ["bbr", "bbr3"].contains(&name);
+        assert_eq!(goodputs(1) != goodputs(2), draws, "{name}");
     }
 }
 

@@ -234,7 +234,9 @@ fn runs_repeat() {
             replication,
         };
         let run = |replication| {
-            let mut report = PacketEngine.run(&scenario, seed(replication)).unwrap();
+            let mut report = PacketEngine
+                .run(&scenario, &seed(replication).into())
+                .unwrap();
             report.cost = forebay_scenario::Cost::default();
             report
         };

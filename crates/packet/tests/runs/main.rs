@@ -12,8 +12,8 @@ mod reverse;
 mod switch;
 mod workloads;
 
-use forebay_packet::{PacketEngine, TracingPacketEngine};
-use forebay_scenario::{Engine, Format, Metric, Override, Report, Scenario, Seed};
+use forebay_packet::PacketEngine;
+use forebay_scenario::{Engine, Format, Metric, Override, Report, RunOptions, Scenario, Seed};
 
 /// A scenario from TOML text and `key=value` changes, which a failing test shows.
 fn scenario<S: AsRef<str>>(text: &str, changes: &[S]) -> Scenario {
@@ -31,7 +31,7 @@ fn replication(scenario: &Scenario, seed: u64) -> Report {
         seed,
         replication: 0,
     };
-    PacketEngine.run(scenario, seed).expect("a report")
+    PacketEngine.run(scenario, &seed.into()).expect("a report")
 }
 
 fn run(text: &str) -> Report {
@@ -44,7 +44,11 @@ fn run_with<S: AsRef<str>>(text: &str, changes: &[S]) -> Report {
 
 /// A run that records what its `[trace]` asks for.
 fn traced(text: &str) -> Report {
-    let report = TracingPacketEngine.run(&scenario::<&str>(text, &[]), Seed::default());
+    let options = RunOptions {
+        traces: true,
+        ..RunOptions::default()
+    };
+    let report = PacketEngine.run(&scenario::<&str>(text, &[]), &options);
     report.expect("a report")
 }
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.gallery import drawing
-from forebay.plots import PALETTE
+from forebay.papers import drawing
+from forebay.views.plots import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-    from forebay.gallery.catalogue import Figure
-    from forebay.gallery.results import Results
+    from forebay.papers.catalogue import Figure
+    from forebay.papers.results import Results
 
 
 def fig1(_results: Results, figure: Figure) -> Picture:

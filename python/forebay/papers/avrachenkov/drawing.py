@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forebay import models
-from forebay.gallery import drawing
-from forebay.gallery.results import crossing
-from forebay.plots import PALETTE
+from forebay.papers import drawing
+from forebay.papers.results import crossing
+from forebay.views.plots import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
     from numpy.typing import NDArray
 
-    from forebay.gallery.catalogue import Figure
-    from forebay.gallery.results import Results
+    from forebay.papers.catalogue import Figure
+    from forebay.papers.results import Results
 
 #: 100 Mb/s of 500-byte packets, 6 ms.
 LINK: dict[str, Any] = {"capacity_pps": 25_000.0, "rtt_s": 0.006, "kept": 0.5}

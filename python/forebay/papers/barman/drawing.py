@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forebay.gallery import drawing
-from forebay.gallery.results import fixed_point
-from forebay.plots import PALETTE
+from forebay.papers import drawing
+from forebay.papers.results import fixed_point
+from forebay.views.plots import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-    from forebay.gallery.catalogue import Figure
-    from forebay.gallery.results import Results
+    from forebay.papers.catalogue import Figure
+    from forebay.papers.results import Results
 
 FAST = {"capacity_pps": 125_000.0, "rtts": (0.1155, 0.1245)}
 FASTER = {"capacity_pps": 312_500.0, "rtts": (0.038, 0.142)}

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forebay import models
-from forebay.gallery import drawing
-from forebay.gallery.quantities import finished_transfers, per_flow, persistent_rates
-from forebay.plots import PALETTE
+from forebay.papers import drawing
+from forebay.papers.quantities import finished_transfers, per_flow, persistent_rates
+from forebay.views.plots import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
     from numpy.typing import NDArray
 
-    from forebay.gallery.catalogue import Figure
-    from forebay.gallery.results import Results
-    from forebay.gallery.running import Recording
+    from forebay.papers.catalogue import Figure
+    from forebay.papers.results import Results
+    from forebay.papers.running import Recording
 
 BUFFERS = (18, 500)
 #: 50 Mb/s of 1500-byte packets, harmonic mean round trip 60 ms.

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.gallery import drawing
-from forebay.gallery.results import fixed_point
-from forebay.plots import PALETTE
+from forebay.papers import drawing
+from forebay.papers.results import fixed_point
+from forebay.views.plots import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
-    from forebay.gallery.catalogue import Figure
-    from forebay.gallery.results import Results
+    from forebay.papers.catalogue import Figure
+    from forebay.papers.results import Results
 
 LEVELS = (0.3, 0.6, 1)
 #: Full buffer of figure 6: the bandwidth-delay product of the mean round trip.

@@ -1,0 +1,317 @@
+//! The RED fixed point of Barman, Smaragdakis & Matta as a model: its entry, and its rule, which
+//! reads the scenario's own thresholds.
+
+mod chain;
+
+use forebay_scenario::{Check, ModelError};
+
+use crate::checks::{checked, has_long_flows, loss_based, many_flows, saturable};
+use crate::error::FormulaError;
+use crate::inputs::{CAPACITY, CAPACITY_PPS, LOAD, RHO, RTTS, SYSTEM};
+use crate::model::{Example, Model, Numbers, Packets, Sizing, symbol, variant};
+use crate::quantity::{Arguments, Input, quantity};
+use crate::reference::{Column, Reference, named};
+use crate::situation::{Situation, Targets};
+use forebay_discipline::{Beyond, DropCurve};
+
+pub use chain::{DelayView, RedChain, chain};
+
+use crate::models::barman_droptail::{
+    CLOSED, FixedPoint, RESPONSE, ROUND_TRIPS, SharedLink, hstcp, numbers, one_flow_each,
+    row_response, shared, smallest_buffer,
+};
+use crate::models::hstcp_throughput::{self, B_HIGH, Form, P_HIGH, P_LOW, W_HIGH, W_LOW};
+
+/// The model.
+pub static MODEL: Model = Model {
+    name: "barman-red",
+    aliases: &["red-fixed-point", "red-chain"],
+    title: "RED fixed point of long flows through a thinned birth-death chain",
+    summary: "The drop-tail fixed point with RED's early drops on the instantaneous queue.",
+    formula: "π(n+1) = ρ (1 − p(n)) π(n)        p_red = Σ π(n) p(n)        U = 1 − π(0) = ρ(1 − p_red)\np(n) = 0 below min, linear to p_max at max, 1 from max on and at n = K",
+    symbols: &[
+        symbol("π(n)", "probability of n packets in the system", "1"),
+        symbol("p(n)", "drop probability that an arrival finds", "1"),
+        symbol("ρ", "offered load", "1"),
+        symbol("K", "packets in the system at most: buffer + 1", "packets"),
+    ],
+    assumptions: &[
+        "RED sees the instantaneous queue, not its average",
+        "smooth, unsynchronised arrivals",
+    ],
+    source: "Barman, Smaragdakis & Matta (2004), RED section.",
+    errata: &[
+        "The printed p(n) has no forced drop at a full buffer, and p_max is not given (0.1 taken; 0.01-0.5 moves the utilisation by 0.004 at K = 1250).",
+        "The printed delay Σ n π(n) counts the packet in service and rejected arrivals; default here: what accepted packets find.",
+    ],
+    variants: &[variant(
+        "gentle",
+        "from p_max to 1 between max and twice max",
+    )],
+    quantities: &[
+        quantity("utilization", "1", RED_LINK, |a| {
+            Ok(fixed_point(a, Beyond::Abrupt)?.utilization)
+        }),
+        quantity("loss", "1", RED_LINK, |a| {
+            Ok(fixed_point(a, Beyond::Abrupt)?.loss)
+        }),
+        quantity("queue_delay_s", "s", RED_LINK, |a| {
+            Ok(fixed_point(a, Beyond::Abrupt)?.queue_delay_s)
+        }),
+        quantity("utilization:gentle", "1", RED_LINK, |a| {
+            Ok(fixed_point(a, Beyond::Gentle)?.utilization)
+        }),
+        quantity("chain_loss", "1", CHAIN, |a| {
+            Ok(chain(a[0], a[1], &curve(a, 2, Beyond::Abrupt))?.loss())
+        }),
+        quantity("chain_utilization", "1", CHAIN, |a| {
+            Ok(chain(a[0], a[1], &curve(a, 2, Beyond::Abrupt))?.utilization)
+        }),
+        quantity("chain_mean_number", "packets", CHAIN, |a| {
+            Ok(chain(a[0], a[1], &curve(a, 2, Beyond::Abrupt))?.mean_number)
+        }),
+        quantity("chain_mean_found", "packets", CHAIN, |a| {
+            Ok(chain(a[0], a[1], &curve(a, 2, Beyond::Abrupt))?.mean_found)
+        }),
+    ],
+    example: Example {
+        text: "Early-drop probability at load 0.9, K = 50, thresholds 20 and 50, p_max 0.1",
+        quantity: "chain_loss",
+        arguments: &[
+            ("load", &[0.9]),
+            ("system_capacity", &[50.0]),
+            ("min_threshold", &[20.0]),
+            ("max_threshold", &[50.0]),
+            ("max_probability", &[0.1]),
+        ],
+    },
+    sizing: Some(Sizing {
+        assumptions: |s| {
+            vec![
+                has_long_flows(s),
+                loss_based(s),
+                many_flows(s, 10.0),
+                red(s),
+                saturable(s),
+            ]
+        },
+        predict: Some(predict),
+        size: Some(size),
+        note: "drops by the instantaneous queue and the scenario's thresholds; Adaptive RED at the p_max that its target asks for",
+    }),
+    references: REFERENCES,
+};
+
+/// The names in reference tables.
+const REFERENCES: &[Reference] = &[
+    named("barman-red", "offered load rho", &["load", "rho"])
+        .formula(|a| Ok(row(a)?.offered_load), ROW),
+    named(
+        "barman-red",
+        "loss probability",
+        &["loss", "drop", "p_red", "blocking"],
+    )
+    .formula(|a| Ok(row(a)?.loss), ROW),
+    named("barman-red", "utilisation", &["utili"]).formula(|a| Ok(row(a)?.utilization), ROW),
+    named("barman-red", "queueing delay", &["delay", "wait"])
+        .formula(|a| Ok(row(a)?.queue_delay_s), ROW),
+    named(
+        "barman-red",
+        "seen by accepted",
+        &["accepted", "seen", "found"],
+    )
+    .formula(|a| Ok(row(a)?.mean_found), ROW),
+    named(
+        "barman-red",
+        "mean number in system",
+        &["mean", "number", "queue"],
+    )
+    .formula(|a| Ok(row(a)?.mean_number), ROW),
+    named(
+        "red-chain",
+        "seen_by_accepted",
+        &["accepted", "seen", "found"],
+    )
+    .formula(|a| Ok(chain_row(a)?.mean_found), CHAIN_ROW),
+    named("red-chain", "mean_number", &["mean"])
+        .formula(|a| Ok(chain_row(a)?.mean_number), CHAIN_ROW),
+    named("red-chain", "utilisation", &["utili"])
+        .formula(|a| Ok(chain_row(a)?.utilization), CHAIN_ROW),
+    named("red-chain", "empty", &["empty", "p(0)", "pi(0)"])
+        .formula(|a| Ok(chain_row(a)?.empty), CHAIN_ROW),
+    named("red-chain", "p_red", &["p_red", "drop", "loss"])
+        .formula(|a| Ok(chain_row(a)?.loss()), CHAIN_ROW),
+];
+
+const ROW: &[Column] = &[
+    CAPACITY_PPS,
+    Column::of(&["K"]),
+    ROUND_TRIPS,
+    // The rows of the RED fixed point name no form; theirs is the paper's closed one.
+    RESPONSE.or(CLOSED),
+    W_LOW,
+    W_HIGH,
+    P_LOW,
+    P_HIGH,
+    B_HIGH,
+    MIN_TH_COLUMN,
+    MAX_TH_COLUMN,
+    P_MAX_COLUMN,
+    GENTLE_COLUMN,
+    // The rows' round-trip times contain the printed mean queue unless they say otherwise.
+    Column::of(&["delay"]).flag("accepted"),
+];
+const CHAIN_ROW: &[Column] = &[
+    RHO,
+    Column::of(&["K"]),
+    MIN_TH_COLUMN,
+    MAX_TH_COLUMN,
+    P_MAX_COLUMN,
+    GENTLE_COLUMN,
+];
+const MIN_TH_COLUMN: Column = Column::of(&["min_th"]).multiple_of("K");
+const MAX_TH_COLUMN: Column = Column::of(&["max_th"]).multiple_of("K");
+const P_MAX_COLUMN: Column = Column::of(&["p_max"]).or(0.1);
+const GENTLE_COLUMN: Column = Column::of(&["gentle"]).flag("gentle").or_named("gentle");
+
+fn row(a: &Arguments) -> Result<FixedPoint, FormulaError> {
+    let flows = one_flow_each(a.list);
+    let response = row_response(a[3], hstcp_throughput::from_row(a, 4)?);
+    let link = SharedLink {
+        capacity_pps: a[0],
+        system_capacity: a[1],
+        flows: &flows,
+        response: response.as_ref(),
+        background_load: 0.0,
+    };
+    let view = if a[13] > 0.0 {
+        DelayView::Accepted
+    } else {
+        DelayView::Printed
+    };
+    link.red(&curve(a, 9, beyond(a[12])), view)
+}
+
+fn chain_row(a: &Arguments) -> Result<RedChain, FormulaError> {
+    chain(a[0], a[1], &curve(a, 2, beyond(a[5])))
+}
+
+/// What happens beyond the upper threshold, by a flag.
+fn beyond(gentle: f64) -> Beyond {
+    if gentle > 0.0 {
+        Beyond::Gentle
+    } else {
+        Beyond::Abrupt
+    }
+}
+
+const MIN_TH: Input = Input::new(
+    "min_threshold",
+    "packets",
+    "below it RED drops nothing",
+    "0 and more",
+);
+const MAX_TH: Input = Input::new(
+    "max_threshold",
+    "packets",
+    "from it on RED drops everything",
+    ">= the minimum",
+);
+const P_MAX: Input = Input::new(
+    "max_probability",
+    "1",
+    "drop probability at the upper threshold",
+    "0 < x <= 1",
+)
+.or(0.1);
+const RED_LINK: &[Input] = &[CAPACITY, SYSTEM, MIN_TH, MAX_TH, P_MAX, RTTS];
+const CHAIN: &[Input] = &[LOAD, SYSTEM, MIN_TH, MAX_TH, P_MAX];
+
+/// The curve of thresholds from argument `first` on and the largest probability after them.
+fn curve(a: &Arguments, first: usize, beyond: Beyond) -> DropCurve {
+    DropCurve {
+        min: a[first],
+        max: a[first + 1],
+        max_p: a[first + 2],
+        beyond,
+        range: None,
+    }
+}
+
+/// The fixed point of arguments (capacity, K, thresholds, largest probability) and the list of
+/// round-trip times.
+fn fixed_point(a: &Arguments, beyond: Beyond) -> Result<FixedPoint, FormulaError> {
+    let flows = one_flow_each(a.list);
+    let link = SharedLink {
+        capacity_pps: a[0],
+        system_capacity: a[1],
+        flows: &flows,
+        response: &hstcp(Form::Approximate),
+        background_load: 0.0,
+    };
+    link.red(&curve(a, 2, beyond), DelayView::Accepted)
+}
+
+fn red(s: &Situation) -> Check {
+    checked(
+        "RED queue",
+        s.discipline == "red",
+        format!("queue: {}", s.discipline),
+    )
+}
+
+fn predict(s: &Situation) -> Numbers {
+    Ok(numbers(&at_buffer(s, s.buffer)?))
+}
+
+fn size(s: &Situation, t: &Targets) -> Packets {
+    smallest_buffer(s, t, |buffer| at_buffer(s, buffer))
+}
+
+/// The fixed point of the scenario's RED queue; without one, of the paper's: thresholds of 40 %
+/// and 100 % of the system, p_max 0.1.
+fn at_buffer(s: &Situation, buffer: f64) -> Result<FixedPoint, ModelError> {
+    let link = shared(s, (buffer + 1.0).round())?;
+    let Some(queue) = &s.red else {
+        let paper = DropCurve {
+            min: 0.4 * link.system_capacity,
+            max: link.system_capacity,
+            max_p: 0.1,
+            beyond: Beyond::Abrupt,
+            range: None,
+        };
+        return Ok(link.red(&paper, DelayView::Accepted)?);
+    };
+    let found = queue.curve(buffer);
+    // The model counts the packet in transmission, the queue does not.
+    let at = |max_p: f64| {
+        let curve = DropCurve {
+            min: found.min + 1.0,
+            max: (found.max + 1.0).max(f64::MIN_POSITIVE),
+            max_p,
+            ..found
+        };
+        link.red(&curve, DelayView::Accepted)
+    };
+    let point = at(found.max_p)?;
+    let (Some((bottom, top)), (low, high)) = (found.range, found.target()) else {
+        return Ok(point);
+    };
+    let (mut less, mut more, goal) = if point.mean_waiting < low {
+        (bottom, found.max_p, low)
+    } else if point.mean_waiting > high {
+        (found.max_p, top, high)
+    } else {
+        return Ok(point);
+    };
+    // The queue falls with the probability; at an end of the range Adaptive RED stays there.
+    for _ in 0..40 {
+        let middle = f64::midpoint(less, more);
+        if at(middle)?.mean_waiting > goal {
+            less = middle;
+        } else {
+            more = middle;
+        }
+    }
+    Ok(at(f64::midpoint(less, more))?)
+}

@@ -1,0 +1,357 @@
+//! BSCL: buffer sizing for congested links (Dhamdhere, Jiang & Dovrolis, INFOCOM 2005): a bound
+//! each for utilisation, loss and delay.
+
+use forebay_scenario::{Check, Holds, ModelError};
+
+use crate::checks::{droptail, has_long_flows, reno, saturable};
+use crate::error::{
+    FormulaError, at_least_one, non_negative, positive, probability, representable, unit,
+};
+use crate::inputs::{BUF, CAPACITY, CAPACITY_PPS, FLOWCOUNT, FLOWS, LOSS, N, P, RTTS};
+use crate::model::{Example, Model, Packets, Sizing, symbol};
+use crate::models::mathis::DELAYED_ACK;
+use crate::pieces::long_flows;
+use crate::quantity::{Arguments, Input, quantity};
+use crate::reference::{Column, Reference, named};
+use crate::situation::{Situation, Targets};
+
+/// The model.
+pub static MODEL: Model = Model {
+    name: "bscl",
+    aliases: &["dhamdhere-jiang-dovrolis", "congested-links"],
+    title: "Buffer sizing for congested links",
+    summary: "Two lower bounds, for utilisation and for loss, and an upper one for delay; they may contradict each other.",
+    formula: "utilisation: B ≥ [ q C Tₑ − 2N(1 − q) ]/(2 − q)\nloss:        B ≥ kN/√p − C Tₑ\ndelay:       B ≤ C d",
+    symbols: &[
+        BUF,
+        symbol("C", "capacity", "packets/s"),
+        symbol("Tₑ", "harmonic mean round-trip time", "s"),
+        FLOWCOUNT,
+        symbol("q", "share of the flows hit by a loss event", "1"),
+        symbol("p", "largest loss probability", "1"),
+        symbol("k", "constant of the rate k/(T √p): 0.87", "1"),
+        symbol("d", "largest queueing delay", "s"),
+    ],
+    assumptions: &["locally bottlenecked long Reno flows", "drop-tail"],
+    source: "Dhamdhere, Jiang & Dovrolis, Buffer sizing for congested Internet links (INFOCOM 2005) (recalled; each part re-derived).",
+    errata: &[],
+    variants: &[],
+    quantities: &[
+        quantity(
+            "utilization_buffer",
+            "packets",
+            &[CAPACITY, EFFECTIVE_RTT, FLOWS, SHARE_HIT],
+            |a| bscl_link(a)?.utilization_buffer(a[3]),
+        ),
+        quantity(
+            "loss_buffer",
+            "packets",
+            &[CAPACITY, EFFECTIVE_RTT, FLOWS, LOSS, RATE_CONSTANT],
+            |a| bscl_link(a)?.loss_buffer(a[3], a[4]),
+        ),
+        quantity(
+            "delay_cap",
+            "packets",
+            &[
+                CAPACITY,
+                EFFECTIVE_RTT,
+                FLOWS,
+                Input::new("delay_s", "s", "largest queueing delay", "0 and more"),
+            ],
+            |a| bscl_link(a)?.delay_cap(a[3]),
+        ),
+        quantity(
+            "buffer",
+            "packets",
+            &[
+                CAPACITY,
+                EFFECTIVE_RTT,
+                FLOWS,
+                SHARE_HIT,
+                LOSS,
+                RATE_CONSTANT,
+                Input::new("delay_s", "s", "largest queueing delay", "0 and more"),
+            ],
+            |a| {
+                bscl_link(a)?.buffer(&Goals {
+                    share_hit: a[3],
+                    loss: a[4],
+                    constant: a[5],
+                    delay_s: a[6],
+                })
+            },
+        ),
+        quantity("effective_rtt_s", "s", &[RTTS], |a| effective_rtt(a.list)),
+        quantity(
+            "share_hit",
+            "1",
+            &[
+                FLOWS,
+                Input::new(
+                    "losses",
+                    "packets",
+                    "losses per event, thrown at random",
+                    "0 and more",
+                ),
+            ],
+            |a| share_hit(a[0], a[1]),
+        ),
+    ],
+    example: Example {
+        text: "Utilisation's bound on 10000 packets/s, 100 ms, 20 flows of which 30 % are hit",
+        quantity: "utilization_buffer",
+        arguments: &[
+            ("capacity_pps", &[1e4]),
+            ("rtt_s", &[0.1]),
+            ("flows", &[20.0]),
+            ("share_hit", &[0.3]),
+        ],
+    },
+    sizing: Some(Sizing {
+        assumptions: |s| {
+            vec![
+                has_long_flows(s),
+                reno(s),
+                droptail(s),
+                saturable(s),
+                half_hit(s),
+            ]
+        },
+        predict: None,
+        size: Some(size),
+        note: "",
+    }),
+    references: REFERENCES,
+};
+
+/// The names in reference tables.
+const REFERENCES: &[Reference] = &[
+    named("bscl", "harmonic-mean RTT", &["rtt"])
+        .quantity("effective_rtt_s", &[Column::of(&["rtts_s"]).list()]),
+    named(
+        "bscl",
+        "fraction of flows hit",
+        &["fraction", "share", "hit"],
+    )
+    .quantity("share_hit", &[N, Column::of(&["L", "losses"])]),
+    named("bscl", "delay buffer", &["delay"]).formula(
+        |a| Ok(a[0] * non_negative("delay (s)", a[1])?),
+        &[CAPACITY_PPS, Column::of(&["d_s", "delay_s", "d"])],
+    ),
+    named("bscl", "utilisation buffer", &["utili"]).quantity(
+        "utilization_buffer",
+        &[CAPACITY_PPS, EFFECTIVE_RTT_S, N, Column::of(&["q"])],
+    ),
+    named("bscl", "loss buffer", &["loss"]).quantity(
+        "loss_buffer",
+        &[
+            CAPACITY_PPS,
+            EFFECTIVE_RTT_S,
+            N,
+            P.or_after("p="),
+            Column::of(&["k"]).or(DELAYED_ACK),
+        ],
+    ),
+];
+
+const EFFECTIVE_RTT_S: Column = Column::of(&["Te_s", "rtt_s"]);
+
+fn bscl_link(a: &Arguments) -> Result<Bscl, FormulaError> {
+    Bscl::new(a[0], a[1], a[2])
+}
+
+const EFFECTIVE_RTT: Input = Input::new("rtt_s", "s", "harmonic mean round-trip time", "above 0");
+const SHARE_HIT: Input = Input::new(
+    "share_hit",
+    "1",
+    "share of the flows hit by a loss event",
+    "0 to 1",
+);
+const RATE_CONSTANT: Input = Input::new(
+    "constant",
+    "1",
+    "k of the rate k/(T √p): 0.87 with delayed ACKs",
+    "above 0",
+)
+.or(0.87);
+
+fn size(s: &Situation, t: &Targets) -> Packets {
+    let rtt = positive("harmonic mean RTT (s)", s.rtt_s.unwrap_or(0.0))?;
+    let capacity = s.capacity_pps * positive("capacity left (share)", s.residual())?;
+    let link = Bscl::new(capacity, rtt, long_flows(s)?)?;
+    let mut need = link.utilization_buffer(if s.long_flows() <= 1.5 { 1.0 } else { 0.5 })?;
+    if let Some(loss) = t.loss {
+        need = need.max(link.loss_buffer(loss, DELAYED_ACK)?);
+    }
+    if let Some(cap) = t
+        .delay_s
+        .map(|delay| s.capacity_pps * delay)
+        .filter(|cap| need > *cap)
+    {
+        return Err(ModelError::NoSolution(format!(
+            "utilisation and loss need {need:.0} packets, the delay allows {cap:.0}"
+        )));
+    }
+    Ok(Some(need))
+}
+
+fn half_hit(s: &Situation) -> Check {
+    let holds = if s.long_flows() <= 1.5 {
+        Holds::Yes
+    } else {
+        Holds::Unknown
+    };
+    let why = if holds == Holds::Yes {
+        "one flow takes every loss".to_owned()
+    } else {
+        "half of the flows taken; the scenario does not say".to_owned()
+    };
+    Check {
+        assumption: "a known share of flows hit by a loss event",
+        holds,
+        why,
+    }
+}
+
+/// A congested link and its locally bottlenecked flows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bscl {
+    /// C, packets/s.
+    pub capacity_pps: f64,
+    /// T_e, effective (harmonic mean) round-trip time, s.
+    pub rtt_s: f64,
+    /// N, number of flows bottlenecked here.
+    pub flows: f64,
+}
+
+/// T_e: harmonic mean of the round-trip times, s.
+pub fn effective_rtt(rtts_s: &[f64]) -> Result<f64, FormulaError> {
+    at_least_one("number of flows", rtts_s.len() as f64)?;
+    let mut inverse = 0.0;
+    for &rtt in rtts_s {
+        inverse += 1.0 / positive("round-trip time (s)", rtt)?;
+    }
+    representable(
+        "effective round-trip time (s)",
+        rtts_s.len() as f64 / inverse,
+    )
+}
+
+/// q = 1 - (1 - 1/N)^L: expected share of N flows hit by L losses thrown at random.
+pub fn share_hit(flows: f64, losses: f64) -> Result<f64, FormulaError> {
+    at_least_one("number of flows", flows)?;
+    non_negative("losses per event", losses)?;
+    if flows == 1.0 {
+        return Ok(if losses > 0.0 { 1.0 } else { 0.0 });
+    }
+    Ok(-libm::expm1(losses * libm::log1p(-1.0 / flows)))
+}
+
+impl Bscl {
+    /// The link, or the error naming the input that is out of range.
+    pub fn new(capacity_pps: f64, rtt_s: f64, flows: f64) -> Result<Self, FormulaError> {
+        positive("capacity (packets/s)", capacity_pps)?;
+        positive("effective round-trip time (s)", rtt_s)?;
+        positive("number of flows", flows)?;
+        Ok(Self {
+            capacity_pps,
+            rtt_s,
+            flows,
+        })
+    }
+
+    /// B >= [q C T_e - 2N(1-q)]/(2-q), packets, at least 0; q is the share of flows hit by a loss event.
+    pub fn utilization_buffer(&self, share_hit: f64) -> Result<f64, FormulaError> {
+        let q = unit("share of flows hit", share_hit)?;
+        let need = q * self.capacity_pps * self.rtt_s - 2.0 * self.flows * (1.0 - q);
+        representable("buffer (packets)", (need / (2.0 - q)).max(0.0))
+    }
+
+    /// B >= k N/sqrt(p) - C T_e, packets, at least 0; k = 0.87 with delayed ACKs.
+    pub fn loss_buffer(&self, loss: f64, constant: f64) -> Result<f64, FormulaError> {
+        probability("loss probability", loss)?;
+        positive("rate constant k", constant)?;
+        let need = constant * self.flows / loss.sqrt() - self.capacity_pps * self.rtt_s;
+        representable("buffer (packets)", need.max(0.0))
+    }
+
+    /// B <= C d, packets.
+    pub fn delay_cap(&self, delay_s: f64) -> Result<f64, FormulaError> {
+        non_negative("largest queueing delay (s)", delay_s)?;
+        representable("buffer (packets)", self.capacity_pps * delay_s)
+    }
+
+    /// The larger of the two lower bounds, if it is within the delay's cap.
+    pub fn buffer(&self, goals: &Goals) -> Result<f64, FormulaError> {
+        let need = self
+            .utilization_buffer(goals.share_hit)?
+            .max(self.loss_buffer(goals.loss, goals.constant)?);
+        let cap = self.delay_cap(goals.delay_s)?;
+        if need > cap {
+            return Err(FormulaError::Unreachable {
+                quantity: "buffer (packets)",
+                found: need,
+                bound: format!("the delay allows at most {cap} packets"),
+            });
+        }
+        Ok(need)
+    }
+}
+
+/// What BSCL's buffer must meet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Goals {
+    /// q, share of flows hit by a loss event.
+    pub share_hit: f64,
+    /// p, largest loss probability.
+    pub loss: f64,
+    /// k of the rate formula, 0.87 with delayed ACKs.
+    pub constant: f64,
+    /// d, largest queueing delay, s.
+    pub delay_s: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn packets_per_flow() {
+        let link = Bscl::new(1e4, 1e-9, 1.0).unwrap();
+        assert!((link.loss_buffer(0.01, 0.87).unwrap() - 8.7).abs() < 1e-3);
+        assert!((link.loss_buffer(0.02, 0.87).unwrap() - 6.15).abs() < 1e-2);
+    }
+
+    #[test]
+    fn an_infeasible_delay_is_refused() {
+        let goals = Goals {
+            share_hit: 1.0,
+            loss: 0.01,
+            constant: 0.87,
+            delay_s: 0.001,
+        };
+        assert!(Bscl::new(1e4, 0.1, 20.0).unwrap().buffer(&goals).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn all_hit_is_the_bdp_and_none_hit_is_zero(c in 1.0_f64..1e7, t in 1e-4_f64..1.0, n in 1.0_f64..1e5) {
+            let link = Bscl::new(c, t, n).unwrap();
+            prop_assert!((link.utilization_buffer(1.0).unwrap() / (c * t) - 1.0).abs() < 1e-12);
+            prop_assert_eq!(link.utilization_buffer(0.0).unwrap(), 0.0);
+        }
+
+        #[test]
+        fn loss_bound_is_linear_in_the_flows(n in 100.0_f64..1e5, p in 1e-4_f64..0.01) {
+            let at = |n| Bscl::new(1.0, 1e-6, n).unwrap().loss_buffer(p, 0.87).unwrap();
+            prop_assert!(((at(3.0 * n) - at(2.0 * n)) / (at(2.0 * n) - at(n)) - 1.0).abs() < 1e-9);
+        }
+
+        #[test]
+        fn share_hit_is_a_share(n in 1.0_f64..1e6, losses in 0.0_f64..1e6) {
+            let q = share_hit(n, losses).unwrap();
+            prop_assert!((0.0..=1.0).contains(&q));
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Two datagrams per input link: Gorinsky, Kantawala & Turner.
+
+use forebay_scenario::{Check, Holds};
+
+use crate::error::{FormulaError, positive, representable};
+use crate::inputs::BUF;
+use crate::model::{Example, Model, Packets, Sizing, symbol};
+use crate::pieces::long_flows;
+use crate::quantity::{Input, quantity};
+use crate::reference::{Column, Reference, named};
+use crate::situation::{Situation, Targets};
+
+/// The model.
+pub static MODEL: Model = Model {
+    name: "gorinsky",
+    aliases: &["two-per-input", "2l"],
+    title: "Two datagrams per input link",
+    summary: "A buffer that depends on the number of input links only; senders must adapt to it.",
+    formula: "B = 2L",
+    symbols: &[BUF, symbol("L", "input links", "links")],
+    assumptions: &["smooth senders", "independent of rates and flows"],
+    source: "Gorinsky, Kantawala & Turner, Link buffer sizing: a new look at the old problem (ISCC 2005).",
+    errata: &[],
+    variants: &[],
+    quantities: &[quantity(
+        "buffer",
+        "packets",
+        &[Input::new("input_links", "links", "input links", "above 0")],
+        |a| two_per_input(a[0]),
+    )],
+    example: Example {
+        text: "Buffer of a router with 4 input links",
+        quantity: "buffer",
+        arguments: &[("input_links", &[4.0])],
+    },
+    sizing: Some(Sizing {
+        assumptions: |s| {
+            vec![Check {
+                assumption: "few input links, whatever the flows",
+                holds: Holds::Unknown,
+                why: format!(
+                    "the scenario does not say how many links feed this one; {} flows taken",
+                    s.long_flows().max(1.0).round()
+                ),
+            }]
+        },
+        predict: None,
+        size: Some(size),
+        note: "",
+    }),
+    references: REFERENCES,
+};
+
+/// The names in reference tables.
+const REFERENCES: &[Reference] =
+    &[named("gorinsky", "buffer", &[]).quantity("buffer", &[Column::of(&["input_links"])])];
+
+fn size(s: &Situation, _: &Targets) -> Packets {
+    Ok(Some(two_per_input(long_flows(s)?.ceil())?))
+}
+
+/// Gorinsky, Kantawala & Turner: B = 2L datagrams for L input links.
+pub fn two_per_input(input_links: f64) -> Result<f64, FormulaError> {
+    positive("input links", input_links)?;
+    representable("buffer (datagrams)", 2.0 * input_links)
+}

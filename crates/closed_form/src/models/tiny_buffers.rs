@@ -1,0 +1,191 @@
+//! Buffers of tens of packets for paced or access-limited sources: Enachescu, Ganjali, Goel, McKeown
+//! & Roughgarden.
+
+use forebay_scenario::{Check, Holds};
+
+use crate::checks::{below_one, checked};
+use crate::error::{FormulaError, check, open_unit, positive, representable};
+use crate::inputs::{BUF, STABLE_LOAD};
+use crate::model::{Example, Model, Packets, Sizing, symbol};
+use crate::quantity::{Input, quantity};
+use crate::reference::{Column, Reference, named};
+use crate::situation::{Situation, Targets};
+
+/// The model.
+pub static MODEL: Model = Model {
+    name: "tiny-buffers",
+    aliases: &["enachescu", "tiny-buffer"],
+    title: "Tens of packets for paced traffic",
+    summary: "Paced or access-limited flows at a load below 1 need a buffer that grows only with the logarithm of the window.",
+    formula: "B = log_{1/ρ}( W²_max / (d (1 − θ)) )",
+    symbols: &[
+        BUF,
+        symbol("ρ", "load", "1"),
+        symbol("W_max", "largest window", "packets"),
+        symbol("θ", "share of the largest throughput wanted", "1"),
+        symbol("d", "2 as published, 8 by the direct area argument", "1"),
+    ],
+    assumptions: &[
+        "paced sources, or access links far slower than the link",
+        "load below 1",
+    ],
+    source: "Enachescu, Ganjali, Goel, McKeown & Roughgarden (CCR 2005, INFOCOM 2006); constant recalled.",
+    errata: &[
+        "d = 2 is the published constant to the best of recollection; the direct argument (each loss costs at most W²_max/8 packets) gives 8.",
+    ],
+    variants: &[],
+    quantities: &[quantity(
+        "buffer",
+        "packets",
+        &[
+            Input::new("largest_window", "packets", "largest window", "above 0"),
+            STABLE_LOAD,
+            Input::new(
+                "throughput_share",
+                "1",
+                "share of the largest throughput wanted",
+                "0 to below 1",
+            )
+            .or(0.9),
+            Input::new(
+                "denominator",
+                "1",
+                "2 as published, 8 by the direct argument",
+                "above 0",
+            )
+            .or(2.0),
+        ],
+        |a| {
+            TinyBuffer {
+                largest_window: a[0],
+                load: a[1],
+                throughput_share: a[2],
+                denominator: a[3],
+            }
+            .buffer()
+        },
+    )],
+    example: Example {
+        text: "Buffer for windows of 64 packets at load 0.8 and 90 % of the throughput",
+        quantity: "buffer",
+        arguments: &[("largest_window", &[64.0]), ("load", &[0.8])],
+    },
+    sizing: Some(Sizing {
+        assumptions: |s| vec![paced_or_limited(s), below_one(s), known_window(s)],
+        predict: None,
+        size: Some(size),
+        note: "",
+    }),
+    references: REFERENCES,
+};
+
+/// The names in reference tables.
+const REFERENCES: &[Reference] = &[named("tiny-buffer", "buffer", &[]).quantity(
+    "buffer",
+    &[
+        Column::of(&["Wmax"]),
+        Column::of(&["rho"]),
+        Column::of(&["theta"]),
+        Column::of(&["denominator"]).or_after_or("denominator", 2.0),
+    ],
+)];
+
+fn size(s: &Situation, t: &Targets) -> Packets {
+    let load = if s.persistent > 0.0 {
+        (s.background + s.saturation).min(1.0)
+    } else {
+        s.offered_load()
+    };
+    let largest_window = s.largest_window.unwrap_or(s.fair_window()?);
+    let throughput_share = t.utilization.filter(|goal| *goal < 1.0).unwrap_or(0.9);
+    Ok(Some(
+        TinyBuffer {
+            largest_window,
+            load,
+            throughput_share,
+            denominator: 2.0,
+        }
+        .buffer()?,
+    ))
+}
+
+fn paced_or_limited(s: &Situation) -> Check {
+    let limited = s.core_access.is_some_and(|ratio| ratio >= 10.0);
+    let why = match (s.paced, s.core_access) {
+        (true, _) => "all flows are paced".to_owned(),
+        (false, Some(ratio)) => format!("access links at 1/{ratio:.1} of the link's rate"),
+        (false, None) => "flows send bursts at the speed of the link".to_owned(),
+    };
+    checked("paced or access-limited sources", s.paced || limited, why)
+}
+
+fn known_window(s: &Situation) -> Check {
+    let (holds, why) = match s.largest_window {
+        Some(window) => (
+            Holds::Yes,
+            format!("receive windows of at most {window} packets"),
+        ),
+        None => (
+            Holds::Unknown,
+            "no receive window is given; the fair share is taken".to_owned(),
+        ),
+    };
+    Check {
+        assumption: "a known largest window",
+        holds,
+        why,
+    }
+}
+
+/// Tiny buffers: B = log_{1/rho}(W_max^2 / (d (1 - theta))) for paced or access-limited sources.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TinyBuffer {
+    /// W_max, packets.
+    pub largest_window: f64,
+    /// rho, 0 < rho < 1.
+    pub load: f64,
+    /// theta, share of the largest possible throughput wanted, 0 <= theta < 1.
+    pub throughput_share: f64,
+    /// d: 2 as published (to the best of recollection), 8 from the direct area argument.
+    pub denominator: f64,
+}
+
+impl TinyBuffer {
+    /// B, packets; 0 where the formula asks for less.
+    pub fn buffer(&self) -> Result<f64, FormulaError> {
+        positive("largest window (packets)", self.largest_window)?;
+        open_unit("load", self.load)?;
+        let theta = self.throughput_share;
+        check(
+            "throughput share theta",
+            theta,
+            "0 <= x < 1",
+            (0.0..1.0).contains(&theta),
+        )?;
+        positive("denominator d", self.denominator)?;
+        let odds = self.largest_window * self.largest_window / (self.denominator * (1.0 - theta));
+        representable(
+            "buffer (packets)",
+            (libm::log(odds) / -libm::log(self.load)).max(0.0),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn logarithmic_in_the_window_and_diverging(w in 2.0_f64..1e6, load in 0.1_f64..0.95) {
+            let tiny = TinyBuffer { largest_window: w, load, throughput_share: 0.9, denominator: 2.0 };
+            let b = tiny.buffer().unwrap();
+            let squared = TinyBuffer { largest_window: w * w, ..tiny }.buffer().unwrap();
+            let step = 2.0 * libm::log(w) / -libm::log(load);
+            prop_assert!((squared - b - step).abs() < 1e-6 * step);
+            let near = TinyBuffer { load: 1.0 - 1e-9, ..tiny }.buffer().unwrap();
+            prop_assert!(near > 1e8);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! A classic controller: one window, grown by acknowledgements and cut by congestion, made of two
+//! parts. [`SlowStart`] says how the window grows below the threshold, [`WindowGrowth`] how above
+//! it and what a congestion leaves; any two of them make a controller.
+
+use std::fmt::Debug;
+
+use forebay_units::Time;
+
+use crate::packet::{Ack, CongestionControl, Idle, Needs, Path, Sample, Samples, Signal, Window};
+
+/// How the window grows below the threshold, and what ends that before a loss does.
+pub trait SlowStart: Clone + Debug {
+    /// What it wants to see of acknowledgements.
+    const SAMPLES: Samples = Samples::None;
+
+    /// Grows the window, which is below the threshold, by so many packets acknowledged; returns
+    /// those left once the threshold is reached.
+    fn on_ack(&mut self, window: &mut Window, acked: f64) -> f64;
+
+    /// An acknowledgement arrived, whatever the state. The path's smallest round-trip time is the
+    /// one that the growth goes by ([`WindowGrowth::base_rtt`]).
+    fn on_sample(&mut self, _window: &mut Window, _sample: &Sample, _path: &Path) {}
+
+    /// The window is about to be cut.
+    fn on_congestion(&mut self, _signal: Signal) {}
+
+    /// The last timeout was spurious; `before` is the state before it.
+    fn on_undo(&mut self, _before: &Self) {}
+}
+
+/// How the window grows in congestion avoidance, and what a congestion leaves of it.
+pub trait WindowGrowth: Clone + Debug {
+    /// What it asks of the engine.
+    const NEEDS: Needs = Needs::NONE;
+
+    /// New data was acknowledged while the window limits and no loss is under repair: so much of it
+    /// as slow start left, which is nothing while that lasts.
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path);
+
+    /// Congestion: reduce the window once.
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path);
+
+    /// An acknowledgement arrived, whatever the state.
+    fn on_sample(&mut self, _window: &mut Window, _sample: &Sample, _path: &Path) {}
+
+    /// The smallest round-trip time that slow start is to go by, seconds; none where an
+    /// acknowledgement that arrives now shall tell it nothing.
+    fn base_rtt(&self, _now: Time, path: &Path) -> Option<f64> {
+        Some(path.min_rtt)
+    }
+
+    /// See [`CongestionControl::recovery_floor`].
+    fn recovery_floor(&self, window: &Window) -> f64 {
+        0.5 * window.ssthresh
+    }
+
+    /// Nothing was under way for so long.
+    fn on_idle(&mut self, _time: Time) {}
+
+    /// The last timeout was spurious; `before` is the state before it.
+    fn on_undo(&mut self, _before: &Self) {}
+}
+
+/// A controller of two parts.
+#[derive(Clone, Debug, Default)]
+pub struct Classic<S, G> {
+    pub(crate) slow_start: S,
+    pub(crate) growth: G,
+}
+
+impl<S: SlowStart, G: WindowGrowth> Classic<S, G> {
+    /// The controller of these two parts.
+    pub fn of(slow_start: S, growth: G) -> Self {
+        Self { slow_start, growth }
+    }
+}
+
+impl<S: SlowStart, G: WindowGrowth> CongestionControl for Classic<S, G> {
+    fn needs(&self) -> Needs {
+        Needs {
+            samples: S::SAMPLES.max(G::NEEDS.samples),
+            ..G::NEEDS
+        }
+    }
+
+    fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
+        self.growth.on_sample(window, sample, path);
+        if let Some(min_rtt) = self.growth.base_rtt(sample.now, path) {
+            let path = Path { min_rtt, ..*path };
+            self.slow_start.on_sample(window, sample, &path);
+        }
+    }
+
+    fn recovery_floor(&self, window: &Window) -> f64 {
+        self.growth.recovery_floor(window)
+    }
+
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path) {
+        let mut acked = ack.acked;
+        if window.cwnd < window.ssthresh {
+            acked = self.slow_start.on_ack(window, acked);
+        }
+        self.growth.on_ack(window, &Ack { acked, ..*ack }, path);
+    }
+
+    fn on_idle(&mut self, window: &mut Window, idle: &Idle) {
+        idle.restart(window);
+        self.growth.on_idle(idle.time);
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path) {
+        self.slow_start.on_congestion(signal);
+        self.growth.on_congestion(window, signal, now, path);
+    }
+
+    fn on_undo(&mut self, before: &Self) {
+        self.slow_start.on_undo(&before.slow_start);
+        self.growth.on_undo(&before.growth);
+    }
+}

@@ -1,0 +1,96 @@
+//! What the registry must know of a controller: its description, and how to make one.
+
+use forebay_random::Stream;
+use forebay_units::parameter::{self, Parameter, Parameters};
+
+use crate::packet::CongestionControl;
+
+/// How a sender takes marks of congestion, and so which codepoint its packets carry where they may
+/// be marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnSemantics {
+    /// A mark is as good as a loss, once per round trip (RFC 3168): ECT(0).
+    Classic,
+    /// Marks are counted, the response is scalable (RFC 9331 section 4): ECT(1). So does DCTCP where
+    /// it shares a dual queue (RFC 9332 section 1.2).
+    Scalable,
+}
+
+/// What the registry knows of a controller: enough to read it from a scenario, to explain it and to
+/// build packets for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Description {
+    /// Name, title, source and parameters, as scenario files and `explain` have them.
+    pub algorithm: parameter::Description,
+    /// What it makes of marks.
+    pub ecn: EcnSemantics,
+}
+
+impl Description {
+    /// Of a controller to which a mark is as good as a loss.
+    pub const fn classic(algorithm: parameter::Description) -> Self {
+        Self {
+            algorithm,
+            ecn: EcnSemantics::Classic,
+        }
+    }
+
+    /// Of a controller that counts marks.
+    pub const fn scalable(algorithm: parameter::Description) -> Self {
+        Self {
+            algorithm,
+            ecn: EcnSemantics::Scalable,
+        }
+    }
+
+    /// Its parameters in the order they are printed.
+    pub const fn parameters(&self) -> &'static [Parameter] {
+        self.algorithm.parameters
+    }
+}
+
+/// A controller under its own name in scenario files.
+pub trait Registered: CongestionControl {
+    /// What the registry knows of it.
+    const DESCRIPTION: Description;
+
+    /// The controller with these parameters at the start of a connection; what it leaves to chance
+    /// it draws from `random`, the connection's own stream.
+    fn new(parameters: &Parameters, random: Stream) -> Self;
+}
+
+impl<C: Registered> Registered for Box<C> {
+    const DESCRIPTION: Description = C::DESCRIPTION;
+
+    fn new(parameters: &Parameters, random: Stream) -> Self {
+        Self::new(C::new(parameters, random))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use forebay_random::{Purpose, Seed};
+    use forebay_units::parameter::Value;
+
+    use super::*;
+
+    /// The stream of the flow with this number.
+    pub(crate) fn stream(flow: u64) -> Stream {
+        Stream::new(Seed::default(), flow, Purpose::Controller)
+    }
+
+    /// The controller with its default parameters.
+    pub(crate) fn default_controller<C: Registered>() -> C {
+        C::new(
+            &Parameters::defaults(C::DESCRIPTION.parameters()),
+            stream(0),
+        )
+    }
+
+    /// The controller with this `variant`.
+    pub(crate) fn variant<C: Registered>(variant: &'static str) -> C {
+        let mut parameters = Parameters::defaults(C::DESCRIPTION.parameters());
+        assert!(parameters.set("variant", Value::Word(variant)));
+        C::new(&parameters, stream(0))
+    }
+}

@@ -1,0 +1,12 @@
+//! Slow start, the first part of a classic controller: how the window grows below the threshold, and
+//! what ends that before a loss does. One file per algorithm.
+
+mod hystart;
+mod hystart_plus_plus;
+mod limited;
+mod standard;
+
+pub use hystart::Hystart;
+pub use hystart_plus_plus::HystartPlusPlus;
+pub use limited::Limited;
+pub use standard::Standard;

@@ -1,0 +1,191 @@
+//! The product integrator: closed forms while every queue is pinned, Rosenbrock steps otherwise.
+//!
+//! While a queue is empty or full its delay is constant, every window is an explicit function of
+//! time and the next event is a root of the summed rates ([`pinned`]). While a queue moves it relaxes
+//! within a round trip although a cycle may last thousands of them, hence a linearly implicit method
+//! ([`free`], [`step`], [`stages`]), whose coefficients are data ([`crate::methods`]). A step ends
+//! early, by its dense output, where a queue empties or fills ([`location`]); cuts and other known
+//! times are never stepped over.
+
+mod control;
+mod events;
+mod free;
+pub(crate) mod location;
+mod pinned;
+mod sampling;
+mod solver;
+mod stages;
+pub(crate) mod step;
+
+use crate::adaptive::control::{Opening, StepControl};
+use crate::adaptive::events::{cut, leave_limit, open_event, place_links};
+use crate::adaptive::location::Ending;
+use crate::adaptive::pinned::pinned_stretch;
+use crate::adaptive::step::Step;
+use crate::error::FluidError;
+use crate::flows::with_class;
+use crate::links::{Link, Mode};
+use crate::methods::STANDARD;
+use crate::model::FluidModel;
+use crate::outcome::FluidOutcome;
+use crate::rosenbrock::Rosenbrock;
+use crate::run::{Integrator, Run};
+
+/// Steps times flows after which a run is given up.
+pub(crate) const WORK_LIMIT: u64 = 4_000_000_000;
+
+/// Runs a model by the adaptive integrator, without the flows' limits ([`crate::Limits`]).
+///
+/// # Errors
+///
+/// A model that [`FluidModel::check`] refuses, a run of more than 4e9 flow steps, or one that
+/// leaves the finite numbers.
+///
+/// ```
+/// use forebay_congestion::{fluid::FluidLaw, newreno::NewReno};
+/// use forebay_fluid::{
+///     Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Synchronization,
+///     integrate,
+/// };
+///
+/// let flow = FluidFlow {
+///     propagation: 0.1,
+///     law: 0,
+///     path: 0,
+///     size: 1.0,
+///     initial_window: None,
+///     limits: Limits::default(),
+/// };
+/// let model = FluidModel {
+///     links: vec![FluidLink {
+///         capacity: 1000.0,
+///         buffer: 100.0,
+///         background: Background::Constant(0.0),
+///         queue: QueueLaw::DropTail,
+///     }],
+///     target: 0,
+///     paths: vec![vec![0]],
+///     laws: vec![FluidLaw::NewReno(NewReno::default())],
+///     flows: vec![flow],
+///     synchronization: Synchronization::default(),
+///     measure: Measure::WholeCycles { start: 50.0, duration: 100.0 },
+///     horizon: 200.0,
+///     tolerance: 1e-4,
+///     trace: None,
+///     seed: Default::default(),
+/// };
+/// let link = &integrate(&model)?.links[0];
+/// // A buffer of one bandwidth-delay product keeps the link busy through every cut.
+/// assert!(link.utilization > 0.999);
+/// assert_eq!(link.synchronization, Some(1.0));
+/// # Ok::<(), forebay_fluid::FluidError>(())
+/// ```
+pub fn integrate(model: &FluidModel) -> Result<FluidOutcome, FluidError> {
+    integrate_by(STANDARD, model)
+}
+
+/// The same by another Rosenbrock method.
+pub(crate) fn integrate_by(
+    table: &'static Rosenbrock,
+    model: &FluidModel,
+) -> Result<FluidOutcome, FluidError> {
+    let mut run = Run::new(model, model.measure)?;
+    let mut adaptive = Adaptive::new(&mut run, table);
+    run.complete(&mut adaptive)?;
+    Ok(run.outcome())
+}
+
+pub(crate) struct Adaptive {
+    pub(crate) step: Step,
+    control: StepControl,
+}
+
+impl Integrator for Adaptive {
+    fn advance(&mut self, run: &mut Run<'_>) -> Result<(), FluidError> {
+        let limit = run.schedule.next_time().min(run.measurement.end);
+        if limit > run.now {
+            run.count_step()?;
+            check_work(run)?;
+            let ending = if run.links.iter().any(|link| link.mode == Mode::Free) {
+                self.step.free_stretch(run, &mut self.control, limit)?
+            } else {
+                pinned_stretch(run, limit, self.control.restart)?
+            };
+            self.end_stretch(run, ending);
+        }
+        if run.schedule.next_time() <= run.now {
+            while let Some(due) = run.next_cut(run.now) {
+                cut(run, due.slot);
+            }
+            self.control.reopen(Opening::Jump);
+            place_links(run);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, run: &mut Run<'_>) -> Result<(), FluidError> {
+        let now = run.now;
+        for class in 0..run.flows.classes.len() {
+            with_class!(run.model, run.flows, class, part => part.note_peaks(now));
+            if !with_class!(run.model, run.flows, class, part => part.is_sound(now)) {
+                return Err(FluidError::NotFinite { time: now });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Adaptive {
+    /// The integrator of a run that begins.
+    pub(crate) fn new(run: &mut Run<'_>, table: &'static Rosenbrock) -> Self {
+        for link in &mut run.links {
+            link.tolerate(run.model.tolerance);
+        }
+        let propagation = run.flows.propagation.iter().copied();
+        let shortest = propagation.fold(f64::INFINITY, f64::min);
+        let restart = if shortest.is_finite() {
+            0.25 * shortest
+        } else {
+            run.model.horizon
+        };
+        place_links(run);
+        Self {
+            step: Step::new(run, table),
+            control: StepControl::new(restart),
+        }
+    }
+
+    fn end_stretch(&mut self, run: &mut Run<'_>, ending: Ending) {
+        run.links.iter_mut().for_each(Link::settle_red);
+        match ending {
+            Ending::None => {}
+            Ending::Empties(l) => {
+                run.links[l].queue = 0.0;
+                run.links[l].mode = Mode::Empty;
+            }
+            Ending::Fills(l) => {
+                run.links[l].queue = run.links[l].buffer;
+                run.links[l].mode = Mode::Full;
+                open_event(run, l);
+            }
+            Ending::Leaves(l) => {
+                self.control.reopen(Opening::Overflow);
+                leave_limit(run, l);
+            }
+            Ending::Drops(l) => open_event(run, l),
+        }
+    }
+}
+
+/// Refuses a run whose steps, tried ones included, times flows have passed the limit on work.
+fn check_work(run: &Run<'_>) -> Result<(), FluidError> {
+    let flows = run.flows.len() as u64;
+    if run.steps * (flows + 8) + run.refused * flows > WORK_LIMIT {
+        return Err(FluidError::TooLong {
+            time: run.now,
+            horizon: run.model.horizon,
+            limit: WORK_LIMIT,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,190 @@
+//! From a fluid outcome to the report and the traces.
+
+use std::collections::BTreeMap;
+
+use forebay_scenario::{
+    Cost, Estimate, FlowGroup, FlowReport, FlowSample, GroupReport, LinkReport, MAX_LISTED_FLOWS,
+    Metric, QueueSample, Recorded, Report, Scenario, Traces, Warning, WarningKind,
+    listed_quantiles, sorted_quantile,
+};
+use forebay_units::Time;
+
+use crate::outcome::{FluidOutcome, LinkOutcome, MeasuredBy};
+use crate::translation::{NAME, Translation, overhead_bytes};
+
+impl Translation {
+    /// The outcome as a report.
+    pub(crate) fn report(&self, scenario: &Scenario, outcome: &FluidOutcome) -> Report {
+        let mut report = Report::new(NAME, scenario, self.seed.seed);
+        let target = &outcome.links[self.model.target];
+        report.metrics = link_metrics(target);
+        report.warnings.clone_from(&self.warnings);
+        if outcome.measured_by == MeasuredBy::TooFewEvents {
+            let text =
+                "fewer than two congestion events after the warm-up: the fixed window is measured";
+            let warning = Warning::new(WarningKind::FewCongestionEvents, text);
+            report.warnings.push(warning);
+        }
+        if !outcome.goodput.is_empty() {
+            report
+                .metrics
+                .insert(Metric::JainIndex, outcome.jain.into());
+            let all: f64 = self.goodputs(scenario, outcome).iter().sum();
+            report.metrics.insert(Metric::Goodput, all.into());
+        }
+        let goodputs = self.goodputs(scenario, outcome);
+        for (number, group) in scenario.flows().iter().enumerate() {
+            report
+                .groups
+                .push(self.group_report((number, group), &goodputs, outcome));
+        }
+        for (number, link) in scenario.links().iter().enumerate() {
+            if number != self.model.target {
+                let metrics = link_metrics(&outcome.links[number]);
+                report.links.push(LinkReport {
+                    name: link.name.clone(),
+                    metrics,
+                });
+            }
+        }
+        report.cost = Cost {
+            data_packets: target.arrived.round() as u64,
+            events: outcome.steps,
+            ..Cost::default()
+        };
+        report
+    }
+
+    /// Payload of each flow in bits per second.
+    fn goodputs(&self, scenario: &Scenario, outcome: &FluidOutcome) -> Vec<f64> {
+        let payload = |flow: usize| {
+            let group = &scenario.flows()[self.group_of[flow]];
+            let overhead = overhead_bytes(scenario.target());
+            let reference = scenario.packet_bytes() + overhead;
+            let bytes = self.model.flows[flow].size * reference - overhead;
+            (bytes - group.header().get() as f64).max(0.0) * 8.0
+        };
+        outcome
+            .goodput
+            .iter()
+            .enumerate()
+            .map(|(flow, rate)| rate * payload(flow))
+            .collect()
+    }
+
+    fn group_report(
+        &self,
+        (number, group): (usize, &FlowGroup),
+        goodputs: &[f64],
+        outcome: &FluidOutcome,
+    ) -> GroupReport {
+        let mut report = GroupReport {
+            name: group.name.clone(),
+            flows: group.count,
+            ..GroupReport::default()
+        };
+        let mut put = |metric, value: f64| {
+            report.metrics.insert(metric, Estimate::from(value));
+        };
+        if let Some(bits) = group.unresponsive_rate() {
+            let kept = |&l: &usize| 1.0 - outcome.links[l].background_loss_rate;
+            let kept: f64 = group.path.iter().map(kept).product();
+            put(Metric::Goodput, bits * kept);
+            put(Metric::LossRate, 1.0 - kept);
+            return report;
+        }
+        let members: Vec<usize> = (0..goodputs.len())
+            .filter(|&flow| self.group_of[flow] == number)
+            .collect();
+        let sum = |values: &[f64]| members.iter().map(|&flow| values[flow]).sum::<f64>();
+        put(Metric::Goodput, sum(goodputs));
+        let sent = sum(&outcome.sent);
+        if sent > 0.0 {
+            let lost: f64 = members
+                .iter()
+                .map(|&i| outcome.loss[i] * outcome.sent[i])
+                .sum();
+            put(Metric::LossRate, lost / sent);
+        }
+        let mut sorted: Vec<f64> = members.iter().map(|&flow| goodputs[flow]).collect();
+        sorted.sort_by(f64::total_cmp);
+        put(Metric::FlowGoodputP10, sorted_quantile(&sorted, 0.1));
+        put(Metric::FlowGoodputP50, sorted_quantile(&sorted, 0.5));
+        report.flow_goodput_bps = listed_quantiles(|q| sorted_quantile(&sorted, q));
+        if goodputs.len() <= MAX_LISTED_FLOWS {
+            report.per_flow = members
+                .iter()
+                .map(|&flow| FlowReport {
+                    goodput_bps: goodputs[flow],
+                    loss_rate: outcome.loss[flow],
+                    ..FlowReport::default()
+                })
+                .collect();
+        }
+        report
+    }
+
+    /// The outcome's samples as the scenario's `[trace]` asks for them.
+    pub(crate) fn traces(&self, scenario: &Scenario, outcome: &FluidOutcome) -> Traces {
+        let options = scenario.trace();
+        let (from, until) = (
+            options.from.as_secs_f64(),
+            options.until.map(Time::as_secs_f64),
+        );
+        let wanted = |time: f64| time >= from && until.is_none_or(|until| time <= until);
+        let records = |what| options.record.contains(&what);
+        let trace = &outcome.trace;
+        let mut traces = Traces::default();
+        for (k, &time_s) in trace
+            .times
+            .iter()
+            .enumerate()
+            .filter(|(_, time)| wanted(**time))
+        {
+            let delay = |l: usize| trace.queues[l][k] / self.model.links[l].capacity;
+            if records(Recorded::Cwnd) {
+                for (number, flow) in self.model.flows.iter().enumerate() {
+                    let queueing: f64 = self.model.paths[flow.path].iter().map(|&l| delay(l)).sum();
+                    traces.flows.push(FlowSample {
+                        time_s,
+                        flow: number as u32,
+                        cwnd_packets: trace.windows[number][k],
+                        ssthresh_packets: f64::INFINITY,
+                        rtt_s: flow.propagation + queueing,
+                    });
+                }
+            }
+            if records(Recorded::Queue) || records(Recorded::Utilization) {
+                let target = self.model.target;
+                let used = &trace.used[target];
+                traces.queue.push(QueueSample {
+                    time_s,
+                    packets: trace.queues[target][k],
+                    delay_s: delay(target),
+                    utilization: 0.5 * (used[k] + used[k.saturating_sub(1)]),
+                });
+            }
+        }
+        traces
+    }
+}
+
+fn link_metrics(link: &LinkOutcome) -> BTreeMap<Metric, Estimate> {
+    let mut metrics = BTreeMap::new();
+    let mut put = |metric, value: f64| {
+        metrics.insert(metric, Estimate::from(value));
+    };
+    put(Metric::Utilization, link.utilization);
+    put(Metric::QueueMean, link.queue_mean);
+    if link.arrived > 0.0 {
+        put(Metric::LossRate, link.loss_rate);
+        put(Metric::QueueDelayMean, link.delay_mean);
+        put(Metric::QueueDelayP50, link.delay_p50);
+        put(Metric::QueueDelayP99, link.delay_p99);
+        put(Metric::QueueDelayMax, link.delay_max);
+    }
+    if let Some(fraction) = link.synchronization {
+        put(Metric::Synchronization, fraction);
+    }
+    metrics
+}

@@ -1,0 +1,92 @@
+//! What the integrators by steps of a fixed size share: windows by slot, arrivals by link, and the step.
+
+use crate::error::FluidError;
+use crate::flows::with_class;
+use crate::run::Run;
+
+/// Steps times flows after which a run is given up.
+const WORK_LIMIT: u64 = 20_000_000_000;
+
+/// Windows and arrivals of a run by steps of a fixed size.
+#[derive(Debug)]
+pub(crate) struct FixedSteps {
+    /// Seconds.
+    pub(crate) size: f64,
+    /// Windows by slot.
+    pub(crate) windows: Vec<f64>,
+    /// Packets that arrive at each link in the step.
+    pub(crate) arrived: Vec<f64>,
+}
+
+impl FixedSteps {
+    /// Steps of `size` seconds from time 0; refuses more than 2e10 flow steps.
+    pub(crate) fn new(run: &mut Run<'_>, size: f64) -> Result<Self, FluidError> {
+        let horizon = run.model.horizon;
+        let work = horizon / size * (run.model.flows.len() + 8) as f64;
+        if work > WORK_LIMIT as f64 {
+            return Err(FluidError::TooLong {
+                time: 0.0,
+                horizon,
+                limit: WORK_LIMIT,
+            });
+        }
+        let mut windows = vec![0.0; run.flows.len()];
+        for class in 0..run.flows.classes.len() {
+            with_class!(run.model, run.flows, class, part => {
+                part.pinned_windows((0.0, 0.0, 0.0), |slot, w| windows[slot] = w);
+            });
+        }
+        Ok(Self {
+            size,
+            windows,
+            arrived: vec![0.0; run.links.len()],
+        })
+    }
+
+    /// Begins a step in which nothing but the background has arrived yet.
+    #[inline]
+    pub(crate) fn begin(&mut self, run: &Run<'_>) {
+        for l in 0..run.links.len() {
+            self.arrived[l] = run.links[l].background * self.size;
+        }
+    }
+
+    /// Records every sample that is due.
+    #[inline]
+    pub(crate) fn sample(&self, run: &mut Run<'_>) {
+        if run.samples.next <= run.now {
+            self.sample_all_due(run);
+        }
+    }
+
+    fn sample_all_due(&self, run: &mut Run<'_>) {
+        while run.samples.next <= run.now {
+            for (slot, &number) in run.flows.number.iter().enumerate() {
+                run.samples.trace.windows[number as usize].push(self.windows[slot]);
+            }
+            for (l, link) in run.links.iter().enumerate() {
+                let rate = self.arrived[l] / self.size / link.capacity;
+                let used = if link.queue > 0.0 { 1.0 } else { rate.min(1.0) };
+                run.samples.push_link(l, link.queue, used);
+            }
+            run.samples.finish();
+        }
+    }
+
+    /// Ends a step.
+    #[inline]
+    pub(crate) fn end(&self, run: &mut Run<'_>) -> Result<(), FluidError> {
+        run.count_step()?;
+        run.now = run.steps as f64 * self.size;
+        Ok(())
+    }
+
+    /// Refuses windows that are no solution.
+    pub(crate) fn check(&self, now: f64) -> Result<(), FluidError> {
+        if self.windows.iter().all(|w| w.is_finite()) {
+            Ok(())
+        } else {
+            Err(FluidError::NotFinite { time: now })
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What is measured, from when to when.
+
+use crate::flows::Flows;
+use crate::links::Link;
+use crate::model::Measure;
+use crate::outcome::MeasuredBy;
+use crate::tally::Tally;
+
+/// What is measured, from when to when.
+#[derive(Debug)]
+pub(crate) struct Measurement {
+    measure: Measure,
+    horizon: f64,
+    /// Seconds at which it began, and at which the run ends.
+    pub(crate) from: f64,
+    pub(crate) end: f64,
+    pub(crate) by: MeasuredBy,
+    phase: Phase,
+    /// The counts at the latest event, for whole cycles.
+    closed: Option<Counts>,
+}
+
+/// How far the measurement is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// It may not start yet.
+    Before,
+    /// It runs; a first congestion event will start it anew where cycles are measured.
+    Open,
+    /// It runs from the first congestion event.
+    Cycles,
+}
+
+/// Everything counted up to a time.
+#[derive(Debug)]
+pub(crate) struct Counts {
+    /// Seconds.
+    pub(crate) at: f64,
+    /// By link.
+    pub(crate) tallies: Vec<Tally>,
+    /// By slot.
+    pub(crate) sent: Vec<f64>,
+    pub(crate) lost: Vec<f64>,
+}
+
+impl Measurement {
+    /// A measurement that may not start yet, of a run that ends at the `horizon` at the latest.
+    pub(crate) fn new(measure: Measure, horizon: f64) -> Self {
+        Self {
+            measure,
+            horizon,
+            from: 0.0,
+            end: horizon,
+            by: match measure {
+                Measure::Fixed { .. } => MeasuredBy::Time,
+                _ => MeasuredBy::TooFewEvents,
+            },
+            phase: Phase::Before,
+            closed: None,
+        }
+    }
+
+    /// Counts from `now` on.
+    pub(crate) fn begin(&mut self, now: f64, flows: &mut Flows, links: &mut [Link]) {
+        self.phase = Phase::Open;
+        self.from = now;
+        flows.reset_counts();
+        for link in links {
+            link.tally.reset();
+        }
+    }
+
+    /// A congestion event of the target link at `now` begins or ends measured cycles.
+    pub(crate) fn delimit(&mut self, now: f64, flows: &mut Flows, links: &mut [Link]) {
+        let Some(duration) = self.measure.duration() else {
+            return;
+        };
+        match self.phase {
+            Phase::Before => {}
+            Phase::Open => {
+                self.begin(now, flows, links);
+                self.phase = Phase::Cycles;
+                self.end = self.horizon.min(now + duration);
+                if let Measure::FromFirstEvent { .. } = self.measure {
+                    self.by = MeasuredBy::FirstEvent;
+                }
+            }
+            Phase::Cycles => {
+                if let Measure::WholeCycles { .. } = self.measure {
+                    self.by = MeasuredBy::WholeCycles;
+                    match &mut self.closed {
+                        Some(closed) => closed.renew(now, flows, links),
+                        None => self.closed = Some(Counts::new(now, flows, links)),
+                    }
+                }
+            }
+        }
+    }
+
+    /// The counts at the end of what is measured: of the last whole cycle, or now.
+    pub(crate) fn counts(&mut self, now: f64, flows: &Flows, links: &[Link]) -> Counts {
+        let closed = self.closed.take();
+        closed.unwrap_or_else(|| Counts::new(now, flows, links))
+    }
+}
+
+impl Counts {
+    fn new(at: f64, flows: &Flows, links: &[Link]) -> Self {
+        Self {
+            at,
+            tallies: links.iter().map(|link| link.tally.clone()).collect(),
+            sent: flows.sent.clone(),
+            lost: flows.lost.clone(),
+        }
+    }
+
+    /// The same at a later time, without allocating.
+    fn renew(&mut self, at: f64, flows: &Flows, links: &[Link]) {
+        self.at = at;
+        self.sent.clone_from(&flows.sent);
+        self.lost.clone_from(&flows.lost);
+        for (kept, link) in self.tallies.iter_mut().zip(links) {
+            kept.copy_from(&link.tally);
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! A run of a model, whatever the method: flows, links, events to come, what is measured, the outcome.
+//!
+//! An [`Integrator`] moves windows and queues on by a step or a stretch; the run opens congestion
+//! events and takes what is due, hands the cuts back, keeps the counts and says what was found. A
+//! new method is a file with an `Integrator`.
+
+use crate::error::FluidError;
+use crate::flows::{Flows, with_class};
+use crate::links::{Link, Stretch};
+use crate::measurement::Measurement;
+use crate::model::{FluidModel, Measure};
+use crate::outcome::{FluidOutcome, jain, link_outcome};
+use crate::samples::Samples;
+use crate::schedule::{Cause, Occurrence, Schedule};
+use crate::synchronization::Candidate;
+
+/// Steps between looks at whether the run is to be stopped.
+const STEPS_PER_LOOK: u64 = 1024;
+
+/// A method of integration.
+pub(crate) trait Integrator {
+    /// Moves the run on by a step or a stretch and takes what is due.
+    fn advance(&mut self, run: &mut Run<'_>) -> Result<(), FluidError>;
+
+    /// Notes the windows at the end of the run, and refuses a state that is no solution.
+    fn finish(&mut self, run: &mut Run<'_>) -> Result<(), FluidError>;
+}
+
+/// State of a run.
+#[derive(Debug)]
+pub(crate) struct Run<'m> {
+    pub(crate) model: &'m FluidModel,
+    pub(crate) flows: Flows,
+    pub(crate) links: Vec<Link>,
+    pub(crate) schedule: Schedule,
+    pub(crate) now: f64,
+    pub(crate) measurement: Measurement,
+    pub(crate) samples: Samples,
+    /// The flows of the link at which an event is about to open.
+    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) steps: u64,
+    /// Steps tried and refused by the error control.
+    pub(crate) refused: u64,
+}
+
+/// A cut that a flow takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cut {
+    pub(crate) slot: usize,
+    pub(crate) cause: Cause,
+}
+
+impl<'m> Run<'m> {
+    /// The model at time 0, to be measured as `measure` says.
+    pub(crate) fn new(model: &'m FluidModel, measure: Measure) -> Result<Self, FluidError> {
+        model.check()?;
+        let flows = Flows::new(model);
+        let crowd = model.crowd();
+        let links: Vec<Link> = (0..model.links.len())
+            .map(|l| Link::new(&model.links[l], l, crowd[l], model.seed))
+            .collect();
+        let mut schedule = Schedule::with_room(flows.len() + 3 * links.len() + 1);
+        for (number, link) in (0..).zip(&links) {
+            if let Some(interval) = link.redraw_interval() {
+                schedule.enter(interval, Occurrence::Redraw { link: number });
+            }
+        }
+        schedule.enter(measure.start(), Occurrence::Measure);
+        Ok(Self {
+            candidates: Vec::with_capacity(flows.len()),
+            measurement: Measurement::new(measure, model.horizon),
+            samples: Samples::new(model),
+            model,
+            flows,
+            links,
+            schedule,
+            now: 0.0,
+            steps: 0,
+            refused: 0,
+        })
+    }
+
+    /// Lets an integrator take the run to its end.
+    pub(crate) fn complete(&mut self, integrator: &mut impl Integrator) -> Result<(), FluidError> {
+        while self.now < self.measurement.end {
+            integrator.advance(self)?;
+        }
+        integrator.finish(self)
+    }
+
+    /// Counts a step, and looks now and then whether the run is to be stopped.
+    #[inline]
+    pub(crate) fn count_step(&mut self) -> Result<(), FluidError> {
+        self.steps += 1;
+        if self.steps.is_multiple_of(STEPS_PER_LOOK) && self.model.cancel.requested() {
+            return Err(FluidError::Interrupted);
+        }
+        Ok(())
+    }
+
+    /// The links that a class crosses.
+    #[inline]
+    pub(crate) fn path(&self, class: usize) -> &'m [usize] {
+        &self.model.paths[self.flows.classes[class].path]
+    }
+
+    /// Queueing delay along a class's path now.
+    #[inline]
+    pub(crate) fn delay(&self, class: usize) -> f64 {
+        self.path(class)
+            .iter()
+            .map(|&l| self.links[l].delay())
+            .sum()
+    }
+
+    /// Packets per second that the flows offer a link now.
+    pub(crate) fn arrivals(&mut self, link: usize) -> f64 {
+        let now = self.now;
+        let mut sum = 0.0;
+        for class in 0..self.flows.classes.len() {
+            if self.path(class).contains(&link) {
+                let delay = self.delay(class);
+                let rate =
+                    with_class!(self.model, self.flows, class, part => part.rate(now, delay));
+                sum += self.flows.classes[class].size * rate;
+            }
+        }
+        sum
+    }
+
+    /// Takes what is due at `until`, up to the next cut, which is the integrator's to make.
+    #[inline]
+    pub(crate) fn next_cut(&mut self, until: f64) -> Option<Cut> {
+        if self.schedule.next_time() <= until {
+            return self.take_due(until);
+        }
+        None
+    }
+
+    #[inline(never)]
+    fn take_due(&mut self, until: f64) -> Option<Cut> {
+        while let Some(what) = self.schedule.take_due(until) {
+            match what {
+                Occurrence::Cut { cause, slot } => {
+                    let slot = slot as usize;
+                    return Some(Cut { slot, cause });
+                }
+                Occurrence::Close { link } => self.links[link as usize].close_event(),
+                Occurrence::Redraw { link: number } => {
+                    let link = &mut self.links[number as usize];
+                    link.redraw();
+                    if let Some(interval) = link.redraw_interval() {
+                        self.schedule.enter(self.now + interval, what);
+                    }
+                }
+                Occurrence::Measure => {
+                    self.measurement
+                        .begin(self.now, &mut self.flows, &mut self.links);
+                }
+            }
+        }
+        None
+    }
+
+    /// Opens a congestion event at a link at the time `at`, the link's flows being the candidates.
+    pub(crate) fn open_event(&mut self, link: usize, at: f64) {
+        let law = &self.model.synchronization;
+        let count = self.links[link].choose_victims(law, &mut self.candidates);
+        let fraction = count as f64 / self.links[link].events.crowd as f64;
+        let mut last = at;
+        for chosen in &self.candidates[..count] {
+            let time = at + chosen.round_trip;
+            last = last.max(time);
+            let (cause, slot) = (Cause::Event, chosen.slot);
+            self.schedule.enter(time, Occurrence::Cut { cause, slot });
+        }
+        let number = link as u32;
+        self.schedule
+            .enter(last, Occurrence::Close { link: number });
+        if link == self.model.target {
+            self.measurement
+                .delimit(at, &mut self.flows, &mut self.links);
+        }
+        let tally = &mut self.links[link].tally;
+        tally.events += 1;
+        tally.fractions += fraction;
+    }
+
+    /// Enters a stretch into a link's ledger and shares its losses out.
+    pub(crate) fn account(&mut self, link: usize, stretch: Stretch) -> Result<(), FluidError> {
+        let lost = self.links[link].account(&stretch);
+        if !(stretch.arrived.is_finite() && self.links[link].queue.is_finite()) {
+            return Err(FluidError::NotFinite { time: self.now });
+        }
+        if lost > 0.0 {
+            self.share_losses(link, lost / stretch.arrived);
+        }
+        Ok(())
+    }
+
+    /// Shares a link's losses out in proportion to what was sent.
+    pub(crate) fn share_losses(&mut self, link: usize, fraction: f64) {
+        for class in 0..self.flows.classes.len() {
+            if self.path(class).contains(&link) {
+                let range = self.flows.classes[class].range.clone();
+                let survivors = &mut self.flows.stretch[range.clone()];
+                for (total, packets) in self.flows.lost[range].iter_mut().zip(survivors) {
+                    // What is lost here cannot be lost again further on.
+                    *total += fraction * *packets;
+                    *packets -= fraction * *packets;
+                }
+            }
+        }
+    }
+
+    /// What the run found.
+    pub(crate) fn outcome(mut self) -> FluidOutcome {
+        let conservation = self.links.iter().map(Link::defect).fold(0.0, f64::max);
+        let counts = self.measurement.counts(self.now, &self.flows, &self.links);
+        let time = counts.at - self.measurement.from;
+        let mut goodput = vec![0.0; counts.sent.len()];
+        let mut loss = vec![0.0; counts.sent.len()];
+        let mut sized = Vec::with_capacity(counts.sent.len());
+        for (slot, &number) in self.flows.number.iter().enumerate() {
+            let (sent, lost) = (counts.sent[slot], counts.lost[slot]);
+            let rate = (sent - lost) / time;
+            goodput[number as usize] = rate;
+            loss[number as usize] = if sent > 0.0 { lost / sent } else { 0.0 };
+            sized.push(rate * self.flows.classes[self.flows.class_of[slot] as usize].size);
+        }
+        FluidOutcome {
+            from: self.measurement.from,
+            to: counts.at,
+            measured_by: self.measurement.by,
+            links: counts
+                .tallies
+                .iter()
+                .zip(&self.links)
+                .map(|(tally, link)| link_outcome(tally, link.capacity, time))
+                .collect(),
+            goodput,
+            loss,
+            sent: self.flows.by_number(&counts.sent),
+            peak_window: self.flows.by_number(&self.flows.peak_window),
+            jain: jain(&sized),
+            trace: self.samples.trace,
+            conservation,
+            steps: self.steps,
+            refused: self.refused,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Background, FluidFlow, FluidLink, Limits, QueueLaw};
+    use crate::outcome::MeasuredBy;
+    use crate::synchronization::Synchronization;
+    use forebay_congestion::aimd::Aimd;
+    use forebay_congestion::fluid::FluidLaw;
+    use forebay_random::Seed;
+    use forebay_scenario::Cancel;
+
+    fn model() -> FluidModel {
+        let flow = |propagation| FluidFlow {
+            propagation,
+            law: 0,
+            path: 0,
+            size: 1.0,
+            initial_window: Some(10.0),
+            limits: Limits::default(),
+        };
+        FluidModel {
+            links: vec![FluidLink {
+                capacity: 1000.0,
+                buffer: 50.0,
+                background: Background::Constant(0.0),
+                queue: QueueLaw::DropTail,
+            }],
+            target: 0,
+            paths: vec![vec![0]],
+            laws: vec![FluidLaw::Aimd(Aimd::default())],
+            flows: vec![flow(0.1), flow(0.2)],
+            synchronization: Synchronization::default(),
+            measure: Measure::WholeCycles {
+                start: 1.0,
+                duration: 20.0,
+            },
+            horizon: 100.0,
+            tolerance: 1e-4,
+            trace: None,
+            seed: Seed::default(),
+            cancel: Cancel::default(),
+        }
+    }
+
+    #[test]
+    fn what_is_counted_ends_with_the_last_whole_cycle() {
+        let model = model();
+        let mut run = Run::new(&model, model.measure).unwrap();
+        let mut event = |now: f64, sent: f64, lost: f64| {
+            run.now = now;
+            assert_eq!(run.next_cut(now), None);
+            (run.flows.sent[1], run.flows.lost[1]) = (sent, lost);
+            run.measurement.delimit(now, &mut run.flows, &mut run.links);
+            run.measurement.end
+        };
+        // The first event after the start begins the cycles, the later ones end them.
+        assert_eq!(event(0.5, 7.0, 3.0), 100.0);
+        assert_eq!(event(2.0, 70.0, 30.0), 22.0);
+        event(4.0, 100.0, 10.0);
+        event(7.0, 300.0, 20.0);
+        run.now = 22.0;
+        (run.flows.sent[1], run.flows.lost[1]) = (900.0, 90.0);
+        let outcome = run.outcome();
+        assert_eq!((outcome.from, outcome.to), (2.0, 7.0));
+        assert_eq!(outcome.measured_by, MeasuredBy::WholeCycles);
+        assert_eq!(outcome.sent[1], 300.0);
+        assert_eq!(outcome.loss[1], 20.0 / 300.0);
+        assert_eq!(outcome.goodput[1], 280.0 / 5.0);
+    }
+
+    #[test]
+    fn an_event_cuts_each_victim_a_round_trip_later_and_closes_after_the_last() {
+        let mut model = model();
+        model.synchronization.minimum = 1.0;
+        let mut run = Run::new(&model, model.measure).unwrap();
+        for slot in 0..2 {
+            let round_trip = run.flows.propagation[slot];
+            run.candidates
+                .push(Candidate::new(slot as u32, slot as u32, 1.0, round_trip));
+        }
+        assert!(run.links[0].may_open_event());
+        run.open_event(0, 0.3);
+        assert!(!run.links[0].may_open_event());
+        let cut = |slot| {
+            let cause = Cause::Event;
+            Some(Cut { slot, cause })
+        };
+        assert_eq!(run.next_cut(0.39), None);
+        assert_eq!(run.next_cut(0.41), cut(0));
+        assert_eq!(run.next_cut(0.51), cut(1));
+        assert!(!run.links[0].may_open_event());
+        assert_eq!(run.next_cut(0.51), None);
+        assert!(run.links[0].may_open_event());
+    }
+}

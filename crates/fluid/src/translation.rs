@@ -1,0 +1,405 @@
+//! From a scenario to a fluid model.
+//!
+//! Windows, buffers and rates are taken in packets of the scenario's mean size; a flow with
+//! larger packets counts for more of them. What a fluid has no notion of (transfers, timers,
+//! per-flow queues) is refused by name; what it merely leaves out is in the warnings.
+
+use forebay_congestion::fluid::FluidLaw;
+use forebay_congestion::fluid_law;
+use forebay_discipline::DropCurve;
+use forebay_random::{Purpose, Stream, key_of};
+use forebay_scenario::{
+    Algorithm, BackgroundRate, BufferLimit, EngineError, FlowGroup, Link, MeasurementWindow,
+    Scenario, Seed, VictimCountLaw, VictimPolicy, Warning, WarningKind, Workload,
+};
+use forebay_units::parameter::{Parameters, Threshold, Value};
+
+use crate::error::FluidError;
+use crate::model::{Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Red};
+use crate::synchronization::{CutCountLaw, Synchronization, Victims};
+
+/// The engine's name.
+pub(crate) const NAME: &str = "fluid";
+
+/// A scenario as a fluid model, and the way back.
+pub(crate) struct Translation {
+    pub(crate) model: FluidModel,
+    /// Group of each flow of the model.
+    pub(crate) group_of: Vec<usize>,
+    pub(crate) warnings: Vec<Warning>,
+    pub(crate) seed: Seed,
+}
+
+impl Translation {
+    /// The scenario's model with the draws of `seed`.
+    pub(crate) fn new(scenario: &Scenario, seed: Seed) -> Result<Self, EngineError> {
+        let run = scenario.run();
+        let end = run.warmup.as_secs_f64() + run.measure.as_secs_f64();
+        for group in scenario.flows() {
+            refuse_unmodelled(group, end)?;
+            let marks = |&l: &usize| scenario.links()[l].discipline.name() != "droptail";
+            if group.responsive() && group.stack.ecn && group.path.iter().any(marks) {
+                return Err(unsupported(format!("`ecn` (group `{}`)", group.name)));
+            }
+        }
+        if scenario.links().iter().any(|link| link.memory.is_some()) {
+            return Err(unsupported("a memory that links share"));
+        }
+        let options = scenario.fluid();
+        let (warmup, measured) = (run.warmup.as_secs_f64(), run.measure.as_secs_f64());
+        let links = (0..scenario.links().len())
+            .map(|number| translate_link(scenario, number))
+            .collect::<Result<_, _>>()?;
+        let mut translation = Self {
+            model: FluidModel {
+                links,
+                target: scenario.target_index(),
+                paths: Vec::new(),
+                laws: Vec::new(),
+                flows: Vec::new(),
+                synchronization: synchronization(scenario),
+                measure: match options.window {
+                    MeasurementWindow::Fixed => Measure::Fixed { start: warmup },
+                    MeasurementWindow::WholeCycles => Measure::WholeCycles {
+                        start: warmup,
+                        duration: measured,
+                    },
+                },
+                horizon: warmup + measured,
+                tolerance: options.tolerance,
+                trace: None,
+                cancel: forebay_scenario::Cancel::default(),
+                seed,
+            },
+            group_of: Vec::new(),
+            warnings: Vec::new(),
+            seed,
+        };
+        for number in 0..scenario.flows().len() {
+            translation.add_group(scenario, number)?;
+        }
+        if translation.model.paths.is_empty() {
+            translation.model.paths.push(vec![scenario.target_index()]);
+        }
+        translation.note_left_out(scenario);
+        Ok(translation)
+    }
+
+    /// Enters a group's flows, or its load as background of its links.
+    fn add_group(&mut self, scenario: &Scenario, number: usize) -> Result<(), EngineError> {
+        let group = &scenario.flows()[number];
+        if group.unresponsive_rate().is_some() {
+            for &l in &group.path {
+                let (rate, variance) = background_moments(scenario, group, l);
+                match &mut self.model.links[l].background {
+                    Background::Constant(total) => *total += rate,
+                    Background::Redrawn {
+                        mean, deviation, ..
+                    } => {
+                        *mean += rate;
+                        *deviation = (*deviation * *deviation + variance).sqrt();
+                    }
+                }
+            }
+            return Ok(());
+        }
+        if self.model.flows.len() as u64 + group.count > 1_000_000 {
+            let why = "more than 1000000 flows".to_owned();
+            return Err(EngineError::TooLarge { engine: NAME, why });
+        }
+        let law = self.law_index(group)?;
+        let path = self.path_index(&group.path);
+        let key = key_of(&group.name);
+        for index in 0..group.count {
+            let stream = |purpose| Stream::new(self.seed, key.wrapping_add(index), purpose);
+            let rtt = group
+                .rtt
+                .draw(index, group.count, &mut stream(Purpose::RoundTrip));
+            let packet = group
+                .packet
+                .draw(index, group.count, &mut stream(Purpose::Packet));
+            self.model.flows.push(FluidFlow {
+                propagation: rtt.as_secs_f64(),
+                law,
+                path,
+                size: relative_size(scenario, scenario.target(), packet.get() as f64),
+                initial_window: None,
+                limits: limits(group, packet.get() as f64),
+            });
+            self.group_of.push(number);
+        }
+        Ok(())
+    }
+
+    fn law_index(&mut self, group: &FlowGroup) -> Result<usize, EngineError> {
+        let controller: &Algorithm = &group.controller;
+        let law: FluidLaw = fluid_law(controller.name(), controller.parameters())
+            .ok_or_else(|| unsupported(without_law(controller)))?;
+        let known = self.model.laws.iter().position(|other| *other == law);
+        Ok(known.unwrap_or_else(|| {
+            self.model.laws.push(law);
+            self.model.laws.len() - 1
+        }))
+    }
+
+    fn path_index(&mut self, path: &[usize]) -> usize {
+        let known = self.model.paths.iter().position(|other| other == path);
+        known.unwrap_or_else(|| {
+            self.model.paths.push(path.to_vec());
+            self.model.paths.len() - 1
+        })
+    }
+
+    /// Warns of what the scenario states and the fluid leaves out.
+    fn note_left_out(&mut self, scenario: &Scenario) {
+        let groups = || scenario.flows().iter();
+        let mut note = |some: bool, about: (WarningKind, &str), text: &str| {
+            if some {
+                let (kind, subject) = about;
+                self.warnings.push(Warning::new(kind, text).about(subject));
+            }
+        };
+        note(
+            groups().any(|g| g.responsive() && g.start.supremum() > 0.0),
+            (WarningKind::LeftOut, "start"),
+            "start times are left out: every flow starts at 0 s with 20 to 80 % of its fair window",
+        );
+        note(
+            groups().any(|g| g.responsive() && g.stack.delayed_ack.packets > 1),
+            (WarningKind::LeftOut, "delayed_ack"),
+            "delayed acknowledgements are left out: windows grow as with one per packet",
+        );
+        let constant = scenario.fluid().background == BackgroundRate::Constant;
+        note(
+            constant && groups().any(|g| !g.responsive()),
+            (WarningKind::FluidBackground, "constant"),
+            "unresponsive traffic is a constant rate: its own bursts neither queue nor lose",
+        );
+        note(
+            !constant && groups().any(|g| !g.responsive()),
+            (WarningKind::FluidBackground, "redrawn"),
+            "unresponsive traffic is a rate redrawn now and then: bursts in between neither queue nor lose",
+        );
+        let adaptive =
+            |link: &Link| link.discipline.parameters().get("adaptive") == Value::Switch(true);
+        note(
+            scenario
+                .links()
+                .iter()
+                .any(|l| l.discipline.name() == "red" && adaptive(l)),
+            (WarningKind::LeftOut, "adaptive"),
+            "RED does not adapt in the fluid: max_p stays at its start value",
+        );
+        note(
+            scenario.fluid().law == VictimCountLaw::Continuous,
+            (WarningKind::Silent, "synchronization"),
+            "the continuous loss rate has no congestion events, hence no `synchronization`",
+        );
+        note(
+            true,
+            (
+                WarningKind::Silent,
+                "mark_rate, retransmissions, timeouts, completion_time",
+            ),
+            "mark_rate, retransmissions, timeouts and completion times are not in a fluid model",
+        );
+    }
+}
+
+fn unsupported(feature: impl Into<String>) -> EngineError {
+    EngineError::Unsupported {
+        engine: NAME,
+        feature: feature.into(),
+    }
+}
+
+impl From<FluidError> for EngineError {
+    fn from(error: FluidError) -> Self {
+        match error {
+            FluidError::Interrupted => Self::Interrupted,
+            FluidError::TooLong { .. } | FluidError::NotFinite { .. } => Self::TooLarge {
+                engine: NAME,
+                why: error.to_string(),
+            },
+            FluidError::OutOfRange { .. } | FluidError::Law(_) => unsupported(error.to_string()),
+        }
+    }
+}
+
+/// What to call a controller that has no law for the fluid.
+fn without_law(controller: &Algorithm) -> String {
+    let name = controller.name();
+    let descriptions = forebay_congestion::descriptions().iter();
+    let mut described = descriptions.filter(|description| description.name == name);
+    let published = described.any(|description| {
+        fluid_law(name, &Parameters::defaults(description.parameters)).is_some()
+    });
+    if published {
+        format!(
+            "cca `{name}` with other than its published form (`stack = \"linux\"` sets `variant`)"
+        )
+    } else {
+        format!("cca `{name}`")
+    }
+}
+
+/// Refuses by name what the engine does not model; a stop after the `end` of the run is none.
+fn refuse_unmodelled(group: &FlowGroup, end: f64) -> Result<(), EngineError> {
+    let transfers = match group.workload {
+        Workload::Finite { .. } => Some("finite"),
+        Workload::ClosedLoop { .. } => Some("closed_loop"),
+        Workload::OpenLoop { .. } => Some("open_loop"),
+        Workload::Incast { .. } => Some("incast"),
+        Workload::ApplicationLimited { .. } => Some("app_limited"),
+        _ => None,
+    };
+    let refuse = |feature: &str| Err(unsupported(format!("{feature} (group `{}`)", group.name)));
+    if let Some(workload) = transfers {
+        return refuse(&format!("workload `{workload}`"));
+    }
+    if !group.responsive() {
+        return Ok(());
+    }
+    if group.stop.as_ref().is_some_and(|stop| stop.infimum() < end) {
+        return refuse("`stop`");
+    }
+    if !group.reverse.is_empty() {
+        return refuse("`reverse`");
+    }
+    Ok(())
+}
+
+/// What holds a group's flow with packets of `bytes` back.
+fn limits(group: &FlowGroup, bytes: f64) -> Limits {
+    let mut limits = Limits::default();
+    if let Some(access) = &group.access {
+        limits.access_rate = access.rate.as_bytes_per_second() / bytes;
+        if let Some(queue) = access.queue {
+            limits.access_buffer = queue as f64;
+        }
+    }
+    if let Some(window) = group.stack.receive_window {
+        limits.receive_window = window;
+    }
+    limits
+}
+
+/// Bytes that the link's layer adds to an IP packet.
+pub(crate) fn overhead_bytes(link: &Link) -> f64 {
+    link.rate_layer.framing().get() as f64
+}
+
+/// Packets of the scenario's mean size that one of `bytes` counts for at a link.
+fn relative_size(scenario: &Scenario, link: &Link, bytes: f64) -> f64 {
+    (bytes + overhead_bytes(link)) / (scenario.packet_bytes() + overhead_bytes(link))
+}
+
+fn translate_link(scenario: &Scenario, number: usize) -> Result<FluidLink, EngineError> {
+    let link = &scenario.links()[number];
+    let packet = scenario.packet_bytes();
+    let capacity = link.rate.as_bytes_per_second() / (packet + overhead_bytes(link));
+    let buffer = match link.buffer {
+        BufferLimit::Packets(count) => count as f64,
+        BufferLimit::Bytes(bytes) => bytes.get() as f64 / packet,
+    };
+    let queue = match link.discipline.name() {
+        "droptail" => QueueLaw::DropTail,
+        "red" => QueueLaw::Red(red(scenario, link, (capacity, buffer))),
+        other => return Err(unsupported(format!("queue `{other}`"))),
+    };
+    Ok(FluidLink {
+        capacity,
+        buffer,
+        background: match scenario.fluid().background {
+            BackgroundRate::Constant => Background::Constant(0.0),
+            BackgroundRate::Redrawn(interval) => Background::Redrawn {
+                mean: 0.0,
+                deviation: 0.0,
+                interval: interval.as_secs_f64(),
+            },
+        },
+        queue,
+    })
+}
+
+/// Mean of an unresponsive group's rate at a link, packets of the link per second, and the variance
+/// of its mean over the interval at which the background is redrawn.
+///
+/// A Poisson stream of rate r has variance r / T over T. An on-off source is a two-state Markov
+/// process of correlation time on off / (on + off), whatever the laws of its periods; the variance of
+/// its time average is 2 s^2 (c - c^2 (1 - exp(-1/c))) with s^2 that of its state and c the correlation
+/// time over T. What comes at equal distances has none.
+fn background_moments(scenario: &Scenario, group: &FlowGroup, link: usize) -> (f64, f64) {
+    let bytes = group.packet.mean();
+    let size = relative_size(scenario, &scenario.links()[link], bytes);
+    let rate = group.unresponsive_rate().unwrap_or(0.0) / 8.0 / bytes * size;
+    let BackgroundRate::Redrawn(interval) = scenario.fluid().background else {
+        return (rate, 0.0);
+    };
+    let interval = interval.as_secs_f64();
+    let variance = match &group.workload {
+        Workload::Poisson { .. } => rate * size / interval,
+        Workload::OnOff { peak, on, off } => {
+            let (on, off) = (on.mean(), off.mean());
+            let peak = peak.as_bytes_per_second() / bytes * size;
+            let state = group.count as f64 * peak * peak * on * off / ((on + off) * (on + off));
+            let c = on * off / (on + off) / interval;
+            // For slow sources the average is the state; the difference below would cancel.
+            if c > 1e4 {
+                state
+            } else {
+                2.0 * state * (c - c * c * -libm::expm1(-1.0 / c))
+            }
+        }
+        _ => 0.0,
+    };
+    (rate, variance.max(0.0))
+}
+
+/// RED by the parameters of its discipline; an automatic weight gives the average a time constant of
+/// a second (Floyd, Gummadi and Shenker 2001, section 4), an adaptive maximum probability stays at its
+/// start value.
+fn red(scenario: &Scenario, link: &Link, (capacity, buffer): (f64, f64)) -> Red {
+    let parameters = link.discipline.parameters();
+    let packets = |threshold| match threshold {
+        Threshold::Fraction(x) => x * buffer,
+        Threshold::Packets(x) => x,
+        Threshold::Bytes(x) => x.get() as f64 / scenario.packet_bytes(),
+        Threshold::Time(x) => x.as_secs_f64() * capacity,
+    };
+    let mut curve = DropCurve::with_levels(parameters, capacity, packets);
+    curve.max_p = curve.max_p.max(1e-12);
+    let follow = match parameters.get("weight") {
+        Value::Number(weight) => -libm::log1p(-weight.min(0.999_999)) * capacity,
+        _ => 1.0,
+    };
+    Red { curve, follow }
+}
+
+fn synchronization(scenario: &Scenario) -> Synchronization {
+    let options = scenario.fluid();
+    let flows = scenario.persistent_flows().max(1) as f64;
+    Synchronization {
+        minimum: options.minimum_synchronization,
+        count: match options.law {
+            VictimCountLaw::TruncatedNormal | VictimCountLaw::Continuous => {
+                CutCountLaw::TruncatedNormal
+            }
+            VictimCountLaw::Uniform => CutCountLaw::Uniform,
+            VictimCountLaw::Fixed => CutCountLaw::Fixed,
+            VictimCountLaw::Empirical => CutCountLaw::Empirical(
+                options
+                    .empirical
+                    .iter()
+                    .map(|&m| (m as f64 / flows).min(1.0))
+                    .collect(),
+            ),
+        },
+        victims: match &options.victims {
+            VictimPolicy::HighestRate => Victims::HighestRate,
+            VictimPolicy::Random => Victims::Random,
+            VictimPolicy::RateProportional => Victims::RateProportional,
+            VictimPolicy::Priority(rows) => Victims::Priority(rows.clone()),
+        },
+    }
+}

@@ -1,0 +1,163 @@
+//! Segmentation offload as in Linux (net/ipv4/tcp_output.c of 6.x): packets leave in bursts of up
+//! to a millisecond at the sender's rate, and a smaller burst waits for the next acknowledgement
+//! where that is near (`tcp_tso_autosize`, `tcp_tso_should_defer`).
+
+use forebay_units::Time;
+
+/// A burst is 1/1024 s long at the pacing rate (`sk_pacing_shift`).
+const BURSTS_PER_SECOND: f64 = 1024.0;
+
+/// Bounds of a burst in packets: `tcp_min_tso_segs`, and 64 KiB.
+const SMALLEST: f64 = 2.0;
+const LARGEST: f64 = 44.0;
+
+/// Nothing waits when the last burst left longer ago than this, or when the next acknowledgement
+/// is further off.
+const NEAR: Time = Time::from_millis(1);
+
+/// Nothing waits where this part of the window is free (`tcp_tso_win_divisor`).
+const FREE_PART: f64 = 3.0;
+
+/// Packets of a burst at so many packets per second (`tcp_tso_autosize`).
+pub(super) fn burst(rate: f64) -> f64 {
+    (rate / BURSTS_PER_SECOND).floor().clamp(SMALLEST, LARGEST)
+}
+
+/// What decides whether a burst leaves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Readiness {
+    pub(super) now: Time,
+    /// Packets that the window allows, at least one.
+    pub(super) quota: f64,
+    pub(super) cwnd: f64,
+    /// Packets of a whole burst.
+    pub(super) burst: f64,
+    /// Smoothed round-trip time in seconds.
+    pub(super) rtt: f64,
+    /// When the first packet not acknowledged was sent; none where nothing is under way.
+    pub(super) oldest: Option<Time>,
+}
+
+/// The burst under way.
+#[derive(Clone, Debug)]
+pub(super) struct Offload {
+    /// When the last burst left, and how many packets it may still hold; none before the first.
+    last: Option<Time>,
+    left: u32,
+}
+
+impl Offload {
+    pub(super) fn new() -> Self {
+        Self {
+            last: None,
+            left: 0,
+        }
+    }
+
+    /// Whether the next packet waits for company.
+    pub(super) fn defers(&mut self, ready: &Readiness) -> bool {
+        if self.left > 0 && self.last == Some(ready.now) {
+            return false;
+        }
+        if Self::waits(self.last, ready) {
+            return true;
+        }
+        self.left = ready.quota.min(ready.burst) as u32;
+        false
+    }
+
+    fn waits(last: Option<Time>, ready: &Readiness) -> bool {
+        let recent = last.is_some_and(|last| ready.now <= last.saturating_add(NEAR));
+        let Some(oldest) = ready.oldest else {
+            return false;
+        };
+        if !recent || ready.quota >= ready.burst || ready.quota >= ready.cwnd / FREE_PART {
+            return false;
+        }
+        let expected = oldest.saturating_add(Time::from_secs_f64(ready.rtt));
+        let near = NEAR.min(Time::from_secs_f64(0.5 * ready.rtt));
+        expected.saturating_sub(ready.now) <= near
+    }
+
+    /// A packet leaves.
+    pub(super) fn on_send(&mut self, now: Time) {
+        self.last = Some(now);
+        self.left = self.left.saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ready(now_us: u64, quota: f64) -> Readiness {
+        Readiness {
+            now: Time::from_micros(now_us),
+            quota,
+            cwnd: 200.0,
+            burst: burst(5200.0),
+            rtt: 0.05,
+            oldest: Some(Time::from_micros(now_us.saturating_sub(50_000))),
+        }
+    }
+
+    /// Sends all that does not wait; how many packets that were.
+    fn send(offload: &mut Offload, mut ready: Readiness) -> u32 {
+        let mut sent = 0;
+        while ready.quota >= 1.0 && !offload.defers(&ready) {
+            offload.on_send(ready.now);
+            ready.quota -= 1.0;
+            sent += 1;
+        }
+        sent
+    }
+
+    #[test]
+    fn bursts_are_a_millisecond_long_and_two_packets_at_least() {
+        assert_eq!([burst(0.0), burst(5200.0), burst(1e300)], [2.0, 5.0, 44.0]);
+    }
+
+    #[test]
+    fn acknowledgements_of_two_packets_free_bursts_of_five() {
+        // 5200 packets/s: five in 1/1024 s. Two become free every 480 us.
+        let mut offload = Offload::new();
+        let (mut quota, mut bursts) = (0.0, Vec::new());
+        for k in 0..40 {
+            quota += 2.0;
+            let sent = send(&mut offload, ready(100_000 + 480 * k, quota));
+            quota -= f64::from(sent);
+            bursts.extend((sent > 0).then_some(sent));
+        }
+        assert!(bursts[2..].iter().all(|&burst| burst == 5), "{bursts:?}");
+    }
+
+    #[test]
+    fn nothing_waits_after_a_pause_without_packets_under_way_or_with_a_far_acknowledgement() {
+        let mut offload = Offload::new();
+        assert_eq!(send(&mut offload, ready(100_000, 2.0)), 2, "the first");
+        assert_eq!(send(&mut offload, ready(100_500, 2.0)), 0, "soon after");
+        assert_eq!(send(&mut offload, ready(101_001, 2.0)), 2, "after 1 ms");
+        let alone = Readiness {
+            oldest: None,
+            ..ready(101_100, 2.0)
+        };
+        assert_eq!(send(&mut offload, alone), 2);
+        let far = Readiness {
+            oldest: Some(Time::from_micros(53_000)),
+            ..ready(101_200, 2.0)
+        };
+        assert_eq!(send(&mut offload, far), 2);
+        let free = Readiness {
+            cwnd: 6.0,
+            ..ready(101_300, 2.0)
+        };
+        assert_eq!(send(&mut offload, free), 2, "a third of the window");
+    }
+
+    #[test]
+    fn a_large_window_leaves_in_several_bursts_at_once() {
+        let mut offload = Offload::new();
+        let sent = send(&mut offload, ready(100_000, 12.0));
+        assert_eq!(sent, 10, "two packets wait");
+    }
+}

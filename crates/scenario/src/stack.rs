@@ -1,0 +1,280 @@
+//! The choices of a TCP implementation: presets of them, and the keys of a flow group that change
+//! one each.
+
+use forebay_units::{Bytes, Time};
+use serde_json::{Map, Value, json};
+
+use crate::cursor::Cursor;
+use crate::flows::FlowGroup;
+use crate::form::{Maybe, Packets, Switch, Table, Whole, Within, Word, Words};
+use crate::keys::{Context, Form, Grammar, KeyText, Part, Section, keys, words};
+use crate::node::ScenarioError;
+
+keys! {
+    /// The choices of a TCP implementation. A preset sets them all; keys of the group change some.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Stack: const {
+        /// How losses are found and repaired.
+        recovery: Recovery = Recovery::Sack, always(Words);
+        /// How the window falls in recovery with SACK; none is the recovery's own way.
+        reduction: Option<Reduction> = None, key(Maybe(Words));
+        /// Which partial acknowledgements restart the retransmission timer (RFC 6582 section 4), for
+        /// recovery without SACK.
+        partial_ack_timer: PartialAckTimer = PartialAckTimer::First, always(Words);
+        /// Which timeouts of one packet lower the slow-start threshold (RFC 5681 section 3.1).
+        timeout_cut: TimeoutCut = TimeoutCut::First, key(Words);
+        /// Lower bound of the retransmission timeout.
+        min_rto: Time = Time::from_secs(1), always(TIMEOUT);
+        /// Retransmission timeout before a round trip was measured, the lower bound at least.
+        initial_rto: Time = Time::from_secs(1), key(TIMEOUT);
+        /// Granularity of the sender's clock for round-trip times and timers; zero is exact.
+        clock: Time = Time::ZERO, always(UP_TO_A_SECOND);
+        /// The receiver's acknowledgements.
+        delayed_ack: DelayedAck = DelayedAck::without_keys(), always(Table);
+        /// Initial window in packets (RFC 6928).
+        initial_window: f64 = 10.0, always(WINDOW);
+        /// Initial slow-start threshold in packets; none is unlimited.
+        initial_ssthresh: Option<f64> = None, key(Maybe(THRESHOLD));
+        /// The receiver's window in packets; none is unlimited.
+        receive_window: Option<f64> = None, key(Maybe(WINDOW));
+        /// Header bytes in each packet.
+        header: Bytes = Bytes::new(40), always(HEADER);
+        /// Whether each round-trip time is measured by a timestamp (RFC 7323) or one packet per round.
+        timestamps: bool = false, always(Switch);
+        /// Whether a connection begins with a SYN of header size and its answer.
+        handshake: bool = false, always(Switch);
+        /// Whether packets are spread over the round trip even where the controller does not ask.
+        pacing: bool = false, always(Switch);
+        /// Whether segmentation offload gathers packets into bursts of a millisecond, as Linux does;
+        /// for recovery `rack`.
+        offload: bool = false, always(Switch);
+        /// Whether packets are ECN-capable (RFC 3168).
+        ecn: bool = false, always(Switch);
+        /// Whether a timeout is tested for being spurious before more than a packet is sent again
+        /// (RFC 5682).
+        frto: bool = false, key(Switch);
+        /// Whether behind a pause longer than the retransmission timeout the window starts again from
+        /// the initial one (RFC 5681 section 4.1); Linux's sysctl of the same name.
+        slow_start_after_idle: bool = true, key(Switch);
+    }
+}
+
+const TIMEOUT: Within<Time> = Within {
+    least: Time::from_micros(1),
+    most: Time::from_secs(60),
+    allowed: "a time from 1us to 60s",
+};
+
+const UP_TO_A_SECOND: Within<Time> = Within {
+    least: Time::ZERO,
+    most: Time::from_secs(1),
+    allowed: "a time up to 1s",
+};
+
+const WINDOW: Packets = Packets::window(1.0, "packets from 1 to 1e9, as in \"10p\"");
+
+const THRESHOLD: Packets = Packets::window(2.0, "packets from 2 to 1e9, as in \"10p\"");
+
+const HEADER: Within<Bytes> = Within {
+    least: Bytes::ZERO,
+    most: Bytes::new(1000),
+    allowed: "at most 1000B",
+};
+
+keys! {
+    /// When a receiver acknowledges (RFC 5681 section 4.2).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct DelayedAck: const {
+        /// Packets per acknowledgement; 1 acknowledges each.
+        packets: u32 = 1, always(Whole(1, 1000));
+        /// Longest time an acknowledgement waits.
+        timeout: Time = Time::from_millis(200), always(UP_TO_A_SECOND);
+    }
+}
+
+words! {
+    /// How losses are repaired.
+    pub enum Recovery {
+        /// Fast recovery without SACK (RFC 6582).
+        NewReno = "newreno",
+        /// Selective acknowledgements (RFC 6675).
+        Sack = "sack",
+        /// Forward acknowledgement (Mathis and Mahdavi 1996): SACK in which everything well below the
+        /// furthest arrival is lost, repetitions included (Linux up to 4.14).
+        Fack = "fack",
+        /// Time-based loss detection with tail loss probes (RFC 8985).
+        Rack = "rack",
+    }
+}
+
+words! {
+    /// How the window falls in a recovery with selective acknowledgements.
+    pub enum Reduction {
+        /// To the threshold at once: nothing new is sent until the pipe has drained so far (RFC 6675).
+        AtOnce = "at_once",
+        /// In proportion to what arrives: proportional rate reduction (RFC 9937).
+        Prr = "prr",
+        /// By a packet for every second acknowledgement: rate halving (Linux up to 3.1).
+        RateHalving = "rate_halving",
+    }
+}
+
+words! {
+    /// Which timeouts of one packet lower the slow-start threshold (RFC 5681 section 3.1).
+    pub enum TimeoutCut {
+        /// Only the first one: the threshold is that of the last window that the path took.
+        First = "first",
+        /// Every one, so that it is two packets from the second on (ns-2).
+        Every = "every",
+    }
+}
+
+words! {
+    /// Which partial acknowledgements restart the retransmission timer (RFC 6582 section 4).
+    pub enum PartialAckTimer {
+        /// Only the first one of a recovery ("impatient").
+        First = "first",
+        /// Every one ("slow-but-steady", patient).
+        Every = "every",
+    }
+}
+
+impl Stack {
+    /// The least that a packet of headers alone takes: IPv4 without options.
+    const BARE: Bytes = Bytes::new(20);
+
+    /// How the window falls in recovery: as chosen, or as the recovery's implementations do it.
+    pub fn reduction(&self) -> Reduction {
+        self.reduction.unwrap_or(match self.recovery {
+            Recovery::Rack => Reduction::Prr,
+            Recovery::Fack => Reduction::RateHalving,
+            Recovery::NewReno | Recovery::Sack => Reduction::AtOnce,
+        })
+    }
+
+    /// What the window falls to behind a long pause, where it does.
+    pub fn restart_window(&self) -> Option<f64> {
+        self.slow_start_after_idle.then_some(self.initial_window)
+    }
+
+    /// Bytes of a SYN: a bare header, also where data packets count none.
+    pub fn syn(&self) -> Bytes {
+        self.header.max(Self::BARE)
+    }
+
+    /// RFC defaults: SACK (RFC 6675), ten packets initially (RFC 6928), minimum and initial RTO of
+    /// 1 s (RFC 6298), each packet acknowledged.
+    pub const RFC: Self = Self::without_keys();
+
+    /// ns-2.35's one-way TCP agents: impatient NewReno, two packets initially, minimum RTO 0.2 s
+    /// on a 10 ms clock, 3 s initially (RFC 2988), each packet acknowledged, a 40-byte first
+    /// packet, a threshold that every timeout lowers.
+    pub const NS2: Self = Self {
+        recovery: Recovery::NewReno,
+        timeout_cut: TimeoutCut::Every,
+        min_rto: Time::from_millis(200),
+        initial_rto: Time::from_secs(3),
+        clock: Time::from_millis(10),
+        initial_window: 2.0,
+        handshake: true,
+        ..Self::RFC
+    };
+
+    /// Linux 6.x defaults: RACK-TLP, SACK, timestamps (52-byte headers), delayed acknowledgements
+    /// of two packets or 40 ms, minimum RTO 200 ms, segmentation offload, F-RTO; round trips are
+    /// measured in microseconds (srtt_us).
+    pub const LINUX: Self = Self {
+        recovery: Recovery::Rack,
+        min_rto: Time::from_millis(200),
+        clock: Time::from_micros(1),
+        delayed_ack: DelayedAck {
+            packets: 2,
+            timeout: Time::from_millis(40),
+        },
+        header: Bytes::new(52),
+        timestamps: true,
+        handshake: true,
+        offload: true,
+        frto: true,
+        ..Self::RFC
+    };
+}
+
+words! {
+    /// The presets that `stack` names.
+    pub(crate) enum Preset {
+        /// What the RFCs say: SACK, ten packets initially, a minimum timeout of 1 s.
+        Rfc = "rfc",
+        /// The one-way TCP agents of ns-2.35.
+        Ns2 = "ns2",
+        /// The defaults of Linux 6.x: RACK-TLP, timestamps, delayed acknowledgements, offload, F-RTO.
+        Linux = "linux",
+    }
+}
+
+/// `stack`, and the keys that change what it sets: all in the table of the flow group.
+pub(crate) struct StackKeys;
+
+impl StackKeys {
+    /// The stack of the group in `table`.
+    pub(crate) fn stack(table: &Cursor<'_>) -> Result<Stack, ScenarioError> {
+        let context = Context::default();
+        let mut stack = match table.get("stack") {
+            Some(preset) => match Words.read(&preset, &context)? {
+                Preset::Rfc => Stack::RFC,
+                Preset::Ns2 => Stack::NS2,
+                Preset::Linux => Stack::LINUX,
+            },
+            None => Stack::RFC,
+        };
+        let [recovery, rest @ ..] = Stack::PARTS else {
+            return Ok(stack);
+        };
+        recovery.read(&mut stack, table, &context)?;
+        if let Some(at) = table.get("reduction")
+            && stack.recovery == Recovery::NewReno
+        {
+            return Err(
+                at.error("no `reduction` with recovery = \"newreno\", which deflates the window")
+            );
+        }
+        for part in rest {
+            part.read(&mut stack, table, &context)?;
+        }
+        Ok(stack)
+    }
+}
+
+impl Part<FlowGroup> for StackKeys {
+    fn names(&self) -> Vec<&'static str> {
+        let mut names = vec!["stack"];
+        names.extend(Stack::names());
+        names
+    }
+
+    fn read(
+        &self,
+        group: &mut FlowGroup,
+        table: &Cursor<'_>,
+        _: &Context<'_>,
+    ) -> Result<(), ScenarioError> {
+        group.stack = Self::stack(table)?;
+        Ok(())
+    }
+
+    fn write(&self, group: &FlowGroup, context: &Context<'_>, map: &mut Map<String, Value>) {
+        map.extend(group.stack.write(context));
+    }
+
+    fn texts(&self) -> Vec<KeyText> {
+        let words = Form::<Preset>::grammar(&Words);
+        let schema = json!({"enum": Preset::words(), "default": "rfc"});
+        let grammar = Grammar { schema, ..words };
+        let meaning = "Preset of a TCP implementation; each of the following keys changes one of its choices.";
+        let mut preset = KeyText::of("stack", meaning, grammar);
+        preset.default = "rfc".into();
+        let mut texts = vec![preset];
+        texts.extend(Stack::texts());
+        texts
+    }
+}

@@ -1,0 +1,159 @@
+//! What a reader must know before using a report's numbers: for people a sentence, for programs
+//! what kind of remark it is and the figures in it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// A remark on a report. In JSON it is its sentence.
+#[derive(Clone, PartialEq)]
+pub struct Warning {
+    /// What it is about, in general.
+    pub kind: WarningKind,
+    /// What it is about, in particular: a metric, a group, a model; empty where the kind says all.
+    pub subject: String,
+    /// The figures of the sentence by name, with their units where they have one.
+    pub values: BTreeMap<&'static str, f64>,
+    /// The sentence.
+    pub text: String,
+}
+
+/// Kinds of remarks. Programs may rely on their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WarningKind {
+    /// The loss rate rests on few drops (`drops`).
+    FewDrops,
+    /// The means rest on few congestion events (`events`).
+    FewCongestionEvents,
+    /// Flows have not started by the end (`flows`).
+    NotStarted,
+    /// No request of an incast (the subject) was answered in full: its time is a lower bound.
+    LowerBound,
+    /// The engine leaves out something that the scenario states (the subject).
+    LeftOut,
+    /// Unresponsive traffic is a constant rate, or one redrawn now and then (the subject).
+    FluidBackground,
+    /// Which model answers (the subject), and why.
+    Model,
+    /// An assumption (the subject) does not hold, or is not known to.
+    Assumption,
+    /// A remark that belongs to a model's numbers.
+    Note,
+    /// Metrics of which an engine says nothing.
+    Silent,
+    /// A metric (the subject) that only some replications could measure (`measured`, `replications`).
+    MetricLeftOut,
+}
+
+impl WarningKind {
+    /// Every kind.
+    pub const ALL: [Self; 11] = [
+        Self::FewDrops,
+        Self::FewCongestionEvents,
+        Self::NotStarted,
+        Self::LowerBound,
+        Self::LeftOut,
+        Self::FluidBackground,
+        Self::Model,
+        Self::Assumption,
+        Self::Note,
+        Self::Silent,
+        Self::MetricLeftOut,
+    ];
+
+    /// The name that programs see.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FewDrops => "few_drops",
+            Self::FewCongestionEvents => "few_congestion_events",
+            Self::NotStarted => "not_started",
+            Self::LowerBound => "lower_bound",
+            Self::LeftOut => "left_out",
+            Self::FluidBackground => "fluid_background",
+            Self::Model => "model",
+            Self::Assumption => "assumption",
+            Self::Note => "note",
+            Self::Silent => "silent",
+            Self::MetricLeftOut => "metric_left_out",
+        }
+    }
+}
+
+impl Warning {
+    /// A remark of a kind, without subject or figures.
+    ///
+    /// ```
+    /// use forebay_scenario::{Warning, WarningKind};
+    ///
+    /// let few = Warning::new(WarningKind::FewDrops, "the loss rate rests on 3 drops")
+    ///     .with("drops", 3.0);
+    /// assert_eq!(few.to_string(), "the loss rate rests on 3 drops");
+    /// assert_eq!(few.values["drops"], 3.0);
+    /// ```
+    pub fn new(kind: WarningKind, text: impl Into<String>) -> Self {
+        Self {
+            kind,
+            subject: String::new(),
+            values: BTreeMap::new(),
+            text: text.into(),
+        }
+    }
+
+    /// The same about something in particular.
+    pub fn about(mut self, subject: impl Into<String>) -> Self {
+        self.subject = subject.into();
+        self
+    }
+
+    /// The same with one figure of the sentence by name.
+    pub fn with(mut self, name: &'static str, value: f64) -> Self {
+        self.values.insert(name, value);
+        self
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+/// Its sentence, as in JSON: what a report prints does not depend on how remarks are kept.
+impl fmt::Debug for Warning {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.text, formatter)
+    }
+}
+
+impl Serialize for Warning {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_differ_and_are_words_for_programs() {
+        let mut names: Vec<&str> = WarningKind::ALL.map(WarningKind::name).into();
+        let word = |name: &&str| name.bytes().all(|c| c.is_ascii_lowercase() || c == b'_');
+        assert!(names.iter().all(word));
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), WarningKind::ALL.len());
+    }
+
+    #[test]
+    fn in_json_a_warning_is_its_sentence() {
+        let warning = Warning::new(WarningKind::Note, "an upper bound")
+            .about("mm1k")
+            .with("load", 0.9);
+        assert_eq!(
+            serde_json::to_string(&warning).unwrap(),
+            "\"an upper bound\""
+        );
+    }
+}

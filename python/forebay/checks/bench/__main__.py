@@ -1,0 +1,108 @@
+"""`make bench`: one JSON line per scenario file, then the line of two threads and the fluid engine's.
+
+A scenario's line gives the median over the runs of the data packets that reach the target link per second of processor
+time, beside the slowest and the fastest run and the median of those runs during which the machine did a fixed piece of
+work at its full speed; events per packet, memory, and a digest of the results, so that a speed-up that changes a result
+shows. With --count valgrind counts instructions and bytes per packet instead.
+
+The fluid engine's lines come from the example `fluid_speed` of its crate: F1 against forward Euler at 2 ms in the same
+run, law by law; F2 the whole of figure 6 of Kumar, Azad and Park; F3 1,000 flows at 100 Gb/s. Medians as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from forebay.checks.bench.counting import count
+from forebay.checks.bench.packet import Timing, measure, once
+from forebay.checks.bench.scaling import scaling
+from forebay.errors import ForebayError
+
+__all__ = ["main"]
+
+#: Lines of the fluid engine's own example, which cargo builds when asked for.
+FLUID = ("F1", "F2", "F3")
+
+#: The line of a batch on two threads, and its scenario.
+THREADS, THREADS_SCENARIO = "threads", "W2"
+
+
+def _fluid(names: Sequence[str]) -> int:
+    """Run the fluid engine's example and let it print its lines; its exit status."""
+    command = ["cargo", "run", "--quiet", "--release", "--locked", "-p", "forebay-fluid", "--example", "fluid_speed"]
+    try:
+        return subprocess.run([*command, "--", *names], check=False).returncode
+    except OSError as error:
+        print(json.dumps({"name": ",".join(names), "error": f"cargo: {error.strerror}"}), flush=True)
+        return 1
+
+
+def _line(name: str, work: Callable[[], Mapping[str, Any]]) -> bool:
+    """Print what the work finds, or why it found nothing; whether it did."""
+    try:
+        print(json.dumps(work()), flush=True)
+    except (ForebayError, OSError) as error:
+        print(json.dumps({"name": name, "error": str(error)}), flush=True)
+        return False
+    return True
+
+
+def _timings(paths: Sequence[Path], runs: int) -> bool:
+    """Print a line per scenario file; whether all could be measured."""
+    found = measure(paths, runs)
+    yardstick = min((timing.yardstick for timing in found.values() if isinstance(timing, Timing)), default=0.0)
+    for path, timing in found.items():
+        line = timing.summary(yardstick) if isinstance(timing, Timing) else {"name": path.stem, "error": str(timing)}
+        print(json.dumps(line), flush=True)
+    return all(isinstance(timing, Timing) for timing in found.values())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print one line per scenario; 1 where one of them failed."""
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("folder", type=Path, help="a folder of scenario files")
+    parser.add_argument("--only", default="", help="comma-separated names, as in W1,F1")
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument(
+        "--count", action="store_true", help="count instructions and bytes per packet instead (needs valgrind)"
+    )
+    parser.add_argument("--one", nargs="*", metavar="KEY=VALUE", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.one is not None:
+        try:
+            print(json.dumps(once(options.folder, options.one)))
+        except (ForebayError, OSError) as error:
+            print(error, file=sys.stderr)
+            return 2
+        return 0
+    files = {path.stem: path for path in sorted(options.folder.glob("*.toml"))}
+    others = [] if options.count else [*([THREADS] if THREADS_SCENARIO in files else []), *FLUID]
+    asked = [name.strip() for name in options.only.split(",") if name.strip()] or [*files, *others]
+    unknown = [name for name in asked if name not in files and name not in others]
+    if unknown or not files or options.runs < 1:
+        known = ", ".join([*files, *others]) if files else f"none in {options.folder}"
+        print(f"bench: found `{','.join(unknown)}`; allowed: {known}", file=sys.stderr)
+        return 2
+
+    if options.count:
+        lines = [_line(name, partial(count, files[name])) for name in asked]
+        done = all(lines)
+    else:
+        done = _timings([files[name] for name in asked if name in files], options.runs)
+    if THREADS in asked:
+        done = _line(THREADS, partial(scaling, files[THREADS_SCENARIO])) and done
+    fluid = [name for name in asked if name in FLUID]
+    if fluid and _fluid(fluid) != 0:
+        return 1
+    return 0 if done else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,135 @@
+"""The packet engine's speed on a scenario file: each run is a process of its own, with its own peak memory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from forebay import _core
+from forebay.errors import InputError
+from forebay.scenario import Scenario
+
+__all__ = ["Timing", "measure", "once", "run"]
+
+#: A run is undisturbed where the machine did the yardstick at this share of its best speed or better.
+UNDISTURBED = 0.9
+
+
+def _yardstick() -> float:
+    """Processor seconds of a fixed piece of work: a machine shared with others is not always equally fast."""
+    started = time.process_time()
+    total = 0
+    for number in range(1_000_000):
+        total += number * number
+    return time.process_time() - started
+
+
+def once(path: Path, overrides: Sequence[str]) -> Mapping[str, Any]:
+    """One replication of one scenario in this process: its cost, the digest of its results and the yardstick's time."""
+    scenario = Scenario.load(path, overrides).core
+    before = _yardstick()
+    outcome = _core.run_batch([_core.Job(scenario, "packet", scenario.seed, 0)], 1)[0]
+    if isinstance(outcome, Exception):
+        raise outcome
+    after = _yardstick()
+    report: dict[str, Any] = json.loads(outcome.json())
+    cost = report.pop("cost")
+    results = json.dumps([report["metrics"], report["groups"]], sort_keys=True)
+    digest = hashlib.sha256(results.encode()).hexdigest()
+    return {**cost, "results_sha256": digest, "yardstick_s": max(before, after)}
+
+
+def run(path: Path, overrides: Sequence[str] = (), *, under: Sequence[str] = ()) -> Mapping[str, Any]:
+    """`once` in a process of its own, `under` another program where one is given.
+
+    Raises
+    ------
+    InputError
+        Where the file is wrong, the run fails or there is no such program.
+    """
+    command = [*under, sys.executable, "-m", "forebay.checks.bench", str(path), "--one", *overrides]
+    try:
+        process = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise InputError(f"{command[0]}: {error.strerror}") from error
+    if process.returncode != 0:
+        raise InputError((process.stderr.strip().splitlines() or ["the run died"])[-1])
+    found: dict[str, Any] = json.loads(process.stdout)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Equal runs of one scenario file."""
+
+    path: Path
+    runs: Sequence[Mapping[str, Any]]
+
+    def speeds(self, yardstick: float | None = None) -> list[float]:
+        """Million data packets per processor second by run; of the undisturbed ones, given the best yardstick."""
+        return [
+            run["data_packets"] / run["cpu_s"] / 1e6
+            for run in self.runs
+            if run["cpu_s"] > 0 and (yardstick is None or yardstick >= UNDISTURBED * run["yardstick_s"])
+        ]
+
+    @property
+    def yardstick(self) -> float:
+        """The yardstick's best time beside these runs."""
+        return min(float(run["yardstick_s"]) for run in self.runs)
+
+    def summary(self, yardstick: float) -> dict[str, Any]:
+        """One line of `make bench`, given the yardstick's best time of all."""
+        first = self.runs[0]
+        packets, events = first["data_packets"], first["events"]
+        speeds, undisturbed = self.speeds(), self.speeds(yardstick)
+        return {
+            "name": self.path.stem,
+            "million_packets_per_cpu_s": round(statistics.median(speeds), 3) if speeds else None,
+            "slowest": round(min(speeds), 3) if speeds else None,
+            "fastest": round(max(speeds), 3) if speeds else None,
+            "undisturbed": round(statistics.median(undisturbed), 3) if undisturbed else None,
+            "undisturbed_runs": len(undisturbed),
+            "runs": len(self.runs),
+            "events_per_packet": round(events / packets, 4) if packets else None,
+            "cpu_s": round(statistics.median(run["cpu_s"] for run in self.runs), 3),
+            "wall_s": round(statistics.median(run["wall_s"] for run in self.runs), 3),
+            "peak_rss_bytes": max(run["peak_rss_bytes"] for run in self.runs),
+            "data_packets": packets,
+            "events": events,
+            "results_sha256": first["results_sha256"],
+        }
+
+
+def measure(paths: Sequence[Path], runs: int) -> dict[Path, Timing | InputError]:
+    """Run scenario files several times, each run in a fresh process, all files in turn.
+
+    In turn, so that a slow minute of the machine meets a run or two of every file and not all of one.
+
+    Returns
+    -------
+    dict
+        What was found for each file, or why nothing was: the file is wrong, a run failed or equal runs differ.
+    """
+    found: dict[Path, list[Mapping[str, Any]]] = {path: [] for path in paths}
+    wrong: dict[Path, InputError] = {}
+    for _ in range(runs):
+        for path in paths:
+            if path in wrong:
+                continue
+            try:
+                found[path].append(run(path))
+            except InputError as error:
+                wrong[path] = error
+                continue
+            if found[path][-1]["results_sha256"] != found[path][0]["results_sha256"]:
+                wrong[path] = InputError(f"{path.name}: equal runs gave different results")
+    return {path: wrong.get(path) or Timing(path, found[path]) for path in paths}

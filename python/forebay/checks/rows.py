@@ -1,0 +1,420 @@
+"""The rows of a reference folder, read as scenarios: what ns-2, ns-3 and the Linux kernel ran, and the numbers it gave.
+
+tests/reference/README.md describes the format; where a program differs from forebay's defaults, the row's scenario
+says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from forebay.errors import InputError
+
+__all__ = ["Number", "Row", "read_folder"]
+
+#: Fewest drops that a judged loss rate may rest on, and fewest congestion events of a judged row.
+FEWEST_DROPS = 30
+FEWEST_EVENTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One number of another program and how it is judged.
+
+    Attributes
+    ----------
+    metric : str
+        Key in forebay's report.
+    theirs : float
+        In that metric's unit.
+    base, cap : float
+        Absolute tolerance, and the most that 2.5 standard deviations may widen it to.
+    unjudged : str or None
+        Why the number is printed only.
+    """
+
+    metric: str
+    theirs: float
+    base: float
+    cap: float
+    unjudged: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a reference file: a scenario and the numbers that it gave."""
+
+    kind: str
+    label: str
+    tables: Mapping[str, Any]
+    numbers: tuple[Number, ...]
+    explanation: str | None = None
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.12g}s"
+
+
+def _runs(duration_s: float, warmup_s: float) -> dict[str, Any]:
+    return {"warmup": _seconds(warmup_s), "measure": _seconds(duration_s - warmup_s), "seed": 1}
+
+
+def _number_list(value: Any) -> list[float]:
+    """A number, a list of numbers, or a text of numbers with commas."""
+    if isinstance(value, str):
+        return [float(part) for part in value.split(",")]
+    return [float(part) for part in value] if isinstance(value, list) else [float(value)]
+
+
+def _words(value: Any) -> list[str]:
+    return value.split(",") if isinstance(value, str) else [str(part) for part in value]
+
+
+def _judged(
+    theirs: Mapping[str, float], base_points: float, *, drops: float, unjudged: str | None
+) -> tuple[Number, ...]:
+    """Utilisation, loss and mean queue by the README's rule."""
+    few = f"{drops:.0f} drops" if drops < FEWEST_DROPS else None
+    numbers = []
+    for metric, value in theirs.items():
+        if metric == "utilization":
+            number = Number(metric, value, base_points, 0.04, unjudged)
+        elif metric == "loss_rate":
+            number = Number(metric, value, 0.15 * value, 0.40 * value, unjudged or few)
+        else:
+            number = Number(metric, value, 0.10 * value, 0.40 * value, unjudged)
+        numbers.append(number)
+    return tuple(numbers)
+
+
+#: ns-2's port of Linux 2.6: SACK, timestamps (50-byte headers), CUBIC still with a cut of 205/1024.
+#: It finds losses by forward acknowledgement and halves the rate during recovery (a packet for two acknowledgements);
+#: its clock ticks every millisecond, and its 40-byte first packet holds nothing up.
+NS2_LINUX: Mapping[str, Any] = {
+    "recovery": "fack",
+    "clock": "1ms",
+    "handshake": False,
+    "timestamps": True,
+    "header": "50B",
+}
+
+NS2_CONTROLLERS: Mapping[str, Mapping[str, Any]] = {
+    "newreno": {"cca": "newreno", "recovery": "newreno"},
+    "sack": {"cca": "newreno", "recovery": "sack"},
+    "hstcp": {"cca": "hstcp", "recovery": "sack"},
+    "hstcp_nr": {"cca": "hstcp", "recovery": "newreno"},
+    "linux:reno": {"cca": "newreno", **NS2_LINUX},
+    "linux:cubic": {"cca": {"kind": "cubic", "beta": 0.8}, **NS2_LINUX},
+    "linux:highspeed": {"cca": {"kind": "hstcp", "variant": "linux"}, **NS2_LINUX},
+    "linux:htcp": {"cca": {"kind": "htcp", "variant": "linux"}, **NS2_LINUX},
+    # Linux adds a packet for 50 acknowledgements, for receivers that delay theirs.
+    "linux:scalable": {"cca": {"kind": "scalable", "increase": 0.02}, **NS2_LINUX},
+}
+
+
+def _ns2_row(row: Mapping[str, Any]) -> Row:
+    given, result = row["given"], row["result"]
+    experiment = row["experiment"]
+    packets = int(given["buffer_pkts"])
+    wire = int(given["wire_bytes"])
+    groups = _ns2_model_groups(given, result) if "model" in given else _ns2_long_groups(given)
+    if given.get("bg_bps"):
+        groups.append(
+            {
+                "name": "background",
+                "count": int(given.get("bg_flows", 1)),
+                "packet": f"{wire}B",
+                "workload": {"poisson": {"rate": f"{int(given['bg_bps'])}bps"}},
+            }
+        )
+    link: dict[str, Any] = {"rate": f"{int(given['rate_bps'])}bps", "buffer": f"{max(0, packets - 1)}p"}
+    if given.get("queue") == "DRR":
+        link["queue"] = {"kind": "drr", "drop": "longest"}
+        link["buffer"] = f"{max(0, packets - 1) * wire}B"
+    elif given.get("queue") == "RED":
+        # The automatic queue weight depends on the link's delay.
+        link["delay"] = _seconds(given["bottleneck_delay_s"])
+        link["queue"] = {
+            "kind": "red",
+            "min": f"{0.4 * packets:g}p",
+            "max": f"{packets}p",
+            "max_p": 0.1,
+            "gentle": True,
+            "adaptive": True,
+        }
+    tables = {"link": link, "flows": groups, "run": _runs(given["duration_s"], given["warmup_s"])}
+    numbers = _judged(
+        {
+            "utilization": result["utilization"],
+            "loss_rate": result["loss_rate"],
+            "queue_mean_packets": result["mean_queue_pkts"],
+        },
+        0.04 if experiment[0] in "DE" else 0.02,
+        drops=result["drops_pkts"],
+        unjudged=_ns2_unjudged(experiment, packets, result),
+    )
+    return Row("ns2", _ns2_label(experiment, given), tables, numbers, _ns2_explanation(given))
+
+
+def _ns2_explanation(given: Mapping[str, Any]) -> str | None:
+    """The modelling difference that a row is known to hinge on."""
+    if given.get("overhead_s"):
+        return "ns-2's random processing time at the sender (overhead_) has no counterpart in forebay"
+    packets = int(given["buffer_pkts"])
+    if packets <= 2 and not given.get("bg_bps"):
+        return "ns-2's mean queue of a few thousandths of a packet is given to three decimals"
+    if given.get("access_bps") == given.get("rate_bps") and given.get("bg_bps"):
+        return "packets of one flow arrive just as others leave: ns-2's rounding decides who finds room"
+    return None
+
+
+def _ns2_label(experiment: str, given: Mapping[str, Any]) -> str:
+    label = f"{experiment} L={given['buffer_pkts']}"
+    if "cc" in given:
+        controllers = _words(given["cc"])
+        label += f" {len(controllers)}x{'+'.join(dict.fromkeys(controllers))}"
+    changed = [
+        f"{key}={given[key]:g}"
+        for key in ("access_bps", "min_rto_s", "newreno_impatient", "overhead_s", "bg_flows")
+        if key in given and experiment == "A_sensitivity"
+    ]
+    return " ".join([label, *changed, f"seed={given['seed']}"])
+
+
+def _ns2_unjudged(experiment: str, packets: int, result: Mapping[str, Any]) -> str | None:
+    if packets == 1:
+        return "ns-2 forwards nothing at L = 1"
+    if experiment.startswith("B") and packets <= 4:
+        return "hinges on the access link and the start"
+    if experiment in {"D_two_fast", "D_2g5_long"}:
+        return "a single short run"
+    events = result.get("congestion_events")
+    if events is not None and events < FEWEST_EVENTS:
+        return f"{events} congestion events"
+    return None
+
+
+def _ns2_stack(given: Mapping[str, Any]) -> dict[str, Any]:
+    stack: dict[str, Any] = {"stack": "ns2", "packet": f"{int(given['wire_bytes'])}B"}
+    stack["access"] = {"rate": f"{int(given['access_bps'])}bps"}
+    if "access_queue_pkts" in given:
+        stack["access"]["queue"] = f"{int(given['access_queue_pkts'])}p"
+    if "min_rto_s" in given:
+        stack["min_rto"] = _seconds(given["min_rto_s"])
+    if "tcp_tick_s" in given:
+        stack["clock"] = _seconds(given["tcp_tick_s"])
+    if given.get("newreno_impatient") == 0:
+        stack["partial_ack_timer"] = "every"
+    if "initial_ssthresh_pkts" in given:
+        stack["initial_ssthresh"] = f"{int(given['initial_ssthresh_pkts'])}p"
+    return stack
+
+
+def _ns2_long_groups(given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One group per controller: its flows' round trips and starts in the order of the row."""
+    controllers = _words(given["cc"])
+    rtts = _number_list(given["rtt_s"])
+    rtts = rtts * len(controllers) if len(rtts) == 1 else rtts
+    starts = _number_list(given.get("start_s", 0.0))
+    starts = starts * len(controllers) if len(starts) == 1 else starts
+    jitter = float(given.get("start_jitter_s", 0.0))
+    groups = []
+    for name in dict.fromkeys(controllers):
+        mine = [index for index, controller in enumerate(controllers) if controller == name]
+        if name not in NS2_CONTROLLERS:
+            raise InputError(f"found controller `{name}`; allowed: {', '.join(NS2_CONTROLLERS)}")
+        start: Any = {"list": [_seconds(starts[index]) for index in mine]}
+        if jitter:
+            start["jitter"] = _seconds(jitter)
+        groups.append(
+            {
+                **_ns2_stack(given),
+                **NS2_CONTROLLERS[name],
+                "name": name.replace(":", "-"),
+                "count": len(mine),
+                "rtt": [_seconds(rtts[index]) for index in mine],
+                "start": start,
+                "workload": "persistent",
+            }
+        )
+    return groups
+
+
+def _ns2_model_groups(given: Mapping[str, Any], result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Experiment C: 200 persistent flows with mice, 450 closed-loop users, or open-loop arrivals."""
+    common = {
+        **_ns2_stack(given),
+        "cca": "newreno",
+        "recovery": "sack",
+        "rtt": {"choice": [_seconds(rtt) for rtt in _number_list(given["rtt_s"])]},
+    }
+    mixture = {
+        "mixture": [
+            {"weight": 0.266, "exponential": "15p"},
+            {"weight": 0.434, "exponential": "50p"},
+            {"weight": 0.300, "exponential": "200p"},
+        ]
+    }
+    spread = {"uniform": ["0s", "5s"]}
+    packet_s = given["wire_bytes"] * 8 / given["rate_bps"]
+    if given["model"] == "persistent":
+        # Whole numbers of packets, 3 to 25, each as likely.
+        mice = {"choice": [f"{count}p" for count in range(3, 26)]}
+        every = {"exponential": _seconds(14 * packet_s / 0.05)}
+        return [
+            {**common, "name": "persistent", "count": 200, "start": spread, "workload": "persistent"},
+            {**common, "name": "mice", "workload": {"open_loop": {"interarrival": every, "size": mice}}},
+        ]
+    if given["model"] == "closed":
+        closed = {"users": int(given["users"]), "think": {"exponential": "5s"}, "size": mixture}
+        return [{**common, "name": "users", "start": spread, "workload": {"closed_loop": closed}}]
+    every = {"exponential": _seconds(result["mean_flow_pkts"] * packet_s / 0.95)}
+    return [{**common, "name": "transfers", "workload": {"open_loop": {"interarrival": every, "size": mixture}}}]
+
+
+LINUX_CONTROLLERS = {"reno": "newreno", "cubic": "cubic", "bbr": "bbr"}
+
+
+def _linux_row(row: Mapping[str, Any]) -> Row:
+    controllers, rtts = row["flow_cc"], row["flow_base_rtt_ms"]
+    groups = []
+    for name in dict.fromkeys(controllers):
+        mine = [index for index, controller in enumerate(controllers) if controller == name]
+        if name not in LINUX_CONTROLLERS:
+            raise InputError(f"found controller `{name}`; allowed: {', '.join(LINUX_CONTROLLERS)}")
+        groups.append(
+            {
+                "name": name,
+                "count": len(mine),
+                "cca": LINUX_CONTROLLERS[name],
+                "stack": "linux",
+                # Rows with single-segment sends have nothing to gather.
+                "offload": row.get("gso_max_segs") != 1,
+                "rtt": [f"{rtts[index]:.12g}ms" for index in mine],
+                "packet": "1500B",
+                # The emulation drew its starts from this law.
+                "start": {"uniform": ["0s", "2s"]},
+                "workload": "persistent",
+            }
+        )
+    tables = {
+        "link": {
+            "rate": f"{int(row['rate_bits_per_s'])}bps",
+            "buffer": f"{int(row['buffer_packets_waiting'])}p",
+        },
+        "flows": groups,
+        "run": _runs(row["duration_s"], row["warmup_s"]),
+    }
+    numbers = _linux_numbers(row)
+    return Row("linux", f"{row['label']} #{row['repeat_index']}", tables, numbers)
+
+
+def _linux_numbers(row: Mapping[str, Any]) -> tuple[Number, ...]:
+    """Utilisation within 2 points (3 with BBR, and at 0.1 BDP and less), delay within 10 %, the share within 0.08."""
+    controllers = row["flow_cc"]
+    episodes = row["drop_episodes_count"]
+    few = f"{episodes} congestion events" if episodes < FEWEST_EVENTS and "bbr" not in controllers else None
+    small = row["buffer_bdp_ratio"] <= 0.1
+    numbers = []
+    for number in _judged(
+        {
+            "utilization": row["utilisation_ratio"],
+            "loss_rate": row["loss_ratio_of_arrivals"],
+            "queue_delay_mean_s": row["queue_delay_packet_mean_ms"] / 1e3,
+        },
+        0.03 if small or "bbr" in controllers else 0.02,
+        drops=row["drops_packets"],
+        unjudged=few,
+    ):
+        if number.metric == "queue_delay_mean_s" and number.unjudged is None and (small or "bbr" in controllers):
+            reason = "0.1 BDP and less repeat within 0.01 to 0.02 only" if small else "bbr's delay repeats within 18 %"
+            numbers.append(replace(number, unjudged=reason))
+        else:
+            numbers.append(number)
+    if len(set(controllers)) > 1:
+        rates: dict[str, float] = {}
+        for name, rate in zip(controllers, row["flow_throughput_mbit_per_s"], strict=True):
+            rates[name] = rates.get(name, 0.0) + rate
+        first = controllers[0]
+        share = rates[first] / sum(rates.values())
+        trend = None if "bbr" in controllers else "reno against cubic repeats as a trend only"
+        numbers.append(Number(f"share of {first}", share, 0.08, 0.08, trend))
+    return tuple(numbers)
+
+
+NS3_CONTROLLERS: Mapping[str, Any] = {
+    "TcpNewReno": "newreno",
+    "TcpLinuxReno": "newreno",
+    "TcpCubic": "cubic",
+    "TcpBbr": "bbr",
+    "TcpHtcp": "htcp",
+    "TcpHighSpeed": {"kind": "hstcp", "variant": "linux"},
+    "TcpDctcp": "dctcp",
+}
+NS3_QUEUES: Mapping[str, str] = {
+    "FifoQueueDisc": "droptail",
+    "RedQueueDisc": "red",
+    "CoDelQueueDisc": "codel",
+    "FqCoDelQueueDisc": "fq_codel",
+    "PieQueueDisc": "pie",
+    "FqPieQueueDisc": "fq_pie",
+    "CobaltQueueDisc": "cobalt",
+}
+
+
+def _ns3_row(row: Mapping[str, Any]) -> Row:
+    queue: Any = NS3_QUEUES[row["qd"]]
+    if queue == "red":
+        # ns-3 computes the smallest max_p from its default mean packet of 500 bytes.
+        queue = {"kind": "red", "bottom": 10 * 500 * 8 / (row["rate_mbps"] * 1e6)}
+    group = {
+        "name": "bulk",
+        "count": int(row["n"]),
+        "cca": NS3_CONTROLLERS[row["cc"]],
+        "recovery": "sack",
+        "rtt": f"{row['rtt_ms']:.12g}ms",
+        # 1448 bytes of data, 52 of TCP/IP with timestamps and 2 of PPP.
+        "packet": "1502B",
+        "header": "54B",
+        "initial_window": "10p",
+        "min_rto": "200ms",
+        "delayed_ack": {"packets": int(row["delack"]), "timeout": "200ms"},
+        "start": {"uniform": ["0s", "1s"]},
+        "workload": "persistent",
+        "ecn": bool(row["ecn"]),
+    }
+    # One more packet waits in the device behind the queue discipline.
+    link = {
+        "rate": f"{row['rate_mbps']:.12g}Mbps",
+        "buffer": f"{int(row['buffer_pkts']) + 1}p",
+        "queue": queue,
+    }
+    tables = {"link": link, "flows": [group], "run": _runs(row["dur"], row["warm"])}
+    numbers = _judged(
+        {"utilization": row["util"], "loss_rate": row["loss"], "queue_mean_packets": row["mean_q_pkts"]},
+        0.02,
+        drops=row["drops"],
+        unjudged=None,
+    )
+    label = f"{row['cc']} {row['qd']} n={row['n']} L={row['buffer_pkts']} delack={row['delack']} seed={row['seed']}"
+    return Row("ns3", label, tables, numbers)
+
+
+READERS = {"ns2": _ns2_row, "linux": _linux_row, "ns3": _ns3_row}
+
+
+def read_folder(folder: Path, kind: str) -> Iterator[Row | tuple[str, str]]:
+    """Rows of one file of a reference folder; a (label, reason) pair for a row that no scenario describes."""
+    path = folder / f"{kind}.jsonl"
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            yield READERS[kind](json.loads(line))
+        except (KeyError, ValueError, TypeError, InputError) as error:
+            reason = f"no `{error.args[0]}`" if isinstance(error, KeyError) else str(error)
+            yield f"{path.name}:{number}", f"the row cannot be read: {reason}"

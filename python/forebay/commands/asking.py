@@ -1,0 +1,90 @@
+"""What `new` asks on a terminal, each answer checked as it is given."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from forebay.configuration import drafting
+from forebay.errors import InputError
+from forebay.formatting import share
+
+__all__ = ["answers"]
+
+#: Options that say what flows over the link.
+TRAFFIC = ("long", "web", "background", "video")
+
+
+def answers(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Complete what the options say: by asking on a terminal, with defaults elsewhere.
+
+    Parameters
+    ----------
+    given : mapping
+        `rate`, `rtt`, `long`, `cca`, `web`, `background`, `video`, those of them that an option set.
+
+    Returns
+    -------
+    dict
+        Arguments of `drafting.Wishes`, the shares as numbers.
+
+    Raises
+    ------
+    InputError
+        Where rate or round trip are missing and nobody can be asked, or a share is none.
+    """
+    told = dict(given)
+    enough = "rate" in told and "rtt" in told and any(name in told for name in TRAFFIC)
+    if not enough and sys.stdin.isatty():
+        told = {name: told[name] if name in told else ask() for name, ask in QUESTIONS.items()}
+    for name in ("rate", "rtt"):
+        if name not in told:
+            raise InputError(f"new: found no --{name}; allowed: --{name} with a value, or a terminal to ask on")
+    for name in ("web", "background"):
+        if name in told:
+            told[name] = share_of_rate(f"--{name}", told[name])
+    return told
+
+
+def share_of_rate(option: str, text: str) -> float:
+    """Read a share of the link's rate: "30%" or "0.3"."""
+    value = share(option, text)
+    if value > 2:
+        raise InputError(f"{option}: found `{text}`; allowed: up to 200% of the link's rate")
+    return value
+
+
+def _text(question: str, default: str, check: Callable[[str], object]) -> Callable[[], str]:
+    def checked(answer: str) -> str:
+        try:
+            check(answer)
+        except InputError as error:
+            raise click.UsageError(str(error)) from None
+        return answer
+
+    return lambda: str(click.prompt(question, default=default, value_proc=checked, err=True))
+
+
+def _number(question: str, default: int) -> Callable[[], int]:
+    return lambda: int(click.prompt(question, default=default, type=click.IntRange(0, 1_000_000), err=True))
+
+
+def _round_trips(text: str) -> None:
+    for part in text.split("..", 1):
+        drafting.round_trip_s(part)
+
+
+QUESTIONS: Mapping[str, Callable[[], Any]] = {
+    "rate": _text("Rate of the link", "100Mbps", drafting.rate_bps),
+    "rtt": _text("Round trip without any queue, or its range", "20ms..80ms", _round_trips),
+    "long": _number("Long transfers at a time", 8),
+    "cca": _text("Their congestion control", "cubic", drafting.check_controller),
+    "web": _text("Short transfers, as a share of the rate", "20%", lambda text: share_of_rate("--web", text)),
+    "background": _text(
+        "Traffic that does not slow down, as a share", "10%", lambda text: share_of_rate("--background", text)
+    ),
+    "video": _number("Video streams of 5 Mb/s", 0),
+}

@@ -1,0 +1,72 @@
+"""`compare`: all engines and rules side by side, printed and drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from forebay.commands.options import AS_JSON, FILE, JOBS, PICTURES_OUT, REPLICATIONS, SET
+from forebay.commands.terminal import progress_bar, show, writing
+from forebay.files import write_whole
+
+if TYPE_CHECKING:
+    from forebay.comparison.comparison import Comparison
+
+__all__ = ["compare"]
+
+
+@click.command()
+@FILE
+@SET
+@REPLICATIONS
+@click.option(
+    "--points",
+    type=click.IntRange(min=0, max=1000),
+    default=9,
+    show_default=True,
+    help="Buffers of the range, besides the scenario's own; 0 for none.",
+)
+@PICTURES_OUT
+@click.option("--no-picture", is_flag=True, help="Write no files.")
+@JOBS
+@AS_JSON
+def compare(
+    file: Path,
+    overrides: tuple[str, ...],
+    replications: int | None,
+    points: int,
+    out: Path,
+    no_picture: bool,
+    jobs: int | None,
+    as_json: bool,
+) -> None:
+    """All engines and rules side by side over the buffer range, where they disagree, and why."""
+    from forebay.comparison.comparison import compare as put_side_by_side
+    from forebay.scenario import Scenario
+
+    scenario = Scenario.load(file, overrides)
+    with progress_bar("running", quiet=as_json) as progress:
+        found = put_side_by_side(scenario, replications=replications, points=points, jobs=jobs, progress=progress)
+    drawn = not no_picture and len(found.data["curve"]) > 1
+    written = _write_picture(found, out / f"{file.stem}-comparison") if drawn else []
+    if as_json:
+        click.echo(found.to_json(indent=2))
+        return
+    from forebay.views.comparison_tables import comparison_view
+
+    show(comparison_view(found))
+    for path in written:
+        click.echo(f"wrote {path}")
+
+
+def _write_picture(found: Comparison, stem: Path) -> list[Path]:
+    """Write the picture and the JSON beside it."""
+    from forebay.views import plots
+    from forebay.views.comparison_picture import draw_comparison
+
+    with writing(stem):
+        written = plots.save_both(draw_comparison(found), stem)
+        write_whole(stem.with_suffix(".json"), found.to_json(indent=2) + "\n")
+    return [*written, stem.with_suffix(".json")]

@@ -1,0 +1,156 @@
+"""`recommend`: the smallest buffer that meets the goals, printed, drawn and as lines for a router."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from forebay.commands.options import AS_JSON, FILE, JOBS, PICTURES_OUT, REPLICATIONS, SET
+from forebay.commands.terminal import progress_bar, show, writing
+from forebay.errors import InputError
+from forebay.files import write_whole
+
+if TYPE_CHECKING:
+    from forebay.scenario import Scenario
+    from forebay.search.recommendation import Recommendation
+
+__all__ = ["recommend"]
+
+
+@click.command()
+@FILE
+@click.option(
+    "--goal",
+    "goals",
+    multiple=True,
+    metavar="GOAL",
+    help="Such as 'utilization>=0.99'; overrides the file's. Repeatable.",
+)
+@SET
+@click.option(
+    "--also", multiple=True, metavar="BUFFER", help="Measure this buffer too, as in 20p or 0.5BDP. Repeatable."
+)
+@click.option("--engine", default="packet", show_default=True, help="What measures: packet or fluid.")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="One-sided, that the goals hold.")
+@click.option("--resolution", type=float, default=0.05, show_default=True, help="Relative accuracy of the buffer.")
+@REPLICATIONS
+@PICTURES_OUT
+@click.option("--no-picture", is_flag=True, help="Write no picture and no JSON.")
+@click.option(
+    "--report",
+    "report_to",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.html",
+    help="Also a page to hand on: one file, nothing fetched, interactive pictures, prints on A4.",
+)
+@click.option(
+    "--for", "system", metavar="SYSTEM", help="Also the lines for ios-xr, ios-xe, junos, eos, sr-os, sonic or linux."
+)
+@click.option(
+    "--fraction",
+    metavar="SHARE",
+    help="All goals in this share of the draws, as in 90%, instead of on average over them.",
+)
+@click.option("--sensitivity", is_flag=True, help="Also with flows, round trips and load 20 % lower and higher.")
+@click.option(
+    "--pareto", metavar="A,B", help="Also the trade-off between two metrics, as in utilization,queue_delay_p99."
+)
+@JOBS
+@AS_JSON
+def recommend(
+    file: Path,
+    overrides: tuple[str, ...],
+    out: Path,
+    no_picture: bool,
+    report_to: Path | None,
+    system: str | None,
+    fraction: str | None,
+    pareto: str | None,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Find the smallest buffer that meets the goals, beside what every rule says."""
+    from forebay.formatting import share
+    from forebay.scenario import Scenario
+    from forebay.search.recommendation import recommend as find
+
+    scenario = Scenario.load(file, overrides)
+    if system is not None:
+        _check_system(system)
+    with progress_bar("simulating", quiet=as_json) as progress:
+        # The other options have the names that the function has.
+        part = None if fraction is None else share("--fraction", fraction)
+        answer = find(scenario, fraction=part, progress=progress, **asked)
+    if system is not None and answer.feasible:
+        answer.data["configuration"] = _configuration(answer, system, scenario)
+    if pareto is not None:
+        from forebay.search.tradeoff import front
+
+        answer.data["pareto"] = front(answer, pareto)
+    written = [] if no_picture else _write_pictures(answer, out, file.stem)
+    if report_to is not None:
+        _write_page(answer, report_to, file.read_text(encoding="utf-8"))
+        written.append(report_to)
+    _tell(answer, written, as_json=as_json)
+    if not answer.feasible:
+        sys.exit(1)
+
+
+def _check_system(system: str) -> None:
+    """Refuse a router whose language forebay does not know, before anything is simulated."""
+    from forebay.configuration.vendors import DIALECTS
+
+    if system not in DIALECTS:
+        raise InputError(f"--for: found `{system}`; allowed: {', '.join(DIALECTS)}")
+
+
+def _configuration(answer: Recommendation, system: str, scenario: Scenario) -> Mapping[str, Any]:
+    """The answer as lines of a router's configuration."""
+    from forebay.configuration.vendors import DIALECTS, configure
+
+    return {
+        "system": system,
+        "lines": configure(system, answer.data["recommendation"]["bytes"], scenario.core.rate_bps),
+        "source": DIALECTS[system].source,
+        "quirks": list(DIALECTS[system].quirks),
+    }
+
+
+def _write_pictures(answer: Recommendation, out: Path, name: str) -> list[Path]:
+    """Write the pictures and the JSON beside them; the trade-off has a picture of its own."""
+    from forebay.views import plots
+
+    stem = out / f"{name}-recommendation"
+    with writing(stem):
+        written = plots.save_both(plots.draw_recommendation(answer), stem)
+        if "pareto" in answer.data:
+            written += plots.save_both(plots.draw_front(answer), out / f"{name}-pareto")
+        write_whole(stem.with_suffix(".json"), answer.to_json(indent=2) + "\n")
+    return [*written, stem.with_suffix(".json")]
+
+
+def _write_page(answer: Recommendation, path: Path, source: str) -> None:
+    """Write the page to hand on, with the scenario's text and the command that was given."""
+    from forebay.views.webpage import recommendation_page
+
+    page = recommendation_page(answer, source=source, command=shlex.join(["forebay", *sys.argv[1:]]))
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, page)
+
+
+def _tell(answer: Recommendation, written: list[Path], *, as_json: bool) -> None:
+    """Print the answer, and what was written unless somebody reads JSON."""
+    if as_json:
+        click.echo(answer.to_json(indent=2))
+        return
+    from forebay.views.tables import recommendation_view
+
+    show(recommendation_view(answer))
+    for path in written:
+        click.echo(f"wrote {path}")

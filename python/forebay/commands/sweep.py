@@ -1,0 +1,138 @@
+"""`sweep`: a grid of scenarios into a folder, packed up and run again where that is asked for."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from forebay.commands.options import AS_JSON, JOBS, REPLICATIONS, SEED, SET
+from forebay.commands.terminal import progress_bar, writing
+from forebay.errors import InputError
+
+if TYPE_CHECKING:
+    from forebay.sweeps.bundling import Replay
+    from forebay.sweeps.sweeping import Sweep
+
+__all__ = ["sweep"]
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--over",
+    multiple=True,
+    metavar="AXIS",
+    help="KEY=A,B,C or KEY=A..B:N (logarithmic) or KEY=A..B:Nlin, as in link.buffer=0.01BDP..2BDP:12. Repeatable.",
+)
+@SET
+@click.option("--engine", default="packet", show_default=True, help="Where no axis names it.")
+@REPLICATIONS
+@SEED
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Results; continued where they exist.")
+@click.option("--scheduler", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
+@click.option(
+    "--bundle",
+    "bundle_to",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.zip",
+    help="Also one archive with everything that looking at it and running it again takes.",
+)
+@click.option(
+    "--replay",
+    "replayed",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.zip",
+    help="Run such an archive again and compare every number; takes no FILE and no --over.",
+)
+@JOBS
+@AS_JSON
+def sweep(
+    file: Path | None,
+    over: tuple[str, ...],
+    overrides: tuple[str, ...],
+    engine: str,
+    replications: int | None,
+    seed: int | None,
+    out: Path | None,
+    bundle_to: Path | None,
+    replayed: Path | None,
+    as_json: bool,
+    **where: Any,
+) -> None:
+    """Run a grid of scenarios, resumable, into a folder of Parquet tables."""
+    from forebay.scenario import Scenario
+    from forebay.sweeps.sweeping import sweep as run_grid
+
+    if replayed is not None:
+        if file is not None or over or overrides or bundle_to or replications is not None or seed is not None:
+            raise InputError(
+                "--replay: found beside FILE or what changes it; allowed: --out, --jobs, --scheduler, --json"
+            )
+        _replay(replayed, as_json=as_json, out=out, **where)
+        return
+    for name, value in (("FILE", file), ("--over", over), ("--out", out)):
+        if not value:
+            raise InputError(f"sweep: found no {name}; allowed: FILE, --over AXIS and --out DIR, or --replay FILE.zip")
+    assert file is not None
+    assert out is not None
+    scenario = Scenario.load(file, overrides)
+    with progress_bar("sweeping", quiet=as_json) as progress:
+        found = run_grid(
+            scenario, over, out, engine=engine, replications=replications, seed=seed, progress=progress, **where
+        )
+    _tell(found, out, as_json=as_json)
+    if found.failed:
+        sys.exit(1)
+    if bundle_to is not None:
+        _bundle(found, bundle_to, file)
+        click.echo(f"wrote {bundle_to}", err=as_json)
+
+
+def _tell(found: Sweep, out: Path, *, as_json: bool) -> None:
+    """Print how much ran and what failed."""
+    if as_json:
+        summary = {"folder": str(out), "computed": found.computed, "reused": found.reused, "failed": found.failed}
+        click.echo(json.dumps(summary, indent=2))
+        return
+    click.echo(f"{found.computed} runs computed, {found.reused} were there already: {out}/rows.parquet")
+    for job, why in list(found.failed.items())[:20]:
+        click.echo(f"failed: {job}: {why}")
+
+
+def _bundle(found: Sweep, path: Path, file: Path) -> None:
+    """Pack a sweep up with its picture and the scenario's text."""
+    from forebay.sweeps.bundling import bundle
+    from forebay.views.sweep_picture import draw_sweep
+
+    with writing(path):
+        bundle(found, path, draw_sweep, file.read_text(encoding="utf-8"))
+
+
+def _replay(path: Path, *, as_json: bool, **where: Any) -> None:
+    """Replay a bundle and say whether every number is the same; exit code 1 where one is not."""
+    from forebay.sweeps.bundling import replay
+
+    with progress_bar("replaying", quiet=as_json) as progress:
+        found = replay(path, progress=progress, **where)
+    if as_json:
+        told = {"compared": found.compared, "differences": found.differences, "notes": found.notes}
+        click.echo(json.dumps(told, indent=2))
+    else:
+        _tell_differences(found)
+    if found.differences:
+        sys.exit(1)
+
+
+def _tell_differences(found: Replay) -> None:
+    for note in found.notes:
+        click.echo(f"note: {note}")
+    for line in found.differences[:20]:
+        click.echo(f"differs: {line}")
+    if len(found.differences) > 20:
+        click.echo(f"and {len(found.differences) - 20} more; --json lists them all")
+    same = "every number the same to the last bit" if not found.differences else f"{len(found.differences)} differ"
+    click.echo(f"{found.compared} results compared: {same}")

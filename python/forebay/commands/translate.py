@@ -1,0 +1,42 @@
+"""`translate`: a router's setting, read back."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from forebay.commands.options import AS_JSON
+
+__all__ = ["translate"]
+
+
+@click.command()
+@click.argument("setting")
+@click.option("--for", "system", required=True, help="ios-xr, ios-xe, junos, eos, sr-os, sonic or linux.")
+@click.option("--link", "rate", required=True, help="Rate that the system counts with, as in 10Gbps.")
+@click.option("--rtt", help="For the multiple of the bandwidth-delay product, as in 10ms.")
+@AS_JSON
+def translate(setting: str, system: str, rate: str, rtt: str | None, as_json: bool) -> None:
+    """Read a router's setting back: bytes, time and bandwidth-delay products."""
+    from forebay import formatting
+    from forebay.configuration.vendors import DIALECTS
+    from forebay.configuration.vendors import translate as read
+    from forebay.scenario import Scenario
+
+    # The scenario's own reader knows every unit and says what is allowed.
+    link = {"link": {"rate": rate, "buffer": "0p"}, "flows": [{"rtt": rtt or "10ms"}]}
+    core = Scenario.of(link, name="translate").core
+    found = read(setting, system, core.rate_bps)
+    multiple = found.bytes / (core.bdp_packets * core.packet_bytes) if rtt is not None and core.bdp_packets else None
+    if as_json:
+        data = {"bytes": found.bytes, "seconds": found.seconds, "bdp": multiple, "how": found.how}
+        click.echo(json.dumps({**data, "source": DIALECTS[system].source, "quirks": list(DIALECTS[system].quirks)}))
+        return
+    text = f"{formatting.size(found.bytes)}, {formatting.duration(found.seconds)}"
+    if multiple is not None:
+        text += f", {multiple:.3g} BDP at {rtt}"
+    click.echo(f"{text} ({found.how})")
+    for quirk in DIALECTS[system].quirks:
+        click.echo(f"note: {quirk}")
+    click.echo(f"source: {DIALECTS[system].source}")

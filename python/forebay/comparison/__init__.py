@@ -1,0 +1,1 @@
+"""Every engine and every rule on one scenario, and why they differ."""

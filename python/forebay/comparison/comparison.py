@@ -1,0 +1,270 @@
+"""`compare`: what every engine and every rule says of one scenario, where they disagree and why."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from forebay import _core
+from forebay.comparison.agreement import agreement
+from forebay.comparison.assumptions import fluid_assumptions
+from forebay.errors import ForebayError, InputError, UnsupportedError
+from forebay.measurement.synchronisation import fit_synchronization
+from forebay.report import Report
+from forebay.scenario import Progress, Scenario, run_jobs
+
+__all__ = ["FITTED", "Comparison", "compare"]
+
+#: Differences below this fraction (of the larger value) are not worth a line, however certain they are.
+WORTH_MENTIONING = 0.02
+#: The fluid engine with the packet engine's count law and a background redrawn every round trip.
+FITTED = "fluid (fitted)"
+#: Fluid runs cost milliseconds: at least so many make their own intervals narrow.
+FLUID_REPLICATIONS = 16
+#: Replications of the packet engine that are traced for the fit; traces are large.
+TRACED = 2
+#: Ends of the buffer range in bandwidth-delay products; without one, in multiples of the scenario's buffer.
+RANGE_BDP = (0.02, 2.0)
+RANGE_OWN = (0.1, 10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Answers side by side.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        What was asked about.
+    data : mapping
+        `answers`: one entry per engine or model with `name`, `kind` ("engine" or "model"), `applies`, `why`,
+        `assumptions` (`assumption`, `holds`, `why`) and `metrics`; `agreement` of the fluid engine with the packet
+        engine against stated bounds; `disagreements` of those that apply: metric, the two names, their values, how
+        much they differ, and the assumptions in doubt; `rules` with the buffer each asks for; `curve` with the
+        answers over a range of buffers.
+    """
+
+    scenario: Scenario
+    data: Mapping[str, Any]
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return the comparison as JSON text."""
+        return json.dumps(self.data, indent=indent)
+
+
+def compare(
+    scenario: Scenario,
+    *,
+    replications: int | None = None,
+    points: int = 9,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Run a scenario on every engine and ask every closed-form model, at its own buffer and over a range of buffers.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What to ask about.
+    replications : int, optional
+        Instead of the scenario's own, but at least 4: without intervals nothing can be said to disagree.
+    points : int
+        Buffers of the range besides the scenario's own: evenly spread on a logarithmic scale from 0.02 to 2
+        bandwidth-delay products (a tenth to ten times the own buffer where there is none); 0 for none.
+    jobs : int, optional
+        Threads.
+    progress : callable, optional
+        Told about the runs.
+
+    Returns
+    -------
+    Comparison
+        An engine that cannot run the scenario is listed with its reason.
+    """
+    if not 0 <= points <= 1000:
+        raise InputError(f"points: found {points}; allowed: 0 to 1000")
+    count = max(4, scenario.core.replications) if replications is None else replications
+    own = Scenario(scenario.core)
+    others = [Scenario(scenario.core.with_packets(packets)) for packets in buffers(scenario, points)]
+    told = _Steps(progress, 3 * (1 + len(others)))
+    answers, reports = _engines(own, count, jobs, told)
+    for answer in answers:
+        if answer["applies"] and answer["name"] != "packet" and "packet" in reports:
+            answer["assumptions"] = fluid_assumptions(scenario, reports["packet"], reports[answer["name"]])
+    answers += _models(own)
+    curve = []
+    for other in others:
+        at, _ = _engines(other, count, jobs, told)
+        curve.append(_point(other, [*at, *_models(other)]))
+    curve.append(_point(own, answers))
+    curve.sort(key=lambda point: point["buffer"]["packets"])
+    data = {
+        "scenario_sha256": scenario.core.sha256,
+        "buffer": scenario.core.buffer(),
+        "answers": answers,
+        "agreement": agreement(scenario, answers),
+        "disagreements": _disagreements(answers),
+        "rules": [
+            {"name": rule.name, "packets": rule.packets, "applies": all(holds != "no" for _, holds, _ in rule.checks)}
+            for rule in _core.rules(scenario.core)
+            if rule.packets is not None
+        ],
+        "curve": curve,
+    }
+    return Comparison(scenario, data)
+
+
+def buffers(scenario: Scenario, points: int) -> list[int]:
+    """Buffers of the range in packets, without the scenario's own."""
+    core = scenario.core
+    own = float(core.buffer()["packets"] or 0.0)
+    unit, (low, high) = (core.bdp_packets, RANGE_BDP) if core.bdp_packets else (max(own, 10.0), RANGE_OWN)
+    if points == 0:
+        return []
+    step = math.log(high / low) / max(points - 1, 1)
+    spread = {max(1, round(unit * low * math.exp(step * number))) for number in range(points)}
+    # A neighbour of the scenario's own buffer would only cost time.
+    return sorted(packets for packets in spread if abs(packets - own) > 0.1 * own)
+
+
+class _Steps:
+    """Progress over several batches of runs."""
+
+    def __init__(self, progress: Progress | None, steps: int) -> None:
+        self.progress, self.steps, self.done = progress, steps, 0
+
+    def step(self) -> None:
+        self.done += 1
+        if self.progress is not None:
+            self.progress(self.done, self.steps)
+
+
+def _engines(
+    scenario: Scenario, count: int, jobs: int | None, told: _Steps
+) -> tuple[list[dict[str, Any]], dict[str, Report]]:
+    """What every engine says, and the reports of those that can."""
+    answers: list[dict[str, Any]] = []
+    reports: dict[str, Report] = {}
+    for engine in _core.engines():
+        if engine.models:
+            continue  # they are listed one by one
+        repeated = count if engine.cost == "seconds" else max(count, FLUID_REPLICATIONS)
+        answers.append(_run(engine.name, scenario, engine.name, repeated, jobs, reports))
+        told.step()
+    if {"packet", "fluid"} <= set(reports) and scenario.core.persistent_flows:
+        try:
+            fitted = _fitted(scenario, min(count, TRACED))
+        except ForebayError:
+            pass  # no congestion event: nothing to fit
+        else:
+            repeated = max(count, FLUID_REPLICATIONS)
+            answers.append(_run(FITTED, fitted, "fluid", repeated, jobs, reports))
+    told.step()
+    return answers, reports
+
+
+def _run(
+    name: str, scenario: Scenario, engine: str, count: int, jobs: int | None, reports: dict[str, Report]
+) -> dict[str, Any]:
+    """One engine's entry; its report goes to `reports` where it has one."""
+    entry: dict[str, Any] = {
+        "name": name,
+        "kind": "engine",
+        "applies": True,
+        "why": "",
+        "assumptions": [],
+        "metrics": {},
+    }
+    work = [_core.Job(scenario.core, engine, scenario.core.seed, replication) for replication in range(count)]
+    try:
+        report = Report(_core.aggregate(run_jobs(work, jobs)))
+    except UnsupportedError as error:
+        entry["applies"], entry["why"] = False, str(error)
+    else:
+        reports[name] = report
+        entry["metrics"] = report.data["metrics"]
+        entry["why"] = "; ".join(report.warnings)
+    return entry
+
+
+def _fitted(scenario: Scenario, replications: int) -> Scenario:
+    """The scenario with the packet engine's count law and, over other traffic, a background redrawn each round trip."""
+    fitted = fit_synchronization(scenario, replications=replications).scenario
+    core = fitted.core
+    if core.background_load == 0.0 or core.bdp_packets is None:
+        return fitted
+    round_trip = core.bdp_packets * core.packet_bytes * 8 / core.rate_bps
+    return Scenario(core.with_overrides([f'fluid.background={{ redrawn = "{round_trip:.9f}s" }}']))
+
+
+def _models(scenario: Scenario) -> list[dict[str, Any]]:
+    """What every closed-form model predicts."""
+    answers = []
+    for rule in _core.rules(scenario.core):
+        if not rule.predicted:
+            continue
+        assumptions = [{"assumption": assumption, "holds": holds, "why": why} for assumption, holds, why in rule.checks]
+        failing = [f"{each['assumption']}: {each['why']}" for each in assumptions if each["holds"] == "no"]
+        answers.append(
+            {
+                "name": rule.name,
+                "kind": "model",
+                "applies": not failing,
+                "why": "; ".join([*failing, *rule.notes]),
+                "assumptions": assumptions,
+                "notes": list(rule.notes),
+                "metrics": {
+                    name: {"mean": value, "half_width": None, "confidence": 0.95} for name, value in rule.predicted
+                },
+            }
+        )
+    return answers
+
+
+def _point(scenario: Scenario, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One buffer of the curve: the metrics of every engine that can, and of every model that applies."""
+    return {
+        "buffer": scenario.core.buffer(),
+        "answers": {answer["name"]: answer["metrics"] for answer in answers if answer["applies"]},
+    }
+
+
+def _disagreements(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Pairs with the packet engine that differ by more than both intervals and by a worthwhile fraction."""
+    found = []
+    packet = next((answer for answer in answers if answer["name"] == "packet" and answer["applies"]), None)
+    pairs = itertools.product([packet], answers) if packet is not None else itertools.combinations(answers, 2)
+    for one, other in pairs:
+        if one is other or not (one["applies"] and other["applies"]):
+            continue  # a model outside of its assumptions is no disagreement
+        for metric in one["metrics"]:
+            if metric not in other["metrics"]:
+                continue
+            mine, theirs = one["metrics"][metric], other["metrics"][metric]
+            gap = theirs["mean"] - mine["mean"]
+            doubt = (mine["half_width"] or 0.0) + (theirs["half_width"] or 0.0)
+            larger = max(abs(mine["mean"]), abs(theirs["mean"]))
+            if abs(gap) > doubt and abs(gap) > WORTH_MENTIONING * larger:
+                found.append(
+                    {
+                        "metric": metric,
+                        "between": [one["name"], other["name"]],
+                        "values": [mine["mean"], theirs["mean"]],
+                        "difference": gap,
+                        "uncertainty": doubt,
+                        "why": _reason(other),
+                        "assumptions": [each for each in other["assumptions"] if each["holds"] != "yes"],
+                    }
+                )
+    return found
+
+
+def _reason(answer: Mapping[str, Any]) -> str:
+    """Why an answer may be off, in one line: the assumptions in doubt, else what it says of itself."""
+    doubtful = [f"{each['assumption']}: {each['why']}" for each in answer["assumptions"] if each["holds"] != "yes"]
+    said = doubtful or answer.get("notes") or [answer["why"]]
+    return "; ".join(text for text in said if text) or "its assumptions hold by their own account"

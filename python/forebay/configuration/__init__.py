@@ -1,0 +1,1 @@
+"""What an engineer writes: scenario files to start from, and the lines of routers."""

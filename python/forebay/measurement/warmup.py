@@ -1,0 +1,57 @@
+"""Is the warm-up long enough? MSER-5 on the queue and the utilisation of one run, from its very start."""
+
+from __future__ import annotations
+
+from forebay import _core
+from forebay.scenario import Scenario, run_jobs
+
+__all__ = ["warmup_warnings"]
+
+#: Samples of one run: enough for MSER-5's batches, few enough to cost nothing.
+SAMPLES = 3000
+
+
+def warmup_warnings(scenario: Scenario, engine: str = "packet", replication: int = 0) -> list[str]:
+    """Check the scenario's warm-up on one traced replication.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With the warm-up in question.
+    engine : str
+        One that records traces.
+    replication : int
+        Whose random streams.
+
+    Returns
+    -------
+    list of str
+        Empty where MSER-5 would cut no more than the warm-up does, or where cutting there would change the mean of
+        the utilisation by less than 0.5 % and that of the queue by less than 5 %.
+    """
+    import numpy as np
+
+    from forebay.statistics import mser5
+
+    warmup, measured = scenario.core.duration_s
+    every = max((warmup + measured) / SAMPLES, 1e-6)
+    traced = scenario.changed(f"trace.every={every:.9g}s", 'trace.record=["queue", "utilization"]', "trace.from=0s")
+    report = run_jobs([_core.Job(traced.core, engine, traced.core.seed, replication, traces=True)])[0]
+    traces = report.traces()
+    found = []
+    for name, column, tolerance in (("queue", "packets", 0.05), ("utilization", "utilization", 0.005)):
+        series = np.asarray(traces["queue"][column] if traces is not None else ())
+        if len(series) < 40:
+            continue
+        rule = mser5(series)
+        end = rule.cut * every
+        kept, measured_part = series[rule.cut :].mean(), series[round(warmup / every) :].mean()
+        if end <= warmup or abs(kept - measured_part) <= tolerance * abs(kept):
+            continue
+        if not rule.trusted:
+            found.append(f"the {name} has not settled within half of the run (MSER-5): measure longer")
+        elif end > warmup:
+            found.append(
+                f"the {name} still depends on its start at {end:.3g} s (MSER-5), after a warm-up of {warmup:g} s"
+            )
+    return found

@@ -1,0 +1,128 @@
+"""The gallery as one HTML page: every picture inside, no script, nothing from the network."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from forebay.files import write_whole
+from forebay.papers.claims import SIGNS
+from forebay.views.pages import render
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from forebay.papers.claims import Verdict
+    from forebay.papers.gallery import Drawn, Gallery
+
+__all__ = ["write_page"]
+
+_WORDS = {"reproduced": "reproduced", "not_reproduced": "not reproduced", "not_checkable": "not checkable"}
+
+
+def write_page(gallery: Gallery) -> Path:
+    """Write the page; it appears complete or not at all."""
+    write_whole(gallery.page, render("gallery.html.j2", _page(gallery)))
+    return gallery.page
+
+
+# What the template is given --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRow:
+    """A claim with its verdict."""
+
+    quantity: str
+    why: str
+    evidence: tuple[str, ...]
+    claimed: str
+    ours: str
+    verdict: str
+    sign: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class FigureSection:
+    """A figure; `picture` is a PNG in base 64, and `trouble` says why there is none."""
+
+    id: str
+    name: str
+    title: str
+    shows: str
+    picture: str | None
+    trouble: str
+    claims: tuple[ClaimRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PaperSection:
+    """A paper with its figures."""
+
+    name: str
+    title: str
+    authors: str
+    venue: str
+    year: str
+    question: str
+    figures: tuple[FigureSection, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The page: how much is in it, in which version, and the papers."""
+
+    figures: str
+    claims: str
+    version: str
+    counts: str
+    papers: tuple[PaperSection, ...]
+
+
+def _page(gallery: Gallery) -> Page:
+    counts = gallery.counts()
+    papers = dict.fromkeys(each.paper.name for each in gallery.drawn)
+    return Page(
+        figures=str(len(gallery.drawn)),
+        claims=str(sum(counts.values())),
+        version="the coarse version (--quick)" if gallery.quick else "the full version",
+        counts=", ".join(f"{number} {_WORDS[name]}" for name, number in counts.items()),
+        papers=tuple(_paper([each for each in gallery.drawn if each.paper.name == name]) for name in papers),
+    )
+
+
+def _paper(drawn: Sequence[Drawn]) -> PaperSection:
+    """The section of the paper that all of the figures are of."""
+    paper = drawn[0].paper
+    figures = tuple(_figure(each) for each in drawn)
+    return PaperSection(paper.name, paper.title, paper.authors, paper.venue, str(paper.year), paper.question, figures)
+
+
+def _figure(drawn: Drawn) -> FigureSection:
+    figure = drawn.figure
+    return FigureSection(
+        id=figure.id,
+        name=figure.name,
+        title=figure.title,
+        shows=figure.shows,
+        picture=None if drawn.picture is None else base64.b64encode(drawn.picture.read_bytes()).decode("ascii"),
+        trouble=drawn.trouble,
+        claims=tuple(_claim(verdict) for verdict in drawn.verdicts),
+    )
+
+
+def _claim(verdict: Verdict) -> ClaimRow:
+    claim = verdict.claim
+    return ClaimRow(
+        quantity=claim.quantity,
+        why=verdict.why,
+        evidence=tuple(claim.evidence),
+        claimed="–" if claim.region is None else claim.region.text,
+        ours=verdict.ours,
+        verdict=verdict.verdict,
+        sign=SIGNS[verdict.verdict],
+        words=_WORDS[verdict.verdict],
+    )

@@ -1,0 +1,125 @@
+"""Renew the documentation's pages about the papers from a gallery: their pictures and their tables of verdicts.
+
+    python -m forebay.papers.renewal OUT DOCS
+
+OUT is the folder of `forebay reproduce all`, DOCS that of the documentation. A picture is renewed where a page shows
+it; the table stands between two marks. Nothing else of a page changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from forebay.errors import InputError
+from forebay.files import between, write_whole
+from forebay.formatting import markdown_table
+from forebay.papers.catalogue import PAPERS
+from forebay.papers.claims import SIGNS, VERDICTS, plain
+
+__all__ = ["renew", "verdicts"]
+
+MARKS = ("<!-- verdicts: begin -->", "<!-- verdicts: end -->")
+_WORDS = {"reproduced": "reproduced", "not_reproduced": "not reproduced", "not_checkable": "undecided"}
+_PICTURE = re.compile(r"\.\./images/papers/(\w+)-([\w-]+)\.png")
+
+
+def renew(gallery: Mapping[str, Any], pictures: Path, docs: Path) -> list[Path]:
+    """Renew every page and picture.
+
+    Parameters
+    ----------
+    gallery : mapping
+        What `gallery.json` holds.
+    pictures : Path
+        The folder it lies in.
+    docs : Path
+        With `papers/` and `images/papers/`.
+
+    Returns
+    -------
+    list of Path
+        What was written.
+
+    Raises
+    ------
+    InputError
+        A page without the marks, or a picture that the gallery has not.
+    """
+    written = []
+    for paper in PAPERS:
+        page = docs / "papers" / f"{paper}.md"
+        figures = [figure for figure in gallery["figures"] if figure["paper"] == paper]
+        if not figures:
+            continue
+        text = page.read_text(encoding="utf-8")
+        for owner, name in dict.fromkeys(_PICTURE.findall(text)):
+            picture = pictures / owner / f"{name}.png"
+            if not picture.is_file():
+                raise InputError(f"{page}: found the picture of {owner}/{name}; allowed: one that {pictures} has")
+            shown = docs / "images" / "papers" / f"{owner}-{name}.png"
+            write_whole(shown, picture.read_bytes())
+            written.append(shown)
+        write_whole(page, between(text, MARKS, verdicts(figures, quick=gallery["quick"]), str(page)))
+        written.append(page)
+    return written
+
+
+def verdicts(figures: Iterable[Mapping[str, Any]], *, quick: bool) -> str:
+    """A line of counts, a table with one row per claim, and why what is not reproduced is not."""
+    figures = list(figures)
+    claims = [(figure["figure"], claim) for figure in figures for claim in figure["claims"]]
+    found = Counter(claim["verdict"] for _, claim in claims)
+    counts = ", ".join(f"{found[name]} {_WORDS[name]}" for name in VERDICTS if found[name])
+    kind = "coarse (`--quick`)" if quick else "full"
+    rows = []
+    for figure, claim in claims:
+        ours = "–" if claim["ours"] is None else plain(claim["ours"], claim["unit"], claim["half_width"])
+        verdict = f"{SIGNS[claim['verdict']]} {_WORDS[claim['verdict']]}"
+        rows.append((figure, claim["quantity"], claim["claimed"] or "–", ours, verdict))
+    lines = [
+        f"Of {len(claims)} claims in the {kind} version: {counts}.",
+        "",
+        *markdown_table(("figure", "claim", "claimed", "forebay", "verdict"), rows),
+    ]
+    contradicted = [(figure, claim) for figure, claim in claims if claim["verdict"] == "not_reproduced"]
+    if contradicted:
+        lines += ["", "What is not reproduced, why, and what other programs say:", ""]
+        lines += [f"- **{figure}: {claim['quantity']}.** {_reason(claim)}" for figure, claim in contradicted]
+    return "\n".join([*lines, ""])
+
+
+def _reason(claim: Mapping[str, Any]) -> str:
+    """Why a claim is not reproduced, and the evidence of others, as sentences."""
+    said = [claim["why"], *(f"elsewhere: {entry}" for entry in claim["evidence"])]
+    return " ".join(f"{text[0].upper()}{text[1:].rstrip('.')}." for text in said if text)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; exit code 2 where an input is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m forebay.papers.renewal", description=__doc__)
+    parser.add_argument("out", type=Path, help="the folder of `forebay reproduce all`")
+    parser.add_argument("docs", type=Path, help="the folder of the documentation")
+    options = parser.parse_args(arguments)
+    try:
+        gallery = json.loads((options.out / "gallery.json").read_text(encoding="utf-8"))
+        written = renew(gallery, options.out, options.docs)
+    except OSError as error:
+        print(f"{error.filename}: cannot be read or written: {error.strerror}", file=sys.stderr)
+        return 2
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    for path in written:
+        print(f"renewed {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,158 @@
+"""`reproduce`: published figures from forebay's own runs, a verdict on each claim, pictures and one HTML page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forebay.errors import ForebayError, InputError
+from forebay.files import write_whole
+from forebay.papers import catalogue
+from forebay.papers.catalogue import Figure, Paper
+from forebay.papers.gallery import Drawn, Gallery
+
+if TYPE_CHECKING:
+    from forebay.papers.catalogue import Run
+    from forebay.papers.results import Results
+
+__all__ = ["Estimate", "estimate", "reproduce"]
+
+#: Told the seconds of estimated work that are done, all of them, and what is being done.
+FigureProgress = Callable[[float, float, str], object]
+
+#: Core seconds that drawing one picture takes.
+PICTURE_S = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a reproduction costs, before it begins.
+
+    Attributes
+    ----------
+    figures, claims : int
+    core_s : float
+        Seconds of one core, at the speed that was measured.
+    packets_per_core_s : float
+        That speed.
+    """
+
+    figures: int
+    claims: int
+    core_s: float
+    packets_per_core_s: float
+
+
+def _needed(paper: Paper, figures: list[Figure], *, quick: bool) -> dict[str, Run]:
+    """The runs of some figures of a paper, each once."""
+    runs = paper.runs(quick=quick)
+    names = [name for figure in figures for name in figure.runs]
+    return {name: runs[name] for name in dict.fromkeys(names) if name in runs}
+
+
+def estimate(wanted: str, *, quick: bool = False, folder: Path = catalogue.FOLDER) -> Estimate:
+    """Say what `reproduce` would cost if nothing were there yet."""
+    from forebay.papers import running
+
+    speed = running.speed()
+    chosen = catalogue.select(wanted, folder)
+    figures = [figure for _, each in chosen for figure in each]
+    runs = [run for paper, each in chosen for run in _needed(paper, each, quick=quick).values()]
+    core_s = sum(running.cost(run, speed) for run in runs) + PICTURE_S * len(figures)
+    return Estimate(len(figures), sum(len(figure.claims) for figure in figures), core_s, speed)
+
+
+def reproduce(
+    wanted: str = "all",
+    *,
+    out: str | os.PathLike[str] = "out/gallery",
+    quick: bool = False,
+    jobs: int | None = None,
+    progress: FigureProgress | None = None,
+    folder: Path = catalogue.FOLDER,
+) -> Gallery:
+    """Run, judge and draw published figures.
+
+    Parameters
+    ----------
+    wanted : str
+        "all", a paper such as "auge" or a figure such as "auge/fig3".
+    out : path-like
+        Results, pictures and the page; what is there already is not run again.
+    quick : bool
+        The coarse version: shorter runs, fewer buffers and replications.
+    jobs : int, optional
+        Threads; no number depends on it.
+    progress : callable, optional
+        Told the work done and all of it, in estimated core seconds, and what is being done.
+    folder : Path
+        Of the papers.
+
+    Returns
+    -------
+    Gallery
+
+    Raises
+    ------
+    InputError
+        An unknown paper or figure, or a folder that cannot be written.
+    """
+    from forebay.papers import running
+    from forebay.papers.page import write_page
+    from forebay.papers.results import Results
+
+    target = Path(out)
+    chosen = catalogue.select(wanted, folder)
+    work = [(paper, figure) for paper, figures in chosen for figure in figures]
+    needed = {paper.name: _needed(paper, figures, quick=quick) for paper, figures in chosen}
+    costs = {(name, run.name): running.cost(run) for name, runs in needed.items() for run in runs.values()}
+    total = sum(costs.values()) + PICTURE_S * len(work)
+    done = 0.0
+    drawn: list[Drawn] = []
+    seen: set[tuple[str, str]] = set()
+    failed: dict[str, str] = {}
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for paper, figure in work:
+            fresh = [name for name in figure.runs if name in needed[paper.name] and (paper.name, name) not in seen]
+            seen |= {(paper.name, name) for name in fresh}
+
+            def tell(part: float, _all: float, before: float = done, name: str = figure.id) -> None:
+                if progress is not None:
+                    progress(before + part, total, name)
+
+            failed |= running.perform([needed[paper.name][name] for name in fresh], target, jobs=jobs, progress=tell)
+            done += sum(costs[paper.name, name] for name in fresh)
+            left_out = [name for name in figure.runs if name not in needed[paper.name]]
+            results = Results(target, needed[paper.name], failed, left_out)
+            drawn.append(_draw(paper, figure, results, target))
+            done += PICTURE_S
+            tell(0.0, total, done)
+        gallery = Gallery(tuple(drawn), quick, target / "gallery.html")
+        write_page(gallery)
+        write_whole(target / "gallery.json", gallery.to_json(indent=2) + "\n")
+    except OSError as error:
+        raise InputError(f"{error.filename or target}: cannot be written: {error.strerror or error}") from None
+    return gallery
+
+
+def _draw(paper: Paper, figure: Figure, results: Results, out: Path) -> Drawn:
+    """Judge a figure's claims, then draw it; a run that failed costs its own figure only."""
+    from forebay.views import plots
+
+    verdicts = tuple(results.judge(claim) for claim in figure.claims)
+    module = import_module(f"forebay.papers.{paper.name}.drawing")
+    draw = getattr(module, figure.name.replace("-", "_"))
+    try:
+        picture = draw(results, figure)
+    except InputError:
+        raise
+    except ForebayError as error:
+        return Drawn(paper, figure, verdicts, None, str(error))
+    stem = out / paper.name / figure.name
+    plots.save(picture, stem.with_suffix(".svg"), close=False)
+    return Drawn(paper, figure, verdicts, plots.save(picture, stem.with_suffix(".png")))

@@ -1,0 +1,253 @@
+"""Run what figures need, once: sweeps by `forebay.sweeps.sweeping`, recordings over time beside them.
+
+Everything finished lies under `data/` of the output folder, each run in a folder whose name ends in a digest of its
+scenario, axes, engine and forebay's version. A killed gallery goes on where it stopped; a changed scenario is another
+folder, and nothing finished is ever overwritten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forebay import _core
+from forebay.errors import ForebayError, InputError
+from forebay.papers.catalogue import Run
+from forebay.report import Report
+from forebay.scenario import Scenario, threads
+from forebay.sweeps.axes import Axis, cells
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Recording", "cost", "folder_of", "perform", "recordings"]
+
+#: Told the seconds of estimated work that are done, and all of them.
+WorkDone = Callable[[float, float], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One replication of one cell that is recorded over time."""
+
+    settings: tuple[tuple[str, str], ...]
+    replication: int
+    core: _core.Scenario
+    folder: Path
+
+    def done(self) -> bool:
+        """Whether it is there; a folder appears complete or not at all."""
+        return self.folder.is_dir()
+
+    def table(self, name: str) -> pl.DataFrame:
+        """One recorded table: "flows", "queue", "packets" or "transfers"."""
+        import polars as pl
+
+        path = self.folder / f"{name}.parquet"
+        if not path.is_file():
+            raise InputError(f"{path}: found no such table; allowed: what the scenario's [trace] records")
+        return pl.read_parquet(path)
+
+    def report(self) -> dict[str, Any]:
+        """The report of the same run."""
+        data: dict[str, Any] = json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
+        return data
+
+
+def scenario_of(run: Run) -> Scenario:
+    """The scenario of a run with its settings."""
+    return Scenario.load(run.scenario, run.settings)
+
+
+def folder_of(out: Path, run: Run) -> Path:
+    """Where a run's results are."""
+    scenario = scenario_of(run)
+    identity = [scenario.core.sha256, run.over, run.engine, run.keep, _core.__version__]
+    digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12]
+    # Papers that run the same scenario share it.
+    return out / "data" / f"{run.scenario.stem}-{digest}"
+
+
+def recordings(out: Path, run: Run) -> list[Recording]:
+    """What a run records, in the order of its axes."""
+    scenario, folder = scenario_of(run), folder_of(out, run)
+    found = []
+    for cell in cells([Axis.parse(axis) for axis in run.over]):
+        core = scenario.core.with_overrides(cell.overrides) if cell.overrides else scenario.core
+        for replication in range(run.replications):
+            identity = [core.sha256, run.engine, core.seed, replication, _core.__version__]
+            key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]
+            found.append(Recording(cell.settings, replication, core, folder / key))
+    return found
+
+
+# Costs -------------------------------------------------------------------------------------------------------------
+
+#: Packets that one core simulates in a second, and flow-seconds that it integrates; `speed` measures the first.
+PACKETS_PER_CORE_SECOND = 10e6
+FLUID_FLOW_SECONDS_PER_CORE_SECOND = 5e6
+
+
+def speed() -> float:
+    """Packets per core second of this machine now, from a fifth of a second of work."""
+    tables = {
+        "link": {"rate": "50Mbps", "buffer": "100p"},
+        "flows": [
+            {"rtt": "100ms", "packet": "1000B"},
+            {"packet": "1000B", "workload": {"poisson": {"rate": "25Mbps"}}},
+        ],
+        "run": {"warmup": "10s", "measure": "120s"},
+    }
+    core = Scenario.of(tables).core
+    begun = time.perf_counter()
+    packets = 0
+    while time.perf_counter() - begun < 0.2:
+        outcome = _core.run_batch([_core.Job(core, "packet", 1, 0)], 1)[0]
+        if isinstance(outcome, Exception):
+            raise outcome
+        packets += 130 * 6250
+    return packets / (time.perf_counter() - begun)
+
+
+def cost(run: Run, packets_per_second: float = PACKETS_PER_CORE_SECOND) -> float:
+    """Core seconds that a run takes, estimated from its packets or steps."""
+    scenario = scenario_of(run)
+    paths = [len(group["path"]) for group in scenario.resolved["flows"]]
+    links = math.fsum(paths) / len(paths)  # a packet costs once more at each
+    total = 0.0
+    for cell in cells([Axis.parse(axis) for axis in run.over]):
+        core = scenario.core.with_overrides(cell.overrides) if cell.overrides else scenario.core
+        engine = cell.engine(run.engine)
+        seconds = math.fsum(core.duration_s)
+        if engine == "packet":
+            packets = seconds * core.rate_bps / 8 / core.packet_bytes
+            total += run.replications * links * packets / packets_per_second
+        elif engine == "fluid":
+            flows = sum(count for _, count, _, _ in core.groups)
+            total += run.replications * seconds * flows / FLUID_FLOW_SECONDS_PER_CORE_SECOND
+        else:
+            total += 1e-3
+    return total
+
+
+# Running -----------------------------------------------------------------------------------------------------------
+
+
+def perform(
+    runs: Iterable[Run],
+    out: Path,
+    *,
+    jobs: int | None = None,
+    progress: WorkDone | None = None,
+) -> dict[str, str]:
+    """Run what is missing of several runs.
+
+    Parameters
+    ----------
+    runs : iterable of Run
+    out : Path
+        The gallery's folder.
+    jobs : int, optional
+        Threads; no number depends on it.
+    progress : callable, optional
+        Told the work done and all of it, in estimated core seconds.
+
+    Returns
+    -------
+    dict
+        Why a run failed, by "paper/run"; its claims are then not checkable.
+    """
+    work = list(runs)
+    costs = [cost(run) for run in work]
+    total, before = math.fsum(costs), 0.0
+    failed: dict[str, str] = {}
+    for run, share in zip(work, costs, strict=True):
+
+        def tell(done: int, of: int, before: float = before, share: float = share) -> None:
+            if progress is not None:
+                progress(before + share * done / max(1, of), total)
+
+        try:
+            if run.keep == "metrics":
+                _sweep(run, out, jobs, tell, failed)
+            else:
+                _record(run, out, threads(jobs), tell)
+        except InputError:
+            raise
+        except ForebayError as error:
+            if error.exit_code == 130:
+                raise
+            failed[f"{run.paper}/{run.name}"] = str(error)
+        before += share
+    return failed
+
+
+def _sweep(run: Run, out: Path, jobs: int | None, tell: Callable[[int, int], None], failed: dict[str, str]) -> None:
+    from forebay.sweeps.sweeping import sweep
+
+    found = sweep(
+        scenario_of(run),
+        run.over,
+        folder_of(out, run),
+        engine=run.engine,
+        replications=run.replications,
+        jobs=jobs,
+        progress=tell,
+    )
+    if found.failed:
+        job, why = next(iter(found.failed.items()))
+        more = f" (and {len(found.failed) - 1} more)" if len(found.failed) > 1 else ""
+        failed[f"{run.paper}/{run.name}"] = f"{job}: {why}{more}"
+
+
+def _record(run: Run, out: Path, jobs: int, tell: Callable[[int, int], None]) -> None:
+    """Run what is not yet recorded, a few at a time: traces are large."""
+    wanted = recordings(out, run)
+    folder = folder_of(out, run)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for leftover in folder.glob("*.partial"):
+            shutil.rmtree(leftover, ignore_errors=True)
+    except OSError as error:
+        raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
+    missing = [recording for recording in wanted if not recording.done()]
+    done = len(wanted) - len(missing)
+    tell(done, len(wanted))
+    for batch in _batches(missing, 2 * jobs):
+
+        def observe(index: int, outcome: _core.Report | Exception, batch: Sequence[Recording] = batch) -> None:
+            nonlocal done
+            if isinstance(outcome, Exception):
+                raise outcome
+            _keep(batch[index], Report(outcome))
+            done += 1
+            tell(done, len(wanted))
+
+        work = [_core.Job(each.core, run.engine, each.core.seed, each.replication, traces=True) for each in batch]
+        _core.run_batch(work, jobs, observe)
+
+
+def _batches(items: Sequence[Recording], size: int) -> Iterator[Sequence[Recording]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def _keep(recording: Recording, report: Report) -> None:
+    """Write one recording under another name, then rename it; its files are synced when they are written."""
+    from forebay.measurement.traces import write_traces
+
+    partial = recording.folder.with_name(f"{recording.folder.name}.{os.getpid()}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    write_traces(report, partial, capture=False)
+    try:
+        partial.rename(recording.folder)
+    except OSError as error:
+        raise InputError(f"{error.filename or partial}: cannot be written: {error.strerror or error}") from None

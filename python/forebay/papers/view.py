@@ -1,0 +1,125 @@
+"""The gallery on a terminal: what it costs, how far it is, one table of verdicts."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from forebay.papers.gallery import Gallery
+    from forebay.papers.reproduction import Estimate
+
+__all__ = ["announcement", "listing", "progress", "table"]
+
+_STYLES = {"reproduced": "green", "not_reproduced": "red", "not_checkable": "yellow"}
+
+
+def duration(seconds: float) -> str:
+    """A rough time."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def announcement(found: Estimate, cores: int) -> str:
+    """One line that says what is coming."""
+    return (
+        f"{found.figures} figures, {found.claims} claims: about {duration(found.core_s)} of one core, "
+        f"{duration(found.core_s / cores)} on {cores} (this machine now simulates "
+        f"{found.packets_per_core_s / 1e6:.1f} million packets per core second); what is there already is not run again"
+    )
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Callable[[float, float, str], None] | None]:
+    """A bar on standard error, or a line for each figure where nobody watches."""
+    if quiet:
+        yield None
+        return
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            TaskProgressColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        columns = (
+            TextColumn("{task.description:<22}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left:"),
+            TimeRemainingColumn(elapsed_when_finished=True),
+        )
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("reproducing", total=None)
+            yield lambda done, total, name: bar.update(task, completed=done, total=total, description=name)
+        return
+    begun, last = time.monotonic(), ""
+
+    def line(done: float, total: float, name: str) -> None:
+        nonlocal last
+        if name != last:
+            last = name
+            elapsed = time.monotonic() - begun
+            # The first few per cent say little: starting up and drawing weigh too much in them.
+            left = f", about {duration(elapsed * (total - done) / done)} left" if done > 0.03 * total else ""
+            print(f"{100 * done / total:3.0f} %  {name}{left}", file=sys.stderr, flush=True)
+
+    yield line
+
+
+def listing() -> str:
+    """What can be reproduced."""
+    from forebay.papers import catalogue
+
+    lines = []
+    for paper, figures in catalogue.select("all"):
+        lines.append(f"{paper.name}: {paper.title} ({paper.authors}, {paper.year})")
+        for figure in figures:
+            count = len(figure.claims)
+            lines.append(f"  {figure.id:<22} {figure.title} ({count} claim{'' if count == 1 else 's'})")
+    return "\n".join(lines)
+
+
+def table(gallery: Gallery) -> RenderableType:
+    """All claims with their verdicts."""
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    view = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    view.add_column("figure", no_wrap=True)
+    view.add_column("claim", ratio=5)
+    view.add_column("claimed", ratio=2)
+    view.add_column("ours", ratio=2)
+    view.add_column("verdict", no_wrap=True)
+    for drawn in gallery.drawn:
+        label = drawn.figure.id
+        if drawn.trouble:
+            view.add_row(label, Text(f"no picture: {drawn.trouble}", style="red"), "", "", "")
+            label = ""
+        for verdict in drawn.verdicts:
+            text = Text(verdict.claim.quantity)
+            if verdict.verdict != "reproduced":
+                text.append(f"\n{verdict.why}", style="dim")
+                for entry in verdict.claim.evidence:
+                    text.append(f"\nelsewhere: {entry}", style="dim")
+            claimed = "–" if verdict.claim.region is None else verdict.claim.region.text
+            word = verdict.verdict.replace("_", " ")
+            view.add_row(label, text, claimed, verdict.ours, Text(word, style=_STYLES[verdict.verdict]))
+            label = ""
+        if not drawn.verdicts and not drawn.trouble:
+            view.add_row(label, Text("(a picture without a claim)", style="dim"), "", "", "")
+    said = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in gallery.counts().items())
+    return Group(view, Text(f"{len(gallery.drawn)} figures, {said}"))

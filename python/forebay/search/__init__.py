@@ -1,0 +1,1 @@
+"""The smallest buffer that meets the goals, and how sure that is."""

@@ -1,0 +1,1 @@
+"""Grids of scenarios: run, resumed, spread over a cluster, packed up and run again."""

@@ -1,0 +1,115 @@
+"""Sweeps on a Dask cluster: the same jobs, the same results, on workers that may join, leave or die.
+
+Jobs travel in batches, so that the scheduler handles thousands of tasks and not millions; reports come back as text. A
+worker that dies takes its batch with it: the batch is run again elsewhere, and after three more deaths job by job, so
+that one poisoned job is found and the others are not given up.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from forebay import _core
+from forebay.errors import ForebayError, InputError
+
+__all__ = ["run_on_cluster"]
+
+#: A job as it travels: resolved scenario, engine, seed, replication.
+Parcel = tuple[str, str, int, int]
+
+#: Times that a batch may lose its worker before its jobs are tried one by one.
+DEATHS = 3
+
+
+def run_parcels(parcels: Sequence[Parcel], threads: int) -> list[tuple[bool, str]]:
+    """On a worker: run jobs; for each whether it succeeded, and its report as JSON or the reason."""
+    scenarios = {text: _core.Scenario.parse(text, "json", "cell", []) for text in {parcel[0] for parcel in parcels}}
+    jobs = [_core.Job(scenarios[text], engine, seed, replication) for text, engine, seed, replication in parcels]
+    found = []
+    for outcome in _core.run_batch(jobs, threads):
+        if isinstance(outcome, ForebayError):
+            found.append((False, str(outcome)))
+        elif isinstance(outcome, Exception):
+            raise outcome
+        else:
+            found.append((True, outcome.json()))
+    return found
+
+
+def run_on_cluster(
+    address: str,
+    parcels: Sequence[Parcel],
+    record: Callable[[int, Mapping[str, Any] | Exception], None],
+    *,
+    batch: int | None = None,
+) -> None:
+    """Run jobs on the cluster behind a Dask scheduler.
+
+    Parameters
+    ----------
+    address : str
+        Such as "tcp://10.0.0.1:8786".
+    parcels : sequence of Parcel
+        The jobs.
+    record : callable
+        Called with each job's index and its report as a mapping, or the exception that stands for its failure.
+    batch : int, optional
+        Jobs in one task; by default twenty tasks for each worker, of 8 to 256 jobs: a task costs the scheduler about
+        two milliseconds whatever is in it, and a worker that dies loses one.
+
+    Raises
+    ------
+    InputError
+        Where Dask is not installed, or nobody answers at the address.
+    """
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError:
+        raise InputError("--scheduler: found no dask; allowed: after pip install 'forebay[cluster]'") from None
+    try:
+        client = distributed.Client(address, timeout="10s", set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise InputError(f"--scheduler: found nobody at `{address}` ({error}); allowed: a Dask scheduler") from None
+    with client, client.as_current():
+        workers = len(client.scheduler_info(n_workers=-1)["workers"])
+        if workers:
+            _check_versions(client)
+        if batch is None:
+            batch = max(8, min(256, len(parcels) // (20 * max(1, workers))))
+        tasks: dict[Any, list[int]] = {}
+
+        def submit(indices: list[int]) -> Any:
+            future = client.submit(run_parcels, [parcels[index] for index in indices], 1, pure=False, retries=0)
+            tasks[future] = indices
+            return future
+
+        first = [list(range(start, min(start + batch, len(parcels)))) for start in range(0, len(parcels), batch)]
+        waiting = distributed.as_completed([submit(indices) for indices in first])
+        for future in waiting:
+            indices = tasks.pop(future)
+            try:
+                results = future.result()
+            except distributed.KilledWorker:
+                if len(indices) > 1:
+                    for index in indices:
+                        waiting.add(submit([index]))
+                else:
+                    record(indices[0], ForebayError(f"its worker died {DEATHS + 1} times"))
+                continue
+            for index, (good, text) in zip(indices, results, strict=True):
+                record(index, json.loads(text) if good else ForebayError(text))
+
+
+def _check_versions(client: Any) -> None:
+    """Refuse workers of another forebay: their results would be other results."""
+    versions = set(client.run(_version).values())
+    if versions != {_core.__version__}:
+        shown = ", ".join(sorted(versions))
+        raise InputError(f"--scheduler: found workers with forebay {shown}; allowed: {_core.__version__}")
+
+
+def _version() -> str:
+    return _core.__version__

@@ -1,0 +1,320 @@
+"""`sweep`: a grid of scenarios, run over the cores, recorded so that a killed sweep goes on where it stopped.
+
+Everything lives in one folder:
+
+- `manifest.json`: the resolved scenario, the axes, replications, seed, version;
+- `cells/KEY.json`: one finished (cell, replication), written under another name, synced, then renamed: it is there
+  completely or not at all;
+- `failed/KEY.json`: a cell that an engine refused, with the reason; tried again on the next call;
+- `rows.parquet` and `summary.parquet`: one row per cell and replication, and one per cell with means and 95 % half
+  widths; written when the grid is complete, in the order of the grid.
+
+KEY is a digest of the cell's resolved scenario, engine, seed, replication and forebay's version: changing any of them
+makes it another cell, and nothing is ever computed twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forebay import _core
+from forebay.errors import ForebayError, InputError
+from forebay.files import write_whole
+from forebay.scenario import Progress, Scenario, threads
+from forebay.sweeps.axes import Axis, Cell, cells
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Sweep", "load", "sweep"]
+
+#: Jobs that are handed to the cores at once: bounds the memory of very large grids.
+BATCH = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One replication of one cell."""
+
+    cell: Cell
+    replication: int
+    engine: str
+    scenario: _core.Scenario
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A sweep's folder once everything that can be computed is.
+
+    Attributes
+    ----------
+    folder : Path
+        Where it lives.
+    computed, reused : int
+        Jobs that this call ran, and jobs that were there already.
+    failed : mapping
+        Reason by job that no engine could answer.
+    """
+
+    folder: Path
+    computed: int
+    reused: int
+    failed: Mapping[str, str]
+
+    def rows(self) -> pl.DataFrame:
+        """One row per cell and replication."""
+        return load(self.folder, "rows")
+
+    def summary(self) -> pl.DataFrame:
+        """One row per cell: mean, half width and count of every metric."""
+        return load(self.folder, "summary")
+
+    def xarray(self) -> Any:
+        """Return the means as an `xarray.Dataset` over the axes (needs the extra `xarray`)."""
+        pandas = import_module("pandas")
+        frame = self.summary()
+        axes = [name for name in frame.columns if name.startswith("axis.")]
+        means = [name for name in frame.columns if name.endswith(".mean")]
+        table = pandas.DataFrame(frame.select(*axes, *means).to_dict(as_series=False)).set_index(axes)
+        renamed = {name: name.removesuffix(".mean") for name in means}
+        dataset = table.rename(columns=renamed).to_xarray()
+        return dataset.rename({name: name.removeprefix("axis.") for name in axes})
+
+
+def sweep(
+    scenario: Scenario,
+    over: Iterable[str | Axis],
+    out: str | os.PathLike[str],
+    *,
+    engine: str = "packet",
+    replications: int | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Run a scenario over a grid, or go on with it.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What every cell starts from.
+    over : iterable of str or Axis
+        Axes such as "link.buffer=0.01BDP..2BDP:12"; see `forebay.sweeps.axes`.
+    out : path-like
+        Folder of the results; a folder of the same sweep is continued.
+    engine : str
+        Where no axis names it.
+    replications, seed : int, optional
+        Instead of the scenario's own.
+    jobs : int, optional
+        Threads; no number in the results depends on it.
+    scheduler : str, optional
+        Address of a Dask scheduler whose workers run the jobs instead of this machine's threads (extra `cluster`).
+    progress : callable, optional
+        Called with the jobs done and all of them.
+
+    Returns
+    -------
+    Sweep
+        With the jobs that failed, where an engine refused some.
+
+    Raises
+    ------
+    InputError
+        A wrong axis, a cell that is no valid scenario, a folder of another sweep or one that cannot be written.
+    """
+    folder = Path(out)
+    axes = [axis if isinstance(axis, Axis) else Axis.parse(axis) for axis in over]
+    count = scenario.core.replications if replications is None else replications
+    if count < 1:
+        raise InputError(f"replications: found {count}; allowed: 1 or more")
+    seed = scenario.core.seed if seed is None else seed
+    manifest = {
+        "forebay": _core.__version__,
+        "scenario": scenario.resolved,
+        "scenario_sha256": scenario.core.sha256,
+        "axes": [{"key": axis.key, "values": list(axis.values)} for axis in axes],
+        "engine": engine,
+        "replications": count,
+        "seed": seed,
+    }
+    work = list(jobs_of(scenario, axes, engine, count, seed))
+    try:
+        _open(folder, manifest)
+        return _run(folder, axes, work, seed, scheduler or threads(jobs), progress)
+    except OSError as error:
+        raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
+
+
+def jobs_of(scenario: Scenario, axes: Sequence[Axis], engine: str, count: int, seed: int) -> Iterator[Job]:
+    """Every replication of every cell, in the order of the grid; the scenario of each cell is read once."""
+    engines = {engine.name: engine for engine in _core.engines()}
+    for cell in cells(axes):
+        core = scenario.core.with_overrides(cell.overrides) if cell.overrides else scenario.core
+        chosen = cell.engine(engine)
+        if chosen not in engines:
+            raise InputError(f"engine: found `{chosen}`; allowed: {', '.join(engines)}")
+        for replication in range(count if engines[chosen].replicates else 1):
+            identity = [core.sha256, chosen, seed, replication, _core.__version__]
+            key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]
+            yield Job(cell, replication, chosen, core, key)
+
+
+def _open(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Make the folder, or check that it belongs to the same sweep; clear what a kill left half-written."""
+    for part in (folder, folder / "cells", folder / "failed"):
+        part.mkdir(parents=True, exist_ok=True)
+    for leftover in [*folder.glob("*.partial"), *folder.glob("*/*.partial")]:
+        leftover.unlink(missing_ok=True)
+    path = folder / "manifest.json"
+    if path.is_file():
+        found = json.loads(path.read_text(encoding="utf-8"))
+        for key, value in manifest.items():
+            if found.get(key) != value and key != "replications":
+                raise InputError(
+                    f"{path}: found a sweep with another `{key}`; allowed: the same sweep, or a new --out folder"
+                )
+        if found == manifest:
+            return
+    write_whole(path, json.dumps(manifest, indent=2) + "\n")
+
+
+def _run(
+    folder: Path, axes: Sequence[Axis], work: Sequence[Job], seed: int, where: int | str, progress: Progress | None
+) -> Sweep:
+    """Run what is missing, on so many threads or on a cluster, record each job as it finishes, write the tables."""
+    there = {path.stem for path in (folder / "cells").glob("*.json")}
+    missing = list({job.key: job for job in work if job.key not in there}.values())
+    done = len(work) - len(missing)
+    if progress is not None:
+        progress(done, len(work))
+    failed: dict[str, str] = {}
+
+    def record(job: Job, outcome: Mapping[str, Any] | Exception) -> None:
+        nonlocal done
+        done += 1
+        if isinstance(outcome, Exception):
+            if not isinstance(outcome, ForebayError):
+                raise outcome
+            failed[_label(job)] = str(outcome)
+            reason = {"job": _label(job), "why": str(outcome)}
+            write_whole(folder / "failed" / f"{job.key}.json", json.dumps(reason) + "\n")
+        else:
+            write_whole(folder / "cells" / f"{job.key}.json", json.dumps(_row(job, seed, outcome)) + "\n")
+            (folder / "failed" / f"{job.key}.json").unlink(missing_ok=True)
+        if progress is not None:
+            progress(done, len(work))
+
+    if isinstance(where, str):
+        from forebay.sweeps.cluster import run_on_cluster
+
+        parcels = [(job.scenario.canonical_json(), job.engine, seed, job.replication) for job in missing]
+        if parcels:
+            run_on_cluster(where, parcels, lambda index, outcome: record(missing[index], outcome))
+    else:
+        for start in range(0, len(missing), BATCH):
+            batch = missing[start : start + BATCH]
+
+            def observe(index: int, outcome: _core.Report | Exception, batch: Sequence[Job] = batch) -> None:
+                answer = outcome if isinstance(outcome, Exception) else json.loads(outcome.json())
+                record(batch[index], answer)
+
+            jobs = [_core.Job(job.scenario, job.engine, seed, job.replication) for job in batch]
+            _core.run_batch(jobs, where, observe)
+    _write_tables(folder, axes, work)
+    return Sweep(folder, len(missing) - len(failed), len(work) - len(missing), failed)
+
+
+def _label(job: Job) -> str:
+    settings = ", ".join(f"{key}={value}" for key, value in job.cell.settings)
+    return f"cell {job.cell.index} ({settings or 'the scenario'}), replication {job.replication}, {job.engine}"
+
+
+def _row(job: Job, seed: int, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """One job's report as a flat row: identity, axes, buffer, metrics, cost, warnings."""
+    row: dict[str, Any] = {"key": job.key, "cell": job.cell.index, "replication": job.replication}
+    row |= {f"axis.{key}": value for key, value in job.cell.settings}
+    row |= {"engine": job.engine, "seed": seed, "scenario_sha256": job.scenario.sha256}
+    row |= {f"buffer.{unit}": value for unit, value in data["buffer"].items()}
+    row |= {name: estimate["mean"] for name, estimate in data["metrics"].items()}
+    for group in data["groups"]:
+        row |= {f"{group['name']}.{name}": found["mean"] for name, found in group["metrics"].items()}
+        times = group.get("completion_time_s") or {}
+        row |= {f"{group['name']}.completion_time_{name}_s": value for name, value in times.items()}
+    row |= {f"cost.{name}": value for name, value in data["cost"].items()}
+    row["warnings"] = "; ".join(data["warnings"])
+    return row
+
+
+#: Columns that are not measurements.
+_IDENTITY = ("key", "cell", "replication", "engine", "seed", "scenario_sha256", "warnings")
+
+
+def _write_tables(folder: Path, axes: Sequence[Axis], work: Sequence[Job]) -> None:
+    """Put all recorded jobs of this grid into Parquet, in the order of the grid."""
+    import io
+
+    import polars as pl
+
+    rows = [row for job in work if (row := recorded(folder, job)) is not None]
+    if not rows:
+        return
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    for name, table in (("rows", frame), ("summary", _summary(frame, [f"axis.{axis.key}" for axis in axes]))):
+        buffer = io.BytesIO()
+        table.write_parquet(buffer)
+        write_whole(folder / f"{name}.parquet", buffer.getvalue())
+
+
+def recorded(folder: Path, job: Job) -> dict[str, Any] | None:
+    """The row of a job that the folder has, or None."""
+    path = folder / "cells" / f"{job.key}.json"
+    if not path.is_file():
+        return None
+    row: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    # Two cells may resolve to the same scenario: the place in the grid is this job's own.
+    return row | {"cell": job.cell.index} | {f"axis.{key}": value for key, value in job.cell.settings}
+
+
+def _summary(frame: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:
+    """Mean, 95 % half width and count of every number, cell by cell."""
+    import polars as pl
+
+    from forebay.statistics import mean_interval
+
+    numbers = [
+        name
+        for name, kind in frame.schema.items()
+        if kind.is_numeric() and name not in _IDENTITY and not name.startswith(("axis.", "buffer.", "cost."))
+    ]
+    fixed = [*axes, "engine", "scenario_sha256", *(name for name in frame.columns if name.startswith("buffer."))]
+    summaries = []
+    for part in frame.partition_by("cell", maintain_order=True):
+        summary: dict[str, Any] = {"cell": part["cell"][0], **{name: part[name][0] for name in fixed}}
+        summary["replications"] = part.height
+        for name in numbers:
+            values = part[name].drop_nulls().to_list()
+            interval = mean_interval(values) if values else None
+            summary[f"{name}.mean"] = None if interval is None else interval.mean
+            summary[f"{name}.half_width"] = None if interval is None else interval.half_width
+        summaries.append(summary)
+    return pl.DataFrame(summaries, infer_schema_length=None)
+
+
+def load(folder: str | os.PathLike[str], table: str = "rows") -> pl.DataFrame:
+    """Read a sweep's "rows" or "summary" as a polars data frame."""
+    import polars as pl
+
+    path = Path(folder) / f"{table}.parquet"
+    if not path.is_file():
+        raise InputError(f"{path}: found no such table; allowed: a folder whose sweep has finished")
+    return pl.read_parquet(path)

@@ -1,0 +1,1 @@
+"""What people look at: tables, plots, pages. Reads answers and computes none."""

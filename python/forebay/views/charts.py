@@ -1,0 +1,332 @@
+"""Charts of what was measured at each buffer: from values in their units to shapes in pixels, at any size.
+
+Each series is a group of its own, so that a page can hide it; each measured point is a marker with its buffer and with
+what to say of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from forebay.views.scales import Axis, plain, spans_decades
+from forebay.views.shapes import (
+    Across,
+    Area,
+    Curve,
+    Drawing,
+    Line,
+    Marker,
+    Place,
+    Region,
+    Series,
+    Shape,
+    Size,
+    Text,
+    Tick,
+    Up,
+)
+
+__all__ = ["Chart", "Dot", "GoalLine", "Meeting", "MetricChart", "Named", "Point", "RuleStrip", "TradeChart"]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One measured buffer: its mean and interval in the axis's unit, and what hovering says."""
+
+    buffer: float
+    mean: float
+    half_width: float
+    tip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GoalLine:
+    """A threshold in the axis's unit; `at_least` says on which side the goal is met."""
+
+    threshold: float
+    at_least: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """One rule in the strip: its buffer, the name of its series, and what hovering says."""
+
+    name: str
+    buffer: float
+    kind: str
+    tip: str
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A buffer that stands out, and what to call it."""
+
+    buffer: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class MetricChart:
+    """A metric against the buffer.
+
+    Attributes
+    ----------
+    title : str
+        Of the vertical axis, with its unit.
+    points : sequence of Point
+        In rising order of the buffer, at least one.
+    goals : sequence of GoalLine
+        Thresholds on this metric.
+    marks : sequence of (float, str)
+        Buffers of rules, and the series that each belongs to: "rule", or "norule" where its assumptions fail.
+    answer : Named or None
+        The recommended buffer.
+    milliseconds_per_packet : float
+        For the second row of numbers below the horizontal axis.
+    limits : tuple of (float, float) or None
+        Ends of the vertical axis; from the points by default.
+    """
+
+    title: str
+    points: Sequence[Point]
+    goals: Sequence[GoalLine] = ()
+    marks: Sequence[tuple[float, str]] = ()
+    answer: Named | None = None
+    milliseconds_per_packet: float = 0.0
+    limits: tuple[float, float] | None = None
+
+    def drawing(self, size: Size, label: str) -> Drawing:
+        """Draw it; `label` is what a screen reader says."""
+        horizontal = _buffers(size, [point.buffer for point in self.points])
+        vertical = self._vertical(size)
+        series = (
+            Series("goal", tuple(self._goals(size, vertical))),
+            *_marks(size, horizontal, self.marks),
+            *_answer(size, horizontal, self.answer, self._name_height(size, vertical)),
+            *self._curve(horizontal, vertical),
+        )
+        across = _packets(horizontal, self.milliseconds_per_packet)
+        return Drawing(size, label, across, _up(vertical, self.title), series)
+
+    def _curve(self, horizontal: Axis, vertical: Axis) -> Iterable[Series]:
+        where = [(horizontal(point.buffer), point) for point in self.points]
+        upper = [(x, vertical(p.mean + p.half_width)) for x, p in where]
+        lower = [(x, vertical(p.mean - p.half_width)) for x, p in reversed(where)]
+        means = tuple((x, vertical(p.mean)) for x, p in where)
+        yield Series("band", (Area((*upper, *lower)),))
+        dots = [_marker(place, 2.6, point) for place, point in zip(means, self.points, strict=True)]
+        yield Series("mean", (Curve(means), *dots))
+
+    def _name_height(self, size: Size, vertical: Axis) -> float:
+        """Where the answer's name does not hide the curve: at the bottom, or at the top where the curve is low."""
+        bottom = size.lowest - 7
+        if self.answer is None:
+            return bottom
+        answer = self.answer.buffer
+        near = min(self.points, key=lambda point: abs(math.log(point.buffer / answer)))
+        return size.top + 11 if vertical(near.mean) > vertical.middle else bottom
+
+    def _vertical(self, size: Size) -> Axis:
+        pixels = (size.lowest, size.top)
+        if self.limits is not None:
+            return Axis(*self.limits, *pixels, by_decades=False)
+        shown = [p.mean for p in self.points] + [goal.threshold for goal in self.goals]
+        if spans_decades(shown):
+            positive = [value for value in shown if value > 0]
+            return Axis(min(positive) / 1.6, max(positive) * 1.6, *pixels, by_decades=True)
+        low = min(0.0, *shown)
+        high = max([*shown, *(p.mean + p.half_width for p in self.points)])
+        return Axis(low, high + 0.08 * (high - low) if high > low else low + 1, *pixels, by_decades=False)
+
+    def _goals(self, size: Size, vertical: Axis) -> Iterable[Shape]:
+        left, right = size.left, size.rightmost
+        for goal in self.goals:
+            y = vertical(goal.threshold)
+            top, bottom = (y, vertical.start) if goal.at_least else (vertical.end, y)
+            yield Region((left, top), right - left, max(0.0, bottom - top))
+            yield Line((left, y), (right, y))
+            # Named at the end from which the curve keeps away.
+            first, last = (abs(vertical(point.mean) - y) for point in (self.points[0], self.points[-1]))
+            if first > last:
+                yield Text((left + 4, y - 4), goal.text, "start")
+            else:
+                yield Text((right - 3, y - 4), goal.text, "end")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleStrip:
+    """What each rule asks for: a row each, on the same horizontal axis as the metrics.
+
+    Attributes
+    ----------
+    dots : sequence of Dot
+        In the order of the rows; `kind` is "rule", "norule" (its assumptions fail) or "also".
+    buffers : sequence of float
+        Range of the horizontal axis.
+    answer, milliseconds_per_packet
+        As in `MetricChart`.
+    """
+
+    dots: Sequence[Dot]
+    buffers: Sequence[float]
+    answer: Named | None = None
+    milliseconds_per_packet: float = 0.0
+    row: float = field(default=19.0)
+
+    def size(self, width: Size) -> Size:
+        """The room it needs at the width of another chart."""
+        return Size(
+            width.name,
+            width.width,
+            width.top + self.row * len(self.dots) + width.bottom,
+            max(width.left, 8 + 6.6 * max((len(dot.name) for dot in self.dots), default=0)),
+            width.right,
+            width.top,
+            width.bottom,
+        )
+
+    def drawing(self, size: Size, label: str) -> Drawing:
+        """Draw it; `label` is what a screen reader says."""
+        horizontal = _buffers(size, self.buffers)
+        rows = [
+            Series(dot.kind, tuple(self._row(size, horizontal, dot, size.top + self.row * (index + 0.5))))
+            for index, dot in enumerate(self.dots)
+        ]
+        series = (*_answer(size, horizontal, self.answer, None), *rows)
+        return Drawing(size, label, _packets(horizontal, self.milliseconds_per_packet), None, series)
+
+    def _row(self, size: Size, horizontal: Axis, dot: Dot, y: float) -> Iterable[Shape]:
+        x = horizontal(dot.buffer)
+        yield Line((size.left, y), (x, y), "stem")
+        yield Text((size.left - 8, y + 4), dot.name, "end")
+        if dot.buffer > horizontal.high * (1 + 1e-9):
+            yield Text((x - 8, y + 4), f"{plain(dot.buffer)} →", "end")
+            yield _marker((x, y), 0.1, dot)
+        else:
+            yield _marker((x, y), 5, dot)
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Where two metrics meet at one buffer, each in its axis's unit.
+
+    `kind`: "front" (no buffer is better in both), "mean" (another measured buffer), "answer", or a rule's as in `Dot`.
+    """
+
+    buffer: float
+    x: float
+    y: float
+    kind: str
+    tip: str
+    name: str = ""
+
+
+#: Kinds of meetings from the lowest to the topmost.
+DRAWN = ("mean", "front", "norule", "rule", "answer")
+
+
+@dataclass(frozen=True, slots=True)
+class TradeChart:
+    """One metric against another.
+
+    Attributes
+    ----------
+    across, up : str
+        Titles of the axes, with their units.
+    points : sequence of Meeting
+        At least one.
+    """
+
+    across: str
+    up: str
+    points: Sequence[Meeting]
+
+    def drawing(self, size: Size, label: str) -> Drawing:
+        """Draw it; `label` is what a screen reader says."""
+        horizontal = Axis.filled([p.x for p in self.points], size.left, size.rightmost)
+        vertical = Axis.filled([p.y for p in self.points], size.lowest, size.top)
+        placed = [
+            ((horizontal(point.x), vertical(point.y)), point)
+            for point in sorted(self.points, key=lambda point: (point.x, point.y))
+        ]
+        series = []
+        for kind in sorted({point.kind for point in self.points}, key=DRAWN.index):
+            mine = [(place, point) for place, point in placed if point.kind == kind]
+            dots = [_marker(place, 3.2 if kind == "front" else 4.2, point) for place, point in mine]
+            through = [Curve(tuple(place for place, _ in mine))] if kind == "front" else []
+            series.append(Series(kind, (*through, *dots)))
+        front = [(place, point) for place, point in placed if point.kind == "front"]
+        if front:
+            # Above everything else.
+            series.append(Series("front", tuple(_names(front, size))))
+        across = Across(self.across, horizontal.middle, _ticks_across(horizontal))
+        return Drawing(size, label, across, _up(vertical, self.up), tuple(series))
+
+
+Chart = MetricChart | RuleStrip | TradeChart
+
+
+def _names(points: Iterable[tuple[Place, Meeting]], size: Size) -> Iterable[Shape]:
+    """The buffers of points, where there is room for the words."""
+    last = (-1e9, -1e9)
+    for (x, y), point in points:
+        if abs(x - last[0]) < 38 and abs(y - last[1]) < 13:
+            continue
+        last = (x, y)
+        words = f"{plain(point.buffer)}p"
+        yield Text((x - 6, y + 13), words, "end") if x > size.rightmost - 40 else Text((x + 6, y + 13), words, "start")
+
+
+def _buffers(size: Size, buffers: Sequence[float]) -> Axis:
+    low, high = min(buffers), max(buffers)
+    if high <= low:
+        low, high = low / 2, high * 2
+    return Axis(low, high, size.left, size.rightmost, by_decades=True)
+
+
+def _marker(place: Place, radius: float, shown: Point | Dot | Meeting) -> Marker:
+    return Marker(place, radius, f"{shown.buffer:g}", shown.tip)
+
+
+def _packets(horizontal: Axis, milliseconds_per_packet: float) -> Across:
+    """The axis of buffers: packets, below them the time that so many take."""
+    if milliseconds_per_packet <= 0:
+        return Across("buffer (packets)", horizontal.middle, _ticks_across(horizontal))
+    ticks = _ticks_across(horizontal, lambda packets: plain(float(f"{packets * milliseconds_per_packet:.2g}")))
+    return Across("buffer (packets)", horizontal.middle, ticks, "ms at the link rate")
+
+
+def _ticks_across(horizontal: Axis, below: Callable[[float], str] | None = None) -> tuple[Tick, ...]:
+    """As many as have room, with a second row of numbers where one is asked for."""
+    ticks = horizontal.ticks(max(4, round((horizontal.end - horizontal.start) / 62)))
+    return tuple(Tick(horizontal(tick), plain(tick), None if below is None else below(tick)) for tick in ticks)
+
+
+def _up(vertical: Axis, title: str) -> Up:
+    return Up(title, vertical.middle, tuple(Tick(vertical(tick), plain(tick)) for tick in vertical.ticks(6)))
+
+
+def _marks(size: Size, horizontal: Axis, marks: Iterable[tuple[float, str]]) -> Iterable[Series]:
+    """Thin lines at the rules' buffers."""
+    for buffer, series in sorted(set(marks), key=lambda mark: (mark[0], mark[1] == "rule")):
+        if horizontal.low <= buffer <= horizontal.high:
+            x = horizontal(buffer)
+            yield Series(series, (Line((x, size.top), (x, size.lowest), "mark"),))
+
+
+def _answer(size: Size, horizontal: Axis, answer: Named | None, name_at: float | None) -> Iterable[Series]:
+    """The line of the answer through the chart, with its name at a height where one is given."""
+    if answer is None:
+        return
+    x = horizontal(answer.buffer)
+    shapes: list[Shape] = [Line((x, size.top), (x, size.lowest))]
+    if name_at is not None:
+        # On the side with more room.
+        before = x - horizontal.start > horizontal.end - x
+        shapes.append(
+            Text((x - 5, name_at), answer.text, "end") if before else Text((x + 5, name_at), answer.text, "start")
+        )
+    yield Series("answer", tuple(shapes))

@@ -1,0 +1,83 @@
+"""Pages: one environment of templates, and the files that a page carries inside.
+
+Every page is a template of this package that is given a view model, whose texts and numbers are already formatted.
+Whatever is in it is escaped; only the package's own style sheets and scripts are not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+__all__ = ["Row", "Table", "render"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a table; `kind` is a class for the style sheet."""
+
+    cells: tuple[str, ...]
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table, with as many cells in each row as there are columns."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    caption: str = ""
+
+
+def render(template: str, page: object) -> str:
+    """Fill a template.
+
+    Parameters
+    ----------
+    template : str
+        Name of a file in `templates`.
+    page : dataclass
+        The template's view model, which it knows as `page`.
+
+    Returns
+    -------
+    str
+        The whole document.
+    """
+    return _environment().get_template(template).render(page=page)
+
+
+@cache
+def _environment() -> Environment:
+    # Jinja2 takes longer to import than most commands run.
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    found = Environment(
+        loader=PackageLoader("forebay.views", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    found.filters["px"] = _pixels
+    found.globals["asset"] = _asset
+    return found
+
+
+def _pixels(length: float) -> str:
+    """A coordinate to a tenth of a pixel."""
+    return f"{length:.1f}".removesuffix(".0")
+
+
+def _asset(name: str) -> Markup:
+    """A style sheet or a script of this package, as it is."""
+    from markupsafe import Markup
+
+    return Markup((files("forebay.views") / name).read_text(encoding="utf-8"))

@@ -1,0 +1,116 @@
+"""What an axis says: its title with a unit, where a value stands on it, and which round values are named there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from forebay import formatting
+
+__all__ = ["Axis", "axis_title", "plain", "spans_decades"]
+
+#: Axis title, scale factor and unit by metric.
+_AXES = {
+    "utilization": ("utilization", 100.0, "%"),
+    "loss_rate": ("loss rate", 100.0, "%"),
+    "mark_rate": ("ECN marks", 100.0, "%"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Maps values to pixels, linearly or by decades.
+
+    Attributes
+    ----------
+    low, high : float
+        Values at the two ends; above 0 where `by_decades`.
+    start, end : float
+        Pixels at the two ends.
+    by_decades : bool
+        Whether equal ratios take equal room.
+    """
+
+    low: float
+    high: float
+    start: float
+    end: float
+    by_decades: bool
+
+    @classmethod
+    def filled(cls, values: Sequence[float], start: float, end: float) -> Axis:
+        """An axis that the values fill, by decades where they span decades."""
+        if spans_decades(values):
+            positive = [value for value in values if value > 0]
+            return cls(min(positive) / 1.3, max(positive) * 1.3, start, end, by_decades=True)
+        low, high = min(values), max(values)
+        room = 0.08 * (high - low) if high > low else max(abs(high), 1.0)
+        return cls(low - room, high + room, start, end, by_decades=False)
+
+    def __call__(self, value: float) -> float:
+        """Pixel of a value, kept at the ends."""
+        value = min(max(value, self.low), self.high)
+        if self.by_decades:
+            share = math.log(value / self.low) / math.log(self.high / self.low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return self.start + share * (self.end - self.start)
+
+    @property
+    def middle(self) -> float:
+        """Pixel halfway between the ends."""
+        return (self.start + self.end) / 2
+
+    def ticks(self, most: int) -> list[float]:
+        """At most about so many round values."""
+        return _decade_ticks(self.low, self.high, most) if self.by_decades else _even_ticks(self.low, self.high, most)
+
+
+def _even_ticks(low: float, high: float, most: int) -> list[float]:
+    step = 10 ** math.floor(math.log10((high - low) / max(1, most)))
+    step = next(step * factor for factor in (1, 2, 5, 10, 20) if (high - low) / (step * factor) <= most)
+    first = math.ceil(low / step - 1e-9)
+    return [round(step * index, 12) for index in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _decade_ticks(low: float, high: float, most: int) -> list[float]:
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    found: list[float] = []
+    for factors in ((1, 2, 5), (1, 3), (1,)):
+        ticks = [factor * 10.0**power for power in range(first, last + 1) for factor in factors]
+        found = [tick for tick in ticks if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
+        if len(found) <= most:
+            return found
+    return found[:: math.ceil(len(found) / most)]
+
+
+def spans_decades(values: Iterable[float]) -> bool:
+    """Whether the positive ones of the values want a logarithmic axis: they differ by more than thirty times."""
+    positive = [value for value in values if value > 0]
+    return bool(positive) and max(positive) / min(positive) > 30
+
+
+def plain(number: float) -> str:
+    """A tick's number, without powers of ten for as long as that is readable."""
+    if number and not 1e-4 <= abs(number) < 1e7:
+        return f"{number:.0e}".replace("e+0", "e").replace("e-0", "e-")
+    return f"{number:,.10g}"
+
+
+def axis_title(name: str, largest: float) -> tuple[str, float]:
+    """Title with its unit for a metric's axis, and the factor from the metric's unit to the axis's."""
+    group, dot, metric = name.rpartition(".")
+    prefix = f"{group}: " if dot else ""
+    if metric in _AXES:
+        title, scale, unit = _AXES[metric]
+        return f"{prefix}{title} ({unit})", scale
+    title = formatting.metric_title(metric)
+    if metric.endswith("_s"):
+        scale, unit = (1e3, "ms") if largest < 10 else (1.0, "s")
+        return f"{prefix}{title} ({unit})", scale
+    if metric.endswith("_bps"):
+        return f"{prefix}{title} (Mb/s)", 1e-6
+    if metric.endswith("_packets"):
+        return f"{prefix}{title} (packets)", 1.0
+    return prefix + title, 1.0

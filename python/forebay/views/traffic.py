@@ -1,0 +1,87 @@
+"""The traffic of a scenario in words: what each group of flows sends, and the laws of the scenario file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from forebay.views.pages import Row, Table
+
+__all__ = ["law", "traffic_table"]
+
+
+def traffic_table(resolved: Mapping[str, Any]) -> Table:
+    """A row for each group of flows of a resolved scenario."""
+    target = next(link for link in resolved["links"] if link["target"])
+    return Table(
+        ("flows", "number", "what they send", "congestion control", "round trip"),
+        tuple(_group(group) for group in resolved["flows"]),
+        f"The traffic, over a {target['queue']['kind']} queue",
+    )
+
+
+def _group(group: Mapping[str, Any]) -> Row:
+    workload = group["workload"]
+    kind = workload if isinstance(workload, str) else next(iter(workload))
+    body = {} if isinstance(workload, str) else workload[kind]
+    responsive = kind not in {"poisson", "cbr", "on_off"}
+    counted = {"closed_loop": "users", "incast": "servers"}
+    return Row(
+        (
+            group["name"],
+            law(body[counted[kind]] if kind in counted else group.get("count", "as they come")),
+            _sent(kind, body),
+            group["cca"]["kind"] if responsive else "none",
+            law(group["rtt"]) if responsive else "–",
+        )
+    )
+
+
+def _sent(kind: str, body: Mapping[str, Any]) -> str:
+    """What a workload sends."""
+    return {
+        "persistent": "always something (long transfers)",
+        "finite": f"{law(body.get('size'))} each",
+        "closed_loop": f"{law(body.get('size'))}, then {law(body.get('think'))} of thinking, again and again",
+        "open_loop": f"transfers of {law(body.get('size'))}, one every {law(body.get('interarrival'))}",
+        "incast": f"{law(body.get('size'))} each, all at once, then {law(body.get('pause'))} of pause",
+        "app_limited": f"at most {body.get('rate')} each",
+        "poisson": f"{body.get('rate')} in all, at random instants",
+        "cbr": f"{body.get('rate')} in all, evenly",
+        "on_off": f"bursts at {body.get('peak')} for {law(body.get('on'))}, silent for {law(body.get('off'))}",
+    }[kind]
+
+
+def law(found: Any) -> str:
+    """A law of the scenario file in words."""
+    if isinstance(found, list):
+        return f"{found[0]} to {found[-1]} (listed)" if len(found) > 3 else ", ".join(map(str, found))
+    if not isinstance(found, dict):
+        return str(found)
+    kind = next((key for key in found if key not in {"weight", "jitter"}), "")
+    body: Any = found.get(kind)
+    text = LAWS[kind](body) if kind in LAWS else json.dumps(found)
+    return f"{text} plus {law(found['jitter'])}" if "jitter" in found else text
+
+
+def _pareto(body: Any) -> str:
+    upto = f" to {body['maximum']}" if body.get("maximum") else " upwards"
+    return f"{body['minimum']}{upto} (Pareto, shape {body['shape']:g})"
+
+
+#: Each kind of law in words.
+LAWS: Mapping[str, Callable[[Any], str]] = {
+    "value": law,
+    "list": law,
+    "common": lambda body: f"{law(body)}, the same for all",
+    "uniform": lambda body: f"{body[0]} to {body[1]}",
+    "linspace": lambda body: f"{body[0]} to {body[1]}",
+    "exponential": lambda body: f"{body} on average (exponential)",
+    "poisson": lambda body: f"{body:g} on average (Poisson)",
+    "pareto": _pareto,
+    "lognormal": lambda body: f"around {body['median']} (log-normal, σ {body['sigma']:g})",
+    "choice": lambda body: "one of " + ", ".join(map(str, body)),
+    "mixture": lambda body: "; ".join(f"{100 * part['weight']:g} %: {law(part)}" for part in body),
+    "cdf": lambda body: f"{body[0][0]} to {body[-1][0]} (measured distribution)",
+}

@@ -1,0 +1,456 @@
+"""A recommendation as one HTML file: everything inside, nothing fetched, readable without a script and on paper."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from forebay import formatting
+from forebay.goals import curve_estimate, curve_key
+from forebay.views import wording
+from forebay.views.pages import Row, Table, render
+from forebay.views.recommendation_charts import metric_chart, rule_strip, shown_metrics, trade_chart
+from forebay.views.shapes import Drawing, Size
+from forebay.views.traffic import traffic_table
+
+if TYPE_CHECKING:
+    from forebay.search.recommendation import Recommendation
+    from forebay.views.charts import Chart
+
+__all__ = ["recommendation_page"]
+
+#: On a desk and on paper; on a telephone.
+WIDE = Size("wide", 760, 250, left=112)
+NARROW = Size("narrow", 340, 230, left=50, right=8)
+
+#: The series of all charts, and what the switch of each says.
+SERIES = (
+    ("mean", "simulated mean"),
+    ("band", "95 % interval"),
+    ("goal", "goals (shaded: missed)"),
+    ("rule", "rules that apply"),
+    ("norule", "rules that do not apply"),
+    ("also", "buffers asked about"),
+    ("answer", "the answer"),
+    ("front", "no buffer is better in both"),
+)
+
+
+def recommendation_page(answer: Recommendation, *, source: str, command: str) -> str:
+    """Write the page.
+
+    Parameters
+    ----------
+    answer : Recommendation
+        With or without a buffer that meets the goals.
+    source : str
+        Text of the scenario file as the user wrote it.
+    command : str
+        What reproduces the answer.
+
+    Returns
+    -------
+    str
+        The whole document.
+    """
+    data = answer.data
+    page = Page(
+        title=answer.scenario.title or "Buffer recommendation",
+        question=_question(answer),
+        traffic=traffic_table(answer.scenario.resolved),
+        found=None if data["recommendation"] is None else _found(data),
+        conflict=None if data["recommendation"] is not None else _conflict(data["conflict"]),
+        goals=_goals(data),
+        pictures=_pictures(answer),
+        curve=_curve(answer),
+        rules=_rules(answer),
+        sensitivity=_sensitivity(data["sensitivity"]) if "sensitivity" in data else None,
+        front=_front(data["pareto"]) if "pareto" in data else None,
+        configuration=_configuration(data["configuration"]) if "configuration" in data else None,
+        warnings=tuple(data["warnings"]),
+        method=_method(answer),
+        command=command,
+        source=source.rstrip(),
+        version=data["version"],
+        seed=str(answer.scenario.core.seed),
+        sha256=data["scenario_sha256"],
+    )
+    return render("recommendation.html.j2", page)
+
+
+# What the template is given --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """A buffer that is the answer, or the nearest to one."""
+
+    packets: str
+    units: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A buffer that meets the goals: how closely it is known, in which sense, how surely, and how far up they hold."""
+
+    buffer: Headline
+    resolution: str
+    scope: str
+    confidence: str
+    held: str
+    upwards: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Goals that no buffer meets: what each side needs, and what comes nearest."""
+
+    sides: tuple[str, ...]
+    compromise: Headline | None
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """Shows or hides a series in all charts."""
+
+    series: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One chart, drawn for each width of screen."""
+
+    heading: str
+    drawings: tuple[Drawing, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """All charts, and the switches of what is in them."""
+
+    switches: tuple[Switch, ...]
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SizingRule:
+    """A rule that asks for a buffer: how the goals fare there, what it is, whether and why it applies."""
+
+    name: str
+    buffer: str
+    judged: tuple[str, ...]
+    title: str
+    summary: str
+    applies: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class SilentModel:
+    """A model that was looked at and has no buffer to offer."""
+
+    name: str
+    title: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How far the rules that apply lie apart, in packets."""
+
+    number: str
+    low: str
+    high: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Every rule, those that apply first."""
+
+    spread: Spread | None
+    sizing: tuple[SizingRule, ...]
+    silent: tuple[SilentModel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The answer as the commands of a router's system."""
+
+    system: str
+    text: str
+    quirks: tuple[str, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """What was simulated."""
+
+    engine: str
+    replications: str
+    buffers: str
+    data_packets: str
+    warmup: str
+    measured: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The page, section by section; one of `found` and `conflict` is there."""
+
+    title: str
+    question: str
+    traffic: Table
+    found: Found | None
+    conflict: Conflict | None
+    goals: Table
+    pictures: Pictures
+    curve: Table
+    rules: Rules
+    sensitivity: Table | None
+    front: Table | None
+    configuration: Configuration | None
+    warnings: tuple[str, ...]
+    method: Method
+    command: str
+    source: str
+    version: str
+    seed: str
+    sha256: str
+
+
+# The question and the answer -------------------------------------------------------------------------------------
+
+
+def _question(answer: Recommendation) -> str:
+    links = answer.scenario.resolved["links"]
+    target = next(link for link in links if link["target"])
+    wishes = [wording.goal_phrase(goal) for goal in answer.goals]
+    goals = wishes[0] if len(wishes) == 1 else f"{', '.join(wishes[:-1])} and {wishes[-1]}"
+    rate = formatting.exactly(formatting.bandwidth(answer.scenario.core.rate_bps))
+    several = "" if len(links) == 1 else f" (the link “{target['name']}” of {len(links)})"
+    return f"What is the smallest buffer for this {rate} link{several} with which {goals}?"
+
+
+def _headline(buffer: Mapping[str, Any]) -> Headline:
+    units = f"= {formatting.size(buffer['bytes'])} = {formatting.duration(buffer['seconds'])} at the link rate"
+    if buffer["bdp"] is not None:
+        units += f" = {buffer['bdp']:.3g} bandwidth-delay products"
+    return Headline(f"{buffer['packets']:,.0f} packets", units)
+
+
+def _found(data: Mapping[str, Any]) -> Found:
+    fraction = data["fraction"]
+    if fraction is not None:
+        scope = f"in at least {100 * fraction['wanted']:g} % of the cases"
+        held = f": all goals held in {fraction['held']} of {fraction['of']} draws of what is not known for certain"
+    else:
+        scope = f"on average{' over the draws of what is not known for certain' if data['uncertain'] else ''}"
+        held = ""
+    # Never surer than is known.
+    confidence = f"{math.floor(min(data['confidence'], 0.99999) * 1e4) / 100:g} %"
+    upper = data["feasible_up_to"]
+    upwards = ""
+    if upper["missed_at"] is not None:
+        upwards = (
+            f"Every goal still holds at {wording.packets(upper['buffer'])}, but not at "
+            f"{wording.packets(upper['missed_at'])}, of the buffers that were measured."
+        )
+    buffer = _headline(data["recommendation"])
+    return Found(buffer, f"{100 * data['resolution']:g} %", scope, confidence, held, upwards)
+
+
+def _conflict(conflict: Mapping[str, Any]) -> Conflict:
+    largest = wording.packets(conflict["largest_tried"])
+    sides = []
+    for side, phrase, nowhere in (
+        ("needs_at_least", "needs at least", f"missed even at {largest}, the largest tried"),
+        ("needs_at_most", "allows at most", "missed even at the smallest buffer"),
+    ):
+        names = " and ".join(wording.metric_title(name) for name in conflict[side]["goals"])
+        if names:
+            buffer = conflict[side]["buffer"]
+            sides.append(f"{names} {nowhere}" if buffer is None else f"{names} {phrase} {wording.packets(buffer)}")
+    compromise = conflict["compromise"]
+    return Conflict(tuple(sides), None if compromise is None else _headline(compromise))
+
+
+def _goals(data: Mapping[str, Any]) -> Table:
+    columns = ("goal", "wanted", "measured there", "slack", "verdict")
+    decided = data["recommendation"] is not None
+    return Table(columns, tuple(_goal(name, goal, decided=decided) for name, goal in data["goals"].items()))
+
+
+def _goal(name: str, goal: Mapping[str, Any], *, decided: bool) -> Row:
+    slack = formatting.value(name, abs(goal["slack"])).replace(" %", " points")
+    held = "" if goal["of"] is None else f", held in {goal['held']} of {goal['of']} draws"
+    verdict = "met" if goal["met"] else "missed"
+    return Row(
+        (
+            wording.metric_title(name),
+            f"{wording.sign(goal['sense'])} {wording.threshold(name, goal['threshold'])}",
+            formatting.estimate(name, goal["measured"]),
+            f"{slack} {'to spare' if goal['slack'] >= 0 else 'short'}{held}",
+            f"{verdict}, decides the size" if goal["binding"] and decided else verdict,
+        ),
+        kind=verdict,
+    )
+
+
+# The pictures and the curve --------------------------------------------------------------------------------------
+
+
+def _pictures(answer: Recommendation) -> Pictures:
+    strip = rule_strip(answer)
+    # On a wide screen all charts share the left edge, so that one buffer lies on one vertical line.
+    sizes = (dataclasses.replace(WIDE, left=strip.size(WIDE).left), NARROW)
+    strips = [strip.drawing(strip.size(size), "rules by buffer") for size in sizes]
+    figures = [Figure("What each rule asks for", tuple(strips))]
+    present = {"mean", "band", "goal", "answer"} | {dot.kind for dot in strip.dots}
+    for key in shown_metrics(answer):
+        chart = metric_chart(answer, key)
+        title = wording.metric_title(key)
+        heading = title[0].upper() + title[1:]
+        figures.append(_figure(heading, chart, sizes, f"{chart.title} against the buffer in packets"))
+    if "pareto" in answer.data:
+        trade = trade_chart(answer)
+        figures.append(_figure("The trade-off", trade, sizes, f"{trade.up} against {trade.across}"))
+        present |= {point.kind for point in trade.points}
+    switches = tuple(Switch(name, text) for name, text in SERIES if name in present)
+    return Pictures(switches, tuple(figures))
+
+
+def _figure(heading: str, chart: Chart, sizes: Iterable[Size], label: str) -> Figure:
+    return Figure(heading, tuple(chart.drawing(size, label) for size in sizes))
+
+
+def _curve(answer: Recommendation) -> Table:
+    names = shown_metrics(answer)
+    rows = [
+        Row(
+            (
+                f"{point['buffer']['packets']:,.0f}",
+                formatting.duration(point["buffer"]["seconds"]),
+                *(formatting.estimate(name, curve_estimate(point, name)) for name in names),
+            )
+        )
+        for point in answer.data["curve"]
+    ]
+    return Table(("packets", "time", *map(wording.metric_title, names)), tuple(rows))
+
+
+# The rules -------------------------------------------------------------------------------------------------------
+
+
+def _rules(answer: Recommendation) -> Rules:
+    rules = sorted(
+        answer.data["rules"],
+        key=lambda rule: (not rule["applies"], math.inf if rule["buffer"] is None else rule["buffer"]["packets"]),
+    )
+    sizing = tuple(_sizing_rule(answer, rule) for rule in rules if rule["buffer"] is not None)
+    silent = tuple(_silent_model(rule) for rule in rules if rule["buffer"] is None)
+    return Rules(_spread(rules), sizing, silent)
+
+
+def _spread(rules: Sequence[Mapping[str, Any]]) -> Spread | None:
+    """Of the rules that apply, in the order of their buffers; None where they are fewer than two."""
+    applying = [rule["buffer"]["packets"] for rule in rules if rule["applies"] and rule["buffer"] is not None]
+    if len(applying) < 2:
+        return None
+    return Spread(str(len(applying)), f"{applying[0]:,.0f}", f"{applying[-1]:,.0f}")
+
+
+def _sizing_rule(answer: Recommendation, rule: Mapping[str, Any]) -> SizingRule:
+    title, summary = _explained(rule["name"])
+    return SizingRule(
+        name=rule["name"],
+        buffer=wording.packets(rule["buffer"]),
+        judged=tuple(_judged(answer, rule)),
+        title=title,
+        summary=summary,
+        applies=rule["applies"],
+        why="its assumptions hold here" if rule["applies"] else rule["why"],
+    )
+
+
+def _silent_model(rule: Mapping[str, Any]) -> SilentModel:
+    why = "it applies but asks for no buffer under these goals" if rule["applies"] else rule["why"]
+    return SilentModel(rule["name"], _explained(rule["name"])[0], why)
+
+
+def _explained(name: str) -> tuple[str, str]:
+    """A rule's title and one sentence on it, where the catalogue of models has them."""
+    from forebay.errors import InputError
+    from forebay.explanation import explain
+
+    try:
+        data = explain(name).data
+    except InputError:
+        return name, ""
+    return data["title"], data.get("summary", "")
+
+
+def _judged(answer: Recommendation, rule: Mapping[str, Any]) -> list[str]:
+    """How each goal fares at a rule's buffer."""
+    at = [point for point in answer.data["curve"] if point["buffer"]["packets"] == rule["buffer"]["packets"]]
+    found = []
+    for goal in answer.goals:
+        key = curve_key(goal.name, at[0]) if at else None
+        estimate = curve_estimate(at[0], key) if key is not None else None
+        if key is None or estimate is None:
+            continue
+        margin, half = goal.margin(estimate["mean"]), estimate["half_width"] or 0.0
+        verdict = "met" if margin > half else "missed" if margin < -half else "on the edge"
+        found.append(f"{wording.metric_title(key)} {formatting.estimate(key, estimate)} ({verdict})")
+    return found
+
+
+# The rest --------------------------------------------------------------------------------------------------------
+
+
+def _sensitivity(entries: Iterable[Mapping[str, Any]]) -> Table:
+    rows = []
+    for entry in entries:
+        buffer, goal = entry["recommendation"], entry["binding_goal"]
+        cells = (
+            f"{entry['what']} {100 * (entry['factor'] - 1):+.0f} %",
+            "none meets the goals" if buffer is None else wording.packets(buffer),
+            "–" if goal is None else wording.metric_title(goal),
+        )
+        rows.append(Row(cells))
+    return Table(("what", "buffer", "decided by"), tuple(rows))
+
+
+def _front(front: Mapping[str, Any]) -> Table:
+    names = front["metrics"]
+    rows = [
+        Row(
+            (
+                wording.packets(point["buffer"]),
+                *(formatting.estimate(name, point["measured"][name]) for name in names),
+            )
+        )
+        for point in front["points"]
+        if point["on_front"]
+    ]
+    return Table(("buffer", *map(wording.metric_title, names)), tuple(rows))
+
+
+def _configuration(found: Mapping[str, Any]) -> Configuration:
+    return Configuration(found["system"], "\n".join(found["lines"]), tuple(found["quirks"]), found["source"])
+
+
+def _method(answer: Recommendation) -> Method:
+    cost, run = answer.data["cost"], answer.scenario.resolved["run"]
+    return Method(
+        engine=answer.data["engine"],
+        replications=str(cost["replications"]),
+        buffers=str(cost["buffers"]),
+        data_packets=f"{cost['data_packets']:,}",
+        warmup=run["warmup"],
+        measured=run["measure"],
+    )
