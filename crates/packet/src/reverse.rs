@@ -16,10 +16,9 @@ use std::collections::VecDeque;
 use forebay_scenario::DelayedAck;
 use forebay_units::Time;
 
-use crate::calendar::{Event, Kind};
 use crate::connection::{Receiver, Reply};
-use crate::flow::{Acks, Unresponsive};
-use crate::simulation::{LAST_FLOW, Simulation};
+use crate::event::Mark;
+use crate::ids::UnresponsiveId;
 
 /// A packet that the sender does not know of yet.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +44,7 @@ pub(crate) struct RemoteReceiver {
 }
 
 impl RemoteReceiver {
-    fn new(acks: u32, delay: Time, policy: DelayedAck) -> Self {
+    pub(crate) fn new(acks: u32, delay: Time, policy: DelayedAck) -> Self {
         Self {
             acks,
             delay,
@@ -60,120 +59,70 @@ impl RemoteReceiver {
     pub(crate) fn restart(&mut self, first: u64) {
         self.receiver.restart(first);
     }
-}
 
-impl Simulation<'_> {
-    /// Gives a flow whose group has a reverse path its receiver.
-    pub(crate) fn attach_receiver(&mut self, at: usize, delay: Time) {
-        let flow = &mut self.flows[at];
-        let group = &self.groups[flow.group as usize];
-        let Some(route) = group.ack_route else {
-            return;
-        };
-        let acks = Acks {
-            flow: at as u32,
-            bytes: group.spec.stack.syn().get() as u32,
-        };
-        flow.direct = false;
-        flow.receiver = Some(Box::new(RemoteReceiver::new(
-            self.unresponsive.len() as u32,
-            delay,
-            group.spec.stack.delayed_ack,
-        )));
-        self.unresponsive.push(Unresponsive {
-            group: flow.group,
-            route,
-            acks: Some(acks),
-            ..Unresponsive::default()
+    /// A packet arrives.
+    pub(crate) fn receive(&mut self, packet: u64, now: Time) -> Reply {
+        self.receiver.receive(packet, now)
+    }
+
+    /// The flow of its acknowledgements.
+    pub(crate) fn acks(&self) -> UnresponsiveId {
+        UnresponsiveId::new(self.acks as usize)
+    }
+
+    /// The next acknowledgement announces this packet.
+    pub(crate) fn announce(&mut self, packet: u32, mark: Mark) {
+        self.announced.push_back(Announced {
+            by: self.next,
+            packet,
+            marked: mark.present(),
         });
     }
 
-    /// A data packet reaches a receiver.
-    #[inline(never)]
-    pub(crate) fn receive(&mut self, event: Event) {
-        let (at, now) = (event.flow() as usize, event.time);
-        let flow = &mut self.flows[at];
-        let packet = flow.connection.full_number(event.packet());
-        let stack = &self.groups[flow.group as usize].spec.stack;
-        let Some(receiver) = &mut flow.receiver else {
-            return;
-        };
-        if packet < flow.connection.first() {
-            // Of an earlier transfer.
-            return;
-        }
-        receiver.announced.push_back(Announced {
-            by: receiver.next,
-            packet: event.packet(),
-            marked: event.kind() == Kind::MarkedDelivery as u8,
-        });
-        let waits = receiver.receiver.receive(packet, now) == Reply::Later;
-        if !waits || flow.connection.is_syn(packet) {
-            self.reply(at, now);
-        } else if !receiver.timer_armed {
-            receiver.timer_armed = true;
-            let due = now.saturating_add(stack.delayed_ack.timeout);
-            self.calendar
-                .push(Event::new(due, Kind::DelayedAck, at as u32, 0));
-        }
+    /// The next packet that acknowledgement `number`, or one lost before it, announces: its low
+    /// bits and mark.
+    pub(crate) fn next_announced(&mut self, number: u32) -> Option<(u32, Mark)> {
+        let known = |next: &&Announced| number.wrapping_sub(next.by) <= u32::MAX / 2;
+        let next = *self.announced.front().filter(known)?;
+        self.announced.pop_front();
+        Some((next.packet, Mark::of(next.marked)))
     }
 
-    /// A receiver's timer for delayed acknowledgements.
-    pub(crate) fn receiver_timer(&mut self, at: usize, now: Time) {
-        let Some(receiver) = &mut self.flows[at].receiver else {
-            return;
-        };
-        receiver.timer_armed = false;
-        let Some(due) = receiver.receiver.acknowledgement_due() else {
-            return;
+    /// An acknowledgement sets out: its number.
+    pub(crate) fn set_out(&mut self) -> u32 {
+        self.receiver.acknowledge();
+        let number = self.next;
+        self.next = number.wrapping_add(1);
+        number
+    }
+
+    /// Sets the timer for delayed acknowledgements where it does not run: when it expires.
+    pub(crate) fn arm_timer(&mut self, now: Time, timeout: Time) -> Option<Time> {
+        let idle = !std::mem::replace(&mut self.timer_armed, true);
+        idle.then(|| now.saturating_add(timeout))
+    }
+
+    /// The timer for delayed acknowledgements expires.
+    pub(crate) fn expire(&mut self, now: Time) -> Expiry {
+        self.timer_armed = false;
+        let Some(due) = self.receiver.acknowledgement_due() else {
+            return Expiry::Idle;
         };
         if due > now {
-            receiver.timer_armed = true;
-            self.calendar
-                .push(Event::new(due, Kind::DelayedAck, at as u32, 0));
-        } else {
-            self.reply(at, now);
+            self.timer_armed = true;
+            return Expiry::Again(due);
         }
+        Expiry::Acknowledge
     }
+}
 
-    /// An acknowledgement sets out.
-    fn reply(&mut self, at: usize, now: Time) {
-        let Some(receiver) = &mut self.flows[at].receiver else {
-            return;
-        };
-        receiver.receiver.acknowledge();
-        let (flow, number) = (LAST_FLOW - receiver.acks, receiver.next);
-        receiver.next = receiver.next.wrapping_add(1);
-        self.arrive(flow, number, 0, now);
-    }
-
-    /// An acknowledgement has left the last link of its path at `departure`.
-    pub(crate) fn send_back(&mut self, acks: Acks, flow: u32, number: u32, departure: Time) {
-        let receiver = &self.flows[acks.flow as usize].receiver;
-        let delay = receiver.as_ref().map_or(Time::ZERO, |r| r.delay);
-        let time = departure.saturating_add(delay);
-        let event = Event::new(time, Kind::Delivery, flow, number);
-        self.calendar.push_frequent(event);
-    }
-
-    /// An acknowledgement reaches its sender, with what it and those lost before it announce.
-    pub(crate) fn acknowledged(&mut self, acks: Acks, number: u32, now: Time) {
-        let at = acks.flow as usize;
-        let flow = &mut self.flows[at];
-        let Some(receiver) = &mut flow.receiver else {
-            return;
-        };
-        while let Some(next) = receiver.announced.front()
-            && number.wrapping_sub(next.by) <= u32::MAX / 2
-        {
-            let packet = flow.connection.full_number(next.packet);
-            if next.marked {
-                flow.connection.deliver_marked(packet, now);
-            } else {
-                flow.connection.deliver(packet, now);
-            }
-            receiver.announced.pop_front();
-        }
-        self.send(at, now);
-    }
+/// What the timer for delayed acknowledgements finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expiry {
+    /// Everything is acknowledged.
+    Idle,
+    /// What waits came later: the timer expires again then.
+    Again(Time),
+    /// An acknowledgement is due.
+    Acknowledge,
 }
