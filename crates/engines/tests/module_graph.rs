@@ -1,6 +1,7 @@
-//! The rooms of the house. No file is too long to read, and no circle of files inside an engine: each file uses only files below it, so that it can be read,
-//! tested and changed without the ones above. A file and its child modules count each for
-//! itself; what only tests use does not count.
+//! The rooms of the house. No file is too long to read, and no circle of files stands inside an
+//! engine: each file uses only files below it, so that it can be read, tested and changed without
+//! the ones above. A file and its child modules count each for itself; what only tests use and how
+//! far an item can be seen do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -192,7 +193,8 @@ fn paths(text: &str) -> Vec<Vec<String>> {
     for start in ["crate::", "super::", "self::"] {
         for (at, _) in text.match_indices(start) {
             let before = text[..at].chars().next_back();
-            if before.is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != ':') {
+            let visibility = text[..at].ends_with("pub(in ");
+            if !visibility && before.is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != ':') {
                 expand(&text[at..], &[], &mut paths);
             }
         }
@@ -304,8 +306,7 @@ fn parents_and_children_count_each_for_itself() {
 
 #[test]
 fn tests_and_comments_do_not_count() {
-    let above =
-        "// use crate::b;\n/// [`crate::b`]\n#[cfg(test)]\nuse crate::b::Y;\n#[cfg(test)]\nmod t;";
+    let above = "pub(in crate::b) fn f() {}\n// use crate::b;\n/// [`crate::b`]\n#[cfg(test)]\nuse crate::b::Y;\n#[cfg(test)]\nmod t;";
     let below = "use crate::a::X;\n#[cfg(test)]\nmod tests {\n    use super::*;\n    fn f() {}\n}";
     let graph = graph(&[
         ("", "#[cfg(test)]\nmod whole;\nmod a;"),

@@ -1,9 +1,13 @@
 //! Marks travel with packets, and no packet is lost without being counted.
 
+use forebay_discipline::Ecn;
 use forebay_scenario::{Cancel, Metric, Seed};
+use forebay_units::Time;
 
 use crate::equality::{run, scenario};
-use crate::event::{Kind, Occasion};
+use crate::event::{Kind, Mark, Occasion};
+use crate::flow::InFlight;
+use crate::ids::{FlowId, HopNumber, ResponsiveId};
 use crate::link::Departures;
 use crate::simulation::Simulation;
 
@@ -147,5 +151,121 @@ fn what_is_offered_is_dropped_or_waits_or_goes_on() {
             let delivered: u64 = flows.iter().map(|flow| flow.counts().delivered).sum();
             assert_eq!(delivered, accepted[2], "{queue}");
         }
+    }
+}
+
+/// One link of 20 Mb/s with shallow marking, and flows that open with a handshake.
+const HANDSHAKES: &str = r#"
+[link]
+rate = "20Mbps"
+buffer = "100p"
+queue = { kind = "step", threshold = "3p" }
+[[flows]]
+count = 4
+stack = "linux"
+cca = "newreno"
+ecn = true
+rtt = "20ms"
+packet = "1000B"
+workload = "persistent"
+[run]
+warmup = "0s"
+measure = "3s"
+[trace]
+record = ["packets"]
+"#;
+
+#[test]
+fn a_syn_says_nothing_about_congestion_notification() {
+    let scenario = scenario(HANDSHAKES, &[]);
+    let simulation = Simulation::new(&scenario, Seed::default()).unwrap();
+    let flows = &simulation.traffic.hosts.flows;
+    let packet = |number| InFlight {
+        arrival: Time::ZERO,
+        flow: FlowId::Responsive(ResponsiveId::new(0)),
+        number,
+        size: flows.responsive[0].size(number),
+        hop: HopNumber::FIRST,
+        mark: Mark::Absent,
+    };
+    let hop = simulation.network.hops[0];
+    let (syn, data) = (hop.held(&packet(1), flows), hop.held(&packet(2), flows));
+    assert_eq!((syn.ecn(), data.ecn()), (Ecn::NotCapable, Ecn::Classic));
+    assert!(syn.size < data.size && data.size == 1000);
+}
+
+#[test]
+fn each_mark_is_recorded_with_its_packet() {
+    let scenario = scenario(HANDSHAKES, &[]);
+    for departures in [Departures::Folded, Departures::Events] {
+        let seed = Seed::default();
+        let mut simulation = Simulation::with_departures(&scenario, seed, departures).unwrap();
+        simulation.record();
+        simulation.run(&Cancel::default()).unwrap();
+        let marks = simulation.network.target().statistics().marks;
+        let traces = simulation.timeline.recorder.into_traces().unwrap();
+        let recorded = traces.packets.iter().filter(|packet| packet.marked);
+        let waiting = recorded.count() as u64;
+        // What still waits at the end is marked when it leaves, which no count of the run sees.
+        assert!(
+            marks > 100 && (marks..marks + 100).contains(&waiting),
+            "{marks} {waiting}"
+        );
+    }
+}
+
+/// What the first link drops, its flows count as lost before the target.
+#[test]
+fn each_loss_counts_for_one_flow_at_one_place() {
+    let text = CAPABLE
+        .replace("queue = { kind = \"step\", threshold = \"5p\" }", "")
+        .replace("buffer = \"1000p\"", "buffer = \"7p\"")
+        .replace("warmup = \"1s\"", "warmup = \"0s\"");
+    for changes in [&[][..], &["flows.0.ecn=false"]] {
+        let scenario = scenario(&text, changes);
+        let mut simulation = Simulation::new(&scenario, Seed::default()).unwrap();
+        simulation.run(&Cancel::default()).unwrap();
+        let drops = |link: usize| simulation.network.links[link].statistics().drops;
+        let flows = &simulation.traffic.hosts.flows.responsive;
+        let elsewhere: u64 = flows.iter().map(|flow| flow.losses().elsewhere).sum();
+        let here: u64 = flows.iter().map(|flow| flow.losses().dropped).sum();
+        assert!(drops(0) > 0);
+        assert_eq!((elsewhere, here), (drops(0), drops(1)));
+    }
+}
+
+/// A transfer with a new round trip has it on both sides of its receiver.
+#[test]
+fn acknowledgements_return_after_what_is_left_of_the_round_trip() {
+    let text = r#"
+[[links]]
+name = "down"
+rate = "20Mbps"
+buffer = "50p"
+target = true
+[[links]]
+name = "up"
+rate = "2Mbps"
+buffer = "50p"
+[[flows]]
+cca = "newreno"
+rtt = { choice = ["10ms", "30ms", "50ms"] }
+packet = "1000B"
+path = ["down"]
+reverse = ["up"]
+workload = { closed_loop = { users = 5, think = "10ms", size = "20p" } }
+[run]
+warmup = "0s"
+measure = "5s"
+"#;
+    let scenario = scenario(text, &[]);
+    let mut simulation = Simulation::new(&scenario, Seed::default()).unwrap();
+    simulation.run(&Cancel::default()).unwrap();
+    let flows = &simulation.traffic.hosts.flows;
+    for flow in &flows.responsive {
+        let receiver = flow.receiver.as_ref().unwrap();
+        let back = flows[receiver.acks()].transit.return_delay;
+        assert_eq!((back, back), (receiver.delay, flow.transit.return_delay));
+        assert!(flow.transfer.number > 10);
     }
 }
