@@ -50,6 +50,10 @@ metrics! {
             "mean wait of accepted packets, own transmission excluded"
         ),
         QueueDelayP50("queue_delay_p50_s", "median wait of accepted packets"),
+        QueueDelayP95(
+            "queue_delay_p95_s",
+            "95th percentile of the wait of accepted packets"
+        ),
         QueueDelayP99("queue_delay_p99_s", "99th percentile of the wait of accepted packets"),
         QueueDelayMax("queue_delay_max_s", "longest wait of an accepted packet"),
         Goodput("goodput_bps", "in-order payload delivered, all responsive flows"),
@@ -126,8 +130,11 @@ metrics! {
 
 impl Metric {
     /// Quantiles of the wait of accepted packets, each with the share of packets that wait no longer.
-    pub const QUEUE_DELAY_QUANTILES: [(Self, f64); 2] =
-        [(Self::QueueDelayP50, 0.5), (Self::QueueDelayP99, 0.99)];
+    pub const QUEUE_DELAY_QUANTILES: [(Self, f64); 3] = [
+        (Self::QueueDelayP50, 0.5),
+        (Self::QueueDelayP95, 0.95),
+        (Self::QueueDelayP99, 0.99),
+    ];
 
     /// Name in reports, with its unit.
     pub const fn name(self) -> &'static str {
@@ -266,4 +273,16 @@ fn threshold_value(metric: Metric, text: &str) -> Option<f64> {
         text.parse().ok()?
     };
     (value.is_finite() && value >= 0.0).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_of_the_delay_has_its_share_in_its_name() {
+        for (metric, share) in Metric::QUEUE_DELAY_QUANTILES {
+            assert_eq!(metric.name(), format!("queue_delay_p{}_s", 100.0 * share));
+        }
+    }
 }
