@@ -32,6 +32,7 @@ _TITLES = {
     "queue_mean_packets": "mean queue",
     "queue_delay_mean_s": "mean delay",
     "queue_delay_p50_s": "median delay",
+    "queue_delay_p95_s": "p95 delay",
     "queue_delay_p99_s": "p99 delay",
     "queue_delay_max_s": "longest delay",
     "goodput_bps": "goodput",

@@ -156,8 +156,9 @@ fn link_metrics(link: &Link, end: Time, seconds: f64) -> BTreeMap<Metric, Estima
                 Metric::QueueDelayMean,
                 statistics.wait_sum as f64 * 1e-12 / waited as f64,
             );
-            put(Metric::QueueDelayP50, statistics.waits.quantile(0.5));
-            put(Metric::QueueDelayP99, statistics.waits.quantile(0.99));
+            for (metric, share) in Metric::QUEUE_DELAY_QUANTILES {
+                put(metric, statistics.waits.quantile(share));
+            }
             put(Metric::QueueDelayMax, statistics.longest_wait.as_secs_f64());
         }
     }
