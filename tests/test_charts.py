@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
+
 import pytest
 
+from forebay import Scenario, recommend
+from forebay.search.tradeoff import front
+from forebay.views import plots
 from forebay.views.charts import Dot, GoalLine, Meeting, MetricChart, Named, Point, RuleStrip, TradeChart
+from forebay.views.recommendation_charts import metric_chart, shown_metrics, trade_chart
 from forebay.views.scales import Axis
 from forebay.views.shapes import Area, Curve, Drawing, Line, Marker, Region, Series, Shape, Size, Text
+from tests.conftest import SMALL
 
 SIZE = Size("wide", 400, 200, left=50, right=10, top=10, bottom=40)
 
@@ -138,6 +146,15 @@ def test_a_trade_off_puts_the_answer_on_top_and_the_names_above_all() -> None:
     assert (drawing.up.title, drawing.across.title) == ("utilization (%)", "delay (ms)")
 
 
+def test_names_of_a_front_keep_clear_of_each_other() -> None:
+    # On 340 x 150 pixels: the second is too near to the first, the third far enough in height, the fourth in width.
+    where = [(0.0, 0.0), (10.0, 1.0), (11.0, 20.0), (100.0, 21.0), (200.0, 100.0)]
+    points = [Meeting(10 * (at + 1), 100 + x, 100 + y, "front", "told") for at, (x, y) in enumerate(where)]
+    drawing = drawn(TradeChart("x", "y", points))
+    names = [shape.words for shape in drawing.series[-1].shapes if isinstance(shape, Text)]
+    assert names == ["10p", "30p", "40p", "50p"]
+
+
 def test_everything_lies_within_the_plot() -> None:
     goals = [GoalLine(-5.0, True, "low"), GoalLine(500.0, False, "high")]
     answer = Named(100, "answer")
@@ -167,3 +184,29 @@ def test_an_axis_is_filled_with_room_at_both_ends(values: list[float]) -> None:
     assert axis.by_decades == (len(values) > 1 and max(values) >= 100)
     if len(values) > 1:
         assert ends[1] - ends[0] > 75
+
+
+def test_a_picture_and_a_report_show_the_same(tmp_path: Path) -> None:
+    answer = recommend(Scenario.parse(SMALL))
+    answer = dataclasses.replace(answer, data={**answer.data, "pareto": front(answer, "utilization,queue_delay_p99")})
+    charts = [metric_chart(answer, name) for name in shown_metrics(answer)]
+    picture = plots.draw_recommendation(answer)
+    for axis, chart in zip(picture.axes, charts, strict=True):
+        assert axis.get_ylabel() == chart.title
+        curve = next(line for line in axis.lines if line.get_marker() == "o")
+        assert [tuple(at) for at in curve.get_xydata()] == [(point.buffer, point.mean) for point in chart.points]
+        goals = [line.get_ydata()[0] for line in axis.lines if line.get_linestyle() == "--"]
+        assert goals == [goal.threshold for goal in chart.goals]
+    assert [goal.threshold for chart in charts for goal in chart.goals] == [85, 150], "in per cent and in milliseconds"
+    plots.save(picture, tmp_path / "picture.png")
+    trade = trade_chart(answer)
+    traded = plots.draw_front(answer)
+    (axis,) = traded.axes
+    assert (axis.get_xlabel(), axis.get_ylabel()) == (trade.across, trade.up)
+    through, dots = axis.lines[:2]
+    best = sorted((point.x, point.y) for point in trade.points if point.kind == "front")
+    assert [tuple(at) for at in through.get_xydata()] == best
+    assert len(dots.get_xydata()) == len(answer.data["curve"])
+    rules = {line.get_xydata()[0][0] for line in axis.lines if line.get_marker() == "D"}
+    assert rules == {point.x for point in trade.points if point.kind in {"rule", "norule"}}
+    plots.save(traded, tmp_path / "front.png")

@@ -148,6 +148,19 @@ def test_a_report_shows_each_of_its_texts(answers: tuple[Recommendation, ...]) -
     assert not all(states)
 
 
+def test_each_cell_carries_its_column(answers: tuple[Recommendation, ...]) -> None:
+    """Where there is no room for a table's head, as on a telephone."""
+    page = recommendation_page(answers[0], source="", command="")
+    tables = re.findall(r'<table class="stack">.*?</table>', page, re.DOTALL)
+    assert len(tables) == 5
+    for table in tables:
+        root = ElementTree.fromstring(table)
+        head = [cell.text for cell in root.findall("thead/tr/th")]
+        rows = [[cell.get("data-label") for cell in row] for row in root.findall("tbody/tr")]
+        assert rows == [head] * len(rows)
+        assert rows
+
+
 def test_charts_are_well_formed_whatever_they_say(answers: tuple[Recommendation, ...]) -> None:
     for answer in answers:
         drawn = re.findall(r"<svg.*?</svg>", page_saying(HOSTILE, answer), re.DOTALL)
@@ -186,19 +199,41 @@ def test_a_template_refuses_what_its_page_has_not() -> None:
         pages.render("recommendation.html.j2", SimpleNamespace())
 
 
+#: The element of each shape, as the next test makes it.
+DRAWN = {
+    shapes.Line: ("line", {"x1": "1", "y1": "2", "x2": "3", "y2": "4.5"}),
+    shapes.Region: ("rect", {"x": "1", "y": "2", "width": "3", "height": "4"}),
+    shapes.Curve: ("polyline", {"points": "1,2 3,4.5"}),
+    shapes.Area: ("polygon", {"points": "1,2 3,4.5"}),
+    shapes.Text: ("text", {"x": "1", "y": "2", "text-anchor": "start"}),
+    shapes.Marker: (
+        "circle",
+        {"class": "pt", "cx": "1", "cy": "2", "r": "3", "data-buffer": "4", "data-tip": "told"},
+    ),
+}
+
+
 @pytest.mark.parametrize("kind", get_args(shapes.Shape), ids=lambda kind: kind.__name__)
 def test_every_shape_is_drawn(kind: type) -> None:
-    given = {"start": (1, 2), "end": (3, 4), "corner": (1, 2), "width": 3, "height": 4, "places": ((1, 2), (3, 4))}
-    given |= {"place": (1, 2), "words": "some", "anchor": "start", "radius": 3, "buffer": "4", "tip": "told"}
+    given = {"start": (1, 2), "end": (3, 4.46), "corner": (1, 2), "width": 3, "height": 4}
+    given |= {
+        "places": ((1, 2), (3, 4.46)),
+        "place": (1, 2),
+        "words": "some",
+        "anchor": "start",
+        "radius": 3,
+        "buffer": "4",
+        "tip": "told",
+    }
     shape = kind(**{each.name: given[each.name] for each in dataclasses.fields(kind) if each.name in given})
     size = shapes.Size("wide", 10, 10, 1)
     series = (shapes.Series("mean", (shape,)),)
     drawing = shapes.Drawing(size, "label", shapes.Across("across", 5, ()), None, series)
     template = pages._environment().from_string('{% from "chart.svg.j2" import chart %}{{ chart(page) }}')
-    group = ElementTree.fromstring(template.render(page=drawing)).find(".//*[@class='s-mean']")
-    assert group is not None
-    assert len(group) == 1
-    assert {"1", "1,2 3,4"} & set(group[0].attrib.values())
+    (group,) = ElementTree.fromstring(template.render(page=drawing)).findall(".//*[@class='s-mean']")
+    (element,) = group
+    assert (element.tag.rpartition("}")[2], element.attrib) == DRAWN[kind]
+    assert "".join(element.itertext()) == {shapes.Text: "some", shapes.Marker: "told"}.get(kind, "")
 
 
 def test_only_pages_import_jinja() -> None:

@@ -38,7 +38,7 @@ class Point:
     buffer: float
     mean: float
     half_width: float
-    tip: str
+    tip: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +221,7 @@ class Meeting:
     y: float
     kind: str
     tip: str
+    name: str = ""
 
 
 #: Kinds of meetings from the lowest to the topmost.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from forebay.views import plots
-from forebay.views.scales import spans_decades
+from forebay.views.scales import axis_title, spans_decades
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,7 +82,7 @@ def _draw_panel(
 ) -> None:
     """One metric: every answer that has it."""
     largest = max(metrics[panel]["mean"] for p in curve for metrics in p["answers"].values() if panel in metrics)
-    title, scale = plots.axis_title(panel, largest)
+    title, scale = axis_title(panel, largest)
     shown = []
     for name, (color, marker, line) in styles.items():
         at = [point for point in curve if panel in point["answers"].get(name, {})]

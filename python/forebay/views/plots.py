@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forebay import formatting
 from forebay.files import whole
-from forebay.goals import curve_estimate, curve_key
+from forebay.views.recommendation_charts import metric_chart, rule_strip, shown_metrics, trade_chart
 from forebay.views.scales import spans_decades
 
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from forebay.search.recommendation import Recommendation
+    from forebay.views.charts import GoalLine, MetricChart, Point
 
 __all__ = ["PALETTE", "draw_front", "draw_recommendation", "save", "save_both"]
 
@@ -23,13 +23,6 @@ __all__ = ["PALETTE", "draw_front", "draw_recommendation", "save", "save_both"]
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 ANSWER = "#009E73"
 GOAL = "#D55E00"
-
-#: Axis title, scale factor and unit by metric.
-_AXES = {
-    "utilization": ("utilization", 100.0, "%"),
-    "loss_rate": ("loss rate", 100.0, "%"),
-    "mark_rate": ("ECN marks", 100.0, "%"),
-}
 
 
 def figure(width: float, height: float, rows: int) -> tuple[Figure, list[Axes]]:
@@ -63,41 +56,15 @@ def save_both(found: Figure, stem: Path) -> list[Path]:
     return [save(found, stem.with_suffix(".png"), close=False), save(found, stem.with_suffix(".svg"))]
 
 
-def axis_title(name: str, largest: float) -> tuple[str, float]:
-    """Title with its unit for a metric's axis, and the factor from the metric's unit to the axis's."""
-    group, dot, metric = name.rpartition(".")
-    prefix = f"{group}: " if dot else ""
-    if metric in _AXES:
-        title, scale, unit = _AXES[metric]
-        return f"{prefix}{title} ({unit})", scale
-    title = formatting.metric_title(metric)
-    if metric.endswith("_s"):
-        scale, unit = (1e3, "ms") if largest < 10 else (1.0, "s")
-        return f"{prefix}{title} ({unit})", scale
-    if metric.endswith("_bps"):
-        return f"{prefix}{title} (Mb/s)", 1e-6
-    if metric.endswith("_packets"):
-        return f"{prefix}{title} (packets)", 1.0
-    return prefix + title, 1.0
-
-
 def band(
-    axis: Axes,
-    buffers: Sequence[float],
-    estimates: Sequence[Mapping[str, Any]],
-    scale: float,
-    *,
-    color: str = PALETTE[0],
-    marker: str = "o",
-    label: str | None = None,
+    axis: Axes, points: Sequence[Point], *, color: str = PALETTE[0], marker: str = "o", label: str | None = None
 ) -> None:
     """A curve through the means with the 95 % interval as a band."""
-    means = [scale * found["mean"] for found in estimates]
-    halves = [scale * (found["half_width"] or 0.0) for found in estimates]
+    buffers, means = [point.buffer for point in points], [point.mean for point in points]
     axis.fill_between(
         buffers,
-        [mean - half for mean, half in zip(means, halves, strict=True)],
-        [mean + half for mean, half in zip(means, halves, strict=True)],
+        [point.mean - point.half_width for point in points],
+        [point.mean + point.half_width for point in points],
         color=color,
         alpha=0.2,
         linewidth=0,
@@ -108,32 +75,22 @@ def band(
 def draw_recommendation(answer: Recommendation) -> Figure:
     """Utilisation, loss and delay against the buffer; the rules as marked lines; the goals and the answer."""
     curve = answer.data["curve"]
-    names = list(formatting.USUAL)
-    for goal in answer.goals:
-        name = curve_key(goal.name, curve[-1])
-        if name is not None and name not in names:
-            names.append(name)
-    names = [name for name in names if sum(curve_estimate(point, name) is not None for point in curve) > 1]
-    found, axes = figure(8.6, 2.4 + 2.0 * len(names), len(names))
-    buffers = [point["buffer"]["packets"] for point in curve]
-    for axis, name in zip(axes, names, strict=True):
-        # A buffer at which no transfer ended has no completion time.
-        known = [(point, estimate) for point in curve if (estimate := curve_estimate(point, name)) is not None]
-        estimates = [estimate for _, estimate in known]
-        title, scale = axis_title(name, max(estimate["mean"] for estimate in estimates))
-        band(axis, [point["buffer"]["packets"] for point, _ in known], estimates, scale)
-        axis.set_ylabel(title)
-        mine = [goal for goal in answer.goals if curve_key(goal.name, curve[-1]) == name]
-        _limits(axis, name, estimates, scale, [goal.threshold * scale for goal in mine])
-        for goal in mine:
-            _mark_goal(axis, goal.sense, goal.threshold * scale, title)
+    charts = [metric_chart(answer, name) for name in shown_metrics(answer)]
+    found, axes = figure(8.6, 2.4 + 2.0 * len(charts), len(charts))
+    for axis, chart in zip(axes, charts, strict=True):
+        band(axis, chart.points)
+        axis.set_ylabel(chart.title)
+        _limits(axis, chart)
+        for goal in chart.goals:
+            _mark_goal(axis, goal, chart.title)
     axes[0].set_xscale("log")
     axes[-1].set_xlabel("buffer (packets that may wait)")
     plain_ticks(axes[-1])
+    strip = rule_strip(answer)
     marks = [
-        (rule["buffer"]["packets"], rule["name"], rule["applies"])
-        for rule in answer.data["rules"]
-        if rule["buffer"] is not None and buffers[0] <= rule["buffer"]["packets"] <= buffers[-1]
+        (dot.buffer, dot.name, dot.kind == "rule")
+        for dot in strip.dots
+        if dot.kind in {"rule", "norule"} and strip.buffers[0] <= dot.buffer <= strip.buffers[-1]
     ]
     mark_rules(axes, marks)
     _mark_answer(axes, answer)
@@ -144,14 +101,13 @@ def draw_recommendation(answer: Recommendation) -> Figure:
     return found
 
 
-def _limits(
-    axis: Axes, name: str, estimates: Sequence[Mapping[str, Any]], scale: float, goals: Sequence[float]
-) -> None:
+def _limits(axis: Axes, chart: MetricChart) -> None:
     """Loss and delay span decades: a logarithmic axis where they do; utilisation ends just above 100 %."""
-    if name == "utilization":
+    if chart.limits is not None:
         axis.set_ylim(top=100.8)
         return
-    shown = [scale * found["mean"] for found in estimates if found["mean"] > 0] + [goal for goal in goals if goal > 0]
+    values = [point.mean for point in chart.points] + [goal.threshold for goal in chart.goals]
+    shown = [value for value in values if value > 0]
     if not spans_decades(shown):
         axis.set_ylim(bottom=0)
         return
@@ -171,15 +127,16 @@ def plain_ticks(axis: Axes) -> None:
     axis.xaxis.set_major_formatter(lambda number, _position: f"{number:,.0f}" if number >= 1 else f"{number:g}")
 
 
-def _mark_goal(axis: Axes, sense: str, threshold: float, title: str) -> None:
+def _mark_goal(axis: Axes, goal: GoalLine, title: str) -> None:
+    threshold = goal.threshold
     low, high = axis.get_ylim()
-    span = (low, min(high, threshold)) if sense == ">=" else (max(low, threshold), high)
+    span = (low, min(high, threshold)) if goal.at_least else (max(low, threshold), high)
     if span[1] > span[0]:
         axis.axhspan(*span, color=GOAL, alpha=0.07, linewidth=0)
     axis.axhline(threshold, color=GOAL, linestyle="--", linewidth=1.1)
     unit = title[title.rindex("(") + 1 : -1] if title.endswith(")") else ""
     axis.annotate(
-        f"goal {'≥' if sense == '>=' else '≤'} {threshold:g} {unit}".strip(),
+        f"goal {'≥' if goal.at_least else '≤'} {threshold:g} {unit}".strip(),
         xy=(1.0, threshold),
         xycoords=("axes fraction", "data"),
         xytext=(-3, 3),
@@ -272,20 +229,16 @@ def second_scale(axis: Axes, last: Mapping[str, Any]) -> None:
 
 def draw_front(answer: Recommendation) -> Figure:
     """One metric against another, a dot per buffer; the front connected, the rules named."""
-    front = answer.data["pareto"]
-    first, second = front["metrics"]
+    trade = trade_chart(answer)
     found, (axis,) = figure(8.0, 5.6, 1)
-    points = front["points"]
-    titles = [axis_title(name, max(point["measured"][name]["mean"] for point in points)) for name in (first, second)]
-    scale_x, scale_y = titles[1][1], titles[0][1]
-    where = [(scale_x * p["measured"][second]["mean"], scale_y * p["measured"][first]["mean"]) for p in points]
-    best = sorted(at for at, point in zip(where, points, strict=True) if point["on_front"])
+    points = [point for point in trade.points if point.kind in {"front", "mean"}]
+    where = [(point.x, point.y) for point in points]
+    best = sorted((point.x, point.y) for point in points if point.kind == "front")
     axis.plot(*zip(*best, strict=True), color=PALETTE[0], linewidth=1.3, label="no buffer is better in both")
     axis.plot(*zip(*where, strict=True), "o", color=PALETTE[0], markersize=4, label="measured buffer")
-    for index, rule in enumerate(rule for rule in answer.data["rules"] if second in rule["measured"]):
-        x, y = (scale * rule["measured"][name]["mean"] for scale, name in ((scale_x, second), (scale_y, first)))
-        axis.plot([x], [y], "D", color=GOAL, markersize=6, label="rule" if index == 0 else None)
-        axis.annotate(rule["name"], (x, y), xytext=(6, 6), textcoords="offset points", fontsize=8, color=GOAL)
+    for index, rule in enumerate(point for point in trade.points if point.kind in {"rule", "norule"}):
+        axis.plot([rule.x], [rule.y], "D", color=GOAL, markersize=6, label="rule" if index == 0 else None)
+        axis.annotate(rule.name, (rule.x, rule.y), xytext=(6, 6), textcoords="offset points", fontsize=8, color=GOAL)
     if spans_decades(x for x, _ in where):
         axis.set_xscale("log")
         plain_ticks(axis)
@@ -293,12 +246,10 @@ def draw_front(answer: Recommendation) -> Figure:
     for (x, y), point in sorted(zip(where, points, strict=True), key=lambda pair: pair[0]):
         pixel = axis.transData.transform((x, y))
         if abs(pixel[0] - last[0]) > 30 or abs(pixel[1] - last[1]) > 14:  # else the labels would overlap
-            axis.annotate(
-                f"{point['buffer']['packets']:.0f}p", (x, y), xytext=(4, -9), textcoords="offset points", fontsize=7
-            )
+            axis.annotate(f"{point.buffer:.0f}p", (x, y), xytext=(4, -9), textcoords="offset points", fontsize=7)
             last = tuple(pixel)
-    axis.set_xlabel(titles[1][0])
-    axis.set_ylabel(titles[0][0])
+    axis.set_xlabel(trade.across)
+    axis.set_ylabel(trade.up)
     axis.legend(fontsize=8, frameon=False)
     found.suptitle(answer.scenario.title or "Trade-off", fontsize=11, x=0.01, ha="left")
     return found

@@ -10,7 +10,7 @@ from forebay import formatting
 from forebay.goals import curve_estimate, curve_key
 from forebay.views import wording
 from forebay.views.charts import Dot, GoalLine, Meeting, MetricChart, Named, Point, RuleStrip, TradeChart
-from forebay.views.plots import axis_title
+from forebay.views.scales import axis_title
 
 if TYPE_CHECKING:
     from forebay.search.recommendation import Recommendation
@@ -87,22 +87,24 @@ def trade_chart(answer: Recommendation) -> TradeChart:
         axis_title(name, max(point["measured"][name]["mean"] for point in points)) for name in names
     )
 
-    def meeting(found: Mapping[str, Any], kind: str, head: str = "") -> Meeting:
+    def meeting(found: Mapping[str, Any], kind: str, name: str = "") -> Meeting:
         buffer, measured = found["buffer"], found["measured"]
-        told = "".join(f"\n{wording.metric_title(name)} {formatting.estimate(name, measured[name])}" for name in names)
-        y, x = (measured[name]["mean"] for name in names)
-        return Meeting(buffer["packets"], scale_x * x, scale_y * y, kind, f"{head}{wording.sizes(buffer)}{told}")
+        told = "".join(f"\n{wording.metric_title(key)} {formatting.estimate(key, measured[key])}" for key in names)
+        y, x = (measured[key]["mean"] for key in names)
+        head = f"{name}: " if name else ""
+        tip = f"{head}{wording.sizes(buffer)}{told}"
+        return Meeting(buffer["packets"], scale_x * x, scale_y * y, kind, tip, name)
 
     found = [meeting(point, "front" if point["on_front"] else "mean") for point in points]
     found += [
-        meeting(rule, _series(rule), f"{rule['name']}: ")
+        meeting(rule, _series(rule), rule["name"])
         for rule in answer.data["rules"]
         if rule["buffer"] is not None and all(name in rule["measured"] for name in names)
     ]
     best = answer.data["recommendation"]
     if best is not None:
         at_best = [point for point in points if point["buffer"]["packets"] == best["packets"]]
-        found += [meeting(point, "answer", "the answer: ") for point in at_best]
+        found += [meeting(point, "answer", "the answer") for point in at_best]
     return TradeChart(across, up, found)
 
 

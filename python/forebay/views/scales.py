@@ -1,4 +1,4 @@
-"""Where a value stands on an axis, and which round values are named there."""
+"""What an axis says: its title with a unit, where a value stands on it, and which round values are named there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Axis", "plain", "spans_decades"]
+from forebay import formatting
+
+__all__ = ["Axis", "axis_title", "plain", "spans_decades"]
+
+#: Axis title, scale factor and unit by metric.
+_AXES = {
+    "utilization": ("utilization", 100.0, "%"),
+    "loss_rate": ("loss rate", 100.0, "%"),
+    "mark_rate": ("ECN marks", 100.0, "%"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +96,21 @@ def plain(number: float) -> str:
     if number and not 1e-4 <= abs(number) < 1e7:
         return f"{number:.0e}".replace("e+0", "e").replace("e-0", "e-")
     return f"{number:,.10g}"
+
+
+def axis_title(name: str, largest: float) -> tuple[str, float]:
+    """Title with its unit for a metric's axis, and the factor from the metric's unit to the axis's."""
+    group, dot, metric = name.rpartition(".")
+    prefix = f"{group}: " if dot else ""
+    if metric in _AXES:
+        title, scale, unit = _AXES[metric]
+        return f"{prefix}{title} ({unit})", scale
+    title = formatting.metric_title(metric)
+    if metric.endswith("_s"):
+        scale, unit = (1e3, "ms") if largest < 10 else (1.0, "s")
+        return f"{prefix}{title} ({unit})", scale
+    if metric.endswith("_bps"):
+        return f"{prefix}{title} (Mb/s)", 1e-6
+    if metric.endswith("_packets"):
+        return f"{prefix}{title} (packets)", 1.0
+    return prefix + title, 1.0

@@ -14,6 +14,8 @@ from forebay.formatting import USUAL
 from forebay.scenario import Scenario
 from forebay.sweeps.sweeping import load
 from forebay.views import plots
+from forebay.views.charts import Point
+from forebay.views.scales import axis_title
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,17 +82,16 @@ def _draw_panel(panel: Axes, metric: str, series: pl.DataFrame, across: str) -> 
     import polars as pl
 
     mean, half_width = f"{metric}.mean", f"{metric}.half_width"
-    title, scale = plots.axis_title(metric, series[mean].max())  # type: ignore[arg-type]
+    title, scale = axis_title(metric, series[mean].max())  # type: ignore[arg-type]
     panel.set_ylabel(title)
     for index, label in enumerate(series["series"].unique(maintain_order=True)):
         mine = series.filter(pl.col("series") == label, pl.col(mean).is_not_null())
         where = _numbers(mine[across].to_list()) or []
         order = sorted(range(len(where)), key=where.__getitem__)
+        means, halves = mine[mean], mine[half_width]
         plots.band(
             panel,
-            [where[at] for at in order],
-            [{"mean": mine[mean][at], "half_width": mine[half_width][at]} for at in order],
-            scale,
+            [Point(where[at], scale * means[at], scale * (halves[at] or 0.0)) for at in order],
             color=plots.PALETTE[index % len(plots.PALETTE)],
             marker=MARKERS[index % len(MARKERS)],
             label=label or None,
