@@ -4,8 +4,68 @@ use forebay_units::{Rate, Time};
 use serde::ser::{Serialize, Serializer};
 
 use crate::cursor::Cursor;
-use crate::law::packets;
+use crate::dimension::Dimension;
 use crate::node::ScenarioError;
+
+/// What a metric is counted in; its name in reports ends with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Part of a whole that is spoken of in per cent, from 0 to 1.
+    Share,
+    /// Seconds.
+    Seconds,
+    /// Bits per second.
+    BitsPerSecond,
+    /// Packets.
+    Packets,
+    /// A count, an index or a ratio.
+    Number,
+}
+
+impl Unit {
+    /// The name that programs see.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Share => "share",
+            Self::Seconds => "s",
+            Self::BitsPerSecond => "bps",
+            Self::Packets => "packets",
+            Self::Number => "number",
+        }
+    }
+
+    /// How names in reports end.
+    const fn suffix(self) -> &'static str {
+        match self {
+            Self::Seconds => "_s",
+            Self::BitsPerSecond => "_bps",
+            Self::Packets => "_packets",
+            Self::Share | Self::Number => "",
+        }
+    }
+}
+
+/// Which part of a report carries a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The target link.
+    Link,
+    /// Each flow group.
+    Group,
+    /// Both.
+    Both,
+}
+
+impl Scope {
+    /// The name that programs see.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Link => "link",
+            Self::Group => "group",
+            Self::Both => "both",
+        }
+    }
+}
 
 /// A metric at the target link after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -108,10 +168,91 @@ impl Metric {
     /// Name in goals, without its unit.
     pub fn goal_name(self) -> &'static str {
         let name = self.name();
-        ["_packets", "_bps", "_s"]
-            .iter()
-            .find_map(|unit| name.strip_suffix(unit))
-            .unwrap_or(name)
+        name.strip_suffix(self.unit().suffix()).unwrap_or(name)
+    }
+
+    /// What it is counted in.
+    pub const fn unit(self) -> Unit {
+        match self {
+            Self::Utilization | Self::LossRate | Self::MarkRate => Unit::Share,
+            Self::QueueDelayMean
+            | Self::QueueDelayP50
+            | Self::QueueDelayP99
+            | Self::QueueDelayMax
+            | Self::CompletionTimeP50
+            | Self::CompletionTimeP95
+            | Self::CompletionTimeP99
+            | Self::RequestTimeP50
+            | Self::RequestTimeP95
+            | Self::RequestTimeP99
+            | Self::QueueAutocorrelation => Unit::Seconds,
+            Self::Goodput | Self::FlowGoodputP10 | Self::FlowGoodputP50 => Unit::BitsPerSecond,
+            Self::QueueMean
+            | Self::LossesPerEvent
+            | Self::LossBurstMean
+            | Self::LossBurstMax
+            | Self::WindowMean => Unit::Packets,
+            Self::JainIndex
+            | Self::Synchronization
+            | Self::Retransmissions
+            | Self::Timeouts
+            | Self::CongestionEvents
+            | Self::LongFlows
+            | Self::ShortTransfers
+            | Self::SlowdownMean
+            | Self::SlowdownP50
+            | Self::SlowdownP95
+            | Self::SlowdownP99 => Unit::Number,
+        }
+    }
+
+    /// Whether more of it is better; of the others, also of those that are neither, less is.
+    pub const fn more_is_better(self) -> bool {
+        matches!(
+            self,
+            Self::Utilization
+                | Self::Goodput
+                | Self::JainIndex
+                | Self::FlowGoodputP10
+                | Self::FlowGoodputP50
+        )
+    }
+
+    /// Which part of a report carries it.
+    pub const fn scope(self) -> Scope {
+        match self {
+            Self::LossRate | Self::Goodput | Self::LongFlows => Scope::Both,
+            Self::Retransmissions
+            | Self::Timeouts
+            | Self::CompletionTimeP50
+            | Self::CompletionTimeP95
+            | Self::CompletionTimeP99
+            | Self::RequestTimeP50
+            | Self::RequestTimeP95
+            | Self::RequestTimeP99
+            | Self::FlowGoodputP10
+            | Self::FlowGoodputP50
+            | Self::ShortTransfers
+            | Self::WindowMean
+            | Self::SlowdownMean
+            | Self::SlowdownP50
+            | Self::SlowdownP95
+            | Self::SlowdownP99 => Scope::Group,
+            Self::Utilization
+            | Self::MarkRate
+            | Self::QueueMean
+            | Self::QueueDelayMean
+            | Self::QueueDelayP50
+            | Self::QueueDelayP99
+            | Self::QueueDelayMax
+            | Self::JainIndex
+            | Self::Synchronization
+            | Self::CongestionEvents
+            | Self::LossesPerEvent
+            | Self::LossBurstMean
+            | Self::LossBurstMax
+            | Self::QueueAutocorrelation => Scope::Link,
+        }
     }
 
     /// What it means.
@@ -273,15 +414,11 @@ impl Goal {
             Relation::AtLeast => ">=",
             Relation::AtMost => "<=",
         };
-        let name = self.metric.name();
-        let threshold = if name.ends_with("_s") {
-            Time::from_secs_f64(self.threshold).to_string()
-        } else if name.ends_with("_bps") {
-            Rate::from_bits_per_second(self.threshold as u64).to_string()
-        } else if name.ends_with("_packets") {
-            format!("{}p", self.threshold)
-        } else {
-            self.threshold.to_string()
+        let threshold = match self.metric.unit() {
+            Unit::Seconds => Time::from_secs_f64(self.threshold).to_string(),
+            Unit::BitsPerSecond => Rate::from_bits_per_second(self.threshold as u64).to_string(),
+            Unit::Packets => format!("{}p", self.threshold),
+            Unit::Share | Unit::Number => self.threshold.to_string(),
         };
         format!("{relation} {threshold}")
     }
@@ -334,17 +471,28 @@ impl Goal {
 
 /// A threshold in the unit of its metric: times need a time unit, rates a rate unit.
 fn threshold_value(metric: Metric, text: &str) -> Option<f64> {
-    let name = metric.name();
-    let value = if name.ends_with("_s") {
-        text.parse::<Time>().ok()?.as_secs_f64()
-    } else if name.ends_with("_bps") {
-        text.parse::<Rate>().ok()?.as_bits_per_second() as f64
-    } else if name.ends_with("_packets") {
-        packets(text)?
-    } else if let Some(percent) = text.strip_suffix('%') {
-        percent.trim().parse::<f64>().ok()? / 100.0
-    } else {
-        text.parse().ok()?
-    };
-    (value.is_finite() && value >= 0.0).then_some(value)
+    match metric.unit() {
+        Unit::Seconds => Dimension::Time,
+        Unit::BitsPerSecond => Dimension::Rate,
+        Unit::Packets => Dimension::Packets,
+        Unit::Share | Unit::Number => Dimension::Share,
+    }
+    .parse(text)
+    .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_end_with_their_units() {
+        for metric in Metric::ALL {
+            let (name, unit) = (metric.name(), metric.unit());
+            assert!(name.ends_with(unit.suffix()), "{name} in {}", unit.name());
+            let known = ["_s", "_bps", "_packets"];
+            let ending = known.iter().find(|ending| name.ends_with(**ending));
+            assert_eq!(ending.copied().unwrap_or(""), unit.suffix(), "{name}");
+        }
+    }
 }
