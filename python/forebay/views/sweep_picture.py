@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forebay import _core
+from forebay._core import split_quantity
 from forebay.errors import InputError
 from forebay.formatting import USUAL
+from forebay.report import BufferSize
+from forebay.rules import rules
 from forebay.scenario import Scenario
 from forebay.sweeps.sweeping import load
 from forebay.views import plots
@@ -105,20 +107,20 @@ def _mark_buffers(panels: list[Any], summary: pl.DataFrame, manifest: Mapping[st
     """The rules' buffers for the sweep's scenario, and a second scale where it is the same for every cell."""
     largest = summary.sort("buffer.packets").to_dicts()[-1]
     shown = (float(summary["buffer.packets"].min()), float(largest["buffer.packets"]))  # type: ignore[arg-type]
-    rules = _core.rules(Scenario.of(manifest["scenario"]).core)
     marks = [
-        (rule.packets, rule.name, all(check[1] != "no" for check in rule.checks))
-        for rule in rules
+        (rule.packets, rule.name, rule.applies)
+        for rule in rules(Scenario.of(manifest["scenario"]).core)
         if rule.packets is not None and shown[0] <= rule.packets <= shown[1]
     ]
     plots.mark_rules(panels, marks)
     if largest["buffer.bdp"]:
         per_packet = (summary["buffer.bdp"] / summary["buffer.packets"]).round(12)
         if per_packet.n_unique() == 1:
-            plots.second_scale(panels[-1], {"bdp": largest["buffer.bdp"], "packets": largest["buffer.packets"]})
+            buffer = BufferSize(**{field.name: largest[f"buffer.{field.name}"] for field in fields(BufferSize)})
+            plots.second_scale(panels[-1], buffer)
 
 
 def _numbers(values: Iterable[Any]) -> list[float] | None:
     """Leading numbers of values such as "100p" or "2Gbps", or None where one has none."""
-    found = [re.match(r"\s*([+-]?[\d.]+(?:[eE][+-]?\d+)?)", str(value)) for value in values]
-    return None if any(match is None for match in found) else [float(match[1]) for match in found if match]
+    found = [split_quantity(str(value)) for value in values]
+    return None if None in found else [split[0] for split in found if split is not None]
