@@ -13,10 +13,14 @@ import pytest
 from forebay import InputError, Report, Scenario, Warning, _core, compare, explain, recommend
 from forebay.configuration.vendors import DIALECTS, configure
 from forebay.explanation import FIELDS, names
+from forebay.goals import split_goal
 from forebay.measurement.batches import run_in_batches
 from forebay.metric import find, key_among, unit_of
 from forebay.plain import plain
 from forebay.search.answer import Recommendation
+from forebay.search.findings import warnings
+from forebay.search.measurements import Measurements
+from forebay.search.smallest import Outcome
 from forebay.warning import Kind
 from tests.conftest import ROOT, SMALL, forebay
 
@@ -178,12 +182,40 @@ def test_warnings_of_engines_carry_their_figures() -> None:
     assert [warning.subject for warning in fluid.warnings if warning.kind == Kind.FLUID_BACKGROUND] == ["constant"]
 
 
+def test_warnings_are_told_apart_by_what_they_are_about_not_by_their_words() -> None:
+    def warned(*told: tuple[str, str, str]) -> Report:
+        return Report.of({"warnings": []}).warned(Warning(kind, text, subject=subject) for kind, subject, text in told)
+
+    measure = Measurements(Scenario.parse(SMALL), "fluid", None, None)
+    measure.reports = {
+        (9, 0): warned(("assumption", "mm1k", "it is 9"), ("few_drops", "", "one drop")),
+        (4, 1): warned(("assumption", "bdp", "it is 9"), ("few_drops", "", "no drops at all")),
+        (4, 0): warned(("assumption", "mm1k", "it is 4 and more")),
+        **{(packets, 0): warned(("note", "", "n")) for packets in range(10, 18)},
+    }
+    found = warnings(measure.scenario, Outcome(notes=[Warning("no_margin", "a note")]), measure)
+    assert [(warning.kind.value, warning.subject, str(warning)) for warning in found] == [
+        ("no_margin", "", "a note"),
+        ("assumption", "mm1k", "at 4, 9 packets: it is 4 and more"),
+        ("assumption", "bdp", "at 4 packets: it is 9"),
+        ("few_drops", "", "at 4, 9 packets: no drops at all"),
+        ("note", "", "at 10, 11, 12, 13, 14, 15, ... packets: n"),
+    ]
+
+
 def test_warnings_about_the_same_are_told_once_with_their_buffers() -> None:
     short = Scenario.parse(SMALL, overrides=["run.measure=3s", "run.warmup=1s"])
     told = recommend(short, ["utilization>=0.5"]).warnings
     of_runs = [(warning.kind, warning.subject) for warning in told if warning.startswith("at ")]
     assert len(of_runs) == len(set(of_runs)) > 0
     assert (Kind.PHASE_EFFECT, "bulk") in [(warning.kind, warning.subject) for warning in told]
+
+
+@pytest.mark.parametrize("text", ["fast", "utilization>=", ">=1", "a<=b>=c", 'utilization>="1', "loss_rate=1"])
+def test_goals_have_three_parts(text: str) -> None:
+    with pytest.raises(InputError, match="--goal: found "):
+        split_goal(text)
+    assert split_goal(" bulk.loss_rate <= 1% ") == ("bulk.loss_rate", "<=", "1%")
 
 
 # Metrics and quantities --------------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ def split_goal(text: str) -> tuple[str, Sense, str]:
     """
     for sense in (">=", "<="):
         name, found, threshold = (part.strip() for part in text.partition(sense))
-        if found and name and threshold and not set('<>="') & set(name) and '"' not in threshold:
+        if found and name and threshold and not set('<>="') & set(name + threshold):
             return name, sense, threshold
     raise InputError(f"--goal: found `{text}`; allowed: METRIC>=VALUE or METRIC<=VALUE, as in utilization>=0.99")
 

@@ -20,6 +20,7 @@ from typing import Any
 from forebay import _core
 from forebay.checks.rows import Number, Row, read_folder
 from forebay.errors import ForebayError, InputError
+from forebay.metric import find
 from forebay.report import Estimate, Report
 from forebay.scenario import Scenario, run_jobs
 
@@ -148,7 +149,8 @@ class Judge:
                 verdict += f" (explained: {row.explanation})"
         ours = "-" if mean is None else f"{mean:.6g}"
         allowed = "-" if tolerance is None else f"{tolerance:.3g}"
-        name = number.metric.removesuffix("_packets").removesuffix("_s")
+        metric = find(number.metric)
+        name = number.metric if metric is None else metric.goal_name
         print(
             f"{row.kind:6} {row.label:64} {name:16} theirs {number.theirs:<11.6g} ours {ours:<11} "
             f"tolerance {allowed:<9} {verdict}",

@@ -31,6 +31,7 @@ from forebay.plain import plain
 from forebay.report import Report
 from forebay.scenario import Progress, Scenario, threads
 from forebay.sweeps.axes import Axis, Cell, cells
+from forebay.sweeps.manifest import FILE, Manifest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -140,15 +141,7 @@ def sweep(
     if count < 1:
         raise InputError(f"replications: found {count}; allowed: 1 or more")
     seed = scenario.core.seed if seed is None else seed
-    manifest = {
-        "forebay": _core.__version__,
-        "scenario": scenario.resolved,
-        "scenario_sha256": scenario.core.sha256,
-        "axes": [{"key": axis.key, "values": list(axis.values)} for axis in axes],
-        "engine": engine,
-        "replications": count,
-        "seed": seed,
-    }
+    manifest = Manifest(_core.__version__, scenario.resolved, scenario.core.sha256, tuple(axes), engine, count, seed)
     work = list(jobs_of(scenario, axes, engine, count, seed))
     try:
         _open(folder, manifest)
@@ -171,23 +164,23 @@ def jobs_of(scenario: Scenario, axes: Sequence[Axis], engine: str, count: int, s
             yield Job(cell, replication, chosen, core, key)
 
 
-def _open(folder: Path, manifest: Mapping[str, Any]) -> None:
+def _open(folder: Path, manifest: Manifest) -> None:
     """Make the folder, or check that it belongs to the same sweep; clear what a kill left half-written."""
     for part in (folder, folder / "cells", folder / "failed"):
         part.mkdir(parents=True, exist_ok=True)
     for leftover in [*folder.glob("*.partial"), *folder.glob("*/*.partial")]:
         leftover.unlink(missing_ok=True)
-    path = folder / "manifest.json"
+    path = folder / FILE
     if path.is_file():
         found = json.loads(path.read_text(encoding="utf-8"))
-        for key, value in manifest.items():
+        for key, value in plain(manifest).items():
             if found.get(key) != value and key != "replications":
                 raise InputError(
                     f"{path}: found a sweep with another `{key}`; allowed: the same sweep, or a new --out folder"
                 )
-        if found == manifest:
+        if found == plain(manifest):
             return
-    write_whole(path, json.dumps(manifest, indent=2) + "\n")
+    write_whole(path, manifest.to_json())
 
 
 def _run(

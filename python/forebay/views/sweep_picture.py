@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from forebay.errors import InputError
 from forebay.formatting import USUAL
 from forebay.report import BufferSize
 from forebay.rules import rules
-from forebay.scenario import Scenario
+from forebay.sweeps.manifest import Manifest
 from forebay.sweeps.sweeping import load
 from forebay.views import plots
 from forebay.views.charts import Point
@@ -60,10 +59,10 @@ def draw_sweep(folder: Path, target: Path) -> list[Path]:
     plots.plain_ticks(panels[-1])
     if others:
         found.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    manifest = Manifest.read(folder)
     if across == BUFFER:
         _mark_buffers(panels, summary, manifest)
-    found.suptitle(manifest["scenario"].get("title") or "Sweep", fontsize=11, x=0.01, ha="left")
+    found.suptitle(manifest.title or "Sweep", fontsize=11, x=0.01, ha="left")
     return plots.save_both(found, target / "sweep")
 
 
@@ -103,13 +102,13 @@ def _draw_panel(panel: Axes, metric: str, series: pl.DataFrame, across: str) -> 
         plots.plain_decades(panel)
 
 
-def _mark_buffers(panels: list[Any], summary: pl.DataFrame, manifest: Mapping[str, Any]) -> None:
+def _mark_buffers(panels: list[Any], summary: pl.DataFrame, manifest: Manifest) -> None:
     """The rules' buffers for the sweep's scenario, and a second scale where it is the same for every cell."""
     largest = summary.sort("buffer.packets").to_dicts()[-1]
     shown = (float(summary["buffer.packets"].min()), float(largest["buffer.packets"]))  # type: ignore[arg-type]
     marks = [
         (rule.packets, rule.name, rule.applies)
-        for rule in rules(Scenario.of(manifest["scenario"]).core)
+        for rule in rules(manifest.start().core)
         if rule.packets is not None and shown[0] <= rule.packets <= shown[1]
     ]
     plots.mark_rules(panels, marks)
