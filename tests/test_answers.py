@@ -18,9 +18,9 @@ from forebay.measurement.batches import run_in_batches
 from forebay.metric import find, key_among, unit_of
 from forebay.plain import plain
 from forebay.search.answer import Recommendation
-from forebay.search.findings import warnings
+from forebay.search.findings import Finished, warnings
 from forebay.search.measurements import Measurements
-from forebay.search.smallest import Outcome
+from forebay.search.smallest import Outcome, Plan, Search
 from forebay.warning import Kind
 from tests.conftest import ROOT, SMALL, forebay
 
@@ -193,7 +193,9 @@ def test_warnings_are_told_apart_by_what_they_are_about_not_by_their_words() -> 
         (4, 0): warned(("assumption", "mm1k", "it is 4 and more")),
         **{(packets, 0): warned(("note", "", "n")) for packets in range(10, 18)},
     }
-    found = warnings(measure.scenario, Outcome(notes=[Warning("no_margin", "a note")]), measure)
+    search = Search(measure, measure.scenario.goals, Plan(1, 100, 100))
+    outcome = Outcome(notes=[Warning("no_margin", "a note")])
+    found = warnings(Finished(measure.scenario, search, outcome, measure))
     assert [(warning.kind.value, warning.subject, str(warning)) for warning in found] == [
         ("no_margin", "", "a note"),
         ("assumption", "mm1k", "at 4, 9 packets: it is 4 and more"),

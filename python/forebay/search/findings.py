@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from forebay import statistics
 from forebay.cautions import phase_effects
@@ -23,35 +24,61 @@ from forebay.search.answer import (
 )
 from forebay.search.judging import ShareJudge
 from forebay.search.measurements import Measurements
-from forebay.search.smallest import Outcome, Plan, Search
+from forebay.search.smallest import Outcome, Search
 from forebay.warning import Kind, Warning
 
-__all__ = ["conflict", "cost", "fraction", "judged_goals", "judged_rule", "named", "point", "upper_end", "warnings"]
+__all__ = [
+    "Finished",
+    "conflict",
+    "cost",
+    "fraction",
+    "judged_goals",
+    "judged_rule",
+    "named",
+    "point",
+    "upper_end",
+    "warnings",
+]
 
 #: Buffers that a warning names at most.
 NAMED = 6
 
 
-def size(scenario: Scenario, packets: int) -> BufferSize:
-    """A buffer of so many packets at the scenario's link."""
-    return scenario.with_packets(packets).buffer
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A search that is over: on what, with which outcome, and everything that was measured."""
+
+    scenario: Scenario
+    search: Search
+    outcome: Outcome
+    measure: Measurements
+
+    def size(self, packets: int) -> BufferSize:
+        """A buffer of so many packets at the scenario's link."""
+        return self.scenario.with_packets(packets).buffer
+
+    def at_answer(self) -> tuple[int, Sequence[Report]]:
+        """The answer with the fresh replications; without one the compromise with those of the search."""
+        outcome, samples = self.outcome, self.search.samples
+        if outcome.buffer is not None:
+            return outcome.buffer, outcome.confirmation
+        at = outcome.compromise if outcome.compromise is not None else min(samples)
+        return at, samples[at]
+
+    def measured(self, packets: int) -> Mapping[str, Estimate]:
+        """What was measured at a buffer; nothing above the search's ceiling."""
+        if packets > self.search.plan.ceiling:
+            return {}
+        return self.measure.combined(packets, self.measure.replications(packets)).metrics
 
 
-def reports_at_answer(outcome: Outcome, search: Search) -> tuple[int, Sequence[Report]]:
-    """The answer with the fresh replications; without one the compromise with those of the search."""
-    if outcome.buffer is not None:
-        return outcome.buffer, outcome.confirmation
-    at = outcome.compromise if outcome.compromise is not None else min(search.samples)
-    return at, search.samples[at]
-
-
-def judged_goals(scenario: Scenario, outcome: Outcome, search: Search, share: float | None) -> Mapping[str, JudgedGoal]:
+def judged_goals(finished: Finished, share: float | None) -> Mapping[str, JudgedGoal]:
     """Every goal with what was measured at the answer (or at the compromise) and how far it is from the threshold."""
-    at, reports = reports_at_answer(outcome, search)
-    judge = search.plan.judge
-    confidences = judge.confidences(reports, scenario.goals)
+    at, reports = finished.at_answer()
+    goals, judge = finished.scenario.goals, finished.search.plan.judge
+    confidences = judge.confidences(reports, goals)
     judged = {}
-    for goal in scenario.goals:
+    for goal in goals:
         values = [metric_value(goal.name, report) for report in reports]
         interval = statistics.mean_interval(values, 0.95)
         judged[goal.name] = JudgedGoal(
@@ -63,73 +90,71 @@ def judged_goals(scenario: Scenario, outcome: Outcome, search: Search, share: fl
             slack=goal.margin(interval.mean),
             met=judge.margin(reports, [goal]) >= 0,
             confidence=confidences[goal.name],
-            binding=goal.name == outcome.binding,
+            binding=goal.name == finished.outcome.binding,
         )
     return judged
 
 
-def fraction(scenario: Scenario, outcome: Outcome, search: Search, share: float, confidence: float) -> Held:
+def fraction(finished: Finished, share: float, confidence: float) -> Held:
     """In how many of the fresh draws (or, without an answer, of those at the compromise) all goals hold."""
-    _, reports = reports_at_answer(outcome, search)
-    held = ShareJudge(share).held(reports, scenario.goals)
+    _, reports = finished.at_answer()
+    held = ShareJudge(share).held(reports, finished.scenario.goals)
     at_least = statistics.share_at_least(held, len(reports), confidence)
     return Held(share, held, len(reports), at_least, confidence)
 
 
-def upper_end(scenario: Scenario, outcome: Outcome) -> UpperEnd | None:
+def upper_end(finished: Finished) -> UpperEnd | None:
     """How far above the answer the goals hold: the last measured buffer that does and the first that does not."""
-    if outcome.buffer is None:
+    if finished.outcome.buffer is None:
         return None
-    last, beyond = outcome.up_to
-    return UpperEnd(size(scenario, last), None if beyond is None else size(scenario, beyond))
+    last, beyond = finished.outcome.up_to
+    return UpperEnd(finished.size(last), None if beyond is None else finished.size(beyond))
 
 
-def conflict(scenario: Scenario, outcome: Outcome, search: Search) -> Conflict:
+def conflict(finished: Finished) -> Conflict:
     """Which goals cannot hold together, what each side needs, and the nearest compromise."""
 
     def side(needs: tuple[tuple[str, ...], int | None]) -> Side:
         names, packets = needs
-        return Side(names, None if packets is None else size(scenario, packets))
+        return Side(names, None if packets is None else finished.size(packets))
 
-    compromise = outcome.compromise
+    outcome = finished.outcome
     return Conflict(
         side(outcome.needs_at_least),
         side(outcome.needs_at_most),
-        None if compromise is None else size(scenario, compromise),
-        size(scenario, max(search.samples)),
+        None if outcome.compromise is None else finished.size(outcome.compromise),
+        finished.size(max(finished.search.samples)),
     )
 
 
-def judged_rule(scenario: Scenario, rule: Rule, plan: Plan, measure: Measurements) -> JudgedRule:
+def judged_rule(finished: Finished, rule: Rule) -> JudgedRule:
     """A rule with what was measured at its buffer."""
     packets = None if rule.packets is None else max(1, round(rule.packets))
-    within = packets is not None and packets <= plan.ceiling
-    beyond = () if packets is None or within else (f"not simulated: more than {plan.ceiling} packets",)
+    ceiling = finished.search.plan.ceiling
+    beyond = packets is not None and packets > ceiling
     return JudgedRule(
         rule.name,
-        None if packets is None else size(scenario, packets),
+        None if packets is None else finished.size(packets),
         rule.applies,
         rule.refusal or "; ".join(rule.failing or rule.unknown or ["its assumptions hold"]),
         rule.assumptions,
         rule.predicted,
-        (*rule.notes, *beyond),
-        measure.combined(packets, measure.replications(packets)).metrics if within and packets is not None else {},
+        (*rule.notes, f"not simulated: more than {ceiling} packets") if beyond else rule.notes,
+        {} if packets is None else finished.measured(packets),
     )
 
 
-def named(scenario: Scenario, name: str, packets: int, plan: Plan, measure: Measurements) -> NamedBuffer:
+def named(finished: Finished, name: str, packets: int) -> NamedBuffer:
     """A buffer that somebody named, with what was measured there."""
-    within = packets <= plan.ceiling
-    measured = measure.combined(packets, measure.replications(packets)).metrics if within else {}
-    return NamedBuffer(name, size(scenario, packets), measured)
+    return NamedBuffer(name, finished.size(packets), finished.measured(packets))
 
 
-def point(scenario: Scenario, buffer: int, measure: Measurements) -> CurvePoint:
+def point(finished: Finished, packets: int) -> CurvePoint:
     """What was measured at a buffer, over all of its replications."""
-    numbers = measure.replications(buffer)
-    report = measure.combined(buffer, numbers)
+    numbers = finished.measure.replications(packets)
+    report = finished.measure.combined(packets, numbers)
     groups = {group.name: group.with_quantiles for group in report.groups}
-    return CurvePoint(size(scenario, buffer), len(numbers), report.metrics, groups)
+    return CurvePoint(finished.size(packets), len(numbers), report.metrics, groups)
 
 
 def cost(measure: Measurements, wall_s: float) -> SearchCost:
@@ -146,13 +171,13 @@ def cost(measure: Measurements, wall_s: float) -> SearchCost:
     )
 
 
-def warnings(scenario: Scenario, outcome: Outcome, measure: Measurements) -> tuple[Warning, ...]:
+def warnings(finished: Finished) -> tuple[Warning, ...]:
     """What the search noticed, what the runs warned of, whether the warm-up is long enough, what is a coincidence."""
     return (
-        *outcome.notes,
-        *_of_runs(measure),
-        *_of_warmup(scenario, outcome, measure.engine),
-        *phase_effects(scenario.core, measure.engine),
+        *finished.outcome.notes,
+        *_of_runs(finished.measure),
+        *_of_warmup(finished),
+        *phase_effects(finished.scenario.core, finished.measure.engine),
     )
 
 
@@ -171,10 +196,11 @@ def _of_runs(measure: Measurements) -> list[Warning]:
     return found
 
 
-def _of_warmup(scenario: Scenario, outcome: Outcome, engine: str) -> list[Warning]:
+def _of_warmup(finished: Finished) -> list[Warning]:
     """Whether the warm-up is long enough at the answer, on one more replication with its traces."""
     from forebay.measurement.warmup import warmup_warnings
 
-    if outcome.buffer is None or engine != "packet":
+    buffer, engine = finished.outcome.buffer, finished.measure.engine
+    if buffer is None or engine != "packet":
         return []
-    return warmup_warnings(scenario.with_packets(outcome.buffer), engine)
+    return warmup_warnings(finished.scenario.with_packets(buffer), engine)

@@ -5,22 +5,22 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from forebay import _core
-from forebay.configuration.vendors import DIALECTS, configure, dialect
+from forebay.configuration.vendors import configure, dialect
 from forebay.errors import InputError
 from forebay.goals import split_goal
-from forebay.report import BufferSize
 from forebay.rules import Rule
 from forebay.rules import rules as rules_of
 from forebay.scenario import Progress, Scenario
 from forebay.search import findings
 from forebay.search.answer import Configuration, Recommendation, Variation
+from forebay.search.findings import Finished
 from forebay.search.judging import AverageJudge, ShareJudge
 from forebay.search.measurements import Measurements
-from forebay.search.smallest import Outcome, Plan, Search
+from forebay.search.smallest import Plan, Search
 from forebay.search.tradeoff import front, metric_pair
 
 __all__ = ["Recommendation", "recommend"]
@@ -101,62 +101,74 @@ def recommend(
     if pareto is not None:
         metric_pair(pareto)
     measure = Measurements(scenario, engine, jobs, progress)
-    rules = rules_of(scenario.core)
     asked = _asked(scenario, also)
-    plan = _plan(scenario, [*asked.values(), *_sized(rules)], terms)
+    plan = _plan(scenario, [*asked.values(), *_sized(rules_of(scenario.core))], terms)
     search = Search(measure, scenario.goals, plan, measure.expect)
-    outcome = search.run()
-    found = outcome.buffer is not None
-    answer = Recommendation(
-        scenario=scenario,
-        buffer=None if outcome.buffer is None else findings.size(scenario, outcome.buffer),
-        confidence=outcome.confidence if found else confidence,
-        resolution=resolution,
-        binding_goal=outcome.binding,
-        goals=findings.judged_goals(scenario, outcome, search, fraction),
-        feasible_up_to=findings.upper_end(scenario, outcome),
-        fraction=None if fraction is None else findings.fraction(scenario, outcome, search, fraction, confidence),
-        conflict=None if found else findings.conflict(scenario, outcome, search),
-        rules=tuple(findings.judged_rule(scenario, rule, plan, measure) for rule in rules),
-        also=tuple(findings.named(scenario, name, packets, plan, measure) for name, packets in asked.items()),
-        curve=tuple(findings.point(scenario, buffer, measure) for buffer in measure.buffers()),
-        warnings=findings.warnings(scenario, outcome, measure),
-        engine=engine,
-        version=_core.__version__,
-        sensitivity=_sensitivity(scenario, outcome, plan, measure) if sensitivity else None,
+    finished = Finished(scenario, search, search.run(), measure)
+    answer = _answer(finished, terms, asked)
+    return dataclasses.replace(
+        answer,
+        sensitivity=_sensitivity(finished) if sensitivity else None,
+        configurations=tuple(_configurations(answer, systems)),
+        pareto=None if pareto is None else front(answer, pareto),
         # Last of what takes time.
         cost=findings.cost(measure, time.perf_counter() - started),
     )
-    configurations = tuple(_configuration(answer.buffer, system, scenario) for system in systems if answer.buffer)
-    return dataclasses.replace(
-        answer, configurations=configurations, pareto=None if pareto is None else front(answer, pareto)
+
+
+def _answer(finished: Finished, terms: _Terms, asked: Mapping[str, int]) -> Recommendation:
+    """The buffer and how every goal stands there; without one, what is in conflict; and everything measured."""
+    outcome, measure = finished.outcome, finished.measure
+    found, share = outcome.buffer is not None, terms.fraction
+    return Recommendation(
+        scenario=finished.scenario,
+        buffer=None if outcome.buffer is None else finished.size(outcome.buffer),
+        confidence=outcome.confidence if found else terms.confidence,
+        resolution=terms.resolution,
+        binding_goal=outcome.binding,
+        goals=findings.judged_goals(finished, share),
+        feasible_up_to=findings.upper_end(finished),
+        fraction=None if share is None else findings.fraction(finished, share, terms.confidence),
+        conflict=None if found else findings.conflict(finished),
+        rules=tuple(findings.judged_rule(finished, rule) for rule in rules_of(finished.scenario.core)),
+        also=tuple(findings.named(finished, name, packets) for name, packets in asked.items()),
+        curve=tuple(findings.point(finished, packets) for packets in measure.buffers()),
+        cost=findings.cost(measure, 0.0),
+        warnings=findings.warnings(finished),
+        engine=measure.engine,
+        version=_core.__version__,
     )
 
 
-def _configuration(buffer: BufferSize, system: str, scenario: Scenario) -> Configuration:
-    """The answer as lines of a router's configuration."""
-    lines = configure(system, buffer.bytes, scenario.core.rate_bps)
-    return Configuration(system, tuple(lines), DIALECTS[system].source, DIALECTS[system].quirks)
+def _configurations(answer: Recommendation, systems: Iterable[str]) -> Iterator[Configuration]:
+    """The answer as lines of each router's configuration; none without an answer."""
+    if answer.buffer is None:
+        return
+    for system in systems:
+        spoken = dialect(system)
+        lines = configure(system, answer.buffer.bytes, answer.scenario.core.rate_bps)
+        yield Configuration(system, tuple(lines), spoken.source, spoken.quirks)
 
 
-def _sensitivity(scenario: Scenario, outcome: Outcome, plan: Plan, measure: Measurements) -> tuple[Variation, ...]:
+def _sensitivity(finished: Finished) -> tuple[Variation, ...]:
     """The answer when a property is 20 % off, searched for around the answer as it is."""
     from forebay.search.sensitivity import VARIATIONS, vary
 
-    around = outcome.buffer or outcome.compromise or plan.largest
+    plan, measure = finished.search.plan, finished.measure
+    around = finished.outcome.buffer or finished.outcome.compromise or plan.largest
     nearby = dataclasses.replace(
         plan, smallest=max(1, around // 4), largest=min(plan.ceiling, 4 * around), gap=2.0, also=()
     )
     found: list[Variation] = []
     for what in VARIATIONS:
         for factor in (0.8, 1.2):
-            varied = vary(scenario, what, factor)
+            varied = vary(finished.scenario, what, factor)
             if varied is None:
                 continue
             before = len(measure.reports) + sum(entry.replications for entry in found)
             runs = Measurements(varied, measure.engine, measure.jobs, measure.progress, before=before)
             answer = Search(runs, varied.goals, nearby, runs.expect).run()
-            buffer = None if answer.buffer is None else findings.size(varied, answer.buffer)
+            buffer = None if answer.buffer is None else varied.with_packets(answer.buffer).buffer
             found.append(Variation(what, factor, buffer, answer.binding, len(runs.reports)))
     return tuple(found)
 
