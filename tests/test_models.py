@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
-from forebay import InputError, explain, models
+from forebay import InputError, Scenario, _core, explain, models
+from forebay.scenario import run_jobs
 
 
 def test_arrays_broadcast() -> None:
@@ -58,3 +61,32 @@ def test_a_closed_form_model_is_chosen_by_name() -> None:
     assert chosen.metrics["utilization"] != other.metrics["utilization"]
     with pytest.raises(forebay.InputError, match="unknown model"):
         scenario.run("closed_form", model="nope", replications=1)
+
+
+@pytest.mark.parametrize(("flows", "threshold"), [(2, 40), (4, 100)])
+def test_packets_swing_as_the_dctcp_sawtooth_says(flows: int, threshold: int) -> None:
+    """Flows of one round-trip time fall in step by themselves; the rule's mean queue is theirs within 5 %."""
+    scenario = Scenario.parse(
+        f"""
+        [link]
+        rate   = "10Gbps"
+        buffer = "400p"
+        queue  = {{ kind = "step", threshold = "{threshold}p" }}
+        [[flows]]
+        count  = {flows}
+        cca    = "dctcp"
+        ecn    = true
+        rtt    = "100us"
+        packet = "1500B"
+        access = {{ rate = "40Gbps" }}
+        [run]
+        warmup  = "50ms"
+        measure = "200ms"
+        """
+    )
+    rule = next(rule for rule in _core.rules(scenario.core) if rule.name == "dctcp-sawtooth")
+    assert rule.packets == threshold + flows
+    predicted = dict(rule.predicted)
+    measured = json.loads(run_jobs([_core.Job(scenario.core, "packet", 1, 0)], 1)[0].json())["metrics"]
+    assert measured["queue_mean_packets"]["mean"] == pytest.approx(predicted["queue_mean_packets"], rel=0.05)
+    assert measured["utilization"]["mean"] == pytest.approx(predicted["utilization"], abs=1e-3)

@@ -107,4 +107,16 @@ mod tests {
         let error = evaluate("gorinsky", "buffer", &Value::Null).unwrap_err();
         assert!(error.to_string().contains("input_links"), "{error}");
     }
+
+    #[test]
+    fn columns_that_belong_together_are_asked_for_together() {
+        let missing = |cells: Value| {
+            let error = evaluate("hybrid-fluid", "B0", &cells).unwrap_err();
+            error.to_string()
+        };
+        let outright = missing(serde_json::json!({"mu": 100, "alpha": 10}));
+        assert!(outright.contains("`beta` is missing"), "{outright}");
+        let equal = missing(serde_json::json!({"mu": 100, "rtt_s": 0.1}));
+        assert!(equal.contains("`n` is missing"), "{equal}");
+    }
 }

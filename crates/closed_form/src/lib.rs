@@ -1,4 +1,4 @@
-//! The published models of router buffer sizing, corrected: one file each in [`models`].
+//! The published models of router buffer sizing, corrected: one file each in [`mod@models`].
 //!
 //! Plain numbers in and out: windows, queues and buffers in packets, rates in packets/s, times in
 //! seconds, probabilities and fractions dimensionless. The corrected formula is the default; where

@@ -49,6 +49,7 @@ impl Situation {
                 .all(|group| group.stack.pacing),
             discipline: scenario.target().discipline.name(),
             red: red_queue(scenario),
+            marking_threshold: marking_threshold(scenario),
             other_links: scenario.links().len() - 1,
         };
         situation.share_out(scenario);
@@ -185,16 +186,29 @@ fn response(algorithm: &Algorithm) -> Option<Box<dyn Response>> {
 
 /// The target's RED queue, where it has one.
 fn red_queue(scenario: &Scenario) -> Option<RedQueue> {
+    let discipline = &scenario.target().discipline;
+    let setting = setting(scenario, Limit::Packets(0));
+    (discipline.name() == "red").then(|| RedQueue::new(discipline.parameters().clone(), setting))
+}
+
+/// The threshold of the target's step marking in packets, where it has that.
+fn marking_threshold(scenario: &Scenario) -> Option<f64> {
+    let discipline = &scenario.target().discipline;
+    let limit = Limit::Packets(scenario.buffer().packets as u64);
+    let level = || setting(scenario, limit).level(discipline.parameters().threshold("threshold"));
+    (discipline.name() == "step").then(level)
+}
+
+/// The target as its discipline sees it, in packets.
+fn setting(scenario: &Scenario, limit: Limit) -> Setting {
     let target = scenario.target();
-    let setting = Setting {
-        limit: Limit::Packets(0),
+    Setting {
+        limit,
         rate: target.rate,
         delay: target.delay,
         packet: scenario.packet_bytes().max(1.0),
         salt: 0,
-    };
-    let parameters = target.discipline.parameters().clone();
-    (target.discipline.name() == "red").then(|| RedQueue::new(parameters, setting))
+    }
 }
 
 /// Round-trip times that stand for a group, each for its share of the flows.

@@ -52,6 +52,8 @@ pub(crate) struct Situation {
     pub(crate) discipline: &'static str,
     /// The target's RED, where it has that.
     pub(crate) red: Option<RedQueue>,
+    /// Waiting packets from which on the target marks, where it does so by a step.
+    pub(crate) marking_threshold: Option<f64>,
     /// Links other than the target.
     pub(crate) other_links: usize,
 }

@@ -258,6 +258,60 @@ fn with_model(name: &str) -> RunOptions {
     }
 }
 
+/// Why the assumption of this rule whose name contains `part` holds or not.
+fn why(name: &str, part: &str, scenario: &Scenario) -> String {
+    let checks = rule(name).unwrap().assumptions(scenario);
+    let mut found = checks.into_iter();
+    let found = found.find(|check| check.assumption.contains(part));
+    found.map_or_else(String::new, |check| check.why)
+}
+
+#[test]
+fn the_controller_is_that_of_the_flows_that_last() {
+    let both = scenario(
+        "[link]\nrate = \"50Mbps\"\nbuffer = \"50p\"\n\
+         [[flows]]\nname = \"long\"\ncca = \"cubic\"\nrtt = \"60ms\"\nworkload = \"persistent\"\n\
+         [[flows]]\nname = \"users\"\ncca = \"newreno\"\nrtt = \"60ms\"\n\
+         workload = { closed_loop = { users = 20, think = \"9s\", size = \"100kB\" } }\n",
+    );
+    assert_eq!(
+        why("bdp", "cut at a loss", &both),
+        "all flows use cubic",
+        "one persistent flow counts more than twenty users"
+    );
+}
+
+#[test]
+fn access_links_faster_than_the_link_limit_nobody() {
+    let fast = scenario(
+        "[link]\nrate = \"50Mbps\"\nbuffer = \"50p\"\n\
+         [[flows]]\nrtt = \"60ms\"\naccess = { rate = \"100Mbps\" }\n\
+         workload = { open_loop = { load = 0.5, size = { exponential = \"30kB\" } } }\n",
+    );
+    // One server is busy with the probability of the load.
+    let told = why("core-access", "access links slower", &fast);
+    assert!(told.contains("50.0 % of the time"), "{told}");
+}
+
+#[test]
+fn a_second_link_leaves_the_bottleneck_open() {
+    let two = scenario(
+        "[[links]]\nname = \"near\"\nrate = \"100Mbps\"\nbuffer = \"50p\"\n\
+         [[links]]\nname = \"far\"\nrate = \"50Mbps\"\nbuffer = \"50p\"\ntarget = true\n\
+         [[flows]]\nrtt = \"60ms\"\npath = [\"near\", \"far\"]\n",
+    );
+    for rule in rules() {
+        let told = why(rule.name(), "one bottleneck", &two);
+        assert_eq!(told, "1 more links are on the paths", "{}", rule.name());
+        let alone = why(
+            rule.name(),
+            "one bottleneck",
+            &persistent(1, "newreno", "9p"),
+        );
+        assert_eq!(alone, "", "{}", rule.name());
+    }
+}
+
 /// The engine fits a registry that is a constant.
 static REGISTRY: [&dyn Engine; 1] = [&ClosedFormEngine];
 
@@ -311,4 +365,42 @@ fn the_red_rule_reads_the_scenario_s_thresholds() {
     };
     let (steep, flat) = (fixed(0.1), fixed(0.01));
     assert!(10.0 < steep && steep < flat, "{steep} {flat}");
+}
+
+/// DCTCP's largest queue is its threshold and a packet per flow; other controllers have no such
+/// queue, and a scenario without a threshold gets a seventh of its bandwidth-delay product.
+#[test]
+fn the_dctcp_rule_reads_the_marking_threshold() {
+    let port = |cca: &str, queue: &str, buffer: &str| {
+        scenario(&format!(
+            "[link]\nrate = \"10Gbps\"\nbuffer = \"{buffer}\"\nqueue = {queue}\n\
+             [[flows]]\ncount = 4\ncca = \"{cca}\"\necn = true\nrtt = \"100us\"\npacket = \"1500B\"\n"
+        ))
+    };
+    let step = "{ kind = \"step\", threshold = \"40p\" }";
+    let dctcp = port("dctcp", step, "200p");
+    assert_eq!(packets("dctcp-sawtooth", &dctcp), 44);
+    let found = rule("dctcp-sawtooth").unwrap().predict(&dctcp).unwrap();
+    let amplitude = 0.5 * (8.0 * (dctcp.bdp_packets().unwrap() + 40.0)).sqrt();
+    assert!((found.metrics[&Metric::QueueMean] - (44.0 - amplitude / 2.0)).abs() < 1e-9);
+    let plain = port("dctcp", "\"droptail\"", "200p");
+    let seventh = (plain.bdp_packets().unwrap() / 7.0 + 4.0).ceil() as u64;
+    assert_eq!(packets("dctcp-sawtooth", &plain), seventh);
+    let failing = |scenario: &Scenario| {
+        let checks = rule("dctcp-sawtooth").unwrap().assumptions(scenario);
+        checks
+            .iter()
+            .filter(|check| check.holds == Holds::No)
+            .count()
+    };
+    assert_eq!((failing(&dctcp), failing(&plain)), (0, 1));
+    assert_eq!(failing(&port("newreno", step, "200p")), 1);
+    for (refused, why) in [
+        (port("dctcp", step, "43p"), "44 packets"),
+        (plain, "threshold"),
+        (port("newreno", step, "200p"), "DCTCP"),
+    ] {
+        let error = rule("dctcp-sawtooth").unwrap().predict(&refused);
+        assert!(error.unwrap_err().to_string().contains(why), "{why}");
+    }
 }

@@ -14,6 +14,8 @@ pub mod bbr;
 pub mod bbr3;
 mod bottleneck;
 pub mod classic;
+#[cfg(test)]
+mod composition;
 pub mod cubic;
 pub mod dctcp;
 pub mod fast;

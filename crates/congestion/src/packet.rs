@@ -303,6 +303,8 @@ impl<C: CongestionControl> CongestionControl for Box<C> {
         (**self).pacing(window, path)
     }
 
+    // Kept out of the way of those that are not on the heap.
+    #[inline(never)]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path) {
         (**self).on_ack(window, ack, path);
     }

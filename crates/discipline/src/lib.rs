@@ -3,7 +3,28 @@
 //! A discipline declares whether departures are known when a packet arrives. One with a single
 //! first-in-first-out queue that decides at arrival implements [`AdmissionControl`]; the engine
 //! then needs no event for the departure. All others implement [`QueueDiscipline`] and hold the
-//! packets that wait.
+//! packets that wait. A link asks for one by name:
+//!
+//! ```
+//! use forebay_discipline::{Discipline, Limit, Setting, descriptions, discipline};
+//! use forebay_units::parameter::Parameters;
+//! use forebay_units::{Rate, Time};
+//!
+//! let setting = Setting {
+//!     limit: Limit::Packets(100),
+//!     rate: Rate::from_bits_per_second(10_000_000),
+//!     delay: Time::ZERO,
+//!     packet: 1500.0,
+//!     salt: 0,
+//! };
+//! for description in descriptions() {
+//!     let parameters = Parameters::defaults(description.parameters);
+//!     assert!(discipline(description.name, &parameters, &setting).is_some());
+//! }
+//! let named = |name| discipline(name, &Parameters::defaults(&[]), &setting);
+//! assert!(matches!(named("droptail"), Some(Discipline::AtArrival(_))));
+//! assert!(named("no such queue").is_none());
+//! ```
 
 mod admission;
 mod cake;

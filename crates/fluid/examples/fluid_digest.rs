@@ -26,10 +26,10 @@ use settings::{ONE_GIGABIT, TEN_GIGABIT, laws, model};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, model) in models() {
-        print_line("adaptive", &name, integrate(&model).map(outcome));
+        print_line("adaptive", &name, integrate(&model));
         let short = short(&model);
-        print_line("euler", &name, integrate_euler(&short, 2e-3).map(outcome));
-        print_line("coupled", &name, integrate_coupled(&short).map(outcome));
+        print_line("euler", &name, integrate_euler(&short, 2e-3));
+        print_line("coupled", &name, integrate_coupled(&short));
     }
     for folder in std::env::args().skip(1) {
         let mut files = Vec::new();
@@ -106,7 +106,7 @@ fn changes() -> [Change; 13] {
         }),
         ("redrawn background", redrawn),
         ("gentle red", |m| {
-            m.links[0].queue = red(Beyond::Gentle, 2500.0)
+            m.links[0].queue = red(Beyond::Gentle, 2500.0);
         }),
         ("red", |m| {
             m.links[0].queue = red(Beyond::Abrupt, 400.0);
@@ -215,12 +215,11 @@ fn short(model: &FluidModel) -> FluidModel {
     }
 }
 
-fn outcome(outcome: FluidOutcome) -> (u64, String) {
-    (outcome.steps, format!("{outcome:?}"))
-}
-
-fn print_line(method: &str, name: &str, found: Result<(u64, String), FluidError>) {
-    let (steps, text) = found.unwrap_or_else(|error| (0, error.to_string()));
+fn print_line(method: &str, name: &str, found: Result<FluidOutcome, FluidError>) {
+    let (steps, text) = match found {
+        Ok(outcome) => (outcome.steps, format!("{outcome:?}")),
+        Err(error) => (0, error.to_string()),
+    };
     println!("{:016x} {steps:9} {method} {name}", key_of(&text));
 }
 

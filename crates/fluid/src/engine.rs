@@ -12,6 +12,29 @@ use crate::outcome::FluidOutcome;
 use crate::translation::{NAME, Translation};
 
 /// The fluid engine.
+///
+/// ```
+/// use forebay_fluid::FluidEngine;
+/// use forebay_scenario::{Engine, Format, Metric, Scenario, Seed};
+///
+/// let text = r#"
+///     [link]
+///     rate = "100Mbps"
+///     buffer = "1BDP"
+///     [[flows]]
+///     name = "elephants"
+///     count = 4
+///     rtt = "100ms"
+///     packet = "1000B"
+///     [run]
+///     warmup = "50s"
+///     measure = "100s"
+/// "#;
+/// let scenario = Scenario::parse(text, Format::Toml, "example", &[]).unwrap();
+/// let report = FluidEngine.run(&scenario, Seed::default())?;
+/// assert!(report.value(Metric::Utilization).unwrap() > 0.99);
+/// # Ok::<(), forebay_scenario::EngineError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FluidEngine;
 

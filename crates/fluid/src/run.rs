@@ -250,3 +250,99 @@ impl<'m> Run<'m> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Background, FluidFlow, FluidLink, Limits, QueueLaw};
+    use crate::outcome::MeasuredBy;
+    use crate::synchronization::Synchronization;
+    use forebay_congestion::aimd::Aimd;
+    use forebay_congestion::fluid::FluidLaw;
+    use forebay_random::Seed;
+    use forebay_scenario::Cancel;
+
+    fn model() -> FluidModel {
+        let flow = |propagation| FluidFlow {
+            propagation,
+            law: 0,
+            path: 0,
+            size: 1.0,
+            initial_window: Some(10.0),
+            limits: Limits::default(),
+        };
+        FluidModel {
+            links: vec![FluidLink {
+                capacity: 1000.0,
+                buffer: 50.0,
+                background: Background::Constant(0.0),
+                queue: QueueLaw::DropTail,
+            }],
+            target: 0,
+            paths: vec![vec![0]],
+            laws: vec![FluidLaw::Aimd(Aimd::default())],
+            flows: vec![flow(0.1), flow(0.2)],
+            synchronization: Synchronization::default(),
+            measure: Measure::WholeCycles {
+                start: 1.0,
+                duration: 20.0,
+            },
+            horizon: 100.0,
+            tolerance: 1e-4,
+            trace: None,
+            seed: Seed::default(),
+            cancel: Cancel::default(),
+        }
+    }
+
+    #[test]
+    fn what_is_counted_ends_with_the_last_whole_cycle() {
+        let model = model();
+        let mut run = Run::new(&model, model.measure).unwrap();
+        let mut event = |now: f64, sent: f64, lost: f64| {
+            run.now = now;
+            assert_eq!(run.next_cut(now), None);
+            (run.flows.sent[1], run.flows.lost[1]) = (sent, lost);
+            run.measurement.delimit(now, &mut run.flows, &mut run.links);
+            run.measurement.end
+        };
+        // The first event after the start begins the cycles, the later ones end them.
+        assert_eq!(event(0.5, 7.0, 3.0), 100.0);
+        assert_eq!(event(2.0, 70.0, 30.0), 22.0);
+        event(4.0, 100.0, 10.0);
+        event(7.0, 300.0, 20.0);
+        run.now = 22.0;
+        (run.flows.sent[1], run.flows.lost[1]) = (900.0, 90.0);
+        let outcome = run.outcome();
+        assert_eq!((outcome.from, outcome.to), (2.0, 7.0));
+        assert_eq!(outcome.measured_by, MeasuredBy::WholeCycles);
+        assert_eq!(outcome.sent[1], 300.0);
+        assert_eq!(outcome.loss[1], 20.0 / 300.0);
+        assert_eq!(outcome.goodput[1], 280.0 / 5.0);
+    }
+
+    #[test]
+    fn an_event_cuts_each_victim_a_round_trip_later_and_closes_after_the_last() {
+        let mut model = model();
+        model.synchronization.minimum = 1.0;
+        let mut run = Run::new(&model, model.measure).unwrap();
+        for slot in 0..2 {
+            let round_trip = run.flows.propagation[slot];
+            run.candidates
+                .push(Candidate::new(slot as u32, slot as u32, 1.0, round_trip));
+        }
+        assert!(run.links[0].may_open_event());
+        run.open_event(0, 0.3);
+        assert!(!run.links[0].may_open_event());
+        let cut = |slot| {
+            let cause = Cause::Event;
+            Some(Cut { slot, cause })
+        };
+        assert_eq!(run.next_cut(0.39), None);
+        assert_eq!(run.next_cut(0.41), cut(0));
+        assert_eq!(run.next_cut(0.51), cut(1));
+        assert!(!run.links[0].may_open_event());
+        assert_eq!(run.next_cut(0.51), None);
+        assert!(run.links[0].may_open_event());
+    }
+}

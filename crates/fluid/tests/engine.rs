@@ -69,7 +69,7 @@ fn a_report_has_the_metrics_of_a_fluid() {
     );
     assert!(report.value(Metric::QueueDelayMax).unwrap() <= 0.03 + 1e-9);
     assert_eq!(report.groups[0].per_flow.len(), 4);
-    assert!(report.warnings.iter().any(|w| w.contains("timeouts")));
+    assert!(report.warnings.iter().any(|w| w.text.contains("timeouts")));
 }
 
 #[test]

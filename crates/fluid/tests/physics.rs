@@ -16,8 +16,8 @@ use forebay_random::Seed;
 use proptest::prelude::*;
 use settings::{FRACTIONS, ONE_GIGABIT, TEN_GIGABIT, laws, model};
 
-/// One AIMD flow over a path of `bdp` packets with a buffer of `x` BDP, as it is stated in
-/// section 1.3 of the models: mean utilisation of a whole cycle.
+/// One AIMD flow over a path of `bdp` packets with a buffer of `x` BDP, for the mean utilisation of a
+/// whole cycle.
 fn single_flow(bdp: f64, x: f64, decrease: f64) -> FluidModel {
     let mut model = model(
         &ONE_GIGABIT,
@@ -203,7 +203,7 @@ fn euler_and_the_adaptive_integrator_agree_on_everything_they_measure() {
 
 #[test]
 fn a_continuous_loss_rate_leaves_no_room_unused_at_any_buffer() {
-    // Without delayed events the queue slides along its limit (K4 of the models).
+    // Without delayed events the queue slides along its limit.
     for law in laws() {
         for fraction in [0.01, 0.2] {
             let mut base = model(&ONE_GIGABIT, &law, 1.0, fraction);
@@ -586,4 +586,29 @@ fn both_integrators_agree_on_red() {
         "{a:?} {b:?}"
     );
     assert!(a.2.abs_diff(b.2) <= 1, "{a:?} {b:?}");
+}
+
+#[test]
+fn the_highest_rate_is_cut_and_not_the_largest_window() {
+    let mut base = model(
+        &ONE_GIGABIT,
+        &FluidLaw::NewReno(NewReno::default()),
+        0.0,
+        0.0,
+    );
+    base.synchronization.count = CutCountLaw::Fixed;
+    base.flows.truncate(2);
+    // 1000 and 500 packets/s over 1200: clipped from the start.
+    base.links[0].capacity = 1200.0;
+    for (flow, (propagation, window)) in base.flows.iter_mut().zip([(0.1, 100.0), (0.3, 150.0)]) {
+        flow.propagation = propagation;
+        flow.initial_window = Some(window);
+    }
+    base.measure = Measure::Fixed { start: 0.0 };
+    base.horizon = 0.16;
+    base.trace = Some(0.15);
+    for outcome in [integrate(&base), integrate_euler(&base, 0.001)] {
+        let windows = outcome.unwrap().trace.windows;
+        assert!(windows[0][1] < 55.0 && windows[1][1] > 149.0, "{windows:?}");
+    }
 }

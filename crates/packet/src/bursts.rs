@@ -1,6 +1,6 @@
 //! Loss bursts: how many packets are dropped one directly after the other.
 
-use crate::statistics::Histogram;
+use crate::histogram::Histogram;
 
 /// Lengths of the runs of drops at a link. A run is broken by an arrival that is accepted; drops at
 /// the head of a queue belong together where no packet is sent between them.

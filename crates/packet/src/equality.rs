@@ -148,7 +148,7 @@ fn both_paths_give_the_same_report_for_every_discipline_that_decides_at_arrival(
             }
             let scenario = scenario(&text, &changes);
             let simulation = Simulation::new(&scenario, Seed::default()).unwrap();
-            if simulation.links[simulation.target].has_departures() {
+            if simulation.network.target().has_departures() {
                 continue;
             }
             folded_somewhere = true;

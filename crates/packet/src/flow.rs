@@ -1,14 +1,169 @@
-//! Flows as the simulation keeps them: a connection with its place on the network, or a source of
-//! unresponsive packets.
+//! Flows as the simulation keeps them: how the network sees each of them, and what it counts.
 
-use forebay_random::{Purpose, Seed, Stream, key_of};
-use forebay_scenario::{FlowGroup, Law, Workload};
-use forebay_units::{Bytes, Rate, Time};
+use forebay_discipline::Packet;
+use forebay_units::Time;
 
-use crate::calendar::Event;
+use crate::access::AccessLink;
+use crate::connection::Connection;
+use crate::event::{Event, Mark};
+use crate::ids::{
+    FlowId, FlowNumber, GroupId, HopNumber, LaneId, ResponsiveId, Route, UnresponsiveId,
+};
 use crate::prefetch::prefetch;
-use crate::reverse::Receiver;
-use crate::sender::{Connection, Opening};
+use crate::reverse::RemoteReceiver;
+
+/// All flows.
+#[derive(Debug, Default)]
+pub(crate) struct Flows {
+    pub(crate) responsive: Vec<Flow>,
+    pub(crate) unresponsive: Vec<Unresponsive>,
+}
+
+/// A flow as the network sees it: its way, and what it has counted of it.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(crate) struct Transit {
+    pub(crate) group: GroupId,
+    /// Its path.
+    pub(crate) route: Route,
+    /// Lane of its deliveries, where it is responsive.
+    pub(crate) lane: LaneId,
+    /// Bytes of a full packet, or of each acknowledgement; none where each packet's number is its
+    /// size.
+    pub(crate) packet_bytes: u32,
+    /// From leaving the last link to the acknowledgement's arrival, or to that at the receiver, or
+    /// where these are acknowledgements to the sender.
+    pub(crate) return_delay: Time,
+    /// Packets that have arrived at the target link.
+    pub(crate) arrived: u64,
+    /// Of them those that were dropped there.
+    pub(crate) dropped: u64,
+    /// The last congestion event that hit it.
+    pub(crate) seen_event: u64,
+}
+
+impl Transit {
+    /// From the last link to the sender, where these are acknowledgements.
+    #[inline]
+    pub(crate) fn acknowledgement_delay(&self) -> Option<Time> {
+        (self.packet_bytes > 0).then_some(self.return_delay)
+    }
+}
+
+/// A responsive flow. As in [`Connection`] the fields are in the order of need, in whole cache
+/// lines.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Flow {
+    pub(crate) transit: Transit,
+    /// The receiver, where it does not live in the connection: its acknowledgements cross links.
+    pub(crate) receiver: Option<Box<RemoteReceiver>>,
+    /// The event of its retransmission timer.
+    pub(crate) timer: Alarm,
+    /// Whether its packets go straight to the first link, all of one size and not recorded.
+    pub(crate) direct: bool,
+    pub(crate) delayed_ack_armed: bool,
+    /// Whether a pacing event is due.
+    pub(crate) pacing_armed: bool,
+    pub(crate) stopped: bool,
+
+    pub(crate) connection: Connection,
+
+    /// Packets lost before or behind the target link.
+    pub(crate) lost_elsewhere: u64,
+    /// Congestion events that hit it.
+    pub(crate) congestion_events: u64,
+    pub(crate) access: Option<AccessLink>,
+    /// Bytes of a SYN.
+    pub(crate) syn_bytes: u32,
+    /// Number within its group, for draws.
+    pub(crate) index: u64,
+    pub(crate) transfer: Transfer,
+    /// Counts at the end of the warm-up.
+    pub(crate) before: Counts,
+}
+
+/// The transfer that a flow is at, or the one before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transfer {
+    /// Its number among its user's, or its open-loop group's.
+    pub(crate) number: u64,
+    /// When it began; none where it is complete.
+    pub(crate) since: Option<Time>,
+    /// What the flow had counted before.
+    pub(crate) before: Losses,
+}
+
+/// What the network has counted of a flow's packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Losses {
+    /// Arrivals at the target link.
+    pub(crate) arrived: u64,
+    /// Drops there.
+    pub(crate) dropped: u64,
+    /// Drops at other links.
+    pub(crate) elsewhere: u64,
+}
+
+/// When an event of a timer is due, if there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Alarm(Time);
+
+impl Alarm {
+    /// No event is due.
+    pub(crate) const OFF: Self = Self(Time::MAX);
+
+    pub(crate) fn at(time: Time) -> Self {
+        Self(time)
+    }
+
+    /// Whether the event at `now` is this one, and not one that another has replaced.
+    pub(crate) fn rings(self, now: Time) -> bool {
+        self.0 == now
+    }
+
+    /// Whether `deadline` comes before the event.
+    #[inline]
+    pub(crate) fn misses(self, deadline: Time) -> bool {
+        deadline < self.0
+    }
+
+    /// The latest time that needs no event of its own: the time of the event, or the end of all
+    /// time.
+    #[inline]
+    pub(crate) fn horizon(self) -> Time {
+        self.0
+    }
+}
+
+/// An unresponsive flow: only its counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Unresponsive {
+    pub(crate) transit: Transit,
+    /// Whose acknowledgements these are, where they are any.
+    pub(crate) acks_of: Option<ResponsiveId>,
+    /// What has arrived at its last link.
+    pub(crate) at_last: Volume,
+    /// What was dropped there of what has arrived since the warm-up.
+    pub(crate) lost_at_last: Volume,
+    /// Counts and bytes delivered at the end of the warm-up.
+    pub(crate) before: (Counts, u64),
+}
+
+/// Packets and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Volume {
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Volume {
+    #[inline]
+    pub(crate) fn add(&mut self, size: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(size);
+    }
+}
 
 /// What one flow did at the target link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -44,359 +199,225 @@ impl Counts {
     }
 }
 
-/// A flow's own access link: packets leave it one after the other.
+/// A packet in flight: what an event or a link knows of it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct AccessLink {
-    rate: Rate,
-    busy_until: Time,
-    /// Work that may wait; [`Time::MAX`] for an unlimited queue.
-    most_work: Time,
+pub(crate) struct InFlight {
+    /// When it reaches its next link, or has reached the one where it waits.
+    pub(crate) arrival: Time,
+    pub(crate) flow: FlowId,
+    /// Low bits of its number; the size of an unresponsive packet.
+    pub(crate) number: u32,
+    /// Bytes, headers included.
+    pub(crate) size: u32,
+    pub(crate) hop: HopNumber,
+    pub(crate) mark: Mark,
 }
 
-impl AccessLink {
-    pub(crate) fn new(group: &FlowGroup, wire: u32) -> Option<Self> {
-        let access = group.access.as_ref()?;
-        let transmission = access.rate.time_to_send(Bytes::new(u64::from(wire)));
-        let most_work = access
-            .queue
-            .map_or(Time::MAX, |queue| transmission.saturating_mul(queue));
-        Some(Self {
-            rate: access.rate,
-            busy_until: Time::ZERO,
-            most_work,
-        })
-    }
+/// The event of a packet that reaches this hop of its path, marked or not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arriving {
+    pub(crate) event: Event,
+    pub(crate) hop: HopNumber,
+    pub(crate) mark: Mark,
+}
 
-    /// Whether a packet would be sent at once.
-    pub(crate) fn idle(&self, now: Time) -> bool {
-        self.busy_until <= now
-    }
-
-    /// When a packet of `size` bytes reaches the network; `None` where the queue is full.
-    pub(crate) fn pass(&mut self, now: Time, size: u32) -> Option<Time> {
-        let ahead = self.busy_until.saturating_sub(now);
-        if ahead > self.most_work {
-            return None;
+impl Arriving {
+    #[inline]
+    pub(crate) fn packet(self, flow: FlowId, size: u32) -> InFlight {
+        InFlight {
+            arrival: self.event.time,
+            flow,
+            number: self.event.packet(),
+            size,
+            hop: self.hop,
+            mark: self.mark,
         }
-        self.busy_until = now + ahead + self.rate.time_to_send(Bytes::new(u64::from(size)));
-        Some(self.busy_until)
     }
 }
 
-/// A responsive flow. As in [`Connection`] the fields are in the order of need, in whole cache
-/// lines.
-#[derive(Clone, Debug)]
-#[repr(C, align(64))]
-pub(crate) struct Flow {
-    pub(crate) group: u32,
-    /// Where its path begins among the stops.
-    pub(crate) route: u32,
-    /// Lane of its deliveries.
-    pub(crate) lane: u32,
-    /// Bytes of a full packet.
-    pub(crate) wire: u32,
-    /// From leaving the last link to the acknowledgement's arrival, or to that at the receiver.
-    pub(crate) return_delay: Time,
-    /// The receiver, where it does not live in the connection: its acknowledgements cross links.
-    pub(crate) receiver: Option<Box<Receiver>>,
-    /// When a timer event is due; [`Time::MAX`] for none.
-    pub(crate) timer_at: Time,
-    pub(crate) arrived: u64,
-    pub(crate) dropped: u64,
-    /// The last congestion event that hit it.
-    pub(crate) seen_event: u64,
-    /// Whether its packets go straight to the first link, all of one size and not recorded.
-    pub(crate) direct: bool,
-    pub(crate) delayed_ack_armed: bool,
-    /// Whether a pacing event is due.
-    pub(crate) pacing_armed: bool,
-    pub(crate) stopped: bool,
+impl Flows {
+    /// The flow that an event is about.
+    #[inline]
+    pub(crate) fn of_number(&self, number: FlowNumber) -> FlowId {
+        number.flow(self.responsive.len())
+    }
 
-    pub(crate) connection: Connection,
+    #[inline]
+    pub(crate) fn transit(&self, flow: FlowId) -> &Transit {
+        match flow {
+            FlowId::Responsive(flow) => &self[flow].transit,
+            FlowId::Unresponsive(flow) => &self[flow].transit,
+        }
+    }
 
-    /// Packets lost before the target link.
-    pub(crate) lost_elsewhere: u64,
-    /// Congestion events that hit it.
-    pub(crate) events: u64,
-    /// What arrived, and was lost here and elsewhere, before the current transfer.
-    pub(crate) arrived_before: u64,
-    pub(crate) dropped_before: u64,
-    pub(crate) lost_elsewhere_before: u64,
-    pub(crate) access: Option<AccessLink>,
-    /// Lane of what leaves its access link, where that has one.
-    pub(crate) access_lane: Option<u32>,
-    /// Number within its group, for draws.
-    pub(crate) index: u64,
-    /// Number of the current transfer among its user's, or its open-loop group's.
-    pub(crate) transfer: u64,
-    /// When the current transfer began.
-    pub(crate) since: Time,
-    /// Counts at the end of the warm-up.
-    pub(crate) before: Counts,
+    #[inline]
+    pub(crate) fn transit_mut(&mut self, flow: FlowId) -> &mut Transit {
+        match flow {
+            FlowId::Responsive(flow) => &mut self[flow].transit,
+            FlowId::Unresponsive(flow) => &mut self[flow].transit,
+        }
+    }
+
+    /// Has fetched what the next events need of their flows.
+    pub(crate) fn prefetch(&self, events: &[Event]) {
+        for event in events {
+            if let Some(flow) = self.responsive.get(event.flow().responsive().index()) {
+                flow.prefetch();
+            }
+        }
+    }
+
+    /// The warm-up ends: what was counted until then does not count.
+    pub(crate) fn finish_warmup(&mut self) {
+        for flow in &mut self.responsive {
+            flow.before = flow.counts();
+        }
+        for flow in &mut self.unresponsive {
+            flow.before = (flow.counts(), flow.bytes_delivered());
+        }
+    }
+}
+
+impl InFlight {
+    /// The packet that a discipline has held.
+    #[inline]
+    pub(crate) fn of(packet: &Packet) -> Self {
+        Self {
+            arrival: packet.arrival,
+            flow: FlowId::of_key(packet.flow),
+            number: packet.number,
+            size: packet.size,
+            hop: HopNumber::new(packet.hop()),
+            mark: Mark::of(packet.marked()),
+        }
+    }
+}
+
+impl std::ops::Index<ResponsiveId> for Flows {
+    type Output = Flow;
+
+    #[inline]
+    fn index(&self, flow: ResponsiveId) -> &Flow {
+        &self.responsive[flow.index()]
+    }
+}
+
+impl std::ops::IndexMut<ResponsiveId> for Flows {
+    #[inline]
+    fn index_mut(&mut self, flow: ResponsiveId) -> &mut Flow {
+        &mut self.responsive[flow.index()]
+    }
+}
+
+impl std::ops::Index<UnresponsiveId> for Flows {
+    type Output = Unresponsive;
+
+    #[inline]
+    fn index(&self, flow: UnresponsiveId) -> &Unresponsive {
+        &self.unresponsive[flow.index()]
+    }
+}
+
+impl std::ops::IndexMut<UnresponsiveId> for Flows {
+    #[inline]
+    fn index_mut(&mut self, flow: UnresponsiveId) -> &mut Unresponsive {
+        &mut self.unresponsive[flow.index()]
+    }
 }
 
 impl Flow {
+    /// Bytes of the packet with these low bits of its number.
+    #[inline]
+    pub(crate) fn size(&self, number: u32) -> u32 {
+        if self.connection.has_syn(number) {
+            self.syn_bytes
+        } else {
+            self.transit.packet_bytes
+        }
+    }
+
     /// Its round trip without the delays between links.
     pub(crate) fn trip(&self) -> Time {
         let back = self.receiver.as_ref().map_or(Time::ZERO, |r| r.delay);
-        self.return_delay + back
+        self.transit.return_delay + back
     }
 
     /// Has everything that a delivery may need fetched.
     #[inline]
-    pub(crate) fn prefetch(&self) {
-        prefetch(&self.group);
+    fn prefetch(&self) {
+        prefetch(&self.transit);
         self.connection.prefetch();
+    }
+
+    /// What the network has counted so far.
+    pub(crate) fn losses(&self) -> Losses {
+        Losses {
+            arrived: self.transit.arrived,
+            dropped: self.transit.dropped,
+            elsewhere: self.lost_elsewhere,
+        }
+    }
+
+    /// The same of its current transfer.
+    pub(crate) fn transfer_losses(&self) -> Losses {
+        let (now, before) = (self.losses(), self.transfer.before);
+        Losses {
+            arrived: now.arrived - before.arrived,
+            dropped: now.dropped - before.dropped,
+            elsewhere: now.elsewhere - before.elsewhere,
+        }
     }
 
     pub(crate) fn counts(&self) -> Counts {
         Counts {
-            arrived: self.arrived,
-            dropped: self.dropped,
+            arrived: self.transit.arrived,
+            dropped: self.transit.dropped,
             delivered: self.connection.delivered(),
-            retransmissions: self.connection.retransmissions,
-            timeouts: self.connection.timeouts,
-            events: self.events,
+            retransmissions: self.connection.retransmissions(),
+            timeouts: self.connection.timeouts(),
+            events: self.congestion_events,
         }
     }
 }
 
-/// Draws of one flow or transfer, from streams of its own.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Draws {
-    pub(crate) seed: Seed,
-    /// The group's [`key_of`]: adding a group leaves the others' draws alone.
-    pub(crate) group_key: u64,
-}
-
-impl Draws {
-    pub(crate) fn new(seed: Seed, group: &FlowGroup) -> Self {
-        let group_key = key_of(&group.name);
-        Self { seed, group_key }
-    }
-
-    /// The stream for `purpose` of the flow with this number in its group.
-    pub(crate) fn stream(&self, index: u64, purpose: Purpose) -> Stream {
-        Stream::new(self.seed, self.group_key.wrapping_add(index), purpose)
-    }
-
-    /// The stream for one transfer of a user.
-    pub(crate) fn transfer(&self, index: u64, transfer: u64, purpose: Purpose) -> Stream {
-        let key = self
-            .group_key
-            .wrapping_add(index)
-            .wrapping_add(transfer.wrapping_mul(1 << 40));
-        Stream::new(self.seed, key, purpose)
-    }
-}
-
-/// Number of whole packets that a transfer of `size` payload takes.
-pub(crate) fn packets_of(size: Bytes, payload: Bytes) -> u64 {
-    size.get().div_ceil(payload.get().max(1)).max(1)
-}
-
-/// How a connection of this group begins, with `packets` to send; its controller draws from
-/// `random`.
-pub(crate) fn opening(group: &FlowGroup, packets: u64, random: Stream) -> Option<Opening> {
-    let chosen = &group.controller;
-    let controller = forebay_congestion::controller(chosen.name(), chosen.parameters(), random)?;
-    let mut stack = group.stack;
-    if !group.reverse.is_empty() {
-        // Acknowledgements are delayed where they set out.
-        stack.delayed_ack.packets = 1;
-    }
-    Some(Opening {
-        stack,
-        controller,
-        packets,
-    })
-}
-
-/// What kind of unresponsive traffic a source sends.
-#[derive(Clone, Debug)]
-enum Pattern {
-    /// Exponential gaps with this mean in ticks.
-    Poisson { mean: f64 },
-    /// Equal gaps in ticks, the fraction carried.
-    Cbr { gap: f64, carried: f64 },
-    /// Bursts with this gap between packets, until `on_until`.
-    OnOff {
-        gap: Time,
-        on: Law<Time>,
-        off: Law<Time>,
-        on_until: Time,
-    },
-}
-
-/// A source of unresponsive packets: a whole group (Poisson, CBR) or one flow (on-off).
-#[derive(Clone, Debug)]
-pub(crate) struct Source {
-    pub(crate) group: u32,
-    pub(crate) lane: u32,
-    /// First of its flows among the unresponsive flows, and how many there are.
-    first: u32,
-    flows: u32,
-    turn: u32,
-    pattern: Pattern,
-    gaps: Stream,
-    choice: Stream,
-    sizes: Stream,
-    pub(crate) until: Time,
-}
-
-impl Source {
-    /// The sources of an unresponsive group, whose flows begin at `first`.
-    pub(crate) fn of_group(group: &FlowGroup, number: u32, first: u32, draws: Draws) -> Vec<Self> {
-        let packet_bits = group.packet.mean() * 8.0;
-        let ticks = |rate: Rate| packet_bits / rate.as_bits_per_second() as f64 * 1e12;
-        let source = |pattern: Pattern, first: u32, flows: u32, index: u64| Self {
-            group: number,
-            lane: 0,
-            first,
-            flows,
-            turn: 0,
-            pattern,
-            gaps: draws.stream(index, Purpose::Interarrival),
-            choice: draws.stream(index, Purpose::Discipline),
-            sizes: draws.stream(index, Purpose::Packet),
-            until: Time::MAX,
-        };
-        let count = group.count as u32;
-        match &group.workload {
-            Workload::Poisson { rate } => {
-                vec![source(
-                    Pattern::Poisson { mean: ticks(*rate) },
-                    first,
-                    count,
-                    0,
-                )]
-            }
-            Workload::Cbr { rate } => {
-                vec![source(
-                    Pattern::Cbr {
-                        gap: ticks(*rate),
-                        carried: 0.0,
-                    },
-                    first,
-                    count,
-                    0,
-                )]
-            }
-            Workload::OnOff { peak, on, off } => (0..count)
-                .map(|k| {
-                    let gap = Time::from_picos((ticks(*peak) as u64).max(1));
-                    let (on, off) = (on.clone(), off.clone());
-                    let pattern = Pattern::OnOff {
-                        gap,
-                        on,
-                        off,
-                        on_until: Time::ZERO,
-                    };
-                    source(pattern, first + k, 1, u64::from(k))
-                })
-                .collect(),
-            _ => Vec::new(),
-        }
-    }
-
-    /// The time of the first packet of a source that starts at `start`.
-    pub(crate) fn first_arrival(&mut self, start: Time) -> Time {
-        match &mut self.pattern {
-            Pattern::Poisson { mean } => {
-                start.saturating_add(ticks_of(*mean * self.gaps.exponential()))
-            }
-            Pattern::Cbr { .. } => start,
-            Pattern::OnOff { on, on_until, .. } => {
-                *on_until = start.saturating_add(on.draw(0, 1, &mut self.gaps));
-                start
-            }
-        }
-    }
-
-    /// The time of the packet after the one at `now`.
+impl Unresponsive {
+    /// Bytes of the packet with this number.
     #[inline]
-    pub(crate) fn next_arrival(&mut self, now: Time) -> Time {
-        match &mut self.pattern {
-            Pattern::Poisson { mean } => {
-                now.saturating_add(ticks_of(*mean * self.gaps.exponential()))
-            }
-            Pattern::Cbr { gap, carried } => {
-                let exact = *gap + *carried;
-                let whole = exact.floor().max(1.0);
-                *carried = (exact - whole).max(0.0);
-                now.saturating_add(Time::from_picos(whole as u64))
-            }
-            Pattern::OnOff {
-                gap,
-                on,
-                off,
-                on_until,
-            } => {
-                let mut next = now.saturating_add(*gap);
-                let mut periods = 0;
-                while next >= *on_until && periods < 1000 {
-                    let start = on_until.saturating_add(off.draw(0, 1, &mut self.gaps));
-                    *on_until = start.saturating_add(on.draw(0, 1, &mut self.gaps));
-                    next = next.max(start);
-                    periods += 1;
-                }
-                next.max(now.saturating_add(Time::from_picos(1)))
-            }
+    pub(crate) fn size(&self, number: u32) -> u32 {
+        match self.acks_of {
+            Some(_) => self.transit.packet_bytes,
+            None => number,
         }
     }
 
-    /// Which of the unresponsive flows sends the packet.
+    /// Its packet with this number sets out; `flow` is its own number.
     #[inline]
-    pub(crate) fn pick(&mut self) -> u32 {
-        if self.flows == 1 {
-            return self.first;
+    pub(crate) fn packet(&self, flow: UnresponsiveId, number: u32, now: Time) -> InFlight {
+        InFlight {
+            arrival: now,
+            flow: FlowId::Unresponsive(flow),
+            number,
+            size: self.size(number),
+            hop: HopNumber::FIRST,
+            mark: Mark::Absent,
         }
-        if let Pattern::Poisson { .. } = self.pattern {
-            self.first + self.choice.below(u64::from(self.flows)) as u32
-        } else {
-            self.turn = (self.turn + 1) % self.flows;
-            self.first + self.turn
+    }
+
+    /// Nobody waits for its packets: they are delivered when their last link takes them in and
+    /// does not drop them later.
+    pub(crate) fn counts(&self) -> Counts {
+        Counts {
+            arrived: self.transit.arrived,
+            dropped: self.transit.dropped,
+            delivered: self.at_last.packets - self.lost_at_last.packets,
+            ..Counts::default()
         }
     }
 
-    /// Bytes of the packet.
-    #[inline]
-    pub(crate) fn size(&mut self, group: &FlowGroup) -> u32 {
-        match &group.packet {
-            Law::Value(size) => size.get() as u32,
-            law => law.draw(0, 1, &mut self.sizes).get() as u32,
-        }
+    /// Bytes of the packets that were delivered.
+    pub(crate) fn bytes_delivered(&self) -> u64 {
+        self.at_last.bytes - self.lost_at_last.bytes
     }
-}
-
-fn ticks_of(ticks: f64) -> Time {
-    Time::from_picos((ticks as u64).max(1))
-}
-
-/// Acknowledgements of a flow, all of one size.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Acks {
-    pub(crate) flow: u32,
-    pub(crate) bytes: u32,
-}
-
-/// An unresponsive flow: only its counts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Unresponsive {
-    pub(crate) group: u32,
-    /// Where its path begins among the stops.
-    pub(crate) route: u32,
-    /// Whose acknowledgements these are, where they are any.
-    pub(crate) acks: Option<Acks>,
-    pub(crate) counts: Counts,
-    pub(crate) bytes_delivered: u64,
-    pub(crate) before: Counts,
-    pub(crate) bytes_before: u64,
-}
-
-/// An event for a source.
-pub(crate) fn source_event(time: Time, source: usize) -> Event {
-    Event::new(time, crate::calendar::Kind::Source, source as u32, 0)
 }
 
 #[cfg(test)]
@@ -408,5 +429,18 @@ mod tests {
     fn a_flow_fits_into_a_kilobyte() {
         let size = size_of::<Flow>();
         assert!(size <= 960, "{size}");
+    }
+
+    /// What nearly every packet needs of its flow stands in the first cache line.
+    #[test]
+    fn the_network_and_the_timer_share_a_cache_line() {
+        assert!(std::mem::offset_of!(Flow, direct) <= 64);
+    }
+
+    #[test]
+    fn an_alarm_that_is_off_misses_every_deadline_and_never_rings() {
+        let at = Alarm::at(Time::from_secs(1));
+        assert!(Alarm::OFF.misses(Time::from_secs(9)) && !Alarm::OFF.rings(Time::from_secs(9)));
+        assert!(at.rings(Time::from_secs(1)) && !at.misses(Time::from_secs(1)));
     }
 }

@@ -5,7 +5,8 @@
 use forebay_scenario::FlowGroup;
 use forebay_units::Time;
 
-use crate::statistics::Histogram;
+use crate::histogram::Histogram;
+use crate::ids::ResponsiveId;
 
 /// A group's rounds.
 #[derive(Debug)]
@@ -16,8 +17,8 @@ pub(crate) struct Rounds {
     requested: Option<Time>,
     /// Servers that have not finished it.
     missing: u64,
-    /// Numbers of the servers' flows, but for those that have left, in rising order.
-    servers: Vec<u32>,
+    /// The servers' flows, but for those that have left, in rising order.
+    servers: Vec<ResponsiveId>,
     /// Whether the times are lower bounds: no round was complete.
     pub(crate) lower_bound: bool,
     /// Times of complete rounds.
@@ -36,8 +37,8 @@ impl Rounds {
         }
     }
 
-    /// A server, by its flow's number.
-    pub(crate) fn join(&mut self, server: u32) {
+    /// A server, by its flow.
+    pub(crate) fn add(&mut self, server: ResponsiveId) {
         self.servers.push(server);
     }
 
@@ -54,7 +55,11 @@ impl Rounds {
     }
 
     /// The next round is asked for at `now`: of the servers that stay, which are returned.
-    pub(crate) fn request(&mut self, now: Time, stays: impl Fn(u32) -> bool) -> &[u32] {
+    pub(crate) fn request(
+        &mut self,
+        now: Time,
+        stays: impl Fn(ResponsiveId) -> bool,
+    ) -> &[ResponsiveId] {
         self.number += 1;
         self.requested = Some(now);
         self.servers.retain(|&server| stays(server));

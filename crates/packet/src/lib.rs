@@ -1,16 +1,33 @@
 //! The packet engine: a discrete-event simulation of every packet, acknowledgement and timer.
 //!
-//! Files follow a packet: [`sender`] (with the receiver, whose state it mirrors), the flow's
-//! access link in [`flow`], the bottleneck in [`link`] and [`queued`] (with [`network`] between them
-//! and the flows), back through the [`calendar`]; [`simulation`] is the event loop and [`report`] what it leaves.
+//! A packet passes the files in this order. The event loop in [`simulation`] pops its delivery from the
+//! [`calendar`] and hands it to the [`traffic`], whose [`hosts`] hold both ends: a [`connection`] (a
+//! sender and its receiver, or one apart in [`reverse`]) says what may be sent, and
+//! that goes through the flow's [`access`] link into the [`network`]. There each packet is offered to
+//! one [`link`] after the other ([`fifo`] where nearly all go, [`gated`] and [`queued`] where a
+//! discipline decides), and its departure is the next event. The [`recorder`] notes what happens, and
+//! [`report`] is what a run leaves. Each file uses only files below it.
 
-mod bitmap;
+mod access;
 mod bursts;
 mod calendar;
+mod codepoint;
+mod congestion_events;
+mod connection;
+mod delivery_lanes;
+mod draws;
 #[cfg(test)]
 mod equality;
+mod event;
+mod fifo;
 mod flow;
+mod gated;
+mod group;
+mod histogram;
+mod hosts;
+mod ids;
 mod incast;
+mod lanes;
 mod link;
 mod memory;
 mod network;
@@ -18,14 +35,18 @@ mod prefetch;
 mod queued;
 #[cfg(test)]
 mod random_scenarios;
+mod recorder;
+mod refusal;
 mod report;
 mod reverse;
 mod sampler;
-mod sender;
 mod simulation;
+mod source;
 mod statistics;
-mod timing;
+mod timeline;
+mod traffic;
 mod transfers;
+mod transmitter;
 
 use forebay_scenario::{Engine, EngineDescription, EngineError, Report, RunOptions, Scenario};
 

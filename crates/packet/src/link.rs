@@ -1,378 +1,17 @@
-//! Links. At a constant rate and first in, first out a packet's departure is known when it
-//! arrives: such a link needs no event of its own and its backlog is a number, the time until which
-//! it is busy. Links whose discipline holds its packets are in [`crate::queued`].
+//! Links of any kind. Where packets leave first in, first out, a packet's departure is known when it
+//! arrives ([`crate::fifo`], [`crate::gated`]); a discipline that holds its packets has an event for
+//! each departure ([`crate::queued`]).
 
-use std::collections::VecDeque;
-
-use forebay_discipline::{
-    Admission, Arrival, Backlog, Discipline, Limit, Packet, Port, Setting, Shared, Verdict,
-    discipline,
-};
+use forebay_discipline::{Admission, Backlog, Discipline, Port, Setting, Shared, discipline};
 use forebay_random::{Purpose, Seed, Stream};
-use forebay_scenario::{BufferLimit, Link as LinkSpec};
-use forebay_units::{Bytes, Rate, Time};
+use forebay_scenario::Link as LinkSpec;
+use forebay_units::{Rate, Time};
 
+use crate::fifo::{FifoLink, limit_of};
+use crate::gated::GatedLink;
 use crate::queued::QueuedLink;
 use crate::statistics::LinkStatistics;
-
-/// How the limit on what waits is checked.
-#[derive(Clone, Debug)]
-enum Room {
-    /// All packets take the same whole number of ticks: a packet has room as long as the work
-    /// ahead of it is at most the limit's.
-    Uniform {
-        size: u32,
-        transmission: Time,
-        most_work: Time,
-    },
-    /// A record of each packet in the system: its departure and size.
-    Counted {
-        departures: VecDeque<(Time, u32)>,
-        bytes_waiting: u64,
-        limit: BufferLimit,
-        /// Whether an arrival was dropped for want of memory and not of room.
-        overfull: bool,
-    },
-}
-
-/// The most records of waiting packets that a link keeps: 4 GB of 16 bytes each.
-const MAX_RECORDS: usize = 1 << 28;
-
-/// What sends packets one after the other at a constant rate.
-#[derive(Clone, Debug)]
-pub(crate) struct Transmitter {
-    rate: Rate,
-    /// Bytes that the link adds to each packet (framing, where the rate counts it).
-    overhead: u32,
-    /// Transmission time and remainder of the size asked for last.
-    cached: (u32, Time, u64),
-    /// When the last packet taken has left.
-    pub(crate) busy_until: Time,
-    /// When the link was last idle before that.
-    busy_since: Time,
-    /// Time left over from rounding departures down, in ticks / rate.
-    remainder: u64,
-    /// Transmission time of everything taken.
-    work: Time,
-}
-
-impl Transmitter {
-    pub(crate) fn new(rate: Rate, overhead: u32) -> Self {
-        Self {
-            rate,
-            overhead,
-            cached: (0, Time::ZERO, 0),
-            busy_until: Time::ZERO,
-            busy_since: Time::ZERO,
-            remainder: 0,
-            work: Time::ZERO,
-        }
-    }
-
-    /// Takes a packet at `now`, behind all taken before; `idle` says that none of them is left.
-    #[inline]
-    pub(crate) fn take(&mut self, now: Time, size: u32, idle: bool) -> Time {
-        if self.cached.0 != size {
-            let bytes = Bytes::new(u64::from(size + self.overhead));
-            let (transmission, rest) = self.rate.serialization(bytes);
-            self.cached = (size, transmission, rest);
-        }
-        let (_, mut transmission, rest) = self.cached;
-        self.remainder = if idle { rest } else { self.remainder + rest };
-        if self.remainder >= self.rate.as_bits_per_second() {
-            self.remainder -= self.rate.as_bits_per_second();
-            transmission += Time::from_picos(1);
-        }
-        if idle {
-            self.busy_since = now;
-        }
-        self.busy_until = self.busy_until.max(now) + transmission;
-        self.work += transmission;
-        self.busy_until
-    }
-
-    /// Whether a packet is in transmission, one that ends at this very instant included.
-    #[inline]
-    fn occupied(&self, now: Time) -> bool {
-        self.busy_until > now || self.busy_until == now && self.busy_since < now
-    }
-
-    /// Whether no more may wait where those that wait may be `most_work` of transmission. At the
-    /// end of a transmission its packet still counts as being sent, and all others wait.
-    #[cold]
-    fn is_full(&self, now: Time, most_work: Time) -> bool {
-        let ahead = self.busy_until.saturating_sub(now);
-        self.occupied(now) && (ahead > most_work || self.busy_since < now)
-    }
-
-    /// Time spent transmitting until `now`.
-    pub(crate) fn busy(&self, now: Time) -> Time {
-        self.work - self.busy_until.saturating_sub(now)
-    }
-
-    /// Time to send `packets` of `bytes` in all.
-    pub(crate) fn time_to_send(&self, packets: u64, bytes: u64) -> Time {
-        let framing = u64::from(self.overhead).saturating_mul(packets);
-        self.rate
-            .time_to_send(Bytes::new(bytes.saturating_add(framing)))
-    }
-}
-
-/// A link with a first-in-first-out queue that drops arrivals at its limit.
-#[derive(Clone, Debug)]
-pub(crate) struct FifoLink {
-    transmitter: Transmitter,
-    room: Room,
-    pub(crate) statistics: LinkStatistics,
-}
-
-impl FifoLink {
-    /// A link for packets of any size, or of the one size `uniform`.
-    pub(crate) fn new(rate: Rate, overhead: u32, limit: BufferLimit, uniform: Option<u32>) -> Self {
-        let transmission = |size: u32| rate.serialization(Bytes::new(u64::from(size + overhead)));
-        let room = match (limit, uniform.map(|size| (size, transmission(size)))) {
-            (BufferLimit::Packets(count), Some((size, (transmission, 0)))) => Room::Uniform {
-                size,
-                transmission,
-                most_work: transmission.saturating_mul(count),
-            },
-            _ => Room::Counted {
-                departures: VecDeque::new(),
-                bytes_waiting: 0,
-                limit,
-                overfull: false,
-            },
-        };
-        Self {
-            transmitter: Transmitter::new(rate, overhead),
-            room,
-            statistics: LinkStatistics::new(),
-        }
-    }
-
-    /// A packet of `size` bytes arrives: its departure, or `None` where it is dropped.
-    #[allow(
-        clippy::inline_always,
-        reason = "a call costs each packet 30 of 340 instructions"
-    )]
-    #[inline(always)]
-    pub(crate) fn arrive(&mut self, now: Time, size: u32) -> Option<Time> {
-        self.statistics.arrivals += 1;
-        let ahead = self.transmitter.busy_until.saturating_sub(now);
-        match &self.room {
-            Room::Uniform {
-                transmission,
-                most_work,
-                ..
-            } => {
-                if ahead >= *most_work && self.transmitter.is_full(now, *most_work) {
-                    self.statistics.dropped();
-                    return None;
-                }
-                let transmission = *transmission;
-                if self.transmitter.busy_until < now {
-                    self.transmitter.busy_since = now;
-                }
-                self.transmitter.busy_until = now + ahead + transmission;
-                self.transmitter.work += transmission;
-            }
-            Room::Counted { .. } => {
-                if !self.count(now, size) {
-                    self.statistics.dropped();
-                    return None;
-                }
-            }
-        }
-        self.statistics.accepted(ahead);
-        Some(self.transmitter.busy_until)
-    }
-
-    /// Takes a packet in where there is room, keeping the record of departures.
-    #[inline(never)]
-    fn count(&mut self, now: Time, size: u32) -> bool {
-        self.forget_departed(now);
-        let Room::Counted {
-            departures,
-            bytes_waiting,
-            limit,
-            overfull,
-        } = &mut self.room
-        else {
-            return false;
-        };
-        let room = match limit {
-            _ if departures.is_empty() => true,
-            BufferLimit::Packets(count) => departures.len() as u64 <= *count,
-            BufferLimit::Bytes(bytes) => *bytes_waiting + u64::from(size) <= bytes.get(),
-        };
-        if !room {
-            return false;
-        }
-        if departures.len() >= MAX_RECORDS {
-            *overfull = true;
-            return false;
-        }
-        if !departures.is_empty() {
-            *bytes_waiting += u64::from(size);
-        }
-        let idle = !self.transmitter.occupied(now);
-        let departure = self.transmitter.take(now, size, idle);
-        departures.push_back((departure, size));
-        true
-    }
-
-    #[inline]
-    fn forget_departed(&mut self, now: Time) {
-        if let Room::Counted {
-            departures,
-            bytes_waiting,
-            ..
-        } = &mut self.room
-        {
-            while departures
-                .front()
-                .is_some_and(|(departure, _)| *departure < now)
-            {
-                departures.pop_front();
-                // The next one moves from waiting into transmission.
-                *bytes_waiting -= departures.front().map_or(0, |(_, size)| u64::from(*size));
-            }
-        }
-    }
-
-    /// What an arrival of `size` bytes would find.
-    fn found(&mut self, now: Time, size: u32) -> Arrival {
-        self.forget_departed(now);
-        let busy_until = self.transmitter.busy_until;
-        let occupied = self.transmitter.occupied(now);
-        let idle_since = (!occupied).then_some(busy_until);
-        let ahead = busy_until.saturating_sub(now);
-        let (backlog, room) = match &self.room {
-            Room::Uniform {
-                size,
-                transmission,
-                most_work,
-            } => {
-                let each = transmission.as_picos().max(1);
-                // Where a transmission ends at this very instant, its packet has no part in `ahead`.
-                let sent = u64::from(occupied && self.transmitter.busy_since == now);
-                let ends_now = ahead.as_picos().is_multiple_of(each);
-                let sending = if ends_now { sent } else { 1 };
-                let packets = ahead.as_picos().div_ceil(each) - sending;
-                let bytes = packets * u64::from(*size);
-                let full = ahead >= *most_work && self.transmitter.is_full(now, *most_work);
-                (Backlog { packets, bytes }, !full)
-            }
-            Room::Counted {
-                departures,
-                bytes_waiting,
-                limit,
-                ..
-            } => {
-                let backlog = Backlog {
-                    packets: (departures.len() as u64).saturating_sub(1),
-                    bytes: *bytes_waiting,
-                };
-                let room = departures.is_empty() || limit_of(*limit).fits(backlog, size);
-                (backlog, room)
-            }
-        };
-        Arrival {
-            backlog,
-            idle_since,
-            full: !room,
-        }
-    }
-
-    /// Time spent transmitting until `now`.
-    pub(crate) fn busy(&self, now: Time) -> Time {
-        self.transmitter.busy(now)
-    }
-
-    /// Time until everything here has left.
-    pub(crate) fn backlog(&self, now: Time) -> Time {
-        self.transmitter.busy_until.saturating_sub(now)
-    }
-
-    /// Number of packets waiting, without the one in transmission, and the sum in ticks of the
-    /// waits still ahead of them.
-    pub(crate) fn waiting(&self, now: Time) -> (u64, u128) {
-        match &self.room {
-            Room::Uniform { transmission, .. } => {
-                let ahead = u128::from(self.backlog(now).as_picos());
-                let each = u128::from(transmission.as_picos()).max(1);
-                let count = ahead.div_ceil(each).saturating_sub(1);
-                // Service starts at ahead - each, ahead - 2 each, ... from now.
-                (
-                    count as u64,
-                    count * ahead - each * (count * (count + 1) / 2),
-                )
-            }
-            Room::Counted { departures, .. } => {
-                let mut ahead = departures.iter().filter(|(departure, _)| *departure > now);
-                let (mut count, mut sum) = (0, 0u128);
-                let mut starts = ahead.next().map(|(departure, _)| *departure);
-                for (departure, _) in ahead {
-                    let start = starts.replace(*departure).unwrap_or(now);
-                    count += 1;
-                    sum += u128::from((start - now).as_picos());
-                }
-                (count, sum)
-            }
-        }
-    }
-
-    /// The number of packets waiting, in few steps.
-    fn count_waiting(&mut self, now: Time) -> u64 {
-        self.forget_departed(now);
-        match &self.room {
-            Room::Uniform { .. } => self.waiting(now).0,
-            Room::Counted { departures, .. } => (departures.len() as u64).saturating_sub(1),
-        }
-    }
-
-    /// The warm-up ends: counting starts anew.
-    fn restart(&mut self, now: Time) {
-        let (_, ahead) = self.waiting(now);
-        let busy = self.busy(now);
-        self.statistics.restart(now, busy);
-        self.statistics.wait_before = ahead;
-    }
-
-    /// Little's law on the sample path: the time integral of the packets waiting is the sum of
-    /// their waits, of which a part lies before and a part behind the measured time.
-    fn occupancy(&self, end: Time) -> u128 {
-        let (_, after) = self.waiting(end);
-        (self.statistics.wait_sum + self.statistics.wait_before).saturating_sub(after)
-    }
-}
-
-/// A first-in-first-out link with a discipline that decides at arrival.
-#[derive(Clone, Debug)]
-pub(crate) struct GatedLink {
-    pub(crate) fifo: FifoLink,
-    admission: Admission,
-    port: Port,
-}
-
-impl GatedLink {
-    /// A packet arrives: its departure and whether it was marked, or `None` where it is dropped.
-    pub(crate) fn arrive(&mut self, now: Time, packet: &Packet) -> Option<(Time, bool)> {
-        let arrival = self.fifo.found(now, packet.size);
-        self.port.now = now;
-        self.port.idle_since = arrival.idle_since;
-        let verdict = self.admission.admit(packet, &arrival, &mut self.port);
-        if arrival.full || verdict == Verdict::Drop {
-            self.fifo.statistics.arrivals += 1;
-            self.fifo.statistics.dropped();
-            return None;
-        }
-        let marked = verdict == Verdict::Mark;
-        self.fifo.statistics.marks += u64::from(marked && !packet.marked());
-        let departure = self.fifo.arrive(now, packet.size)?;
-        Some((departure, marked || packet.marked()))
-    }
-}
+use crate::transmitter::Transmitter;
 
 /// Any link.
 #[derive(Clone, Debug)]
@@ -440,11 +79,7 @@ impl Link {
                 Self::DropTail(fifo())
             }
             (Discipline::AtArrival(admission), Departures::Folded) => {
-                Self::Gated(Box::new(GatedLink {
-                    fifo: fifo(),
-                    admission,
-                    port,
-                }))
+                Self::Gated(Box::new(GatedLink::new(fifo(), admission, port)))
             }
             (chosen, _) => {
                 let queue = chosen.queued(&setting);
@@ -463,8 +98,18 @@ impl Link {
     }
 
     /// Whether each departure is an event.
+    #[cfg(test)]
     pub(crate) fn has_departures(&self) -> bool {
         matches!(self, Self::Queued(_))
+    }
+
+    /// Packets that a discipline holds and whose departure is not known yet.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> u64 {
+        match self {
+            Self::DropTail(_) | Self::Gated(_) => 0,
+            Self::Queued(link) => link.what_waits().packets,
+        }
     }
 
     /// Time spent transmitting until `now`.
@@ -478,12 +123,11 @@ impl Link {
 
     /// Whether more packets wanted to wait than there may be records of: the run is void.
     pub(crate) fn overfull(&self) -> bool {
-        let fifo = match self {
-            Self::DropTail(link) => link,
-            Self::Gated(link) => &link.fifo,
-            Self::Queued(link) => return link.overfull(),
-        };
-        matches!(fifo.room, Room::Counted { overfull: true, .. })
+        match self {
+            Self::DropTail(link) => link.overfull(),
+            Self::Gated(link) => link.fifo.overfull(),
+            Self::Queued(link) => link.overfull(),
+        }
     }
 
     /// Time until everything here has left.
@@ -526,7 +170,7 @@ impl Link {
     pub(crate) fn share(&mut self, shared: Shared) {
         match self {
             Self::DropTail(_) => {}
-            Self::Gated(link) => link.port.shared = Some(shared),
+            Self::Gated(link) => link.share(shared),
             Self::Queued(link) => link.share(shared),
         }
     }
@@ -538,8 +182,7 @@ impl Link {
             Self::Gated(link) => &mut link.fifo.statistics,
             Self::Queued(link) => &mut link.statistics,
         };
-        statistics.arrivals += 1;
-        statistics.dropped();
+        statistics.refused();
     }
 
     /// Packets waiting, without the one in transmission, in few steps.
@@ -566,107 +209,6 @@ impl Link {
             Self::DropTail(link) => link.occupancy(end),
             Self::Gated(link) => link.fifo.occupancy(end),
             Self::Queued(link) => link.occupancy(),
-        }
-    }
-}
-
-/// The limit as a discipline knows it.
-pub(crate) fn limit_of(limit: BufferLimit) -> Limit {
-    match limit {
-        BufferLimit::Packets(count) => Limit::Packets(count),
-        BufferLimit::Bytes(bytes) => Limit::Bytes(bytes.get()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn link(limit: BufferLimit, uniform: Option<u32>) -> FifoLink {
-        FifoLink::new(Rate::from_bits_per_second(8_000_000), 0, limit, uniform)
-    }
-
-    #[test]
-    fn the_limit_counts_what_waits_and_not_the_packet_in_transmission() {
-        for uniform in [None, Some(1000)] {
-            let mut link = link(BufferLimit::Packets(2), uniform);
-            let fates: Vec<bool> = (0..5)
-                .map(|_| link.arrive(Time::ZERO, 1000).is_some())
-                .collect();
-            assert_eq!(fates, [true, true, true, false, false]);
-            assert_eq!(link.waiting(Time::ZERO).0, 2);
-            // After one transmission (1 ms) there is room for one more, but not at its very end.
-            assert!(link.arrive(Time::from_millis(1), 1000).is_none());
-            assert!(link.arrive(Time::from_micros(1001), 1000).is_some());
-            assert!(link.arrive(Time::from_micros(1001), 1000).is_none());
-        }
-    }
-
-    #[test]
-    fn a_buffer_of_nothing_takes_a_packet_only_when_idle() {
-        for uniform in [None, Some(1000)] {
-            let mut link = link(BufferLimit::Packets(0), uniform);
-            assert!(link.arrive(Time::ZERO, 1000).is_some());
-            assert!(link.arrive(Time::from_millis(1), 1000).is_none());
-            assert!(link.arrive(Time::from_micros(1001), 1000).is_some());
-        }
-    }
-
-    #[test]
-    fn a_byte_limit_counts_waiting_bytes() {
-        let mut link = link(BufferLimit::Bytes(Bytes::new(1500)), None);
-        assert!(link.arrive(Time::ZERO, 1500).is_some());
-        assert!(link.arrive(Time::ZERO, 1000).is_some());
-        assert!(link.arrive(Time::ZERO, 501).is_none());
-        assert!(link.arrive(Time::ZERO, 500).is_some());
-    }
-
-    #[test]
-    fn departures_carry_the_remainder_of_a_tick() {
-        // 8 bits at 3 bit/s are 2.666... s: three of them end on a whole tick.
-        let rate = Rate::from_bits_per_second(3);
-        let mut link = FifoLink::new(rate, 0, BufferLimit::Packets(10), Some(1));
-        let ends: Vec<Time> = (0..3).filter_map(|_| link.arrive(Time::ZERO, 1)).collect();
-        assert_eq!(ends[2], Time::from_secs(8));
-    }
-
-    proptest! {
-        /// Both ways of checking the limit give the same link.
-        #[test]
-        fn the_uniform_link_is_the_counted_link(
-            gaps in prop::collection::vec(0u64..3_000, 1..300),
-            limit in 0u64..20,
-        ) {
-            let limit = BufferLimit::Packets(limit);
-            let (mut fast, mut slow) = (link(limit, Some(1000)), link(limit, None));
-            let mut now = Time::ZERO;
-            for gap in gaps {
-                now += Time::from_micros(gap);
-                prop_assert_eq!(fast.arrive(now, 1000), slow.arrive(now, 1000));
-                prop_assert_eq!(fast.waiting(now), slow.waiting(now));
-                prop_assert_eq!(fast.busy(now), slow.busy(now));
-            }
-            prop_assert_eq!(fast.statistics.drops, slow.statistics.drops);
-            prop_assert_eq!(fast.statistics.wait_sum, slow.statistics.wait_sum);
-        }
-
-        /// A first-in-first-out link never reorders, whatever the sizes.
-        #[test]
-        fn departures_rise(
-            packets in prop::collection::vec((0u64..2_000_000, 1u32..3000), 1..200),
-            rate in 1_000u64..10_000_000_000,
-        ) {
-            let limit = BufferLimit::Bytes(Bytes::new(20_000));
-            let mut link = FifoLink::new(Rate::from_bits_per_second(rate), 0, limit, None);
-            let (mut now, mut last) = (Time::ZERO, Time::ZERO);
-            for (gap, size) in packets {
-                now += Time::from_picos(gap);
-                if let Some(departure) = link.arrive(now, size) {
-                    prop_assert!(departure > last && departure > now);
-                    last = departure;
-                }
-            }
         }
     }
 }

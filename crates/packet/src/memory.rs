@@ -2,53 +2,71 @@
 //! memory is left is dropped, whatever its link's discipline; the discipline
 //! `dynamic_threshold` looks at what is left and keeps some for other ports.
 
-use forebay_discipline::{Limit, Packet, Shared};
+use forebay_discipline::{Backlog, Limit, Packet, Shared};
 use forebay_scenario::Scenario;
 
-use crate::link::limit_of;
-use crate::simulation::Simulation;
+use crate::fifo::limit_of;
+use crate::ids::LinkId;
+use crate::link::Link;
 
 /// A memory and the links whose packets wait in it.
 #[derive(Clone, Debug)]
-pub(crate) struct Memory {
+struct Memory {
     limit: Limit,
-    links: Vec<usize>,
+    links: Vec<LinkId>,
 }
 
 /// The memories of a scenario.
-pub(crate) fn memories(scenario: &Scenario) -> Vec<Memory> {
-    let shared = scenario.memories().iter().enumerate();
-    shared
-        .map(|(number, memory)| {
-            let links = scenario.links().iter().enumerate();
-            let links = links.filter(|(_, link)| link.memory == Some(number));
-            Memory {
-                limit: limit_of(memory.size),
-                links: links.map(|(at, _)| at).collect(),
-            }
-        })
-        .collect()
+#[derive(Clone, Debug)]
+pub(crate) struct Memories {
+    memories: Vec<Memory>,
+    /// The memory of each link, where it has one.
+    of_links: Vec<Option<usize>>,
 }
 
-impl Simulation<'_> {
+impl Memories {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        let of_links: Vec<_> = scenario.links().iter().map(|link| link.memory).collect();
+        let links_of = |number: usize| {
+            let links = of_links.iter().enumerate();
+            let links = links.filter(move |(_, memory)| **memory == Some(number));
+            links.map(|(at, _)| LinkId::new(at)).collect()
+        };
+        let shared = scenario.memories().iter().enumerate();
+        let memories = shared.map(|(number, memory)| Memory {
+            limit: limit_of(memory.size),
+            links: links_of(number),
+        });
+        Self {
+            memories: memories.collect(),
+            of_links: of_links.clone(),
+        }
+    }
+
+    /// Whether no link shares any.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.memories.is_empty()
+    }
+
     /// Whether an arriving packet finds memory at link `at`, or needs none; tells the link what
     /// waits in all of its memory.
     #[cold]
-    pub(crate) fn finds_memory(&mut self, packet: &Packet, at: usize) -> bool {
-        let Some(number) = self.scenario.links()[at].memory else {
+    pub(crate) fn has_room(&self, packet: &Packet, at: LinkId, links: &mut [Link]) -> bool {
+        let Some(number) = self.of_links[at.index()] else {
             return true;
         };
         let memory = &self.memories[number];
         let mut shared = Shared {
             limit: memory.limit,
-            used: forebay_discipline::Backlog::default(),
+            used: Backlog::default(),
         };
         for &link in &memory.links {
-            let waiting = self.links[link].what_waits(packet.arrival);
+            let waiting = links[link.index()].what_waits(packet.arrival);
             shared.used.packets += waiting.packets;
             shared.used.bytes += waiting.bytes;
         }
-        let link = &mut self.links[at];
+        let link = &mut links[at.index()];
         link.share(shared);
         link.is_idle(packet.arrival) || shared.limit.fits(shared.used, packet.size)
     }

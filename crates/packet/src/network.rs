@@ -1,497 +1,583 @@
-//! From a flow to a link with a queue discipline and on: what drop-tail links do in fewer steps.
+//! The network: links one behind the other, and what becomes of a packet that is offered to one.
+//!
+//! Every packet on its way, whoever sent it, comes through [`Network::offer`]: the link takes it,
+//! lets it wait or drops it. What a link takes goes on ([`Hop::forward`]) to the next hop,
+//! to its receiver or out of the simulation, and what it does not is counted in one place
+//! ([`Network::drop`]). A link that changes, loses packets or shapes them comes in there.
+//!
+//! A first-in-first-out link knows a packet's departure when the packet arrives, and the way
+//! from there to the receiver and back is a constant delay, so one event per data packet is
+//! enough: "the acknowledgement arrives". All of a flow's propagation delay therefore stands
+//! behind the last link of its path; seen from the link this only shifts each sender's clock.
 
-use std::collections::BTreeMap;
+#[cfg(test)]
+mod tests;
 
-use forebay_congestion::EcnSemantics;
 use forebay_discipline::{Ecn, Label, Packet};
-use forebay_scenario::{EngineError, FlowGroup, TracedGroup};
-use forebay_units::{Bytes, Time};
+use forebay_scenario::{EngineError, Law, Scenario, Seed};
+use forebay_units::Time;
 
-use crate::calendar::{Event, Kind};
-use crate::link::Link;
+use crate::calendar::Calendar;
+use crate::codepoint::codepoint;
+use crate::event::{Event, Kind, KindNumber, Mark};
+use crate::flow::{Flows, InFlight, Transit};
+use crate::ids::{FlowId, GroupId, LaneId, LinkId, Route};
+use crate::link::{Departures, Link, LinkSetup};
+use crate::memory::Memories;
 use crate::queued::Service;
-use crate::simulation::{LAST_FLOW, Simulation, Stop, too_large};
+use crate::recorder::{Fate, Observed, Recorder};
+use crate::refusal::{TOO_MANY_WAIT, too_large, unsupported};
+use crate::timeline::Timeline;
 
-/// Records of packets in a trace whose fate is not known yet: (arrival, flow, number) and the
-/// record's index.
-pub(crate) type Records = BTreeMap<(Time, u32, u32), usize>;
-
-/// Why a run with a boundless queue ends.
-const TOO_MANY_WAIT: &str = "more than 100 million packets wait at a link at once";
-
-/// A flow's number at a discipline: dense, whatever flows join later.
-fn dense(flow: u32, responsive: bool) -> u32 {
-    if responsive {
-        flow << 1
-    } else {
-        (LAST_FLOW - flow) << 1 | 1
-    }
+/// The links and the paths over them.
+#[derive(Debug)]
+pub(crate) struct Network {
+    pub(crate) links: Vec<Link>,
+    memories: Memories,
+    /// The hops of all groups' paths, one path behind the other.
+    pub(crate) hops: Vec<Hop>,
+    routes: Vec<Routes>,
+    /// The link that reports speak of.
+    target: LinkId,
+    recorded: Recorded,
 }
 
-/// The flow's number in events.
-fn event_flow(dense: u32) -> u32 {
-    if dense & 1 == 0 {
-        dense >> 1
-    } else {
-        LAST_FLOW - (dense >> 1)
-    }
+/// One hop of a group's path: a link, and what is behind it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hop {
+    pub(crate) link: LinkId,
+    /// Lane of the packets that go on from here to the next hop.
+    pub(crate) lane: LaneId,
+    /// How long they take.
+    delay: Time,
+    /// Whether the receiver is behind this link.
+    pub(crate) last: bool,
+    /// What the group's packets say about ECN here.
+    ecn: Ecn,
+    /// The group's class, where a discipline treats classes differently.
+    class: u8,
 }
 
-/// What the packets of a group say about ECN: by what their controller makes of marks.
-fn codepoint(spec: &FlowGroup) -> Ecn {
-    if !spec.stack.ecn || !spec.responsive() {
-        return Ecn::NotCapable;
-    }
-    match forebay_congestion::description(spec.controller.name()).map(|known| known.ecn) {
-        Some(EcnSemantics::Scalable) => Ecn::Scalable,
-        _ => Ecn::Classic,
-    }
+/// The paths of a group.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Routes {
+    /// Of its packets.
+    pub(crate) there: Route,
+    /// Of their acknowledgements, where they cross links.
+    pub(crate) back: Option<Route>,
 }
 
-/// What a capture must know of a group's packets.
-pub(crate) fn traced(spec: &FlowGroup) -> TracedGroup {
-    let responsive = spec.responsive();
-    TracedGroup {
-        responsive,
-        header: spec.header().get() as u32,
-        syn: (responsive && spec.stack.handshake).then(|| spec.stack.syn().get() as u32),
-        ecn: match codepoint(spec) {
-            Ecn::NotCapable => 0,
-            Ecn::Scalable => 1,
-            Ecn::Classic => 2,
-        },
-    }
-}
-
-impl Simulation<'_> {
-    /// A packet reaches a link with a queue discipline.
-    #[inline(never)]
-    pub(crate) fn arrive_unmarked(&mut self, flow: u32, number: u32, hop: usize, now: Time) {
-        let packet = self.packet(flow, number, hop, now);
-        self.meet(packet);
-    }
-
-    /// A packet that another link has marked reaches a link.
-    pub(crate) fn arrive_marked(&mut self, flow: u32, number: u32, hop: usize, now: Time) {
-        let mut packet = self.packet(flow, number, hop, now);
-        packet.label = packet.label.with_mark();
-        self.meet(packet);
-    }
-
-    /// The packet as a discipline sees it. The number of an unresponsive packet is its size.
-    #[inline]
-    fn packet(&self, flow_number: u32, number: u32, hop: usize, now: Time) -> Packet {
-        let flow = self.flows.get(flow_number as usize);
-        let (group, size, syn) = if let Some(flow) = flow {
-            let syn = flow.connection.has_syn(number);
-            (flow.group, flow.wire, syn)
-        } else {
-            let other = &self.unresponsive[(LAST_FLOW - flow_number) as usize];
-            let size = other.acks.map_or(number, |acks| acks.bytes);
-            (other.group, size, other.acks.is_some())
+impl Network {
+    /// The links of a scenario, simulated as `departures` says.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        seed: Seed,
+        departures: Departures,
+    ) -> Result<Self, EngineError> {
+        let uniform = uniform_size(scenario);
+        let links = scenario.links().iter().enumerate().map(|(number, spec)| {
+            let setup = LinkSetup {
+                seed,
+                number,
+                uniform,
+                packet: scenario.packet_bytes(),
+                departures,
+            };
+            Link::new(spec, setup)
+                .ok_or_else(|| unsupported(&format!("queue `{}`", spec.discipline.name())))
+        });
+        let links = links.collect::<Result<_, _>>()?;
+        let mut network = Self {
+            links,
+            memories: Memories::new(scenario),
+            hops: Vec::new(),
+            routes: Vec::new(),
+            target: LinkId::new(scenario.target_index()),
+            recorded: Recorded::NONE,
         };
-        let spec = self.groups[group as usize].spec;
-        let (size, ecn) = if syn {
-            (spec.stack.syn().get() as u32, Ecn::NotCapable)
-        } else {
-            (size, codepoint(spec))
-        };
-        Packet {
-            arrival: now,
-            flow: dense(flow_number, flow.is_some()),
-            number,
-            size,
-            label: Label::new(hop as u8, group.min(255) as u8, ecn),
+        for group in 0..scenario.flows().len() {
+            network.lay(scenario, group);
         }
+        Ok(network)
     }
 
-    /// The group of a packet's flow.
-    #[inline]
-    fn spec(&self, packet: &Packet) -> &FlowGroup {
-        let at = packet.flow as usize >> 1;
-        let group = if packet.flow & 1 == 0 {
-            self.flows[at].group
-        } else {
-            self.unresponsive[at].group
+    /// Lays the paths of group number `group`; their lanes come later.
+    fn lay(&mut self, scenario: &Scenario, group: usize) {
+        let spec = &scenario.flows()[group];
+        let class = group.min(255) as u8;
+        let mut path = |links: &[usize], ecn: Ecn| {
+            let route = Route::new(self.hops.len());
+            let last = links.len().saturating_sub(1);
+            self.hops
+                .extend(links.iter().enumerate().map(|(number, &link)| Hop {
+                    link: LinkId::new(link),
+                    lane: LaneId::default(),
+                    delay: scenario.links()[link].delay,
+                    last: number == last,
+                    ecn,
+                    class,
+                }));
+            route
         };
-        self.groups[group as usize].spec
+        let there = path(&spec.path, codepoint(spec));
+        let back = path(&spec.reverse, Ecn::NotCapable);
+        let back = (!spec.reverse.is_empty()).then_some(back);
+        self.routes.push(Routes { there, back });
     }
 
-    /// Where a packet is on its path.
-    #[inline]
-    fn stop_of(&self, packet: &Packet) -> Stop {
-        let at = packet.flow as usize >> 1;
-        let route = if packet.flow & 1 == 0 {
-            self.flows[at].route
-        } else {
-            self.unresponsive[at].route
-        };
-        self.stops[route as usize + packet.hop()]
+    /// The paths of a group.
+    pub(crate) fn routes(&self, group: GroupId) -> Routes {
+        self.routes[group.index()]
     }
 
-    fn meet(&mut self, packet: Packet) {
-        let at = self.stop_of(&packet).link as usize;
-        self.count_arrival(&packet, at);
-        if !self.memories.is_empty() && !self.finds_memory(&packet, at) {
-            self.refuse(&packet, at);
+    /// From now on the recorder learns of each packet at the target link.
+    pub(crate) fn record_packets(&mut self) {
+        self.recorded = Recorded(self.target);
+    }
+
+    /// The link that reports speak of.
+    pub(crate) fn target(&self) -> &Link {
+        &self.links[self.target.index()]
+    }
+
+    /// The same, to look at what its discipline holds.
+    pub(crate) fn target_mut(&mut self) -> &mut Link {
+        &mut self.links[self.target.index()]
+    }
+
+    // --- A packet's way, from top to bottom ---
+
+    /// A packet is offered to the link at its next hop. Every packet comes this way, at each of its
+    /// hops; nearly all meet a drop-tail link, whose part is written out where the packet's sender
+    /// calls.
+    #[allow(
+        clippy::inline_always,
+        reason = "nearly every packet of a run comes from one caller, who knows its flow and hop"
+    )]
+    #[inline(always)]
+    pub(crate) fn offer(
+        &mut self,
+        packet: InFlight,
+        flows: &mut Flows,
+        timeline: &mut Timeline<'_>,
+    ) {
+        let at = flows.transit(packet.flow).route.hop(packet.hop);
+        let hop = self.hops[at];
+        if hop.last
+            && let FlowId::Unresponsive(flow) = packet.flow
+        {
+            flows[flow].at_last.add(packet.size);
+        }
+        let transit = flows.transit_mut(packet.flow);
+        transit.arrived += u64::from(hop.link == self.target);
+        let Link::DropTail(link) = &mut self.links[hop.link.index()] else {
+            self.offer_to_discipline(Offered { packet, at }, flows, timeline);
             return;
-        }
-        if self.links[at].has_departures() {
-            self.join(packet, at);
-        } else {
-            self.pass(packet, at);
-        }
-    }
-
-    /// A packet passes a link that decides at its arrival.
-    #[inline(never)]
-    fn pass(&mut self, packet: Packet, at: usize) {
-        let departure = match &mut self.links[at] {
-            Link::DropTail(link) => link
-                .arrive(packet.arrival, packet.size)
-                .map(|departure| (departure, packet.marked())),
-            Link::Gated(link) => link.arrive(packet.arrival, &packet),
-            Link::Queued(_) => return,
         };
-        if at == self.target && self.record_packets {
-            let marked = departure.is_some_and(|(_, marked)| marked);
-            let recorded = self.record_arrival(&packet, departure.map(|(departure, _)| departure));
-            if recorded
-                && let Some(record) = self.traces.as_mut().and_then(|t| t.packets.last_mut())
-            {
-                record.marked = marked;
-            }
-        }
-        match departure {
-            Some((departure, true)) => {
-                let label = packet.label.with_mark();
-                self.forward(&Packet { label, ..packet }, departure);
-            }
-            Some((departure, false)) => self.forward(&packet, departure),
-            None => self.lose(&packet, at, packet.arrival),
-        }
-    }
-
-    /// A packet that finds no memory is dropped.
-    #[cold]
-    fn refuse(&mut self, packet: &Packet, at: usize) {
-        self.links[at].refuse();
-        if at == self.target && self.record_packets {
-            self.record_arrival(packet, None);
-        }
-        if packet.flow & 1 == 1 && self.links[at].has_departures() {
-            self.lose_queued(packet, at, packet.arrival);
+        let fate = if let Some(time) = link.arrive(packet.arrival, packet.size) {
+            hop.forward(Departing { packet, time }, transit, &mut timeline.calendar);
+            Fate::Departs(time, packet.mark)
         } else {
-            self.lose(packet, at, packet.arrival);
+            let loss = Loss::at_once(packet, at);
+            self.drop(loss, flows, &mut timeline.recorder);
+            Fate::Dropped
+        };
+        if hop.link == self.recorded.link() {
+            timeline
+                .recorder
+                .record_packet(Observed { packet, fate }, flows);
         }
     }
 
-    /// A packet joins the queue of a link whose departures are events.
-    #[inline]
-    fn join(&mut self, packet: Packet, at: usize) {
-        if at == self.target && self.record_packets {
-            let now = packet.arrival;
-            if self.record_arrival(&packet, Some(now)) {
-                let index = self.traces.as_ref().map_or(0, |t| t.packets.len()) - 1;
-                self.records
-                    .insert((now, packet.flow, packet.number), index);
+    /// The same at a link with a memory or a discipline that has more to decide.
+    #[inline(never)]
+    fn offer_to_discipline(
+        &mut self,
+        Offered { packet, at }: Offered,
+        flows: &mut Flows,
+        timeline: &mut Timeline<'_>,
+    ) {
+        let hop = self.hops[at];
+        let link = hop.link.index();
+        let held = hop.held(&packet, flows);
+        let fate = if !self.memories.is_empty()
+            && !self.memories.has_room(&held, hop.link, &mut self.links)
+        {
+            self.links[link].refuse();
+            Fate::Dropped
+        } else {
+            match &mut self.links[link] {
+                Link::Queued(_) => Fate::Waits,
+                Link::Gated(link) => match link.arrive(held.arrival, &held) {
+                    Some((departure, marked)) => Fate::Departs(departure, Mark::of(marked)),
+                    None => Fate::Dropped,
+                },
+                Link::DropTail(_) => unreachable!("it has nothing to decide"),
             }
+        };
+        self.follow(Outcome { packet, at, fate }, flows, timeline);
+        if fate == Fate::Waits {
+            self.enqueue(
+                Waiting {
+                    packet: held,
+                    link: hop.link,
+                },
+                flows,
+                timeline,
+            );
         }
-        let Link::Queued(link) = &mut self.links[at] else {
+    }
+
+    /// What becomes of an offered packet: it goes on, or its loss is counted.
+    #[inline(never)]
+    fn follow(
+        &mut self,
+        Outcome { packet, at, fate }: Outcome,
+        flows: &mut Flows,
+        timeline: &mut Timeline<'_>,
+    ) {
+        let hop = self.hops[at];
+        match fate {
+            Fate::Departs(time, mark) => {
+                let packet = InFlight { mark, ..packet };
+                let (departing, transit) = (Departing { packet, time }, flows.transit(packet.flow));
+                hop.forward(departing, transit, &mut timeline.calendar);
+            }
+            Fate::Dropped => {
+                let loss = Loss::at_once(packet, at);
+                self.drop(loss, flows, &mut timeline.recorder);
+            }
+            Fate::Waits => {}
+        }
+        if hop.link == self.recorded.link() {
+            let observed = Observed { packet, fate };
+            timeline.recorder.record_packet(observed, flows);
+        }
+    }
+
+    /// A packet joins the queue of a link whose discipline holds what waits.
+    #[inline]
+    fn enqueue(
+        &mut self,
+        Waiting { packet, link: at }: Waiting,
+        flows: &mut Flows,
+        timeline: &mut Timeline<'_>,
+    ) {
+        let Link::Queued(link) = &mut self.links[at.index()] else {
             return;
         };
         link.enqueue(packet);
         if link.idle() {
             let service = link.wake(packet.arrival);
-            self.transmit_next(at, service);
+            self.serve(Serving { at, service }, flows, timeline);
         } else if link.has_discarded() {
-            self.lose_discarded(at, packet.arrival);
+            self.drop_discarded(at, flows, timeline);
         }
     }
 
-    /// A link has finished sending a packet.
+    /// A link whose departures are events has finished sending a packet.
     #[inline]
-    pub(crate) fn depart(&mut self, event: Event) -> Result<(), EngineError> {
+    pub(crate) fn depart(
+        &mut self,
+        event: Event,
+        flows: &mut Flows,
+        timeline: &mut Timeline<'_>,
+    ) -> Result<(), EngineError> {
         let at = event.link();
-        if let Link::Queued(link) = &mut self.links[at] {
+        if let Link::Queued(link) = &mut self.links[at.index()] {
             if link.overfull() {
                 return Err(too_large(TOO_MANY_WAIT));
             }
             let service = link.depart(event.time);
-            self.transmit_next(at, service);
+            self.serve(Serving { at, service }, flows, timeline);
         }
         Ok(())
     }
 
     /// The link's next packet goes into transmission: its way from here is known.
     #[inline]
-    fn transmit_next(&mut self, at: usize, service: Option<Service>) {
-        let Link::Queued(link) = &self.links[at] else {
+    fn serve(
+        &mut self,
+        Serving { at, service }: Serving,
+        flows: &mut Flows,
+        timeline: &mut Timeline<'_>,
+    ) {
+        let Link::Queued(link) = &self.links[at.index()] else {
             return;
         };
-        let (now, discarded) = (link.now(), link.has_discarded());
+        let discarded = link.has_discarded();
         if let Some(Service { packet, departure }) = service {
             let event = Event::departure(departure, at);
-            self.calendar.push_delivery(link.lane, event);
-            if at == self.target && self.record_packets {
-                self.settle_record(&packet, Some(departure));
+            timeline.calendar.push_delivery(link.lane, event);
+            let packet = InFlight::of(&packet);
+            if at == self.recorded.link() {
+                let fate = Fate::Departs(departure, packet.mark);
+                let observed = Observed { packet, fate };
+                timeline.recorder.settle_packet(observed);
             }
-            self.forward(&packet, departure);
+            let transit = flows.transit(packet.flow);
+            let hop = self.hops[transit.route.hop(packet.hop)];
+            let departing = Departing {
+                packet,
+                time: departure,
+            };
+            hop.forward(departing, transit, &mut timeline.calendar);
         }
         if discarded {
-            self.lose_discarded(at, now);
+            self.drop_discarded(at, flows, timeline);
         }
     }
 
+    /// Packets that a discipline had taken in, or has not, are dropped.
     #[inline(never)]
-    fn lose_discarded(&mut self, at: usize, now: Time) {
-        while let Link::Queued(link) = &mut self.links[at]
+    fn drop_discarded(&mut self, at: LinkId, flows: &mut Flows, timeline: &mut Timeline<'_>) {
+        while let Link::Queued(link) = &mut self.links[at.index()]
             && let Some(packet) = link.discarded()
         {
-            self.lose_queued(&packet, at, now);
+            let now = link.now();
+            let packet = InFlight::of(&packet);
+            if at == self.recorded.link() {
+                let fate = Fate::Dropped;
+                let observed = Observed { packet, fate };
+                timeline.recorder.settle_packet(observed);
+            }
+            let at = flows.transit(packet.flow).route.hop(packet.hop);
+            let loss = Loss {
+                now,
+                ..Loss::at_once(packet, at)
+            };
+            self.drop(loss, flows, &mut timeline.recorder);
         }
     }
 
-    /// A packet that a discipline had taken in, or has not, is dropped at `now`.
-    fn lose_queued(&mut self, packet: &Packet, at: usize, now: Time) {
-        if at == self.target && self.record_packets {
-            self.settle_record(packet, None);
-        }
-        let last = self.stop_of(packet).last;
-        if packet.flow & 1 == 1 && last {
-            // It was counted as delivered when it arrived, before the warm-up's end or since.
-            let before = packet.arrival < self.links[at].statistics().since;
-            let flow = &mut self.unresponsive[packet.flow as usize >> 1];
-            flow.counts.delivered -= 1;
-            flow.bytes_delivered -= u64::from(packet.size);
-            if before {
-                flow.before.delivered -= 1;
-                flow.bytes_before -= u64::from(packet.size);
+    /// A packet is lost: the one place where that is counted. Losses are those of packets that
+    /// arrived since the warm-up, so that no more are lost than arrived.
+    #[inline(never)]
+    fn drop(&self, loss: Loss, flows: &mut Flows, recorder: &mut Recorder<'_>) {
+        let Loss { arrival, now, .. } = loss;
+        let hop = &self.hops[loss.at];
+        let at_target = hop.link == self.target;
+        let counts = arrival == now || arrival >= self.links[hop.link.index()].statistics().since;
+        match loss.flow {
+            FlowId::Responsive(flow) => {
+                let flow = &mut flows[flow];
+                if at_target {
+                    let transit = &mut flow.transit;
+                    transit.dropped += u64::from(counts);
+                    let hit = recorder.loss(transit.group, now, &mut transit.seen_event);
+                    flow.congestion_events += u64::from(hit);
+                } else {
+                    flow.lost_elsewhere += 1;
+                }
+            }
+            FlowId::Unresponsive(flow) => {
+                let flow = &mut flows[flow];
+                flow.transit.dropped += u64::from(at_target && counts);
+                if hop.last && counts {
+                    flow.lost_at_last.add(loss.size);
+                }
             }
         }
-        self.lose(packet, at, now);
+    }
+
+    // --- By the clock ---
+
+    /// The warm-up ends: counting starts anew.
+    pub(crate) fn finish_warmup(&mut self, now: Time) {
+        for link in &mut self.links {
+            link.restart(now);
+        }
     }
 
     /// The run ends: the waits of what is still queued are those it would have if nothing more
     /// arrived.
-    pub(crate) fn finish_links(&mut self) -> Result<(), EngineError> {
+    pub(crate) fn finish(
+        &mut self,
+        end: Time,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), EngineError> {
         if self.links.iter().any(Link::overfull) {
             return Err(too_large(TOO_MANY_WAIT));
         }
-        let mut links = std::mem::take(&mut self.links);
-        for link in &mut links {
+        for (at, link) in self.links.iter_mut().enumerate() {
             if let Link::Queued(link) = link {
-                link.finish(self.end(), |packet, departure| {
-                    self.settle_record(packet, departure);
+                link.finish(end, |packet, departure| {
+                    let packet = InFlight::of(packet);
+                    let fate = departure.map_or(Fate::Dropped, |at| Fate::Departs(at, packet.mark));
+                    if at == self.target.index() {
+                        recorder.settle_packet(Observed { packet, fate });
+                    }
                 });
             }
         }
-        self.links = links;
         Ok(())
     }
+}
 
-    // --- What is counted ---
+/// A packet that is offered at this one of all hops. Like the structures below it exists for calls:
+/// what is passed in memory is put together where a rare call needs it, and nearly all packets pass in
+/// registers.
+#[derive(Clone, Copy, Debug)]
+struct Offered {
+    packet: InFlight,
+    at: usize,
+}
 
+/// What a link answered to a packet at this one of all hops.
+#[derive(Clone, Copy, Debug)]
+struct Outcome {
+    packet: InFlight,
+    at: usize,
+    fate: Fate,
+}
+
+/// A packet that leaves a link, and when.
+#[derive(Clone, Copy, Debug)]
+struct Departing {
+    packet: InFlight,
+    time: Time,
+}
+
+/// A packet that a link's discipline is to hold.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    packet: Packet,
+    link: LinkId,
+}
+
+/// A packet that is lost at this one of all hops, when it arrived there, and when it is lost.
+#[derive(Clone, Copy, Debug)]
+struct Loss {
+    flow: FlowId,
+    size: u32,
+    at: usize,
+    arrival: Time,
+    now: Time,
+}
+
+impl Loss {
+    /// A packet is lost when it arrives.
     #[inline]
-    fn count_arrival(&mut self, packet: &Packet, at: usize) {
-        let flow = packet.flow as usize >> 1;
-        let at_target = u64::from(at == self.target);
-        if packet.flow & 1 == 0 {
-            self.flows[flow].arrived += at_target;
-            return;
-        }
-        let last = self.stop_of(packet).last;
-        let queued = self.links[at].has_departures();
-        let flow = &mut self.unresponsive[flow];
-        flow.counts.arrived += at_target;
-        if last && queued {
-            // Nobody waits for it: it counts as delivered unless it is dropped.
-            flow.counts.delivered += 1;
-            flow.bytes_delivered += u64::from(packet.size);
-        }
-    }
-
-    /// A packet is dropped at link `at`. Losses are those of packets that arrived since the
-    /// warm-up, so that no more are lost than arrived.
-    fn lose(&mut self, packet: &Packet, at: usize, now: Time) {
-        let at_target = at == self.target;
-        let counts = at_target && packet.arrival >= self.links[at].statistics().since;
-        let persistent = self.spec(packet).persistent();
-        let number = packet.flow as usize >> 1;
-        if packet.flow & 1 == 1 {
-            self.unresponsive[number].counts.dropped += u64::from(counts);
-            return;
-        }
-        let flow = &mut self.flows[number];
-        flow.dropped += u64::from(counts);
-        flow.lost_elsewhere += u64::from(!at_target);
-        if at_target && persistent {
-            flow.events += u64::from(self.congestion.loss(now, &mut flow.seen_event));
-        }
-    }
-
-    /// A packet leaves its link at `departure`.
-    #[inline]
-    fn forward(&mut self, packet: &Packet, departure: Time) {
-        let hop = packet.hop();
-        let (flow, number) = (event_flow(packet.flow), packet.number);
-        let stop = self.stop_of(packet);
-        if !stop.last {
-            let time = departure + stop.delay;
-            let event = if packet.marked() {
-                Event::marked_arrival(time, hop + 1, flow, number)
-            } else {
-                Event::arrival(time, hop + 1, flow, number)
-            };
-            self.calendar.push_delivery(stop.lane, event);
-        } else if packet.flow & 1 == 0 {
-            let kind = if packet.marked() {
-                Kind::MarkedDelivery
-            } else {
-                Kind::Delivery
-            };
-            let sender = &self.flows[flow as usize];
-            let event = Event::new(departure + sender.return_delay, kind, flow, number);
-            self.calendar.push_delivery(sender.lane, event);
-        } else if let Some(acks) = self.unresponsive[packet.flow as usize >> 1].acks {
-            self.send_back(acks, flow, number, departure);
-        } else if !self.links[stop.link as usize].has_departures() {
-            let sender = &mut self.unresponsive[packet.flow as usize >> 1];
-            sender.counts.delivered += 1;
-            sender.bytes_delivered += u64::from(packet.size);
-        }
-    }
-
-    // --- Traces ---
-
-    /// Records an arrival; says whether the traces take it.
-    #[cold]
-    fn record_arrival(&mut self, packet: &Packet, departure: Option<Time>) -> bool {
-        let at = packet.flow as usize >> 1;
-        let number = if packet.flow & 1 == 0 {
-            self.flows[at].connection.full_number(packet.number)
-        } else {
-            self.unresponsive[at].counts.arrived
-        };
-        let flow = event_flow(packet.flow);
-        self.record_packet(packet.arrival, flow, number, packet.size, departure)
-    }
-
-    /// The fate of a packet that waited: its departure, or none where it was dropped.
-    #[cold]
-    fn settle_record(&mut self, packet: &Packet, departure: Option<Time>) {
-        let key = (packet.arrival, packet.flow, packet.number);
-        let Some(index) = self.records.remove(&key) else {
-            return;
-        };
-        let size = Bytes::new(u64::from(packet.size));
-        let transmission = self.scenario.target().rate.time_to_send(size);
-        let record = self
-            .traces
-            .as_mut()
-            .and_then(|traces| traces.packets.get_mut(index));
-        if let Some(record) = record {
-            record.dropped = departure.is_none();
-            record.marked = departure.is_some() && packet.marked();
-            record.wait_s = departure.map_or(0.0, |departure| {
-                departure
-                    .saturating_sub(packet.arrival)
-                    .saturating_sub(transmission)
-                    .as_secs_f64()
-            });
+    fn at_once(packet: InFlight, at: usize) -> Self {
+        Self {
+            flow: packet.flow,
+            size: packet.size,
+            at,
+            arrival: packet.arrival,
+            now: packet.arrival,
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::equality::{run, scenario};
-    use crate::link::Departures;
-    use forebay_scenario::{Cancel, Metric, Seed};
+/// What a link sends next, if anything.
+#[derive(Clone, Copy, Debug)]
+struct Serving {
+    at: LinkId,
+    service: Option<Service>,
+}
 
-    /// Two links; senders say that they understand marks.
-    const CAPABLE: &str = r#"
-[[links]]
-name = "first"
-rate = "21Mbps"
-buffer = "1000p"
-queue = { kind = "step", threshold = "5p" }
-[[links]]
-name = "second"
-rate = "20Mbps"
-buffer = "1000p"
-target = true
-[[flows]]
-name = "capable"
-count = 4
-cca = "newreno"
-recovery = "sack"
-ecn = true
-rtt = "20ms"
-packet = "1000B"
-path = ["first", "second"]
-workload = "persistent"
-initial_ssthresh = "60p"
-[run]
-warmup = "1s"
-measure = "4s"
-"#;
+/// The link whose packets are recorded, if there is one.
+#[derive(Clone, Copy, Debug)]
+struct Recorded(LinkId);
 
-    #[test]
-    fn flow_numbers_are_dense_and_come_back() {
-        for flow in [0, 1, 70_000] {
-            assert_eq!(event_flow(dense(flow, true)), flow);
-            assert_eq!(event_flow(dense(LAST_FLOW - flow, false)), LAST_FLOW - flow);
-            assert_ne!(dense(flow, true), dense(LAST_FLOW - flow, false));
+impl Recorded {
+    /// There is none: no link has this number.
+    const NONE: Self = Self(LinkId::new(usize::MAX));
+
+    #[inline]
+    fn link(self) -> LinkId {
+        self.0
+    }
+}
+
+/// What follows a departure: an event of this kind on this lane after this delay.
+#[derive(Clone, Copy, Debug)]
+struct Leg {
+    lane: LaneId,
+    delay: Time,
+    kind: KindNumber,
+}
+
+impl Hop {
+    /// A packet goes on from here: to the next hop, to its receiver, or out of the simulation.
+    #[allow(clippy::inline_always, reason = "as in `offer`")]
+    #[inline(always)]
+    fn forward(self, departing: Departing, transit: &Transit, calendar: &mut Calendar) {
+        let Departing { packet, time } = departing;
+        let number = packet.flow.number();
+        if self.last
+            && let FlowId::Unresponsive(_) = packet.flow
+        {
+            // Nobody waits for it, but for an acknowledgement its sender does.
+            if let Some(delay) = transit.acknowledgement_delay() {
+                let kind = Kind::Delivery.number();
+                let time = time.saturating_add(delay);
+                calendar.push_frequent(Event::of(time, kind, number, packet.number));
+            }
+            return;
         }
+        let leg = self.leg(packet, transit);
+        let event = Event::of(time + leg.delay, leg.kind, number, packet.number);
+        calendar.push_delivery(leg.lane, event);
     }
 
-    #[test]
-    fn each_marking_discipline_marks_capable_packets() {
-        for queue in ["red", "pie", "step", "codel", "fq_codel", "dualpi2"] {
-            let text = CAPABLE.replace(
-                "target = true",
-                &format!("target = true\nqueue = \"{queue}\""),
-            );
-            let scenario = scenario(&text, &[]);
-            for departures in [Departures::Folded, Departures::Events] {
-                let report = run(&scenario, departures);
-                let marks = report.value(Metric::MarkRate).unwrap_or(0.0);
-                assert!(marks > 1e-4, "{queue} {marks}");
+    /// From here to the next hop, or as an acknowledgement to the sender. Choosing numbers instead
+    /// of events spares a branch.
+    #[inline]
+    fn leg(self, packet: InFlight, transit: &Transit) -> Leg {
+        if self.last {
+            Leg {
+                lane: transit.lane,
+                delay: transit.return_delay,
+                kind: KindNumber::delivery(packet.mark),
+            }
+        } else {
+            Leg {
+                lane: self.lane,
+                delay: self.delay,
+                kind: KindNumber::arrival(packet.hop.index() + 1, packet.mark),
             }
         }
     }
 
-    /// What is under way when the run stops at this point includes marked packets, on their way
-    /// to the second link and to the receivers.
-    #[test]
-    fn a_mark_travels_with_the_packet() {
-        let text = CAPABLE
-            .replace("name = \"first\"", "name = \"first\"\ndelay = \"5ms\"")
-            .replace("21Mbps", "19Mbps")
-            // Senders that hardly yield, so that marks do not end.
-            .replace("\"newreno\"", "{ kind = \"aimd\", decrease = 0.01 }");
-        let scenario = scenario(&text, &[]);
-        for departures in [Departures::Folded, Departures::Events] {
-            let seed = Seed::default();
-            let mut simulation = Simulation::with_departures(&scenario, seed, departures).unwrap();
-            simulation.run(&Cancel::default()).unwrap();
-            let (mut arrivals, mut deliveries, mut unmarked) = (0, 0, 0);
-            while let Some(event) = simulation.calendar.pop() {
-                match event.kind() {
-                    kind if kind == Kind::MarkedDelivery as u8 => deliveries += 1,
-                    kind if kind == Kind::MarkedArrival as u8 + 1 => arrivals += 1,
-                    kind if kind == Kind::Delivery as u8 => unmarked += 1,
-                    _ => {}
-                }
-            }
-            assert!(
-                arrivals > 0 && deliveries > 0,
-                "{arrivals} {deliveries} {unmarked}"
-            );
-            let second = &simulation.links[1];
-            assert_eq!(second.statistics().marks, 0);
+    /// The packet as a discipline sees it here; a SYN says nothing about ECN (RFC 3168 section
+    /// 6.1.1).
+    #[inline]
+    fn held(self, packet: &InFlight, flows: &Flows) -> Packet {
+        let syn = match packet.flow {
+            FlowId::Responsive(flow) => flows[flow].connection.has_syn(packet.number),
+            FlowId::Unresponsive(_) => false,
+        };
+        let ecn = if syn { Ecn::NotCapable } else { self.ecn };
+        let label = Label::new(packet.hop.index() as u8, self.class, ecn);
+        Packet {
+            arrival: packet.arrival,
+            flow: packet.flow.key(),
+            number: packet.number,
+            size: packet.size,
+            label: match packet.mark {
+                Mark::Absent => label,
+                Mark::Present => label.with_mark(),
+            },
         }
     }
+}
+
+/// The one packet size of the scenario, where there is only one.
+fn uniform_size(scenario: &Scenario) -> Option<u32> {
+    let mut size = None;
+    for group in scenario.flows() {
+        let Law::Value(packet) = &group.packet else {
+            return None;
+        };
+        if !group.reverse.is_empty() {
+            return None;
+        }
+        if (group.responsive() && group.stack.handshake) || size.is_some_and(|size| size != *packet)
+        {
+            return None;
+        }
+        size = Some(*packet);
+    }
+    size.map(|size| size.get() as u32)
 }

@@ -4,8 +4,9 @@
 use forebay_discipline::{Backlog, Packet, Port, Queue, Shared};
 use forebay_units::Time;
 
-use crate::link::Transmitter;
+use crate::ids::LaneId;
 use crate::statistics::LinkStatistics;
+use crate::transmitter::Transmitter;
 
 /// The most packets that may wait: 4 GB of 32 bytes each.
 const MAX_WAITING: u64 = 1 << 27;
@@ -20,7 +21,7 @@ pub(crate) struct QueuedLink {
     occupancy: u128,
     summed_until: Time,
     /// Lane of its departures in the calendar.
-    pub(crate) lane: u32,
+    pub(crate) lane: LaneId,
     /// Measured transmission time, once the run has ended.
     busy_at_end: Option<Time>,
     pub(crate) statistics: LinkStatistics,
@@ -41,7 +42,7 @@ impl QueuedLink {
             transmitter,
             occupancy: 0,
             summed_until: Time::ZERO,
-            lane: 0,
+            lane: LaneId::default(),
             busy_at_end: None,
             statistics: LinkStatistics::new(),
         }

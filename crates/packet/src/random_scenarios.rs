@@ -351,7 +351,7 @@ fn assert_no_null(json: &serde_json::Value, key: &str) {
 
 /// Each packet is counted once, at every link and for every flow.
 fn check_conservation(simulation: &Simulation<'_>) {
-    for link in &simulation.links {
+    for link in &simulation.network.links {
         let counted = link.statistics();
         let accepted = counted.arrivals - counted.drops.min(counted.arrivals);
         assert!(counted.drops <= counted.arrivals);
@@ -360,15 +360,12 @@ fn check_conservation(simulation: &Simulation<'_>) {
             assert!(counted.waits.count() <= accepted);
         }
     }
-    let target = simulation.links[simulation.target].statistics();
-    let flows = simulation
-        .flows
-        .iter()
-        .map(|flow| flow.counts().since(flow.before));
-    let sources = simulation
-        .unresponsive
-        .iter()
-        .map(|flow| flow.counts.since(flow.before));
+    let target = simulation.network.target().statistics();
+    let flows = &simulation.traffic.hosts.flows;
+    let sources = flows.unresponsive.iter();
+    let sources = sources.map(|flow| flow.counts().since(flow.before.0));
+    let flows = flows.responsive.iter();
+    let flows = flows.map(|flow| flow.counts().since(flow.before));
     let (mut arrived, mut dropped) = (0, 0);
     for counts in flows.chain(sources) {
         arrived += counts.arrived;
@@ -440,7 +437,10 @@ fn check_memory(scenario: &Scenario, simulation: &Simulation<'_>) {
         .map(|group| group.count)
         .sum();
     if scenario.flows().iter().all(|group| !open(&group.workload)) {
-        assert_eq!(simulation.flows.len() as u64, fixed);
+        assert_eq!(
+            simulation.traffic.hosts.flows.responsive.len() as u64,
+            fixed
+        );
     }
 }
 

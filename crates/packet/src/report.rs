@@ -9,18 +9,21 @@ use forebay_scenario::{
 };
 use forebay_units::Time;
 
-use crate::flow::{Counts, Flow};
+use crate::flow::{Counts, Flow, Unresponsive};
+use crate::group::Group;
+use crate::histogram::Histogram;
+use crate::ids::GroupId;
 use crate::link::Link;
 use crate::sampler::WINDOW_UNIT;
-use crate::simulation::{Group, Simulation};
-use crate::transfers::SLOWDOWN_UNIT;
+use crate::simulation::Simulation;
+use crate::transfers::{SLOWDOWN_UNIT, Transfers};
 
 /// The report of a finished run.
-pub(crate) fn report(scenario: &Scenario, seed: Seed, mut simulation: Simulation<'_>) -> Report {
+pub(crate) fn report(scenario: &Scenario, seed: Seed, simulation: Simulation<'_>) -> Report {
     let mut report = Report::new("packet", scenario, seed.seed);
     let seconds = scenario.run().measure.as_secs_f64();
     let end = simulation.end();
-    let target = &simulation.links[scenario.target_index()];
+    let target = simulation.network.target();
     report.metrics = link_metrics(target, end, seconds);
     report.distributions = link_distributions(target);
     report.cost = Cost {
@@ -28,11 +31,11 @@ pub(crate) fn report(scenario: &Scenario, seed: Seed, mut simulation: Simulation
         events: simulation.events,
         ..Cost::default()
     };
-    let listed = simulation.flows.len() <= MAX_LISTED_FLOWS;
+    let listed = simulation.traffic.hosts.flows.responsive.len() <= MAX_LISTED_FLOWS;
     let mut persistent = Vec::new();
     let mut goodput = None;
-    for (number, group) in simulation.groups.iter().enumerate() {
-        let figures = GroupFigures::of(group, number, &simulation, seconds);
+    for (number, group) in simulation.traffic.groups.iter().enumerate() {
+        let figures = GroupFigures::of(group, GroupId::new(number), &simulation, seconds);
         if group.spec.responsive() {
             *goodput.get_or_insert(0.0) += figures.goodput;
         }
@@ -46,7 +49,7 @@ pub(crate) fn report(scenario: &Scenario, seed: Seed, mut simulation: Simulation
     }
     persistent_metrics(&mut report, &simulation, &persistent);
     sampled_metrics(&mut report, &simulation, seconds);
-    for (at, link) in simulation.links.iter().enumerate() {
+    for (at, link) in simulation.network.links.iter().enumerate() {
         if at != scenario.target_index() {
             let metrics = link_metrics(link, end, seconds);
             report.links.push(LinkReport {
@@ -56,7 +59,7 @@ pub(crate) fn report(scenario: &Scenario, seed: Seed, mut simulation: Simulation
         }
     }
     report.warnings = warnings(scenario, &simulation);
-    report.traces = simulation.traces.take();
+    report.traces = simulation.timeline.recorder.into_traces();
     report
 }
 
@@ -73,17 +76,25 @@ fn persistent_metrics(report: &mut Report, simulation: &Simulation<'_>, goodputs
             .metrics
             .insert(Metric::JainIndex, (sum * sum / (n * squares)).into());
     }
-    let events = simulation.congestion.number - simulation.events_before;
+    let events = simulation.timeline.recorder.congestion.count();
     let mut put = |metric, value: f64| report.metrics.insert(metric, value.into());
     put(Metric::CongestionEvents, events as f64);
     if events > 0 {
         let each = |count: u64| count as f64 / events as f64;
         put(
             Metric::Synchronization,
-            each(simulation.congestion.hits) / n,
+            each(simulation.timeline.recorder.congestion.hits) / n,
         );
-        put(Metric::LossesPerEvent, each(simulation.congestion.losses));
-        let hits = simulation.congestion.hit_counts().distribution(1.0);
+        put(
+            Metric::LossesPerEvent,
+            each(simulation.timeline.recorder.congestion.losses),
+        );
+        let hits = simulation
+            .timeline
+            .recorder
+            .congestion
+            .hit_counts()
+            .distribution(1.0);
         report.distributions.insert("flows_hit".into(), hits);
     }
 }
@@ -91,19 +102,23 @@ fn persistent_metrics(report: &mut Report, simulation: &Simulation<'_>, goodputs
 /// What is known from samples, or summed over the lives of flows.
 fn sampled_metrics(report: &mut Report, simulation: &Simulation<'_>, seconds: f64) {
     let mut put = |metric, value: f64| report.metrics.insert(metric, value.into());
-    if let Some(time) = simulation.sampler.autocorrelation_time() {
+    if let Some(time) = simulation.timeline.recorder.sampler.autocorrelation_time() {
         put(Metric::QueueAutocorrelation, time);
     }
-    if simulation
-        .groups
-        .iter()
-        .any(|group| group.spec.responsive())
-    {
-        let groups = simulation.groups.iter();
-        let long: f64 = groups.map(|group| group.shapes.long_flows(seconds)).sum();
+    let groups = &simulation.traffic.groups;
+    if groups.iter().any(|group| group.spec.responsive()) {
+        let long = groups
+            .iter()
+            .map(|group| group.transfers.long_flows(seconds));
+        let long: f64 = long.sum();
         put(Metric::LongFlows, long);
     }
-    let waiting = simulation.sampler.waiting.distribution(1.0);
+    let waiting = simulation
+        .timeline
+        .recorder
+        .sampler
+        .waiting
+        .distribution(1.0);
     report.distributions.insert("queue_packets".into(), waiting);
 }
 
@@ -155,39 +170,38 @@ struct GroupFigures {
     goodput: f64,
     goodputs: Vec<f64>,
     flows: Vec<FlowReport>,
+    windows: Histogram,
 }
 
 impl GroupFigures {
-    fn of(group: &Group<'_>, number: usize, simulation: &Simulation<'_>, seconds: f64) -> Self {
+    fn of(group: &Group<'_>, number: GroupId, simulation: &Simulation<'_>, seconds: f64) -> Self {
+        let windows = simulation.timeline.recorder.sampler.windows(number);
         let mut figures = Self {
             total: Counts::default(),
             goodput: 0.0,
             goodputs: Vec::new(),
             flows: Vec::new(),
+            windows: windows.clone(),
         };
+        let all = &simulation.traffic.hosts.flows;
         let header = group.spec.header().get();
-        let mut flows: Vec<&Flow> = simulation
-            .flows
-            .iter()
-            .filter(|flow| flow.group as usize == number)
-            .collect();
+        let flows = all.responsive.iter();
+        let mut flows: Vec<&Flow> = flows.filter(|flow| flow.transit.group == number).collect();
         // As in the scenario: they stand in the order of events of one instant.
         flows.sort_by_key(|flow| flow.index);
         for flow in flows {
             let counts = flow.counts().since(flow.before);
-            let payload = u64::from(flow.wire) - header;
+            let payload = u64::from(flow.transit.packet_bytes) - header;
             figures.add(
                 counts,
                 counts.delivered as f64 * payload as f64 * 8.0 / seconds,
             );
         }
-        for flow in simulation
-            .unresponsive
-            .iter()
-            .filter(|flow| flow.group as usize == number && flow.acks.is_none())
-        {
-            let bytes = flow.bytes_delivered - flow.bytes_before;
-            figures.add(flow.counts.since(flow.before), bytes as f64 * 8.0 / seconds);
+        let here = |flow: &&Unresponsive| flow.transit.group == number && flow.acks_of.is_none();
+        for flow in all.unresponsive.iter().filter(here) {
+            let (counts, bytes) = flow.before;
+            let bytes = flow.bytes_delivered() - bytes;
+            figures.add(flow.counts().since(counts), bytes as f64 * 8.0 / seconds);
         }
         figures
     }
@@ -207,94 +221,135 @@ impl GroupFigures {
 
     fn report(self, group: &Group<'_>, seconds: f64, listed: bool) -> GroupReport {
         let spec = group.spec;
-        let mut metrics = BTreeMap::new();
-        let mut put = |metric, value: f64| metrics.insert(metric, Estimate::from(value));
-        put(Metric::Goodput, self.goodput);
-        if self.total.arrived > 0 {
-            put(
-                Metric::LossRate,
-                ratio(self.total.dropped, self.total.arrived),
-            );
-        }
-        if spec.responsive() {
-            put(Metric::Retransmissions, self.total.retransmissions as f64);
-            put(Metric::Timeouts, self.total.timeouts as f64);
-            put(Metric::LongFlows, group.shapes.long_flows(seconds));
-        }
-        let mut distributions = BTreeMap::new();
-        let windows = group.windows.distribution(WINDOW_UNIT);
-        if windows.count() > 0 {
-            put(Metric::WindowMean, group.windows.mean() * WINDOW_UNIT);
-            distributions.insert("window_packets".to_owned(), windows);
-        }
-        let mut goodput_quantiles = BTreeMap::new();
-        let mut completions = None;
-        if spec.persistent() {
-            let mut sorted = self.goodputs.clone();
-            sorted.sort_by(f64::total_cmp);
-            goodput_quantiles = listed_quantiles(|q| sorted_quantile(&sorted, q));
-        } else if spec.responsive() {
-            if let Some(rounds) = group.rounds.as_ref().filter(|r| r.times.count() > 0) {
-                put(Metric::RequestTimeP50, rounds.times.quantile(0.5));
-                put(Metric::RequestTimeP95, rounds.times.quantile(0.95));
-                put(Metric::RequestTimeP99, rounds.times.quantile(0.99));
-                let times = rounds.times.distribution(1e-12);
-                distributions.insert("request_time_s".to_owned(), times);
-            }
-            let times = &group.completion_times;
-            if group.completed > 0 {
-                // Goodputs are kept in the histogram as whole bits per second.
-                goodput_quantiles =
-                    listed_quantiles(|q| group.transfer_goodputs.quantile(q) * 1e12);
-                put(Metric::CompletionTimeP50, times.quantile(0.5));
-                put(Metric::CompletionTimeP95, times.quantile(0.95));
-                put(Metric::CompletionTimeP99, times.quantile(0.99));
-                let shapes = &group.shapes;
-                put(Metric::SlowdownMean, shapes.mean_slowdown());
-                for (metric, q) in [
-                    (Metric::SlowdownP50, 0.5),
-                    (Metric::SlowdownP95, 0.95),
-                    (Metric::SlowdownP99, 0.99),
-                ] {
-                    put(
-                        metric,
-                        shapes.slowdowns.quantile_of_values(q) * SLOWDOWN_UNIT,
-                    );
-                }
-                put(
-                    Metric::ShortTransfers,
-                    ratio(shapes.short, shapes.short + shapes.long),
-                );
-                let slowdowns = shapes.slowdowns.distribution(SLOWDOWN_UNIT);
-                distributions.insert("slowdown".to_owned(), slowdowns);
-                distributions.insert("completion_time_s".to_owned(), times.distribution(1e-12));
-            }
-            let quantiles = if group.completed == 0 {
-                BTreeMap::new()
-            } else {
-                [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)]
-                    .map(|(name, q)| (name.to_owned(), times.quantile(q)))
-                    .into()
-            };
-            completions = Some(Completions {
-                completed: group.completed,
-                completion_time_s: quantiles,
-            });
-        }
-        if let (Some(p10), Some(p50)) = (goodput_quantiles.get("p10"), goodput_quantiles.get("p50"))
-        {
-            put(Metric::FlowGoodputP10, *p10);
-            put(Metric::FlowGoodputP50, *p50);
-        }
-        GroupReport {
+        let mut report = GroupReport {
             name: spec.name.clone(),
             flows: spec.count,
-            metrics,
-            flow_goodput_bps: goodput_quantiles,
-            completions,
-            distributions,
-            per_flow: if listed { self.flows } else { Vec::new() },
+            metrics: BTreeMap::new(),
+            flow_goodput_bps: BTreeMap::new(),
+            completions: None,
+            distributions: BTreeMap::new(),
+            per_flow: Vec::new(),
+        };
+        self.put_totals(&mut report);
+        if spec.responsive() {
+            let total = &self.total;
+            let retransmissions = total.retransmissions as f64;
+            put(&mut report, Metric::Retransmissions, retransmissions);
+            put(&mut report, Metric::Timeouts, total.timeouts as f64);
+            let long = group.transfers.long_flows(seconds);
+            put(&mut report, Metric::LongFlows, long);
         }
+        if spec.persistent() {
+            self.put_goodputs(&mut report);
+        } else if spec.responsive() {
+            if let Some(rounds) = group.rounds.as_ref().filter(|r| r.times.count() > 0) {
+                put_rounds(&mut report, &rounds.times);
+            }
+            put_transfers(&mut report, &group.transfers);
+        }
+        let quantile = |name: &str| report.flow_goodput_bps.get(name).copied();
+        if let (Some(p10), Some(p50)) = (quantile("p10"), quantile("p50")) {
+            put(&mut report, Metric::FlowGoodputP10, p10);
+            put(&mut report, Metric::FlowGoodputP50, p50);
+        }
+        if listed {
+            report.per_flow = self.flows;
+        }
+        report
+    }
+
+    /// What all flows did together, and their windows.
+    fn put_totals(&self, report: &mut GroupReport) {
+        let total = &self.total;
+        put(report, Metric::Goodput, self.goodput);
+        if total.arrived > 0 {
+            let loss = ratio(total.dropped, total.arrived);
+            put(report, Metric::LossRate, loss);
+        }
+        let windows = self.windows.distribution(WINDOW_UNIT);
+        if windows.count() > 0 {
+            put(
+                report,
+                Metric::WindowMean,
+                self.windows.mean() * WINDOW_UNIT,
+            );
+            put_distribution(report, "window_packets", windows);
+        }
+    }
+
+    /// Quantiles over the flows of a persistent group.
+    fn put_goodputs(&self, report: &mut GroupReport) {
+        let mut sorted = self.goodputs.clone();
+        sorted.sort_by(f64::total_cmp);
+        report.flow_goodput_bps = listed_quantiles(|q| sorted_quantile(&sorted, q));
+    }
+}
+
+/// Where the distribution of completion times is cut.
+const TIME_PERCENTS: [u32; 3] = [50, 95, 99];
+
+fn put(report: &mut GroupReport, metric: Metric, value: f64) {
+    report.metrics.insert(metric, Estimate::from(value));
+}
+
+fn put_distribution(report: &mut GroupReport, name: &str, distribution: Distribution) {
+    report.distributions.insert(name.to_owned(), distribution);
+}
+
+/// Values at these percentages by their names.
+fn quantiles(percents: &[u32], at: impl Fn(f64) -> f64) -> BTreeMap<String, f64> {
+    let named = percents.iter().map(|percent| {
+        let q = f64::from(*percent) / 100.0;
+        (format!("p{percent}"), at(q))
+    });
+    named.collect()
+}
+
+/// Times of an incast's rounds.
+fn put_rounds(report: &mut GroupReport, times: &Histogram) {
+    for (metric, q) in [
+        (Metric::RequestTimeP50, 0.5),
+        (Metric::RequestTimeP95, 0.95),
+        (Metric::RequestTimeP99, 0.99),
+    ] {
+        put(report, metric, times.quantile(q));
+    }
+    put_distribution(report, "request_time_s", times.distribution(1e-12));
+}
+
+/// What a group's transfers were, where it has any.
+fn put_transfers(report: &mut GroupReport, transfers: &Transfers) {
+    let times = &transfers.completion_times;
+    let mut completions = Completions {
+        completed: transfers.completed,
+        completion_time_s: BTreeMap::new(),
+    };
+    if transfers.completed > 0 {
+        completions.completion_time_s = quantiles(&TIME_PERCENTS, |q| times.quantile(q));
+        // Goodputs are kept in the histogram as whole bits per second.
+        let goodput = |q| transfers.goodputs.quantile(q) * 1e12;
+        report.flow_goodput_bps = listed_quantiles(goodput);
+        put_times(report, transfers);
+        let short = ratio(transfers.short, transfers.short + transfers.long);
+        put(report, Metric::ShortTransfers, short);
+        let slowdowns = transfers.slowdowns.distribution(SLOWDOWN_UNIT);
+        put_distribution(report, "slowdown", slowdowns);
+        put_distribution(report, "completion_time_s", times.distribution(1e-12));
+    }
+    report.completions = Some(completions);
+}
+
+/// How long a group's transfers took, and how much longer than on an empty path.
+fn put_times(report: &mut GroupReport, transfers: &Transfers) {
+    put(report, Metric::SlowdownMean, transfers.mean_slowdown());
+    for (time, slowdown, q) in [
+        (Metric::CompletionTimeP50, Metric::SlowdownP50, 0.5),
+        (Metric::CompletionTimeP95, Metric::SlowdownP95, 0.95),
+        (Metric::CompletionTimeP99, Metric::SlowdownP99, 0.99),
+    ] {
+        put(report, time, transfers.completion_times.quantile(q));
+        let times = transfers.slowdowns.quantile_of_values(q);
+        put(report, slowdown, times * SLOWDOWN_UNIT);
     }
 }
 
@@ -308,12 +363,12 @@ fn ratio(part: u64, whole: u64) -> f64 {
 
 fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let drops = simulation.links[scenario.target_index()].statistics().drops;
+    let drops = simulation.network.target().statistics().drops;
     if (1..30).contains(&drops) {
         let text = format!("the loss rate rests on {drops} drops: measure for longer");
         warnings.push(Warning::new(WarningKind::FewDrops, text).with("drops", drops as f64));
     }
-    let events = simulation.congestion.number - simulation.events_before;
+    let events = simulation.timeline.recorder.congestion.count();
     if scenario.persistent_flows() > 0 && events < 5 {
         let text = format!(
             "{events} congestion events in the measured time: the means may depend on its length"
@@ -321,17 +376,14 @@ fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<Warning> {
         let warning = Warning::new(WarningKind::FewCongestionEvents, text);
         warnings.push(warning.with("events", events as f64));
     }
-    let idle = simulation
-        .flows
-        .iter()
-        .filter(|flow| !started(flow))
-        .count();
+    let flows = simulation.traffic.hosts.flows.responsive.iter();
+    let idle = flows.filter(|flow| !started(flow)).count();
     if idle > 0 {
         let text = format!("{idle} flows have not started by the end");
         warnings.push(Warning::new(WarningKind::NotStarted, text).with("flows", idle as f64));
     }
     let bounded = |group: &&Group<'_>| group.rounds.as_ref().is_some_and(|r| r.lower_bound);
-    for group in simulation.groups.iter().filter(bounded) {
+    for group in simulation.traffic.groups.iter().filter(bounded) {
         let name = &group.spec.name;
         let text = format!(
             "no request of `{name}` was answered in full in the measured time: its time is at least as long as reported"
@@ -342,5 +394,8 @@ fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<Warning> {
 }
 
 fn started(flow: &Flow) -> bool {
-    flow.since > Time::ZERO || flow.arrived > 0 || flow.lost_elsewhere > 0
+    let since = flow.transfer.since;
+    since.is_none_or(|since| since > Time::ZERO)
+        || flow.transit.arrived > 0
+        || flow.lost_elsewhere > 0
 }

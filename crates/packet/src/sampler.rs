@@ -4,9 +4,10 @@
 
 use forebay_units::Time;
 
-use crate::calendar::{Event, Kind};
-use crate::simulation::{MEASURE, Simulation};
-use crate::statistics::Histogram;
+use crate::flow::{Flow, Flows};
+use crate::histogram::Histogram;
+use crate::ids::GroupId;
+use crate::link::Link;
 
 /// The most samples of a run.
 const MOST: u64 = 4096;
@@ -25,14 +26,16 @@ pub(crate) struct Sampler {
     drains: Vec<f64>,
     /// Packets waiting.
     pub(crate) waiting: Histogram,
+    /// Windows of flows that have something to send, by group.
+    windows: Vec<Histogram>,
     /// The flow to look at next.
     turn: usize,
 }
 
 impl Sampler {
-    /// For a measured time and a round trip. The distance has no simple ratio to the round trip,
-    /// with which much of a queue's motion is in step.
-    pub(crate) fn new(measure: Time, round_trip: Time) -> Self {
+    /// For a measured time, a round trip and so many groups. The distance has no simple ratio to the
+    /// round trip, with which much of a queue's motion is in step.
+    pub(crate) fn new(measure: Time, round_trip: Time, groups: usize) -> Self {
         let golden = (5.0_f64.sqrt() - 1.0) / 2.0;
         let fine = Time::from_secs_f64(round_trip.as_secs_f64() * golden / 8.0);
         let coarse = Time::from_picos(measure.as_picos() / MOST);
@@ -40,7 +43,38 @@ impl Sampler {
             every: fine.max(coarse).max(Time::from_picos(1)),
             drains: Vec::new(),
             waiting: Histogram::new(),
+            windows: vec![Histogram::new(); groups],
             turn: 0,
+        }
+    }
+
+    /// When the sample after that at `now` is due.
+    pub(crate) fn next(&self, now: Time) -> Time {
+        now.saturating_add(self.every)
+    }
+
+    /// Windows of a group's flows, in [`WINDOW_UNIT`].
+    pub(crate) fn windows(&self, group: GroupId) -> &Histogram {
+        &self.windows[group.index()]
+    }
+
+    /// Takes a sample of the target link and of the windows of a few flows.
+    #[cold]
+    pub(crate) fn sample(&mut self, now: Time, target: &mut Link, flows: &Flows) {
+        self.drains.push(target.backlog(now).as_secs_f64());
+        self.waiting.add_value(target.count_waiting(now));
+        let flows = &flows.responsive;
+        for _ in 0..flows.len().min(FLOWS_EACH) {
+            self.turn = (self.turn + 1) % flows.len();
+            self.sample_window(&flows[self.turn]);
+        }
+    }
+
+    fn sample_window(&mut self, flow: &Flow) {
+        let connection = &flow.connection;
+        if connection.begun() && !flow.stopped && !connection.finished() {
+            let window = connection.window().cwnd / WINDOW_UNIT;
+            self.windows[flow.transit.group.index()].add_value(window as u64);
         }
     }
 
@@ -95,40 +129,6 @@ fn products(one: &[f64], other: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-impl Simulation<'_> {
-    /// Schedules the next sample.
-    pub(crate) fn schedule_sample(&mut self, now: Time) {
-        let next = now.saturating_add(self.sampler.every);
-        if next < self.end() {
-            self.calendar
-                .push(Event::new(next, Kind::Control, 0, MEASURE));
-        }
-    }
-
-    /// Takes a sample.
-    #[cold]
-    pub(crate) fn measure(&mut self, now: Time) {
-        self.schedule_sample(now);
-        let link = &mut self.links[self.target];
-        let drain = link.backlog(now).as_secs_f64();
-        self.sampler.drains.push(drain);
-        self.sampler.waiting.add_value(link.count_waiting(now));
-        if self.flows.is_empty() {
-            return;
-        }
-        for _ in 0..self.flows.len().min(FLOWS_EACH) {
-            self.sampler.turn = (self.sampler.turn + 1) % self.flows.len();
-            let flow = &self.flows[self.sampler.turn];
-            if flow.connection.begun() && !flow.stopped && !flow.connection.finished() {
-                let window = flow.connection.window.cwnd / WINDOW_UNIT;
-                self.groups[flow.group as usize]
-                    .windows
-                    .add_value(window as u64);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(integrated_autocorrelation(&[1.0, 2.0]), None);
         for seconds in [1, 100, 1_000_000] {
             let measure = Time::from_secs(seconds);
-            let sampler = Sampler::new(measure, Time::from_millis(10));
+            let sampler = Sampler::new(measure, Time::from_millis(10), 1);
             assert!(sampler.every.as_picos() * MOST >= measure.as_picos());
         }
     }

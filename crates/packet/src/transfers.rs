@@ -10,7 +10,7 @@ use forebay_scenario::{FlowGroup, Recorded, Scenario, TraceOptions, TransferReco
 use forebay_units::Time;
 
 use crate::flow::Flow;
-use crate::statistics::Histogram;
+use crate::histogram::Histogram;
 
 /// Slowdowns are counted in units of 1/1024.
 pub(crate) const SLOWDOWN_UNIT: f64 = 1.0 / 1024.0;
@@ -22,6 +22,10 @@ pub(crate) struct Transfers {
     slowest: f64,
     /// Delays between the links of the path and of the way back.
     between: Time,
+    pub(crate) completed: u64,
+    pub(crate) completion_times: Histogram,
+    /// In whole bits per second.
+    pub(crate) goodputs: Histogram,
     /// Completion time over that on an empty path, in [`SLOWDOWN_UNIT`].
     pub(crate) slowdowns: Histogram,
     slowdown_sum: f64,
@@ -29,6 +33,8 @@ pub(crate) struct Transfers {
     pub(crate) long: u64,
     /// Measured life of long flows that the target link limited, summed in ticks.
     bottlenecked: u128,
+    /// When counting begins.
+    warmup: Time,
 }
 
 impl Transfers {
@@ -41,35 +47,62 @@ impl Transfers {
         Self {
             slowest: rates.chain(access).fold(f64::INFINITY, f64::min),
             between: inner.map(|&at| scenario.links()[at].delay).sum(),
+            completed: 0,
+            completion_times: Histogram::new(),
+            goodputs: Histogram::new(),
             slowdowns: Histogram::new(),
             slowdown_sum: 0.0,
             short: 0,
             long: 0,
             bottlenecked: 0,
+            warmup: scenario.run().warmup,
         }
     }
 
-    /// A transfer is complete: its duration over that on an empty path, which is a round trip
-    /// (two with a handshake) and its bytes at the slowest rate.
+    /// A flow's transfer that began at `since` is complete at `now`, the flow's life with it.
     pub(crate) fn completed(&mut self, flow: &Flow, spec: &FlowGroup, now: Time) {
-        let trips = 1.0 + f64::from(u8::from(spec.stack.handshake));
-        let trip = (flow.trip() + self.between).as_secs_f64();
-        let bytes = flow.connection.transfer_packets() as f64 * f64::from(flow.wire);
-        let ideal = trips * trip + bytes / self.slowest;
-        let slowdown = (now - flow.since).as_secs_f64() / ideal;
-        self.slowdown_sum += slowdown;
-        self.slowdowns.add_value((slowdown / SLOWDOWN_UNIT) as u64);
-        if is_long(flow, now) {
+        let Some(since) = flow.transfer.since else {
+            return;
+        };
+        let (packets, wire) = (
+            flow.connection.transfer_packets(),
+            flow.transit.packet_bytes,
+        );
+        let duration = now - since;
+        self.slow_down(flow, spec, duration);
+        if is_long(flow, since, now) {
             self.long += 1;
         } else {
             self.short += 1;
         }
+        self.lived(flow, now);
+        self.completed += 1;
+        self.completion_times.add(duration);
+        let payload = u64::from(wire) - spec.stack.header.get();
+        let goodput = (packets * payload * 8) as f64 / duration.as_secs_f64().max(1e-12);
+        self.goodputs.add_value(goodput as u64);
     }
 
-    /// A flow's life ends at `now`, of which the part behind `measured` counts.
-    pub(crate) fn lived(&mut self, flow: &Flow, measured: Time, now: Time) {
-        if is_long(flow, now) && limited_here(flow) {
-            let from = flow.since.max(measured);
+    /// A transfer took `duration`: its ratio to that on an empty path, which is a round trip
+    /// (two with a handshake) and its bytes at the slowest rate.
+    fn slow_down(&mut self, flow: &Flow, spec: &FlowGroup, duration: Time) {
+        let trips = 1.0 + f64::from(u8::from(spec.stack.handshake));
+        let trip = (flow.trip() + self.between).as_secs_f64();
+        let packets = flow.connection.transfer_packets() as f64;
+        let bytes = packets * f64::from(flow.transit.packet_bytes);
+        let ideal = trips * trip + bytes / self.slowest;
+        let slowdown = duration.as_secs_f64() / ideal;
+        self.slowdown_sum += slowdown;
+        self.slowdowns.add_value((slowdown / SLOWDOWN_UNIT) as u64);
+    }
+
+    /// A flow's life ends at `now`, of which the part behind the warm-up counts.
+    pub(crate) fn lived(&mut self, flow: &Flow, now: Time) {
+        let Some(since) = flow.transfer.since else {
+            return;
+        };
+        if is_long(flow, since, now) && limited_here(flow) {
+            let from = since.max(self.warmup);
             self.bottlenecked += u128::from(now.saturating_sub(from).as_picos());
         }
     }
@@ -84,42 +117,45 @@ impl Transfers {
     }
 }
 
-/// The record of a flow's current transfer that is complete at `completed` ([`Time::MAX`] for
-/// never), where `[trace]` asks for the transfers that begin then.
-pub(crate) fn record(flow: &Flow, trace: &TraceOptions, completed: Time) -> Option<TransferRecord> {
-    let within = flow.since >= trace.from && trace.until.is_none_or(|until| flow.since <= until);
+/// The record of a flow's current transfer that is complete at `completed`, or not by the end of the
+/// run, where `[trace]` asks for the transfers that begin then.
+pub(crate) fn record(
+    flow: &Flow,
+    trace: &TraceOptions,
+    completed: Option<Time>,
+) -> Option<TransferRecord> {
+    let since = flow.transfer.since?;
+    let within = since >= trace.from && trace.until.is_none_or(|until| since <= until);
+    let losses = flow.transfer_losses();
     (within && trace.record.contains(&Recorded::Transfers)).then(|| TransferRecord {
-        group: flow.group,
+        group: flow.transit.group.index() as u32,
         user: flow.index,
-        transfer: flow.transfer,
-        begun_s: flow.since.as_secs_f64(),
-        completed_s: seconds_or_never(completed),
-        first_signal_s: seconds_or_never(flow.connection.first_cut),
+        transfer: flow.transfer.number,
+        begun_s: since.as_secs_f64(),
+        completed_s: completed.map_or(f64::INFINITY, Time::as_secs_f64),
+        first_signal_s: first_signal(flow).map_or(f64::INFINITY, Time::as_secs_f64),
         packets: flow.connection.transfer_packets(),
-        arrived: flow.arrived - flow.arrived_before,
-        dropped: flow.dropped - flow.dropped_before,
-        lost_elsewhere: flow.lost_elsewhere - flow.lost_elsewhere_before,
+        arrived: losses.arrived,
+        dropped: losses.dropped,
+        lost_elsewhere: losses.elsewhere,
     })
 }
 
-fn seconds_or_never(time: Time) -> f64 {
-    if time == Time::MAX {
-        f64::INFINITY
-    } else {
-        time.as_secs_f64()
-    }
+/// When the first congestion signal of a flow's transfer came, if any has.
+fn first_signal(flow: &Flow) -> Option<Time> {
+    flow.connection.first_cut()
 }
 
 /// Whether a flow spent at most half of its life before its first congestion signal.
-fn is_long(flow: &Flow, now: Time) -> bool {
-    let cut = flow.connection.first_cut;
-    let slow = cut.saturating_sub(flow.since);
-    cut < now && slow.as_picos() <= (now - flow.since).as_picos() / 2
+fn is_long(flow: &Flow, since: Time, now: Time) -> bool {
+    first_signal(flow).is_some_and(|cut| {
+        let slow = cut.saturating_sub(since);
+        cut < now && slow.as_picos() <= (now - since).as_picos() / 2
+    })
 }
 
 /// Whether a flow lost (or was marked) here at least as often as elsewhere.
 fn limited_here(flow: &Flow) -> bool {
-    let here = flow.dropped - flow.dropped_before;
-    let elsewhere = flow.lost_elsewhere - flow.lost_elsewhere_before;
-    here >= elsewhere
+    let losses = flow.transfer_losses();
+    losses.dropped >= losses.elsewhere
 }

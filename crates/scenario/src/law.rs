@@ -121,6 +121,14 @@ pub enum Law<T> {
         /// Standard deviation of the logarithm.
         sigma: f64,
     },
+    /// Weibull: P(X > x) = exp(-(x / scale)^shape); below a shape of 1 with a heavier tail than the
+    /// exponential law.
+    Weibull {
+        /// Exponent, above 0.
+        shape: f64,
+        /// The value that a draw exceeds with probability 1/e.
+        scale: T,
+    },
     /// One of these, drawn anew each time with equal probability.
     Choice(Vec<T>),
     /// One of several laws, with weights that sum to 1.
@@ -187,6 +195,9 @@ impl<T: Quantity> Law<T> {
             Self::Pareto { .. } | Self::Cdf(_) => T::from_real(self.quantile(stream.uniform())),
             Self::Lognormal { median, sigma } => {
                 T::from_real(median.to_real() * libm::exp(sigma * stream.normal()))
+            }
+            Self::Weibull { shape, scale } => {
+                T::from_real(scale.to_real() * libm::pow(stream.exponential(), 1.0 / shape))
             }
             Self::Choice(list) => list[stream.below(list.len() as u64) as usize],
             Self::Mixture(parts) => {

@@ -154,7 +154,10 @@ impl RateLayer {
     /// use forebay_scenario::RateLayer;
     /// use forebay_units::Bytes;
     ///
-    /// assert_eq!(RateLayer::L1.framing(), Bytes::new(38));
+    /// // Ethernet: header 14, check 4; on the wire also preamble 8 and gap 12.
+    /// assert_eq!(RateLayer::L3.framing(), Bytes::ZERO);
+    /// assert_eq!(RateLayer::L2.framing(), Bytes::new(14 + 4));
+    /// assert_eq!(RateLayer::L1.framing(), Bytes::new(14 + 4 + 8 + 12));
     /// ```
     pub const fn framing(self) -> Bytes {
         Bytes::new(match self {
@@ -192,7 +195,7 @@ impl Form<BufferLimit> for Buffer {
     fn grammar(&self) -> Grammar {
         let schema = text(
             "^[0-9.eE+-]+ ?(p|B|[kMGT]B|[KMGT]iB|BDP|ps|ns|us|ms|s|min|h|d)$",
-            "packets \"100p\", bytes \"150kB\", time \"5ms\" or \"0.5BDP\"; what waits, without the packet in transmission",
+            "packets \"100p\", bytes \"150kB\", time \"5ms\" or \"0.5BDP\"",
         );
         Grammar::new(schema, BufferSize::ALLOWED)
     }
@@ -236,7 +239,7 @@ impl Form<BufferLimit> for MemorySize {
     fn grammar(&self) -> Grammar {
         let schema = text(
             "^[0-9.eE+-]+ ?(p|B|[kMGT]B|[KMGT]iB)$",
-            "what may wait at all links of this memory together: packets \"1000p\" or bytes \"12MB\"",
+            "packets \"1000p\" or bytes \"12MB\"",
         );
         Grammar::new(schema, "packets \"1000p\" or bytes \"12MB\"")
     }

@@ -103,6 +103,8 @@ fn canonical_json_reads_back_to_an_equal_scenario() {
         "flows.elephants.access={ rate = \"100Mbps\", queue = \"50p\" }",
         "flows.elephants.workload={ finite = { size = { pareto = { shape = 1.5, mean = \"100kB\" } } } }",
         "flows.elephants.workload={ finite = { size = { lognormal = { mean = \"100kB\", sigma = 1.5 } } } }",
+        "flows.elephants.workload={ finite = { size = { weibull = { mean = \"100kB\", shape = 0.5 } } } }",
+        "flows.elephants.start={ weibull = { scale = \"5s\", shape = 2 } }",
         "flows.elephants.workload={ finite = { size = { cdf = [[\"1kB\", 0.0], [\"5kB\", 0.5], [\"1MB\", 1.0]] } } }",
         "flows.background.workload={ on_off = { peak = \"1Mbps\", on = { exponential = \"1s\" }, off = \"2s\" } }",
         "fluid.law=uniform",
@@ -247,6 +249,10 @@ fn mistakes_are_refused() {
         "flows.elephants.rtt=0s",
         "flows.elephants.rtt=[\"1ms\", \"2ms\"]",
         "flows.elephants.rtt={ uniform = [\"2ms\", \"1ms\"] }",
+        "flows.elephants.start={ weibull = { scale = \"5s\" } }",
+        "flows.elephants.start={ weibull = { shape = 2, scale = \"0s\" } }",
+        "flows.elephants.start={ weibull = { shape = 2, scale = \"1s\", mean = \"1s\" } }",
+        "flows.elephants.start={ weibull = { shape = 0.01, scale = \"1s\" } }",
         "flows.elephants.rtt={ normal = \"2ms\" }",
         "flows.elephants.packet=40B",
         "flows.elephants.packet=1MB",
@@ -285,6 +291,153 @@ fn mistakes_are_refused() {
         assert!(!error.allowed.is_empty(), "{change}");
         assert!(!error.to_string().contains('\n'), "{error}");
     }
+}
+
+/// The words that users and their scripts have seen.
+#[test]
+fn mistakes_are_said_in_these_words() {
+    for (change, said) in [
+        (
+            "link.rate=1bps",
+            "link.rate: found `1bps`; allowed: a rate from 1kbps to 100Tbps",
+        ),
+        (
+            r#"link.queue={ kind = "red", nonsense = 1 }"#,
+            "link.queue.nonsense: found unknown key `nonsense`; allowed: kind, min, max, max_p, weight, gentle, adaptive, bottom, top, wait",
+        ),
+        (
+            "link.memory=chip",
+            "link.memory: found `chip`; allowed: the name of one of [[memories]], of which there are none",
+        ),
+        (
+            "flows.0.min_rto=61s",
+            "flows[0].min_rto: found `61s`; allowed: a time from 1us to 60s",
+        ),
+        (
+            "flows.0.delayed_ack={ packets = 0 }",
+            "flows[0].delayed_ack.packets: found `0`; allowed: a whole number from 1 to 1000",
+        ),
+        (
+            "flows.0.initial_window=0p",
+            r#"flows[0].initial_window: found `0p`; allowed: packets from 1 to 1e9, as in "10p""#,
+        ),
+        (
+            "flows.0.recovery=rock",
+            "flows[0].recovery: found `rock`; allowed: newreno, sack, fack, rack",
+        ),
+        (
+            r#"flows.0.rtt={ uniform = ["1ms"] }"#,
+            r#"flows[0].rtt.uniform: found a list of 1; allowed: a list of two values such as "100ms""#,
+        ),
+        (
+            "flows.0.workload={ closed_loop = { users = 4 } }",
+            r#"flows[0].workload.closed_loop: found no `think`; allowed: think = { exponential = "5s" }"#,
+        ),
+        (
+            r#"flows.0.workload={ on_off = { peak = "0bps", on = "1s", off = "1s" } }"#,
+            "flows[0].workload.on_off.peak: found `0bps`; allowed: a rate above 0",
+        ),
+        (
+            r#"flows.0.workload={ incast = { servers = 4, x = "10ms" } }"#,
+            "flows[0].workload.incast.x: found unknown key `x`; allowed: servers, pause, delay, size",
+        ),
+        (
+            r#"flows.0.access={ queue = "50p" }"#,
+            r#"flows[0].access: found no `rate`; allowed: rate = "100Mbps""#,
+        ),
+        (
+            r#"flows.0.path=["nowhere"]"#,
+            "flows[0].path[0]: found `nowhere`; allowed: a list of one to 15 different names out of link",
+        ),
+        (
+            "run.measure=101d",
+            "run.measure: found `101d`; allowed: a time above 0s and up to 100d",
+        ),
+        (
+            "fluid.empirical=[]",
+            "fluid.empirical: found a list of 0; allowed: a list of numbers of flows",
+        ),
+        (
+            "fluid.victims={ priority = [[1]] }",
+            "fluid.victims.priority[0]: found a list of 1; allowed: rows of 4 numbers, one per persistent flow, as in [[3, 2, 1]]",
+        ),
+        (
+            r#"trace.record=["cwnd","nonsense"]"#,
+            "trace.record[1]: found `nonsense`; allowed: cwnd, queue, utilization, packets, transfers",
+        ),
+    ] {
+        let error = with(&[change]).expect_err(change);
+        assert_eq!(
+            error.to_string(),
+            format!("example.toml: {said}"),
+            "{change}"
+        );
+    }
+}
+
+/// Unchanged, not right: hashes of scenarios stand in reports and file names, and a key that is added
+/// may not change those of scenarios without it.
+#[test]
+fn the_hash_of_a_scenario_stays() {
+    let hash = "61f241b94c57f18c3f5ea2b3efcda2e33508d9104ae2c12f81f1bfee80881bca";
+    assert_eq!(with(&[]).unwrap().sha256(), hash);
+}
+
+/// Bounds are within what they bound, and links without names are numbered.
+#[test]
+fn the_ends_of_bounds_are_allowed() {
+    for allowed in [
+        "flows.0.min_rto=1us",
+        "flows.0.min_rto=60s",
+        "flows.0.clock=0s",
+        "flows.0.header=0B",
+        "flows.0.receive_window=1p",
+        "flows.0.initial_ssthresh=2p",
+        "run.measure=100d",
+        "run.replications=1000000",
+        "link.rate=1kbps",
+        "link.rate=100Tbps",
+    ] {
+        with(&[allowed]).expect(allowed);
+    }
+    for refused in ["flows.0.initial_ssthresh=1p", "flows.0.receive_window=0.5"] {
+        with(&[refused]).expect_err(refused);
+    }
+    let links = "link = [{ rate = \"1Mbps\", buffer = \"1p\", target = true }, { rate = \"1Mbps\", buffer = \"1p\" }]";
+    let text = format!(
+        "{}\n[[flows]]\nrtt = \"1s\"\npath = [\"link\", \"link1\"]\n",
+        links.replacen("link", "links", 1)
+    );
+    let scenario = read(&text, &[]).unwrap();
+    assert_eq!(scenario.links()[1].name, "link1");
+    assert_eq!(scenario.flows()[0].path, [0, 1]);
+    // What unresponsive, closed-loop and preset groups leave out or take over.
+    assert!(with(&["flows.1.reverse=[\"link\"]"]).is_err());
+    assert!(
+        with(&["memories=[{ name = \"a\", size = \"1p\" }, { name = \"a\", size = \"1p\" }]"])
+            .is_err()
+    );
+    assert_eq!(
+        with(&["flows.0.stack=ns2"]).unwrap().flows()[0].stack,
+        forebay_scenario::Stack::NS2
+    );
+    // The second group says nothing of its controller.
+    let linux = with(&["flows.1.stack=linux"]).unwrap();
+    assert_eq!(
+        linux.flows()[1].controller.parameters().word("variant"),
+        "linux"
+    );
+    let users = "flows.0.workload={ closed_loop = { users = 4, think = \"1s\", size = \"9kB\" } }";
+    let shown = serde_json::to_value(with(&[users]).unwrap()).unwrap();
+    assert!(
+        shown["flows"][0].get("count").is_none(),
+        "users count the flows"
+    );
+    let linux = with(&["flows.0.cca=cubic", "flows.0.stack=linux"]).unwrap();
+    assert_eq!(
+        linux.flows()[0].controller.parameters().word("variant"),
+        "linux"
+    );
 }
 
 #[test]

@@ -30,6 +30,15 @@ pub struct UnitError {
 ///
 /// The tick is one picosecond in 64 bits. A 64-byte packet at 1.6 Tb/s lasts 320 ticks, so
 /// serialisation times of common rates are whole numbers, and 2^64 ticks are 213 days.
+///
+/// ```
+/// use forebay_units::Time;
+///
+/// let rtt: Time = "1.5ms".parse()?;
+/// assert_eq!(rtt + rtt, Time::from_millis(3));
+/// assert_eq!(rtt.to_string(), "1.5ms");
+/// # Ok::<(), forebay_units::UnitError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
@@ -143,6 +152,13 @@ impl Sum for Time {
 }
 
 /// A number of bytes.
+///
+/// ```
+/// use forebay_units::Bytes;
+///
+/// assert_eq!("64KiB".parse(), Ok(Bytes::new(65_536)));
+/// assert!("64K".parse::<Bytes>().is_err());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(u64);
 
@@ -200,6 +216,15 @@ impl Mul<u64> for Bytes {
 }
 
 /// A bit rate in bits per second.
+///
+/// ```
+/// use forebay_units::{Bytes, Rate, Time};
+///
+/// let rate: Rate = "100Mbps".parse()?;
+/// assert_eq!(rate.time_to_send(Bytes::new(1250)), Time::from_micros(100));
+/// assert_eq!(rate.bytes_in(Time::from_millis(1)), Bytes::new(12_500));
+/// # Ok::<(), forebay_units::UnitError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u64);
 

@@ -96,6 +96,22 @@ pub struct Parameter {
 }
 
 /// The values of all parameters of one algorithm, in the order of its description.
+///
+/// ```
+/// use forebay_units::parameter::{Parameter, ParameterKind, Parameters, Value};
+///
+/// let described = [Parameter {
+///     name: "beta",
+///     meaning: "part of the window kept at a cut",
+///     kind: ParameterKind::Number { min: 0.0, max: 1.0 },
+///     default: Value::Number(0.7),
+/// }];
+/// let mut parameters = Parameters::defaults(&described);
+/// assert!(parameters.set("beta", Value::Number(0.5)));
+/// assert!(!parameters.set("gamma", Value::Number(0.5)));
+/// assert_eq!(parameters.number("beta"), 0.5);
+/// assert_eq!(parameters.get("gamma"), Value::Automatic);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters(Vec<(&'static str, Value)>);
 

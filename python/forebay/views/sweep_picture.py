@@ -89,10 +89,9 @@ def _draw_panel(panel: Axes, metric: str, series: pl.DataFrame, across: str) -> 
         mine = series.filter(pl.col("series") == label, pl.col(mean).is_not_null())
         where = _numbers(mine[across].to_list()) or []
         order = sorted(range(len(where)), key=where.__getitem__)
-        means, halves = mine[mean], mine[half_width]
         plots.band(
             panel,
-            [Point(where[at], scale * means[at], scale * (halves[at] or 0.0)) for at in order],
+            [Point(where[at], scale * mine[mean][at], scale * (mine[half_width][at] or 0.0)) for at in order],
             color=plots.PALETTE[index % len(plots.PALETTE)],
             marker=MARKERS[index % len(MARKERS)],
             label=label or None,

@@ -109,6 +109,14 @@ mod tests {
 
     proptest! {
         #[test]
+        fn reno_is_the_aimd_of_its_own_increase(ln_loss in -40.0_f64..0.0, packets_per_ack in 1.0_f64..4.0) {
+            let reno = RenoResponse { packets_per_ack };
+            let increase = reno.additive_increase().unwrap();
+            let aimd = AimdResponse { increase, cut: 1.0 - reno.kept(1.0) };
+            prop_assert!((aimd.ln_window(ln_loss, 0.1) - reno.ln_window(ln_loss, 0.1)).abs() < 1e-12);
+        }
+
+        #[test]
         fn aimd_one_half_is_reno(ln_loss in -40.0_f64..0.0) {
             let aimd = AimdResponse { increase: 1.0, cut: 0.5 }.ln_window(ln_loss, 0.1);
             prop_assert!((aimd - RenoResponse::default().ln_window(ln_loss, 0.1)).abs() < 1e-12);

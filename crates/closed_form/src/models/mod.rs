@@ -12,6 +12,7 @@ pub mod burst_queue;
 pub mod closed_loop;
 pub mod core_access;
 pub mod cubic_response;
+pub mod dctcp_sawtooth;
 pub mod flow_proportional;
 pub mod full_link_loss;
 pub mod gorinsky;
@@ -56,6 +57,7 @@ static MODELS: &[&Model] = &[
     &bbr::MODEL,
     &power_law::MODEL,
     &overload::MODEL,
+    &dctcp_sawtooth::MODEL,
     &closed_loop::MODEL,
     &burst_queue::MODEL,
     &saturability::MODEL,

@@ -9,8 +9,8 @@
 
 use forebay_units::Time;
 
+use super::law::{Cubic, FastConvergence, FriendlyRegion};
 use crate::classic::WindowGrowth;
-use crate::cubic::law::{Cubic, FastConvergence, FriendlyRegion};
 use crate::packet::{Ack, Needs, Path, Sample, Signal, Window};
 use crate::whole_packets::WholePackets;
 

@@ -102,4 +102,17 @@ mod tests {
             assert!((window.cwnd / (kept * cwnd) - 1.0).abs() < 1e-12, "{cwnd}");
         }
     }
+    #[test]
+    fn a_is_renewed_before_it_is_wrong_by_two_parts_in_a_thousand() {
+        let response = HstcpResponse::default();
+        let mut growth = HstcpGrowth::by(response);
+        let mut w = 100.0;
+        while w < 50_000.0 {
+            assert!(
+                (growth.a(w) / response.increase(w) - 1.0).abs() < 2e-3,
+                "{w}"
+            );
+            w *= 1.0007;
+        }
+    }
 }

@@ -188,4 +188,18 @@ mod tests {
         round(&mut hystart, &mut window, 2, 0.1);
         assert_eq!((hystart.divisor(), window.ssthresh), (1.0, f64::INFINITY));
     }
+
+    /// RFC 9406 section 4.3: in the initial slow start only, unless the timeout was spurious.
+    #[test]
+    fn a_congestion_ends_it_until_that_is_undone() {
+        let (mut hystart, mut window) = start();
+        round(&mut hystart, &mut window, 0, 0.1);
+        let before = hystart.clone();
+        hystart.on_congestion(Signal::Timeout);
+        round(&mut hystart, &mut window, 1, 0.12);
+        assert_eq!(hystart.divisor(), 1.0);
+        hystart.on_undo(&before);
+        round(&mut hystart, &mut window, 2, 0.12);
+        assert_eq!(hystart.divisor(), 4.0);
+    }
 }

@@ -40,6 +40,46 @@ pub(crate) const WORK_LIMIT: u64 = 4_000_000_000;
 ///
 /// A model that [`FluidModel::check`] refuses, a run of more than 4e9 flow steps, or one that
 /// leaves the finite numbers.
+///
+/// ```
+/// use forebay_congestion::{fluid::FluidLaw, newreno::NewReno};
+/// use forebay_fluid::{
+///     Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Synchronization,
+///     integrate,
+/// };
+///
+/// let flow = FluidFlow {
+///     propagation: 0.1,
+///     law: 0,
+///     path: 0,
+///     size: 1.0,
+///     initial_window: None,
+///     limits: Limits::default(),
+/// };
+/// let model = FluidModel {
+///     links: vec![FluidLink {
+///         capacity: 1000.0,
+///         buffer: 100.0,
+///         background: Background::Constant(0.0),
+///         queue: QueueLaw::DropTail,
+///     }],
+///     target: 0,
+///     paths: vec![vec![0]],
+///     laws: vec![FluidLaw::NewReno(NewReno::default())],
+///     flows: vec![flow],
+///     synchronization: Synchronization::default(),
+///     measure: Measure::WholeCycles { start: 50.0, duration: 100.0 },
+///     horizon: 200.0,
+///     tolerance: 1e-4,
+///     trace: None,
+///     seed: Default::default(),
+/// };
+/// let link = &integrate(&model)?.links[0];
+/// // A buffer of one bandwidth-delay product keeps the link busy through every cut.
+/// assert!(link.utilization > 0.999);
+/// assert_eq!(link.synchronization, Some(1.0));
+/// # Ok::<(), forebay_fluid::FluidError>(())
+/// ```
 pub fn integrate(model: &FluidModel) -> Result<FluidOutcome, FluidError> {
     integrate_by(STANDARD, model)
 }

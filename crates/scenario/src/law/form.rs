@@ -54,6 +54,13 @@ impl<T: Quantity> Law<T> {
             read: read_lognormal,
         },
         Kind {
+            name: "weibull",
+            argument: "{ shape, scale or mean }",
+            meaning: "Weibull: P(X > x) = exp(-(x / scale)^shape). With a shape below 1 it fits times between the \
+                arrivals of TCP connections (Feldmann, Characteristics of TCP connection arrivals, 2000).",
+            read: read_weibull,
+        },
+        Kind {
             name: "choice",
             argument: "[..]",
             meaning: "One of these, drawn anew each time with equal probability.",
@@ -176,6 +183,10 @@ impl<T: Quantity> Law<T> {
             Self::Lognormal { median, sigma } => {
                 let argument = json!({ "median": median.to_string(), "sigma": sigma });
                 ("lognormal", argument)
+            }
+            Self::Weibull { shape, scale } => {
+                let argument = json!({ "shape": shape, "scale": scale.to_string() });
+                ("weibull", argument)
             }
             Self::Mixture(parts) => {
                 let part = |(weight, law): &(f64, Self)| {
@@ -345,6 +356,23 @@ fn read_lognormal<T: Quantity>(
         _ => return Err(cursor.error("sigma and either median or mean")),
     };
     Ok(Law::Lognormal { median, sigma })
+}
+
+fn read_weibull<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Law<T>, ScenarioError> {
+    cursor.only(&["shape", "scale", "mean"])?;
+    let shape = cursor.require("shape", "0.7")?.number_in(0.1, 100.0)?;
+    let scale = match (cursor.get("scale"), cursor.get("mean")) {
+        (Some(scale), None) => quantity(&scale, packet)?,
+        (None, Some(mean)) => {
+            let mean: T = quantity(&mean, packet)?;
+            T::from_real(mean.to_real() / libm::tgamma(1.0 + 1.0 / shape))
+        }
+        _ => return Err(cursor.error("shape and either scale or mean")),
+    };
+    if scale.to_real() <= 0.0 {
+        return Err(cursor.error("a scale or mean above 0"));
+    }
+    Ok(Law::Weibull { shape, scale })
 }
 
 fn read_mixture<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Law<T>, ScenarioError> {

@@ -55,6 +55,9 @@ impl<T: Quantity> Law<T> {
             Self::Lognormal { median, sigma } => grid()
                 .map(|u| median.to_real() * libm::exp(sigma * normal_quantile(u)))
                 .collect(),
+            Self::Weibull { shape, scale } => grid()
+                .map(|u| scale.to_real() * libm::pow(-libm::log1p(-u), 1.0 / shape))
+                .collect(),
             Self::Mixture(parts) => {
                 let mut all = Vec::new();
                 for (weight, law) in parts {
@@ -93,6 +96,7 @@ impl<T: Quantity> Law<T> {
                 maximum,
             } => pareto_mean(*shape, minimum.to_real(), maximum.map(Quantity::to_real)),
             Self::Lognormal { median, sigma } => median.to_real() * libm::exp(sigma * sigma / 2.0),
+            Self::Weibull { shape, scale } => scale.to_real() * libm::tgamma(1.0 + 1.0 / shape),
             Self::Mixture(parts) => parts.iter().map(|(weight, law)| weight * law.mean()).sum(),
             Self::Cdf(points) => {
                 points
@@ -106,7 +110,7 @@ impl<T: Quantity> Law<T> {
     }
 
     /// Mean of 1/x in 1/base units over `count` flows: what a harmonic mean needs. Infinite where
-    /// the law reaches down to zero (exponential).
+    /// the law reaches down to zero (exponential, Weibull of shape 1 or less).
     pub fn mean_inverse(&self, count: u64) -> f64 {
         match self {
             Self::Uniform(a, b) if a.to_real() > 0.0 && b > a => {
@@ -120,6 +124,8 @@ impl<T: Quantity> Law<T> {
                 maximum: None,
             } => shape / ((shape + 1.0) * minimum.to_real()),
             Self::Exponential(_) => f64::INFINITY,
+            Self::Weibull { shape, .. } if *shape <= 1.0 => f64::INFINITY,
+            Self::Weibull { shape, scale } => libm::tgamma(1.0 - 1.0 / shape) / scale.to_real(),
             Self::Mixture(parts) => parts
                 .iter()
                 .map(|(weight, law)| weight * law.mean_inverse(count))
@@ -143,6 +149,12 @@ impl<T: Quantity> Law<T> {
                 // Euler-Maclaurin: sum of P(X > k unit) over k >= 0 is the mean plus one half.
                 self.mean() / unit + 0.5
             }
+            Self::Weibull { .. } => {
+                // A few points are not enough for the mean of a heavy tail, but for what rounding adds.
+                let points = self.representatives(1);
+                let rounding = points.iter().map(|x| (x / unit).ceil() - x / unit);
+                self.mean() / unit + rounding.sum::<f64>() / points.len() as f64
+            }
             _ => {
                 let points = self.representatives(1);
                 points
@@ -163,7 +175,7 @@ impl<T: Quantity> Law<T> {
                 .map(|x| x.to_real())
                 .fold(f64::INFINITY, f64::min),
             Self::Uniform(a, b) | Self::Linspace(a, b) => a.to_real().min(b.to_real()),
-            Self::Exponential(_) | Self::Lognormal { .. } => 0.0,
+            Self::Exponential(_) | Self::Lognormal { .. } | Self::Weibull { .. } => 0.0,
             Self::Pareto { minimum, .. } => minimum.to_real(),
             Self::Mixture(parts) => parts
                 .iter()
@@ -182,7 +194,7 @@ impl<T: Quantity> Law<T> {
                 list.iter().map(|x| x.to_real()).fold(0.0, f64::max)
             }
             Self::Uniform(a, b) | Self::Linspace(a, b) => a.to_real().max(b.to_real()),
-            Self::Exponential(_) | Self::Lognormal { .. } => f64::INFINITY,
+            Self::Exponential(_) | Self::Lognormal { .. } | Self::Weibull { .. } => f64::INFINITY,
             Self::Pareto { maximum, .. } => maximum.map_or(f64::INFINITY, Quantity::to_real),
             Self::Mixture(parts) => parts
                 .iter()
@@ -219,6 +231,72 @@ fn pareto_mean(shape: f64, minimum: f64, maximum: Option<f64>) -> f64 {
             }
             minimum * shape / (shape - 1.0) * (1.0 - libm::pow(ratio, shape - 1.0))
                 / (1.0 - libm::pow(ratio, shape))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_random::{Purpose, Seed, Stream};
+    use forebay_units::{Bytes, Time};
+
+    fn weibull(shape: f64, seconds: f64) -> Law<Time> {
+        let scale = Time::from_secs_f64(seconds);
+        Law::Weibull { shape, scale }
+    }
+
+    fn close(ours: f64, theirs: f64, tolerance: f64) {
+        assert!((ours / theirs - 1.0).abs() < tolerance, "{ours} {theirs}");
+    }
+
+    /// Gamma(1 + 1/k) for k = 1 (exponential), 2 (Rayleigh) and 1/2: 1, sqrt(pi)/2 and 2.
+    #[test]
+    fn a_weibull_law_has_its_mean_and_its_harmonic_mean() {
+        let root = std::f64::consts::PI.sqrt();
+        close(weibull(1.0, 3.0).mean(), 3.0, 1e-12);
+        close(weibull(2.0, 3.0).mean(), 1.5 * root, 1e-12);
+        close(weibull(0.5, 3.0).mean(), 6.0, 1e-12);
+        // E[1/X] = Gamma(1 - 1/k) / scale; Gamma(1/2) = sqrt(pi).
+        close(weibull(2.0, 4.0).mean_inverse(1), root / 4.0, 1e-12);
+        assert_eq!(weibull(1.0, 4.0).mean_inverse(1), f64::INFINITY);
+    }
+
+    /// 40,000 draws: each quartile is exceeded by its share of them, within four standard errors,
+    /// and so is the mean.
+    #[test]
+    fn draws_of_a_weibull_law_follow_it() {
+        const DRAWS: u64 = 40_000;
+        for shape in [0.5, 1.0, 2.0] {
+            let law = weibull(shape, 1.0);
+            let mut stream = Stream::new(Seed::default(), 0, Purpose::FlowCount);
+            let draws: Vec<f64> = (0..DRAWS)
+                .map(|_| law.draw(0, 1, &mut stream).to_real())
+                .collect();
+            for share in [0.25, 0.5, 0.75] {
+                let quantile = libm::pow(-libm::log(share), 1.0 / shape);
+                let above = draws.iter().filter(|x| **x > quantile).count() as f64;
+                let error = (share * (1.0 - share) / DRAWS as f64).sqrt();
+                assert!(
+                    (above / DRAWS as f64 - share).abs() < 4.0 * error,
+                    "{shape} {share}"
+                );
+            }
+            let mean = draws.iter().sum::<f64>() / DRAWS as f64;
+            // Variance: Gamma(1 + 2/k) - Gamma(1 + 1/k)^2.
+            let variance = libm::tgamma(1.0 + 2.0 / shape) - law.mean() * law.mean();
+            let error = (variance / DRAWS as f64).sqrt();
+            assert!((mean - law.mean()).abs() < 4.0 * error, "{shape} {mean}");
+        }
+    }
+
+    /// Of shape 1 it is the exponential law, whose packets are known exactly.
+    #[test]
+    fn packets_of_a_weibull_law_of_shape_one_are_those_of_the_exponential() {
+        for kilobytes in [1, 10, 300] {
+            let scale = Bytes::new(1000 * kilobytes);
+            let ours = Law::Weibull { shape: 1.0, scale }.mean_units(1460.0);
+            close(ours, Law::Exponential(scale).mean_units(1460.0), 1e-3);
         }
     }
 }

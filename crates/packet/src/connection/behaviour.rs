@@ -1,11 +1,12 @@
 //! What one connection does, step by step: a test per behaviour of recovery and timeouts.
 
+use forebay_congestion::packet::LossState;
 use forebay_random::{Purpose, Seed, Stream};
 use forebay_scenario::{Recovery, Reduction, Stack, TimeoutCut};
 use forebay_units::Time;
 use forebay_units::parameter::Parameters;
 
-use super::{Connection, Next, Opening, Phase};
+use super::{Connection, Next, Opening};
 
 /// Connections number packets from there on.
 const FIRST: u64 = 1;
@@ -57,8 +58,13 @@ impl Wire {
 
     /// Losses that a sample would report now.
     fn reported(&mut self) -> u64 {
-        let losses = self.connection.losses;
-        self.connection.ledger.as_mut().unwrap().report(losses)
+        let losses = self.connection.control.sender.totals.losses;
+        self.connection
+            .control
+            .ledger
+            .as_mut()
+            .unwrap()
+            .report(losses)
     }
 
     fn time_out(&mut self) -> Vec<u64> {
@@ -79,8 +85,8 @@ fn forward_acknowledgement_repairs_what_is_three_below_the_furthest_arrival() {
     // 0, 1 and 2 are lost: each is found when the packet three beyond arrives.
     for (arrival, lost) in [(3, 1), (4, 2), (5, 3)] {
         let sent = wire.arrive(arrival);
-        assert_eq!(wire.connection.lost, lost);
-        assert_eq!(wire.connection.phase, Phase::Recovery);
+        assert_eq!(wire.connection.control.scoreboard.lost, lost);
+        assert_eq!(wire.connection.control.sender.state, LossState::Recovery);
         assert_eq!(sent.contains(&0), arrival == 3);
     }
 }
@@ -111,7 +117,7 @@ fn forward_acknowledgement_sees_that_a_repetition_is_lost() {
     let last = *new.last().unwrap();
     let sent = wire.arrive(last);
     assert!(sent.contains(&0), "{sent:?}");
-    assert_eq!(wire.connection.timeouts, 0);
+    assert_eq!(wire.connection.timeouts(), 0);
 }
 
 #[test]
@@ -168,10 +174,10 @@ fn only_the_first_timeout_of_a_packet_lowers_the_threshold_unless_every_one_does
             wire.send();
             let mut thresholds = Vec::new();
             while thresholds.len() < 2 {
-                let before = wire.connection.timeouts;
+                let before = wire.connection.timeouts();
                 wire.time_out();
-                if wire.connection.timeouts > before {
-                    thresholds.push(wire.connection.window.ssthresh);
+                if wire.connection.timeouts() > before {
+                    thresholds.push(wire.connection.window().ssthresh);
                 }
             }
             assert!((thresholds[0] - 10.0).abs() <= 0.5, "{thresholds:?}");
@@ -205,11 +211,11 @@ fn every_loss_is_reported_once_and_those_of_a_timeout_with_it() {
         assert_eq!(wire.reported(), 1, "{recovery:?}");
         assert_eq!(wire.reported(), 0, "{recovery:?}");
         // Those of a timeout are counted, and reported with it.
-        let before = wire.connection.losses;
-        while wire.connection.timeouts == 0 {
+        let before = wire.connection.control.sender.totals.losses;
+        while wire.connection.timeouts() == 0 {
             wire.time_out();
         }
-        let found = wire.connection.losses - before;
+        let found = wire.connection.control.sender.totals.losses - before;
         let expected = if recovery == Recovery::NewReno { 1 } else { 10 };
         assert!(found >= expected, "{recovery:?} {found}");
         assert_eq!(wire.reported(), 0, "{recovery:?}");
@@ -229,7 +235,7 @@ fn a_loss_found_by_the_reordering_timer_is_reported() {
     wire.arrive(2);
     assert_eq!(wire.reported(), 0);
     wire.time_out();
-    assert_eq!(wire.connection.timeouts, 0);
+    assert_eq!(wire.connection.timeouts(), 0);
     assert_eq!(wire.reported(), 1);
 }
 
@@ -249,12 +255,12 @@ fn after_timeout(recovery: Recovery, frto: bool) -> Wire {
     });
     assert_eq!(wire.send().len(), 20);
     let mut sent = Vec::new();
-    while wire.connection.timeouts == 0 {
+    while wire.connection.timeouts() == 0 {
         sent.extend(wire.time_out());
     }
     assert_eq!(sent, [0], "{recovery:?}");
-    assert_eq!(wire.connection.phase, Phase::Loss);
-    assert_eq!(wire.connection.window.ssthresh, 10.0);
+    assert_eq!(wire.connection.control.sender.state, LossState::Timeout);
+    assert_eq!(wire.connection.window().ssthresh, 10.0);
     wire
 }
 
@@ -264,10 +270,14 @@ fn a_spurious_timeout_is_undone_and_nothing_else_sent_again() {
         let mut wire = after_timeout(recovery, true);
         // The first transmissions were only late.
         assert_eq!(wire.arrive(0), [20, 21], "{recovery:?}");
-        assert_eq!(wire.connection.phase, Phase::Loss);
+        assert_eq!(wire.connection.control.sender.state, LossState::Timeout);
         wire.arrive(1);
-        let window = wire.connection.window;
-        assert_eq!(wire.connection.phase, Phase::Open, "{recovery:?}");
+        let window = wire.connection.window();
+        assert_eq!(
+            wire.connection.control.sender.state,
+            LossState::Open,
+            "{recovery:?}"
+        );
         assert!((20.0..=22.0).contains(&window.cwnd), "{window:?}");
         assert_eq!(window.ssthresh, f64::INFINITY);
         let mut next = 22;
@@ -281,7 +291,7 @@ fn a_spurious_timeout_is_undone_and_nothing_else_sent_again() {
         for sent in wire.arrive(0) {
             assert!(sent >= 20, "{recovery:?} {sent}");
         }
-        assert_eq!(wire.connection.retransmissions, 1);
+        assert_eq!(wire.connection.retransmissions(), 1);
         assert!(next > 38, "{recovery:?} {next}");
         assert!(wire.connection.consistent());
     }
@@ -302,13 +312,16 @@ fn the_timer_of_a_spurious_timeout_is_not_backed_off() {
             ..Stack::RFC
         });
         wire.send();
-        while wire.connection.timeouts == 0 {
+        while wire.connection.timeouts() == 0 {
             wire.time_out();
         }
-        assert_eq!(wire.connection.round_trip.timeout(), Time::from_secs(2));
+        assert_eq!(
+            wire.connection.control.sender.round_trip.timeout(),
+            Time::from_secs(2)
+        );
         wire.arrive(0);
         wire.arrive(1);
-        let timeout = wire.connection.round_trip.timeout();
+        let timeout = wire.connection.control.sender.round_trip.timeout();
         if timestamps {
             // What was not sent again is measured: R and four times R / 2.
             let seconds = timeout.as_secs_f64();
@@ -330,14 +343,14 @@ fn repair(mut wire: Wire) -> (u64, f64) {
             under_way.extend(wire.arrive(packet));
         }
         assert!(wire.connection.consistent());
-        if wire.connection.expected > FIRST + 30 {
+        if wire.connection.control.receiver.expected() > FIRST + 30 {
             break;
         }
     }
-    assert!(wire.connection.expected > FIRST + 30);
-    assert_eq!(wire.connection.timeouts, 1);
-    let ssthresh = wire.connection.window.ssthresh;
-    (wire.connection.retransmissions, ssthresh)
+    assert!(wire.connection.control.receiver.expected() > FIRST + 30);
+    assert_eq!(wire.connection.timeouts(), 1);
+    let ssthresh = wire.connection.window().ssthresh;
+    (wire.connection.retransmissions(), ssthresh)
 }
 
 #[test]
@@ -362,9 +375,9 @@ fn a_duplicate_first_means_that_the_loss_was_real() {
     for recovery in RECOVERIES {
         let mut wire = after_timeout(recovery, true);
         assert_eq!(wire.arrive(1), [0; 0], "{recovery:?}");
-        let window = wire.connection.window;
+        let window = wire.connection.window();
         assert_eq!((window.cwnd, window.ssthresh), (1.0, 10.0), "{recovery:?}");
-        assert_eq!(wire.connection.phase, Phase::Loss);
+        assert_eq!(wire.connection.control.sender.state, LossState::Timeout);
         // The repetition fills the hole: what follows is sent again.
         let sent = wire.arrive(0);
         assert!(sent.starts_with(&[2]), "{recovery:?} {sent:?}");
@@ -378,8 +391,8 @@ fn new_data_that_arrives_beyond_a_hole_means_that_the_loss_was_real() {
         assert_eq!(wire.arrive(0), [20, 21]);
         let sent = wire.arrive(20);
         assert!(sent.starts_with(&[1]), "{recovery:?} {sent:?}");
-        assert!(wire.connection.window.cwnd <= 3.0, "{recovery:?}");
-        assert_eq!(wire.connection.window.ssthresh, 10.0);
+        assert!(wire.connection.window().cwnd <= 3.0, "{recovery:?}");
+        assert_eq!(wire.connection.window().ssthresh, 10.0);
     }
 }
 
@@ -388,10 +401,10 @@ fn a_second_timeout_of_the_same_packet_is_believed() {
     for recovery in RECOVERIES {
         let mut wire = after_timeout(recovery, true);
         assert_eq!(wire.time_out(), [0], "{recovery:?}");
-        assert_eq!(wire.connection.timeouts, 2);
+        assert_eq!(wire.connection.timeouts(), 2);
         let sent = wire.arrive(0);
         assert!(sent.starts_with(&[1]), "{recovery:?} {sent:?}");
-        assert_eq!(wire.connection.window.ssthresh, 10.0);
+        assert_eq!(wire.connection.window().ssthresh, 10.0);
     }
 }
 
@@ -402,7 +415,7 @@ fn a_timeout_while_the_second_acknowledgement_is_awaited_is_believed() {
         assert_eq!(wire.arrive(0), [20, 21]);
         let sent = wire.time_out();
         assert!(sent.starts_with(&[1]), "{recovery:?} {sent:?}");
-        assert!(wire.connection.attempt.is_none());
+        assert!(wire.connection.timeout.attempt.is_none());
         assert!(wire.connection.consistent());
     }
 }
@@ -427,15 +440,15 @@ fn with_sack_one_acknowledgement_may_be_proof_enough() {
             ..Stack::RFC
         });
         wire.send();
-        while wire.connection.timeouts == 0 {
+        while wire.connection.timeouts() == 0 {
             wire.time_out();
         }
         wire.connection.stop();
         assert_eq!(wire.arrive(0), [0; 0]);
         // One acknowledgement for two packets, and nothing new to send.
         assert_eq!(wire.arrive(1), [0; 0], "{recovery:?}");
-        assert_eq!(wire.connection.phase, Phase::Open);
-        assert!(wire.connection.window.cwnd >= 20.0);
+        assert_eq!(wire.connection.control.sender.state, LossState::Open);
+        assert!(wire.connection.window().cwnd >= 20.0);
     }
 }
 
@@ -452,11 +465,11 @@ fn a_timeout_in_recovery_is_believed() {
         for packet in 1..=10 {
             wire.arrive(packet);
         }
-        assert_eq!(wire.connection.phase, Phase::Recovery);
-        while wire.connection.timeouts == 0 {
+        assert_eq!(wire.connection.control.sender.state, LossState::Recovery);
+        while wire.connection.timeouts() == 0 {
             wire.time_out();
         }
-        assert!(wire.connection.attempt.is_none(), "{recovery:?}");
+        assert!(wire.connection.timeout.attempt.is_none(), "{recovery:?}");
     }
 }
 
@@ -466,14 +479,82 @@ fn a_loss_behind_a_spurious_timeout_is_repaired_by_fast_recovery() {
         let mut wire = after_timeout(recovery, true);
         wire.arrive(0);
         wire.arrive(1);
-        assert_eq!(wire.connection.phase, Phase::Open);
+        assert_eq!(wire.connection.control.sender.state, LossState::Open);
         // Packet 2 is lost.
         let mut again = Vec::new();
         for packet in 3..20 {
             again.extend(wire.arrive(packet).into_iter().filter(|sent| *sent < 20));
         }
         assert_eq!(again, [2], "{recovery:?}");
-        assert_eq!(wire.connection.phase, Phase::Recovery);
-        assert_eq!(wire.connection.timeouts, 1);
+        assert_eq!(wire.connection.control.sender.state, LossState::Recovery);
+        assert_eq!(wire.connection.timeouts(), 1);
     }
+}
+
+#[test]
+fn three_arrivals_beyond_a_hole_mean_a_loss_and_two_do_not() {
+    for recovery in [Recovery::NewReno, Recovery::Sack, Recovery::Fack] {
+        let mut wire = Wire::new(Stack {
+            recovery,
+            ..Stack::RFC
+        });
+        wire.send();
+        wire.now += Time::from_millis(100);
+        for packet in [1, 2] {
+            assert!(!wire.arrive(packet).contains(&0), "{recovery:?}");
+            assert_eq!(wire.connection.control.sender.state, LossState::Open);
+        }
+        assert!(wire.arrive(3).contains(&0), "{recovery:?}");
+        assert_eq!(wire.connection.control.sender.state, LossState::Recovery);
+    }
+}
+
+#[test]
+fn marks_of_one_round_trip_are_heeded_once() {
+    let mut wire = Wire::new(Stack::RFC);
+    let sent = wire.send();
+    wire.now += Time::from_millis(100);
+    let mut cuts = Vec::new();
+    let mut next = Vec::new();
+    for packets in [sent, Vec::new()] {
+        for packet in packets.into_iter().chain(std::mem::take(&mut next)) {
+            let before = wire.connection.window().ssthresh;
+            wire.now += Time::from_micros(100);
+            wire.connection.deliver_marked(packet + FIRST, wire.now);
+            next.extend(wire.send());
+            if wire.connection.window().ssthresh < before {
+                cuts.push(packet);
+            }
+        }
+    }
+    // The first packet, and then the last one of each round: what was sent before is acknowledged.
+    assert_eq!(cuts, [0, 19, 29]);
+}
+
+#[test]
+fn a_late_answer_to_a_packet_sent_again_says_nothing_about_those_sent_before() {
+    let mut wire = Wire::new(Stack {
+        recovery: Recovery::Rack,
+        frto: true,
+        ..Stack::RFC
+    });
+    wire.send();
+    wire.now += Time::from_millis(100);
+    let mut under_way: Vec<u64> = (5..20).collect();
+    for packet in 0..5 {
+        under_way.extend(wire.arrive(packet));
+    }
+    while wire.connection.timeouts() == 0 {
+        under_way.extend(wire.time_out().into_iter().filter(|sent| *sent >= 20));
+    }
+    // Longer than the shortest round trip after the repetition the first transmissions arrive.
+    wire.now += Time::from_millis(150);
+    let before = wire.connection.retransmissions();
+    for packet in under_way {
+        for sent in wire.arrive(packet) {
+            assert!(sent >= 20, "{sent}");
+        }
+    }
+    assert_eq!(wire.connection.retransmissions(), before);
+    assert_eq!(wire.connection.control.sender.state, LossState::Open);
 }

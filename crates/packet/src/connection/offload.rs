@@ -25,7 +25,7 @@ pub(super) fn burst(rate: f64) -> f64 {
 
 /// What decides whether a burst leaves.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Offer {
+pub(super) struct Readiness {
     pub(super) now: Time,
     /// Packets that the window allows, at least one.
     pub(super) quota: f64,
@@ -55,28 +55,28 @@ impl Offload {
     }
 
     /// Whether the next packet waits for company.
-    pub(super) fn defers(&mut self, offer: &Offer) -> bool {
-        if self.left > 0 && self.last == Some(offer.now) {
+    pub(super) fn defers(&mut self, ready: &Readiness) -> bool {
+        if self.left > 0 && self.last == Some(ready.now) {
             return false;
         }
-        if Self::waits(self.last, offer) {
+        if Self::waits(self.last, ready) {
             return true;
         }
-        self.left = offer.quota.min(offer.burst) as u32;
+        self.left = ready.quota.min(ready.burst) as u32;
         false
     }
 
-    fn waits(last: Option<Time>, offer: &Offer) -> bool {
-        let recent = last.is_some_and(|last| offer.now <= last.saturating_add(NEAR));
-        let Some(oldest) = offer.oldest else {
+    fn waits(last: Option<Time>, ready: &Readiness) -> bool {
+        let recent = last.is_some_and(|last| ready.now <= last.saturating_add(NEAR));
+        let Some(oldest) = ready.oldest else {
             return false;
         };
-        if !recent || offer.quota >= offer.burst || offer.quota >= offer.cwnd / FREE_PART {
+        if !recent || ready.quota >= ready.burst || ready.quota >= ready.cwnd / FREE_PART {
             return false;
         }
-        let expected = oldest.saturating_add(Time::from_secs_f64(offer.rtt));
-        let near = NEAR.min(Time::from_secs_f64(0.5 * offer.rtt));
-        expected.saturating_sub(offer.now) <= near
+        let expected = oldest.saturating_add(Time::from_secs_f64(ready.rtt));
+        let near = NEAR.min(Time::from_secs_f64(0.5 * ready.rtt));
+        expected.saturating_sub(ready.now) <= near
     }
 
     /// A packet leaves.
@@ -90,8 +90,8 @@ impl Offload {
 mod tests {
     use super::*;
 
-    fn offer(now_us: u64, quota: f64) -> Offer {
-        Offer {
+    fn ready(now_us: u64, quota: f64) -> Readiness {
+        Readiness {
             now: Time::from_micros(now_us),
             quota,
             cwnd: 200.0,
@@ -102,11 +102,11 @@ mod tests {
     }
 
     /// Sends all that does not wait; how many packets that were.
-    fn send(offload: &mut Offload, mut offer: Offer) -> u32 {
+    fn send(offload: &mut Offload, mut ready: Readiness) -> u32 {
         let mut sent = 0;
-        while offer.quota >= 1.0 && !offload.defers(&offer) {
-            offload.on_send(offer.now);
-            offer.quota -= 1.0;
+        while ready.quota >= 1.0 && !offload.defers(&ready) {
+            offload.on_send(ready.now);
+            ready.quota -= 1.0;
             sent += 1;
         }
         sent
@@ -124,7 +124,7 @@ mod tests {
         let (mut quota, mut bursts) = (0.0, Vec::new());
         for k in 0..40 {
             quota += 2.0;
-            let sent = send(&mut offload, offer(100_000 + 480 * k, quota));
+            let sent = send(&mut offload, ready(100_000 + 480 * k, quota));
             quota -= f64::from(sent);
             bursts.extend((sent > 0).then_some(sent));
         }
@@ -134,22 +134,22 @@ mod tests {
     #[test]
     fn nothing_waits_after_a_pause_without_packets_under_way_or_with_a_far_acknowledgement() {
         let mut offload = Offload::new();
-        assert_eq!(send(&mut offload, offer(100_000, 2.0)), 2, "the first");
-        assert_eq!(send(&mut offload, offer(100_500, 2.0)), 0, "soon after");
-        assert_eq!(send(&mut offload, offer(101_001, 2.0)), 2, "after 1 ms");
-        let alone = Offer {
+        assert_eq!(send(&mut offload, ready(100_000, 2.0)), 2, "the first");
+        assert_eq!(send(&mut offload, ready(100_500, 2.0)), 0, "soon after");
+        assert_eq!(send(&mut offload, ready(101_001, 2.0)), 2, "after 1 ms");
+        let alone = Readiness {
             oldest: None,
-            ..offer(101_100, 2.0)
+            ..ready(101_100, 2.0)
         };
         assert_eq!(send(&mut offload, alone), 2);
-        let far = Offer {
+        let far = Readiness {
             oldest: Some(Time::from_micros(53_000)),
-            ..offer(101_200, 2.0)
+            ..ready(101_200, 2.0)
         };
         assert_eq!(send(&mut offload, far), 2);
-        let free = Offer {
+        let free = Readiness {
             cwnd: 6.0,
-            ..offer(101_300, 2.0)
+            ..ready(101_300, 2.0)
         };
         assert_eq!(send(&mut offload, free), 2, "a third of the window");
     }
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_large_window_leaves_in_several_bursts_at_once() {
         let mut offload = Offload::new();
-        let sent = send(&mut offload, offer(100_000, 12.0));
+        let sent = send(&mut offload, ready(100_000, 12.0));
         assert_eq!(sent, 10, "two packets wait");
     }
 }

@@ -1,0 +1,591 @@
+//! A TCP connection: a [`Sender`], a [`Receiver`], a [`Scoreboard`] and a [`LossRecovery`], for any
+//! congestion controller.
+//!
+//! Acknowledgements return over a constant delay and are never lost, so a receiver and what its
+//! sender knows of it differ only by the acknowledgements that it delays. So both live here, and a
+//! data packet's arrival at the receiver is handled at the time at which the sender can know of it.
+//!
+//! # The way of an acknowledgement
+//!
+//! 1. [`Connection::deliver`]: a data packet reaches the `receiver`, which puts it in order and says
+//!    whether to acknowledge at once. A packet in order while nothing is missing takes
+//!    [`Connection::deliver_next`], which is all of the following in one piece.
+//! 2. [`Connection::acknowledge`] makes it an `AckEvent`: what it acknowledges in order and which
+//!    packet it selects. After a timeout that may be spurious `frto` judges it first.
+//! 3. It answers the timed packet, or each packet with a time in the `ledger`: `round_trip`.
+//! 4. `recovery` (`newreno`, `sack`, `fack` or `rack`) takes it: it settles the `scoreboard`, finds
+//!    what is lost, enters or leaves fast recovery, and lets the `sender`'s window grow through the
+//!    controller. In recovery `reduction` says how far the window has fallen.
+//! 5. `marks` are heeded, and a controller that asks for it gets a sample, with its `delivery_rate`.
+//! 6. [`Connection::next_to_send`] is asked until it has nothing more: the SYN, what `frto` or a
+//!    probe wants, then what `pacing` and `offload` let go, which `recovery` chooses: a hole, or the
+//!    `sender`'s next packet. The `ledger` keeps when it left.
+//!
+//! A timer ([`Connection::time_out`]) goes through `timeout` or `recovery`, and on at 6.
+
+mod ack;
+#[cfg(test)]
+mod behaviour;
+mod bitmap;
+#[cfg(test)]
+mod contract;
+mod control_block;
+mod delivery_rate;
+mod frto;
+mod ledger;
+mod marks;
+mod offload;
+mod pacing;
+mod receiver;
+mod recovery;
+mod reduction;
+mod ring;
+mod round_trip;
+mod scoreboard;
+mod sender;
+mod timeout;
+mod timers;
+
+use forebay_congestion::Controller;
+use forebay_congestion::packet::{Idle, LossState, Window};
+use forebay_scenario::Stack;
+use forebay_units::Time;
+
+use self::ack::AckEvent;
+use self::control_block::{ControlBlock, Hold};
+use self::ledger::{Arrivals, Ledger};
+use self::marks::Marks;
+pub(crate) use self::receiver::{Receiver, Reply};
+use self::recovery::LossRecovery;
+use self::scoreboard::Scoreboard;
+use self::sender::{FastPath, Handshake, Sender, Start, Totals, Transmission};
+use self::timeout::Timeout;
+use self::timers::Timer;
+use crate::prefetch::prefetch;
+
+/// What a sender must know to start a transfer.
+#[derive(Clone, Debug)]
+pub(crate) struct Opening {
+    pub(crate) stack: Stack,
+    pub(crate) controller: Controller,
+    /// Data packets to send; the largest number for a flow without end.
+    pub(crate) packets: u64,
+}
+
+/// What a packet's arrival at the receiver led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reception {
+    /// An acknowledgement reached the sender: it may send.
+    Acknowledged,
+    /// The receiver waits before it acknowledges.
+    Delayed,
+    /// The packet belongs to an earlier transfer.
+    Stale,
+}
+
+/// What a sender may do now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Send this packet.
+    Send(Transmission),
+    /// Wait until then: the packet is paced.
+    Pause(Time),
+    /// Wait for an acknowledgement or a timer.
+    Nothing,
+}
+
+/// A connection. Packets are numbered from 1 on; the numbers go on over the transfers of one user,
+/// so that late packets of an earlier transfer are recognised.
+///
+/// The fields are in the order in which they are needed: with many connections the time goes into
+/// fetching them.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub(crate) struct Connection {
+    control: ControlBlock,
+    recovery: LossRecovery,
+    timeout: Timeout,
+    marks: Marks,
+    /// The first packet since the connection was opened: the SYN, where there is one.
+    first: u64,
+    /// First data packet of the current transfer.
+    transfer: u64,
+    /// The window after idle times, packets; none where it stays.
+    restart_window: Option<f64>,
+    /// Whether each round trip is measured by a timestamp (RFC 7323) or one packet per round.
+    timestamps: bool,
+}
+
+impl Connection {
+    /// A connection whose packets are numbered from `first` on.
+    pub(crate) fn new(opening: Opening, first: u64) -> Self {
+        Self::with_totals(opening, first, Totals::default())
+    }
+
+    /// Starts the next transfer with fresh state; packet numbers and totals go on.
+    pub(crate) fn open(&mut self, opening: Opening) {
+        let Sender {
+            highest, totals, ..
+        } = self.control.sender;
+        *self = Self::with_totals(opening, highest, totals);
+    }
+
+    fn with_totals(opening: Opening, first: u64, totals: Totals) -> Self {
+        let Opening {
+            stack,
+            controller,
+            packets,
+        } = opening;
+        let transfer = first.saturating_add(u64::from(stack.handshake));
+        let ledger = Ledger::new(controller.needs(), &stack, totals.losses);
+        let start = Start {
+            first,
+            end: transfer.saturating_add(packets),
+            totals,
+        };
+        let mut connection = Self {
+            control: ControlBlock {
+                receiver: Receiver::new(first, stack.delayed_ack),
+                scoreboard: Scoreboard::default(),
+                sender: Sender::new(&stack, controller, start),
+                ledger,
+            },
+            recovery: LossRecovery::new(&stack, first),
+            timeout: Timeout::new(&stack),
+            marks: Marks::new(first),
+            first,
+            transfer,
+            restart_window: stack.restart_window(),
+            timestamps: stack.timestamps,
+        };
+        connection.control.choose_path();
+        connection.control.set_pace();
+        connection
+    }
+
+    /// Has everything that a delivery may need fetched.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        let sender = &self.control.sender;
+        prefetch(&self.control.receiver);
+        prefetch(&self.control.scoreboard);
+        prefetch(&sender.timers);
+        prefetch(&sender.controller);
+        prefetch(&sender.round_trip);
+        prefetch(&sender.recover);
+        prefetch(&self.recovery);
+    }
+
+    // --- Transfers ---
+
+    /// A transfer of so many packets begins on this open connection, after those written before.
+    pub(crate) fn begin(&mut self, packets: u64, now: Time) {
+        self.transfer = self.control.sender.end;
+        self.control.sender.first_cut = None;
+        self.write(packets, now);
+    }
+
+    /// The application has written so many packets more of the current transfer.
+    pub(crate) fn write(&mut self, packets: u64, now: Time) {
+        let sender = &mut self.control.sender;
+        if sender.outstanding() == 0 && !sender.connecting() {
+            let timeout = sender.round_trip.timeout();
+            // The timer was set last when the last packet was acknowledged.
+            let since = sender.timers.retransmission().saturating_sub(timeout);
+            let time = now.saturating_sub(since);
+            let idle = Idle {
+                time,
+                restart_window: self.restart_window.filter(|_| time > timeout),
+            };
+            sender.controller.on_idle(&mut sender.window, &idle);
+            self.control.set_pace();
+        }
+        let sender = &mut self.control.sender;
+        sender.end = sender.end.saturating_add(packets);
+    }
+
+    /// Packets of the transfer that have not been sent.
+    pub(crate) fn backlog(&self) -> u64 {
+        let sender = &self.control.sender;
+        sender.end.saturating_sub(sender.next)
+    }
+
+    /// Sends nothing new from now on.
+    pub(crate) fn stop(&mut self) {
+        let sender = &mut self.control.sender;
+        sender.end = sender.end.min(sender.highest);
+    }
+
+    /// Whether everything was delivered and acknowledged.
+    pub(crate) fn finished(&self) -> bool {
+        let sender = &self.control.sender;
+        sender.unacknowledged >= sender.end && !sender.connecting()
+    }
+
+    /// Whether a first transfer has begun.
+    pub(crate) fn begun(&self) -> bool {
+        self.transfer_packets() > 0
+    }
+
+    /// Data packets of the current transfer; none where the first has not begun.
+    pub(crate) fn transfer_packets(&self) -> u64 {
+        self.control.sender.end.saturating_sub(self.transfer)
+    }
+
+    /// The first packet since the connection was opened.
+    pub(crate) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// Whether `packet` is the SYN of the current transfer.
+    #[inline]
+    pub(crate) fn is_syn(&self, packet: u64) -> bool {
+        self.control.sender.handshake != Handshake::Omitted && packet == self.first
+    }
+
+    /// The same of a packet whose low 32 bits are `low`.
+    #[inline]
+    pub(crate) fn has_syn(&self, low: u32) -> bool {
+        self.control.sender.handshake != Handshake::Omitted && self.is_syn(self.full_number(low))
+    }
+
+    /// The full number of a packet whose low 32 bits are `low`.
+    #[inline]
+    pub(crate) fn full_number(&self, low: u32) -> u64 {
+        self.control.receiver.full_number(low)
+    }
+
+    // --- What is reported ---
+
+    /// Congestion window and slow-start threshold.
+    pub(crate) fn window(&self) -> Window {
+        self.control.sender.window
+    }
+
+    /// Smoothed round-trip time in seconds; zero before the first measurement.
+    pub(crate) fn smoothed_rtt(&self) -> f64 {
+        self.control.sender.round_trip.path.smoothed_rtt
+    }
+
+    /// Data packets delivered in order, over all transfers.
+    pub(crate) fn delivered(&self) -> u64 {
+        self.control.receiver.expected() - self.control.sender.totals.handshakes
+    }
+
+    /// Packets sent again, over all transfers.
+    pub(crate) fn retransmissions(&self) -> u64 {
+        self.control.sender.totals.retransmissions
+    }
+
+    /// Retransmission timeouts, over all transfers.
+    pub(crate) fn timeouts(&self) -> u64 {
+        self.control.sender.totals.timeouts
+    }
+
+    /// The first congestion signal of the transfer, where there was one.
+    pub(crate) fn first_cut(&self) -> Option<Time> {
+        self.control.sender.first_cut
+    }
+
+    /// What must always hold; checked at the end of every run.
+    pub(crate) fn consistent(&self) -> bool {
+        self.control.consistent()
+    }
+
+    // --- At the receiver ---
+
+    /// A packet reaches the receiver, and what that leads to reaches the sender at `now`.
+    #[inline]
+    pub(crate) fn deliver(&mut self, packet: u64, now: Time) -> Reception {
+        if self.deliver_next(packet as u32, now) {
+            Reception::Acknowledged
+        } else {
+            self.deliver_slowly(packet, now)
+        }
+    }
+
+    /// The same where the packet with these low 32 bits is the next one in order, acknowledged at
+    /// once, and neither losses nor set-up are under way; otherwise does nothing and says no.
+    #[inline]
+    pub(crate) fn deliver_next(&mut self, low: u32, now: Time) -> bool {
+        let ControlBlock {
+            receiver,
+            scoreboard,
+            sender,
+            ..
+        } = &mut self.control;
+        if !receiver.is_next(low) || !sender.takes_fast_path() {
+            return false;
+        }
+        let packet = receiver.receive_next();
+        // Duplicate acknowledgements, if there were any, are void.
+        scoreboard.sacked = 0;
+        sender.acknowledge_next(packet, now);
+        true
+    }
+
+    /// Whether one more packet may be sent in order, after [`Self::deliver_next`].
+    #[inline]
+    pub(crate) fn has_room(&self) -> bool {
+        self.control.sender.has_room()
+    }
+
+    /// The same as [`Self::deliver`] for a packet that carries a mark of congestion.
+    pub(crate) fn deliver_marked(&mut self, packet: u64, now: Time) -> Reception {
+        if packet >= self.first {
+            self.marks.on_arrival();
+        }
+        self.deliver_slowly(packet, now)
+    }
+
+    /// The cases beside one more packet in order: gaps, duplicates, delayed acknowledgements,
+    /// recovery and connection set-up.
+    #[inline(never)]
+    fn deliver_slowly(&mut self, packet: u64, now: Time) -> Reception {
+        if packet < self.first {
+            return Reception::Stale;
+        }
+        let new = match self.control.receiver.receive(packet, now) {
+            // A SYN is answered at once.
+            Reply::Later if !self.control.sender.connecting() => return Reception::Delayed,
+            Reply::Later => true,
+            Reply::AtOnce { new } => new,
+        };
+        self.acknowledge(new.then_some(packet), now);
+        Reception::Acknowledged
+    }
+
+    /// A delayed acknowledgement may be due; says when it is where that is later.
+    pub(crate) fn delayed_ack_due(&mut self, now: Time) -> Option<Time> {
+        let due = self.control.receiver.acknowledgement_due()?;
+        if due > now {
+            return Some(due);
+        }
+        self.acknowledge(None, now);
+        None
+    }
+
+    // --- Acknowledgements at the sender ---
+
+    /// An acknowledgement of everything in order so far. `packet` is the new packet that caused
+    /// it; none where a duplicate or a timer did.
+    fn acknowledge(&mut self, packet: Option<u64>, now: Time) {
+        let control = &mut self.control;
+        let delayed = u64::from(control.receiver.acknowledge());
+        let expected = control.receiver.expected();
+        if control.sender.connecting() && expected > self.first {
+            self.connected(now);
+            return;
+        }
+        if self.recovery.is_selective() {
+            control.scoreboard.sacked = control.receiver.out_of_order();
+        }
+        let mut ack = AckEvent {
+            now,
+            from: control.sender.unacknowledged,
+            acked: expected - control.sender.unacknowledged,
+            delayed,
+            packet,
+            limited: false,
+            min_rtt: control.sender.round_trip.path.min_rtt,
+        };
+        let verdict = self.timeout.judge(control, &self.recovery, &ack);
+        ack.limited = self.control.sender.limited();
+        if self.control.ledger.is_some() {
+            self.acknowledge_by_ledger(&ack);
+        } else {
+            self.time_answer(&ack);
+            self.recovery.on_ack(&mut self.control, &ack);
+            if self.marks.acknowledge() > 0 {
+                self.marks.heed(&mut self.control, now);
+            }
+        }
+        if let Some(verdict) = verdict {
+            let Self {
+                timeout,
+                control,
+                recovery,
+                ..
+            } = self;
+            timeout.follow(verdict, control, recovery, now);
+        }
+    }
+
+    /// The SYN is answered: data may flow.
+    fn connected(&mut self, now: Time) {
+        let control = &mut self.control;
+        let sender = &mut control.sender;
+        sender.handshake = Handshake::Done;
+        sender.totals.handshakes += 1;
+        sender.advance_to(control.receiver.expected());
+        if sender.times(self.first) {
+            sender.measure(now);
+        } else {
+            sender.round_trip.begin_unmeasured();
+        }
+        sender.restart_timer(now);
+        self.control.choose_path();
+        self.control.set_pace();
+    }
+
+    /// Measures the round trip where this answers the timed packet.
+    fn time_answer(&mut self, ack: &AckEvent) {
+        let sender = &mut self.control.sender;
+        // With SACK the answer to the timed packet itself is seen, in order or not.
+        let selected = || ack.packet.is_some_and(|packet| sender.times(packet));
+        let answered = sender.times_below(self.control.receiver.expected());
+        if answered || self.recovery.is_selective() && selected() {
+            sender.measure(ack.now);
+        }
+    }
+
+    /// An acknowledgement at a sender that keeps a ledger.
+    #[inline(never)]
+    fn acknowledge_by_ledger(&mut self, ack: &AckEvent) {
+        let control = &mut self.control;
+        let prior_in_flight = control.in_flight() as f64 + ack.delayed as f64;
+        let times = control.look_up(ack);
+        if self.timestamps || self.recovery.keeps_records() {
+            control.sender.timed = None;
+            if let Some(sent) = times.first {
+                control.sender.round_trip.measure(sent, ack.now);
+            }
+        } else {
+            self.time_answer(ack);
+        }
+        self.recovery.on_ack(&mut self.control, ack);
+        let marked = self.marks.acknowledge();
+        if marked > 0 {
+            self.marks.heed(&mut self.control, ack.now);
+        }
+        let arrivals = Arrivals {
+            times,
+            marked,
+            prior_in_flight,
+        };
+        self.control.sample(ack, &arrivals);
+        self.control.set_pace();
+    }
+
+    // --- Sending ---
+
+    /// How many packets may be sent now, one after the other in order; none where that must be
+    /// asked of [`Self::next_to_send`] for each.
+    #[inline]
+    pub(crate) fn quota(&self) -> Option<u64> {
+        let sender = &self.control.sender;
+        let simple = sender.state == LossState::Open && !sender.urgent;
+        if !simple || sender.fast_path == FastPath::Off {
+            return None;
+        }
+        let sacked = self.control.scoreboard.sacked;
+        let allowance = if sacked == 0 {
+            0
+        } else {
+            self.recovery.limited_transmit(sacked)
+        };
+        Some(sender.quota(allowance))
+    }
+
+    /// What may be sent now.
+    #[inline]
+    pub(crate) fn next_to_send(&mut self, now: Time) -> Next {
+        match self.quota() {
+            Some(0) => Next::Nothing,
+            Some(_) => Next::Send(self.send_next(now)),
+            None => self.next_slowly(now),
+        }
+    }
+
+    /// Sends the next packet in order; there must be one.
+    #[inline]
+    pub(crate) fn send_next(&mut self, now: Time) -> Transmission {
+        self.control.sender.send_next(now)
+    }
+
+    /// What may be sent in recovery, or where a ledger or pacing has a say.
+    #[inline(never)]
+    fn next_slowly(&mut self, now: Time) -> Next {
+        if self.control.ledger.is_some() {
+            return self.next_by_ledger(now);
+        }
+        self.choose(now).map_or(Next::Nothing, Next::Send)
+    }
+
+    /// The packet to send, whatever the pace.
+    #[expect(
+        clippy::inline_always,
+        reason = "a call for each packet in recovery is 2 % of benches/W4.toml"
+    )]
+    #[inline(always)]
+    fn choose(&mut self, now: Time) -> Option<Transmission> {
+        if self.control.sender.connecting() {
+            self.control.sender.send_syn(now)
+        } else if let Some(attempt) = self.timeout.doubted(self.control.sender.state) {
+            attempt.next_packet(&mut self.control, &mut self.recovery, now)
+        } else {
+            self.recovery.next_packet(&mut self.control, now)
+        }
+    }
+
+    /// What may be sent by a sender that keeps a ledger.
+    #[inline(never)]
+    fn next_by_ledger(&mut self, now: Time) -> Next {
+        let before = self.control.before();
+        let sender = &self.control.sender;
+        let doubts = self.timeout.doubted(sender.state).is_some();
+        let mut probe = None;
+        if !sender.connecting() && !doubts {
+            probe = self.recovery.take_probe(&mut self.control, now);
+            if probe.is_none() {
+                match self.control.hold(now) {
+                    Hold::No => {}
+                    Hold::Pace(until) => return Next::Pause(until),
+                    Hold::Window => return Next::Nothing,
+                }
+            }
+        }
+        let Some(transmission) = probe.or_else(|| self.choose(now)) else {
+            self.control.note_silence();
+            return Next::Nothing;
+        };
+        self.control.note_departure(transmission, before, now);
+        self.recovery.on_send(&mut self.control, transmission, now);
+        Next::Send(transmission)
+    }
+
+    // --- Timers ---
+
+    /// When the first timer expires; none where nothing is outstanding.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        let sender = &self.control.sender;
+        let waiting = sender.outstanding() > 0 || sender.highest > sender.unacknowledged;
+        waiting.then(|| sender.timers.next())
+    }
+
+    /// Whether something is outstanding and its timer expires at `timer_at` at the earliest, after
+    /// [`Self::deliver_next`]: on the fast path no other timer runs.
+    #[inline]
+    pub(crate) fn waits_until(&self, timer_at: Time) -> bool {
+        let sender = &self.control.sender;
+        debug_assert_eq!(sender.timers.next(), sender.timers.retransmission());
+        sender.next > sender.unacknowledged && sender.timers.retransmission() >= timer_at
+    }
+
+    /// A timer has expired.
+    pub(crate) fn time_out(&mut self, now: Time) {
+        let timers = &self.control.sender.timers;
+        let other = timers.expired(Timer::Reordering, now) || timers.expired(Timer::Probe, now);
+        if other && !timers.expired(Timer::Retransmission, now) {
+            self.recovery.on_timer(&mut self.control, now);
+            return;
+        }
+        if self.control.receiver.expected() > self.control.sender.unacknowledged {
+            // The receiver's delayed acknowledgement is older than the timer: it comes first.
+            self.acknowledge(None, now);
+            return;
+        }
+        self.timeout
+            .expire(&mut self.control, &mut self.recovery, now);
+    }
+}

@@ -1,0 +1,325 @@
+//! What a connection's loss recovery reads and changes: its sender, its receiver, the scoreboard
+//! and what is kept of packets. RFC 9293 section 3.3.1 calls it the transmission control block.
+
+use forebay_congestion::packet::{LossState, Pace, Sample, Samples};
+use forebay_units::Time;
+
+use super::ack::AckEvent;
+use super::ledger::{Arrivals, Departure, Ledger, SendTimes, Sent};
+use super::offload::{self, Readiness};
+use super::receiver::Receiver;
+use super::reduction::{RecoveryAck, SafeAck, WindowReduction};
+use super::scoreboard::Scoreboard;
+use super::sender::{FastPath, Sender, Transmission};
+
+/// How things stood before a packet was chosen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before {
+    /// The lowest packet not acknowledged.
+    pub(super) from: u64,
+    /// Whether nothing was under way.
+    pub(super) idle: bool,
+}
+
+/// What holds a packet back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// Nothing so far.
+    No,
+    /// It is paced: so long.
+    Pace(Time),
+    /// The window, or a part of it too small for a burst.
+    Window,
+}
+
+/// All of a connection but its loss recovery.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub(super) struct ControlBlock {
+    pub(super) receiver: Receiver,
+    pub(super) scoreboard: Scoreboard,
+    pub(super) sender: Sender,
+    /// What is kept of each packet, where anybody asks.
+    pub(super) ledger: Option<Box<Ledger>>,
+}
+
+impl ControlBlock {
+    /// Decides how short the way of a packet in order is.
+    pub(super) fn choose_path(&mut self) {
+        self.sender.fast_path = if self.sender.connecting() || self.ledger.is_some() {
+            FastPath::Off
+        } else if self.receiver.delays() {
+            FastPath::Delayed
+        } else {
+            FastPath::Immediate
+        };
+    }
+
+    /// Packets that are under way as far as the sender knows.
+    #[inline]
+    pub(super) fn in_flight(&self) -> u64 {
+        self.scoreboard.in_flight(self.sender.outstanding())
+    }
+
+    /// Whether the window has no room for one more packet under way.
+    pub(super) fn window_is_full(&self) -> bool {
+        self.in_flight() as f64 + 1.0 > self.sender.window.cwnd
+    }
+
+    // --- Acknowledgements ---
+
+    /// The cumulative acknowledgement moves to what the receiver expects; the retransmission timer
+    /// starts anew where that is further.
+    pub(super) fn advance(&mut self, ack: &AckEvent) {
+        self.sender.advance_to(self.receiver.expected());
+        if ack.acked > 0 {
+            self.sender.restart_timer(ack.now);
+        }
+    }
+
+    /// The last transmission of a packet, where it is kept.
+    #[inline]
+    pub(super) fn sent(&self, packet: u64) -> Option<Sent> {
+        self.ledger.as_ref().map(|ledger| *ledger.sent.get(packet))
+    }
+
+    /// A packet, or its repetition, is found lost by the records.
+    pub(super) fn lose(&mut self, packet: u64) {
+        let Some(ledger) = &mut self.ledger else {
+            return;
+        };
+        let sent = ledger.sent.get_mut(packet);
+        if !sent.lost {
+            sent.lost = true;
+            self.scoreboard.lost += 1;
+        } else if sent.repaired {
+            self.scoreboard.repairing -= 1;
+        }
+        sent.repaired = false;
+        self.sender.totals.losses += 1;
+    }
+
+    /// The controller has been told of a timeout: its losses are no news.
+    pub(super) fn report_losses(&mut self) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.report(self.sender.totals.losses);
+        }
+    }
+
+    /// Takes in from the ledger when the packets were sent that an acknowledgement makes known to have
+    /// arrived.
+    pub(super) fn look_up(&mut self, ack: &AckEvent) -> SendTimes {
+        let mut times = SendTimes::default();
+        if let Some(ledger) = &mut self.ledger {
+            ack.arrivals()
+                .for_each(|packet| ledger.on_arrival(packet, &mut times, ack.now));
+        }
+        times
+    }
+
+    /// Hands a sample to a controller that asks for it.
+    pub(super) fn sample(&mut self, ack: &AckEvent, arrivals: &Arrivals) {
+        let in_flight = self.in_flight() as f64;
+        let Some(ledger) = &mut self.ledger else {
+            return;
+        };
+        if ledger.needs.samples == Samples::None {
+            return;
+        }
+        let (sender, now) = (&mut self.sender, ack.now);
+        let path = &sender.round_trip.path;
+        let rtt = arrivals.times.last.map(|sent| now.saturating_sub(sent));
+        let losses = sender.totals.losses;
+        let sample = Sample {
+            now,
+            rtt: rtt.map(Time::as_secs_f64),
+            arrived: ack.arrived() as f64,
+            lost: ledger.report(losses) as f64,
+            marked: f64::from(arrivals.marked),
+            acknowledged: sender.unacknowledged,
+            next: sender.next,
+            prior_in_flight: arrivals.prior_in_flight,
+            in_flight,
+            delivered: ledger.delivered,
+            losses,
+            state: sender.state,
+            limited: ack.limited,
+            held: ledger.pacer.held(now),
+            delivery: ledger.delivery(losses, path.min_rtt, now),
+        };
+        sender
+            .controller
+            .on_sample(&mut sender.window, &sample, path);
+    }
+
+    // --- The window in recovery ---
+
+    /// Fast recovery begins. The window falls at once, or as the stack reduces it.
+    pub(super) fn enter_recovery(&mut self, now: Time) {
+        let before = self.sender.window.cwnd;
+        self.sender.enter_recovery(now);
+        if let Some(reduction) = reduction(&mut self.ledger) {
+            reduction.begin(before, &mut self.sender.window);
+        }
+    }
+
+    /// The window after an acknowledgement in recovery with which `delivered` packets arrived.
+    pub(super) fn reduce(&mut self, delivered: u64, safe: SafeAck) {
+        if self.ledger.is_none() {
+            return;
+        }
+        let (in_flight, floor) = (self.in_flight(), self.recovery_floor());
+        if let Some(reduction) = reduction(&mut self.ledger) {
+            let ack = RecoveryAck {
+                delivered: delivered as f64,
+                pipe: in_flight as f64,
+                safe: safe == SafeAck::Yes,
+                floor,
+            };
+            reduction.on_ack(&mut self.sender.window, &ack);
+        }
+    }
+
+    /// The window after recovery.
+    pub(super) fn end_reduction(&mut self) {
+        let (in_flight, floor) = (self.in_flight(), self.recovery_floor());
+        if let Some(reduction) = reduction(&mut self.ledger) {
+            reduction.end(&mut self.sender.window, in_flight as f64, floor);
+        }
+    }
+
+    /// The window below which rate halving takes nothing away, packets.
+    fn recovery_floor(&self) -> f64 {
+        let Sender {
+            controller, window, ..
+        } = &self.sender;
+        controller.recovery_floor(window).max(1.0)
+    }
+
+    // --- Sending ---
+
+    /// How things stand.
+    pub(super) fn before(&self) -> Before {
+        Before {
+            from: self.sender.unacknowledged,
+            idle: self.sender.outstanding() == 0,
+        }
+    }
+
+    /// Whether pacing or gathering holds back what the window may allow.
+    pub(super) fn hold(&mut self, now: Time) -> Hold {
+        let pacer = self.ledger.as_ref().map(|ledger| &ledger.pacer);
+        let pause = pacer.and_then(|pacer| pacer.pause(now));
+        match pause.filter(|_| !self.sender.urgent) {
+            Some(until) if !self.window_is_full() => return Hold::Pace(until),
+            None if !self.defers(now) => return Hold::No,
+            _ => {}
+        }
+        // The window limits, though not all of it may be used.
+        self.sender.hide_limit();
+        Hold::Window
+    }
+
+    /// Sets the pace that the controller asks for, or the stack.
+    pub(super) fn set_pace(&mut self) {
+        let Some(ledger) = &mut self.ledger else {
+            return;
+        };
+        let sender = &self.sender;
+        let path = &sender.round_trip.path;
+        let asked = sender.controller.pacing(&sender.window, path);
+        let own = || {
+            let rate = sender.own_rate();
+            let gathered = ledger.offload.is_some();
+            Pace {
+                rate,
+                quantum: if gathered { offload::burst(rate) } else { 1.0 },
+            }
+        };
+        let measured = ledger.always_paced && path.smoothed_rtt > 0.0;
+        let pace = asked.or_else(|| measured.then(own));
+        ledger.pacer.set_pace(pace);
+    }
+
+    /// Whether new data waits until segmentation offload has a burst together; what is sent again
+    /// never does.
+    fn defers(&mut self, now: Time) -> bool {
+        let in_flight = self.in_flight();
+        let sender = &self.sender;
+        let Some(ledger) = self.ledger.as_deref_mut() else {
+            return false;
+        };
+        let Some(offload) = &mut ledger.offload else {
+            return false;
+        };
+        let rtt = sender.round_trip.path.smoothed_rtt;
+        let quota = (sender.window.cwnd - in_flight as f64).floor();
+        let calm = sender.state == LossState::Open;
+        if !calm || rtt == 0.0 || quota < 1.0 || sender.unsent() == 0 {
+            return false;
+        }
+        let waiting = sender.outstanding() > 0;
+        let oldest = waiting.then(|| ledger.sent.get(sender.unacknowledged).time);
+        let burst = ledger.pacer.quantum();
+        offload.defers(&Readiness {
+            now,
+            quota,
+            cwnd: sender.window.cwnd,
+            burst: burst.unwrap_or_else(|| offload::burst(sender.own_rate())),
+            rtt,
+            oldest,
+        })
+    }
+
+    /// A packet leaves; `before` is how things stood without it.
+    pub(super) fn note_departure(&mut self, transmission: Transmission, before: Before, now: Time) {
+        let in_flight = self.in_flight();
+        let Some(ledger) = &mut self.ledger else {
+            return;
+        };
+        let departure = Departure {
+            packet: transmission.packet,
+            again: transmission.again,
+            from: before.from,
+            idle: before.idle,
+            in_flight,
+            losses: self.sender.totals.losses,
+        };
+        ledger.on_send(&departure, now);
+    }
+
+    /// Nothing may leave: because of the window, where pacing or gathering hides that, or because
+    /// there is nothing.
+    pub(super) fn note_silence(&mut self) {
+        if self.window_is_full() {
+            self.sender.hide_limit();
+        } else {
+            let in_flight = self.in_flight();
+            if let Some(ledger) = &mut self.ledger {
+                ledger.starve(in_flight);
+            }
+        }
+    }
+
+    /// What must always hold.
+    pub(super) fn consistent(&self) -> bool {
+        let Self {
+            receiver,
+            scoreboard,
+            sender,
+            ..
+        } = self;
+        let unknown = sender.highest - sender.unacknowledged;
+        sender.unacknowledged <= receiver.expected()
+            && sender.consistent()
+            && scoreboard.consistent()
+            && receiver.out_of_order() + scoreboard.lost <= unknown
+    }
+}
+
+/// How the window falls in recovery, where that is neither at once nor for the controller to say.
+fn reduction(ledger: &mut Option<Box<Ledger>>) -> Option<&mut WindowReduction> {
+    let ledger = ledger.as_deref_mut()?;
+    let own = ledger.needs.own_recovery;
+    ledger.reduction.as_mut().filter(|_| !own)
+}

@@ -1,0 +1,242 @@
+//! What a sender keeps of each packet under way, where its recovery, its timestamps or its
+//! controller need it: when it was sent and what became of it; and with that what paces, gathers
+//! and reduces. Senders that need none of it keep none.
+
+use forebay_congestion::packet::{Delivery, Needs, Samples};
+use forebay_scenario::{Recovery, Stack};
+use forebay_units::Time;
+
+use super::delivery_rate::{Counts, RateSampler};
+use super::offload::Offload;
+use super::pacing::Pacer;
+use super::reduction::WindowReduction;
+use super::ring::Ring;
+
+/// The last transmission of a packet, and what recovery from such records thinks of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sent {
+    pub(super) time: Time,
+    /// Whether it was sent more than once: the answer may be to either (Karn).
+    pub(super) repeated: bool,
+    /// Whether it counts as lost.
+    pub(super) lost: bool,
+    /// Whether it was sent again since it was last found lost.
+    pub(super) repaired: bool,
+}
+
+/// When the packets were sent that an acknowledgement makes known to have arrived; of those only
+/// that were sent once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SendTimes {
+    pub(super) first: Option<Time>,
+    pub(super) last: Option<Time>,
+}
+
+/// What the ledger, the marks and the scoreboard tell of an acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrivals {
+    pub(super) times: SendTimes,
+    /// Packets that carried a mark.
+    pub(super) marked: u32,
+    /// Packets under way before it.
+    pub(super) prior_in_flight: f64,
+}
+
+/// How a packet leaves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Departure {
+    pub(super) packet: u64,
+    /// Whether it was sent before.
+    pub(super) again: bool,
+    /// The lowest packet not acknowledged.
+    pub(super) from: u64,
+    /// Whether nothing was under way.
+    pub(super) idle: bool,
+    /// Packets under way with it.
+    pub(super) in_flight: u64,
+    /// Losses found so far, ever.
+    pub(super) losses: u64,
+}
+
+/// The records of one sender.
+#[derive(Clone, Debug)]
+pub(super) struct Ledger {
+    pub(super) needs: Needs,
+    pub(super) sent: Ring<Sent>,
+    rates: Option<RateSampler>,
+    /// How the window falls in recovery; none where it falls at once.
+    pub(super) reduction: Option<WindowReduction>,
+    pub(super) pacer: Pacer,
+    /// Whether the stack paces what the controller does not.
+    pub(super) always_paced: bool,
+    pub(super) offload: Option<Offload>,
+    /// Packets that have arrived in this transfer.
+    pub(super) delivered: u64,
+    /// Losses, of all ever found, that the controller has been told of.
+    reported: u64,
+}
+
+impl Ledger {
+    /// A ledger for those who want one. `losses` were found in earlier transfers.
+    pub(super) fn new(needs: Needs, stack: &Stack, losses: u64) -> Option<Box<Self>> {
+        let by_records = matches!(stack.recovery, Recovery::Fack | Recovery::Rack);
+        let reduction = WindowReduction::new(stack.reduction());
+        let asked = needs != Needs::default();
+        let wanted = asked || stack.timestamps || by_records || stack.pacing || reduction.is_some();
+        wanted.then(|| {
+            Box::new(Self {
+                needs,
+                sent: Ring::default(),
+                rates: (needs.samples == Samples::Rates).then(RateSampler::default),
+                reduction,
+                pacer: Pacer::new(),
+                always_paced: stack.pacing,
+                offload: (stack.offload && stack.recovery == Recovery::Rack).then(Offload::new),
+                delivered: 0,
+                reported: losses,
+            })
+        })
+    }
+
+    /// A packet leaves.
+    pub(super) fn on_send(&mut self, departure: &Departure, now: Time) {
+        let &Departure {
+            packet,
+            again,
+            from,
+            idle,
+            in_flight,
+            losses,
+        } = departure;
+        self.sent.reserve(from, packet);
+        let sent = self.sent.get_mut(packet);
+        *sent = Sent {
+            time: now,
+            repeated: again,
+            lost: again && sent.lost,
+            repaired: again && sent.lost,
+        };
+        if let Some(rates) = &mut self.rates {
+            if idle {
+                rates.restart(now);
+            }
+            let counts = Counts {
+                delivered: self.delivered,
+                losses,
+                in_flight,
+            };
+            rates.on_send(packet, from, counts);
+        }
+        if let Some(reduction) = &mut self.reduction {
+            reduction.on_send();
+        }
+        self.pacer.on_send(now);
+        if let Some(offload) = &mut self.offload {
+            offload.on_send(now);
+        }
+    }
+
+    /// Nothing is left to send although the window would allow it.
+    pub(super) fn starve(&mut self, in_flight: u64) {
+        if let Some(rates) = &mut self.rates {
+            rates.starve(self.delivered, in_flight);
+        }
+    }
+
+    /// A packet is now known to have arrived.
+    pub(super) fn on_arrival(&mut self, packet: u64, times: &mut SendTimes, now: Time) {
+        let sent = *self.sent.get(packet);
+        self.delivered += 1;
+        if !sent.repeated {
+            times.first = times.first.or(Some(sent.time));
+            times.last = Some(sent.time);
+        }
+        if let Some(rates) = &mut self.rates {
+            rates.on_arrival(packet, sent.time, now);
+        }
+    }
+
+    /// The delivery rate over the packets that arrived since the last call, of `losses` found ever.
+    pub(super) fn delivery(&mut self, losses: u64, min_rtt: f64, now: Time) -> Option<Delivery> {
+        let counts = Counts {
+            delivered: self.delivered,
+            losses,
+            in_flight: 0,
+        };
+        self.rates.as_mut()?.sample(counts, min_rtt, now)
+    }
+
+    /// Losses found since the controller was last told of any, by acknowledgements or a reordering
+    /// timer. `losses` is all there ever were.
+    pub(super) fn report(&mut self, losses: u64) -> u64 {
+        losses - std::mem::replace(&mut self.reported, losses)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_asks_has_a_ledger() {
+        let kept = |stack: &Stack| Ledger::new(Needs::default(), stack, 0).is_some();
+        assert!(!kept(&Stack::RFC));
+        for recovery in [Recovery::Fack, Recovery::Rack] {
+            assert!(kept(&Stack {
+                recovery,
+                ..Stack::RFC
+            }));
+        }
+        for stack in [
+            Stack {
+                timestamps: true,
+                ..Stack::RFC
+            },
+            Stack {
+                pacing: true,
+                ..Stack::RFC
+            },
+            Stack {
+                reduction: Some(forebay_scenario::Reduction::Prr),
+                ..Stack::RFC
+            },
+        ] {
+            assert!(kept(&stack));
+        }
+        let needs = Needs {
+            samples: Samples::RoundTrips,
+            ..Needs::default()
+        };
+        assert!(Ledger::new(needs, &Stack::RFC, 0).is_some());
+    }
+
+    #[test]
+    fn a_packet_sent_again_says_nothing_of_its_round_trip() {
+        let needs = Needs {
+            samples: Samples::RoundTrips,
+            ..Needs::default()
+        };
+        let mut ledger = Ledger::new(needs, &Stack::RFC, 3).unwrap();
+        let mut at = 0;
+        for (packet, again) in [(1, false), (2, false), (3, false), (1, true), (3, true)] {
+            at += 10;
+            let departure = Departure {
+                packet,
+                again,
+                from: 1,
+                idle: false,
+                in_flight: 0,
+                losses: 3,
+            };
+            ledger.on_send(&departure, Time::from_millis(at));
+        }
+        let mut times = SendTimes::default();
+        for packet in 1..=3 {
+            ledger.on_arrival(packet, &mut times, Time::from_millis(100));
+        }
+        let only = Some(Time::from_millis(20));
+        assert_eq!((times.first, times.last), (only, only));
+        assert_eq!(ledger.delivered, 3);
+        assert_eq!((ledger.report(5), ledger.report(5)), (2, 0));
+    }
+}

@@ -1,0 +1,257 @@
+//! A receiver: it puts packets in order, counts what comes in order to its sender's goodput, and
+//! decides when to acknowledge (RFC 5681 section 4.2, RFC 1122 section 4.2.3.2).
+//!
+//! Where acknowledgements return over a constant delay, this one is also what its sender knows: the
+//! packets beyond a hole are the SACK blocks. Where they cross links, [`crate::reverse`] has one of
+//! its own, and the connection's shows what its acknowledgements have told the sender.
+
+use forebay_scenario::DelayedAck;
+use forebay_units::Time;
+
+use super::bitmap::Bitmap;
+
+/// A receiver of packets that are numbered one by one.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub(crate) struct Receiver {
+    /// The next packet in order (RCV.NXT).
+    expected: u64,
+    /// Packets beyond it that have arrived.
+    out_of_order: u64,
+    /// Which they are.
+    beyond: Bitmap,
+    /// Packets in order that are not acknowledged, and since when.
+    pending: u32,
+    /// Packets in order that one acknowledgement waits for.
+    acknowledged_at_once: u32,
+    pending_since: Time,
+    /// How long it waits for them.
+    timeout: Time,
+}
+
+/// What a receiver does about a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reply {
+    /// It acknowledges at once.
+    AtOnce {
+        /// Whether the packet had not arrived before.
+        new: bool,
+    },
+    /// It waits for more packets or a timer.
+    Later,
+}
+
+impl Receiver {
+    /// A receiver of packets from `first` on.
+    pub(crate) fn new(first: u64, policy: DelayedAck) -> Self {
+        Self {
+            expected: first,
+            out_of_order: 0,
+            beyond: Bitmap::default(),
+            pending: 0,
+            acknowledged_at_once: policy.packets,
+            pending_since: Time::ZERO,
+            timeout: policy.timeout,
+        }
+    }
+
+    /// A transfer begins whose packets are numbered from `first` on.
+    pub(crate) fn restart(&mut self, first: u64) {
+        *self = Self::new(
+            first,
+            DelayedAck {
+                packets: self.acknowledged_at_once,
+                timeout: self.timeout,
+            },
+        );
+    }
+
+    /// A packet arrives. Duplicates, those beyond a hole and those that fill one are acknowledged at
+    /// once.
+    #[inline]
+    pub(crate) fn receive(&mut self, packet: u64, now: Time) -> Reply {
+        if packet != self.expected || self.out_of_order > 0 {
+            let new = self.receive_around_hole(packet);
+            return Reply::AtOnce { new };
+        }
+        self.expected += 1;
+        self.pending += 1;
+        if self.pending == 1 {
+            self.pending_since = now;
+        }
+        if self.pending < self.acknowledged_at_once {
+            Reply::Later
+        } else {
+            Reply::AtOnce { new: true }
+        }
+    }
+
+    /// The same where something is missing or the packet is not the next one; whether it is new.
+    #[inline]
+    fn receive_around_hole(&mut self, packet: u64) -> bool {
+        if packet < self.expected {
+            return false;
+        }
+        if packet == self.expected {
+            let next = self.beyond.take_run(packet + 1);
+            self.out_of_order -= next - (packet + 1);
+            self.expected = next;
+            return true;
+        }
+        let new = self.beyond.set(packet, self.expected);
+        self.out_of_order += u64::from(new);
+        new
+    }
+
+    /// Whether the packet with these low 32 bits is the next one and nothing has arrived beyond it.
+    #[inline]
+    pub(super) fn is_next(&self, low: u32) -> bool {
+        low == self.expected as u32 && self.out_of_order == 0
+    }
+
+    /// The packet of which [`Self::is_next`] said so arrives and is acknowledged; its number.
+    #[inline]
+    pub(super) fn receive_next(&mut self) -> u64 {
+        let packet = self.expected;
+        self.expected = packet + 1;
+        packet
+    }
+
+    /// An acknowledgement leaves; the packets in order that it was delayed for.
+    pub(crate) fn acknowledge(&mut self) -> u32 {
+        std::mem::take(&mut self.pending)
+    }
+
+    /// Whether one acknowledgement may wait for several packets.
+    pub(super) fn delays(&self) -> bool {
+        self.acknowledged_at_once > 1
+    }
+
+    /// When a delayed acknowledgement is due, where one is.
+    pub(crate) fn acknowledgement_due(&self) -> Option<Time> {
+        (self.pending > 0).then(|| self.pending_since.saturating_add(self.timeout))
+    }
+
+    /// The next packet in order.
+    #[inline]
+    pub(crate) fn expected(&self) -> u64 {
+        self.expected
+    }
+
+    /// Packets that have arrived beyond it.
+    #[inline]
+    pub(crate) fn out_of_order(&self) -> u64 {
+        self.out_of_order
+    }
+
+    /// The full number of a packet whose low 32 bits are `low`: the one nearest to the next in
+    /// order.
+    #[inline]
+    pub(crate) fn full_number(&self, low: u32) -> u64 {
+        let ahead = low.wrapping_sub(self.expected as u32) as i32;
+        self.expected.wrapping_add_signed(i64::from(ahead))
+    }
+
+    /// Whether a packet has arrived.
+    #[inline]
+    pub(super) fn has(&self, packet: u64) -> bool {
+        packet < self.expected || self.beyond.get(packet)
+    }
+
+    /// The first packet of `from..to` that is missing; none of them is below the next in order.
+    pub(super) fn next_missing(&self, from: u64, to: u64) -> Option<u64> {
+        self.beyond.next_clear(from, to)
+    }
+
+    /// How many of them are.
+    pub(super) fn count_missing(&self, from: u64, to: u64) -> u64 {
+        self.beyond.count_clear(from, to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    const EVERY_SECOND: DelayedAck = DelayedAck {
+        packets: 2,
+        timeout: Time::from_millis(40),
+    };
+
+    #[test]
+    fn packets_in_order_wait_for_each_other_and_others_do_not() {
+        let mut receiver = Receiver::new(0, EVERY_SECOND);
+        receiver.restart(5);
+        let mut take = |packet| receiver.receive(packet, Time::ZERO);
+        let at_once = |new| Reply::AtOnce { new };
+        assert_eq!((take(5), take(6)), (Reply::Later, at_once(true)));
+        // 7 is missing: 8 and 9 ask for it, 7 fills the hole, 7 again is a duplicate.
+        for (packet, new) in [(8, true), (9, true), (7, true), (7, false)] {
+            assert_eq!(take(packet), at_once(new));
+        }
+        assert_eq!((receiver.expected(), receiver.out_of_order()), (10, 0));
+    }
+
+    #[test]
+    fn an_acknowledgement_is_due_so_long_after_the_first_packet_it_waits_for() {
+        let mut receiver = Receiver::new(1, EVERY_SECOND);
+        assert_eq!(receiver.acknowledgement_due(), None);
+        assert_eq!(receiver.receive(1, Time::from_millis(7)), Reply::Later);
+        assert_eq!(receiver.acknowledgement_due(), Some(Time::from_millis(47)));
+        assert_eq!(receiver.acknowledge(), 1);
+        assert_eq!(receiver.acknowledgement_due(), None);
+    }
+
+    proptest! {
+        /// Whatever the order of arrival, and however often: what is delivered in order is the
+        /// contiguous prefix of what has arrived, what is out of order is the rest, and an
+        /// acknowledgement waits only while nothing is missing.
+        #[test]
+        fn what_is_in_order_is_the_prefix_of_what_arrived(
+            arrivals in prop::collection::vec(1u64..80, 1..300),
+            shuffled in Just((1u64..200).collect::<Vec<_>>()).prop_shuffle(),
+            packets in 1u32..4,
+        ) {
+            for arrivals in [arrivals, shuffled] {
+                let policy = DelayedAck { packets, ..EVERY_SECOND };
+                let (mut receiver, mut arrived) = (Receiver::new(1, policy), BTreeSet::new());
+                for (step, packet) in arrivals.into_iter().enumerate() {
+                    let in_order = packet == receiver.expected() && receiver.out_of_order() == 0;
+                    let fresh = arrived.insert(packet);
+                    let reply = receiver.receive(packet, Time::from_micros(step as u64));
+                    match reply {
+                        Reply::AtOnce { new } => {
+                            prop_assert_eq!(new, fresh);
+                            let waited = receiver.acknowledge();
+                            prop_assert!(waited <= packets);
+                            prop_assert!(!in_order || waited == packets);
+                        }
+                        Reply::Later => prop_assert!(in_order && packets > 1),
+                    }
+                    let prefix = (1..=200).find(|p| !arrived.contains(p)).unwrap();
+                    prop_assert_eq!(receiver.expected(), prefix);
+                    let beyond = arrived.range(prefix..).count() as u64;
+                    prop_assert_eq!(receiver.out_of_order(), beyond);
+                    for p in 1..200 {
+                        prop_assert_eq!(receiver.has(p), arrived.contains(&p));
+                    }
+                    let missing: Vec<u64> = (prefix..200).filter(|p| !arrived.contains(p)).collect();
+                    prop_assert_eq!(receiver.count_missing(prefix, 200), missing.len() as u64);
+                    let later = missing.get(1).copied();
+                    prop_assert_eq!(receiver.next_missing(prefix + 1, 200), later);
+                }
+            }
+        }
+
+        /// A packet's low 32 bits tell its number as long as it is within two thousand million of
+        /// the next one in order.
+        #[test]
+        fn low_bits_name_the_nearest_packet(first in 1u64 << 31..1 << 40, ahead in -(1i64 << 31)..1 << 31) {
+            let receiver = Receiver::new(first, EVERY_SECOND);
+            let packet = first.wrapping_add_signed(ahead);
+            prop_assert_eq!(receiver.full_number(packet as u32), packet);
+        }
+    }
+}

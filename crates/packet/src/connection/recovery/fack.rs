@@ -1,0 +1,85 @@
+//! FACK: recovery by forward acknowledgement (Mathis and Mahdavi 1996, "Forward acknowledgement:
+//! refining TCP congestion control", section 2.2), which goes by packet numbers: what is three
+//! below the furthest packet that arrived is lost.
+
+use forebay_units::Time;
+
+use super::algorithm::{Algorithm, DUP_THRESHOLD, Genuine};
+use super::records::{self, Records};
+use crate::connection::ack::AckEvent;
+use crate::connection::control_block::ControlBlock;
+use crate::connection::sender::Transmission;
+
+/// What forward acknowledgement keeps.
+#[derive(Clone, Debug)]
+pub(in crate::connection) struct Fack {
+    /// The packet beyond the furthest that arrived (snd.fack).
+    forward: u64,
+    records: Records,
+}
+
+impl Fack {
+    pub(super) fn new(first: u64) -> Self {
+        Self {
+            forward: first,
+            records: Records::new(first),
+        }
+    }
+
+    /// A packet leaves.
+    pub(super) fn on_send(
+        &mut self,
+        control: &ControlBlock,
+        transmission: Transmission,
+        now: Time,
+    ) {
+        self.records.on_send(transmission, control.sender.next, now);
+    }
+
+    /// A first transmission three below the furthest arrival is lost; a repetition is when a packet
+    /// first sent after it has arrived (Linux: lost_retrans). How many are.
+    fn detect(&mut self, control: &mut ControlBlock) -> u64 {
+        let forward = self.forward;
+        let below = forward.saturating_sub(DUP_THRESHOLD);
+        self.records.detect(control, |candidate| {
+            candidate
+                .next
+                .map_or(candidate.packet < below, |next| forward > next)
+        })
+    }
+}
+
+impl Algorithm for Fack {
+    fn on_ack(&mut self, control: &mut ControlBlock, ack: &AckEvent) {
+        if let Some(last) = ack.arrivals().last() {
+            self.forward = self.forward.max(last + 1);
+        }
+        records::settle(control, ack);
+        let found = self.detect(control);
+        records::react(control, ack, found);
+    }
+
+    fn on_timeout(&mut self, control: &mut ControlBlock, _now: Time) {
+        let packets = control.receiver.expected()..control.sender.next;
+        self.records.lose_those(control, packets, |_, _| true);
+    }
+
+    fn on_doubtful_timeout(&mut self, control: &mut ControlBlock, _now: Time) {
+        let first = control.sender.unacknowledged;
+        self.records
+            .lose_those(control, first..first + 1, |_, _| true);
+    }
+
+    fn on_genuine_timeout(&mut self, control: &mut ControlBlock, genuine: Genuine, _now: Time) {
+        let packets = genuine.missing(control.receiver.expected());
+        self.records.lose_those(control, packets, |_, _| true);
+    }
+
+    fn repeat_first(&mut self, control: &mut ControlBlock, packet: u64) -> Transmission {
+        self.records.repeat_first(control, packet)
+    }
+
+    fn next_packet(&mut self, control: &mut ControlBlock, now: Time) -> Option<Transmission> {
+        self.records.next_packet(control, now)
+    }
+}

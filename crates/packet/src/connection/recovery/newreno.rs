@@ -1,0 +1,157 @@
+//! New Reno: recovery without SACK (RFC 6582). A loss is what three duplicate acknowledgements
+//! mean; in recovery each partial acknowledgement names the next hole.
+
+use forebay_congestion::packet::LossState;
+use forebay_scenario::PartialAckTimer;
+use forebay_units::Time;
+
+use super::algorithm::{AFTER_TIMEOUT, Algorithm, DUP_THRESHOLD, Genuine};
+use crate::connection::ack::AckEvent;
+use crate::connection::control_block::ControlBlock;
+use crate::connection::sender::Transmission;
+
+/// Packets that may leave beyond the window on duplicate acknowledgements (RFC 3042).
+pub(super) const LIMITED_TRANSMIT: u64 = 2;
+
+/// What New Reno keeps.
+#[derive(Clone, Debug)]
+pub(in crate::connection) struct NewReno {
+    /// Window inflation in packets (RFC 6582 section 3.2).
+    inflation: f64,
+    partial_acks: u32,
+    timer: PartialAckTimer,
+}
+
+impl NewReno {
+    pub(super) fn new(timer: PartialAckTimer) -> Self {
+        Self {
+            inflation: 0.0,
+            partial_acks: 0,
+            timer,
+        }
+    }
+
+    fn on_duplicate(&mut self, control: &mut ControlBlock, now: Time) {
+        let sender = &mut control.sender;
+        control.scoreboard.sacked += 1;
+        let third = control.scoreboard.sacked == DUP_THRESHOLD;
+        match sender.state {
+            LossState::Recovery => self.inflation += 1.0,
+            // Beyond `recover` by a new packet at least: duplicates of what was sent again after a
+            // timeout must not look like a loss (RFC 6582 section 3.2 step 2).
+            LossState::Open if third && sender.unacknowledged > sender.recover => {
+                sender.totals.losses += 1;
+                sender.enter_recovery(now);
+                sender.urgent = true;
+                self.inflation = DUP_THRESHOLD as f64;
+                self.partial_acks = 0;
+            }
+            LossState::Open | LossState::Timeout => {}
+        }
+    }
+
+    /// RFC 6582 section 3.2 step 3: repair the next hole, deflate by what was acknowledged less
+    /// one packet, and restart the timer at the first partial acknowledgement or at each.
+    fn on_partial_ack(&mut self, control: &mut ControlBlock, ack: &AckEvent) {
+        let sender = &mut control.sender;
+        sender.totals.losses += 1;
+        self.partial_acks += 1;
+        self.inflation = (self.inflation - ack.acked as f64 + 1.0).max(1.0 - sender.window.cwnd);
+        sender.urgent = true;
+        if self.partial_acks == 1 || self.timer == PartialAckTimer::Every {
+            sender.restart_timer(ack.now);
+        }
+    }
+
+    /// What duplicates said is void after a timeout.
+    fn forget_duplicates(&mut self, control: &mut ControlBlock) {
+        control.scoreboard.sacked = 0;
+        self.inflation = 0.0;
+    }
+}
+
+impl Algorithm for NewReno {
+    #[inline]
+    fn on_ack(&mut self, control: &mut ControlBlock, ack: &AckEvent) {
+        let &AckEvent {
+            now,
+            acked,
+            limited,
+            ..
+        } = ack;
+        if acked == 0 {
+            if control.sender.outstanding() > 0 {
+                self.on_duplicate(control, now);
+            }
+            return;
+        }
+        let sender = &mut control.sender;
+        sender.advance_to(control.receiver.expected());
+        match sender.state {
+            LossState::Recovery if sender.unacknowledged < sender.recover => {
+                self.on_partial_ack(control, ack);
+                return;
+            }
+            LossState::Recovery => {
+                // Full acknowledgement, option 2: the window is the threshold.
+                if !sender.controller.needs().own_recovery {
+                    sender.window.cwnd = sender.window.ssthresh;
+                }
+                self.inflation = 0.0;
+                sender.state = LossState::Open;
+            }
+            LossState::Open => sender.grow(acked, limited, now),
+            LossState::Timeout => {
+                sender.grow(acked.min(AFTER_TIMEOUT), limited, now);
+                if sender.unacknowledged >= sender.recover {
+                    sender.state = LossState::Open;
+                }
+            }
+        }
+        control.scoreboard.sacked = 0;
+        sender.restart_timer(now);
+    }
+
+    /// Everything under way is sent again in order.
+    fn on_timeout(&mut self, control: &mut ControlBlock, _now: Time) {
+        self.forget_duplicates(control);
+        control.sender.totals.losses += 1;
+        control.sender.next = control.sender.unacknowledged;
+    }
+
+    fn on_doubtful_timeout(&mut self, control: &mut ControlBlock, _now: Time) {
+        self.forget_duplicates(control);
+        control.sender.totals.losses += 1;
+    }
+
+    fn on_genuine_timeout(&mut self, control: &mut ControlBlock, genuine: Genuine, _now: Time) {
+        let sender = &mut control.sender;
+        sender.next = control.receiver.expected() + u64::from(genuine.repeated);
+        sender.recover = sender.highest;
+    }
+
+    fn repeat_first(&mut self, control: &mut ControlBlock, packet: u64) -> Transmission {
+        control.sender.retransmit(packet)
+    }
+
+    #[inline]
+    fn next_packet(&mut self, control: &mut ControlBlock, now: Time) -> Option<Transmission> {
+        let sender = &mut control.sender;
+        if std::mem::take(&mut sender.urgent) {
+            return Some(sender.retransmit(sender.unacknowledged));
+        }
+        if sender.state == LossState::Open {
+            let allowance = control.scoreboard.sacked.min(LIMITED_TRANSMIT);
+            return (sender.quota(allowance) > 0).then(|| sender.send_next(now));
+        }
+        let inflation = if sender.state == LossState::Recovery {
+            self.inflation
+        } else {
+            0.0
+        };
+        let usable = sender.window.cwnd + inflation;
+        (sender.outstanding() as f64 + 1.0 <= usable)
+            .then(|| sender.send_another(now))
+            .flatten()
+    }
+}

@@ -1,0 +1,236 @@
+//! What the ways of recovery share that judge each transmission by itself, from the records of
+//! [`crate::connection::ledger`]: which are left to judge, and which packets are to be sent again.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
+
+use forebay_congestion::packet::LossState;
+use forebay_units::Time;
+
+use crate::connection::ack::AckEvent;
+use crate::connection::control_block::ControlBlock;
+use crate::connection::ledger::Sent;
+use crate::connection::reduction::SafeAck;
+use crate::connection::sender::Transmission;
+
+/// A transmission whose packet has not arrived.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) packet: u64,
+    /// When it left.
+    pub(super) time: Time,
+    /// The next packet to be sent for the first time then; none for a first transmission.
+    pub(super) next: Option<u64>,
+}
+
+/// A packet sent again.
+#[derive(Clone, Copy, Debug)]
+struct Repeat {
+    time: Time,
+    packet: u64,
+    /// The next packet to be sent for the first time then.
+    next: u64,
+}
+
+/// Transmissions that are to be judged, and packets that are to be sent again.
+#[derive(Clone, Debug)]
+pub(super) struct Records {
+    /// First transmissions of all packets below are judged.
+    examined: u64,
+    /// Packets sent again, in the order of sending.
+    again: VecDeque<Repeat>,
+    /// Packets to send again; some may have arrived since.
+    holes: BinaryHeap<Reverse<u64>>,
+}
+
+impl Records {
+    pub(super) fn new(first: u64) -> Self {
+        Self {
+            examined: first,
+            again: VecDeque::new(),
+            holes: BinaryHeap::new(),
+        }
+    }
+
+    /// Judges first transmissions in order, and repetitions in the order of sending, each until one
+    /// is not lost; how many are.
+    #[inline]
+    pub(super) fn detect(
+        &mut self,
+        control: &mut ControlBlock,
+        mut is_lost: impl FnMut(Candidate) -> bool,
+    ) -> u64 {
+        let before = control.sender.totals.losses;
+        while self.examined < control.sender.next {
+            let packet = self.examined.max(control.receiver.expected());
+            if packet >= control.sender.next {
+                break;
+            }
+            let Some(sent) = control.sent(packet) else {
+                break;
+            };
+            let judged = sent.repeated || sent.lost || control.receiver.has(packet);
+            if !judged {
+                let candidate = Candidate {
+                    packet,
+                    time: sent.time,
+                    next: None,
+                };
+                if !is_lost(candidate) {
+                    break;
+                }
+                self.lose(control, packet);
+            }
+            self.examined = packet + 1;
+        }
+        while let Some(&Repeat { time, packet, next }) = self.again.front() {
+            let newer = |sent: Sent| sent.time != time;
+            if !control.receiver.has(packet) && !control.sent(packet).is_some_and(newer) {
+                let candidate = Candidate {
+                    packet,
+                    time,
+                    next: Some(next),
+                };
+                if !is_lost(candidate) {
+                    break;
+                }
+                self.lose(control, packet);
+            }
+            self.again.pop_front();
+        }
+        control.sender.totals.losses - before
+    }
+
+    fn lose(&mut self, control: &mut ControlBlock, packet: u64) {
+        control.lose(packet);
+        self.holes.push(Reverse(packet));
+    }
+
+    /// On a timeout those of `packets` are lost that are `old`.
+    pub(super) fn lose_those(
+        &mut self,
+        control: &mut ControlBlock,
+        packets: Range<u64>,
+        old: impl Fn(u64, &Sent) -> bool,
+    ) {
+        for packet in packets {
+            let Some(sent) = control.sent(packet) else {
+                return;
+            };
+            let waits = sent.lost && !sent.repaired;
+            if !control.receiver.has(packet) && !waits && old(packet, &sent) {
+                self.lose(control, packet);
+            }
+        }
+    }
+
+    /// A packet leaves; `next` is then the next one to be sent for the first time.
+    pub(super) fn on_send(&mut self, transmission: Transmission, next: u64, now: Time) {
+        if transmission.again {
+            self.again.push_back(Repeat {
+                time: now,
+                packet: transmission.packet,
+                next,
+            });
+        }
+    }
+
+    /// The next packet to send, lost ones first.
+    pub(super) fn next_packet(
+        &mut self,
+        control: &mut ControlBlock,
+        now: Time,
+    ) -> Option<Transmission> {
+        let urgent = std::mem::take(&mut control.sender.urgent);
+        if control.window_is_full() && !urgent {
+            return None;
+        }
+        if let Some(packet) = self.next_lost(control) {
+            return Some(self.repair(control, packet));
+        }
+        control.sender.send_another(now)
+    }
+
+    /// The first lost packet that has not been sent again.
+    fn next_lost(&mut self, control: &ControlBlock) -> Option<u64> {
+        while let Some(&Reverse(packet)) = self.holes.peek() {
+            let waits = |sent: Sent| sent.lost && !sent.repaired;
+            if !control.receiver.has(packet) && control.sent(packet).is_some_and(waits) {
+                return Some(packet);
+            }
+            self.holes.pop();
+        }
+        None
+    }
+
+    /// Sends the packet again that [`Self::next_lost`] named.
+    fn repair(&mut self, control: &mut ControlBlock, packet: u64) -> Transmission {
+        self.holes.pop();
+        control.scoreboard.repair();
+        control.sender.retransmit(packet)
+    }
+
+    /// Sends the only packet again that counts as lost; it should be `packet`.
+    pub(super) fn repeat_first(&mut self, control: &mut ControlBlock, packet: u64) -> Transmission {
+        let lost = self.next_lost(control).unwrap_or(packet);
+        self.repair(control, lost)
+    }
+}
+
+/// Whether recovery begins with an acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Entry {
+    Begins,
+    No,
+}
+
+/// Takes packets that have just become known as arrived off the counts of lost packets.
+pub(super) fn settle(control: &mut ControlBlock, ack: &AckEvent) {
+    ack.arrivals().for_each(|packet| {
+        if let Some(sent) = control.sent(packet).filter(|sent| sent.lost) {
+            control.scoreboard.settle(sent.repaired);
+        }
+    });
+    control.advance(ack);
+}
+
+/// What follows from an acknowledgement that showed `found` losses.
+pub(super) fn react(control: &mut ControlBlock, ack: &AckEvent, found: u64) -> Entry {
+    let now = ack.now;
+    let sender = &mut control.sender;
+    if sender.state != LossState::Open && sender.unacknowledged >= sender.recover {
+        if sender.state == LossState::Recovery {
+            control.end_reduction();
+        }
+        control.sender.state = LossState::Open;
+    }
+    // What has just arrived counts, not what a repaired hole uncovers (Linux: acked_sacked), and
+    // only where the cumulative acknowledgement moves (tcp_may_raise_cwnd).
+    let arrived = ack.arrived();
+    let grown = if ack.acked > 0 { arrived } else { 0 };
+    let mut entry = Entry::No;
+    match control.sender.state {
+        LossState::Open if control.scoreboard.lost > 0 => {
+            enter_recovery(control, now);
+            entry = Entry::Begins;
+        }
+        LossState::Open => control.sender.grow(grown, ack.limited, now),
+        LossState::Timeout => control.sender.grow(grown, true, now),
+        LossState::Recovery => {}
+    }
+    if control.sender.state == LossState::Recovery {
+        control.reduce(arrived, SafeAck::of(ack.acked, found));
+    }
+    entry
+}
+
+/// Fast recovery begins.
+pub(super) fn enter_recovery(control: &mut ControlBlock, now: Time) {
+    control.enter_recovery(now);
+    // Where the window falls at once, only the first repetition goes out before the pipe drains.
+    control.sender.urgent = control
+        .ledger
+        .as_ref()
+        .is_some_and(|ledger| ledger.reduction.is_none());
+}

@@ -1,0 +1,33 @@
+//! Random draws of flows and transfers.
+
+use forebay_random::{Purpose, Seed, Stream, key_of};
+use forebay_scenario::FlowGroup;
+
+/// Draws of one flow or transfer, from streams of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Draws {
+    pub(crate) seed: Seed,
+    /// The group's [`key_of`]: adding a group leaves the others' draws alone.
+    pub(crate) group_key: u64,
+}
+
+impl Draws {
+    pub(crate) fn new(seed: Seed, group: &FlowGroup) -> Self {
+        let group_key = key_of(&group.name);
+        Self { seed, group_key }
+    }
+
+    /// The stream for `purpose` of the flow with this number in its group.
+    pub(crate) fn stream(&self, index: u64, purpose: Purpose) -> Stream {
+        Stream::new(self.seed, self.group_key.wrapping_add(index), purpose)
+    }
+
+    /// The stream for one transfer of a user.
+    pub(crate) fn transfer(&self, index: u64, transfer: u64, purpose: Purpose) -> Stream {
+        let key = self
+            .group_key
+            .wrapping_add(index)
+            .wrapping_add(transfer.wrapping_mul(1 << 40));
+        Stream::new(self.seed, key, purpose)
+    }
+}

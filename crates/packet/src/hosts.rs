@@ -1,0 +1,449 @@
+//! Hosts: the ends of all connections. A delivery reaches a receiver, its acknowledgement the sender,
+//! and whatever that may send goes through the flow's access link into the network.
+//!
+//! Where acknowledgements cross links, a receiver stands between two paths ([`crate::reverse`]) and
+//! half of what is left of the round trip lies on each side of it; elsewhere its acknowledgements
+//! return over a constant delay and it lives in its sender ([`crate::connection`]).
+
+use forebay_scenario::{FlowGroup, Scenario, Stack};
+use forebay_units::Time;
+
+use crate::calendar::Calendar;
+use crate::connection::{Next, Reception, Reply};
+use crate::event::{Event, Kind, Mark};
+use crate::flow::{Alarm, Flow, Flows, InFlight, Transit, Unresponsive};
+use crate::ids::{FlowId, HopNumber, ResponsiveId, Route};
+use crate::network::Network;
+use crate::reverse::{Expiry, RemoteReceiver};
+use crate::timeline::Timeline;
+
+/// All senders and receivers.
+#[derive(Debug)]
+pub(crate) struct Hosts<'a> {
+    scenario: &'a Scenario,
+    pub(crate) flows: Flows,
+}
+
+/// A flow that may act, and when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    pub(crate) flow: ResponsiveId,
+    pub(crate) now: Time,
+}
+
+impl Turn {
+    /// Of an event that concerns a responsive flow.
+    #[inline]
+    pub(crate) fn of(event: Event) -> Self {
+        Self {
+            flow: event.flow().responsive(),
+            now: event.time,
+        }
+    }
+}
+
+/// A packet that a sender sends: the low bits of its number.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    turn: Turn,
+    number: u32,
+}
+
+/// The flow whose transfer is complete, where one is.
+pub(crate) type Completed = Option<ResponsiveId>;
+
+impl<'a> Hosts<'a> {
+    pub(crate) fn new(scenario: &'a Scenario) -> Self {
+        Self {
+            scenario,
+            flows: Flows::default(),
+        }
+    }
+
+    fn spec(&self, flow: ResponsiveId) -> &'a FlowGroup {
+        &self.scenario.flows()[self.flows[flow].transit.group.index()]
+    }
+
+    fn stack(&self, flow: ResponsiveId) -> &'a Stack {
+        &self.spec(flow).stack
+    }
+
+    /// Adds a flow.
+    pub(crate) fn add(&mut self, flow: Flow) -> ResponsiveId {
+        self.flows.responsive.push(flow);
+        ResponsiveId::new(self.flows.responsive.len() - 1)
+    }
+
+    // --- A delivery ---
+
+    /// The next packet of a flow in order arrives where nothing is missing or slows the sender down,
+    /// and its acknowledgement reaches the sender, whose packets go straight to a link: says whether
+    /// that is so, and else does nothing. Nearly every packet comes this way, and its sender may go
+    /// on with [`Self::send_in_order`].
+    #[inline]
+    pub(crate) fn deliver_in_order(&mut self, event: Event) -> bool {
+        let flow = event.flow().responsive().index();
+        let flow = self.flows.responsive.get_mut(flow);
+        flow.is_some_and(|flow| {
+            flow.direct && flow.connection.deliver_next(event.packet(), event.time)
+        })
+    }
+
+    /// Sends what the window allows, straight to the first link.
+    #[inline]
+    pub(crate) fn send_in_order(
+        &mut self,
+        turn: Turn,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) {
+        while self.flows[turn.flow].connection.has_room() {
+            let flow = &mut self.flows[turn.flow];
+            let number = flow.connection.send_next(turn.now).packet as u32;
+            let packet = turn.packet(number, flow.transit.packet_bytes);
+            network.offer(packet, &mut self.flows, timeline);
+        }
+    }
+
+    /// Whether a flow waits for acknowledgements and its timer's event comes no later than it must.
+    #[inline]
+    pub(crate) fn timer_stands(&self, flow: ResponsiveId) -> bool {
+        let flow = &self.flows[flow];
+        flow.connection.waits_until(flow.timer.horizon())
+    }
+
+    /// Any other delivery without a mark: of an acknowledgement that has crossed links to its sender,
+    /// or of a packet to its receiver.
+    #[inline]
+    pub(crate) fn deliver(
+        &mut self,
+        event: Event,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) -> Completed {
+        match self.flows.of_number(event.flow()) {
+            FlowId::Responsive(_) => self.receive(event, network, timeline),
+            FlowId::Unresponsive(_) => self.deliver_ack(event, network, timeline),
+        }
+    }
+
+    /// Any delivery: gaps, duplicates, marks, acknowledgements that are delayed or cross links.
+    #[inline(never)]
+    pub(crate) fn receive(
+        &mut self,
+        event: Event,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) -> Completed {
+        let turn = Turn::of(event);
+        let flow = &mut self.flows[turn.flow];
+        if flow.receiver.is_some() {
+            self.receive_apart(event, network, timeline);
+            return None;
+        }
+        let packet = flow.connection.full_number(event.packet());
+        let answer = if event.is_unmarked_delivery() {
+            flow.connection.deliver(packet, event.time)
+        } else {
+            flow.connection.deliver_marked(packet, event.time)
+        };
+        match answer {
+            Reception::Acknowledged => return self.send(turn, network, timeline),
+            Reception::Delayed if !flow.delayed_ack_armed => {
+                flow.delayed_ack_armed = true;
+                let timeout = self.stack(turn.flow).delayed_ack.timeout;
+                let due = turn.now.saturating_add(timeout);
+                let event = Event::of_flow(due, Kind::DelayedAck, turn.flow);
+                timeline.calendar.push(event);
+            }
+            Reception::Delayed | Reception::Stale => {}
+        }
+        None
+    }
+
+    /// A delayed acknowledgement is due.
+    pub(crate) fn delayed_ack(
+        &mut self,
+        turn: Turn,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) -> Completed {
+        let flow = &mut self.flows[turn.flow];
+        if flow.receiver.is_some() {
+            self.expire_apart(turn, network, timeline);
+            return None;
+        }
+        flow.delayed_ack_armed = false;
+        if let Some(due) = flow.connection.delayed_ack_due(turn.now) {
+            flow.delayed_ack_armed = true;
+            let event = Event::of_flow(due, Kind::DelayedAck, turn.flow);
+            timeline.calendar.push(event);
+            return None;
+        }
+        self.send(turn, network, timeline)
+    }
+
+    // --- Sending ---
+
+    /// Sends whatever the windows of a flow allow.
+    #[inline]
+    pub(crate) fn send(
+        &mut self,
+        turn: Turn,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) -> Completed {
+        match self.flows[turn.flow].connection.quota() {
+            Some(quota) => {
+                for _ in 0..quota {
+                    let connection = &mut self.flows[turn.flow].connection;
+                    let number = connection.send_next(turn.now).packet as u32;
+                    self.transmit(Sent { turn, number }, network, timeline);
+                }
+            }
+            None => self.send_one_by_one(turn, network, timeline),
+        }
+        self.set_timer(turn, &mut timeline.calendar)
+    }
+
+    /// The same during recovery, or where a ledger or pacing has a say.
+    #[inline(never)]
+    fn send_one_by_one(&mut self, turn: Turn, network: &mut Network, timeline: &mut Timeline<'_>) {
+        loop {
+            let flow = &mut self.flows[turn.flow];
+            match flow.connection.next_to_send(turn.now) {
+                Next::Send(transmission) => {
+                    let number = transmission.packet as u32;
+                    self.transmit(Sent { turn, number }, network, timeline);
+                }
+                Next::Pause(until) => {
+                    if !flow.pacing_armed {
+                        flow.pacing_armed = true;
+                        let event = Event::of_flow(until, Kind::Pacing, turn.flow);
+                        timeline.calendar.push_frequent(event);
+                    }
+                    break;
+                }
+                Next::Nothing => break,
+            }
+        }
+    }
+
+    /// A paced flow may send again.
+    pub(crate) fn resume(
+        &mut self,
+        turn: Turn,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) -> Completed {
+        self.flows[turn.flow].pacing_armed = false;
+        self.send(turn, network, timeline)
+    }
+
+    /// Hands a packet to the network: to the first link, or through the flow's access link.
+    #[allow(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
+    fn transmit(&mut self, sent: Sent, network: &mut Network, timeline: &mut Timeline<'_>) {
+        let Sent { turn, number } = sent;
+        let flow = &self.flows[turn.flow];
+        if flow.access.is_none() {
+            let packet = turn.packet(number, flow.size(number));
+            network.offer(packet, &mut self.flows, timeline);
+        } else {
+            self.transmit_through_access(turn, number, &mut timeline.calendar);
+        }
+    }
+
+    #[inline(never)]
+    fn transmit_through_access(&mut self, turn: Turn, number: u32, calendar: &mut Calendar) {
+        let flow = &mut self.flows[turn.flow];
+        let size = flow.size(number);
+        let Some(access) = &mut flow.access else {
+            return;
+        };
+        let Some((time, wait)) = access.enqueue(turn.now, size) else {
+            flow.lost_elsewhere += 1;
+            return;
+        };
+        let event = Event::access(time, turn.flow, number, wait);
+        match access.lane {
+            Some(lane) => calendar.push_delivery(lane, event),
+            None => calendar.push_frequent(event),
+        }
+    }
+
+    // --- The retransmission timer ---
+
+    /// After sending: the timer runs as long as something is outstanding.
+    #[inline]
+    pub(crate) fn set_timer(&mut self, turn: Turn, calendar: &mut Calendar) -> Completed {
+        let flow = &mut self.flows[turn.flow];
+        let Some(deadline) = flow.connection.deadline() else {
+            return flow.connection.finished().then_some(turn.flow);
+        };
+        if flow.timer.misses(deadline) {
+            flow.timer = Alarm::at(deadline);
+            calendar.push(Event::of_flow(deadline, Kind::Timer, turn.flow));
+        }
+        None
+    }
+
+    /// The event of a retransmission timer.
+    pub(crate) fn timer(
+        &mut self,
+        turn: Turn,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) -> Completed {
+        let flow = &mut self.flows[turn.flow];
+        if !flow.timer.rings(turn.now) {
+            // A later deadline has taken this one's place, or an earlier one already served.
+            return None;
+        }
+        flow.timer = Alarm::OFF;
+        let deadline = flow.connection.deadline()?;
+        if deadline > turn.now {
+            flow.timer = Alarm::at(deadline);
+            let event = Event::of_flow(deadline, Kind::Timer, turn.flow);
+            timeline.calendar.push(event);
+            return None;
+        }
+        flow.connection.time_out(turn.now);
+        self.send(turn, network, timeline)
+    }
+
+    // --- Receivers whose acknowledgements cross links ---
+
+    /// Gives a flow a receiver whose acknowledgements take this path and then `delay` to the
+    /// sender.
+    pub(crate) fn attach_receiver(&mut self, flow: ResponsiveId, route: Route, delay: Time) {
+        let stack = self.stack(flow);
+        let (packet_bytes, delayed_ack) = (stack.syn().get() as u32, stack.delayed_ack);
+        let (number, of) = (self.flows.unresponsive.len() as u32, flow);
+        let flow = &mut self.flows[of];
+        flow.direct = false;
+        flow.receiver = Some(Box::new(RemoteReceiver::new(number, delay, delayed_ack)));
+        let transit = Transit {
+            group: flow.transit.group,
+            route,
+            packet_bytes,
+            return_delay: delay,
+            ..Transit::default()
+        };
+        self.flows.unresponsive.push(Unresponsive {
+            transit,
+            acks_of: Some(of),
+            ..Unresponsive::default()
+        });
+    }
+
+    /// The round trip of a flow changes: what is left of it behind the last link, and behind the last
+    /// link of its acknowledgements where they take a path.
+    pub(crate) fn set_delays(&mut self, flow: ResponsiveId, (there, back): (Time, Time)) {
+        let flow = &mut self.flows.responsive[flow.index()];
+        flow.transit.return_delay = there;
+        if let Some(receiver) = &mut flow.receiver {
+            receiver.delay = back;
+            let acks = &mut self.flows.unresponsive[receiver.acks().index()];
+            acks.transit.return_delay = back;
+        }
+    }
+
+    /// A data packet reaches such a receiver.
+    fn receive_apart(&mut self, event: Event, network: &mut Network, timeline: &mut Timeline<'_>) {
+        let turn = Turn::of(event);
+        let delayed_ack = self.stack(turn.flow).delayed_ack;
+        let Flow {
+            connection,
+            receiver: Some(receiver),
+            ..
+        } = &mut self.flows[turn.flow]
+        else {
+            return;
+        };
+        let packet = connection.full_number(event.packet());
+        if packet < connection.first() {
+            // Of an earlier transfer.
+            return;
+        }
+        receiver.announce(event.packet(), Mark::of(!event.is_unmarked_delivery()));
+        let waits = receiver.receive(packet, turn.now) == Reply::Later;
+        if !waits || connection.is_syn(packet) {
+            self.acknowledge(turn, network, timeline);
+        } else if let Some(due) = receiver.arm_timer(turn.now, delayed_ack.timeout) {
+            let event = Event::of_flow(due, Kind::DelayedAck, turn.flow);
+            timeline.calendar.push(event);
+        }
+    }
+
+    /// Such a receiver's timer for delayed acknowledgements expires.
+    fn expire_apart(&mut self, turn: Turn, network: &mut Network, timeline: &mut Timeline<'_>) {
+        let Some(receiver) = &mut self.flows[turn.flow].receiver else {
+            return;
+        };
+        match receiver.expire(turn.now) {
+            Expiry::Idle => {}
+            Expiry::Again(due) => {
+                let event = Event::of_flow(due, Kind::DelayedAck, turn.flow);
+                timeline.calendar.push(event);
+            }
+            Expiry::Acknowledge => self.acknowledge(turn, network, timeline),
+        }
+    }
+
+    /// An acknowledgement sets out.
+    fn acknowledge(&mut self, turn: Turn, network: &mut Network, timeline: &mut Timeline<'_>) {
+        let Some(receiver) = &mut self.flows[turn.flow].receiver else {
+            return;
+        };
+        let (flow, number) = (receiver.acks(), receiver.set_out());
+        let packet = self.flows[flow].packet(flow, number, turn.now);
+        network.offer(packet, &mut self.flows, timeline);
+    }
+
+    /// An acknowledgement reaches its sender, with what it and those lost before it announce. Other
+    /// unresponsive packets arrive nowhere.
+    fn deliver_ack(
+        &mut self,
+        event: Event,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) -> Completed {
+        let (now, number) = (event.time, event.packet());
+        let flow = self.flows[event.flow().unresponsive()].acks_of?;
+        let Flow {
+            connection,
+            receiver: Some(receiver),
+            ..
+        } = &mut self.flows[flow]
+        else {
+            return None;
+        };
+        while let Some((packet, mark)) = receiver.next_announced(number) {
+            let packet = connection.full_number(packet);
+            match mark {
+                Mark::Absent => connection.deliver(packet, now),
+                Mark::Present => connection.deliver_marked(packet, now),
+            };
+        }
+        self.send(Turn { flow, now }, network, timeline)
+    }
+}
+
+impl Turn {
+    /// The flow's packet with these low bits of its number sets out.
+    #[inline]
+    fn packet(self, number: u32, size: u32) -> InFlight {
+        InFlight {
+            arrival: self.now,
+            flow: FlowId::Responsive(self.flow),
+            number,
+            size,
+            hop: HopNumber::FIRST,
+            mark: Mark::Absent,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Lanes: what leaves one place for another after a constant delay arrives in the order in which it
+//! left, so each such way gets a lane of the calendar, as long as there are few.
+
+use forebay_scenario::{FlowGroup, Law, Scenario, Workload};
+use forebay_units::{Bytes, Time};
+
+use crate::calendar::{Calendar, MAX_LANES};
+use crate::delivery_lanes::DeliveryLanes;
+use crate::flow::Flow;
+use crate::ids::{LaneId, LinkId};
+use crate::link::Link;
+use crate::network::{Hop, Network};
+use crate::traffic::Traffic;
+
+/// Chooses the calendar of a run: lanes where few delays are constant, else the wheel. Tells all that
+/// send which lane is theirs.
+pub(crate) fn calendar(
+    scenario: &Scenario,
+    network: &mut Network,
+    traffic: &mut Traffic<'_>,
+) -> Calendar {
+    let delays = constant_delays(scenario, traffic);
+    let mut next = LaneCounter(delays.as_ref().map_or(0, Vec::len));
+    for source in &mut traffic.sources {
+        source.lane = next.take();
+    }
+    assign_links(network, &mut next);
+    for flow in &mut traffic.hosts.flows.responsive {
+        if let Some(access) = &mut flow.access {
+            access.lane = Some(next.take());
+        }
+    }
+    let count = next.0;
+    let few = delays.is_some() && count <= MAX_LANES;
+    traffic.assign_deliveries(DeliveryLanes::new(delays.filter(|_| few)));
+    let flows = traffic.hosts.flows.responsive.len();
+    Calendar::new(few.then_some(count), grain(scenario), flows)
+}
+
+/// How many lanes are taken.
+struct LaneCounter(usize);
+
+impl LaneCounter {
+    fn take(&mut self) -> LaneId {
+        self.0 += 1;
+        LaneId::new(self.0 - 1)
+    }
+}
+
+/// Lanes of departures, and of what goes on from a link to another.
+fn assign_links(network: &mut Network, next: &mut LaneCounter) {
+    for link in &mut network.links {
+        if let Link::Queued(link) = link {
+            link.lane = next.take();
+        }
+    }
+    for number in 0..network.links.len() {
+        let here = |hop: &Hop| hop.link == LinkId::new(number);
+        if network.hops.iter().any(|hop| here(hop) && !hop.last) {
+            let lane = next.take();
+            for hop in network.hops.iter_mut().filter(|hop| here(hop)) {
+                hop.lane = lane;
+            }
+        }
+    }
+}
+
+/// (last link, return delay) of every delivery; none where they are too many to tell.
+fn constant_delays(scenario: &Scenario, traffic: &Traffic<'_>) -> Option<Vec<(LinkId, Time)>> {
+    let mut delays = Vec::new();
+    for group in &traffic.groups {
+        let spec = group.spec;
+        let redrawn = matches!(
+            spec.workload,
+            Workload::ClosedLoop { .. } | Workload::OpenLoop { .. }
+        );
+        let mut add = |rtt: Time| {
+            let delays_of = group.return_delays(scenario, rtt);
+            delays.extend(delays_of.ok().map(|(delay, _)| (last_link(spec), delay)));
+        };
+        match &spec.rtt {
+            _ if !spec.responsive() => {}
+            Law::Value(rtt) => add(*rtt),
+            Law::Choice(list) => list.iter().copied().for_each(add),
+            _ if redrawn => return None,
+            _ => {}
+        }
+        // Slots of open-loop transfers join later, each with its own access link.
+        if spec.access.is_some() && matches!(spec.workload, Workload::OpenLoop { .. }) {
+            return None;
+        }
+    }
+    let of_flow = |flow: &Flow| {
+        let spec = traffic.groups[flow.transit.group.index()].spec;
+        (last_link(spec), flow.transit.return_delay)
+    };
+    delays.extend(traffic.hosts.flows.responsive.iter().map(of_flow));
+    delays.sort_unstable();
+    delays.dedup();
+    Some(delays)
+}
+
+/// The link before the receivers of a group.
+fn last_link(spec: &FlowGroup) -> LinkId {
+    LinkId::new(spec.path[spec.path.len() - 1])
+}
+
+/// About the time between two deliveries: one transmission at the target link.
+fn grain(scenario: &Scenario) -> Time {
+    let size = Bytes::new(scenario.packet_bytes() as u64);
+    let transmission = scenario.target().rate.time_to_send(size);
+    transmission.max(Time::from_picos(1000))
+}

@@ -1,0 +1,22 @@
+//! What the packet engine refuses, by name.
+
+use forebay_scenario::EngineError;
+
+/// Why a run with a boundless queue ends.
+pub(crate) const TOO_MANY_WAIT: &str = "more than 100 million packets wait at a link at once";
+
+/// A feature that the engine does not model.
+pub(crate) fn unsupported(feature: &str) -> EngineError {
+    EngineError::Unsupported {
+        engine: "packet",
+        feature: feature.to_owned(),
+    }
+}
+
+/// A run that takes more memory or time than it may.
+pub(crate) fn too_large(why: &str) -> EngineError {
+    EngineError::TooLarge {
+        engine: "packet",
+        why: why.to_owned(),
+    }
+}

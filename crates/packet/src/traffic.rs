@@ -1,0 +1,585 @@
+//! The traffic: what the users of the network have to send, and when. Flows of all groups, sources
+//! without congestion control, and the transfers of users, arrivals and incasts.
+
+use std::cmp::Reverse;
+
+use forebay_random::{Purpose, Seed};
+use forebay_scenario::{EngineError, Scenario, Workload};
+use forebay_units::{Bytes, Rate, Time};
+
+use crate::calendar::Calendar;
+use crate::delivery_lanes::DeliveryLanes;
+use crate::event::{Event, Kind, Mark};
+use crate::flow::{Arriving, InFlight, Transfer, Transit, Unresponsive};
+use crate::group::Group;
+use crate::hosts::{Completed, Hosts, Turn};
+use crate::ids::{FlowId, FlowNumber, GroupId, LinkId, ResponsiveId, SourceId, UnresponsiveId};
+use crate::network::Network;
+use crate::recorder::Recorder;
+use crate::refusal::too_large;
+use crate::source::{Source, SourceSetup, TooManyPeriods};
+use crate::timeline::Timeline;
+
+/// Everything that sends.
+#[derive(Debug)]
+pub(crate) struct Traffic<'a> {
+    scenario: &'a Scenario,
+    pub(crate) hosts: Hosts<'a>,
+    pub(crate) groups: Vec<Group<'a>>,
+    pub(crate) sources: Vec<Source>,
+    lanes: DeliveryLanes,
+}
+
+impl<'a> Traffic<'a> {
+    // --- Set-up ---
+
+    /// All flows and sources of a scenario; the paths of their packets are the network's.
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        seed: Seed,
+        network: &Network,
+    ) -> Result<Self, EngineError> {
+        let groups = scenario.flows().iter();
+        let mut traffic = Self {
+            scenario,
+            hosts: Hosts::new(scenario),
+            groups: groups
+                .map(|spec| Group::new(scenario, spec, seed))
+                .collect(),
+            sources: Vec::new(),
+            lanes: DeliveryLanes::default(),
+        };
+        for group in 0..traffic.groups.len() {
+            traffic.add_sources(GroupId::new(group), network);
+        }
+        let places = traffic.places();
+        traffic.hosts.flows.responsive.reserve(places.len());
+        for (_, group, index) in places {
+            let flow = traffic.add_flow(group, index, network)?;
+            if let Some(rounds) = &mut traffic.groups[group.index()].rounds {
+                rounds.add(flow);
+            }
+        }
+        Ok(traffic)
+    }
+
+    /// Adds the flows and sources of an unresponsive group.
+    fn add_sources(&mut self, group: GroupId, network: &Network) {
+        let Group { spec, draws, .. } = self.groups[group.index()];
+        if spec.responsive() {
+            return;
+        }
+        let flows = &mut self.hosts.flows.unresponsive;
+        let run = self.scenario.run();
+        let setup = SourceSetup {
+            group,
+            first: UnresponsiveId::new(flows.len()),
+            draws,
+            end: run.warmup + run.measure,
+        };
+        let transit = Transit {
+            group,
+            route: network.routes(group).there,
+            ..Transit::default()
+        };
+        let flow = Unresponsive {
+            transit,
+            ..Unresponsive::default()
+        };
+        flows.resize(flows.len() + spec.count as usize, flow);
+        self.sources.extend(Source::of_group(spec, setup));
+    }
+
+    /// (round trip, group, index) of all flows that exist from the beginning, in the order in which
+    /// their packets of one instant come. The longest round trip is first: its packets have been
+    /// sent before the others, and events of one instant come in the order of their causes. Round
+    /// trips drawn at random make no such ties and stand as zero.
+    fn places(&self) -> Vec<(Time, GroupId, u64)> {
+        let mut places = Vec::new();
+        for (number, group) in self.groups.iter().enumerate() {
+            let spec = group.spec;
+            places.extend((0..group.slots()).map(|index| {
+                let mut stream = group.draws.stream(index, Purpose::RoundTrip);
+                let rtt = if group.states_rtt() {
+                    spec.rtt.draw(index, spec.count, &mut stream)
+                } else {
+                    Time::ZERO
+                };
+                (rtt, GroupId::new(number), index)
+            }));
+        }
+        places.sort_by_key(|&(rtt, ..)| Reverse(rtt));
+        places
+    }
+
+    /// Adds a flow of this group that has not started.
+    fn add_flow(
+        &mut self,
+        number: GroupId,
+        index: u64,
+        network: &Network,
+    ) -> Result<ResponsiveId, EngineError> {
+        let group = &self.groups[number.index()];
+        let spec = group.spec;
+        let stream = |purpose| group.draws.stream(index, purpose);
+        let packet = spec
+            .packet
+            .draw(index, spec.count, &mut stream(Purpose::Packet));
+        let rtt = spec
+            .rtt
+            .draw(index, spec.count, &mut stream(Purpose::RoundTrip));
+        let routes = network.routes(number);
+        let transit = Transit {
+            group: number,
+            route: routes.there,
+            packet_bytes: packet.get() as u32,
+            ..Transit::default()
+        };
+        let mut flow = group.flow(index, transit)?;
+        let (there, back) = group.return_delays(self.scenario, rtt)?;
+        flow.transit.return_delay = there;
+        let flow = self.hosts.add(flow);
+        if let Some(route) = routes.back {
+            self.hosts.attach_receiver(flow, route, back);
+        }
+        Ok(flow)
+    }
+
+    /// Tells each flow the lane of its deliveries.
+    pub(crate) fn assign_deliveries(&mut self, lanes: DeliveryLanes) {
+        self.lanes = lanes;
+        for flow in 0..self.hosts.flows.responsive.len() {
+            self.assign_lane(ResponsiveId::new(flow));
+        }
+    }
+
+    fn assign_lane(&mut self, flow: ResponsiveId) {
+        let transit = &mut self.hosts.flows[flow].transit;
+        let path = &self.groups[transit.group.index()].spec.path;
+        let last = LinkId::new(path[path.len() - 1]);
+        transit.lane = self.lanes.of(last, transit.return_delay);
+    }
+
+    /// From now on each packet at the target link is recorded.
+    pub(crate) fn record_packets(&mut self) {
+        for flow in &mut self.hosts.flows.responsive {
+            flow.direct = false;
+        }
+    }
+
+    /// The first events: starts and stops of flows, first packets of sources, first arrivals.
+    pub(crate) fn schedule_starts(&mut self, calendar: &mut Calendar) {
+        for (number, flow) in self.hosts.flows.responsive.iter().enumerate() {
+            let group = &self.groups[flow.transit.group.index()];
+            let (spec, flow_id) = (group.spec, ResponsiveId::new(number));
+            let mut stream = group.draws.stream(flow.index, Purpose::Start);
+            let start = spec.start.draw(flow.index, spec.count, &mut stream);
+            calendar.push(Event::of_flow(start, Kind::Start, flow_id));
+            if let Some(stop) = &spec.stop {
+                let stop = stop.draw(flow.index, spec.count, &mut stream);
+                calendar.push(Event::of_flow(stop, Kind::Stop, flow_id));
+            }
+        }
+        for (number, source) in self.sources.iter_mut().enumerate() {
+            let group = &self.groups[source.group.index()];
+            let mut stream = group.draws.stream(number as u64, Purpose::Start);
+            let start = group.spec.start.draw(0, 1, &mut stream);
+            if let Some(stop) = &group.spec.stop {
+                source.stop_at(stop.draw(0, 1, &mut stream));
+            }
+            let first = Event::source(source.first_arrival(start), SourceId::new(number));
+            calendar.push_delivery(source.lane, first);
+        }
+        for number in 0..self.groups.len() {
+            let Group { spec, draws, .. } = &self.groups[number];
+            if matches!(spec.workload, Workload::OpenLoop { .. }) {
+                let start = spec.start.draw(0, 1, &mut draws.stream(0, Purpose::Start));
+                self.schedule_transfer(GroupId::new(number), start, calendar);
+            }
+        }
+    }
+
+    // --- Packets and timers ---
+
+    /// A packet without a mark reaches its receiver and the answer its sender.
+    #[inline]
+    pub(crate) fn deliver(
+        &mut self,
+        event: Event,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) {
+        let turn = Turn::of(event);
+        let completed = if self.hosts.deliver_in_order(event) {
+            self.hosts.send_in_order(turn, network, timeline);
+            if self.hosts.timer_stands(turn.flow) {
+                return;
+            }
+            self.hosts.set_timer(turn, &mut timeline.calendar)
+        } else {
+            self.hosts.deliver(event, network, timeline)
+        };
+        self.settle(completed, event.time, timeline);
+    }
+
+    /// The same of a packet that a link has marked.
+    pub(crate) fn deliver_marked(
+        &mut self,
+        event: Event,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) {
+        let completed = self.hosts.receive(event, network, timeline);
+        self.settle(completed, event.time, timeline);
+    }
+
+    /// A packet reaches a hop of its path.
+    #[inline]
+    pub(crate) fn arrive(
+        &mut self,
+        arriving: Arriving,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) {
+        let flows = &mut self.hosts.flows;
+        match flows.of_number(arriving.event.flow()) {
+            // Nearly all: what is known of them here the network need not ask.
+            FlowId::Responsive(flow) if !arriving.mark.present() => {
+                let size = flows[flow].size(arriving.event.packet());
+                let packet = InFlight {
+                    mark: Mark::Absent,
+                    ..arriving.packet(FlowId::Responsive(flow), size)
+                };
+                network.offer(packet, flows, timeline);
+            }
+            flow => self.arrive_any(arriving, flow, (network, timeline)),
+        }
+    }
+
+    #[inline(never)]
+    fn arrive_any(
+        &mut self,
+        arriving: Arriving,
+        flow: FlowId,
+        (network, timeline): (&mut Network, &mut Timeline<'_>),
+    ) {
+        let flows = &mut self.hosts.flows;
+        let number = arriving.event.packet();
+        let size = match flow {
+            FlowId::Responsive(flow) => flows[flow].size(number),
+            FlowId::Unresponsive(flow) => flows[flow].size(number),
+        };
+        network.offer(arriving.packet(flow, size), flows, timeline);
+    }
+
+    /// A delayed acknowledgement is due.
+    pub(crate) fn delayed_ack(
+        &mut self,
+        event: Event,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) {
+        let completed = self.hosts.delayed_ack(Turn::of(event), network, timeline);
+        self.settle(completed, event.time, timeline);
+    }
+
+    /// A retransmission timer may have expired.
+    pub(crate) fn timer(
+        &mut self,
+        event: Event,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) {
+        let completed = self.hosts.timer(Turn::of(event), network, timeline);
+        self.settle(completed, event.time, timeline);
+    }
+
+    /// A paced packet may leave.
+    pub(crate) fn resume(
+        &mut self,
+        event: Event,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) {
+        let completed = self.hosts.resume(Turn::of(event), network, timeline);
+        self.settle(completed, event.time, timeline);
+    }
+
+    #[inline]
+    fn settle(&mut self, completed: Completed, now: Time, timeline: &mut Timeline<'_>) {
+        if let Some(flow) = completed {
+            self.complete(Turn { flow, now }, timeline);
+        }
+    }
+
+    fn send(&mut self, turn: Turn, network: &mut Network, timeline: &mut Timeline<'_>) {
+        let completed = self.hosts.send(turn, network, timeline);
+        self.settle(completed, turn.now, timeline);
+    }
+
+    // --- Sources and arrivals ---
+
+    /// A source sends a packet, or a transfer of an open-loop group arrives.
+    pub(crate) fn emit(
+        &mut self,
+        event: Event,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) -> Result<(), EngineError> {
+        let number = event.source_id();
+        let Some(source) = self.sources.get_mut(number.index()) else {
+            return self.arrive_transfer(event, network, timeline);
+        };
+        let now = event.time;
+        if source.is_over(now) {
+            return Ok(());
+        }
+        let spec = self.groups[source.group.index()].spec;
+        let (flow, size) = (source.pick(), source.size(spec));
+        let next = source.next_arrival(now).map_err(|TooManyPeriods| {
+            too_large(&format!(
+                "in group `{}` more than ten million on/off periods pass between two packets",
+                spec.name
+            ))
+        })?;
+        if let Some(next) = next {
+            let next = Event::source(next, number);
+            timeline.calendar.push_delivery(source.lane, next);
+        }
+        let packet = self.hosts.flows[flow].packet(flow, size, now);
+        network.offer(packet, &mut self.hosts.flows, timeline);
+        Ok(())
+    }
+
+    /// Schedules the next open-loop arrival of a group.
+    fn schedule_transfer(&mut self, group: GroupId, now: Time, calendar: &mut Calendar) {
+        if let Some(next) = self.groups[group.index()].next_arrival(now) {
+            let source = SourceId::new(self.sources.len() + group.index());
+            calendar.push_frequent(Event::source(next, source));
+        }
+    }
+
+    /// An open-loop transfer arrives and takes a free slot.
+    fn arrive_transfer(
+        &mut self,
+        event: Event,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) -> Result<(), EngineError> {
+        let number = GroupId::new(event.source_id().index() - self.sources.len());
+        let now = event.time;
+        self.schedule_transfer(number, now, &mut timeline.calendar);
+        let group = &mut self.groups[number.index()];
+        let transfer = group.arrived;
+        group.arrived += 1;
+        let flow = if let Some(flow) = group.idle.pop() {
+            flow
+        } else {
+            let flow = self.add_flow(number, 0, network)?;
+            self.hosts.flows[flow].direct &= !timeline.recorder.records_packets();
+            let flows = &self.hosts.flows;
+            if !FlowNumber::suffice_for(flows.responsive.len(), flows.unresponsive.len()) {
+                return Err(too_large("more than 16 million flows are alive at once"));
+            }
+            flow
+        };
+        self.begin(Turn { flow, now }, transfer)?;
+        self.send(Turn { flow, now }, network, timeline);
+        Ok(())
+    }
+
+    // --- Transfers ---
+
+    /// A flow starts, or a user ends its thinking, or an application has written on.
+    pub(crate) fn start(
+        &mut self,
+        event: Event,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) -> Result<(), EngineError> {
+        let turn = Turn::of(event);
+        let flow = &self.hosts.flows[turn.flow];
+        let (number, index) = (flow.transit.group, flow.index as usize);
+        if flow.stopped {
+            if flow.transfer.since.is_none() {
+                self.finish_round(number, turn.now, timeline);
+            }
+            return Ok(());
+        }
+        let group = &mut self.groups[number.index()];
+        if let Some(rounds) = &mut group.rounds {
+            rounds.begin(turn.now);
+        }
+        let written = match group.spec.workload {
+            Workload::ApplicationLimited { rate } => Some(rate),
+            _ => None,
+        };
+        if written.is_none() || group.begun[index] == 0 {
+            let transfer = group.begun[index];
+            group.begun[index] += 1;
+            self.begin(turn, transfer)?;
+            self.send(turn, network, timeline);
+        }
+        if let Some(rate) = written {
+            self.write(Writing { turn, rate }, network, timeline);
+        }
+        Ok(())
+    }
+
+    /// An application has written on: all packets that are due by now. The more of them wait
+    /// already, the later the next look: by the time in which a sixteenth of them is written, so
+    /// that an application that is much faster than its sender takes few events.
+    fn write(
+        &mut self,
+        Writing { turn, rate }: Writing,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) {
+        let flow = &mut self.hosts.flows[turn.flow];
+        let Some(since) = flow.transfer.since else {
+            return;
+        };
+        let size = Bytes::new(u64::from(flow.transit.packet_bytes));
+        let between = rate.time_to_send(size).max(Time::from_picos(1)).as_picos();
+        let due = (turn.now - since).as_picos() / between + 1;
+        let group = &mut self.groups[flow.transit.group.index()];
+        let written = &mut group.begun[flow.index as usize];
+        if due > *written {
+            flow.connection.write(due - *written, turn.now);
+            *written = due;
+        }
+        self.send(turn, network, timeline);
+        let backlog = self.hosts.flows[turn.flow].connection.backlog();
+        let next = between.saturating_mul(due.saturating_add(backlog / 16));
+        let next = since.saturating_add(Time::from_picos(next));
+        let event = Event::of_flow(next, Kind::Start, turn.flow);
+        timeline.calendar.push_frequent(event);
+    }
+
+    /// Begins transfer number `transfer` (of a user, or of an open-loop group) of a flow.
+    fn begin(&mut self, turn: Turn, transfer: u64) -> Result<(), EngineError> {
+        let flow = &self.hosts.flows[turn.flow];
+        let group = &self.groups[flow.transit.group.index()];
+        let spec = group.spec;
+        let size = Bytes::new(u64::from(flow.transit.packet_bytes));
+        let payload = size.saturating_sub(spec.stack.header);
+        let packets = group.packets(flow.index, transfer, payload);
+        if let Some(rtt) = group.redrawn_rtt(flow.index, transfer) {
+            let delays = group.return_delays(self.scenario, rtt)?;
+            self.hosts.set_delays(turn.flow, delays);
+        }
+        let flow = &mut self.hosts.flows[turn.flow];
+        flow.transfer = Transfer {
+            number: transfer,
+            since: Some(turn.now),
+            before: flow.losses(),
+        };
+        if let (Workload::Incast { .. }, 1.., Some(packets)) = (&spec.workload, transfer, packets) {
+            // The connections of an incast stay open.
+            flow.connection.begin(packets, turn.now);
+            return Ok(());
+        }
+        let random = group
+            .draws
+            .transfer(flow.index, transfer, Purpose::Controller);
+        flow.connection.open(group.opening(packets, random)?);
+        if let Some(receiver) = &mut flow.receiver {
+            receiver.restart(flow.connection.first());
+        }
+        self.assign_lane(turn.flow);
+        Ok(())
+    }
+
+    /// A transfer is complete: a user thinks, an open-loop slot is free.
+    fn complete(&mut self, turn: Turn, timeline: &mut Timeline<'_>) {
+        let flow = &mut self.hosts.flows[turn.flow];
+        let number = flow.transit.group;
+        let group = &mut self.groups[number.index()];
+        let spec = group.spec;
+        let idle = matches!(spec.workload, Workload::ApplicationLimited { .. });
+        if flow.transfer.since.is_none() || flow.stopped || idle {
+            // An application that is idle may write again.
+            return;
+        }
+        if !spec.persistent() && timeline.recorder.is_warm() {
+            group.transfers.completed(flow, spec, turn.now);
+        }
+        timeline.recorder.record_transfer(flow, Some(turn.now));
+        flow.transfer.since = None;
+        match &spec.workload {
+            Workload::ClosedLoop { think, .. } => {
+                let transfer = group.begun[flow.index as usize];
+                let mut stream = group.draws.transfer(flow.index, transfer, Purpose::Think);
+                let next = turn.now.saturating_add(think.draw(0, 1, &mut stream));
+                let event = Event::of_flow(next, Kind::Start, turn.flow);
+                timeline.calendar.push(event);
+            }
+            Workload::OpenLoop { .. } => group.idle.push(turn.flow),
+            Workload::Incast { .. } => self.finish_round(number, turn.now, timeline),
+            _ => {}
+        }
+    }
+
+    /// A server of an incast has finished the round, or left: after the last one and a pause all
+    /// are asked again.
+    fn finish_round(&mut self, number: GroupId, now: Time, timeline: &mut Timeline<'_>) {
+        let group = &mut self.groups[number.index()];
+        let (Workload::Incast { pause, delay, .. }, Some(rounds)) =
+            (&group.spec.workload, &mut group.rounds)
+        else {
+            return;
+        };
+        let Some(time) = rounds.finish(now) else {
+            return;
+        };
+        if timeline.recorder.is_warm() {
+            rounds.times.add(time);
+        }
+        let round = rounds.number();
+        let mut stream = group.draws.transfer(0, round, Purpose::Think);
+        let request = now.saturating_add(pause.draw(0, 1, &mut stream));
+        let flows = &self.hosts.flows;
+        for &server in rounds.request(request, |server| !flows[server].stopped) {
+            let index = flows[server].index;
+            let mut stream = group.draws.transfer(index, round, Purpose::Processing);
+            let start = request.saturating_add(delay.draw(0, 1, &mut stream));
+            let event = Event::of_flow(start, Kind::Start, server);
+            timeline.calendar.push(event);
+        }
+    }
+
+    /// A flow stops for good.
+    pub(crate) fn stop(&mut self, event: Event, timeline: &mut Timeline<'_>) {
+        let Turn { flow, now } = Turn::of(event);
+        let flow = &mut self.hosts.flows[flow];
+        let number = flow.transit.group;
+        let busy = flow.transfer.since.is_some() && !flow.stopped;
+        self.groups[number.index()].transfers.lived(flow, now);
+        flow.connection.stop();
+        flow.stopped = true;
+        if busy {
+            self.finish_round(number, now, timeline);
+        }
+    }
+
+    /// The run ends: what lives then has lived until then.
+    pub(crate) fn finish(&mut self, end: Time, recorder: &mut Recorder<'_>) {
+        for flow in &self.hosts.flows.responsive {
+            // What an application writes is never complete, also where all of it has arrived.
+            if flow.transfer.since.is_some() && !flow.stopped && flow.connection.begun() {
+                let group = &mut self.groups[flow.transit.group.index()];
+                group.transfers.lived(flow, end);
+                recorder.record_transfer(flow, None);
+            }
+        }
+        let rounds = self.groups.iter_mut().filter_map(|g| g.rounds.as_mut());
+        rounds.for_each(|rounds| rounds.end(end));
+    }
+}
+
+/// A flow whose application writes at this rate.
+#[derive(Clone, Copy, Debug)]
+struct Writing {
+    turn: Turn,
+    rate: Rate,
+}
