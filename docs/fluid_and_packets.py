@@ -8,12 +8,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from forebay.comparison.assumptions import BURST, burst_packets
 from forebay.comparison.comparison import FITTED, compare
 from forebay.files import between, write_whole
 from forebay.formatting import markdown_table
+from forebay.report import Estimate
 from forebay.scenario import Scenario
 from forebay.views import plots
 from forebay.views.comparison_picture import draw_comparison
@@ -34,10 +34,10 @@ FOLLOWED = (
 SMALL_HEAD = ("scenario", "buffer, packets", "longest flow's fair window", "unpaced", "paced", "fluid, fitted to paced")
 
 
-def metrics(scenario: Scenario) -> Mapping[str, Mapping[str, Any]]:
+def metrics(scenario: Scenario) -> Mapping[str, Mapping[str, Estimate]]:
     """The metrics of every engine at the scenario's own buffer."""
-    answers = compare(scenario, replications=REPLICATIONS, points=0).data["answers"]
-    return {answer["name"]: answer["metrics"] for answer in answers if answer["kind"] == "engine"}
+    answers = compare(scenario, replications=REPLICATIONS, points=0).answers
+    return {answer.name: answer.metrics for answer in answers if answer.kind == "engine"}
 
 
 def followed() -> Iterator[Sequence[str]]:
@@ -46,10 +46,10 @@ def followed() -> Iterator[Sequence[str]]:
         scenario = Scenario.load(file)
         found = metrics(scenario)
         core = scenario.core
-        packets = float(core.buffer()["packets"] or 0.0)
-        used = {name: f"{100 * found[name]['utilization']['mean']:.2f} %" for name in ("packet", FITTED, "fluid")}
-        lost = {name: f"{found[name]['loss_rate']['mean']:.1e}" for name in ("packet", FITTED)}
-        full = {name: f"{found[name]['queue_mean_packets']['mean'] / packets:.2f}" for name in ("packet", FITTED)}
+        packets = scenario.buffer.packets
+        used = {name: f"{100 * found[name]['utilization'].mean:.2f} %" for name in ("packet", FITTED, "fluid")}
+        lost = {name: f"{found[name]['loss_rate'].mean:.1e}" for name in ("packet", FITTED)}
+        full = {name: f"{found[name]['queue_mean_packets'].mean / packets:.2f}" for name in ("packet", FITTED)}
         size = f"{packets:.0f} packets, {packets / (core.bdp_packets or 1.0):.2g} BDP"
         yield [f"`{file.stem}`", size, *used.values(), *lost.values(), *full.values()]
 
@@ -64,11 +64,11 @@ def small() -> Iterator[Sequence[str]]:
             buffer = f"link.buffer={part}BDP"
             plain, paced = Scenario.load(file, [buffer]), Scenario.load(file, [buffer, *pacing])
             even = metrics(paced)
-            bursty = plain.run(replications=REPLICATIONS).data["metrics"]
+            bursty = plain.run(replications=REPLICATIONS).metrics
             used = (bursty, even["packet"], even[FITTED])
             window = (burst_packets(plain) or 0.0) / BURST
-            shown = [f"{100 * each['utilization']['mean']:.1f} %" for each in used]
-            yield [f"`{name}`", f"{plain.core.buffer()['packets']:.0f}", f"{window:.0f}", *shown]
+            shown = [f"{100 * each['utilization'].mean:.1f} %" for each in used]
+            yield [f"`{name}`", f"{plain.buffer.packets:.0f}", f"{window:.0f}", *shown]
 
 
 def told(rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from forebay import InputError, Scenario, _core
+from forebay.cautions import phase_effects
 from forebay.measurement.batches import run_in_batches
-from forebay.measurement.cautions import phase_effects
 from forebay.scenario import run_jobs
 from tests.conftest import SMALL, forebay
 
@@ -22,7 +22,7 @@ def test_batch_means_agree_with_replications() -> None:
     scenario = Scenario.parse(LONG)
     reports = run_jobs([_core.Job(scenario.core, "packet", 3, replication) for replication in range(40)])
     for metric in ("utilization", "queue_mean_packets"):
-        values = [json.loads(report.json())["metrics"][metric]["mean"] for report in reports]
+        values = [report.metrics[metric].mean for report in reports]
         truth, spread = plain.fmean(values), plain.stdev(values)
         singles = [run_in_batches(scenario, seed=100 + seed).metrics[metric] for seed in range(20)]
         halves = [single.half_width or 0.0 for single in singles]
@@ -66,7 +66,7 @@ def test_wrong_numbers_of_batches(small: Path) -> None:
     ],
 )
 def test_whole_packet_times_without_an_access_link_are_warned_of(change: tuple[str, ...], multiple: int | None) -> None:
-    found = phase_effects(Scenario.parse(SMALL).changed(*change))
+    found = phase_effects(Scenario.parse(SMALL).changed(*change).core)
     assert len(found) == (multiple is not None)
     if multiple is not None:
         assert f"group `bulk`: its round trip is exactly {multiple} times" in found[0]
@@ -86,15 +86,16 @@ def test_whole_packet_times_without_an_access_link_are_warned_of(change: tuple[s
 )
 def test_listed_round_trips_whole_packet_times_apart_are_warned_of(change: tuple[str, ...], warned: bool) -> None:
     alone = SMALL.replace('workload = { poisson = { rate = "1Mbps" } }', 'rtt = "39ms"')
-    found = phase_effects(Scenario.parse(alone).changed(*change))
+    found = phase_effects(Scenario.parse(alone).changed(*change).core)
     assert [("apart" in line, "packet times (4.00 ms)" in line) for line in found] == [(True, True)] * warned
 
 
 def test_other_traffic_and_many_flows_break_ties() -> None:
     many = SMALL.replace('workload = { poisson = { rate = "1Mbps" } }', 'count = 20\nrtt = "39ms"')
-    assert not phase_effects(Scenario.parse(many).changed('flows.bulk.rtt=["41ms", "45ms"]', "flows.bulk.count=2"))
+    few = ('flows.bulk.rtt=["41ms", "45ms"]', "flows.bulk.count=2")
+    assert not phase_effects(Scenario.parse(many).changed(*few).core)
     apart = ('flows.bulk.rtt={ linspace = ["40ms", "48ms"] }', "flows.bulk.count=3")
-    assert not phase_effects(Scenario.parse(SMALL).changed(*apart))
+    assert not phase_effects(Scenario.parse(SMALL).changed(*apart).core)
 
 
 def test_the_warning_reaches_reports(small: Path) -> None:

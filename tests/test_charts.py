@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
 
 from forebay import Scenario, recommend
-from forebay.search.tradeoff import front
 from forebay.views import plots
 from forebay.views.charts import Dot, GoalLine, Meeting, MetricChart, Named, Point, RuleStrip, TradeChart
 from forebay.views.recommendation_charts import metric_chart, shown_metrics, trade_chart
@@ -187,8 +185,7 @@ def test_an_axis_is_filled_with_room_at_both_ends(values: list[float]) -> None:
 
 
 def test_a_picture_and_a_report_show_the_same(tmp_path: Path) -> None:
-    answer = recommend(Scenario.parse(SMALL))
-    answer = dataclasses.replace(answer, data={**answer.data, "pareto": front(answer, "utilization,queue_delay_p99")})
+    answer = recommend(Scenario.parse(SMALL), pareto="utilization,queue_delay_p99")
     charts = [metric_chart(answer, name) for name in shown_metrics(answer)]
     picture = plots.draw_recommendation(answer)
     for axis, chart in zip(picture.axes, charts, strict=True):
@@ -206,7 +203,7 @@ def test_a_picture_and_a_report_show_the_same(tmp_path: Path) -> None:
     through, dots = axis.lines[:2]
     best = sorted((point.x, point.y) for point in trade.points if point.kind == "front")
     assert [tuple(at) for at in through.get_xydata()] == best
-    assert len(dots.get_xydata()) == len(answer.data["curve"])
+    assert len(dots.get_xydata()) == len(answer.curve)
     rules = {line.get_xydata()[0][0] for line in axis.lines if line.get_marker() == "D"}
     assert rules == {point.x for point in trade.points if point.kind in {"rule", "norule"}}
     plots.save(traded, tmp_path / "front.png")

@@ -89,6 +89,7 @@ def test_nobody_at_the_address_is_one_line(tmp_path: Path) -> None:
 
 def test_a_poisoned_job_is_reported_and_the_rest_goes_on(scheduler: str) -> None:
     """An engine's refusal travels back as the job's own failure."""
+    from forebay.report import Report
     from forebay.scenario import Scenario
     from forebay.sweeps.cluster import run_on_cluster
 
@@ -105,4 +106,4 @@ def test_a_poisoned_job_is_reported_and_the_rest_goes_on(scheduler: str) -> None
         process.wait()
     assert sorted(found) == [0, 1, 2, 3]
     assert isinstance(found[1], Exception)
-    assert all(isinstance(found[index], dict) for index in (0, 2, 3))
+    assert all(isinstance(found[index], Report) for index in (0, 2, 3))

@@ -20,6 +20,7 @@ METRICS = {
     "queue_mean_packets",
     "queue_delay_mean_s",
     "queue_delay_p50_s",
+    "queue_delay_p95_s",
     "queue_delay_p99_s",
     "queue_delay_max_s",
     "goodput_bps",

@@ -9,7 +9,9 @@ import pytest
 
 from forebay import Scenario
 from forebay.comparison.agreement import agreement
+from forebay.comparison.answers import Answer
 from forebay.comparison.comparison import FITTED, buffers, compare
+from forebay.report import Estimate
 
 from .conftest import ROOT, SMALL, forebay
 
@@ -26,42 +28,45 @@ def test_ten_scenarios_are_shared() -> None:
 def test_the_fitted_fluid_stays_within_its_bounds(file: Path) -> None:
     scenario = Scenario.load(file, [f"run.measure={MEASURE.get(file.stem, '150s')}"])
     found = compare(scenario, replications=6, points=0)  # phases differ from one to the next
-    rows = [row for row in found.data["agreement"] if row["engine"] == FITTED]
-    assert [row["metric"] for row in rows] == ["utilization", "loss_rate", "queue_mean_packets"]
+    rows = [row for row in found.agreement if row.engine == FITTED]
+    assert [row.metric for row in rows] == ["utilization", "loss_rate", "queue_mean_packets"]
     for row in rows:
-        assert row["expected"], row["why"]
-        assert row["within"], row
+        assert row.expected, row.why
+        assert row.within, row
 
 
 def test_a_buffer_too_small_for_bursts_is_told_apart_and_pacing_is_the_difference() -> None:
     # The fluid's senders are paced. Unpaced ones lose most of the link where the buffer holds a fraction of a window.
     small = ["link.buffer=0.02BDP", "run.measure=120s"]
     found = compare(Scenario.load(SHARED[0].with_name("aimd-four.toml"), small), replications=2, points=0)
-    row = next(row for row in found.data["agreement"] if row["engine"] == FITTED)
-    assert not row["expected"]
-    assert "fair window" in row["why"]
-    assert row["gap"] > 20
-    told = [gap for gap in found.data["disagreements"] if gap["between"] == ["packet", FITTED]]
-    assert any("come evenly" in each["assumption"] for gap in told for each in gap["assumptions"])
+    row = next(row for row in found.agreement if row.engine == FITTED)
+    assert not row.expected
+    assert "fair window" in row.why
+    assert row.gap is not None
+    assert row.gap > 20
+    told = [gap for gap in found.disagreements if gap.between == ("packet", FITTED)]
+    assert any("come evenly" in each.assumption for gap in told for each in gap.assumptions)
     paced = Scenario.load(SHARED[0].with_name("aimd-four.toml"), [*small, "flows.aimd.pacing=true"])
     again = compare(paced, replications=2, points=0)
-    assert abs(next(row for row in again.data["agreement"] if row["engine"] == FITTED)["gap"]) < 5
-    bursts = next(answer for answer in again.data["answers"] if answer["name"] == "fluid")["assumptions"]
-    assert next(each for each in bursts if "come evenly" in each["assumption"])["holds"] == "yes"
+    gap = next(row for row in again.agreement if row.engine == FITTED).gap
+    assert gap is not None
+    assert abs(gap) < 5
+    fluid = again.answer("fluid")
+    assert fluid is not None
+    assert next(each for each in fluid.assumptions if "come evenly" in each.assumption).holds == "yes"
 
 
 def test_the_judgement_is_arithmetic() -> None:
-    def answer(name: str, utilization: float, loss: float, queue: float) -> dict[str, object]:
+    def answer(name: str, utilization: float, loss: float, queue: float) -> Answer:
         metrics = {"utilization": utilization, "loss_rate": loss, "queue_mean_packets": queue}
-        shown = {key: {"mean": value, "half_width": None} for key, value in metrics.items()}
-        return {"name": name, "applies": True, "metrics": shown}
+        return Answer(name, "engine", True, "", (), {key: Estimate(value) for key, value in metrics.items()})
 
     scenario = Scenario.parse(SMALL)  # a buffer of 20 packets
     rows = agreement(scenario, [answer("packet", 0.9, 1e-3, 10.0), answer("fluid", 0.93, 3e-4, 11.0)])
-    assert [row["within"] for row in rows] == [False, True, True]
-    assert [row["gap"] for row in rows] == pytest.approx([3.0, 1e-3 / 3e-4, 0.05])
+    assert [row.within for row in rows] == [False, True, True]
+    assert [row.gap for row in rows] == pytest.approx([3.0, 1e-3 / 3e-4, 0.05])
     none = agreement(scenario, [answer("packet", 0.9, 0.0, 10.0), answer("fluid", 0.9, 1e-5, 10.0)])
-    assert none[1]["within"] is None
+    assert none[1].within is None
     assert agreement(scenario, [answer("fluid", 0.9, 0.0, 1.0)]) == []
 
 

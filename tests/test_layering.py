@@ -19,7 +19,10 @@ PACKAGE = ROOT / "python" / "forebay"
 #: in none. Rooms of one floor know nothing of each other; what is inside a room may know the rest of the room.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_core", "errors"),
-    ("explanation", "files", "formatting", "goals", "models", "report", "statistics"),
+    ("metric", "plain", "warning"),
+    ("explanation", "files", "models", "report", "rules", "statistics"),
+    ("formatting", "goals"),
+    ("cautions",),
     ("scenario",),
     ("configuration", "measurement"),
     ("comparison", "search", "sweeps"),

@@ -16,12 +16,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from forebay import Scenario, recommend
+from forebay import Scenario, Warning, recommend
 from forebay.papers.catalogue import Figure, load
 from forebay.papers.claims import Claim, Measured, Region, Verdict
 from forebay.papers.gallery import Drawn, Gallery
 from forebay.papers.page import write_page
-from forebay.search.recommendation import Recommendation
+from forebay.search.answer import Configuration, JudgedGoal, Recommendation
 from forebay.search.tradeoff import front
 from forebay.views import pages, shapes
 from forebay.views.webpage import recommendation_page
@@ -70,12 +70,15 @@ class Reading(HTMLParser):
 
 def said_by(text: str, data: Any) -> Any:
     """The same data with another text wherever a text is, and in the place of the group "bulk"."""
+    if isinstance(data, Scenario):
+        return data
+    if dataclasses.is_dataclass(data) and not isinstance(data, type):
+        names = [field.name for field in dataclasses.fields(data) if field.name not in FIXED]
+        return dataclasses.replace(data, **{name: said_by(text, getattr(data, name)) for name in names})
     if isinstance(data, Mapping):
-        return {
-            key.replace("bulk", text): value if key in FIXED else said_by(text, value) for key, value in data.items()
-        }
+        return {key.replace("bulk", text): said_by(text, value) for key, value in data.items()}
     if isinstance(data, list | tuple):
-        return [said_by(text, each) for each in data]
+        return type(data)(said_by(text, each) for each in data)
     if isinstance(data, str):
         return data.replace("bulk", text) if "bulk." in data else text
     return data
@@ -86,16 +89,16 @@ def answers() -> tuple[Recommendation, ...]:
     """With everything that a page can show: goals of a group, a front, a configuration, warnings, a conflict."""
     scenario = Scenario.parse(SMALL)
     found = recommend(scenario, ["utilization>=0.85", "bulk.goodput>=0.5Mbps"], also=["5p"], sensitivity=True)
-    configuration = {"system": "any", "lines": ["one", "two"], "quirks": ["a quirk"], "source": "a manual"}
-    whole = dict(
-        found.data,
+    configuration = Configuration("any", ("one", "two"), "a manual", ("a quirk",))
+    whole = dataclasses.replace(
+        found,
         pareto=front(found, "utilization,queue_delay_p99"),
-        configuration=configuration,
-        warnings=["one", "two"],
+        configurations=(configuration,),
+        warnings=(Warning("note", "one"), Warning("note", "two")),
     )
     conflict = recommend(scenario, ["bulk.goodput>=1.2Mbps", "queue_delay_p99<=20ms"])
-    assert conflict.data["conflict"] is not None
-    return dataclasses.replace(found, data=whole), conflict
+    assert conflict.conflict is not None
+    return whole, conflict
 
 
 def page_saying(text: str, answer: Recommendation) -> str:
@@ -107,11 +110,18 @@ def page_saying(text: str, answer: Recommendation) -> str:
         "run": {"warmup": text, "measure": text},
     }
     scenario: Any = SimpleNamespace(title=text, resolved=traffic, core=answer.scenario.core)
-    goals = tuple(dataclasses.replace(goal, name=goal.name.replace("bulk", text)) for goal in answer.goals)
-    data = said_by(text, answer.data)
-    if "pareto" in data:  # names of metrics, which the command line checks
-        data["pareto"]["metrics"] = answer.data["pareto"]["metrics"]
-    return recommendation_page(Recommendation(scenario, goals, data), source=text, command=text)
+    said: Recommendation = said_by(text, answer)
+    # Names of metrics, and of goals beside their group, are checked when the scenario is read.
+    goals = {name.replace("bulk", text): _judged(text, goal) for name, goal in answer.goals.items()}
+    return recommendation_page(
+        dataclasses.replace(said, scenario=scenario, goals=goals, pareto=answer.pareto), source=text, command=text
+    )
+
+
+def _judged(text: str, judged: JudgedGoal) -> JudgedGoal:
+    return dataclasses.replace(
+        judged, goal=dataclasses.replace(judged.goal, name=judged.goal.name.replace("bulk", text))
+    )
 
 
 def test_a_report_takes_no_text_for_markup(answers: tuple[Recommendation, ...]) -> None:
@@ -131,11 +141,12 @@ def test_a_report_takes_no_text_for_markup(answers: tuple[Recommendation, ...]) 
 def test_a_report_shows_each_of_its_texts(answers: tuple[Recommendation, ...]) -> None:
     """A text that is there once arrives."""
     found, conflict = answers
-    told = {"warnings": ["be careful", "be more careful"]}
-    told |= {"configuration": {"system": "any", "lines": ["line a", "line b"], "quirks": ["odd"], "source": "a manual"}}
-    page = recommendation_page(
-        dataclasses.replace(found, data={**found.data, **told}), source="# its text", command="the command"
+    told = dataclasses.replace(
+        found,
+        warnings=(Warning("note", "be careful"), Warning("note", "be more careful")),
+        configurations=(Configuration("any", ("line a", "line b"), "a manual", ("odd",)),),
     )
+    page = recommendation_page(told, source="# its text", command="the command")
     read = Reading(page)
     items = [text for owner, text in read.texts if owner == "li"]
     assert [item for item in items if item.startswith(("be ", "odd"))] == ["odd", "be careful", "be more careful"]
@@ -143,7 +154,7 @@ def test_a_report_shows_each_of_its_texts(answers: tuple[Recommendation, ...]) -
     assert ("p", "Source: a manual") in read.texts
     assert page.count('<tr class="met">') == len(found.goals)
     missed = recommendation_page(conflict, source="", command="")
-    states = [goal["met"] for goal in conflict.data["goals"].values()]
+    states = [goal.met for goal in conflict.goals.values()]
     assert [missed.count(f'<tr class="{state}">') for state in ("met", "missed")] == [sum(states), states.count(False)]
     assert not all(states)
 

@@ -19,13 +19,18 @@ from tests.conftest import SMALL, forebay
         ("loss_rate=5%", "loss_rate", 0.05, None),
         ("queue_delay_p99=0.5ms", "queue_delay_p99", None, 0.0005),
         ("bulk.goodput=2kbps", "bulk.goodput", None, 2000.0),
+        ("queue_mean = 2p", "queue_mean", None, 2.0),
+        ("queue_delay_p99_s=0.001", "queue_delay_p99_s", None, 0.001),
+        ("bulk.loss_rate=1e-3", "bulk.loss_rate", None, 0.001),
     ],
 )
 def test_precisions_parse(text: str, metric: str, relative: float | None, absolute: float | None) -> None:
     assert Precision.parse(text) == Precision(metric, relative, pytest.approx(absolute) if absolute else None)
 
 
-@pytest.mark.parametrize("text", ["", "x", "0%", "-1%", "loss_rate=", "loss_rate=5furlongs"])
+@pytest.mark.parametrize(
+    "text", ["", "x", "0%", "-1%", "loss_rate=", "loss_rate=5furlongs", "loss_rate=5ms", "=1%", "timeouts=3p"]
+)
 def test_wrong_precisions_are_named(text: str) -> None:
     with pytest.raises(InputError, match="--precision"):
         Precision.parse(text)
@@ -35,11 +40,12 @@ def test_half_widths_are_reached() -> None:
     scenario = Scenario.parse(SMALL)
     loose = run_to_precision(scenario, [Precision("background.goodput", 0.05, None)])
     tight = run_to_precision(scenario, [Precision("background.goodput", 0.004, None)])
-    assert loose.data["replications"] < tight.data["replications"]
+    assert loose.replications < tight.replications
     for report, wanted in ((loose, 0.05), (tight, 0.004)):
-        group = next(group for group in report.groups if group["name"] == "background")
-        found = group["metrics"]["goodput_bps"]
-        assert found["half_width"] <= wanted * found["mean"]
+        group = next(group for group in report.groups if group.name == "background")
+        found = group.metrics["goodput_bps"]
+        assert found.half_width is not None
+        assert found.half_width <= wanted * found.mean
 
 
 def test_the_command_stops_when_precise(small: Path) -> None:

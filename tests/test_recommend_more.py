@@ -62,16 +62,14 @@ def test_sensitivity_searches_each_variation(small: Path) -> None:
 def test_front_keeps_what_nothing_beats(scenario: Scenario) -> None:
     answer = recommend(scenario)
     found = front(answer, "utilization, queue_delay_p99")
-    kept = [point for point in found["points"] if point["on_front"]]
+    kept = [point for point in found.points if point.on_front]
     assert kept
-    values = [
-        (point["measured"]["utilization"]["mean"], point["measured"]["queue_delay_p99_s"]["mean"]) for point in kept
-    ]
+    values = [(point.measured["utilization"].mean, point.measured["queue_delay_p99_s"].mean) for point in kept]
     # Along the front more utilisation always costs more delay.
     assert [delay for _, delay in sorted(values)] == sorted(delay for _, delay in values)
-    for point in found["points"]:
-        if not point["on_front"]:
-            mine = (point["measured"]["utilization"]["mean"], point["measured"]["queue_delay_p99_s"]["mean"])
+    for point in found.points:
+        if not point.on_front:
+            mine = (point.measured["utilization"].mean, point.measured["queue_delay_p99_s"].mean)
             assert any(better[0] >= mine[0] and better[1] <= mine[1] for better in values)
     with pytest.raises(InputError, match="two metrics"):
         front(answer, "utilization")

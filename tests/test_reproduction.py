@@ -311,14 +311,14 @@ def test_transfers_agree_with_the_report(tmp_path: Path) -> None:
     small, large = running.recordings(tmp_path, run)
     for recording in (small, large):
         report = recording.report()
-        groups = {group["name"]: group for group in report["groups"]}
+        groups = {group.name: group for group in report.groups}
         table = recording.table("transfers").filter(pl.col("completed_s").is_between(10, 70))
-        assert table.height == groups["users-1"]["completed"] + groups["users-2"]["completed"]
-        mine = sum(groups[name]["metrics"]["long_flows"]["mean"] for name in ("users-1", "users-2"))
+        assert table.height == sum(groups[name].completed or 0 for name in ("users-1", "users-2"))
+        mine = sum(groups[name].metrics["long_flows"].mean for name in ("users-1", "users-2"))
         assert quantities.limited_flows(recording, "users") == pytest.approx(mine, rel=1e-9)
         assert quantities.long_flows(recording, "users") == pytest.approx(mine, rel=0.05)
         rates = quantities.persistent_rates(recording, "bulk")
-        assert rates.sum() * 8 == pytest.approx(groups["bulk"]["metrics"]["goodput_bps"]["mean"], rel=1e-9)
+        assert rates.sum() * 8 == pytest.approx(groups["bulk"].metrics["goodput_bps"].mean, rel=1e-9)
     assert quantities.group_numbers(small, "users") == [0, 1]
     assert quantities.group_numbers(small, "users-2") == [1]
     with pytest.raises(InputError, match="users-1"):

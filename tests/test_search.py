@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from forebay.goals import Goal, metric_value
+from forebay.report import Report
 from forebay.search.judging import ShareJudge
 from forebay.search.smallest import Plan, Search
 
@@ -28,18 +29,18 @@ class Link:
         self.means, self.noise, self.seed = means, noise, seed
         self.asked: Counter[tuple[int, int]] = Counter()
 
-    def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Mapping[str, Any]]:
+    def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Report]:
         self.asked.update(pairs)
         return [self.report(*pair) for pair in pairs]
 
-    def report(self, buffer: int, replication: int) -> Mapping[str, Any]:
+    def report(self, buffer: int, replication: int) -> Report:
         metrics = {}
         for name, mean in self.means.items():
             tag = zlib.crc32(name.encode())
             common = np.random.default_rng((self.seed, replication, tag)).normal()
             own = np.random.default_rng((self.seed, replication, buffer, tag)).normal()
             metrics[name] = {"mean": mean(buffer) + self.noise * (0.8 * common + 0.6 * own)}
-        return {"engine": "test", "metrics": metrics, "groups": []}
+        return Report.of({"engine": "test", "metrics": metrics, "groups": []})
 
 
 def utilization(buffer: int) -> float:
@@ -175,7 +176,7 @@ class Draws(Link):
     def report(self, buffer: int, replication: int) -> Mapping[str, Any]:
         edge = 100 * math.exp(0.5 * np.random.default_rng((self.seed, replication)).normal())
         metrics = {"utilization": {"mean": 1 - 0.3 * math.exp(-buffer / edge)}}
-        return {"engine": "test", "metrics": metrics, "groups": []}
+        return Report.of({"engine": "test", "metrics": metrics, "groups": []})
 
 
 def test_a_share_of_the_draws_is_met_as_often_as_stated() -> None:
@@ -215,13 +216,15 @@ def test_rules_buffers_are_measured() -> None:
 
 
 def test_goal_without_unit_finds_its_key() -> None:
-    report = {
-        "engine": "packet",
-        "metrics": {"queue_delay_p99_s": {"mean": 0.01}},
-        "groups": [
-            {"name": "bulk", "metrics": {"loss_rate": {"mean": 0.5}}, "completion_time_s": {"p99": 2.0}},
-        ],
-    }
+    report = Report.of(
+        {
+            "engine": "packet",
+            "metrics": {"queue_delay_p99_s": {"mean": 0.01}},
+            "groups": [
+                {"name": "bulk", "metrics": {"loss_rate": {"mean": 0.5}}, "completion_time_s": {"p99": 2.0}},
+            ],
+        }
+    )
     assert metric_value("queue_delay_p99", report) == 0.01
     assert metric_value("bulk.loss_rate", report) == 0.5
     assert metric_value("bulk.completion_time_p99", report) == 2.0

@@ -58,7 +58,7 @@ def test_replications_draw_and_reports_speak_of_what_was_asked(path: Path) -> No
     assert reports[0]["groups"][0]["flows"] == 6
     assert reports[0]["buffer"]["bdp"] == pytest.approx(0.5, abs=1e-3)
     work = [_core.Job(scenario.core, "packet", 1, replication) for replication in range(8)]
-    drawn = [len(json.loads(report.json())["groups"][0]["per_flow"]) for report in run_jobs(work)]
+    drawn = [len(report.groups[0].per_flow) for report in run_jobs(work)]
     assert len(set(drawn)) > 3, drawn
     assert 1 <= min(drawn) < 6 < max(drawn) <= 20
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from forebay import Scenario, recommend
+from forebay import Scenario, Warning, recommend
 from forebay.search.recommendation import Recommendation
 from forebay.search.tradeoff import front
 from forebay.views import webpage
@@ -84,9 +84,9 @@ def test_page_says_everything_and_fetches_nothing(feasible: Recommendation) -> N
     assert "confidence" in text
     assert "forebay recommend small.toml" in text
     assert 'title = "Small link"' in text
-    assert feasible.data["scenario_sha256"] in text
-    for rule in feasible.data["rules"]:
-        assert rule["name"] in text
+    assert feasible.scenario.core.sha256 in text
+    for rule in feasible.rules:
+        assert rule.name in text
     for phrase in (
         "utilization is at least 85 %",
         "p99 queueing delay is at most 150 ms",
@@ -96,15 +96,15 @@ def test_page_says_everything_and_fetches_nothing(feasible: Recommendation) -> N
 
 
 def test_a_trade_off_is_drawn_beside_the_buffers(feasible: Recommendation) -> None:
-    data = {**feasible.data, "pareto": front(feasible, "utilization,queue_delay_p99")}
-    page = page_of(dataclasses.replace(feasible, data=data))
+    trade = front(feasible, "utilization,queue_delay_p99")
+    page = page_of(dataclasses.replace(feasible, pareto=trade))
     outline(page)
     assert "The trade-off" in page
     assert 'data-series="front"' in page
     drawing = page[page.index("utilization (%) against p99 delay (ms)") :]
     drawing = drawing[: drawing.index("</svg>")]
     assert ">p99 delay (ms)</text>" in drawing
-    points = {point["buffer"]["packets"] for point in data["pareto"]["points"] if point["on_front"]}
+    points = {point.buffer.packets for point in trade.points if point.on_front}
     through = re.search(r'<polyline points="([^"]*)"', drawing)
     assert through is not None
     assert len(through[1].split()) == len(points)
@@ -126,7 +126,8 @@ def test_page_of_a_conflict_names_both_sides(conflict: Recommendation) -> None:
 def test_nothing_of_the_scenario_is_taken_for_markup(feasible: Recommendation) -> None:
     nasty = "</script><script>alert('x')</script>"
     scenario = Scenario.parse(SMALL.replace('"Small link"', json.dumps(nasty)))
-    answer = Recommendation(scenario, feasible.goals, {**feasible.data, "warnings": [f"{nasty} & \" '"]})
+    warning = Warning("note", f"{nasty} & \" '")
+    answer = dataclasses.replace(feasible, scenario=scenario, warnings=(warning,))
     page = webpage.recommendation_page(answer, source=nasty, command=nasty)
     outline(page)
     assert page.count("<script>") == 1

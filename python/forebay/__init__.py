@@ -15,31 +15,40 @@ from typing import TYPE_CHECKING, Any
 from forebay.errors import ForebayError, InputError, Interrupted, UnsupportedError
 
 if TYPE_CHECKING:
-    from forebay._core import __version__
-    from forebay.comparison.comparison import Comparison, compare
+    from forebay._core import Metric, __version__
+    from forebay.comparison.answers import Comparison
+    from forebay.comparison.comparison import compare
     from forebay.explanation import Explanation, explain
     from forebay.papers.gallery import Gallery
     from forebay.papers.reproduction import reproduce
-    from forebay.report import Estimate, Report
+    from forebay.report import BufferSize, Cost, Estimate, GroupReport, LinkReport, Report
     from forebay.scenario import Scenario
-    from forebay.search.recommendation import Recommendation, recommend
+    from forebay.search.answer import Recommendation
+    from forebay.search.recommendation import recommend
     from forebay.sweeps.axes import Axis
     from forebay.sweeps.sweeping import Sweep, sweep
+    from forebay.warning import Warning
 
 __all__ = [
     "Axis",
+    "BufferSize",
     "Comparison",
+    "Cost",
     "Estimate",
     "Explanation",
     "ForebayError",
     "Gallery",
+    "GroupReport",
     "InputError",
     "Interrupted",
+    "LinkReport",
+    "Metric",
     "Recommendation",
     "Report",
     "Scenario",
     "Sweep",
     "UnsupportedError",
+    "Warning",
     "__version__",
     "compare",
     "explain",
@@ -51,14 +60,20 @@ __all__ = [
 #: Where each public name lives: NumPy, SciPy and Matplotlib load only when something needs them.
 _HOMES = {
     "Axis": "forebay.sweeps.axes",
-    "Comparison": "forebay.comparison.comparison",
+    "BufferSize": "forebay.report",
+    "Comparison": "forebay.comparison.answers",
+    "Cost": "forebay.report",
     "Estimate": "forebay.report",
     "Explanation": "forebay.explanation",
     "Gallery": "forebay.papers.gallery",
-    "Recommendation": "forebay.search.recommendation",
+    "GroupReport": "forebay.report",
+    "LinkReport": "forebay.report",
+    "Metric": "forebay._core",
+    "Recommendation": "forebay.search.answer",
     "Report": "forebay.report",
     "Scenario": "forebay.scenario",
     "Sweep": "forebay.sweeps.sweeping",
+    "Warning": "forebay.warning",
     "__version__": "forebay._core",
     "compare": "forebay.comparison.comparison",
     "explain": "forebay.explanation",

@@ -2,10 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Literal, TypedDict, final
 
 __version__: str
 REFERENCE_TOLERANCE: float
+
+class BufferFigures(TypedDict):
+    """A buffer in every unit."""
+
+    packets: float
+    bytes: float
+    seconds: float
+    bdp: float | None
 
 @final
 class Scenario:
@@ -16,7 +24,7 @@ class Scenario:
     def with_overrides(self, overrides: Sequence[str]) -> Scenario: ...
     def with_packets(self, packets: int) -> Scenario: ...
     def canonical_json(self) -> str: ...
-    def buffer(self) -> dict[str, float | None]: ...
+    def buffer(self) -> BufferFigures: ...
     @property
     def sha256(self) -> str: ...
     @property
@@ -66,7 +74,7 @@ class Rule:
     name: str
     packets: float | None
     refusal: str | None
-    checks: list[tuple[str, str, str]]
+    checks: list[tuple[str, Literal["yes", "no", "unknown"], str]]
     predicted: list[tuple[str, float]]
     notes: list[str]
 
@@ -110,6 +118,20 @@ def call_model(model: str, quantity: str, parameters: Mapping[str, Any]) -> Any:
 def evaluate(model: str, quantity: str, inputs: str) -> float: ...
 def schema() -> str: ...
 def scenario_keys() -> str: ...
-def metrics() -> list[tuple[str, str, str]]: ...
+
+@final
+class Metric:
+    """What a report may measure."""
+
+    name: str
+    goal_name: str
+    unit: Literal["share", "s", "bps", "packets", "number"]
+    more_is_better: bool
+    scope: Literal["link", "group", "both"]
+    meaning: str
+
+def metrics() -> list[Metric]: ...
+def parse_quantity(text: str, dimension: Literal["time", "rate", "bytes", "packets", "share"]) -> float: ...
+def split_quantity(text: str) -> tuple[float, str] | None: ...
 def controllers() -> list[tuple[str, str, str, list[tuple[str, str, str, str]]]]: ...
 def disciplines() -> list[tuple[str, str, str, list[tuple[str, str, str, str]]]]: ...

@@ -5,14 +5,69 @@ from __future__ import annotations
 import difflib
 import json
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from forebay import _core
 from forebay.errors import InputError
+from forebay.plain import plain
 
-__all__ = ["Explanation", "explain", "names"]
+__all__ = ["Explanation", "Key", "Parameter", "Quantity", "Symbol", "explain", "names"]
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A letter of a formula."""
+
+    symbol: str
+    meaning: str
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A parameter of an algorithm, or a key or word within a key of scenario files."""
+
+    name: str
+    meaning: str
+    allowed: str
+    default: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What a quantity of a model is a function of; `list` where it takes several numbers."""
+
+    name: str
+    unit: str
+    meaning: str
+    bounds: str
+    default: float | None
+    list: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What a model computes, for `forebay.models.call`."""
+
+    name: str
+    unit: str
+    parameters: tuple[Parameter, ...]
+
+
+#: What is said of each kind, in the order of the JSON.
+FIELDS: Mapping[str, Sequence[str]] = {
+    "model": (
+        *("kind", "name", "aliases", "title", "summary", "formula", "symbols", "assumptions", "source", "errata"),
+        *("variants", "quantities", "example", "example_value", "worked"),
+    ),
+    "congestion controller": ("kind", "name", "title", "source", "parameters"),
+    "queue discipline": ("kind", "name", "title", "source", "parameters"),
+    "metric": ("kind", "name", "title", "source"),
+    "scenario key": ("kind", "name", "title", "source", "allowed", "default", "keys"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,56 +76,100 @@ class Explanation:
 
     Attributes
     ----------
-    data : mapping
-        `kind`, `name`, `title`, `source`; of algorithms `parameters`; of scenario keys `allowed`, `default` and `keys`;
-        of models `summary`, `formula`, `symbols`, `assumptions`, `errata`, `quantities` and a `worked` example.
+    kind, name, title, source : str
+        Of everything.
+    summary, worked : str
+        Of models: in a sentence, and an example with its result (`example`, `example_value`).
+    formula, assumptions, errata : tuple of str
+        Of models: a line each.
+    symbols, quantities, aliases, variants
+        Of models: the letters of the formula, what can be computed, other names, other forms of the formula.
+    parameters : tuple of Key
+        Of controllers and queue disciplines.
+    allowed, default : str
+        Of scenario keys.
+    keys : tuple of Key
+        Of scenario keys: the keys and words in it.
     """
 
-    data: Mapping[str, Any]
+    kind: str
+    name: str
+    title: str
+    source: str
+    aliases: tuple[str, ...] = ()
+    summary: str = ""
+    formula: tuple[str, ...] = ()
+    symbols: tuple[Symbol, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    errata: tuple[str, ...] = ()
+    variants: tuple[Mapping[str, str], ...] = ()
+    quantities: tuple[Quantity, ...] = ()
+    example: Mapping[str, Any] | None = None
+    example_value: float | None = None
+    worked: str = ""
+    parameters: tuple[Key, ...] = ()
+    allowed: str = ""
+    default: str = ""
+    keys: tuple[Key, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is said of this kind as plain dictionaries and lists."""
+        return {name: plain(getattr(self, name)) for name in FIELDS[self.kind]}
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """The same as `to_dict()`."""
+        return self.to_dict()
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return it as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent)
 
     def __str__(self) -> str:
-        data = self.data
-        lines = [f"{data['name']} ({data['kind']})", data["title"]]
-        lines += _key_lines(data)
-        if "summary" in data:
-            lines += ["", textwrap.fill(data["summary"], 100)]
-        if "formula" in data:
-            lines += ["", "formula:", *(f"  {line}" for line in data["formula"])]
-            for symbol in data["symbols"]:
-                unit = "" if symbol["unit"] in {"", "1"} else f" ({symbol['unit']})"
-                lines.append(_wrapped(f"{symbol['symbol']}: {symbol['meaning']}{unit}"))
-        for key in ("assumptions", "errata"):
-            if data.get(key):
-                lines += ["", f"{key}:", *(_wrapped(entry) for entry in data[key])]
-        if data.get("worked"):
-            lines += ["", "example:", _wrapped(data["worked"])]
-        lines += ["", "source:", _wrapped(data["source"])]
-        if data.get("quantities"):
-            lines += ["", "quantities (forebay.models.call):"]
-            for quantity in data["quantities"]:
-                parameters = ", ".join(parameter["name"] for parameter in quantity["parameters"])
-                lines.append(_wrapped(f"{quantity['name']}({parameters}) in {_unit(quantity['unit'])}"))
-        if "parameters" in data:
-            lines += ["", "parameters:" if data["parameters"] else "no parameters"]
-            for parameter in data["parameters"]:
-                lines.append(_wrapped(f"{parameter['name']} = {parameter['default']} ({parameter['allowed']})"))
-                lines.append(
-                    textwrap.fill(parameter["meaning"], 100, initial_indent="      ", subsequent_indent="      ")
-                )
+        lines = [f"{self.name} ({self.kind})", self.title, *_key_lines(self)]
+        if self.kind == "model":
+            lines += ["", textwrap.fill(self.summary, 100), *_formula_lines(self)]
+        for heading, entries in (("assumptions", self.assumptions), ("errata", self.errata)):
+            if entries:
+                lines += ["", f"{heading}:", *map(_wrapped, entries)]
+        if self.worked:
+            lines += ["", "example:", _wrapped(self.worked)]
+        lines += ["", "source:", _wrapped(self.source)]
+        if self.quantities:
+            lines += ["", "quantities (forebay.models.call):", *map(_quantity_line, self.quantities)]
+        if "parameters" in FIELDS[self.kind]:
+            lines += ["", "parameters:" if self.parameters else "no parameters"]
+            for parameter in self.parameters:
+                lines.append(_wrapped(f"{parameter.name} = {parameter.default} ({parameter.allowed})"))
+                lines.append(_deeper(parameter.meaning))
         return "\n".join(lines)
 
 
-def _key_lines(data: Mapping[str, Any]) -> list[str]:
+def _formula_lines(told: Explanation) -> Iterator[str]:
+    """A model's formula and the meaning of its symbols."""
+    yield from ("", "formula:", *(f"  {line}" for line in told.formula))
+    for symbol in told.symbols:
+        unit = "" if symbol.unit in {"", "1"} else f" ({symbol.unit})"
+        yield _wrapped(f"{symbol.symbol}: {symbol.meaning}{unit}")
+
+
+def _quantity_line(quantity: Quantity) -> str:
+    parameters = ", ".join(parameter.name for parameter in quantity.parameters)
+    return _wrapped(f"{quantity.name}({parameters}) in {_unit(quantity.unit)}")
+
+
+def _key_lines(told: Explanation) -> list[str]:
     """What a scenario key takes, and the keys or words in that."""
-    lines = [_wrapped(f"{each}: {data[each]}") for each in ("allowed", "default") if data.get(each)]
+    said = (("allowed", told.allowed), ("default", told.default))
+    lines = [_wrapped(f"{name}: {text}") for name, text in said if text]
     lines = ["", *lines] if lines else lines
-    if data.get("keys"):
+    if told.keys:
         lines += ["", "in it:"]
-    for key in data.get("keys", ()):
-        default = f" = {key['default']}" if key["default"] else ""
-        allowed = f" ({key['allowed']})" if key["allowed"] else ""
-        lines.append(_wrapped(f"{key['name']}{default}{allowed}"))
-        lines.append(textwrap.fill(key["meaning"], 100, initial_indent="      ", subsequent_indent="      "))
+    for key in told.keys:
+        default = f" = {key.default}" if key.default else ""
+        allowed = f" ({key.allowed})" if key.allowed else ""
+        lines.append(_wrapped(f"{key.name}{default}{allowed}"))
+        lines.append(_deeper(key.meaning))
     return lines
 
 
@@ -82,55 +181,64 @@ def _wrapped(text: str) -> str:
     return textwrap.fill(text, 100, initial_indent="  ", subsequent_indent="    ")
 
 
+def _deeper(text: str) -> str:
+    return textwrap.fill(text, 100, initial_indent="      ", subsequent_indent="      ")
+
+
+# Everything that can be explained --------------------------------------------------------------------------------
+
+
+def _model(text: str) -> Explanation:
+    told = json.loads(text)
+    for name in ("aliases", "formula", "assumptions", "errata", "variants"):
+        told[name] = tuple(told[name])
+    told["symbols"] = tuple(Symbol(**symbol) for symbol in told["symbols"])
+    told["quantities"] = tuple(
+        Quantity(each["name"], each["unit"], tuple(Parameter(**parameter) for parameter in each["parameters"]))
+        for each in told["quantities"]
+    )
+    return Explanation(**told)
+
+
 def _algorithms(
-    kind: str, entries: list[tuple[str, str, str, list[tuple[str, str, str, str]]]]
-) -> list[dict[str, Any]]:
-    found = []
+    kind: str, entries: Iterable[tuple[str, str, str, list[tuple[str, str, str, str]]]]
+) -> Iterator[Explanation]:
     for name, title, source, parameters in entries:
-        shown = [{"name": p[0], "meaning": p[1], "allowed": p[2], "default": p[3]} for p in parameters]
-        found.append({"kind": kind, "name": name, "title": title, "source": source, "parameters": shown})
-    return found
+        yield Explanation(kind, name, title, source, parameters=tuple(Key(*parameter) for parameter in parameters))
 
 
-def _keys(entries: list[dict[str, Any]], within: str = "") -> list[dict[str, Any]]:
+def _keys(entries: Iterable[Mapping[str, Any]], within: str = "") -> Iterator[Explanation]:
     """Every key of scenario files under its dotted name, with the keys and words in it."""
-    found = []
     for entry in entries:
         name = f"{within}{entry['name']}"
-        inner = [{each: key[each] for each in ("name", "meaning", "allowed", "default")} for key in entry["keys"]]
-        found.append(
-            {
-                "kind": "scenario key",
-                "name": name,
-                "title": entry["meaning"],
-                "source": "the declaration that the reader of scenario files uses",
-                "allowed": entry["allowed"],
-                "default": "none: it must be given" if entry["required"] else entry["default"],
-                "keys": inner,
-            }
+        yield Explanation(
+            "scenario key",
+            name,
+            entry["meaning"],
+            "the declaration that the reader of scenario files uses",
+            allowed=entry["allowed"],
+            default="none: it must be given" if entry["required"] else entry["default"],
+            keys=tuple(Key(key["name"], key["meaning"], key["allowed"], key["default"]) for key in entry["keys"]),
         )
-        found += _keys(entry["keys"], f"{name}.")
-    return found
+        yield from _keys(entry["keys"], f"{name}.")
 
 
-def _all() -> list[dict[str, Any]]:
-    return [
-        *(json.loads(text) for text in _core.models()),
+@cache
+def _all() -> tuple[Explanation, ...]:
+    return (
+        *map(_model, _core.models()),
         *_algorithms("congestion controller", _core.controllers()),
         *_algorithms("queue discipline", _core.disciplines()),
-        *(
-            {"kind": "metric", "name": name, "title": meaning, "source": "the report's definition"}
-            for name, _, meaning in _core.metrics()
-        ),
+        *(Explanation("metric", metric.name, metric.meaning, "the report's definition") for metric in _core.metrics()),
         *_keys(json.loads(_core.scenario_keys())),
-    ]
+    )
 
 
 def names() -> dict[str, list[str]]:
     """Everything that can be explained, by kind."""
     found: dict[str, list[str]] = {}
     for entry in _all():
-        found.setdefault(entry["kind"], []).append(entry["name"])
+        found.setdefault(entry.kind, []).append(entry.name)
     return found
 
 
@@ -146,9 +254,8 @@ def explain(name: str) -> Explanation:
     """
     wanted = name.strip().lower().replace("_", "-")
     for entry in _all():
-        known_as = [entry["name"], *entry.get("aliases", ())]
-        if wanted in [each.lower().replace("_", "-") for each in known_as]:
-            return Explanation(entry)
+        if wanted in [each.lower().replace("_", "-") for each in (entry.name, *entry.aliases)]:
+            return entry
     by_kind = names()
     keys = by_kind.pop("scenario key")
     if "." in wanted:

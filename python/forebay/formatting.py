@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
+from forebay._core import parse_quantity
 from forebay.errors import InputError
+from forebay.metric import find, unit_of
+from forebay.report import Estimate
 
 __all__ = [
     "USUAL",
@@ -32,6 +34,7 @@ _TITLES = {
     "queue_mean_packets": "mean queue",
     "queue_delay_mean_s": "mean delay",
     "queue_delay_p50_s": "median delay",
+    "queue_delay_p95_s": "p95 delay",
     "queue_delay_p99_s": "p99 delay",
     "queue_delay_max_s": "longest delay",
     "goodput_bps": "goodput",
@@ -43,13 +46,9 @@ _TITLES = {
 def metric_title(name: str) -> str:
     """Title of a metric or of "group.metric"."""
     group, dot, metric = name.rpartition(".")
-    for suffix in ("", "_s", "_bps", "_packets"):
-        if metric + suffix in _TITLES:
-            title = _TITLES[metric + suffix]
-            break
-    else:
-        unit = next((suffix for suffix in ("_bps", "_packets", "_s") if metric.endswith(suffix)), "")
-        title = metric.removesuffix(unit).replace("_", " ")
+    known = find(metric)
+    title = metric if known is None else _TITLES.get(known.name, known.goal_name)
+    title = title.replace("_", " ")
     return f"{group}: {title}" if dot else title
 
 
@@ -101,46 +100,39 @@ def exactly(text: str) -> str:
 
 def share(option: str, text: str) -> float:
     """Read "90%" or "0.9", naming the option in the error."""
-    number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
     try:
-        value = float(number) / (100 if percent else 1)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < math.inf:
-        raise InputError(f"{option}: found `{text}`; allowed: a share such as 30% or 0.3")
-    return value
+        return parse_quantity(text, "share")
+    except InputError as error:
+        raise InputError(f"{option}: {error}") from None
 
 
 def _scale(name: str, number: float) -> tuple[float, str]:
     """Scale and unit that suit a metric of this size."""
-    metric = name.rpartition(".")[2]
-    if metric.endswith("_s") or "delay" in metric or "time_" in metric:
+    counted_in = unit_of(name)
+    if counted_in == "s":
         return (1.0, "s") if abs(number) >= 1 else (1e-3, "ms")
-    if metric.endswith("_bps") or "goodput" in metric:
-        for unit, scale in (("Gb/s", 1e9), ("Mb/s", 1e6)):
+    if counted_in == "bps":
+        for shown, scale in (("Gb/s", 1e9), ("Mb/s", 1e6)):
             if abs(number) >= scale:
-                return scale, unit
+                return scale, shown
         return 1e3, "kb/s"
-    if metric in {"utilization", "loss_rate", "mark_rate"}:
-        return 1e-2, "%"
-    return 1.0, ""
+    return (1e-2, "%") if counted_in == "share" else (1.0, "")
 
 
 def value(name: str, number: float) -> str:
     """Format one value of a metric with its unit."""
-    scale, unit = _scale(name, number)
-    return f"{_significant(number / scale, 4 if unit == '%' and number > 0.1 else 3)} {unit}".strip()
+    scale, shown = _scale(name, number)
+    return f"{_significant(number / scale, 4 if shown == '%' and number > 0.1 else 3)} {shown}".strip()
 
 
-def estimate(name: str, found: Mapping[str, Any] | None) -> str:
+def estimate(name: str, found: Estimate | None) -> str:
     """Format an estimate, its interval to the same decimal place."""
     if found is None:
         return "–"
-    mean, half = float(found["mean"]), found["half_width"]
-    scale, unit = _scale(name, mean)
-    if half is None:
-        return value(name, mean)
-    half = float(half) / scale
+    scale, shown = _scale(name, found.mean)
+    if found.half_width is None:
+        return value(name, found.mean)
+    half = found.half_width / scale
     # Two significant digits of the half width, but no more than five places.
     places = min(5, max(0, 1 - math.floor(math.log10(half)))) if half > 0 else 2
-    return f"{mean / scale:.{places}f} ± {half:.{places}f} {unit}".strip()
+    return f"{found.mean / scale:.{places}f} ± {half:.{places}f} {shown}".strip()

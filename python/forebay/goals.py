@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from forebay.errors import InputError
+from forebay.metric import key_among
+from forebay.report import GroupReport, Report
 
-__all__ = ["Goal", "curve_estimate", "curve_key", "metric_value", "report_key"]
+__all__ = ["Goal", "metric_value", "split_goal"]
 
 Sense = Literal[">=", "<="]
-
-#: Goals name a metric without its unit; reports carry the unit in the key.
-UNIT_SUFFIXES = ("", "_s", "_bps", "_packets")
-
 
 #: Completion time of transfers none of which ended: a goal on it is missed, and a mean of it stays finite.
 NEVER_S = 1e6
@@ -43,48 +40,30 @@ class Goal:
         return value - self.threshold if self.sense == ">=" else self.threshold - value
 
 
-def report_key(name: str, metrics: Mapping[str, Any]) -> str | None:
-    """The key under which a report carries a metric that a goal names without its unit, or None."""
-    for suffix in UNIT_SUFFIXES:
-        if name + suffix in metrics:
-            return name + suffix
-    return None
+def split_goal(text: str) -> tuple[str, Sense, str]:
+    """Split "utilization>=0.99" into metric, sense and threshold.
 
-
-def curve_key(name: str, point: Mapping[str, Any]) -> str | None:
-    """The name with its unit that a point of a recommendation's curve has for a goal, or None.
-
-    Parameters
-    ----------
-    name : str
-        A metric or "group.metric", without its unit.
-    point : mapping
-        With `metrics` and, by group, `groups`.
+    Raises
+    ------
+    InputError
+        Where one of the three is missing.
     """
-    group, dot, metric = name.rpartition(".")
-    if not dot:
-        return report_key(metric, point["metrics"])
-    key = report_key(metric, point["groups"].get(group, {}))
-    return None if key is None else f"{group}.{key}"
+    for sense in (">=", "<="):
+        name, found, threshold = (part.strip() for part in text.partition(sense))
+        if found and name and threshold and not set('<>="') & set(name + threshold):
+            return name, sense, threshold
+    raise InputError(f"--goal: found `{text}`; allowed: METRIC>=VALUE or METRIC<=VALUE, as in utilization>=0.99")
 
 
-def curve_estimate(point: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
-    """What a point of a recommendation's curve says under a key that `curve_key` gave, or None."""
-    group, dot, metric = key.rpartition(".")
-    metrics: Mapping[str, Any] = point["groups"].get(group, {}) if dot else point["metrics"]
-    found: Mapping[str, Any] | None = metrics.get(metric)
-    return found
-
-
-def metric_value(goal_name: str, report: Mapping[str, Any]) -> float:
+def metric_value(goal_name: str, report: Report) -> float:
     """Look up what one report says about the metric that a goal names.
 
     Parameters
     ----------
     goal_name : str
         A metric, or "group.metric".
-    report : mapping
-        A report of design section 3.
+    report : Report
+        Of one replication or several.
 
     Returns
     -------
@@ -97,31 +76,31 @@ def metric_value(goal_name: str, report: Mapping[str, Any]) -> float:
         Where the report has no such group or metric; the message lists those it has.
     """
     group_name, dot, metric = goal_name.rpartition(".")
-    metrics: Mapping[str, Any] = report["metrics"]
+    metrics = report.metrics
     if dot:
-        groups = {group["name"]: group for group in report["groups"]}
-        if group_name not in groups:
-            raise InputError(
-                f"goal `{goal_name}`: no flow group is named `{group_name}`; groups: {', '.join(groups) or 'none'}"
-            )
-        group = groups[group_name]
-        if metric.startswith("completion_time_") and group.get("completion_time_s"):
-            times: Mapping[str, Any] = group["completion_time_s"]
-            quantile = metric.removeprefix("completion_time_")
-            if times.get(quantile) is not None:
-                return float(times[quantile])
-        if metric.startswith("completion_time_") and group.get("completed") == 0:
-            return NEVER_S
-        if metric.startswith("flow_goodput_"):
-            rates: Mapping[str, Any] = group.get("flow_goodput_bps") or {}
-            quantile = metric.removeprefix("flow_goodput_")
-            if rates.get(quantile) is not None:
-                return float(rates[quantile])
-        metrics = group["metrics"]
-    key = report_key(metric, metrics)
+        group = next((group for group in report.groups if group.name == group_name), None)
+        if group is None:
+            known = ", ".join(group.name for group in report.groups) or "none"
+            raise InputError(f"goal `{goal_name}`: no flow group is named `{group_name}`; groups: {known}")
+        quantile = _quantile(metric, group)
+        if quantile is not None:
+            return quantile
+        metrics = group.metrics
+    key = key_among(metric, metrics)
     if key is None:
         found = ", ".join(metrics) or "none"
-        raise InputError(
-            f"goal `{goal_name}`: the {report['engine']} engine does not report it here; it reports: {found}"
-        )
-    return float(metrics[key]["mean"])
+        raise InputError(f"goal `{goal_name}`: the {report.engine} engine does not report it here; it reports: {found}")
+    return float(metrics[key].mean)
+
+
+def _quantile(metric: str, group: GroupReport) -> float | None:
+    """A quantile over a group's transfers or flows, or None where the metric is none."""
+    for family, quantiles in (
+        ("completion_time_", group.completion_time_s),
+        ("flow_goodput_", group.flow_goodput_bps),
+    ):
+        if metric.startswith(family):
+            found = quantiles.get(metric.removeprefix(family))
+            if found is not None:
+                return float(found)
+    return NEVER_S if metric.startswith("completion_time_") and group.completed == 0 else None

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from forebay import _core
+from forebay.cautions import phase_effects
 from forebay.errors import InputError
 from forebay.goals import Goal
-from forebay.report import Report
+from forebay.report import BufferSize, Report
 
 __all__ = ["Scenario", "cores"]
 
@@ -89,6 +90,11 @@ class Scenario:
         return self.core.title
 
     @property
+    def buffer(self) -> BufferSize:
+        """The target link's buffer."""
+        return BufferSize(**self.core.buffer())
+
+    @property
     def goals(self) -> list[Goal]:
         """What `recommend` must meet."""
         return [Goal(name, ">=" if sense == ">=" else "<=", threshold) for name, sense, threshold in self.core.goals]
@@ -130,7 +136,8 @@ class Scenario:
         Returns
         -------
         Report
-            Means over the replications with 95 % Student-t half widths.
+            Means over the replications with 95 % Student-t half widths. Its warnings are the engine's, and where its
+            packets would meet by a coincidence of round trips (`forebay.cautions`).
         """
         count = self.core.replications if replications is None else replications
         if count < 1:
@@ -142,7 +149,7 @@ class Scenario:
             _core.Job(self.core, engine, seed, replication, traces=traces and replication == 0, model=model)
             for replication in range(count)
         ]
-        return Report(_core.aggregate(run_jobs(work, jobs, progress)))
+        return Report.over(run_jobs(work, jobs, progress)).warned(phase_effects(self.core, engine))
 
     def __repr__(self) -> str:
         return f"<Scenario {self.title!r} {self.core.sha256[:12]}>"
@@ -152,7 +159,7 @@ def run_jobs(
     work: Sequence[_core.Job],
     jobs: int | None = None,
     progress: Progress | None = None,
-) -> list[_core.Report]:
+) -> list[Report]:
     """Run jobs over the cores; reports in job order.
 
     Raises
@@ -171,7 +178,7 @@ def run_jobs(
             progress(done, len(work))
 
     outcomes = _core.run_batch(work, threads(jobs), observe)
-    return [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
+    return [Report(outcome) for outcome in outcomes if not isinstance(outcome, Exception)]
 
 
 def threads(jobs: int | None) -> int:

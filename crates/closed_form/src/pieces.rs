@@ -66,7 +66,7 @@ pub(crate) fn kept(s: &Situation) -> Result<f64, ModelError> {
     let controller = s.controller.as_ref().ok_or_else(no_long_flows)?;
     let window = s.fair_window()?;
     let cannot =
-        || ModelError::NotApplicable(format!("{} does not cut at a loss", controller.name));
+        || ModelError::NotApplicable(format!("no law here says how {} cuts", controller.name));
     controller.kept(window).ok_or_else(cannot)
 }
 

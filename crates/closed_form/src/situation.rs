@@ -200,7 +200,10 @@ impl Targets {
                 }
                 (Metric::LossRate, Relation::AtMost) => targets.loss = least(targets.loss),
                 (
-                    Metric::QueueDelayMean | Metric::QueueDelayP99 | Metric::QueueDelayMax,
+                    Metric::QueueDelayMean
+                    | Metric::QueueDelayP95
+                    | Metric::QueueDelayP99
+                    | Metric::QueueDelayMax,
                     Relation::AtMost,
                 ) => targets.delay_s = least(targets.delay_s),
                 _ => {}

@@ -4,6 +4,7 @@
 use forebay_units::Time;
 
 use crate::aimd::AimdController;
+use crate::bic::BicController;
 use crate::classic::{Classic, SlowStart, WindowGrowth};
 use crate::cubic::{Cubic, CubicGrowth, LinuxCubic};
 use crate::dctcp::DctcpController;
@@ -59,7 +60,7 @@ fn of_all(question: &mut impl Question) {
     }
     with_all_of!(AimdController, ScalableController, VegasController);
     with_all_of!(WestwoodController, IllinoisController, FastController);
-    with_all_of!(DctcpController);
+    with_all_of!(DctcpController, BicController);
 }
 
 const PATH: Path = Path {

@@ -12,6 +12,7 @@
 pub mod aimd;
 pub mod bbr;
 pub mod bbr3;
+pub mod bic;
 mod bottleneck;
 pub mod classic;
 #[cfg(test)]

@@ -89,6 +89,7 @@ controllers! {
     Bbr3(Box<crate::bbr3::Bbr3Controller>),
     Prague(crate::prague::PragueController),
     Ledbatpp(crate::ledbatpp::LedbatppController),
+    Bic(crate::bic::BicController),
 }
 
 /// All controllers, as scenario files and `explain` have them.

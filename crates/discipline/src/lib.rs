@@ -28,6 +28,7 @@
 
 mod admission;
 mod cake;
+mod choke;
 mod cobalt;
 mod codel;
 mod drophead;

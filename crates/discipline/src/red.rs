@@ -254,8 +254,30 @@ impl AdmissionControl for Red {
     }
 
     fn admit(&mut self, packet: &Packet, arrival: &Arrival, port: &mut Port) -> Verdict {
-        self.measure(arrival, port.now);
-        self.adapt(port.now);
+        self.observe(arrival, port.now);
+        self.decide(packet, arrival, port)
+    }
+}
+
+impl Red {
+    /// What an arrival finds, whatever becomes of it: the average and Adaptive RED take it in.
+    pub(crate) fn observe(&mut self, arrival: &Arrival, now: Time) {
+        self.measure(arrival, now);
+        self.adapt(now);
+    }
+
+    /// Whether the average is at the lower threshold or above.
+    pub(crate) fn congested(&self) -> bool {
+        self.average >= self.curve.min
+    }
+
+    /// What becomes of an arrival that was observed.
+    pub(crate) fn decide(
+        &mut self,
+        packet: &Packet,
+        arrival: &Arrival,
+        port: &mut Port,
+    ) -> Verdict {
         let size = match self.limit {
             Limit::Packets(_) => 1.0,
             Limit::Bytes(_) => f64::from(packet.size) / self.packet,
@@ -268,9 +290,7 @@ impl AdmissionControl for Red {
         }
         verdict
     }
-}
 
-impl Red {
     /// The average takes in the queue that this arrival finds. While the link was idle, as many
     /// packets as it could have sent would have found an empty queue (1993 paper section 4).
     fn measure(&mut self, arrival: &Arrival, now: Time) {
@@ -306,7 +326,7 @@ impl Red {
 
     /// The verdict without regard to the limit.
     fn early(&mut self, size: f64, packet: &Packet, arrival: &Arrival, port: &mut Port) -> Verdict {
-        if self.average < self.curve.min || arrival.backlog.packets <= 1 {
+        if !self.congested() || arrival.backlog.packets <= 1 {
             self.above = false;
             return Verdict::Accept;
         }

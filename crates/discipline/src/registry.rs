@@ -138,6 +138,7 @@ disciplines! {
         DualPi2(crate::dualpi2::DualPi2),
         Priority(crate::priority::StrictPriority),
         DropHead(crate::drophead::DropHead),
+        Choke(crate::choke::Choke),
     }
 }
 

@@ -1,22 +1,41 @@
-//! No circle of files inside an engine: each file uses only files below it, so that it can be read,
-//! tested and changed without the ones above. A file and its child modules count each for
-//! itself; what only tests use does not count.
+//! The rooms of the house. No file is too long to read, and no circle of files stands inside an
+//! engine: each file uses only files below it, so that it can be read, tested and changed without
+//! the ones above. A file and its child modules count each for itself; what only tests use and how
+//! far an item can be seen do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Lines of the longest source file.
+const LONGEST: usize = 600;
 
 #[test]
 fn no_file_of_an_engine_stands_in_a_circle() {
     for engine in ["packet", "fluid"] {
         let graph = Graph::read(&crate_folder(engine).join("src"));
         let circles = graph.circles();
-        let lines: Vec<_> = circles.iter().map(|circle| graph.explain(circle)).collect();
+        let told: Vec<_> = circles.iter().map(|circle| graph.explain(circle)).collect();
         assert!(
-            lines.is_empty(),
+            circles.is_empty(),
             "{engine}: circles of files:\n{}",
-            lines.join("\n")
+            told.join("\n")
         );
+    }
+}
+
+#[test]
+fn no_source_file_is_too_long_to_read() {
+    let crates = fs::read_dir(crate_folder("")).expect("the crates");
+    for folder in crates.map(|entry| entry.expect("an entry").path().join("src")) {
+        let mut sources = BTreeMap::new();
+        collect(&folder, &[], &mut sources);
+        assert!(!sources.is_empty(), "no sources in {}", folder.display());
+        for (module, text) in sources {
+            let (lines, name) = (text.lines().count(), name(&module));
+            let place = folder.display();
+            assert!(lines <= LONGEST, "{place}: {name} has {lines} lines");
+        }
     }
 }
 
@@ -168,17 +187,14 @@ fn without_tests(text: &str) -> (String, Vec<String>) {
     (code, tests)
 }
 
-/// The paths in a text that begin with `crate`, `super` or `self`, those in braces one by one. Saying
-/// who may see an item (`pub(in crate::a)`) uses nothing.
+/// The paths in a text that begin with `crate`, `super` or `self`, those in braces one by one.
 fn paths(text: &str) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
     for start in ["crate::", "super::", "self::"] {
         for (at, _) in text.match_indices(start) {
             let before = text[..at].chars().next_back();
-            if text[..at].ends_with("pub(in ") {
-                continue;
-            }
-            if before.is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != ':') {
+            let visibility = text[..at].ends_with("pub(in ");
+            if !visibility && before.is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != ':') {
                 expand(&text[at..], &[], &mut paths);
             }
         }
@@ -290,8 +306,7 @@ fn parents_and_children_count_each_for_itself() {
 
 #[test]
 fn tests_and_comments_do_not_count() {
-    let above =
-        "// use crate::b;\n/// [`crate::b`]\n#[cfg(test)]\nuse crate::b::Y;\n#[cfg(test)]\nmod t;";
+    let above = "pub(in crate::b) fn f() {}\n// use crate::b;\n/// [`crate::b`]\n#[cfg(test)]\nuse crate::b::Y;\n#[cfg(test)]\nmod t;";
     let below = "use crate::a::X;\n#[cfg(test)]\nmod tests {\n    use super::*;\n    fn f() {}\n}";
     let graph = graph(&[
         ("", "#[cfg(test)]\nmod whole;\nmod a;"),

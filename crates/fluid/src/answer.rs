@@ -179,8 +179,9 @@ fn link_metrics(link: &LinkOutcome) -> BTreeMap<Metric, Estimate> {
     if link.arrived > 0.0 {
         put(Metric::LossRate, link.loss_rate);
         put(Metric::QueueDelayMean, link.delay_mean);
-        put(Metric::QueueDelayP50, link.delay_p50);
-        put(Metric::QueueDelayP99, link.delay_p99);
+        for (metric, delay) in link.delay_quantiles {
+            put(metric, delay);
+        }
         put(Metric::QueueDelayMax, link.delay_max);
     }
     if let Some(fraction) = link.synchronization {

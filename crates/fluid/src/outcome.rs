@@ -1,5 +1,7 @@
 //! The result of a fluid run.
 
+use forebay_scenario::Metric;
+
 use crate::model::FluidModel;
 use crate::tally::Tally;
 
@@ -67,10 +69,8 @@ pub struct LinkOutcome {
     pub queue_mean: f64,
     /// Mean waiting time of accepted packets, seconds.
     pub delay_mean: f64,
-    /// Waiting time that half of the accepted packets exceed, seconds.
-    pub delay_p50: f64,
-    /// Waiting time that 1 % of the accepted packets exceed, seconds.
-    pub delay_p99: f64,
+    /// Quantiles of the waiting time of accepted packets, seconds.
+    pub delay_quantiles: [(Metric, f64); Metric::QUEUE_DELAY_QUANTILES.len()],
     /// Largest waiting time, seconds.
     pub delay_max: f64,
 }
@@ -143,8 +143,10 @@ pub(crate) fn link_outcome(tally: &Tally, capacity: f64, time: f64) -> LinkOutco
         queue_mean: ratio(tally.queue, time),
         delay_mean: ratio(tally.waiting, accepted),
         // A histogram knows its bins only: no quantile lies above the largest value.
-        delay_p50: tally.found.quantile(0.5).min(tally.largest) / capacity,
-        delay_p99: tally.found.quantile(0.99).min(tally.largest) / capacity,
+        delay_quantiles: Metric::QUEUE_DELAY_QUANTILES.map(|(metric, share)| {
+            let found = tally.found.quantile(share).min(tally.largest);
+            (metric, found / capacity)
+        }),
         delay_max: tally.largest / capacity,
     }
 }

@@ -72,7 +72,7 @@ pub(crate) enum Control {
     ReportSample = 2,
     /// The interval of the first trace sample begins.
     TraceBaseline = 3,
-    /// The run looks whether it was cancelled.
+    /// A look at whether the run was cancelled.
     Watch = 4,
 }
 

@@ -107,17 +107,19 @@ impl<'a> Group<'a> {
         matches!(rtt, Law::Value(_) | Law::List(_) | Law::Linspace(..))
     }
 
-    /// How a connection begins, with `packets` to send, or without an end; its controller draws from
-    /// `random`.
+    /// How a connection begins, with `packets` to send, or without an end; its controller draws
+    /// from `random`.
     pub(crate) fn opening(
         &self,
         packets: Option<u64>,
         random: Stream,
     ) -> Result<Opening, EngineError> {
-        let algorithm = &self.spec.controller;
-        let controller =
-            forebay_congestion::controller(algorithm.name(), algorithm.parameters(), random)
-                .ok_or_else(|| unsupported(algorithm.name()))?;
+        let (name, parameters) = (
+            self.spec.controller.name(),
+            self.spec.controller.parameters(),
+        );
+        let controller = forebay_congestion::controller(name, parameters, random)
+            .ok_or_else(|| unsupported(name))?;
         let mut stack = self.spec.stack;
         if !self.spec.reverse.is_empty() {
             // Acknowledgements are delayed where they set out.

@@ -3,13 +3,13 @@
 //!
 //! Where acknowledgements cross links, a receiver stands between two paths ([`crate::reverse`]) and
 //! half of what is left of the round trip lies on each side of it; elsewhere its acknowledgements
-//! return over a constant delay and it lives in its connection ([`crate::connection`]).
+//! return over a constant delay and it lives in its sender ([`crate::connection`]).
 
 use forebay_scenario::{FlowGroup, Scenario, Stack};
 use forebay_units::Time;
 
 use crate::calendar::Calendar;
-use crate::connection::{Next, Reception};
+use crate::connection::{Next, Reception, Reply};
 use crate::event::{Event, Kind, Mark};
 use crate::flow::{Alarm, Flow, Flows, InFlight, Transit, Unresponsive};
 use crate::ids::{FlowId, HopNumber, ResponsiveId, Route};
@@ -142,12 +142,12 @@ impl<'a> Hosts<'a> {
             return None;
         }
         let packet = flow.connection.full_number(event.packet());
-        let reception = if event.is_unmarked_delivery() {
+        let answer = if event.is_unmarked_delivery() {
             flow.connection.deliver(packet, event.time)
         } else {
             flow.connection.deliver_marked(packet, event.time)
         };
-        match reception {
+        match answer {
             Reception::Acknowledged => return self.send(turn, network, timeline),
             Reception::Delayed if !flow.delayed_ack_armed => {
                 flow.delayed_ack_armed = true;
@@ -321,11 +321,11 @@ impl<'a> Hosts<'a> {
     /// sender.
     pub(crate) fn attach_receiver(&mut self, flow: ResponsiveId, route: Route, delay: Time) {
         let stack = self.stack(flow);
-        let (packet_bytes, policy) = (stack.syn().get() as u32, stack.delayed_ack);
+        let (packet_bytes, delayed_ack) = (stack.syn().get() as u32, stack.delayed_ack);
         let (number, of) = (self.flows.unresponsive.len() as u32, flow);
         let flow = &mut self.flows[of];
         flow.direct = false;
-        flow.receiver = Some(Box::new(RemoteReceiver::new(number, delay, policy)));
+        flow.receiver = Some(Box::new(RemoteReceiver::new(number, delay, delayed_ack)));
         let transit = Transit {
             group: flow.transit.group,
             route,
@@ -355,6 +355,7 @@ impl<'a> Hosts<'a> {
     /// A data packet reaches such a receiver.
     fn receive_apart(&mut self, event: Event, network: &mut Network, timeline: &mut Timeline<'_>) {
         let turn = Turn::of(event);
+        let delayed_ack = self.stack(turn.flow).delayed_ack;
         let Flow {
             connection,
             receiver: Some(receiver),
@@ -369,13 +370,10 @@ impl<'a> Hosts<'a> {
             return;
         }
         receiver.announce(event.packet(), Mark::of(!event.is_unmarked_delivery()));
-        let waits = receiver.receive(packet, turn.now);
+        let waits = receiver.receive(packet, turn.now) == Reply::Later;
         if !waits || connection.is_syn(packet) {
             self.acknowledge(turn, network, timeline);
-        } else if receiver.arm_timer() {
-            let due = turn
-                .now
-                .saturating_add(self.stack(turn.flow).delayed_ack.timeout);
+        } else if let Some(due) = receiver.arm_timer(turn.now, delayed_ack.timeout) {
             let event = Event::of_flow(due, Kind::DelayedAck, turn.flow);
             timeline.calendar.push(event);
         }

@@ -1,8 +1,8 @@
 //! The packet engine: a discrete-event simulation of every packet, acknowledgement and timer.
 //!
 //! A packet passes the files in this order. The event loop in [`simulation`] pops its delivery from the
-//! [`calendar`] and hands it to the [`traffic`], whose [`hosts`] hold both ends: a [`connection`]
-//! (whose receiver may stand apart in [`reverse`]) says what may be sent, and
+//! [`calendar`] and hands it to the [`traffic`], whose [`hosts`] hold both ends: a [`connection`] (a
+//! sender and its receiver, or one apart in [`reverse`]) says what may be sent, and
 //! that goes through the flow's [`access`] link into the [`network`]. There each packet is offered to
 //! one [`link`] after the other ([`fifo`] where nearly all go, [`gated`] and [`queued`] where a
 //! discipline decides), and its departure is the next event. The [`recorder`] notes what happens, and

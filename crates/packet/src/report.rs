@@ -156,8 +156,9 @@ fn link_metrics(link: &Link, end: Time, seconds: f64) -> BTreeMap<Metric, Estima
                 Metric::QueueDelayMean,
                 statistics.wait_sum as f64 * 1e-12 / waited as f64,
             );
-            put(Metric::QueueDelayP50, statistics.waits.quantile(0.5));
-            put(Metric::QueueDelayP99, statistics.waits.quantile(0.99));
+            for (metric, share) in Metric::QUEUE_DELAY_QUANTILES {
+                put(metric, statistics.waits.quantile(share));
+            }
             put(Metric::QueueDelayMax, statistics.longest_wait.as_secs_f64());
         }
     }
@@ -285,12 +286,24 @@ impl GroupFigures {
     }
 }
 
+/// Where the distribution of completion times is cut.
+const TIME_PERCENTS: [u32; 3] = [50, 95, 99];
+
 fn put(report: &mut GroupReport, metric: Metric, value: f64) {
     report.metrics.insert(metric, Estimate::from(value));
 }
 
 fn put_distribution(report: &mut GroupReport, name: &str, distribution: Distribution) {
     report.distributions.insert(name.to_owned(), distribution);
+}
+
+/// Values at these percentages by their names.
+fn quantiles(percents: &[u32], at: impl Fn(f64) -> f64) -> BTreeMap<String, f64> {
+    let named = percents.iter().map(|percent| {
+        let q = f64::from(*percent) / 100.0;
+        (format!("p{percent}"), at(q))
+    });
+    named.collect()
 }
 
 /// Times of an incast's rounds.
@@ -313,10 +326,7 @@ fn put_transfers(report: &mut GroupReport, transfers: &Transfers) {
         completion_time_s: BTreeMap::new(),
     };
     if transfers.completed > 0 {
-        let named = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)];
-        completions.completion_time_s = named
-            .map(|(name, q)| (name.to_owned(), times.quantile(q)))
-            .into();
+        completions.completion_time_s = quantiles(&TIME_PERCENTS, |q| times.quantile(q));
         // Goodputs are kept in the histogram as whole bits per second.
         let goodput = |q| transfers.goodputs.quantile(q) * 1e12;
         report.flow_goodput_bps = listed_quantiles(goodput);

@@ -60,6 +60,11 @@ impl RemoteReceiver {
         self.receiver.restart(first);
     }
 
+    /// A packet arrives.
+    pub(crate) fn receive(&mut self, packet: u64, now: Time) -> Reply {
+        self.receiver.receive(packet, now)
+    }
+
     /// The flow of its acknowledgements.
     pub(crate) fn acks(&self) -> UnresponsiveId {
         UnresponsiveId::new(self.acks as usize)
@@ -91,14 +96,10 @@ impl RemoteReceiver {
         number
     }
 
-    /// A data packet arrives: says whether its acknowledgement waits for more of them.
-    pub(crate) fn receive(&mut self, packet: u64, now: Time) -> bool {
-        self.receiver.receive(packet, now) == Reply::Later
-    }
-
-    /// Sets the timer for delayed acknowledgements; says whether it did not run.
-    pub(crate) fn arm_timer(&mut self) -> bool {
-        !std::mem::replace(&mut self.timer_armed, true)
+    /// Sets the timer for delayed acknowledgements where it does not run: when it expires.
+    pub(crate) fn arm_timer(&mut self, now: Time, timeout: Time) -> Option<Time> {
+        let idle = !std::mem::replace(&mut self.timer_armed, true);
+        idle.then(|| now.saturating_add(timeout))
     }
 
     /// The timer for delayed acknowledgements expires.

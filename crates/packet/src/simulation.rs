@@ -77,7 +77,7 @@ impl<'a> Simulation<'a> {
         calendar.push(Event::control(trace.from, Control::TraceSample));
     }
 
-    /// Runs to the end, and counts what is left there, or runs until somebody cancels it.
+    /// Runs to the end, or until somebody cancels it, and counts what is left there.
     pub(crate) fn run(&mut self, cancel: &Cancel) -> Result<(), EngineError> {
         self.advance(cancel)?;
         self.finish()
@@ -132,7 +132,13 @@ impl<'a> Simulation<'a> {
             Kind::Pacing => traffic.resume(event, network, timeline),
             Kind::Start => traffic.start(event, network, timeline)?,
             Kind::Stop => traffic.stop(event, timeline),
-            _ => unreachable!("the event loop knows what to do with {kind:?}"),
+            // Told apart by the event loop.
+            Kind::Control
+            | Kind::PromptArrival
+            | Kind::Arrival
+            | Kind::MarkedArrival
+            | Kind::Delivery
+            | Kind::Source => {}
         }
         Ok(())
     }
@@ -157,8 +163,9 @@ impl<'a> Simulation<'a> {
         match event.control_of() {
             Control::WarmupEnd => self.finish_warmup(now),
             Control::ReportSample => {
-                let target = self.network.target_mut();
-                recorder.sampler.sample(now, target, flows);
+                recorder
+                    .sampler
+                    .sample(now, self.network.target_mut(), flows);
                 self.schedule_sample(now);
             }
             Control::TraceBaseline => recorder.begin_sampling(now, self.network.target()),
@@ -177,11 +184,11 @@ impl<'a> Simulation<'a> {
         Ok(())
     }
 
-    /// The next look at whether the run was cancelled.
+    /// Schedules the next look at whether the run was cancelled.
     fn schedule_watch(&mut self, now: Time) {
         let every = Time::from_picos((self.end.as_picos() / WATCHES).max(1));
-        let event = Event::control(now.saturating_add(every), Control::Watch);
-        self.timeline.calendar.push(event);
+        let next = Event::control(now.saturating_add(every), Control::Watch);
+        self.timeline.calendar.push(next);
     }
 
     /// Counting starts anew.

@@ -133,10 +133,7 @@ pub(crate) fn record(
         transfer: flow.transfer.number,
         begun_s: since.as_secs_f64(),
         completed_s: completed.map_or(f64::INFINITY, Time::as_secs_f64),
-        first_signal_s: flow
-            .connection
-            .first_cut()
-            .map_or(f64::INFINITY, Time::as_secs_f64),
+        first_signal_s: first_signal(flow).map_or(f64::INFINITY, Time::as_secs_f64),
         packets: flow.connection.transfer_packets(),
         arrived: losses.arrived,
         dropped: losses.dropped,
@@ -144,9 +141,14 @@ pub(crate) fn record(
     })
 }
 
+/// When the first congestion signal of a flow's transfer came, if any has.
+fn first_signal(flow: &Flow) -> Option<Time> {
+    flow.connection.first_cut()
+}
+
 /// Whether a flow spent at most half of its life before its first congestion signal.
 fn is_long(flow: &Flow, since: Time, now: Time) -> bool {
-    flow.connection.first_cut().is_some_and(|cut| {
+    first_signal(flow).is_some_and(|cut| {
         let slow = cut.saturating_sub(since);
         cut < now && slow.as_picos() <= (now - since).as_picos() / 2
     })

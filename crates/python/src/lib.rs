@@ -7,6 +7,7 @@
 mod batch;
 mod describe;
 mod errors;
+mod metrics;
 mod models;
 mod report;
 mod rules;
@@ -21,13 +22,15 @@ mod _core {
     #[pymodule_export]
     use crate::describe::{controllers, disciplines, scenario_keys};
     #[pymodule_export]
+    use crate::metrics::{Metric, metrics, parse_quantity, split_quantity};
+    #[pymodule_export]
     use crate::models::{call_model, evaluate, models};
     #[pymodule_export]
     use crate::report::Report;
     #[pymodule_export]
     use crate::rules::{Rule, rules};
     #[pymodule_export]
-    use crate::scenario::{Scenario, metrics, schema};
+    use crate::scenario::{Scenario, schema};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

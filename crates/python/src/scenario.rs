@@ -194,12 +194,3 @@ fn read_overrides(overrides: &[String]) -> PyResult<Vec<Override>> {
 pub(crate) fn schema() -> String {
     forebay_scenario::schema().to_string()
 }
-
-/// All metrics as (name in reports, name in goals, meaning).
-#[pyfunction]
-pub(crate) fn metrics() -> Vec<(&'static str, &'static str, &'static str)> {
-    let all = forebay_scenario::Metric::ALL;
-    all.iter()
-        .map(|metric| (metric.name(), metric.goal_name(), metric.meaning()))
-        .collect()
-}

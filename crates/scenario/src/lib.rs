@@ -6,6 +6,7 @@
 
 mod algorithm;
 mod cursor;
+mod dimension;
 mod engine;
 mod flows;
 mod form;
@@ -27,6 +28,7 @@ mod warning;
 mod workload;
 
 pub use algorithm::Algorithm;
+pub use dimension::{Dimension, split_quantity};
 pub use engine::{
     Cancel, Check, ClosedForm, Engine, EngineDescription, EngineError, Holds, ModelError,
     Prediction, RunOptions,
@@ -37,7 +39,7 @@ pub use keys::KeyText;
 pub use law::{Law, Quantity};
 pub use link::{BufferLimit, BufferSize, Link, Memory, RateLayer};
 pub use manual::{manual, sections};
-pub use metric::{Goal, Metric, Relation};
+pub use metric::{Goal, Metric, Relation, Scope, Unit};
 pub use node::{Format, Override, ScenarioError};
 pub use options::{
     BackgroundRate, FluidOptions, MeasurementWindow, Recorded, RunPlan, TraceOptions,

@@ -4,100 +4,198 @@ use forebay_units::{Rate, Time};
 use serde::ser::{Serialize, Serializer};
 
 use crate::cursor::Cursor;
-use crate::law::packets;
+use crate::dimension::Dimension;
 use crate::node::ScenarioError;
 
-/// A metric at the target link after the warm-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "each name is explained by Metric::meaning")]
-pub enum Metric {
-    Utilization,
-    LossRate,
-    MarkRate,
-    QueueMean,
-    QueueDelayMean,
-    QueueDelayP50,
-    QueueDelayP99,
-    QueueDelayMax,
-    Goodput,
-    JainIndex,
-    Synchronization,
-    Retransmissions,
-    Timeouts,
-    CompletionTimeP50,
-    CompletionTimeP95,
-    CompletionTimeP99,
-    RequestTimeP50,
-    RequestTimeP95,
-    RequestTimeP99,
-    FlowGoodputP10,
-    FlowGoodputP50,
-    CongestionEvents,
-    LossesPerEvent,
-    LossBurstMean,
-    LossBurstMax,
-    QueueAutocorrelation,
-    LongFlows,
-    ShortTransfers,
-    WindowMean,
-    SlowdownMean,
-    SlowdownP50,
-    SlowdownP95,
-    SlowdownP99,
+/// What a metric is counted in; its name in reports ends with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Part of a whole that is spoken of in per cent, from 0 to 1.
+    Share,
+    /// Seconds.
+    Seconds,
+    /// Bits per second.
+    BitsPerSecond,
+    /// Packets.
+    Packets,
+    /// A count, an index or a ratio.
+    Number,
+}
+
+impl Unit {
+    /// The name that programs see.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Share => "share",
+            Self::Seconds => "s",
+            Self::BitsPerSecond => "bps",
+            Self::Packets => "packets",
+            Self::Number => "number",
+        }
+    }
+
+    /// How names in reports end.
+    const fn suffix(self) -> &'static str {
+        match self {
+            Self::Seconds => "_s",
+            Self::BitsPerSecond => "_bps",
+            Self::Packets => "_packets",
+            Self::Share | Self::Number => "",
+        }
+    }
+}
+
+/// Which part of a report carries a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The target link.
+    Link,
+    /// Each flow group.
+    Group,
+    /// Both.
+    Both,
+}
+
+impl Scope {
+    /// The name that programs see.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Link => "link",
+            Self::Group => "group",
+            Self::Both => "both",
+        }
+    }
+}
+
+/// Makes the enum of all metrics and what finds their texts out of one list, in report order.
+macro_rules! metrics {
+    (
+        of_every_engine: { $($common:ident($common_name:literal, $common_unit:ident, $common_scope:ident, $common_meaning:literal),)+ }
+        others: { $($other:ident($name:literal, $unit:ident, $scope:ident, $meaning:literal),)+ }
+    ) => {
+        /// A metric at the target link after the warm-up.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Metric {
+            $(#[doc = $common_meaning] $common,)+
+            $(#[doc = $meaning] $other,)+
+        }
+
+        impl Metric {
+            /// What is asked of every engine about every scenario; the others need transfers, or
+            /// packets to look at one by one.
+            pub const OF_EVERY_ENGINE: [Self; [$($common_name),+].len()] = [$(Self::$common),+];
+
+            /// All metrics in report order.
+            pub const ALL: [Self; [$($common_name,)+ $($name),+].len()] =
+                [$(Self::$common,)+ $(Self::$other),+];
+
+            /// What it is counted in.
+            pub const fn unit(self) -> Unit {
+                match self {
+                    $(Self::$common => Unit::$common_unit,)+
+                    $(Self::$other => Unit::$unit,)+
+                }
+            }
+
+            /// Which part of a report carries it.
+            pub const fn scope(self) -> Scope {
+                match self {
+                    $(Self::$common => Scope::$common_scope,)+
+                    $(Self::$other => Scope::$scope,)+
+                }
+            }
+
+            const fn text(self) -> (&'static str, &'static str) {
+                match self {
+                    $(Self::$common => ($common_name, $common_meaning),)+
+                    $(Self::$other => ($name, $meaning),)+
+                }
+            }
+        }
+    };
+}
+
+metrics! {
+    of_every_engine: {
+        Utilization("utilization", Share, Link,
+            "bytes that left the link / (rate x time)"),
+        LossRate("loss_rate", Share, Both,
+            "packets dropped / packets arrived"),
+        MarkRate("mark_rate", Share, Link,
+            "packets ECN-marked / packets arrived"),
+        QueueMean("queue_mean_packets", Packets, Link,
+            "time-weighted mean of the packets waiting"),
+        QueueDelayMean("queue_delay_mean_s", Seconds, Link,
+            "mean wait of accepted packets, own transmission excluded"),
+        QueueDelayP50("queue_delay_p50_s", Seconds, Link,
+            "median wait of accepted packets"),
+        QueueDelayP95("queue_delay_p95_s", Seconds, Link,
+            "95th percentile of the wait of accepted packets"),
+        QueueDelayP99("queue_delay_p99_s", Seconds, Link,
+            "99th percentile of the wait of accepted packets"),
+        QueueDelayMax("queue_delay_max_s", Seconds, Link,
+            "longest wait of an accepted packet"),
+        Goodput("goodput_bps", BitsPerSecond, Both,
+            "in-order payload delivered, all responsive flows"),
+        JainIndex("jain_index", Number, Link,
+            "(sum x)^2 / (n sum x^2) over the persistent flows' goodputs"),
+        Synchronization("synchronization", Number, Link,
+            "mean fraction of the persistent flows that lose in one congestion event"),
+    }
+    others: {
+        Retransmissions("retransmissions", Number, Group,
+            "packets sent again"),
+        Timeouts("timeouts", Number, Group,
+            "retransmission timeouts"),
+        CompletionTimeP50("completion_time_p50_s", Seconds, Group,
+            "median time to complete a transfer"),
+        CompletionTimeP95("completion_time_p95_s", Seconds, Group,
+            "95th percentile of the time to complete a transfer"),
+        CompletionTimeP99("completion_time_p99_s", Seconds, Group,
+            "99th percentile of the time to complete a transfer"),
+        RequestTimeP50("request_time_p50_s", Seconds, Group,
+            "median time from an incast's request to the end of its last response"),
+        RequestTimeP95("request_time_p95_s", Seconds, Group,
+            "95th percentile of the time from an incast's request to the end of its last response"),
+        RequestTimeP99("request_time_p99_s", Seconds, Group,
+            "99th percentile of the time from an incast's request to the end of its last response"),
+        FlowGoodputP10("flow_goodput_p10_bps", BitsPerSecond, Group,
+            "goodput that 90 % of the flows exceed"),
+        FlowGoodputP50("flow_goodput_p50_bps", BitsPerSecond, Group,
+            "median goodput of a flow"),
+        CongestionEvents("congestion_events", Number, Link,
+            "groups of losses of persistent flows less than one harmonic-mean round trip apart"),
+        LossesPerEvent("losses_per_event_packets", Packets, Link,
+            "mean number of packets that persistent flows lose in one congestion event"),
+        LossBurstMean("loss_burst_mean_packets", Packets, Link,
+            "mean number of packets dropped one directly after the other"),
+        LossBurstMax("loss_burst_max_packets", Packets, Link,
+            "most packets dropped one directly after the other"),
+        QueueAutocorrelation("queue_autocorrelation_s", Seconds, Link,
+            "integral of the autocorrelation of the time that the queue takes to drain"),
+        LongFlows("long_flows", Number, Both,
+            "time-weighted mean number of flows that have left slow start for good and lose here and not elsewhere"),
+        ShortTransfers("short_transfers", Number, Group,
+            "share of the completed transfers that spent most of their time before their first congestion signal"),
+        WindowMean("window_mean_packets", Packets, Group,
+            "time-weighted mean congestion window of a flow that has something to send"),
+        SlowdownMean("slowdown_mean", Number, Group,
+            "mean of completion time / (round trip + size at the slowest rate of the path)"),
+        SlowdownP50("slowdown_p50", Number, Group,
+            "median slowdown of a transfer"),
+        SlowdownP95("slowdown_p95", Number, Group,
+            "95th percentile of the slowdown of a transfer"),
+        SlowdownP99("slowdown_p99", Number, Group,
+            "99th percentile of the slowdown of a transfer"),
+    }
 }
 
 impl Metric {
-    /// All metrics in report order.
-    pub const ALL: [Self; 33] = [
-        Self::Utilization,
-        Self::LossRate,
-        Self::MarkRate,
-        Self::QueueMean,
-        Self::QueueDelayMean,
-        Self::QueueDelayP50,
-        Self::QueueDelayP99,
-        Self::QueueDelayMax,
-        Self::Goodput,
-        Self::JainIndex,
-        Self::Synchronization,
-        Self::Retransmissions,
-        Self::Timeouts,
-        Self::CompletionTimeP50,
-        Self::CompletionTimeP95,
-        Self::CompletionTimeP99,
-        Self::RequestTimeP50,
-        Self::RequestTimeP95,
-        Self::RequestTimeP99,
-        Self::FlowGoodputP10,
-        Self::FlowGoodputP50,
-        Self::CongestionEvents,
-        Self::LossesPerEvent,
-        Self::LossBurstMean,
-        Self::LossBurstMax,
-        Self::QueueAutocorrelation,
-        Self::LongFlows,
-        Self::ShortTransfers,
-        Self::WindowMean,
-        Self::SlowdownMean,
-        Self::SlowdownP50,
-        Self::SlowdownP95,
-        Self::SlowdownP99,
-    ];
-
-    /// What is asked of every engine about every scenario; the others need transfers, or packets to
-    /// look at one by one.
-    pub const OF_EVERY_ENGINE: [Self; 11] = [
-        Self::Utilization,
-        Self::LossRate,
-        Self::MarkRate,
-        Self::QueueMean,
-        Self::QueueDelayMean,
-        Self::QueueDelayP50,
-        Self::QueueDelayP99,
-        Self::QueueDelayMax,
-        Self::Goodput,
-        Self::JainIndex,
-        Self::Synchronization,
+    /// Quantiles of the wait of accepted packets, each with the share of packets that wait no longer.
+    pub const QUEUE_DELAY_QUANTILES: [(Self, f64); 3] = [
+        (Self::QueueDelayP50, 0.5),
+        (Self::QueueDelayP95, 0.95),
+        (Self::QueueDelayP99, 0.99),
     ];
 
     /// Name in reports, with its unit.
@@ -108,125 +206,24 @@ impl Metric {
     /// Name in goals, without its unit.
     pub fn goal_name(self) -> &'static str {
         let name = self.name();
-        ["_packets", "_bps", "_s"]
-            .iter()
-            .find_map(|unit| name.strip_suffix(unit))
-            .unwrap_or(name)
+        name.strip_suffix(self.unit().suffix()).unwrap_or(name)
+    }
+
+    /// Whether more of it is better; of the others, also of those that are neither, less is.
+    pub const fn more_is_better(self) -> bool {
+        matches!(
+            self,
+            Self::Utilization
+                | Self::Goodput
+                | Self::JainIndex
+                | Self::FlowGoodputP10
+                | Self::FlowGoodputP50
+        )
     }
 
     /// What it means.
     pub const fn meaning(self) -> &'static str {
         self.text().1
-    }
-
-    const fn text(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Utilization => ("utilization", "bytes that left the link / (rate x time)"),
-            Self::LossRate => ("loss_rate", "packets dropped / packets arrived"),
-            Self::MarkRate => ("mark_rate", "packets ECN-marked / packets arrived"),
-            Self::QueueMean => (
-                "queue_mean_packets",
-                "time-weighted mean of the packets waiting",
-            ),
-            Self::QueueDelayMean => (
-                "queue_delay_mean_s",
-                "mean wait of accepted packets, own transmission excluded",
-            ),
-            Self::QueueDelayP50 => ("queue_delay_p50_s", "median wait of accepted packets"),
-            Self::QueueDelayP99 => (
-                "queue_delay_p99_s",
-                "99th percentile of the wait of accepted packets",
-            ),
-            Self::QueueDelayMax => ("queue_delay_max_s", "longest wait of an accepted packet"),
-            Self::Goodput => (
-                "goodput_bps",
-                "in-order payload delivered, all responsive flows",
-            ),
-            Self::JainIndex => (
-                "jain_index",
-                "(sum x)^2 / (n sum x^2) over the persistent flows' goodputs",
-            ),
-            Self::Synchronization => (
-                "synchronization",
-                "mean fraction of the persistent flows that lose in one congestion event",
-            ),
-            Self::Retransmissions => ("retransmissions", "packets sent again"),
-            Self::Timeouts => ("timeouts", "retransmission timeouts"),
-            Self::CompletionTimeP50 => (
-                "completion_time_p50_s",
-                "median time to complete a transfer",
-            ),
-            Self::CompletionTimeP95 => (
-                "completion_time_p95_s",
-                "95th percentile of the time to complete a transfer",
-            ),
-            Self::CompletionTimeP99 => (
-                "completion_time_p99_s",
-                "99th percentile of the time to complete a transfer",
-            ),
-            Self::RequestTimeP50 => (
-                "request_time_p50_s",
-                "median time from an incast's request to the end of its last response",
-            ),
-            Self::RequestTimeP95 => (
-                "request_time_p95_s",
-                "95th percentile of the time from an incast's request to the end of its last response",
-            ),
-            Self::RequestTimeP99 => (
-                "request_time_p99_s",
-                "99th percentile of the time from an incast's request to the end of its last response",
-            ),
-            Self::FlowGoodputP10 => (
-                "flow_goodput_p10_bps",
-                "goodput that 90 % of the flows exceed",
-            ),
-            Self::FlowGoodputP50 => ("flow_goodput_p50_bps", "median goodput of a flow"),
-            Self::CongestionEvents => (
-                "congestion_events",
-                "groups of losses of persistent flows less than one harmonic-mean round trip apart",
-            ),
-            Self::LossesPerEvent => (
-                "losses_per_event_packets",
-                "mean number of packets that persistent flows lose in one congestion event",
-            ),
-            Self::LossBurstMean => (
-                "loss_burst_mean_packets",
-                "mean number of packets dropped one directly after the other",
-            ),
-            Self::LossBurstMax => (
-                "loss_burst_max_packets",
-                "most packets dropped one directly after the other",
-            ),
-            Self::QueueAutocorrelation => (
-                "queue_autocorrelation_s",
-                "integral of the autocorrelation of the time that the queue takes to drain",
-            ),
-            Self::LongFlows => (
-                "long_flows",
-                "time-weighted mean number of flows that have left slow start for good and lose here and not elsewhere",
-            ),
-            Self::ShortTransfers => (
-                "short_transfers",
-                "share of the completed transfers that spent most of their time before their first congestion signal",
-            ),
-            Self::WindowMean => (
-                "window_mean_packets",
-                "time-weighted mean congestion window of a flow that has something to send",
-            ),
-            Self::SlowdownMean => (
-                "slowdown_mean",
-                "mean of completion time / (round trip + size at the slowest rate of the path)",
-            ),
-            Self::SlowdownP50 => ("slowdown_p50", "median slowdown of a transfer"),
-            Self::SlowdownP95 => (
-                "slowdown_p95",
-                "95th percentile of the slowdown of a transfer",
-            ),
-            Self::SlowdownP99 => (
-                "slowdown_p99",
-                "99th percentile of the slowdown of a transfer",
-            ),
-        }
     }
 }
 
@@ -273,15 +270,11 @@ impl Goal {
             Relation::AtLeast => ">=",
             Relation::AtMost => "<=",
         };
-        let name = self.metric.name();
-        let threshold = if name.ends_with("_s") {
-            Time::from_secs_f64(self.threshold).to_string()
-        } else if name.ends_with("_bps") {
-            Rate::from_bits_per_second(self.threshold as u64).to_string()
-        } else if name.ends_with("_packets") {
-            format!("{}p", self.threshold)
-        } else {
-            self.threshold.to_string()
+        let threshold = match self.metric.unit() {
+            Unit::Seconds => Time::from_secs_f64(self.threshold).to_string(),
+            Unit::BitsPerSecond => Rate::from_bits_per_second(self.threshold as u64).to_string(),
+            Unit::Packets => format!("{}p", self.threshold),
+            Unit::Share | Unit::Number => self.threshold.to_string(),
         };
         format!("{relation} {threshold}")
     }
@@ -334,17 +327,35 @@ impl Goal {
 
 /// A threshold in the unit of its metric: times need a time unit, rates a rate unit.
 fn threshold_value(metric: Metric, text: &str) -> Option<f64> {
-    let name = metric.name();
-    let value = if name.ends_with("_s") {
-        text.parse::<Time>().ok()?.as_secs_f64()
-    } else if name.ends_with("_bps") {
-        text.parse::<Rate>().ok()?.as_bits_per_second() as f64
-    } else if name.ends_with("_packets") {
-        packets(text)?
-    } else if let Some(percent) = text.strip_suffix('%') {
-        percent.trim().parse::<f64>().ok()? / 100.0
-    } else {
-        text.parse().ok()?
-    };
-    (value.is_finite() && value >= 0.0).then_some(value)
+    match metric.unit() {
+        Unit::Seconds => Dimension::Time,
+        Unit::BitsPerSecond => Dimension::Rate,
+        Unit::Packets => Dimension::Packets,
+        Unit::Share | Unit::Number => Dimension::Share,
+    }
+    .parse(text)
+    .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_end_with_their_units() {
+        for metric in Metric::ALL {
+            let (name, unit) = (metric.name(), metric.unit());
+            assert!(name.ends_with(unit.suffix()), "{name} in {}", unit.name());
+            let known = ["_s", "_bps", "_packets"];
+            let ending = known.iter().find(|ending| name.ends_with(**ending));
+            assert_eq!(ending.copied().unwrap_or(""), unit.suffix(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_quantile_of_the_delay_has_its_share_in_its_name() {
+        for (metric, share) in Metric::QUEUE_DELAY_QUANTILES {
+            assert_eq!(metric.name(), format!("queue_delay_p{}_s", 100.0 * share));
+        }
+    }
 }

@@ -20,6 +20,8 @@ from typing import Any
 from forebay import _core
 from forebay.checks.rows import Number, Row, read_folder
 from forebay.errors import ForebayError, InputError
+from forebay.metric import find
+from forebay.report import Estimate, Report
 from forebay.scenario import Scenario, run_jobs
 
 __all__ = ["KINDS", "Judge", "Tally", "compare", "file_of", "main"]
@@ -60,10 +62,10 @@ class Tally:
         yield f"{self.passed} passed, {self.failed} failed"
 
 
-def _figures(report: Mapping[str, Any]) -> dict[str, float]:
+def _figures(report: Report) -> dict[str, float]:
     """The metrics of a link, and each group's share of the goodput."""
-    figures = {name: float(estimate["mean"]) for name, estimate in report["metrics"].items()}
-    rates = {group["name"]: group["metrics"].get("goodput_bps", {"mean": 0.0})["mean"] for group in report["groups"]}
+    figures = {name: estimate.mean for name, estimate in report.metrics.items()}
+    rates = {group.name: group.metrics.get("goodput_bps", Estimate(0.0)).mean for group in report.groups}
     total = sum(rates.values())
     if total > 0.0:
         figures.update({f"share of {name}": rate / total for name, rate in rates.items()})
@@ -110,7 +112,7 @@ class Judge:
             try:
                 core = Scenario.of(tables).core
                 jobs = [_core.Job(core, "packet", 1, replication) for replication in range(self.replications)]
-                reports = [_figures(json.loads(report.json())) for report in run_jobs(jobs, self.jobs)]
+                reports = [_figures(report) for report in run_jobs(jobs, self.jobs)]
                 names = set(reports[0]).intersection(*reports)
                 self._known[key] = {name: [report[name] for report in reports] for name in sorted(names)}
             except ForebayError as error:
@@ -147,7 +149,8 @@ class Judge:
                 verdict += f" (explained: {row.explanation})"
         ours = "-" if mean is None else f"{mean:.6g}"
         allowed = "-" if tolerance is None else f"{tolerance:.3g}"
-        name = number.metric.removesuffix("_packets").removesuffix("_s")
+        metric = find(number.metric)
+        name = number.metric if metric is None else metric.goal_name
         print(
             f"{row.kind:6} {row.label:64} {name:16} theirs {number.theirs:<11.6g} ours {ours:<11} "
             f"tolerance {allowed:<9} {verdict}",

@@ -8,7 +8,6 @@ FILE`` the table takes its place in a document.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import statistics
 import sys
@@ -22,6 +21,7 @@ from forebay.checks import reference
 from forebay.errors import ForebayError
 from forebay.files import between, write_whole
 from forebay.formatting import markdown_table
+from forebay.report import Report
 from forebay.scenario import Scenario, run_jobs
 
 __all__ = ["CHECKS", "Check", "Outcome", "main", "md1_wait", "md1k_loss", "mm1k", "sawtooth"]
@@ -331,11 +331,11 @@ CHECKS: Sequence[Check] = (*_queues(), *_one_flow(), *_fair_queues(), *_active_q
 # Running -----------------------------------------------------------------------------------------------------------
 
 
-def _figures(report: Mapping[str, Any]) -> dict[str, float]:
-    figures = {name: estimate["mean"] for name, estimate in report["metrics"].items()}
-    for group in report["groups"]:
-        figures |= {f"{group['name']}.{name}": estimate["mean"] for name, estimate in group["metrics"].items()}
-    figures["packets"] = float(report["cost"]["data_packets"])
+def _figures(report: Report) -> dict[str, float]:
+    figures = {name: estimate.mean for name, estimate in report.metrics.items()}
+    for group in report.groups:
+        figures |= {f"{group.name}.{name}": estimate.mean for name, estimate in group.metrics.items()}
+    figures["packets"] = float(report.cost.data_packets)
     return figures
 
 
@@ -346,7 +346,7 @@ def run_check(check: Check, replications: int, jobs: int | None) -> Outcome:
     """
     core = Scenario.of(check.tables).core
     reports = run_jobs([_core.Job(core, "packet", 1, k) for k in range(replications)], jobs)
-    figures = [_figures(json.loads(report.json())) for report in reports]
+    figures = [_figures(report) for report in reports]
     differences = [check.ours(each) - check.theory(each) for each in figures]
     error = statistics.stdev(differences) / math.sqrt(replications)
     theory = statistics.fmean(check.theory(each) for each in figures)

@@ -12,7 +12,7 @@ from forebay.commands.terminal import progress_bar, show, writing
 from forebay.files import write_whole
 
 if TYPE_CHECKING:
-    from forebay.comparison.comparison import Comparison
+    from forebay.comparison.answers import Comparison
 
 __all__ = ["compare"]
 
@@ -49,7 +49,7 @@ def compare(
     scenario = Scenario.load(file, overrides)
     with progress_bar("running", quiet=as_json) as progress:
         found = put_side_by_side(scenario, replications=replications, points=points, jobs=jobs, progress=progress)
-    drawn = not no_picture and len(found.data["curve"]) > 1
+    drawn = not no_picture and len(found.curve) > 1
     written = _write_picture(found, out / f"{file.stem}-comparison") if drawn else []
     if as_json:
         click.echo(found.to_json(indent=2))

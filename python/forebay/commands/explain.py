@@ -22,7 +22,7 @@ def explain(name: str | None, as_json: bool) -> None:
         _tell_names(as_json=as_json)
         return
     found = find(name)
-    click.echo(json.dumps(found.data, indent=2) if as_json else str(found))
+    click.echo(found.to_json(indent=2) if as_json else str(found))
 
 
 def _tell_names(*, as_json: bool) -> None:

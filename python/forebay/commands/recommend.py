@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +11,10 @@ import click
 
 from forebay.commands.options import AS_JSON, FILE, JOBS, PICTURES_OUT, REPLICATIONS, SET
 from forebay.commands.terminal import progress_bar, show, writing
-from forebay.errors import InputError
 from forebay.files import write_whole
 
 if TYPE_CHECKING:
-    from forebay.scenario import Scenario
-    from forebay.search.recommendation import Recommendation
+    from forebay.search.answer import Recommendation
 
 __all__ = ["recommend"]
 
@@ -70,7 +67,6 @@ def recommend(
     report_to: Path | None,
     system: str | None,
     fraction: str | None,
-    pareto: str | None,
     as_json: bool,
     **asked: Any,
 ) -> None:
@@ -80,18 +76,11 @@ def recommend(
     from forebay.search.recommendation import recommend as find
 
     scenario = Scenario.load(file, overrides)
-    if system is not None:
-        _check_system(system)
     with progress_bar("simulating", quiet=as_json) as progress:
         # The other options have the names that the function has.
         part = None if fraction is None else share("--fraction", fraction)
-        answer = find(scenario, fraction=part, progress=progress, **asked)
-    if system is not None and answer.feasible:
-        answer.data["configuration"] = _configuration(answer, system, scenario)
-    if pareto is not None:
-        from forebay.search.tradeoff import front
-
-        answer.data["pareto"] = front(answer, pareto)
+        platforms = () if system is None else (system,)
+        answer = find(scenario, fraction=part, platforms=platforms, progress=progress, **asked)
     written = [] if no_picture else _write_pictures(answer, out, file.stem)
     if report_to is not None:
         _write_page(answer, report_to, file.read_text(encoding="utf-8"))
@@ -101,26 +90,6 @@ def recommend(
         sys.exit(1)
 
 
-def _check_system(system: str) -> None:
-    """Refuse a router whose language forebay does not know, before anything is simulated."""
-    from forebay.configuration.vendors import DIALECTS
-
-    if system not in DIALECTS:
-        raise InputError(f"--for: found `{system}`; allowed: {', '.join(DIALECTS)}")
-
-
-def _configuration(answer: Recommendation, system: str, scenario: Scenario) -> Mapping[str, Any]:
-    """The answer as lines of a router's configuration."""
-    from forebay.configuration.vendors import DIALECTS, configure
-
-    return {
-        "system": system,
-        "lines": configure(system, answer.data["recommendation"]["bytes"], scenario.core.rate_bps),
-        "source": DIALECTS[system].source,
-        "quirks": list(DIALECTS[system].quirks),
-    }
-
-
 def _write_pictures(answer: Recommendation, out: Path, name: str) -> list[Path]:
     """Write the pictures and the JSON beside them; the trade-off has a picture of its own."""
     from forebay.views import plots
@@ -128,7 +97,7 @@ def _write_pictures(answer: Recommendation, out: Path, name: str) -> list[Path]:
     stem = out / f"{name}-recommendation"
     with writing(stem):
         written = plots.save_both(plots.draw_recommendation(answer), stem)
-        if "pareto" in answer.data:
+        if answer.pareto is not None:
             written += plots.save_both(plots.draw_front(answer), out / f"{name}-pareto")
         write_whole(stem.with_suffix(".json"), answer.to_json(indent=2) + "\n")
     return [*written, stem.with_suffix(".json")]

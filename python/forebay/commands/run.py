@@ -68,7 +68,6 @@ def run(
     as_json: bool,
 ) -> None:
     """Run one scenario on one engine."""
-    from forebay.measurement.cautions import phase_effects
     from forebay.scenario import Scenario
 
     scenario = Scenario.load(file, overrides)
@@ -78,7 +77,6 @@ def run(
     wanted.check()
     with progress_bar("running", quiet=as_json) as progress:
         report = _report(scenario, wanted, progress)
-    report.data["warnings"].extend(phase_effects(scenario, report.engine))
     if trace_to is not None:
         from forebay.measurement.traces import write_traces
 

@@ -20,15 +20,21 @@ __all__ = ["translate"]
 def translate(setting: str, system: str, rate: str, rtt: str | None, as_json: bool) -> None:
     """Read a router's setting back: bytes, time and bandwidth-delay products."""
     from forebay import formatting
+    from forebay._core import parse_quantity
     from forebay.configuration.vendors import DIALECTS
     from forebay.configuration.vendors import translate as read
-    from forebay.scenario import Scenario
+    from forebay.errors import InputError
 
-    # The scenario's own reader knows every unit and says what is allowed.
-    link = {"link": {"rate": rate, "buffer": "0p"}, "flows": [{"rtt": rtt or "10ms"}]}
-    core = Scenario.of(link, name="translate").core
-    found = read(setting, system, core.rate_bps)
-    multiple = found.bytes / (core.bdp_packets * core.packet_bytes) if rtt is not None and core.bdp_packets else None
+    try:
+        rate_bps = parse_quantity(rate, "rate")
+    except InputError as error:
+        raise InputError(f"--link: {error}") from None
+    try:
+        rtt_s = None if rtt is None else parse_quantity(rtt, "time")
+    except InputError as error:
+        raise InputError(f"--rtt: {error}") from None
+    found = read(setting, system, rate_bps)
+    multiple = found.seconds / rtt_s if rtt_s else None
     if as_json:
         data = {"bytes": found.bytes, "seconds": found.seconds, "bdp": multiple, "how": found.how}
         click.echo(json.dumps({**data, "source": DIALECTS[system].source, "quirks": list(DIALECTS[system].quirks)}))

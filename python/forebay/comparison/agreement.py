@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
+from forebay.comparison.answers import Agreement, Answer, answer_of
 from forebay.comparison.assumptions import burst_packets
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from forebay.scenario import Scenario
 
@@ -23,52 +24,44 @@ QUEUE_PART = 0.15
 LOSS_FACTOR = 4.0
 
 
-def agreement(scenario: Scenario, answers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def agreement(scenario: Scenario, answers: Sequence[Answer]) -> list[Agreement]:
     """Compare every fluid answer with the packet engine's.
 
     Parameters
     ----------
     scenario : Scenario
         What both ran.
-    answers : sequence of mapping
+    answers : sequence of Answer
         The answers of `compare`.
 
     Returns
     -------
-    list of dict
-        `engine`, `metric`, `values` (packet, fluid), `gap` and `allowed` in the unit `of` ("points", "buffers" or
-        "times"), `within`, and `expected`: whether the bounds are promised for this scenario, with `why`.
+    list of Agreement
+        One for each metric of each fluid answer; none without the packet engine's.
     """
-    packet = next((answer for answer in answers if answer["name"] == "packet" and answer["applies"]), None)
-    fluids = [answer for answer in answers if answer["name"].startswith("fluid") and answer["applies"]]
+    answering = [answer for answer in answers if answer.applies]
+    packet = answer_of("packet", answering)
     if packet is None:
         return []
     expected, why = _promised(scenario)
-    waiting = max(float(scenario.core.buffer()["packets"] or 0.0), 1.0)
+    waiting = max(scenario.buffer.packets, 1.0)
     rows = []
-    for fluid in fluids:
+    for fluid in answering:
+        if not fluid.name.startswith("fluid"):
+            continue
         for metric in ("utilization", "loss_rate", "queue_mean_packets"):
-            if metric not in packet["metrics"] or metric not in fluid["metrics"]:
+            if metric not in packet.metrics or metric not in fluid.metrics:
                 continue
-            mine, theirs = packet["metrics"][metric], fluid["metrics"][metric]
-            gap, allowed, of = _gap(metric, mine["mean"], theirs["mean"], waiting)
-            rows.append(
-                {
-                    "engine": fluid["name"],
-                    "metric": metric,
-                    "values": [mine["mean"], theirs["mean"]],
-                    "gap": gap,
-                    "allowed": allowed,
-                    "of": of,
-                    "within": None if gap is None else abs(gap) <= allowed,
-                    "expected": expected,
-                    "why": why,
-                }
-            )
+            values = packet.metrics[metric].mean, fluid.metrics[metric].mean
+            gap, allowed, of = _gap(metric, *values, waiting)
+            within = None if gap is None else abs(gap) <= allowed
+            rows.append(Agreement(fluid.name, metric, values, gap, allowed, of, within, expected, why))
     return rows
 
 
-def _gap(metric: str, packet: float, fluid: float, waiting: float) -> tuple[float | None, float, str]:
+def _gap(
+    metric: str, packet: float, fluid: float, waiting: float
+) -> tuple[float | None, float, Literal["points", "buffers", "times"]]:
     """The gap, what is allowed, and its unit."""
     if metric == "utilization":
         return 100 * (fluid - packet), 100 * UTILIZATION_POINTS, "points"
@@ -82,7 +75,7 @@ def _gap(metric: str, packet: float, fluid: float, waiting: float) -> tuple[floa
 def _promised(scenario: Scenario) -> tuple[bool, str]:
     """Whether the bounds are promised: the buffer must hold the bursts of an unpaced sender."""
     burst = burst_packets(scenario)
-    waiting = float(scenario.core.buffer()["packets"] or 0.0)
+    waiting = scenario.buffer.packets
     if burst is None:
         return False, "no persistent flows"
     if waiting < burst:

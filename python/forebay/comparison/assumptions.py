@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from forebay.rules import Assumption
+from forebay.warning import Kind
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -25,7 +28,7 @@ BURST = 0.5
 FLUCTUATION = 0.05
 
 
-def fluid_assumptions(scenario: Scenario, packet: Report, fluid: Report) -> list[dict[str, str]]:
+def fluid_assumptions(scenario: Scenario, packet: Report, fluid: Report) -> list[Assumption]:
     """List the fluid engine's assumptions, whether each holds, and by which measured number.
 
     Parameters
@@ -37,8 +40,8 @@ def fluid_assumptions(scenario: Scenario, packet: Report, fluid: Report) -> list
 
     Returns
     -------
-    list of dict
-        `assumption`, `holds` ("yes", "no" or "unknown") and `why`.
+    list of Assumption
+        Those of which something is known.
     """
     checks = [
         _synchronization(packet, fluid),
@@ -52,12 +55,8 @@ def fluid_assumptions(scenario: Scenario, packet: Report, fluid: Report) -> list
     return [check for check in checks if check is not None]
 
 
-def _check(assumption: str, holds: bool | None, why: str) -> dict[str, str]:
-    return {
-        "assumption": assumption,
-        "holds": "unknown" if holds is None else "yes" if holds else "no",
-        "why": why,
-    }
+def _check(assumption: str, holds: bool | None, why: str) -> Assumption:
+    return Assumption(assumption, "unknown" if holds is None else "yes" if holds else "no", why)
 
 
 def burst_packets(scenario: Scenario) -> float | None:
@@ -81,7 +80,7 @@ def _fair_window(scenario: Scenario) -> float | None:
     return max(0.0, core.bdp_packets * (1.0 - core.background_load)) / core.persistent_flows
 
 
-def _synchronization(packet: Report, fluid: Report) -> dict[str, str] | None:
+def _synchronization(packet: Report, fluid: Report) -> Assumption | None:
     name = "synchronization"
     if name not in packet.metrics or name not in fluid.metrics:
         return None
@@ -95,11 +94,11 @@ def _synchronization(packet: Report, fluid: Report) -> dict[str, str] | None:
     )
 
 
-def _bursts(scenario: Scenario) -> dict[str, str] | None:
+def _bursts(scenario: Scenario) -> Assumption | None:
     burst = burst_packets(scenario)
     if burst is None:
         return None
-    waiting = float(scenario.core.buffer()["packets"] or 0.0)
+    waiting = scenario.buffer.packets
     paced = all(group.get("pacing", False) for group in _persistent(scenario))
     return _check(
         "packets come evenly, so that the buffer absorbs no bursts",
@@ -110,11 +109,11 @@ def _bursts(scenario: Scenario) -> dict[str, str] | None:
     )
 
 
-def _windows(scenario: Scenario) -> dict[str, str] | None:
+def _windows(scenario: Scenario) -> Assumption | None:
     window = _fair_window(scenario)
     if window is None:
         return None
-    waiting = float(scenario.core.buffer()["packets"] or 0.0) / scenario.core.persistent_flows
+    waiting = scenario.buffer.packets / scenario.core.persistent_flows
     return _check(
         "windows of many packets",
         window + waiting >= SMALL_WINDOW,
@@ -122,30 +121,31 @@ def _windows(scenario: Scenario) -> dict[str, str] | None:
     )
 
 
-def _timeouts(packet: Report) -> dict[str, str] | None:
-    totals = {
-        name: sum(group["metrics"][name]["mean"] for group in packet.groups if name in group["metrics"])
+def _timeouts(packet: Report) -> Assumption | None:
+    timeouts, retransmissions = (
+        sum(group.metrics[name].mean for group in packet.groups if name in group.metrics)
         for name in ("timeouts", "retransmissions")
-    }
-    if not totals["retransmissions"]:
+    )
+    if not retransmissions:
         return None
-    part = totals["timeouts"] / totals["retransmissions"]
+    part = timeouts / retransmissions
     return _check(
         "losses are repaired without timeouts",
         part <= MANY_TIMEOUTS,
-        f"{totals['timeouts']:.3g} timeouts, {totals['retransmissions']:.4g} retransmissions in a run",
+        f"{timeouts:.3g} timeouts, {retransmissions:.4g} retransmissions in a run",
     )
 
 
-def _background(scenario: Scenario, fluid: Report) -> dict[str, str] | None:
+def _background(scenario: Scenario, fluid: Report) -> Assumption | None:
     core = scenario.core
     if core.background_load <= 0.0:
         return None
-    if not any("constant rate" in warning for warning in fluid.warnings):
+    constant = (Kind.FLUID_BACKGROUND, "constant")
+    if not any((warning.kind, warning.subject) == constant for warning in fluid.warnings):
         return _check("other traffic varies from round trip to round trip only", None, "it is redrawn as a normal law")
     # What a Poisson stream of that load varies by within a round trip; bursty sources vary by more.
     packets = core.background_load * (core.bdp_packets or 0.0)
-    waiting = max(float(core.buffer()["packets"] or 0.0), 1.0)
+    waiting = max(scenario.buffer.packets, 1.0)
     return _check(
         "other traffic is a constant rate",
         math.sqrt(packets) <= FLUCTUATION * waiting,
@@ -154,7 +154,7 @@ def _background(scenario: Scenario, fluid: Report) -> dict[str, str] | None:
     )
 
 
-def _acknowledgements(scenario: Scenario) -> dict[str, str] | None:
+def _acknowledgements(scenario: Scenario) -> Assumption | None:
     delayed = [group for group in _persistent(scenario) if group.get("delayed_ack", {}).get("packets", 1) > 1]
     if not delayed:
         return None
@@ -162,16 +162,12 @@ def _acknowledgements(scenario: Scenario) -> dict[str, str] | None:
     return _check("every packet is acknowledged", False, f"one acknowledgement for {packets} packets slows growth")
 
 
-def _events(packet: Report) -> dict[str, str] | None:
-    few = next((warning for warning in packet.warnings if "congestion events in the measured time" in warning), None)
+def _events(packet: Report) -> Assumption | None:
+    few = next((warning for warning in packet.warnings if warning.kind == Kind.FEW_CONGESTION_EVENTS), None)
     if few is None:
         return None
-    return _check("enough congestion events for a mean", None, _without_advice(few))
-
-
-def _without_advice(warning: str) -> str:
-    """A warning without its advice."""
-    return warning.partition(":")[0]
+    why = f"{few.values['events']:.0f} congestion events in the measured time"
+    return _check("enough congestion events for a mean", None, why)
 
 
 def _persistent(scenario: Scenario) -> Iterator[Mapping[str, Any]]:

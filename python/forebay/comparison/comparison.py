@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from forebay import _core
 from forebay.comparison.agreement import agreement
+from forebay.comparison.answers import Answer, Comparison, Disagreement, RangePoint, RuleMark, answer_of
 from forebay.comparison.assumptions import fluid_assumptions
 from forebay.errors import ForebayError, InputError, UnsupportedError
 from forebay.measurement.synchronisation import fit_synchronization
-from forebay.report import Report
+from forebay.report import Estimate, Report
+from forebay.rules import rules
 from forebay.scenario import Progress, Scenario, run_jobs
 
 __all__ = ["FITTED", "Comparison", "compare"]
@@ -30,30 +30,6 @@ TRACED = 2
 #: Ends of the buffer range in bandwidth-delay products; without one, in multiples of the scenario's buffer.
 RANGE_BDP = (0.02, 2.0)
 RANGE_OWN = (0.1, 10.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Answers side by side.
-
-    Attributes
-    ----------
-    scenario : Scenario
-        What was asked about.
-    data : mapping
-        `answers`: one entry per engine or model with `name`, `kind` ("engine" or "model"), `applies`, `why`,
-        `assumptions` (`assumption`, `holds`, `why`) and `metrics`; `agreement` of the fluid engine with the packet
-        engine against stated bounds; `disagreements` of those that apply: metric, the two names, their values, how
-        much they differ, and the assumptions in doubt; `rules` with the buffer each asks for; `curve` with the
-        answers over a range of buffers.
-    """
-
-    scenario: Scenario
-    data: Mapping[str, Any]
-
-    def to_json(self, indent: int | None = None) -> str:
-        """Return the comparison as JSON text."""
-        return json.dumps(self.data, indent=indent)
 
 
 def compare(
@@ -92,36 +68,28 @@ def compare(
     others = [Scenario(scenario.core.with_packets(packets)) for packets in buffers(scenario, points)]
     told = _Steps(progress, 3 * (1 + len(others)))
     answers, reports = _engines(own, count, jobs, told)
-    for answer in answers:
-        if answer["applies"] and answer["name"] != "packet" and "packet" in reports:
-            answer["assumptions"] = fluid_assumptions(scenario, reports["packet"], reports[answer["name"]])
-    answers += _models(own)
-    curve = []
+    answers = [*_held_against_packets(scenario, answers, reports), *_models(own)]
+    curve = [_point(own, answers)]
     for other in others:
         at, _ = _engines(other, count, jobs, told)
         curve.append(_point(other, [*at, *_models(other)]))
-    curve.append(_point(own, answers))
-    curve.sort(key=lambda point: point["buffer"]["packets"])
-    data = {
-        "scenario_sha256": scenario.core.sha256,
-        "buffer": scenario.core.buffer(),
-        "answers": answers,
-        "agreement": agreement(scenario, answers),
-        "disagreements": _disagreements(answers),
-        "rules": [
-            {"name": rule.name, "packets": rule.packets, "applies": all(holds != "no" for _, holds, _ in rule.checks)}
-            for rule in _core.rules(scenario.core)
-            if rule.packets is not None
-        ],
-        "curve": curve,
-    }
-    return Comparison(scenario, data)
+    return Comparison(
+        scenario,
+        scenario.buffer,
+        tuple(answers),
+        tuple(agreement(scenario, answers)),
+        tuple(_disagreements(answers)),
+        tuple(
+            RuleMark(rule.name, rule.packets, rule.applies) for rule in rules(scenario.core) if rule.packets is not None
+        ),
+        tuple(sorted(curve, key=lambda point: point.buffer.packets)),
+    )
 
 
 def buffers(scenario: Scenario, points: int) -> list[int]:
     """Buffers of the range in packets, without the scenario's own."""
     core = scenario.core
-    own = float(core.buffer()["packets"] or 0.0)
+    own = scenario.buffer.packets
     unit, (low, high) = (core.bdp_packets, RANGE_BDP) if core.bdp_packets else (max(own, 10.0), RANGE_OWN)
     if points == 0:
         return []
@@ -143,11 +111,9 @@ class _Steps:
             self.progress(self.done, self.steps)
 
 
-def _engines(
-    scenario: Scenario, count: int, jobs: int | None, told: _Steps
-) -> tuple[list[dict[str, Any]], dict[str, Report]]:
+def _engines(scenario: Scenario, count: int, jobs: int | None, told: _Steps) -> tuple[list[Answer], dict[str, Report]]:
     """What every engine says, and the reports of those that can."""
-    answers: list[dict[str, Any]] = []
+    answers: list[Answer] = []
     reports: dict[str, Report] = {}
     for engine in _core.engines():
         if engine.models:
@@ -169,26 +135,28 @@ def _engines(
 
 def _run(
     name: str, scenario: Scenario, engine: str, count: int, jobs: int | None, reports: dict[str, Report]
-) -> dict[str, Any]:
-    """One engine's entry; its report goes to `reports` where it has one."""
-    entry: dict[str, Any] = {
-        "name": name,
-        "kind": "engine",
-        "applies": True,
-        "why": "",
-        "assumptions": [],
-        "metrics": {},
-    }
+) -> Answer:
+    """One engine's answer; its report goes to `reports` where it has one."""
     work = [_core.Job(scenario.core, engine, scenario.core.seed, replication) for replication in range(count)]
     try:
-        report = Report(_core.aggregate(run_jobs(work, jobs)))
+        report = Report.over(run_jobs(work, jobs))
     except UnsupportedError as error:
-        entry["applies"], entry["why"] = False, str(error)
-    else:
-        reports[name] = report
-        entry["metrics"] = report.data["metrics"]
-        entry["why"] = "; ".join(report.warnings)
-    return entry
+        return Answer(name, "engine", False, str(error), (), {})
+    reports[name] = report
+    return Answer(name, "engine", True, "; ".join(report.warnings), (), report.metrics)
+
+
+def _held_against_packets(
+    scenario: Scenario, answers: Iterable[Answer], reports: dict[str, Report]
+) -> Iterable[Answer]:
+    """The same answers, the fluid's with what the packet engine says of its assumptions."""
+    packet = reports.get("packet")
+    for answer in answers:
+        if packet is None or not answer.applies or answer.name == "packet":
+            yield answer
+        else:
+            assumptions = fluid_assumptions(scenario, packet, reports[answer.name])
+            yield dataclasses.replace(answer, assumptions=tuple(assumptions))
 
 
 def _fitted(scenario: Scenario, replications: int) -> Scenario:
@@ -201,70 +169,48 @@ def _fitted(scenario: Scenario, replications: int) -> Scenario:
     return Scenario(core.with_overrides([f'fluid.background={{ redrawn = "{round_trip:.9f}s" }}']))
 
 
-def _models(scenario: Scenario) -> list[dict[str, Any]]:
+def _models(scenario: Scenario) -> list[Answer]:
     """What every closed-form model predicts."""
-    answers = []
-    for rule in _core.rules(scenario.core):
-        if not rule.predicted:
-            continue
-        assumptions = [{"assumption": assumption, "holds": holds, "why": why} for assumption, holds, why in rule.checks]
-        failing = [f"{each['assumption']}: {each['why']}" for each in assumptions if each["holds"] == "no"]
-        answers.append(
-            {
-                "name": rule.name,
-                "kind": "model",
-                "applies": not failing,
-                "why": "; ".join([*failing, *rule.notes]),
-                "assumptions": assumptions,
-                "notes": list(rule.notes),
-                "metrics": {
-                    name: {"mean": value, "half_width": None, "confidence": 0.95} for name, value in rule.predicted
-                },
-            }
+    return [
+        Answer(
+            rule.name,
+            "model",
+            not rule.failing,
+            "; ".join([*rule.failing, *rule.notes]),
+            rule.assumptions,
+            {name: Estimate(value) for name, value in rule.predicted.items()},
+            rule.notes,
         )
-    return answers
+        for rule in rules(scenario.core)
+        if rule.predicted
+    ]
 
 
-def _point(scenario: Scenario, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _point(scenario: Scenario, answers: Iterable[Answer]) -> RangePoint:
     """One buffer of the curve: the metrics of every engine that can, and of every model that applies."""
-    return {
-        "buffer": scenario.core.buffer(),
-        "answers": {answer["name"]: answer["metrics"] for answer in answers if answer["applies"]},
-    }
+    return RangePoint(scenario.buffer, {answer.name: answer.metrics for answer in answers if answer.applies})
 
 
-def _disagreements(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _disagreements(answers: Sequence[Answer]) -> Iterable[Disagreement]:
     """Pairs with the packet engine that differ by more than both intervals and by a worthwhile fraction."""
-    found = []
-    packet = next((answer for answer in answers if answer["name"] == "packet" and answer["applies"]), None)
+    packet = answer_of("packet", [answer for answer in answers if answer.applies])
     pairs = itertools.product([packet], answers) if packet is not None else itertools.combinations(answers, 2)
     for one, other in pairs:
-        if one is other or not (one["applies"] and other["applies"]):
+        if one is other or not (one.applies and other.applies):
             continue  # a model outside of its assumptions is no disagreement
-        for metric in one["metrics"]:
-            if metric not in other["metrics"]:
+        for metric, mine in one.metrics.items():
+            theirs = other.metrics.get(metric)
+            if theirs is None:
                 continue
-            mine, theirs = one["metrics"][metric], other["metrics"][metric]
-            gap = theirs["mean"] - mine["mean"]
-            doubt = (mine["half_width"] or 0.0) + (theirs["half_width"] or 0.0)
-            larger = max(abs(mine["mean"]), abs(theirs["mean"]))
+            gap = theirs.mean - mine.mean
+            doubt = (mine.half_width or 0.0) + (theirs.half_width or 0.0)
+            larger = max(abs(mine.mean), abs(theirs.mean))
             if abs(gap) > doubt and abs(gap) > WORTH_MENTIONING * larger:
-                found.append(
-                    {
-                        "metric": metric,
-                        "between": [one["name"], other["name"]],
-                        "values": [mine["mean"], theirs["mean"]],
-                        "difference": gap,
-                        "uncertainty": doubt,
-                        "why": _reason(other),
-                        "assumptions": [each for each in other["assumptions"] if each["holds"] != "yes"],
-                    }
-                )
-    return found
+                names, values = (one.name, other.name), (mine.mean, theirs.mean)
+                yield Disagreement(metric, names, values, gap, doubt, _reason(other), other.doubtful)
 
 
-def _reason(answer: Mapping[str, Any]) -> str:
+def _reason(answer: Answer) -> str:
     """Why an answer may be off, in one line: the assumptions in doubt, else what it says of itself."""
-    doubtful = [f"{each['assumption']}: {each['why']}" for each in answer["assumptions"] if each["holds"] != "yes"]
-    said = doubtful or answer.get("notes") or [answer["why"]]
+    said = [str(each) for each in answer.doubtful] or answer.notes or [answer.why]
     return "; ".join(text for text in said if text) or "its assumptions hold by their own account"

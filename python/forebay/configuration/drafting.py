@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forebay import _core
+from forebay._core import parse_quantity, split_quantity
 from forebay.errors import InputError
 from forebay.formatting import duration, exactly
+from forebay.goals import split_goal
 from forebay.scenario import Scenario
 
 __all__ = ["Wishes", "draft"]
@@ -17,6 +18,8 @@ __all__ = ["Wishes", "draft"]
 #: Data packets that one replication should not exceed: about ten seconds of one core.
 MOST_PACKETS = 3e7
 
+#: Rates in bits per second that a link may have.
+SLOWEST, FASTEST = 1e3, 1e14
 #: Rates that access links are sold with.
 ACCESS = ("10Mbps", "100Mbps", "1Gbps", "10Gbps", "100Gbps", "400Gbps", "1600Gbps", "10Tbps")
 
@@ -110,25 +113,20 @@ def draft(wishes: Wishes) -> str:
 def rate_bps(text: str) -> float:
     """Read a link rate, naming the option in the error."""
     try:
-        return Scenario.of({"link": {"rate": text, "buffer": "0p"}, "flows": [{"rtt": "10ms"}]}).core.rate_bps
+        rate = parse_quantity(text, "rate")
     except InputError as error:
-        raise InputError(f"--rate: {_about(error)}") from None
+        raise InputError(f"--rate: {error}") from None
+    if not SLOWEST <= rate <= FASTEST:
+        raise InputError(f"--rate: found `{text}`; allowed: a rate from 1kbps to 100Tbps")
+    return rate
 
 
 def round_trip_s(text: str) -> float:
     """Read one round trip, naming the option in the error."""
     try:
-        core = Scenario.of({"link": {"rate": "8Mbps", "buffer": "0p"}, "flows": [{"rtt": text}]}).core
+        return parse_quantity(text, "time")
     except InputError as error:
-        raise InputError(f"--rtt: {_about(error)}") from None
-    return (core.bdp_packets or 0.0) * core.packet_bytes / 1e6
-
-
-def _about(error: InputError) -> str:
-    """What was found and what is allowed, without the place in a file that nobody wrote."""
-    text = str(error)
-    at = text.find("found ")
-    return text[at:] if at >= 0 else text
+        raise InputError(f"--rtt: {error}") from None
 
 
 def _ends(rtt: str) -> tuple[str, str]:
@@ -248,8 +246,9 @@ def _background(wishes: Wishes) -> list[str]:
 
 
 def _share(wishes: Wishes) -> str:
-    number, unit = re.fullmatch(r"\s*([0-9.eE+]+)\s*([A-Za-z]+)\s*", wishes.rate).groups()  # type: ignore[union-attr]
-    return f"{float(number) * wishes.background:.6g}{unit}"
+    split = split_quantity(wishes.rate)
+    assert split is not None, "a rate that was read before"
+    return f"{split[0] * wishes.background:.6g}{split[1]}"
 
 
 def _video(wishes: Wishes) -> list[str]:
@@ -320,10 +319,6 @@ def _goal(wishes: Wishes, rtt: float) -> list[str]:
         goals.append(f"queue_delay_p99<={exactly(duration(_round_up(max(rtt, 0.002)))).replace(' ', '')}")
     lines = ['[goal]  # what the buffer has to achieve; any metric of the report, "group.metric" for a group\'s own']
     for goal in goals:
-        match = re.fullmatch(r'\s*([^<>="]+?)\s*(>=|<=)\s*([^"]+?)\s*', goal)
-        if match is None:
-            raise InputError(
-                f"--goal: found `{goal}`; allowed: METRIC>=VALUE or METRIC<=VALUE, as in utilization>=0.98"
-            )
-        lines.append(f'"{match[1]}" = "{match[2]} {match[3]}"')
+        name, sense, threshold = split_goal(goal)
+        lines.append(f'"{name}" = "{sense} {threshold}"')
     return [*lines, ""]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from forebay.errors import InputError
 
-__all__ = ["DIALECTS", "Dialect", "Setting", "configure", "translate"]
+__all__ = ["DIALECTS", "Dialect", "Setting", "configure", "dialect", "translate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,8 @@ DIALECTS: Mapping[str, Dialect] = {
 }
 
 
-def _dialect(name: str) -> Dialect:
+def dialect(name: str) -> Dialect:
+    """One system by its name; an `InputError` names all of them where there is none."""
     if name not in DIALECTS:
         raise InputError(f"--for: found `{name}`; allowed: {', '.join(DIALECTS)}")
     return DIALECTS[name]
@@ -262,11 +263,11 @@ def configure(name: str, size: float, rate_bps: float) -> list[str]:
     list of str
         The lines, without comments.
     """
-    dialect = _dialect(name)
+    spoken = dialect(name)
     if not size >= 0 or not math.isfinite(size) or size > 1e15:
         raise InputError(f"buffer: found {size} bytes; allowed: 0 to 1e15")
     _check_rate(rate_bps)
-    return dialect.lines(max(1, math.ceil(size)), rate_bps)
+    return spoken.lines(max(1, math.ceil(size)), rate_bps)
 
 
 def translate(setting: str, name: str, rate_bps: float) -> Setting:
@@ -291,19 +292,19 @@ def translate(setting: str, name: str, rate_bps: float) -> Setting:
     InputError
         Where the line is none that the system has.
     """
-    dialect = _dialect(name)
+    spoken = dialect(name)
     _check_rate(rate_bps)
-    match = re.search(dialect.pattern, setting)
-    units = ", ".join(unit for unit in dialect.units if unit) or "no unit"
+    match = re.search(spoken.pattern, setting)
+    units = ", ".join(unit for unit in spoken.units if unit) or "no unit"
     if match is None:
-        example = dialect.lines(100_000, 1e9)[-1 if name != "ios-xr" else 2].strip()
+        example = spoken.lines(100_000, 1e9)[-1 if name != "ios-xr" else 2].strip()
         raise InputError(f"translate: found `{setting}`; allowed for {name}: a line such as `{example}` ({units})")
-    unit = match["unit"] if match["unit"] is not None else dialect.default_unit
-    if unit not in dialect.units:
+    unit = match["unit"] if match["unit"] is not None else spoken.default_unit
+    if unit not in spoken.units:
         raise InputError(f"translate: found unit `{unit}`; allowed for {name}: {units}")
     value = float(match["value"])
-    size = dialect.units[unit](value, rate_bps)
-    per_unit = dialect.units[unit](1.0, rate_bps)
+    size = spoken.units[unit](value, rate_bps)
+    per_unit = spoken.units[unit](1.0, rate_bps)
     how = f"1 {unit or 'unit'} = {per_unit:g} bytes" + (" at this rate" if unit in _TIMES or name == "junos" else "")
     return Setting(size, size * 8 / rate_bps, how)
 

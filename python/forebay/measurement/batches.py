@@ -6,15 +6,21 @@ replications, which cannot share a slow swing of the traffic, but need no second
 
 from __future__ import annotations
 
-import json
-from typing import Any
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forebay import _core, statistics
+from forebay.cautions import phase_effects
 from forebay.errors import InputError
-from forebay.report import Report
+from forebay.report import Estimate, Report
 from forebay.scenario import Scenario, run_jobs
+from forebay.warning import Kind, Warning
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["BATCHES", "run_in_batches"]
 
@@ -48,7 +54,8 @@ def run_in_batches(
     -------
     Report
         Of one replication; `utilization` and `queue_mean_packets` (and the mean delay, in proportion) have half
-        widths, `batches` says how many they rest on, and a warning says where neighbouring batches are correlated.
+        widths, `batches` says how many they rest on, and a warning says where neighbouring batches are correlated. It
+        warns of what `Scenario.run` warns of, too.
 
     Raises
     ------
@@ -63,41 +70,44 @@ def run_in_batches(
         f"trace.every={every:.12g}s", 'trace.record=["queue", "utilization"]', f"trace.from={warmup:.12g}s"
     )
     seed = scenario.core.seed if seed is None else seed
-    report = Report(run_jobs([_core.Job(traced.core, engine, seed, 0, traces=True)])[0])
+    (report,) = run_jobs([_core.Job(traced.core, engine, seed, 0, traces=True)])
     traces = report.traces()
     if traces is None or len(traces["queue"]["time_s"]) < 2 * batches:
         raise InputError(f"--batches: the {engine} engine records too little in {measured:g} s for {batches} batches")
-    data: dict[str, Any] = json.loads(report.to_json())
-    data["scenario_sha256"] = scenario.core.sha256
-    data["batches"] = batches
+    metrics = dict(report.metrics)
+    warnings = []
     for metric, column in RECORDED.items():
-        # The first sample is of the interval before the measured time.
-        series = np.asarray(traces["queue"][column], dtype=float)[1:]
-        _give_interval(data, metric, series, batches)
-    _scale_delay(data)
-    report.__dict__["data"] = data  # what a cached property keeps
-    return report
+        if metric in metrics:
+            # The first sample is of the interval before the measured time.
+            series = np.asarray(traces["queue"][column], dtype=float)[1:]
+            # At the run's own mean, which no sampling has blurred.
+            half_width = statistics.batch_means(series, batches).half_width
+            metrics[metric] = dataclasses.replace(metrics[metric], half_width=half_width)
+            warnings += _correlation(metric, series, batches)
+    told = report.in_batches(batches, scenario.core.sha256, _with_scaled_delay(metrics))
+    return told.warned([*warnings, *phase_effects(scenario.core, engine)])
 
 
-def _give_interval(data: dict[str, Any], metric: str, series: np.ndarray, batches: int) -> None:
-    """Put the half width of the batch means at the run's own mean, which no sampling has blurred."""
-    if metric not in data["metrics"]:
-        return
-    interval = statistics.batch_means(series, batches)
-    data["metrics"][metric]["half_width"] = interval.half_width
+def _correlation(metric: str, series: NDArray[np.float64], batches: int) -> list[Warning]:
+    """A warning where the means of neighbouring batches depend on each other."""
     size = len(series) // batches
     means = series[len(series) - size * batches :].reshape(batches, size).mean(axis=1)
-    if np.ptp(means) > 0:
-        correlation = float(np.corrcoef(means[:-1], means[1:])[0, 1])
-        if correlation > CORRELATED:
-            data["warnings"].append(
-                f"{metric}: neighbouring batches are correlated ({correlation:.2f}): the interval is too narrow; "
-                "measure for longer or use replications"
-            )
+    if np.ptp(means) == 0:
+        return []
+    correlation = float(np.corrcoef(means[:-1], means[1:])[0, 1])
+    if correlation <= CORRELATED:
+        return []
+    text = (
+        f"{metric}: neighbouring batches are correlated ({correlation:.2f}): the interval is too narrow; "
+        "measure for longer or use replications"
+    )
+    return [Warning(Kind.CORRELATED_BATCHES, text, subject=metric, values={"correlation": correlation})]
 
 
-def _scale_delay(data: dict[str, Any]) -> None:
+def _with_scaled_delay(metrics: Mapping[str, Estimate]) -> Mapping[str, Estimate]:
     """The mean delay varies with the mean queue (Little): the same relative half width."""
-    queue, delay = (data["metrics"].get(name) for name in ("queue_mean_packets", "queue_delay_mean_s"))
-    if queue and delay and queue["mean"] > 0 and queue["half_width"] is not None:
-        delay["half_width"] = queue["half_width"] / queue["mean"] * delay["mean"]
+    queue, delay = metrics.get("queue_mean_packets"), metrics.get("queue_delay_mean_s")
+    if queue is None or delay is None or queue.mean <= 0 or queue.half_width is None:
+        return metrics
+    half_width = queue.half_width / queue.mean * delay.mean
+    return {**metrics, "queue_delay_mean_s": dataclasses.replace(delay, half_width=half_width)}

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from forebay import _core
+from forebay.cautions import phase_effects
 from forebay.errors import InputError
 from forebay.goals import metric_value
+from forebay.metric import unit_of
 from forebay.report import Report
 from forebay.scenario import Progress, Scenario, run_jobs
+from forebay.warning import Kind, Warning
+
+if TYPE_CHECKING:
+    from typing import Literal
 
 __all__ = ["Precision", "run_to_precision"]
 
 #: Replications of the first look, and the most that are ever run.
 FIRST, MOST = 4, 1000
 
-_UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "p": 1.0, "bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9}
-_WANTED = re.compile(r"^(?:(?P<metric>[^=]+)=)?(?P<value>[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*(?P<unit>%|[A-Za-z]*)$")
+#: What a number with a unit is read as, by the unit of the metric.
+_DIMENSIONS: dict[str, Literal["time", "rate", "packets"]] = {"s": "time", "bps": "rate", "packets": "packets"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +46,25 @@ class Precision:
     @classmethod
     def parse(cls, text: str) -> Precision:
         """Read "1%", "loss_rate=5%" or "queue_delay_p99=0.5ms"; without a metric utilization is meant."""
-        match = _WANTED.match(text.strip())
-        unit = match["unit"] if match else ""
-        if match is None or (unit != "%" and unit not in _UNITS) or not float(match["value"]) > 0:
+        metric, equals, wanted = text.strip().rpartition("=")
+        try:
+            metric = metric.strip() if equals else "utilization"
+            relative = wanted.endswith("%")
+            value = _core.parse_quantity(wanted, "share") if relative else _absolute(metric, wanted)
+        except InputError:
+            value = 0.0
+        if not metric or not value > 0:
             raise InputError(f"--precision: found `{text}`; allowed: 1%, METRIC=5% or METRIC=0.5ms")
-        metric, value = (match["metric"] or "utilization").strip(), float(match["value"])
-        return cls(metric, value / 100, None) if unit == "%" else cls(metric, None, value * _UNITS[unit])
+        return cls(metric, value, None) if relative else cls(metric, None, value)
+
+
+def _absolute(metric: str, text: str) -> float:
+    """A number in the metric's unit, or with a unit of its own."""
+    split = _core.split_quantity(text)
+    if split is not None and not split[1]:
+        return split[0]
+    dimension = _DIMENSIONS.get(unit_of(metric))
+    return 0.0 if dimension is None else _core.parse_quantity(text, dimension)
 
 
 def run_to_precision(
@@ -73,14 +91,14 @@ def run_to_precision(
     Returns
     -------
     Report
-        Its replications say how many it took; a warning names what 1,000 of them did not reach.
+        Its replications say how many it took; a warning names what 1,000 of them did not reach. It warns of what
+        `Scenario.run` warns of, too.
     """
-    from forebay.statistics import mean_interval, replications_for
+    from forebay.statistics import replications_for
 
     goals = tuple(wanted)
     seed = scenario.core.seed if seed is None else seed
-    reports: list[_core.Report] = []
-    data: list[dict[str, object]] = []
+    reports: list[Report] = []
     needed = max(FIRST, scenario.core.replications)
     while len(reports) < needed:
         # At most doubling: an early standard deviation may be far off.
@@ -93,30 +111,38 @@ def run_to_precision(
                 progress(before + done, expected)
 
         reports += run_jobs(work, jobs, tell)
-        data += [json.loads(report.json()) for report in reports[len(data) :]]
         counts = [
             replications_for(
-                [metric_value(goal.metric, report) for report in data],
+                [metric_value(goal.metric, report) for report in reports],
                 absolute=goal.absolute,
                 relative=goal.relative,
             )
-            if _positive(goal, data)
-            else len(data)
+            if _positive(goal, reports)
+            else len(reports)
             for goal in goals
         ]
         needed = min(MOST, max(len(reports), *counts))
-    answer = Report(_core.aggregate(reports))
-    for goal in goals:
-        interval = mean_interval([metric_value(goal.metric, report) for report in data])
-        allowed = goal.absolute if goal.absolute is not None else (goal.relative or 0.0) * abs(interval.mean)
-        if (interval.half_width or 0.0) > allowed * (1 + 1e-9):
-            answer.data["warnings"].append(
-                f"{goal.metric}: half width {interval.half_width:.3g} after {len(reports)} replications, "
-                f"{allowed:.3g} was asked for"
-            )
-    return answer
+    missed = [warning for goal in goals if (warning := _missed(goal, reports)) is not None]
+    return Report.over(reports).warned([*missed, *phase_effects(scenario.core, engine)])
 
 
-def _positive(goal: Precision, data: list[dict[str, object]]) -> bool:
+def _missed(goal: Precision, reports: Sequence[Report]) -> Warning | None:
+    """What to say where an interval is wider than was asked for."""
+    from forebay.statistics import mean_interval
+
+    interval = mean_interval([metric_value(goal.metric, report) for report in reports])
+    allowed = goal.absolute if goal.absolute is not None else (goal.relative or 0.0) * abs(interval.mean)
+    half_width = interval.half_width or 0.0
+    if half_width <= allowed * (1 + 1e-9):
+        return None
+    text = (
+        f"{goal.metric}: half width {interval.half_width:.3g} after {len(reports)} replications, "
+        f"{allowed:.3g} was asked for"
+    )
+    values = {"half_width": half_width, "allowed": allowed, "replications": len(reports)}
+    return Warning(Kind.IMPRECISE, text, subject=goal.metric, values=values)
+
+
+def _positive(goal: Precision, reports: Sequence[Report]) -> bool:
     """Whether a relative goal has a mean to be relative to."""
-    return goal.absolute is not None or any(metric_value(goal.metric, report) != 0 for report in data)
+    return goal.absolute is not None or any(metric_value(goal.metric, report) != 0 for report in reports)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from forebay import _core
 from forebay.errors import InputError
 from forebay.scenario import run_jobs
+from forebay.warning import Kind, Warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,7 +40,7 @@ class Fit:
         Congestion events measured.
     flows : int
         Persistent flows.
-    warnings : sequence of str
+    warnings : sequence of Warning
         What limits the fit.
     """
 
@@ -47,7 +48,7 @@ class Fit:
     counts: Sequence[int]
     events: int
     flows: int
-    warnings: Sequence[str]
+    warnings: Sequence[Warning]
 
     @property
     def fraction(self) -> float:
@@ -113,9 +114,11 @@ def fit_synchronization(
         )
     warnings = []
     if span < measure:
-        warnings.append(f"only the first {span:.3g} s after the warm-up were traced")
+        text = f"only the first {span:.3g} s after the warm-up were traced"
+        warnings.append(Warning(Kind.TRACED_IN_PART, text, values={"traced_s": span}))
     if len(counts) < FEW_EVENTS:
-        warnings.append(f"the count law rests on {len(counts)} congestion events: measure for longer")
+        text = f"the count law rests on {len(counts)} congestion events: measure for longer"
+        warnings.append(Warning(Kind.FEW_CONGESTION_EVENTS, text, values={"events": len(counts)}))
     kept = thin(sorted(counts), LONGEST_LIST)
     changes = ['fluid.law="empirical"', f"fluid.empirical={kept}", "fluid.minimum_synchronization=0.0"]
     return Fit(type(scenario)(core.with_overrides(changes)), kept, len(counts), flows, warnings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from forebay import _core
 from forebay.scenario import Scenario, run_jobs
+from forebay.warning import Kind, Warning
 
 __all__ = ["warmup_warnings"]
 
@@ -11,7 +12,7 @@ __all__ = ["warmup_warnings"]
 SAMPLES = 3000
 
 
-def warmup_warnings(scenario: Scenario, engine: str = "packet", replication: int = 0) -> list[str]:
+def warmup_warnings(scenario: Scenario, engine: str = "packet", replication: int = 0) -> list[Warning]:
     """Check the scenario's warm-up on one traced replication.
 
     Parameters
@@ -25,7 +26,7 @@ def warmup_warnings(scenario: Scenario, engine: str = "packet", replication: int
 
     Returns
     -------
-    list of str
+    list of Warning
         Empty where MSER-5 would cut no more than the warm-up does, or where cutting there would change the mean of
         the utilisation by less than 0.5 % and that of the queue by less than 5 %.
     """
@@ -49,9 +50,10 @@ def warmup_warnings(scenario: Scenario, engine: str = "packet", replication: int
         if end <= warmup or abs(kept - measured_part) <= tolerance * abs(kept):
             continue
         if not rule.trusted:
-            found.append(f"the {name} has not settled within half of the run (MSER-5): measure longer")
+            text = f"the {name} has not settled within half of the run (MSER-5): measure longer"
+            found.append(Warning(Kind.NOT_SETTLED, text, subject=name))
         elif end > warmup:
-            found.append(
-                f"the {name} still depends on its start at {end:.3g} s (MSER-5), after a warm-up of {warmup:g} s"
-            )
+            text = f"the {name} still depends on its start at {end:.3g} s (MSER-5), after a warm-up of {warmup:g} s"
+            values = {"settled_s": end, "warmup_s": warmup}
+            found.append(Warning(Kind.STILL_STARTING, text, subject=name, values=values))
     return found

@@ -167,9 +167,9 @@ def transfer_variation(recording: Recording, group: str, least: float = 0, most:
 
 
 def per_flow(recording: Recording, group: str, quantity: str) -> NDArray[np.float64]:
-    """What each persistent flow of a group did after the warm-up: a key of the report's `per_flow`."""
-    groups = recording.report()["groups"]
-    found = [flow[quantity] for number in group_numbers(recording, group) for flow in groups[number]["per_flow"]]
+    """What each persistent flow of a group did after the warm-up: a field of `FlowReport`."""
+    groups = recording.report().groups
+    found = [getattr(flow, quantity) for number in group_numbers(recording, group) for flow in groups[number].per_flow]
     return np.array(found, dtype=float)
 
 

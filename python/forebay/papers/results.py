@@ -22,13 +22,13 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forebay._core import split_quantity
 from forebay.errors import ForebayError, InputError
 from forebay.papers import quantities
 from forebay.papers.claims import Claim, Measured, Verdict, judge
@@ -46,8 +46,8 @@ __all__ = ["Results"]
 
 def _number(text: str) -> float | None:
     """The leading number of "20p" or "2Gbps"."""
-    match = re.match(r"\s*([+-]?[\d.]+(?:[eE][+-]?\d+)?)", text)
-    return float(match[1]) if match else None
+    split = split_quantity(text)
+    return None if split is None else split[0]
 
 
 def same_setting(setting: str, wanted: Any) -> bool:
@@ -219,7 +219,7 @@ class Results:
 
     def reported(self, name: str, metric: str, **settings: Any) -> NDArray[np.float64]:
         """A metric of each recording's report: one number per replication."""
-        found = [recording.report()["metrics"][metric]["mean"] for recording in self.recordings(name, **settings)]
+        found = [recording.report().metrics[metric].mean for recording in self.recordings(name, **settings)]
         return np.array(found, dtype=float)
 
     # Claims -------------------------------------------------------------------------------------------------------

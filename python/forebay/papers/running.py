@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from forebay import _core
 from forebay.errors import ForebayError, InputError
@@ -56,10 +56,9 @@ class Recording:
             raise InputError(f"{path}: found no such table; allowed: what the scenario's [trace] records")
         return pl.read_parquet(path)
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> Report:
         """The report of the same run."""
-        data: dict[str, Any] = json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
-        return data
+        return Report.of(json.loads((self.folder / "report.json").read_text(encoding="utf-8")))
 
 
 def scenario_of(run: Run) -> Scenario:

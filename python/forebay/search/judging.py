@@ -10,14 +10,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol
+from typing import Protocol
 
 from forebay import statistics
 from forebay.goals import Goal, metric_value
+from forebay.report import Report
 
 __all__ = ["AverageJudge", "Judge", "ShareJudge", "Verdict"]
 
-Reports = Sequence[Mapping[str, Any]]
+Reports = Sequence[Report]
 
 
 class Verdict(Enum):

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from forebay._core import split_quantity
 from forebay.scenario import Scenario
 
 __all__ = ["VARIATIONS", "vary"]
 
 #: What may be off, in the order of the table.
 VARIATIONS = ("flows", "rtt", "load")
-
-_QUANTITY = re.compile(r"^\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]+)\s*$")
 
 
 def vary(scenario: Scenario, what: str, factor: float) -> Scenario | None:
@@ -102,8 +100,8 @@ def _listed(law: Any) -> bool:
 def _scaled(law: Any, factor: float) -> Any:
     """Scale every quantity with a unit inside of a law; shapes, weights and probabilities have none."""
     if isinstance(law, str):
-        match = _QUANTITY.match(law)
-        return law if match is None else f"{float(match[1]) * factor:.12g}{match[2]}"
+        split = split_quantity(law)
+        return law if split is None or not split[1] else f"{split[0] * factor:.12g}{split[1]}"
     if isinstance(law, list):
         return [_scaled(part, factor) for part in law]
     if isinstance(law, dict):

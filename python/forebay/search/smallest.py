@@ -21,23 +21,25 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from forebay import statistics
 from forebay.goals import Goal, metric_value
+from forebay.report import Report
 from forebay.search.judging import AverageJudge, Judge, Verdict
+from forebay.warning import Kind, Warning
 
 __all__ = ["Outcome", "Plan", "Search"]
 
-Reports = Sequence[Mapping[str, Any]]
+Reports = Sequence[Report]
 
 
 class Measure(Protocol):
     """Whatever can run replications of the scenario at a buffer."""
 
-    def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Mapping[str, Any]]:
+    def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Report]:
         """Return one report per (buffer in packets, replication) pair, in the order asked."""
 
 
@@ -111,7 +113,7 @@ class Outcome:
         large, and where there are no such goals.
     compromise : int or None
         Without an answer: the measured buffer whose worst relative miss is smallest.
-    notes : list of str
+    notes : list of Warning
         What the reader should know: unclear decisions, refused confirmations.
     """
 
@@ -123,7 +125,7 @@ class Outcome:
     needs_at_least: tuple[tuple[str, ...], int | None] = ((), None)
     needs_at_most: tuple[tuple[str, ...], int | None] = ((), None)
     compromise: int | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[Warning] = field(default_factory=list)
 
 
 class Search:
@@ -154,7 +156,7 @@ class Search:
         self.measure = measure
         self.goals = tuple(goals)
         self.plan = plan
-        self.samples: dict[int, list[Mapping[str, Any]]] = {}
+        self.samples: dict[int, list[Report]] = {}
         self._expect = expect or (lambda _count: None)
         self._refused_as_too_large: int | None = None
         self._level = 1 - (1 - plan.confidence) / len(plan.looks)
@@ -240,7 +242,8 @@ class Search:
         while self.decide(top, room) is not Verdict.MET:
             island = self._island(room)
             if island is not None:
-                outcome.notes.append(f"goals that {island} packets meet are missed again at {top} packets")
+                text = f"goals that {island} packets meet are missed again at {top} packets"
+                outcome.notes.append(Warning(Kind.MISSED_AGAIN, text, values={"met_at": island, "missed_at": top}))
                 top = island
                 break
             if top >= self.plan.ceiling:
@@ -347,10 +350,12 @@ class Search:
                     outcome.binding = min(confidences, key=lambda name: confidences[name])
                 return
             refused = min(confidences, key=lambda name: confidences[name])
-            outcome.notes.append(
+            text = (
                 f"{buffer} packets met every goal in the search but {len(fresh)} fresh replications did not confirm "
                 f"`{refused}` (confidence {confidences[refused]:.3f})"
             )
+            values = {"packets": buffer, "replications": len(fresh), "confidence": confidences[refused]}
+            outcome.notes.append(Warning(Kind.REFUSED, text, subject=refused, values=values))
             outcome.binding = refused
             if refused not in {goal.name for goal in room}:
                 self._refused_as_too_large = buffer
@@ -361,7 +366,8 @@ class Search:
             outcome.needs_at_least = (outcome.needs_at_least[0], buffer if buffer <= plan.ceiling else None)
             if buffer > plan.ceiling:
                 break
-        outcome.notes.append("no buffer was confirmed: the goals sit on the edge of what the link can do")
+        text = "no buffer was confirmed: the goals sit on the edge of what the link can do"
+        outcome.notes.append(Warning(Kind.NO_MARGIN, text))
 
     def _step_up(self, buffer: int, factor: float, room: Sequence[Goal]) -> int:
         """Next buffer, at least `factor` times as large, that meets the goals which need room."""

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
 from forebay.errors import InputError
-from forebay.goals import report_key
+from forebay.metric import find, key_among
+from forebay.report import Estimate
+from forebay.search.answer import Front, FrontPoint, Recommendation
 
-if TYPE_CHECKING:
-    from forebay.search.recommendation import Recommendation
-
-__all__ = ["front"]
-
-#: Metrics of which more is better; of all others less is.
-MORE_IS_BETTER = {"utilization", "goodput_bps", "jain_index"}
+__all__ = ["front", "metric_pair"]
 
 
-def front(answer: Recommendation, pair: str) -> Mapping[str, Any]:
+def front(answer: Recommendation, pair: str) -> Front:
     """Sort the measured buffers into those on the Pareto front of two metrics and the rest.
 
     Parameters
@@ -29,42 +22,54 @@ def front(answer: Recommendation, pair: str) -> Mapping[str, Any]:
 
     Returns
     -------
-    mapping
-        `metrics`: their keys; `points`: `buffer`, `measured` and `on_front`, by rising buffer.
+    Front
+        The measured buffers in rising order.
 
     Raises
     ------
     InputError
         Where the pair is no pair or a metric was not measured.
     """
-    names = [part.strip() for part in pair.split(",")]
-    curve = answer.data["curve"]
-    known = curve[0]["metrics"]
+    one, other = (_measured(name, answer) for name in metric_pair(pair))
+    points = [point for point in answer.curve if one in point.metrics and other in point.metrics]
+    goodness = [[_goodness(key, point.metrics[key]) for key in (one, other)] for point in points]
+    found = (
+        FrontPoint(
+            point.buffer,
+            {key: point.metrics[key] for key in (one, other)},
+            not any(_dominates(better, mine) for better in goodness),
+        )
+        for point, mine in zip(points, goodness, strict=True)
+    )
+    return Front((one, other), tuple(found))
+
+
+def metric_pair(text: str) -> tuple[str, str]:
+    """Split "utilization,queue_delay_p99".
+
+    Raises
+    ------
+    InputError
+        Where these are not two metrics.
+    """
+    names = [part.strip() for part in text.split(",")]
     if len(names) != 2 or names[0] == names[1]:
-        raise InputError(f"--pareto: found `{pair}`; allowed: two metrics, as in utilization,queue_delay_p99")
-    keys = []
-    for name in names:
-        key = report_key(name, known)
-        if key is None:
-            raise InputError(f"--pareto: found `{name}`; allowed: {', '.join(known)}")
-        keys.append(key)
-    points = [point for point in curve if all(key in point["metrics"] for key in keys)]
-    goodness = [[_goodness(key, point["metrics"][key]["mean"]) for key in keys] for point in points]
-    return {
-        "metrics": keys,
-        "points": [
-            {
-                "buffer": point["buffer"],
-                "measured": {key: point["metrics"][key] for key in keys},
-                "on_front": not any(_dominates(other, mine) for other in goodness),
-            }
-            for point, mine in zip(points, goodness, strict=True)
-        ],
-    }
+        raise InputError(f"--pareto: found `{text}`; allowed: two metrics, as in utilization,queue_delay_p99")
+    return names[0], names[1]
 
 
-def _goodness(key: str, mean: float) -> float:
-    return mean if key in MORE_IS_BETTER else -mean
+def _measured(name: str, answer: Recommendation) -> str:
+    """The key of a metric that a goal would name so."""
+    known = answer.curve[0].metrics
+    key = key_among(name, known)
+    if key is None:
+        raise InputError(f"--pareto: found `{name}`; allowed: {', '.join(known)}")
+    return key
+
+
+def _goodness(key: str, found: Estimate) -> float:
+    metric = find(key)
+    return found.mean if metric is not None and metric.more_is_better else -found.mean
 
 
 def _dominates(one: list[float], other: list[float]) -> bool:

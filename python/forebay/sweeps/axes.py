@@ -19,11 +19,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from forebay._core import split_quantity
 from forebay.errors import InputError
 
 __all__ = ["Axis", "Cell", "cells"]
 
-_NUMBER = re.compile(r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z%]*)\s*$")
 _RANGE = re.compile(r"^(?P<low>[^:]+?)\.\.(?P<high>[^:]+?):(?P<count>\d+)(?P<scale>lin|log)?$")
 _MOST = 100_000
 
@@ -89,10 +89,10 @@ def _split(values: str) -> list[str]:
 
 
 def _spread(key: str, low: str, high: str, count: int, *, linear: bool) -> tuple[str, ...]:
-    ends = [_NUMBER.match(low), _NUMBER.match(high)]
-    if ends[0] is None or ends[1] is None:
+    ends = [split_quantity(low), split_quantity(high)]
+    if ends[0] is None or ends[1] is None or not all(_is_unit(end[1]) for end in ends if end is not None):
         raise InputError(f"--over {key}: found `{low}..{high}`; allowed: two numbers with a unit, as in 0.01BDP..2BDP")
-    (first, unit_low), (last, unit_high) = ((float(end[1]), end[2]) for end in ends if end is not None)
+    (first, unit_low), (last, unit_high) = ends[0], ends[1]
     unit = unit_high or unit_low
     if unit_low and unit_high and unit_low != unit_high:
         raise InputError(f"--over {key}: found units `{unit_low}` and `{unit_high}`; allowed: one unit for both ends")
@@ -112,6 +112,10 @@ def _spread(key: str, low: str, high: str, count: int, *, linear: bool) -> tuple
     if unit == "p":
         return tuple(dict.fromkeys(f"{round(number)}p" for number in numbers))
     return tuple(dict.fromkeys(f"{number:.6g}{unit}" for number in numbers))
+
+
+def _is_unit(text: str) -> bool:
+    return not text or text == "%" or (text.isascii() and text.isalpha())
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ from typing import Any
 from forebay import _core
 from forebay.errors import InputError
 from forebay.files import write_whole
-from forebay.scenario import Scenario
-from forebay.sweeps.axes import Axis
+from forebay.plain import plain
+from forebay.sweeps.manifest import Manifest
 from forebay.sweeps.sweeping import Sweep, jobs_of, recorded, sweep
 
 __all__ = ["Replay", "bundle", "replay"]
@@ -101,8 +101,8 @@ def bundle(found: Sweep, path: Path, draw: Draw, source: str | None = None) -> P
         raise InputError(
             f"--bundle: found {len(found.failed)} failed runs in {found.folder}; allowed: a finished sweep"
         )
-    manifest = json.loads((found.folder / "manifest.json").read_text(encoding="utf-8"))
-    members: dict[str, bytes] = {"manifest.json": _json(manifest)}
+    manifest = Manifest.read(found.folder)
+    members: dict[str, bytes] = {"manifest.json": _json(plain(manifest))}
     if source is not None:
         members["scenario.toml"] = source.encode()
     results = list(_results(found.folder, manifest))
@@ -114,8 +114,8 @@ def bundle(found: Sweep, path: Path, draw: Draw, source: str | None = None) -> P
     members["figure.py"] = (files("forebay.sweeps") / "figure.py.txt").read_bytes()
     members["environment.json"] = _json(_environment())
     told = {
-        "title": manifest["scenario"].get("title") or "without a title",
-        "version": manifest["forebay"],
+        "title": manifest.title or "without a title",
+        "version": manifest.forebay,
         "cells": len({row["cell"] for row in results}),
         "results": len(results),
         "name": path.name,
@@ -151,19 +151,19 @@ def replay(
         Where the archive is none, is damaged, or lacks a part.
     """
     members = _read(path)
-    manifest = json.loads(members["manifest.json"])
+    manifest = Manifest.of(json.loads(members["manifest.json"]))
     claimed = [json.loads(line) for line in members["results.jsonl"].decode().splitlines()]
     notes = []
-    if manifest["forebay"] != _core.__version__:
-        notes.append(f"made by forebay {manifest['forebay']}, replayed by {_core.__version__}: numbers may differ")
+    if manifest.forebay != _core.__version__:
+        notes.append(f"made by forebay {manifest.forebay}, replayed by {_core.__version__}: numbers may differ")
     with tempfile.TemporaryDirectory() as folder:
         found = sweep(
-            Scenario.of(manifest["scenario"], name=f"{path}: manifest.json"),
-            [Axis(axis["key"], tuple(axis["values"])) for axis in manifest["axes"]],
+            manifest.start(f"{path}: manifest.json"),
+            manifest.axes,
             out or folder,
-            engine=manifest["engine"],
-            replications=manifest["replications"],
-            seed=manifest["seed"],
+            engine=manifest.engine,
+            replications=manifest.replications,
+            seed=manifest.seed,
             jobs=jobs,
             scheduler=scheduler,
             progress=progress,
@@ -190,7 +190,7 @@ def _compare(claimed: list[dict[str, Any]], again: list[dict[str, Any]]) -> Iter
         yield f"cell {cell}, replication {replication}: not in the bundle"
 
 
-def _results(folder: Path, manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _results(folder: Path, manifest: Manifest) -> Iterator[dict[str, Any]]:
     """Every recorded row in the order of the grid, without what differs between equal runs."""
     for job in _jobs(manifest):
         row = recorded(folder, job)
@@ -198,17 +198,15 @@ def _results(folder: Path, manifest: Mapping[str, Any]) -> Iterator[dict[str, An
             yield {name: value for name, value in row.items() if not name.startswith("cost.")}
 
 
-def _scenarios(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _scenarios(manifest: Manifest) -> Iterator[dict[str, Any]]:
     for job in _jobs(manifest):
         if job.replication == 0:
             resolved = json.loads(job.scenario.canonical_json())
             yield {"cell": job.cell.index, "engine": job.engine, "sha256": job.scenario.sha256, "scenario": resolved}
 
 
-def _jobs(manifest: Mapping[str, Any]) -> Iterator[Any]:
-    axes = [Axis(axis["key"], tuple(axis["values"])) for axis in manifest["axes"]]
-    scenario = Scenario.of(manifest["scenario"], name="manifest.json")
-    return jobs_of(scenario, axes, manifest["engine"], manifest["replications"], manifest["seed"])
+def _jobs(manifest: Manifest) -> Iterator[Any]:
+    return jobs_of(manifest.start(), manifest.axes, manifest.engine, manifest.replications, manifest.seed)
 
 
 def _pictures(folder: Path, draw: Draw) -> dict[str, bytes]:

@@ -8,12 +8,13 @@ that one poisoned job is found and the others are not given up.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
 from forebay import _core
 from forebay.errors import ForebayError, InputError
+from forebay.report import Report
 
 __all__ = ["run_on_cluster"]
 
@@ -42,7 +43,7 @@ def run_parcels(parcels: Sequence[Parcel], threads: int) -> list[tuple[bool, str
 def run_on_cluster(
     address: str,
     parcels: Sequence[Parcel],
-    record: Callable[[int, Mapping[str, Any] | Exception], None],
+    record: Callable[[int, Report | Exception], None],
     *,
     batch: int | None = None,
 ) -> None:
@@ -55,7 +56,7 @@ def run_on_cluster(
     parcels : sequence of Parcel
         The jobs.
     record : callable
-        Called with each job's index and its report as a mapping, or the exception that stands for its failure.
+        Called with each job's index and its report, or the exception that stands for its failure.
     batch : int, optional
         Jobs in one task; by default twenty tasks for each worker, of 8 to 256 jobs: a task costs the scheduler about
         two milliseconds whatever is in it, and a worker that dies loses one.
@@ -100,7 +101,7 @@ def run_on_cluster(
                     record(indices[0], ForebayError(f"its worker died {DEATHS + 1} times"))
                 continue
             for index, (good, text) in zip(indices, results, strict=True):
-                record(index, json.loads(text) if good else ForebayError(text))
+                record(index, Report.of(json.loads(text)) if good else ForebayError(text))
 
 
 def _check_versions(client: Any) -> None:

@@ -27,8 +27,11 @@ from typing import TYPE_CHECKING, Any
 from forebay import _core
 from forebay.errors import ForebayError, InputError
 from forebay.files import write_whole
+from forebay.plain import plain
+from forebay.report import Report
 from forebay.scenario import Progress, Scenario, threads
 from forebay.sweeps.axes import Axis, Cell, cells
+from forebay.sweeps.manifest import FILE, Manifest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -138,15 +141,7 @@ def sweep(
     if count < 1:
         raise InputError(f"replications: found {count}; allowed: 1 or more")
     seed = scenario.core.seed if seed is None else seed
-    manifest = {
-        "forebay": _core.__version__,
-        "scenario": scenario.resolved,
-        "scenario_sha256": scenario.core.sha256,
-        "axes": [{"key": axis.key, "values": list(axis.values)} for axis in axes],
-        "engine": engine,
-        "replications": count,
-        "seed": seed,
-    }
+    manifest = Manifest(_core.__version__, scenario.resolved, scenario.core.sha256, tuple(axes), engine, count, seed)
     work = list(jobs_of(scenario, axes, engine, count, seed))
     try:
         _open(folder, manifest)
@@ -169,23 +164,23 @@ def jobs_of(scenario: Scenario, axes: Sequence[Axis], engine: str, count: int, s
             yield Job(cell, replication, chosen, core, key)
 
 
-def _open(folder: Path, manifest: Mapping[str, Any]) -> None:
+def _open(folder: Path, manifest: Manifest) -> None:
     """Make the folder, or check that it belongs to the same sweep; clear what a kill left half-written."""
     for part in (folder, folder / "cells", folder / "failed"):
         part.mkdir(parents=True, exist_ok=True)
     for leftover in [*folder.glob("*.partial"), *folder.glob("*/*.partial")]:
         leftover.unlink(missing_ok=True)
-    path = folder / "manifest.json"
+    path = folder / FILE
     if path.is_file():
         found = json.loads(path.read_text(encoding="utf-8"))
-        for key, value in manifest.items():
+        for key, value in plain(manifest).items():
             if found.get(key) != value and key != "replications":
                 raise InputError(
                     f"{path}: found a sweep with another `{key}`; allowed: the same sweep, or a new --out folder"
                 )
-        if found == manifest:
+        if found == plain(manifest):
             return
-    write_whole(path, json.dumps(manifest, indent=2) + "\n")
+    write_whole(path, manifest.to_json())
 
 
 def _run(
@@ -199,7 +194,7 @@ def _run(
         progress(done, len(work))
     failed: dict[str, str] = {}
 
-    def record(job: Job, outcome: Mapping[str, Any] | Exception) -> None:
+    def record(job: Job, outcome: Report | Exception) -> None:
         nonlocal done
         done += 1
         if isinstance(outcome, Exception):
@@ -225,8 +220,7 @@ def _run(
             batch = missing[start : start + BATCH]
 
             def observe(index: int, outcome: _core.Report | Exception, batch: Sequence[Job] = batch) -> None:
-                answer = outcome if isinstance(outcome, Exception) else json.loads(outcome.json())
-                record(batch[index], answer)
+                record(batch[index], outcome if isinstance(outcome, Exception) else Report(outcome))
 
             jobs = [_core.Job(job.scenario, job.engine, seed, job.replication) for job in batch]
             _core.run_batch(jobs, where, observe)
@@ -239,19 +233,18 @@ def _label(job: Job) -> str:
     return f"cell {job.cell.index} ({settings or 'the scenario'}), replication {job.replication}, {job.engine}"
 
 
-def _row(job: Job, seed: int, data: Mapping[str, Any]) -> Mapping[str, Any]:
+def _row(job: Job, seed: int, report: Report) -> Mapping[str, Any]:
     """One job's report as a flat row: identity, axes, buffer, metrics, cost, warnings."""
     row: dict[str, Any] = {"key": job.key, "cell": job.cell.index, "replication": job.replication}
     row |= {f"axis.{key}": value for key, value in job.cell.settings}
     row |= {"engine": job.engine, "seed": seed, "scenario_sha256": job.scenario.sha256}
-    row |= {f"buffer.{unit}": value for unit, value in data["buffer"].items()}
-    row |= {name: estimate["mean"] for name, estimate in data["metrics"].items()}
-    for group in data["groups"]:
-        row |= {f"{group['name']}.{name}": found["mean"] for name, found in group["metrics"].items()}
-        times = group.get("completion_time_s") or {}
-        row |= {f"{group['name']}.completion_time_{name}_s": value for name, value in times.items()}
-    row |= {f"cost.{name}": value for name, value in data["cost"].items()}
-    row["warnings"] = "; ".join(data["warnings"])
+    row |= {f"buffer.{unit}": value for unit, value in plain(report.buffer).items()}
+    row |= {name: estimate.mean for name, estimate in report.metrics.items()}
+    for group in report.groups:
+        row |= {f"{group.name}.{name}": estimate.mean for name, estimate in group.metrics.items()}
+        row |= {f"{group.name}.completion_time_{name}_s": value for name, value in group.completion_time_s.items()}
+    row |= {f"cost.{name}": value for name, value in plain(report.cost).items()}
+    row["warnings"] = "; ".join(report.warnings)
     return row
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from forebay.comparison.comparison import Comparison
+    from forebay.comparison.answers import Comparison, RangePoint
 
 __all__ = ["draw_comparison"]
 
@@ -44,26 +44,26 @@ def draw_comparison(found: Comparison) -> Figure:
     matplotlib.figure.Figure
         Three stacked panels that share the buffer axis.
     """
-    curve = found.data["curve"]
-    names = list(dict.fromkeys(name for point in curve for name in point["answers"]))
-    panels = [panel for panel in PANELS if any(panel in metrics for p in curve for metrics in p["answers"].values())]
+    curve = found.curve
+    names = list(dict.fromkeys(name for point in curve for name in point.answers))
+    panels = [panel for panel in PANELS if any(panel in metrics for p in curve for metrics in p.answers.values())]
     figure, axes = plots.figure(8.6, 2.9 + 2.35 * len(panels), len(panels))
     styles = _styles(names)
     for axis, panel in zip(axes, panels, strict=True):
         _draw_panel(axis, panel, curve, styles)
     for axis in axes:
-        axis.axvline(found.data["buffer"]["packets"], color=OWN, linewidth=4, alpha=0.5, zorder=0)
+        axis.axvline(found.buffer.packets, color=OWN, linewidth=4, alpha=0.5, zorder=0)
     axes[0].set_xscale("log")
     plots.plain_ticks(axes[-1])
     axes[-1].set_xlabel("buffer (packets that may wait)")
     marks = [
-        (rule["packets"], rule["name"], rule["applies"])
-        for rule in found.data["rules"]
-        if curve[0]["buffer"]["packets"] <= rule["packets"] <= curve[-1]["buffer"]["packets"]
+        (rule.packets, rule.name, rule.applies)
+        for rule in found.rules
+        if curve[0].buffer.packets <= rule.packets <= curve[-1].buffer.packets
     ]
     plots.mark_rules(axes, marks)
-    if curve[-1]["buffer"]["packets"] > 0:
-        plots.second_scale(axes[-1], curve[-1]["buffer"])
+    if curve[-1].buffer.packets > 0:
+        plots.second_scale(axes[-1], curve[-1].buffer)
     _legend(figure, names, styles, marks)
     figure.suptitle(found.scenario.title or "Comparison", fontsize=11, x=0.01, ha="left")
     return figure
@@ -78,20 +78,20 @@ def _styles(names: Sequence[str]) -> dict[str, tuple[str, str, str]]:
 
 
 def _draw_panel(
-    axis: Axes, panel: str, curve: Sequence[Mapping[str, Any]], styles: Mapping[str, tuple[str, str, str]]
+    axis: Axes, panel: str, curve: Sequence[RangePoint], styles: Mapping[str, tuple[str, str, str]]
 ) -> None:
     """One metric: every answer that has it."""
-    largest = max(metrics[panel]["mean"] for p in curve for metrics in p["answers"].values() if panel in metrics)
-    title, scale = axis_title(panel, largest)
+    measured = [found for point in curve for name in styles if (found := point.estimate(name, panel)) is not None]
+    title, scale = axis_title(panel, max(found.mean for found in measured))
     shown = []
     for name, (color, marker, line) in styles.items():
-        at = [point for point in curve if panel in point["answers"].get(name, {})]
+        at = [(point, found) for point in curve if (found := point.estimate(name, panel)) is not None]
         if not at:
             continue
-        buffers = [point["buffer"]["packets"] for point in at]
-        estimates = [point["answers"][name][panel] for point in at]
-        means = [scale * found["mean"] for found in estimates]
-        halves = [scale * (found["half_width"] or 0.0) for found in estimates]
+        buffers = [point.buffer.packets for point, _ in at]
+        estimates = [found for _, found in at]
+        means = [scale * found.mean for found in estimates]
+        halves = [scale * (found.half_width or 0.0) for found in estimates]
         low = [mean - half for mean, half in zip(means, halves, strict=True)]
         high = [mean + half for mean, half in zip(means, halves, strict=True)]
         axis.fill_between(buffers, low, high, color=color, alpha=0.2, linewidth=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from forebay.search.recommendation import Recommendation
+    from forebay.report import BufferSize
+    from forebay.search.answer import Recommendation
     from forebay.views.charts import GoalLine, MetricChart, Point
 
 __all__ = ["PALETTE", "draw_front", "draw_recommendation", "save", "save_both"]
@@ -74,7 +75,7 @@ def band(
 
 def draw_recommendation(answer: Recommendation) -> Figure:
     """Utilisation, loss and delay against the buffer; the rules as marked lines; the goals and the answer."""
-    curve = answer.data["curve"]
+    curve = answer.curve
     charts = [metric_chart(answer, name) for name in shown_metrics(answer)]
     found, axes = figure(8.6, 2.4 + 2.0 * len(charts), len(charts))
     for axis, chart in zip(axes, charts, strict=True):
@@ -94,8 +95,8 @@ def draw_recommendation(answer: Recommendation) -> Figure:
     ]
     mark_rules(axes, marks)
     _mark_answer(axes, answer)
-    second_scale(axes[-1], curve[-1]["buffer"])
-    _legend(found, axes[0], with_bands=any(point["replications"] > 1 for point in curve))
+    second_scale(axes[-1], curve[-1].buffer)
+    _legend(found, axes[0], with_bands=any(point.replications > 1 for point in curve))
     title = answer.scenario.title or "Buffer recommendation"
     found.suptitle(title, fontsize=11, x=0.01, ha="left")
     return found
@@ -176,18 +177,18 @@ def mark_rules(axes: Sequence[Axes], marks: Iterable[tuple[float, str, bool]]) -
 
 
 def _mark_answer(axes: Sequence[Axes], answer: Recommendation) -> None:
-    found = answer.data["recommendation"]
+    found = answer.buffer
     text, color = "recommended", ANSWER
-    if found is None:
-        found = answer.data["conflict"]["compromise"]
+    if found is None and answer.conflict is not None:
+        found = answer.conflict.compromise
         text, color = "nearest compromise", GOAL
     if found is None:
         return
     for axis in axes:
-        axis.axvline(found["packets"], color=color, linewidth=2.2, alpha=0.85)
+        axis.axvline(found.packets, color=color, linewidth=2.2, alpha=0.85)
     axes[0].annotate(
-        f"{text}: {found['packets']:.0f} packets",
-        xy=(found["packets"], 0.0),
+        f"{text}: {found.packets:.0f} packets",
+        xy=(found.packets, 0.0),
         xycoords=("data", "axes fraction"),
         xytext=(5, 6),
         textcoords="offset points",
@@ -215,13 +216,20 @@ def _legend(found: Figure, axis: Axes, *, with_bands: bool) -> None:
     found.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8, frameon=False)
 
 
-def second_scale(axis: Axes, last: Mapping[str, Any]) -> None:
+def second_scale(axis: Axes, last: BufferSize) -> None:
     """The same buffers in multiples of the bandwidth-delay product, or in milliseconds without one."""
-    if last["bdp"]:
-        factor, title = last["bdp"] / last["packets"], "buffer (BDP)"
+    if last.bdp:
+        factor, title = last.bdp / last.packets, "buffer (BDP)"
     else:
-        factor, title = 1e3 * last["seconds"] / last["packets"], "buffer (ms)"
-    below = axis.secondary_xaxis(-0.34, functions=(lambda x: x * factor, lambda x: x / factor))
+        factor, title = 1e3 * last.seconds / last.packets, "buffer (ms)"
+
+    def scaled(packets: Any) -> Any:
+        return packets * factor
+
+    def unscaled(shown: Any) -> Any:
+        return shown / factor
+
+    below = axis.secondary_xaxis(-0.34, functions=(scaled, unscaled))
     below.set_xlabel(title)
     below.xaxis.set_major_formatter(lambda number, _position: f"{number:g}")
     below.spines["bottom"].set_color("#888888")

@@ -3,45 +3,46 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from forebay import formatting
-from forebay.goals import curve_estimate, curve_key
 from forebay.views import wording
 from forebay.views.charts import Dot, GoalLine, Meeting, MetricChart, Named, Point, RuleStrip, TradeChart
 from forebay.views.scales import axis_title
 
 if TYPE_CHECKING:
-    from forebay.search.recommendation import Recommendation
+    from collections.abc import Mapping
+
+    from forebay.report import BufferSize, Estimate
+    from forebay.search.answer import JudgedRule, Recommendation
 
 __all__ = ["metric_chart", "rule_strip", "shown_metrics", "trade_chart"]
 
 
 def shown_metrics(answer: Recommendation) -> list[str]:
     """The usual metrics, then those of the goals, each where at least two buffers have it."""
-    curve = answer.data["curve"]
+    curve = answer.curve
     names = list(formatting.USUAL)
-    for goal in answer.goals:
-        key = curve_key(goal.name, curve[-1])
+    for name in answer.goals:
+        key = curve[-1].key(name)
         if key is not None and key not in names:
             names.append(key)
-    return [name for name in names if sum(curve_estimate(point, name) is not None for point in curve) > 1]
+    return [name for name in names if sum(point.estimate(name) is not None for point in curve) > 1]
 
 
 def metric_chart(answer: Recommendation, key: str) -> MetricChart:
     """One metric against the buffer."""
-    curve = answer.data["curve"]
+    curve = answer.curve
     # A buffer at which no transfer ended has no completion time.
-    known = [(point, estimate) for point in curve if (estimate := curve_estimate(point, key)) is not None]
-    title, scale = axis_title(key, max(estimate["mean"] for _, estimate in known))
+    known = [(point, estimate) for point in curve if (estimate := point.estimate(key)) is not None]
+    title, scale = axis_title(key, max(estimate.mean for _, estimate in known))
     points = [
         Point(
-            point["buffer"]["packets"],
-            scale * estimate["mean"],
-            scale * (estimate["half_width"] or 0.0),
-            f"{wording.sizes(point['buffer'])}\n{wording.metric_title(key)} {formatting.estimate(key, estimate)}"
-            f"\n{point['replications']} replications",
+            point.buffer.packets,
+            scale * estimate.mean,
+            scale * (estimate.half_width or 0.0),
+            f"{wording.sizes(point.buffer)}\n{wording.metric_title(key)} {formatting.estimate(key, estimate)}"
+            f"\n{point.replications} replications",
         )
         for point, estimate in known
     ]
@@ -51,10 +52,10 @@ def metric_chart(answer: Recommendation, key: str) -> MetricChart:
             goal.sense == ">=",
             f"goal {wording.sign(goal.sense)} {wording.threshold(goal.name, goal.threshold)}",
         )
-        for goal in answer.goals
-        if curve_key(goal.name, curve[-1]) == key
+        for goal in (judged.goal for judged in answer.goals.values())
+        if curve[-1].key(goal.name) == key
     ]
-    marks = [(rule["buffer"]["packets"], _series(rule)) for rule in answer.data["rules"] if rule["buffer"] is not None]
+    marks = [(rule.buffer.packets, _series(rule)) for rule in answer.rules if rule.buffer is not None]
     limits = None
     if key == "utilization":
         low = min([p.mean for p in points] + [goal.threshold for goal in goals])
@@ -65,61 +66,61 @@ def metric_chart(answer: Recommendation, key: str) -> MetricChart:
 def rule_strip(answer: Recommendation) -> RuleStrip:
     """What each rule and each buffer that was asked about is, from the smallest."""
     dots = []
-    for rule in answer.data["rules"]:
-        if rule["buffer"] is not None:
-            verdict = "applies" if rule["applies"] else f"does not apply: {rule['why']}"
-            told = f"{rule['name']}: {wording.sizes(rule['buffer'])}\n{verdict}"
-            dots.append(Dot(rule["name"], rule["buffer"]["packets"], _series(rule), told))
-    for named in answer.data["also"]:
-        told = f"{named['name']}: {wording.sizes(named['buffer'])}"
-        dots.append(Dot(named["name"], named["buffer"]["packets"], "also", told))
+    for rule in answer.rules:
+        if rule.buffer is not None:
+            verdict = "applies" if rule.applies else f"does not apply: {rule.why}"
+            told = f"{rule.name}: {wording.sizes(rule.buffer)}\n{verdict}"
+            dots.append(Dot(rule.name, rule.buffer.packets, _series(rule), told))
+    for named in answer.also:
+        told = f"{named.name}: {wording.sizes(named.buffer)}"
+        dots.append(Dot(named.name, named.buffer.packets, "also", told))
     dots.sort(key=lambda dot: (dot.buffer, dot.name))
-    buffers = [point["buffer"]["packets"] for point in answer.data["curve"]]
+    buffers = [point.buffer.packets for point in answer.curve]
     return RuleStrip(dots, buffers, _answer(answer), _milliseconds_per_packet(answer))
 
 
 def trade_chart(answer: Recommendation) -> TradeChart:
     """One metric against another: the measured buffers, those of the rules, the answer."""
-    front = answer.data["pareto"]
-    names = front["metrics"]
-    points = front["points"]
+    front = answer.pareto
+    assert front is not None, "a trade-off that was asked for"
+    names = front.metrics
+    points = front.points
     (up, scale_y), (across, scale_x) = (
-        axis_title(name, max(point["measured"][name]["mean"] for point in points)) for name in names
+        axis_title(name, max(point.measured[name].mean for point in points)) for name in names
     )
 
-    def meeting(found: Mapping[str, Any], kind: str, name: str = "") -> Meeting:
-        buffer, measured = found["buffer"], found["measured"]
+    def meeting(buffer: BufferSize, measured: Mapping[str, Estimate], kind: str, name: str = "") -> Meeting:
         told = "".join(f"\n{wording.metric_title(key)} {formatting.estimate(key, measured[key])}" for key in names)
-        y, x = (measured[key]["mean"] for key in names)
+        y, x = (measured[key].mean for key in names)
         head = f"{name}: " if name else ""
         tip = f"{head}{wording.sizes(buffer)}{told}"
-        return Meeting(buffer["packets"], scale_x * x, scale_y * y, kind, tip, name)
+        return Meeting(buffer.packets, scale_x * x, scale_y * y, kind, tip, name)
 
-    found = [meeting(point, "front" if point["on_front"] else "mean") for point in points]
+    found = [meeting(point.buffer, point.measured, "front" if point.on_front else "mean") for point in points]
     found += [
-        meeting(rule, _series(rule), rule["name"])
-        for rule in answer.data["rules"]
-        if rule["buffer"] is not None and all(name in rule["measured"] for name in names)
+        meeting(rule.buffer, rule.measured, _series(rule), rule.name)
+        for rule in answer.rules
+        if rule.buffer is not None and all(name in rule.measured for name in names)
     ]
-    best = answer.data["recommendation"]
+    best = answer.buffer
     if best is not None:
-        at_best = [point for point in points if point["buffer"]["packets"] == best["packets"]]
-        found += [meeting(point, "answer", "the answer") for point in at_best]
+        at_best = [point for point in points if point.buffer.packets == best.packets]
+        found += [meeting(point.buffer, point.measured, "answer", "the answer") for point in at_best]
     return TradeChart(across, up, found)
 
 
-def _series(rule: Mapping[str, Any]) -> str:
-    return "rule" if rule["applies"] else "norule"
+def _series(rule: JudgedRule) -> str:
+    return "rule" if rule.applies else "norule"
 
 
 def _answer(answer: Recommendation) -> Named | None:
     """The recommended buffer, or the nearest compromise."""
-    name, found = "answer", answer.data["recommendation"]
-    if found is None:
-        name, found = "compromise", answer.data["conflict"]["compromise"]
-    return None if found is None else Named(found["packets"], f"{name}: {found['packets']:,.0f} packets")
+    name, found = "answer", answer.buffer
+    if found is None and answer.conflict is not None:
+        name, found = "compromise", answer.conflict.compromise
+    return None if found is None else Named(found.packets, f"{name}: {found.packets:,.0f} packets")
 
 
 def _milliseconds_per_packet(answer: Recommendation) -> float:
-    last = answer.data["curve"][-1]["buffer"]
-    return float(1e3 * last["seconds"] / last["packets"])
+    last = answer.curve[-1].buffer
+    return 1e3 * last.seconds / last.packets

@@ -7,15 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from forebay import formatting
+from forebay.metric import unit_of
 
 __all__ = ["Axis", "axis_title", "plain", "spans_decades"]
 
-#: Axis title, scale factor and unit by metric.
-_AXES = {
-    "utilization": ("utilization", 100.0, "%"),
-    "loss_rate": ("loss rate", 100.0, "%"),
-    "mark_rate": ("ECN marks", 100.0, "%"),
-}
+#: Titles of axes that say more than those of tables.
+_TITLES = {"loss_rate": "loss rate"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +98,13 @@ def plain(number: float) -> str:
 def axis_title(name: str, largest: float) -> tuple[str, float]:
     """Title with its unit for a metric's axis, and the factor from the metric's unit to the axis's."""
     group, dot, metric = name.rpartition(".")
-    prefix = f"{group}: " if dot else ""
-    if metric in _AXES:
-        title, scale, unit = _AXES[metric]
-        return f"{prefix}{title} ({unit})", scale
-    title = formatting.metric_title(metric)
-    if metric.endswith("_s"):
-        scale, unit = (1e3, "ms") if largest < 10 else (1.0, "s")
-        return f"{prefix}{title} ({unit})", scale
-    if metric.endswith("_bps"):
-        return f"{prefix}{title} (Mb/s)", 1e-6
-    if metric.endswith("_packets"):
-        return f"{prefix}{title} (packets)", 1.0
-    return prefix + title, 1.0
+    title = f"{group}: " if dot else ""
+    title += _TITLES.get(metric, formatting.metric_title(metric))
+    counted_in = unit_of(metric)
+    if counted_in == "share":
+        return f"{title} (%)", 100.0
+    if counted_in == "s":
+        return (f"{title} (ms)", 1e3) if largest < 10 else (f"{title} (s)", 1.0)
+    if counted_in == "bps":
+        return f"{title} (Mb/s)", 1e-6
+    return (f"{title} (packets)", 1.0) if counted_in == "packets" else (title, 1.0)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forebay import _core
+from forebay._core import split_quantity
 from forebay.errors import InputError
 from forebay.formatting import USUAL
-from forebay.scenario import Scenario
+from forebay.report import BufferSize
+from forebay.rules import rules
+from forebay.sweeps.manifest import Manifest
 from forebay.sweeps.sweeping import load
 from forebay.views import plots
 from forebay.views.charts import Point
@@ -58,10 +59,10 @@ def draw_sweep(folder: Path, target: Path) -> list[Path]:
     plots.plain_ticks(panels[-1])
     if others:
         found.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    manifest = Manifest.read(folder)
     if across == BUFFER:
         _mark_buffers(panels, summary, manifest)
-    found.suptitle(manifest["scenario"].get("title") or "Sweep", fontsize=11, x=0.01, ha="left")
+    found.suptitle(manifest.title or "Sweep", fontsize=11, x=0.01, ha="left")
     return plots.save_both(found, target / "sweep")
 
 
@@ -100,24 +101,24 @@ def _draw_panel(panel: Axes, metric: str, series: pl.DataFrame, across: str) -> 
         plots.plain_decades(panel)
 
 
-def _mark_buffers(panels: list[Any], summary: pl.DataFrame, manifest: Mapping[str, Any]) -> None:
+def _mark_buffers(panels: list[Any], summary: pl.DataFrame, manifest: Manifest) -> None:
     """The rules' buffers for the sweep's scenario, and a second scale where it is the same for every cell."""
     largest = summary.sort("buffer.packets").to_dicts()[-1]
     shown = (float(summary["buffer.packets"].min()), float(largest["buffer.packets"]))  # type: ignore[arg-type]
-    rules = _core.rules(Scenario.of(manifest["scenario"]).core)
     marks = [
-        (rule.packets, rule.name, all(check[1] != "no" for check in rule.checks))
-        for rule in rules
+        (rule.packets, rule.name, rule.applies)
+        for rule in rules(manifest.start().core)
         if rule.packets is not None and shown[0] <= rule.packets <= shown[1]
     ]
     plots.mark_rules(panels, marks)
     if largest["buffer.bdp"]:
         per_packet = (summary["buffer.bdp"] / summary["buffer.packets"]).round(12)
         if per_packet.n_unique() == 1:
-            plots.second_scale(panels[-1], {"bdp": largest["buffer.bdp"], "packets": largest["buffer.packets"]})
+            buffer = BufferSize(**{field.name: largest[f"buffer.{field.name}"] for field in fields(BufferSize)})
+            plots.second_scale(panels[-1], buffer)
 
 
 def _numbers(values: Iterable[Any]) -> list[float] | None:
     """Leading numbers of values such as "100p" or "2Gbps", or None where one has none."""
-    found = [re.match(r"\s*([+-]?[\d.]+(?:[eE][+-]?\d+)?)", str(value)) for value in values]
-    return None if any(match is None for match in found) else [float(match[1]) for match in found if match]
+    found = [split_quantity(str(value)) for value in values]
+    return None if None in found else [split[0] for split in found if split is not None]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Group
@@ -17,27 +17,33 @@ from forebay.formatting import USUAL
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from forebay.report import Report
-    from forebay.search.recommendation import Recommendation
+    from forebay.report import BufferSize, Report
+    from forebay.search.answer import (
+        Configuration,
+        Front,
+        JudgedGoal,
+        JudgedRule,
+        Recommendation,
+        SearchCost,
+        Side,
+        Variation,
+    )
 
 __all__ = ["buffer_text", "recommendation_view", "report_view"]
 
 
-def buffer_text(buffer: Mapping[str, Any]) -> str:
+def buffer_text(buffer: BufferSize) -> str:
     """One buffer in every unit."""
-    text = (
-        f"{buffer['packets']:.0f} packets = {formatting.size(buffer['bytes'])} "
-        f"= {formatting.duration(buffer['seconds'])}"
-    )
-    return text if buffer["bdp"] is None else f"{text} = {buffer['bdp']:.3g} BDP"
+    text = f"{buffer.packets:.0f} packets = {formatting.size(buffer.bytes)} = {formatting.duration(buffer.seconds)}"
+    return text if buffer.bdp is None else f"{text} = {buffer.bdp:.3g} BDP"
 
 
-def _buffer_cells(buffer: Mapping[str, Any] | None) -> list[str]:
+def _buffer_cells(buffer: BufferSize | None) -> list[str]:
     if buffer is None:
         return ["–"] * 4
-    bdp = "–" if buffer["bdp"] is None else f"{buffer['bdp']:.3g}"
-    milliseconds = f"{buffer['seconds'] * 1e3:.3g}" if buffer["seconds"] < 0.1 else f"{buffer['seconds'] * 1e3:.0f}"
-    return [f"{buffer['packets']:.0f}", formatting.size(buffer["bytes"]), milliseconds, bdp]
+    bdp = "–" if buffer.bdp is None else f"{buffer.bdp:.3g}"
+    milliseconds = f"{buffer.seconds * 1e3:.3g}" if buffer.seconds < 0.1 else f"{buffer.seconds * 1e3:.0f}"
+    return [f"{buffer.packets:.0f}", formatting.size(buffer.bytes), milliseconds, bdp]
 
 
 def report_view(report: Report, title: str) -> RenderableType:
@@ -47,27 +53,26 @@ def report_view(report: Report, title: str) -> RenderableType:
     table.add_column("link", justify="right")
     names = list(report.metrics)
     for group in report.groups:
-        table.add_column(escape(f"{group['name']} ({group['flows']})"), justify="right")
-        names += [name for name in group["metrics"] if name not in names]
+        table.add_column(escape(f"{group.name} ({group.flows})"), justify="right")
+        names += [name for name in group.metrics if name not in names]
     for name in names:
-        cells = [formatting.estimate(name, report.data["metrics"].get(name))]
-        cells += [formatting.estimate(name, group["metrics"].get(name)) for group in report.groups]
+        cells = [formatting.estimate(name, report.metrics.get(name))]
+        cells += [formatting.estimate(name, group.metrics.get(name)) for group in report.groups]
         table.add_row(formatting.metric_title(name), *cells)
-    cost = report.data["cost"]
+    cost = report.cost
     lines = [
-        f"buffer {buffer_text(report.buffer)}; {report.engine} engine, {_behind(report.data)}, "
-        f"seed {report.data['seed']}",
-        f"{cost['data_packets']:,} data packets, {cost['events']:,} events, {cost['cpu_s']:.2f} CPU seconds",
+        f"buffer {buffer_text(report.buffer)}; {report.engine} engine, {_behind(report)}, seed {report.seed}",
+        f"{cost.data_packets:,} data packets, {cost.events:,} events, {cost.cpu_s:.2f} CPU seconds",
     ]
     shown = (Text(line, style="dim") for line in lines)
     return Group(Text(title, style="bold"), table, *shown, *_warning_lines(report.warnings))
 
 
-def _behind(data: Mapping[str, Any]) -> str:
+def _behind(report: Report) -> str:
     """What the intervals rest on."""
-    if "batches" in data:
-        return f"1 replication, intervals from {data['batches']} batches of it"
-    return f"{data['replications']} replication(s)"
+    if report.batches is not None:
+        return f"1 replication, intervals from {report.batches} batches of it"
+    return f"{report.replications} replication(s)"
 
 
 def _warning_lines(warnings: Iterable[str]) -> list[Text]:
@@ -76,9 +81,23 @@ def _warning_lines(warnings: Iterable[str]) -> list[Text]:
 
 def recommendation_view(answer: Recommendation) -> RenderableType:
     """Every rule's buffer with what the simulation measured there, then the recommendation."""
-    data = answer.data
-    goals = [goal.name for goal in answer.goals if "." not in goal.name]
-    extra = [key for goal in goals if (key := _key(goal, data["curve"])) is not None and key not in USUAL]
+    parts: list[RenderableType] = [_buffers_table(answer)]
+    parts += _conflict_lines(answer) if answer.buffer is None else _answer_lines(answer, answer.buffer)
+    for configuration in answer.configurations:
+        parts += _configuration_lines(configuration)
+    if answer.sensitivity is not None:
+        parts.append(_sensitivity_table(answer.sensitivity))
+    if answer.pareto is not None:
+        parts.append(_front_table(answer.pareto))
+    parts += _reason_lines(answer.rules)
+    parts += _warning_lines(answer.warnings)
+    parts.append(_cost_line(answer.cost))
+    return Group(*parts)
+
+
+def _buffers_table(answer: Recommendation) -> Table:
+    """The buffers of rules, those that were asked about and the answer, each with what was measured there."""
+    shown = _shown(answer)
     table = Table(
         title="What each rule asks for, and what the simulation measured there",
         title_justify="left",
@@ -88,98 +107,90 @@ def recommendation_view(answer: Recommendation) -> RenderableType:
     for heading in ("packets", "size", "ms", "BDP"):
         table.add_column(heading, justify="right")
     table.add_column("applies?")
-    for name in (*USUAL, *extra):
+    for name in shown:
         table.add_column(formatting.metric_title(name), justify="right")
-    sized = [rule for rule in data["rules"] if rule["buffer"] is not None]
-    for rule in sorted(sized, key=lambda rule: rule["buffer"]["packets"]):
-        cells = _buffer_cells(rule["buffer"])
-        cells.append("yes" if rule["applies"] else "no")
-        cells += [formatting.estimate(name, rule["measured"].get(name)) for name in (*USUAL, *extra)]
-        table.add_row(escape(rule["name"]), *cells, style=None if rule["applies"] else "dim")
+    sized = [(rule.buffer.packets, rule) for rule in answer.rules if rule.buffer is not None]
+    for _, rule in sorted(sized, key=lambda each: each[0]):
+        applies = "yes" if rule.applies else "no"
+        cells = [formatting.estimate(name, rule.measured.get(name)) for name in shown]
+        style = None if rule.applies else "dim"
+        table.add_row(escape(rule.name), *_buffer_cells(rule.buffer), applies, *cells, style=style)
     table.add_section()
-    for named in sorted(data["also"], key=lambda named: named["buffer"]["packets"]):
-        cells = [formatting.estimate(name, named["measured"].get(name)) for name in (*USUAL, *extra)]
-        table.add_row(escape(named["name"]), *_buffer_cells(named["buffer"]), "", *cells)
-    parts: list[RenderableType] = [table]
-    found = data["recommendation"]
-    if found is not None:
-        at = next(point for point in data["curve"] if point["buffer"] == found)
-        cells = [formatting.estimate(name, at["metrics"].get(name)) for name in (*USUAL, *extra)]
+    for named in sorted(answer.also, key=lambda named: named.buffer.packets):
+        cells = [formatting.estimate(name, named.measured.get(name)) for name in shown]
+        table.add_row(escape(named.name), *_buffer_cells(named.buffer), "", *cells)
+    at = None if answer.buffer is None else answer.at(answer.buffer)
+    if at is not None:
+        cells = [formatting.estimate(name, at.metrics.get(name)) for name in shown]
         table.add_section()
-        table.add_row("forebay", *_buffer_cells(found), "", *cells, style="bold green")
-        parts += _answer_lines(answer)
-    else:
-        parts += _conflict_lines(answer)
-    if "configuration" in data:
-        parts.append(Text(f"For {data['configuration']['system']}:", style="bold"))
-        parts += [Text(f"  {line}") for line in data["configuration"]["lines"]]
-        parts += [Text(f"  note: {quirk}", style="dim") for quirk in data["configuration"]["quirks"]]
-        parts.append(Text(f"  source: {data['configuration']['source']}", style="dim"))
-    if "sensitivity" in data:
-        parts.append(_sensitivity_table(data["sensitivity"]))
-    if "pareto" in data:
-        parts.append(_front_table(data["pareto"]))
-    parts += _reason_lines(data["rules"])
-    parts += _warning_lines(data["warnings"])
-    cost = data["cost"]
-    parts.append(
-        Text(
-            f"{cost['replications']} replications at {cost['buffers']} buffers, {cost['data_packets']:,} data packets, "
-            f"{cost['cpu_s']:.1f} CPU seconds in {cost['wall_s']:.1f} s",
-            style="dim",
-        )
+        table.add_row("forebay", *_buffer_cells(at.buffer), "", *cells, style="bold green")
+    return table
+
+
+def _shown(answer: Recommendation) -> list[str]:
+    """The usual metrics, then those that goals on the link are about."""
+    keys = [answer.curve[0].key(name) for name in answer.goals if "." not in name]
+    return [*USUAL, *(key for key in keys if key is not None and key not in USUAL)]
+
+
+def _configuration_lines(found: Configuration) -> list[Text]:
+    return [
+        Text(f"For {found.system}:", style="bold"),
+        *(Text(f"  {line}") for line in found.lines),
+        *(Text(f"  note: {quirk}", style="dim") for quirk in found.quirks),
+        Text(f"  source: {found.source}", style="dim"),
+    ]
+
+
+def _cost_line(cost: SearchCost) -> Text:
+    return Text(
+        f"{cost.replications} replications at {cost.buffers} buffers, {cost.data_packets:,} data packets, "
+        f"{cost.cpu_s:.1f} CPU seconds in {cost.wall_s:.1f} s",
+        style="dim",
     )
-    return Group(*parts)
 
 
-def _key(goal: str, curve: Iterable[Mapping[str, Any]]) -> str | None:
-    from forebay.goals import report_key
-
-    return report_key(goal, next(iter(curve))["metrics"])
-
-
-def _goal_text(name: str, goal: Mapping[str, Any]) -> str:
-    sense = "≥" if goal["sense"] == ">=" else "≤"
-    measured = formatting.estimate(name, goal["measured"])
-    slack = formatting.value(name, abs(goal["slack"])).replace(" %", " points")
-    held = "" if goal["of"] is None else f", held in {goal['held']} of {goal['of']}"
+def _goal_text(name: str, goal: JudgedGoal) -> str:
+    sense = "≥" if goal.goal.sense == ">=" else "≤"
+    measured = formatting.estimate(name, goal.measured)
+    slack = formatting.value(name, abs(goal.slack)).replace(" %", " points")
+    held = "" if goal.of is None else f", held in {goal.held} of {goal.of}"
     return (
-        f"{formatting.metric_title(name)} {sense} {formatting.value(name, goal['threshold'])}: measured {measured}, "
-        + (f"{slack} to spare" if goal["slack"] >= 0 else f"missed by {slack}")
+        f"{formatting.metric_title(name)} {sense} {formatting.value(name, goal.goal.threshold)}: measured {measured}, "
+        + (f"{slack} to spare" if goal.slack >= 0 else f"missed by {slack}")
         + held
     )
 
 
-def _answer_lines(answer: Recommendation) -> list[Text]:
-    data = answer.data
+def _answer_lines(answer: Recommendation, buffer: BufferSize) -> list[Text]:
     lines = [
-        Text(f"Recommended buffer: {buffer_text(data['recommendation'])}", style="bold green"),
-        Text(_claim(data)),
+        Text(f"Recommended buffer: {buffer_text(buffer)}", style="bold green"),
+        Text(_claim(answer)),
     ]
-    upper = data["feasible_up_to"]
-    if upper["missed_at"] is not None:
+    upper = answer.feasible_up_to
+    if upper is not None and upper.missed_at is not None:
         lines.append(
             Text(
-                f"every goal still holds at {upper['buffer']['packets']:.0f} packets, not at "
-                f"{upper['missed_at']['packets']:.0f} (of the buffers measured)"
+                f"every goal still holds at {upper.buffer.packets:.0f} packets, not at "
+                f"{upper.missed_at.packets:.0f} (of the buffers measured)"
             )
         )
-    for name, goal in data["goals"].items():
-        lines.append(Text(f"  {_goal_text(name, goal)}{'   ← binding' if goal['binding'] else ''}"))
+    for name, goal in answer.goals.items():
+        lines.append(Text(f"  {_goal_text(name, goal)}{'   ← binding' if goal.binding else ''}"))
     return lines
 
 
-def _claim(data: Mapping[str, Any]) -> str:
+def _claim(answer: Recommendation) -> str:
     """What the confidence is about: the average over replications, or the share of the draws."""
-    confidence = f"{100 * data['confidence']:.1f} % confidence"
-    fraction = data["fraction"]
+    confidence = f"{100 * answer.confidence:.1f} % confidence"
+    fraction = answer.fraction
     if fraction is not None:
         return (
-            f"the smallest that meets every goal in at least {100 * fraction['wanted']:g} % of the draws, with "
-            f"{confidence}: {fraction['held']} of {fraction['of']} draws that the search had not seen, so at least "
-            f"{100 * fraction['at_least']:.1f} % (one-sided, {100 * fraction['confidence']:g} %)"
+            f"the smallest that meets every goal in at least {100 * fraction.wanted:g} % of the draws, with "
+            f"{confidence}: {fraction.held} of {fraction.of} draws that the search had not seen, so at least "
+            f"{100 * fraction.at_least:.1f} % (one-sided, {100 * fraction.confidence:g} %)"
         )
-    over = "draws of what is uncertain" if data["uncertain"] else "replications"
+    over = "draws of what is uncertain" if answer.uncertain else "replications"
     return (
         f"the smallest that meets every goal on average over {over}, with {confidence} (one-sided, over replications "
         "that the search had not seen)"
@@ -187,48 +198,48 @@ def _claim(data: Mapping[str, Any]) -> str:
 
 
 def _conflict_lines(answer: Recommendation) -> list[Text]:
-    data = answer.data
-    conflict = data["conflict"]
-    least, most = conflict["needs_at_least"], conflict["needs_at_most"]
+    conflict = answer.conflict
+    assert conflict is not None, "without an answer there is a reason"
+    least, most = conflict.needs_at_least, conflict.needs_at_most
 
-    def names(side: Mapping[str, Any]) -> str:
-        return " and ".join(formatting.metric_title(name) for name in side["goals"])
+    def names(side: Side) -> str:
+        return " and ".join(formatting.metric_title(name) for name in side.goals)
 
-    met = all(goal["met"] for goal in data["goals"].values())
+    met = all(goal.met for goal in answer.goals.values())
     verdict = (
         "No buffer was confirmed to meet all goals: they leave no margin." if met else "No buffer meets all goals."
     )
     lines = [Text(verdict, style="bold red")]
-    if least["buffer"] is None and least["goals"]:
+    if least.goals:
         lines.append(
-            Text(f"  {names(least)}: missed even at {buffer_text(conflict['largest_tried'])}, the largest buffer tried")
+            Text(f"  {names(least)}: missed even at {buffer_text(conflict.largest_tried)}, the largest buffer tried")
+            if least.buffer is None
+            else Text(f"  {names(least)} needs at least {buffer_text(least.buffer)}")
         )
-    elif least["goals"]:
-        lines.append(Text(f"  {names(least)} needs at least {buffer_text(least['buffer'])}"))
-    if most["goals"]:
+    if most.goals:
         lines.append(
             Text(f"  {names(most)}: missed even at the smallest buffer")
-            if most["buffer"] is None
-            else Text(f"  {names(most)} allows at most {buffer_text(most['buffer'])}")
+            if most.buffer is None
+            else Text(f"  {names(most)} allows at most {buffer_text(most.buffer)}")
         )
-    if conflict["compromise"] is not None:
-        lines.append(Text(f"Nearest compromise: {buffer_text(conflict['compromise'])}", style="bold"))
-        lines += [Text(f"  {_goal_text(name, goal)}") for name, goal in data["goals"].items()]
+    if conflict.compromise is not None:
+        lines.append(Text(f"Nearest compromise: {buffer_text(conflict.compromise)}", style="bold"))
+        lines += [Text(f"  {_goal_text(name, goal)}") for name, goal in answer.goals.items()]
     return lines
 
 
-def _reason_lines(rules: Iterable[Mapping[str, Any]]) -> list[Text]:
+def _reason_lines(rules: Sequence[JudgedRule]) -> list[Text]:
     """Why rules do not apply, and which of those that do ask for no buffer."""
     lines = []
     for rule in rules:
-        if not rule["applies"]:
-            lines.append(Text(f"{rule['name']} does not apply: {rule['why']}", style="dim"))
-        elif rule["buffer"] is None:
-            lines.append(Text(f"{rule['name']} applies but asks for no buffer under these goals", style="dim"))
+        if not rule.applies:
+            lines.append(Text(f"{rule.name} does not apply: {rule.why}", style="dim"))
+        elif rule.buffer is None:
+            lines.append(Text(f"{rule.name} applies but asks for no buffer under these goals", style="dim"))
     return lines
 
 
-def _sensitivity_table(entries: Iterable[Mapping[str, Any]]) -> Table:
+def _sensitivity_table(entries: Iterable[Variation]) -> Table:
     """How the answer moves when something is 20 % off."""
     table = Table(title="When something is 20 % off", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("what")
@@ -236,24 +247,24 @@ def _sensitivity_table(entries: Iterable[Mapping[str, Any]]) -> Table:
         table.add_column(heading, justify="right")
     table.add_column("binding goal")
     for entry in entries:
-        binding = "–" if entry["binding_goal"] is None else formatting.metric_title(entry["binding_goal"])
-        what = f"{entry['what']} {100 * (entry['factor'] - 1):+.0f} %"
-        if entry["recommendation"] is None:
+        binding = "–" if entry.binding_goal is None else formatting.metric_title(entry.binding_goal)
+        what = f"{entry.what} {100 * (entry.factor - 1):+.0f} %"
+        if entry.recommendation is None:
             table.add_row(what, "none", "–", "–", "–", f"{binding} cannot be met", style="red")
         else:
-            table.add_row(what, *_buffer_cells(entry["recommendation"]), binding)
+            table.add_row(what, *_buffer_cells(entry.recommendation), binding)
     return table
 
 
-def _front_table(front: Mapping[str, Any]) -> Table:
+def _front_table(front: Front) -> Table:
     """Measured buffers that no other beats in both metrics."""
     table = Table(title="Trade-off: no measured buffer is better in both", title_justify="left", box=box.SIMPLE_HEAD)
     for heading in ("packets", "size", "ms", "BDP"):
         table.add_column(heading, justify="right")
-    for name in front["metrics"]:
+    for name in front.metrics:
         table.add_column(formatting.metric_title(name), justify="right")
-    for point in front["points"]:
-        if point["on_front"]:
-            cells = [formatting.estimate(name, point["measured"][name]) for name in front["metrics"]]
-            table.add_row(*_buffer_cells(point["buffer"]), *cells)
+    for point in front.points:
+        if point.on_front:
+            cells = [formatting.estimate(name, point.measured[name]) for name in front.metrics]
+            table.add_row(*_buffer_cells(point.buffer), *cells)
     return table

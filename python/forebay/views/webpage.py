@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from forebay import formatting
-from forebay.goals import curve_estimate, curve_key
 from forebay.views import wording
 from forebay.views.pages import Row, Table, render
 from forebay.views.recommendation_charts import metric_chart, rule_strip, shown_metrics, trade_chart
@@ -17,7 +16,9 @@ from forebay.views.shapes import Drawing, Size
 from forebay.views.traffic import traffic_table
 
 if TYPE_CHECKING:
-    from forebay.search.recommendation import Recommendation
+    from forebay.report import BufferSize
+    from forebay.search import answer as answers
+    from forebay.search.answer import Recommendation
     from forebay.views.charts import Chart
 
 __all__ = ["recommendation_page"]
@@ -56,27 +57,26 @@ def recommendation_page(answer: Recommendation, *, source: str, command: str) ->
     str
         The whole document.
     """
-    data = answer.data
     page = Page(
         title=answer.scenario.title or "Buffer recommendation",
         question=_question(answer),
         traffic=traffic_table(answer.scenario.resolved),
-        found=None if data["recommendation"] is None else _found(data),
-        conflict=None if data["recommendation"] is not None else _conflict(data["conflict"]),
-        goals=_goals(data),
+        found=None if answer.buffer is None else _found(answer, answer.buffer),
+        conflict=None if answer.conflict is None else _conflict(answer.conflict),
+        goals=_goals(answer),
         pictures=_pictures(answer),
         curve=_curve(answer),
         rules=_rules(answer),
-        sensitivity=_sensitivity(data["sensitivity"]) if "sensitivity" in data else None,
-        front=_front(data["pareto"]) if "pareto" in data else None,
-        configuration=_configuration(data["configuration"]) if "configuration" in data else None,
-        warnings=tuple(data["warnings"]),
+        sensitivity=None if answer.sensitivity is None else _sensitivity(answer.sensitivity),
+        front=None if answer.pareto is None else _front(answer.pareto),
+        configurations=tuple(map(_configuration, answer.configurations)),
+        warnings=answer.warnings,
         method=_method(answer),
         command=command,
         source=source.rstrip(),
-        version=data["version"],
+        version=answer.version,
         seed=str(answer.scenario.core.seed),
-        sha256=data["scenario_sha256"],
+        sha256=answer.scenario.core.sha256,
     )
     return render("recommendation.html.j2", page)
 
@@ -213,7 +213,7 @@ class Page:
     rules: Rules
     sensitivity: Table | None
     front: Table | None
-    configuration: Configuration | None
+    configurations: tuple[Configuration, ...]
     warnings: tuple[str, ...]
     method: Method
     command: str
@@ -229,73 +229,72 @@ class Page:
 def _question(answer: Recommendation) -> str:
     links = answer.scenario.resolved["links"]
     target = next(link for link in links if link["target"])
-    wishes = [wording.goal_phrase(goal) for goal in answer.goals]
+    wishes = [wording.goal_phrase(judged.goal) for judged in answer.goals.values()]
     goals = wishes[0] if len(wishes) == 1 else f"{', '.join(wishes[:-1])} and {wishes[-1]}"
     rate = formatting.exactly(formatting.bandwidth(answer.scenario.core.rate_bps))
     several = "" if len(links) == 1 else f" (the link “{target['name']}” of {len(links)})"
     return f"What is the smallest buffer for this {rate} link{several} with which {goals}?"
 
 
-def _headline(buffer: Mapping[str, Any]) -> Headline:
-    units = f"= {formatting.size(buffer['bytes'])} = {formatting.duration(buffer['seconds'])} at the link rate"
-    if buffer["bdp"] is not None:
-        units += f" = {buffer['bdp']:.3g} bandwidth-delay products"
-    return Headline(f"{buffer['packets']:,.0f} packets", units)
+def _headline(buffer: BufferSize) -> Headline:
+    units = f"= {formatting.size(buffer.bytes)} = {formatting.duration(buffer.seconds)} at the link rate"
+    if buffer.bdp is not None:
+        units += f" = {buffer.bdp:.3g} bandwidth-delay products"
+    return Headline(f"{buffer.packets:,.0f} packets", units)
 
 
-def _found(data: Mapping[str, Any]) -> Found:
-    fraction = data["fraction"]
+def _found(answer: Recommendation, buffer: BufferSize) -> Found:
+    fraction = answer.fraction
     if fraction is not None:
-        scope = f"in at least {100 * fraction['wanted']:g} % of the cases"
-        held = f": all goals held in {fraction['held']} of {fraction['of']} draws of what is not known for certain"
+        scope = f"in at least {100 * fraction.wanted:g} % of the cases"
+        held = f": all goals held in {fraction.held} of {fraction.of} draws of what is not known for certain"
     else:
-        scope = f"on average{' over the draws of what is not known for certain' if data['uncertain'] else ''}"
+        scope = f"on average{' over the draws of what is not known for certain' if answer.uncertain else ''}"
         held = ""
     # Never surer than is known.
-    confidence = f"{math.floor(min(data['confidence'], 0.99999) * 1e4) / 100:g} %"
-    upper = data["feasible_up_to"]
+    confidence = f"{math.floor(min(answer.confidence, 0.99999) * 1e4) / 100:g} %"
+    upper = answer.feasible_up_to
     upwards = ""
-    if upper["missed_at"] is not None:
+    if upper is not None and upper.missed_at is not None:
         upwards = (
-            f"Every goal still holds at {wording.packets(upper['buffer'])}, but not at "
-            f"{wording.packets(upper['missed_at'])}, of the buffers that were measured."
+            f"Every goal still holds at {wording.packets(upper.buffer)}, but not at "
+            f"{wording.packets(upper.missed_at)}, of the buffers that were measured."
         )
-    buffer = _headline(data["recommendation"])
-    return Found(buffer, f"{100 * data['resolution']:g} %", scope, confidence, held, upwards)
+    return Found(_headline(buffer), f"{100 * answer.resolution:g} %", scope, confidence, held, upwards)
 
 
-def _conflict(conflict: Mapping[str, Any]) -> Conflict:
-    largest = wording.packets(conflict["largest_tried"])
+def _conflict(conflict: answers.Conflict) -> Conflict:
+    largest = wording.packets(conflict.largest_tried)
     sides = []
     for side, phrase, nowhere in (
-        ("needs_at_least", "needs at least", f"missed even at {largest}, the largest tried"),
-        ("needs_at_most", "allows at most", "missed even at the smallest buffer"),
+        (conflict.needs_at_least, "needs at least", f"missed even at {largest}, the largest tried"),
+        (conflict.needs_at_most, "allows at most", "missed even at the smallest buffer"),
     ):
-        names = " and ".join(wording.metric_title(name) for name in conflict[side]["goals"])
+        names = " and ".join(map(wording.metric_title, side.goals))
         if names:
-            buffer = conflict[side]["buffer"]
-            sides.append(f"{names} {nowhere}" if buffer is None else f"{names} {phrase} {wording.packets(buffer)}")
-    compromise = conflict["compromise"]
+            needed = nowhere if side.buffer is None else f"{phrase} {wording.packets(side.buffer)}"
+            sides.append(f"{names} {needed}")
+    compromise = conflict.compromise
     return Conflict(tuple(sides), None if compromise is None else _headline(compromise))
 
 
-def _goals(data: Mapping[str, Any]) -> Table:
+def _goals(answer: Recommendation) -> Table:
     columns = ("goal", "wanted", "measured there", "slack", "verdict")
-    decided = data["recommendation"] is not None
-    return Table(columns, tuple(_goal(name, goal, decided=decided) for name, goal in data["goals"].items()))
+    decided = answer.feasible
+    return Table(columns, tuple(_goal(name, goal, decided=decided) for name, goal in answer.goals.items()))
 
 
-def _goal(name: str, goal: Mapping[str, Any], *, decided: bool) -> Row:
-    slack = formatting.value(name, abs(goal["slack"])).replace(" %", " points")
-    held = "" if goal["of"] is None else f", held in {goal['held']} of {goal['of']} draws"
-    verdict = "met" if goal["met"] else "missed"
+def _goal(name: str, goal: answers.JudgedGoal, *, decided: bool) -> Row:
+    slack = formatting.value(name, abs(goal.slack)).replace(" %", " points")
+    held = "" if goal.of is None else f", held in {goal.held} of {goal.of} draws"
+    verdict = "met" if goal.met else "missed"
     return Row(
         (
             wording.metric_title(name),
-            f"{wording.sign(goal['sense'])} {wording.threshold(name, goal['threshold'])}",
-            formatting.estimate(name, goal["measured"]),
-            f"{slack} {'to spare' if goal['slack'] >= 0 else 'short'}{held}",
-            f"{verdict}, decides the size" if goal["binding"] and decided else verdict,
+            f"{wording.sign(goal.goal.sense)} {wording.threshold(name, goal.goal.threshold)}",
+            formatting.estimate(name, goal.measured),
+            f"{slack} {'to spare' if goal.slack >= 0 else 'short'}{held}",
+            f"{verdict}, decides the size" if goal.binding and decided else verdict,
         ),
         kind=verdict,
     )
@@ -316,7 +315,7 @@ def _pictures(answer: Recommendation) -> Pictures:
         title = wording.metric_title(key)
         heading = title[0].upper() + title[1:]
         figures.append(_figure(heading, chart, sizes, f"{chart.title} against the buffer in packets"))
-    if "pareto" in answer.data:
+    if answer.pareto is not None:
         trade = trade_chart(answer)
         figures.append(_figure("The trade-off", trade, sizes, f"{trade.up} against {trade.across}"))
         present |= {point.kind for point in trade.points}
@@ -333,12 +332,12 @@ def _curve(answer: Recommendation) -> Table:
     rows = [
         Row(
             (
-                f"{point['buffer']['packets']:,.0f}",
-                formatting.duration(point["buffer"]["seconds"]),
-                *(formatting.estimate(name, curve_estimate(point, name)) for name in names),
+                f"{point.buffer.packets:,.0f}",
+                formatting.duration(point.buffer.seconds),
+                *(formatting.estimate(name, point.estimate(name)) for name in names),
             )
         )
-        for point in answer.data["curve"]
+        for point in answer.curve
     ]
     return Table(("packets", "time", *map(wording.metric_title, names)), tuple(rows))
 
@@ -348,38 +347,38 @@ def _curve(answer: Recommendation) -> Table:
 
 def _rules(answer: Recommendation) -> Rules:
     rules = sorted(
-        answer.data["rules"],
-        key=lambda rule: (not rule["applies"], math.inf if rule["buffer"] is None else rule["buffer"]["packets"]),
+        answer.rules,
+        key=lambda rule: (not rule.applies, math.inf if rule.buffer is None else rule.buffer.packets),
     )
-    sizing = tuple(_sizing_rule(answer, rule) for rule in rules if rule["buffer"] is not None)
-    silent = tuple(_silent_model(rule) for rule in rules if rule["buffer"] is None)
+    sizing = tuple(_sizing_rule(answer, rule, rule.buffer) for rule in rules if rule.buffer is not None)
+    silent = tuple(_silent_model(rule) for rule in rules if rule.buffer is None)
     return Rules(_spread(rules), sizing, silent)
 
 
-def _spread(rules: Sequence[Mapping[str, Any]]) -> Spread | None:
+def _spread(rules: Sequence[answers.JudgedRule]) -> Spread | None:
     """Of the rules that apply, in the order of their buffers; None where they are fewer than two."""
-    applying = [rule["buffer"]["packets"] for rule in rules if rule["applies"] and rule["buffer"] is not None]
+    applying = [rule.buffer.packets for rule in rules if rule.applies and rule.buffer is not None]
     if len(applying) < 2:
         return None
     return Spread(str(len(applying)), f"{applying[0]:,.0f}", f"{applying[-1]:,.0f}")
 
 
-def _sizing_rule(answer: Recommendation, rule: Mapping[str, Any]) -> SizingRule:
-    title, summary = _explained(rule["name"])
+def _sizing_rule(answer: Recommendation, rule: answers.JudgedRule, buffer: BufferSize) -> SizingRule:
+    title, summary = _explained(rule.name)
     return SizingRule(
-        name=rule["name"],
-        buffer=wording.packets(rule["buffer"]),
-        judged=tuple(_judged(answer, rule)),
+        name=rule.name,
+        buffer=wording.packets(buffer),
+        judged=tuple(_judged(answer, answer.at(buffer))),
         title=title,
         summary=summary,
-        applies=rule["applies"],
-        why="its assumptions hold here" if rule["applies"] else rule["why"],
+        applies=rule.applies,
+        why="its assumptions hold here" if rule.applies else rule.why,
     )
 
 
-def _silent_model(rule: Mapping[str, Any]) -> SilentModel:
-    why = "it applies but asks for no buffer under these goals" if rule["applies"] else rule["why"]
-    return SilentModel(rule["name"], _explained(rule["name"])[0], why)
+def _silent_model(rule: answers.JudgedRule) -> SilentModel:
+    why = "it applies but asks for no buffer under these goals" if rule.applies else rule.why
+    return SilentModel(rule.name, _explained(rule.name)[0], why)
 
 
 def _explained(name: str) -> tuple[str, str]:
@@ -388,36 +387,35 @@ def _explained(name: str) -> tuple[str, str]:
     from forebay.explanation import explain
 
     try:
-        data = explain(name).data
+        told = explain(name)
     except InputError:
         return name, ""
-    return data["title"], data.get("summary", "")
+    return told.title, told.summary
 
 
-def _judged(answer: Recommendation, rule: Mapping[str, Any]) -> list[str]:
-    """How each goal fares at a rule's buffer."""
-    at = [point for point in answer.data["curve"] if point["buffer"]["packets"] == rule["buffer"]["packets"]]
-    found = []
-    for goal in answer.goals:
-        key = curve_key(goal.name, at[0]) if at else None
-        estimate = curve_estimate(at[0], key) if key is not None else None
+def _judged(answer: Recommendation, at: answers.CurvePoint | None) -> Iterable[str]:
+    """How each goal fares at a measured buffer."""
+    if at is None:
+        return
+    for goal in (judged.goal for judged in answer.goals.values()):
+        key = at.key(goal.name)
+        estimate = None if key is None else at.estimate(key)
         if key is None or estimate is None:
             continue
-        margin, half = goal.margin(estimate["mean"]), estimate["half_width"] or 0.0
+        margin, half = goal.margin(estimate.mean), estimate.half_width or 0.0
         verdict = "met" if margin > half else "missed" if margin < -half else "on the edge"
-        found.append(f"{wording.metric_title(key)} {formatting.estimate(key, estimate)} ({verdict})")
-    return found
+        yield f"{wording.metric_title(key)} {formatting.estimate(key, estimate)} ({verdict})"
 
 
 # The rest --------------------------------------------------------------------------------------------------------
 
 
-def _sensitivity(entries: Iterable[Mapping[str, Any]]) -> Table:
+def _sensitivity(entries: Iterable[answers.Variation]) -> Table:
     rows = []
     for entry in entries:
-        buffer, goal = entry["recommendation"], entry["binding_goal"]
+        buffer, goal = entry.recommendation, entry.binding_goal
         cells = (
-            f"{entry['what']} {100 * (entry['factor'] - 1):+.0f} %",
+            f"{entry.what} {100 * (entry.factor - 1):+.0f} %",
             "none meets the goals" if buffer is None else wording.packets(buffer),
             "–" if goal is None else wording.metric_title(goal),
         )
@@ -425,32 +423,32 @@ def _sensitivity(entries: Iterable[Mapping[str, Any]]) -> Table:
     return Table(("what", "buffer", "decided by"), tuple(rows))
 
 
-def _front(front: Mapping[str, Any]) -> Table:
-    names = front["metrics"]
+def _front(front: answers.Front) -> Table:
+    names = front.metrics
     rows = [
         Row(
             (
-                wording.packets(point["buffer"]),
-                *(formatting.estimate(name, point["measured"][name]) for name in names),
+                wording.packets(point.buffer),
+                *(formatting.estimate(name, point.measured[name]) for name in names),
             )
         )
-        for point in front["points"]
-        if point["on_front"]
+        for point in front.points
+        if point.on_front
     ]
     return Table(("buffer", *map(wording.metric_title, names)), tuple(rows))
 
 
-def _configuration(found: Mapping[str, Any]) -> Configuration:
-    return Configuration(found["system"], "\n".join(found["lines"]), tuple(found["quirks"]), found["source"])
+def _configuration(found: answers.Configuration) -> Configuration:
+    return Configuration(found.system, "\n".join(found.lines), found.quirks, found.source)
 
 
 def _method(answer: Recommendation) -> Method:
-    cost, run = answer.data["cost"], answer.scenario.resolved["run"]
+    cost, run = answer.cost, answer.scenario.resolved["run"]
     return Method(
-        engine=answer.data["engine"],
-        replications=str(cost["replications"]),
-        buffers=str(cost["buffers"]),
-        data_packets=f"{cost['data_packets']:,}",
+        engine=answer.engine,
+        replications=str(cost.replications),
+        buffers=str(cost.buffers),
+        data_packets=f"{cost.data_packets:,}",
         warmup=run["warmup"],
         measured=run["measure"],
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from forebay import formatting
 
 if TYPE_CHECKING:
     from forebay.goals import Goal
+    from forebay.report import BufferSize
 
 __all__ = ["goal_phrase", "metric_title", "packets", "sign", "sizes", "threshold"]
 
@@ -36,15 +36,14 @@ def goal_phrase(goal: Goal) -> str:
     return f"{what} is {sense} {threshold(goal.name, goal.threshold)}"
 
 
-def packets(buffer: Mapping[str, Any]) -> str:
+def packets(buffer: BufferSize) -> str:
     """A buffer in packets, and how long so many take."""
-    return f"{buffer['packets']:,.0f} packets ({formatting.duration(buffer['seconds'])})"
+    return f"{buffer.packets:,.0f} packets ({formatting.duration(buffer.seconds)})"
 
 
-def sizes(buffer: Mapping[str, Any]) -> str:
+def sizes(buffer: BufferSize) -> str:
     """A buffer in every unit."""
-    bdp = "" if buffer["bdp"] is None else f" = {buffer['bdp']:.3g} BDP"
+    bdp = "" if buffer.bdp is None else f" = {buffer.bdp:.3g} BDP"
     return (
-        f"{buffer['packets']:,.0f} packets = {formatting.size(buffer['bytes'])} = "
-        f"{formatting.duration(buffer['seconds'])}{bdp}"
+        f"{buffer.packets:,.0f} packets = {formatting.size(buffer.bytes)} = {formatting.duration(buffer.seconds)}{bdp}"
     )

@@ -3,7 +3,7 @@
 use forebay_packet::PacketEngine;
 use forebay_scenario::{Engine, Metric, Report, Seed};
 
-use super::{of_group, replication, run_with, scenario, traced, value};
+use super::{of_group, replication, run, run_with, scenario, traced, value};
 
 fn with_queue(queue: &str) -> Vec<String> {
     vec![format!("link.queue={queue}")]
@@ -96,6 +96,41 @@ fn at_the_limit_the_loss_does_not_depend_on_the_victim() {
         let utilization = expected.value(Metric::Utilization);
         assert_eq!(report.value(Metric::Utilization), utilization, "{queue}");
     }
+}
+
+/// The paper's own case (Pan, Prabhakar and Psounis 2000, section 3.1): 32 TCPs and a flood of twice
+/// the link's rate, of which RED leaves almost nothing to the others and CHOKe about a quarter to the
+/// flood.
+#[test]
+fn choke_holds_a_flood_to_a_quarter_of_the_link() {
+    let share = |kind: &str| {
+        let text = format!(
+            r#"
+[link]
+rate = "1Mbps"
+buffer = "300p"
+queue = {{ kind = "{kind}", min = "100p", max = "200p", max_p = 0.02, weight = 0.002, adaptive = false, gentle = false }}
+[[flows]]
+name = "tcp"
+count = 32
+cca = "newreno"
+rtt = {{ uniform = ["5ms", "15ms"] }}
+packet = "1000B"
+start = {{ uniform = ["0s", "2s"] }}
+[[flows]]
+name = "flood"
+packet = "1000B"
+workload = {{ cbr = {{ rate = "2Mbps" }} }}
+[run]
+warmup = "100s"
+measure = "400s"
+"#
+        );
+        goodput(&run(&text), 1) / 1e6
+    };
+    let (red, choke) = (share("red"), share("choke"));
+    assert!(red > 0.95, "{red}");
+    assert!((0.2..0.27).contains(&choke), "{choke}");
 }
 
 const UNFAIR: &str = r#"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from forebay import formatting
-from forebay.scenario import Scenario
+from forebay import _core, formatting
+from forebay.warning import Kind, Warning
 
 __all__ = ["phase_effects"]
 
@@ -17,7 +18,7 @@ WITHIN = 1e-3
 MOST = 20
 
 
-def phase_effects(scenario: Scenario, engine: str = "packet") -> list[str]:
+def phase_effects(scenario: _core.Scenario, engine: str = "packet") -> list[Warning]:
     """Warn where round trips are whole multiples of the bottleneck's time for a packet, or so far apart.
 
     Packets of a sender without an access link then arrive at the very instants at which others leave, and find a full
@@ -27,45 +28,53 @@ def phase_effects(scenario: Scenario, engine: str = "packet") -> list[str]:
 
     Returns
     -------
-    list of str
-        One line for each group that is concerned; none for engines that know no packets.
+    list of Warning
+        One for each group that is concerned; none for engines that know no packets.
     """
-    tables = scenario.resolved
-    if engine != "packet" or len(tables["links"]) > 1:
+    if engine != "packet":
         return []
-    alone = all(group["workload"] == "persistent" for group in tables["flows"])
-    found = _ties(scenario) if alone and scenario.core.persistent_flows <= MOST else []
-    for group in tables["flows"]:
+    tables = json.loads(scenario.canonical_json())
+    if len(tables["links"]) > 1:
+        return []
+    groups: list[Mapping[str, Any]] = tables["flows"]
+    alone = all(group["workload"] == "persistent" for group in groups)
+    found = _ties(scenario, groups) if alone and scenario.persistent_flows <= MOST else []
+    for group in groups:
         if group["workload"] != "persistent" or "access" in group:
             continue
         multiple = _packet_times(scenario, group)
         if multiple is not None:
-            found.append(
+            text = (
                 f"group `{group['name']}`: its round trip is exactly {multiple} times the link's time for a packet and "
                 "it has no `access` link: packets arrive just as others leave, and losses are those of the coincidence "
                 '(a phase effect); give it access = { rate = "..." } or a jitter'
             )
+            values = {"packet_times": multiple}
+            found.append(Warning(Kind.PHASE_EFFECT, text, subject=group["name"], values=values))
     return found
 
 
-def _ties(scenario: Scenario) -> list[str]:
+def _ties(scenario: _core.Scenario, groups: Iterable[Mapping[str, Any]]) -> list[Warning]:
     """Groups of which several flows' different round trips are whole packet times apart."""
     found = []
-    for group in scenario.resolved["flows"]:
+    for group in groups:
         phases = sorted(multiple % 1.0 for multiple in set(_multiples(scenario, group)))
         if len(phases) < 2:
             continue
         if any(after - before < WITHIN for before, after in pairwise([*phases, phases[0] + 1.0])):
-            time = formatting.duration(scenario.core.packet_bytes * 8 / scenario.core.rate_bps)
-            found.append(
+            packet_time = scenario.packet_bytes * 8 / scenario.rate_bps
+            time = formatting.duration(packet_time)
+            text = (
                 f"group `{group['name']}`: some of its round trips are whole packet times ({time}) apart: packets of "
                 "these flows arrive at the same instants for ever, and which of them loses may be a coincidence (a "
                 "phase effect); give them a jitter of a packet time: rtt = { linspace = [...], jitter = ... }"
             )
+            values = {"packet_time_s": packet_time}
+            found.append(Warning(Kind.TIED_ROUND_TRIPS, text, subject=group["name"], values=values))
     return found
 
 
-def _multiples(scenario: Scenario, group: Mapping[str, Any]) -> list[float]:
+def _multiples(scenario: _core.Scenario, group: Mapping[str, Any]) -> list[float]:
     """The listed round trips of a group's flows in packet times; none where they are not listed."""
     rtt, count = group["rtt"], group["count"]
     if isinstance(rtt, list):
@@ -76,18 +85,15 @@ def _multiples(scenario: Scenario, group: Mapping[str, Any]) -> list[float]:
     return []
 
 
-def _multiple(scenario: Scenario, rtt: object, packet: object) -> float:
+def _multiple(scenario: _core.Scenario, rtt: object, packet: object) -> float:
     """How many of the link's times for a packet a round trip takes; 0 where either is not one number."""
     if not isinstance(rtt, str) or not isinstance(packet, str):
         return 0.0
-    alone = {
-        "link": {"rate": f"{scenario.core.rate_bps:.0f}bps", "buffer": "0p"},
-        "flows": [{"rtt": rtt, "packet": packet}],
-    }
-    return Scenario.of(alone).core.bdp_packets or 0.0
+    packet_time = _core.parse_quantity(packet, "bytes") * 8 / scenario.rate_bps
+    return _core.parse_quantity(rtt, "time") / packet_time
 
 
-def _packet_times(scenario: Scenario, group: Mapping[str, Any]) -> int | None:
+def _packet_times(scenario: _core.Scenario, group: Mapping[str, Any]) -> int | None:
     """How many packet times the round trip of a group takes, where that is a whole number."""
     multiple = _multiple(scenario, group["rtt"], group["packet"])
     whole = round(multiple)

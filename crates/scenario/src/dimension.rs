@@ -1,0 +1,95 @@
+//! Quantities as users write them outside of scenario files, read by the same grammar.
+
+use forebay_units::{Bytes, Rate, Time};
+
+use crate::law::packets;
+
+/// What a text is a quantity of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dimension {
+    /// "10ms", in seconds.
+    Time,
+    /// "50Mbps", in bits per second.
+    Rate,
+    /// "64KiB", in bytes.
+    Bytes,
+    /// "100p", in packets.
+    Packets,
+    /// "90%" or "0.9", as a fraction.
+    Share,
+}
+
+impl Dimension {
+    /// Every kind.
+    pub const ALL: [Self; 5] = [
+        Self::Time,
+        Self::Rate,
+        Self::Bytes,
+        Self::Packets,
+        Self::Share,
+    ];
+
+    /// The name that programs ask with.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::Rate => "rate",
+            Self::Bytes => "bytes",
+            Self::Packets => "packets",
+            Self::Share => "share",
+        }
+    }
+
+    /// The value of a text in the base unit, finite and not negative.
+    ///
+    /// ```
+    /// use forebay_scenario::Dimension;
+    ///
+    /// assert_eq!(Dimension::Time.parse("20ms"), Ok(0.02));
+    /// assert_eq!(Dimension::Share.parse("90%"), Ok(0.9));
+    /// assert!(Dimension::Rate.parse("50").is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// What is allowed.
+    pub fn parse(self, text: &str) -> Result<f64, String> {
+        let text = text.trim();
+        let unit = |error: forebay_units::UnitError| error.allowed;
+        let value = match self {
+            Self::Time => text.parse::<Time>().map_err(unit)?.as_secs_f64(),
+            Self::Rate => text.parse::<Rate>().map_err(unit)?.as_bits_per_second() as f64,
+            Self::Bytes => text.parse::<Bytes>().map_err(unit)?.get() as f64,
+            Self::Packets => packets(text).ok_or("a number of packets such as 100p")?,
+            Self::Share => share(text).ok_or("a share such as 30% or 0.3")?,
+        };
+        Ok(value)
+    }
+}
+
+fn share(text: &str) -> Option<f64> {
+    let value = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().ok()? / 100.0,
+        None => text.parse().ok()?,
+    };
+    (value.is_finite() && value >= 0.0).then_some(value)
+}
+
+/// The number that a text begins with, and what follows it: a unit of whatever kind.
+///
+/// ```
+/// use forebay_scenario::split_quantity;
+///
+/// assert_eq!(split_quantity("0.5BDP"), Some((0.5, "BDP")));
+/// assert_eq!(split_quantity("1e3 p"), Some((1000.0, "p")));
+/// assert_eq!(split_quantity("cubic"), None);
+/// ```
+pub fn split_quantity(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    // From the longest beginning that may be a number: "1e" in "1e" is one and a unit, in "1e3" it is not.
+    let digits = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
+    let longest = text.find(|c| !digits(c)).unwrap_or(text.len());
+    let number = |end: &usize| text[..*end].parse::<f64>().is_ok();
+    let end = (1..=longest).rev().find(number)?;
+    let value = text[..end].parse().ok()?;
+    Some((value, text[end..].trim_start()))
+}

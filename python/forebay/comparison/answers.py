@@ -1,0 +1,217 @@
+"""What `compare` answers: what every engine and model says, where they differ, and what each assumes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from forebay.plain import plain
+from forebay.report import BufferSize, Estimate
+from forebay.rules import Assumption
+
+if TYPE_CHECKING:
+    from forebay.scenario import Scenario
+
+__all__ = ["Agreement", "Answer", "Comparison", "Disagreement", "RangePoint", "RuleMark"]
+
+Metrics = Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one engine or model says of a scenario.
+
+    Attributes
+    ----------
+    name : str
+        Of the engine or the model.
+    kind : {"engine", "model"}
+        Which of the two.
+    applies : bool
+        Whether it can answer, and for a model whether nothing that it assumes fails.
+    why : str
+        Why not; else what it says of itself.
+    assumptions : tuple of Assumption
+        Of models, and of the fluid engine where the packet engine has measured what it assumes.
+    metrics : mapping
+        Empty where an engine cannot answer.
+    notes : tuple of str, or None
+        What to know of a model's numbers; None for engines.
+    """
+
+    name: str
+    kind: Literal["engine", "model"]
+    applies: bool
+    why: str
+    assumptions: tuple[Assumption, ...]
+    metrics: Metrics
+    notes: tuple[str, ...] | None = None
+
+    @property
+    def doubtful(self) -> tuple[Assumption, ...]:
+        """The assumptions that do not hold or are not known to."""
+        return tuple(each for each in self.assumptions if each.holds != "yes")
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in the JSON."""
+        notes = {} if self.notes is None else {"notes": list(self.notes)}
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "applies": self.applies,
+            "why": self.why,
+            "assumptions": plain(self.assumptions),
+            **notes,
+            "metrics": plain(self.metrics),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """A fluid answer held against the packet engine's.
+
+    Attributes
+    ----------
+    engine, metric : str
+        What is compared.
+    values : tuple of float
+        Of the packet engine, of the fluid.
+    gap : float or None
+        In the unit `of`; None where one loses and the other does not.
+    allowed : float
+        In the same unit.
+    of : {"points", "buffers", "times"}
+        The unit.
+    within : bool or None
+        Whether the gap is within what is allowed.
+    expected : bool
+        Whether that is promised for this scenario.
+    why : str
+        Why not.
+    """
+
+    engine: str
+    metric: str
+    values: tuple[float, float]
+    gap: float | None
+    allowed: float
+    of: Literal["points", "buffers", "times"]
+    within: bool | None
+    expected: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Two answers that differ by more than both of their intervals.
+
+    Attributes
+    ----------
+    metric : str
+        In what.
+    between : tuple of str
+        The two answers.
+    values : tuple of float
+        What they say.
+    difference, uncertainty : float
+        How much the second is larger, and the sum of the half widths.
+    why : str
+        What the second assumes, in one line.
+    assumptions : tuple of Assumption
+        Those in doubt.
+    """
+
+    metric: str
+    between: tuple[str, str]
+    values: tuple[float, float]
+    difference: float
+    uncertainty: float
+    why: str
+    assumptions: tuple[Assumption, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleMark:
+    """The buffer that a rule asks for."""
+
+    name: str
+    packets: float
+    applies: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RangePoint:
+    """One buffer of the range: the metrics of every engine that can, and of every model that applies, by name."""
+
+    buffer: BufferSize
+    answers: Mapping[str, Metrics]
+
+    def estimate(self, name: str, metric: str) -> Estimate | None:
+        """What an answer says of a metric, or None."""
+        return self.answers.get(name, {}).get(metric)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Answers side by side.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        What was asked about.
+    buffer : BufferSize
+        Its own buffer.
+    answers : tuple of Answer
+        One per engine or model.
+    agreement : tuple of Agreement
+        Of the fluid engine with the packet engine, against stated bounds.
+    disagreements : tuple of Disagreement
+        Between answers that apply.
+    rules : tuple of RuleMark
+        The buffer that each rule asks for.
+    curve : tuple of RangePoint
+        Answers over a range of buffers, in rising order.
+    """
+
+    scenario: Scenario
+    buffer: BufferSize
+    answers: tuple[Answer, ...]
+    agreement: tuple[Agreement, ...]
+    disagreements: tuple[Disagreement, ...]
+    rules: tuple[RuleMark, ...]
+    curve: tuple[RangePoint, ...]
+
+    def answer(self, name: str) -> Answer | None:
+        """What an engine or a model says, by its name."""
+        return answer_of(name, self.answers)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as plain dictionaries and lists, as in the JSON."""
+        told: dict[str, Any] = plain(
+            {
+                "scenario_sha256": self.scenario.core.sha256,
+                "buffer": self.buffer,
+                "answers": self.answers,
+                "agreement": self.agreement,
+                "disagreements": self.disagreements,
+                "rules": self.rules,
+                "curve": self.curve,
+            }
+        )
+        return told
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """The same as `to_dict()`."""
+        return self.to_dict()
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return the comparison as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent)
+
+
+def answer_of(name: str, answers: Sequence[Answer]) -> Answer | None:
+    """The answer of this name, or None."""
+    return next((answer for answer in answers if answer.name == name), None)

@@ -1,0 +1,93 @@
+"""What a reader must know before using an answer's numbers: a sentence for people, a kind and figures for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from forebay import _core
+
+__all__ = ["Kind", "Warning", "of_engine"]
+
+
+class Kind(StrEnum):
+    """Every kind of warning. Programs may rely on their names."""
+
+    # Of the engines, as in crates/scenario/src/warning.rs.
+    FEW_DROPS = "few_drops"
+    FEW_CONGESTION_EVENTS = "few_congestion_events"
+    NOT_STARTED = "not_started"
+    LOWER_BOUND = "lower_bound"
+    LEFT_OUT = "left_out"
+    FLUID_BACKGROUND = "fluid_background"
+    MODEL = "model"
+    ASSUMPTION = "assumption"
+    NOTE = "note"
+    SILENT = "silent"
+    METRIC_LEFT_OUT = "metric_left_out"
+    # Of scenarios: a group (the subject) whose packets arrive as others leave (`packet_times`), or with each other.
+    PHASE_EFFECT = "phase_effect"
+    TIED_ROUND_TRIPS = "tied_round_trips"
+    # Of measuring: a metric or a recorded series (the subject).
+    STILL_STARTING = "still_starting"
+    NOT_SETTLED = "not_settled"
+    IMPRECISE = "imprecise"
+    CORRELATED_BATCHES = "correlated_batches"
+    TRACED_IN_PART = "traced_in_part"
+    # Of the search: a goal (the subject) and buffers in packets.
+    MISSED_AGAIN = "missed_again"
+    REFUSED = "refused"
+    NO_MARGIN = "no_margin"
+    # A sentence that was read back from JSON, which carries no kinds.
+    UNKNOWN = "unknown"
+
+
+class Warning(str):
+    """A sentence that knows what it is about; prints, compares and serialises as the sentence.
+
+    Attributes
+    ----------
+    kind : Kind
+        What it is about, in general.
+    subject : str
+        What it is about, in particular: a metric, a group, a model; empty where the kind says all.
+    values : mapping
+        The figures of the sentence by name.
+    """
+
+    __slots__ = ("kind", "subject", "values")
+
+    kind: Kind
+    subject: str
+    values: Mapping[str, float]
+
+    def __new__(cls, kind: str, text: str, *, subject: str = "", values: Mapping[str, float] | None = None) -> Warning:
+        """Make the sentence `text` of a kind."""
+        made = super().__new__(cls, text)
+        made.kind, made.subject, made.values = Kind(kind), subject, dict(values or {})
+        return made
+
+    @property
+    def text(self) -> str:
+        """The sentence alone."""
+        return str(self)
+
+    def saying(self, text: str) -> Warning:
+        """The same in other words."""
+        return Warning(self.kind, text, subject=self.subject, values=self.values)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (str(self.kind), str(self), self.subject, self.values)
+
+
+def _restore(kind: str, text: str, subject: str, values: Mapping[str, float]) -> Warning:
+    return Warning(kind, text, subject=subject, values=values)
+
+
+def of_engine(report: _core.Report) -> tuple[Warning, ...]:
+    """What an engine warned of."""
+    return tuple(
+        Warning(kind, text, subject=subject, values=values) for kind, subject, values, text in report.warnings()
+    )
