@@ -46,6 +46,7 @@ def test_python_answers_what_the_command_line_prints(small: Path) -> None:
     told = json.loads(answer.to_json())
     assert without_cost(told) == without_cost(printed)
     assert list(told) == list(printed)
+    assert list(told)[-3:] == ["sensitivity", "configuration", "pareto"]
     run = json.loads(forebay("run", small, "--json").out)
     report = Scenario.load(small).run()
     assert without_cost(report.to_dict()) == without_cost(run)
@@ -235,6 +236,7 @@ def test_metrics_know_their_units() -> None:
     assert unit_of("nonsense") == "number"
     assert key_among("queue_delay_p99", {"queue_delay_p99_s"}) == "queue_delay_p99_s"
     assert key_among("queue_delay_p99", {"utilization"}) is None
+    assert key_among("bulk.loss_rate", {"loss_rate"}) is None, "the link's is another"
 
 
 def test_metrics_are_where_they_say() -> None:

@@ -105,3 +105,11 @@ def test_what_the_fluid_cannot_run_is_listed_with_its_reason(tmp_path: Path) -> 
     assert answer.code == 0, answer.err
     assert "fluid does not apply" in answer.out
     assert "finite" in answer.out
+
+
+def test_each_fluid_is_asked_about_its_own_background() -> None:
+    found = compare(Scenario.parse(SMALL), replications=2, points=0)
+    assumed = {answer.name: {each.assumption for each in answer.assumptions} for answer in found.answers}
+    assert "other traffic is a constant rate" in assumed["fluid"]
+    assert "other traffic is a constant rate" not in assumed[FITTED]
+    assert "other traffic varies from round trip to round trip only" in assumed[FITTED]
