@@ -17,8 +17,9 @@ use crate::traffic::Traffic;
 /// The most packets under way: 16 bytes each.
 const MAX_UNDER_WAY: usize = 1 << 29;
 
-/// How often a run looks whether it was cancelled.
-const WATCHES: u64 = 4096;
+/// What all links together can carry between two looks at whether the run was cancelled: about a
+/// million packets, a fraction of a second.
+const CARRIED_BETWEEN_WATCHES: f64 = 1e9;
 
 /// A run in progress.
 #[derive(Debug)]
@@ -186,7 +187,9 @@ impl<'a> Simulation<'a> {
 
     /// Schedules the next look at whether the run was cancelled.
     fn schedule_watch(&mut self, now: Time) {
-        let every = Time::from_picos((self.end.as_picos() / WATCHES).max(1));
+        let links = self.scenario.links().iter();
+        let rate: f64 = links.map(|link| link.rate.as_bytes_per_second()).sum();
+        let every = Time::from_secs_f64(CARRIED_BETWEEN_WATCHES / rate);
         let next = Event::control(now.saturating_add(every), Control::Watch);
         self.timeline.calendar.push(next);
     }
