@@ -7,7 +7,8 @@ use forebay_units::parameter::Parameters;
 use crate::error::{FormulaError, positive};
 use crate::response::Response;
 
-/// A scenario in the formulas' units.
+/// A scenario in the formulas' units. Its 22 fields are what the rules ask of a scenario, one figure
+/// each and all public to them: a rule reads the three or four that its formula has.
 pub(crate) struct Situation {
     /// C, packets/s of the scenario's mean packet.
     pub(crate) capacity_pps: f64,
