@@ -15,7 +15,7 @@ use crate::translation::{NAME, Translation};
 ///
 /// ```
 /// use forebay_fluid::FluidEngine;
-/// use forebay_scenario::{Engine, Format, Metric, Scenario, Seed};
+/// use forebay_scenario::{Engine, Format, Metric, RunOptions, Scenario};
 ///
 /// let text = r#"
 ///     [link]
@@ -31,7 +31,7 @@ use crate::translation::{NAME, Translation};
 ///     measure = "100s"
 /// "#;
 /// let scenario = Scenario::parse(text, Format::Toml, "example", &[]).unwrap();
-/// let report = FluidEngine.run(&scenario, Seed::default())?;
+/// let report = FluidEngine.run(&scenario, &RunOptions::default())?;
 /// assert!(report.value(Metric::Utilization).unwrap() > 0.99);
 /// # Ok::<(), forebay_scenario::EngineError>(())
 /// ```

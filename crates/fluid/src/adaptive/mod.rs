@@ -73,6 +73,7 @@ pub(crate) const WORK_LIMIT: u64 = 4_000_000_000;
 ///     tolerance: 1e-4,
 ///     trace: None,
 ///     seed: Default::default(),
+///     cancel: Default::default(),
 /// };
 /// let link = &integrate(&model)?.links[0];
 /// // A buffer of one bandwidth-delay product keeps the link busy through every cut.
