@@ -21,7 +21,7 @@ use crate::ids::LaneId;
 
 /// Where deliveries wait.
 #[derive(Debug)]
-#[allow(
+#[expect(
     clippy::large_enum_variant,
     reason = "there is one of them, and it must not be behind a pointer"
 )]

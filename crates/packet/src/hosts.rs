@@ -241,7 +241,7 @@ impl<'a> Hosts<'a> {
     }
 
     /// Hands a packet to the network: to the first link, or through the flow's access link.
-    #[allow(
+    #[expect(
         clippy::inline_always,
         reason = "a call would pass the packet in memory"
     )]

@@ -15,7 +15,7 @@ use crate::transmitter::Transmitter;
 
 /// Any link.
 #[derive(Clone, Debug)]
-#[allow(
+#[expect(
     clippy::large_enum_variant,
     reason = "the common link is not behind a pointer"
 )]

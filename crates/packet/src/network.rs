@@ -150,7 +150,7 @@ impl Network {
     /// A packet is offered to the link at its next hop. Every packet comes this way, at each of its
     /// hops; nearly all meet a drop-tail link, whose part is written out where the packet's sender
     /// calls.
-    #[allow(
+    #[expect(
         clippy::inline_always,
         reason = "nearly every packet of a run comes from one caller, who knows its flow and hop"
     )]
@@ -500,7 +500,7 @@ struct Leg {
 
 impl Hop {
     /// A packet goes on from here: to the next hop, to its receiver, or out of the simulation.
-    #[allow(clippy::inline_always, reason = "as in `offer`")]
+    #[expect(clippy::inline_always, reason = "as in `offer`")]
     #[inline(always)]
     fn forward(self, departing: Departing, transit: &Transit, calendar: &mut Calendar) {
         let Departing { packet, time } = departing;
