@@ -1,6 +1,6 @@
 //! AIMD(a, b): additive increase, multiplicative decrease (Chiu and Jain 1989).
 
-use forebay_random::Stream;
+use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
@@ -151,7 +151,7 @@ impl Registered for AimdController {
         ],
     });
 
-    fn new(parameters: &Parameters, _: Stream) -> Self {
+    fn new(parameters: &Parameters, _: StreamKey) -> Self {
         Self::of(Standard, Aimd::of(parameters).unwrap_or_default())
     }
 }

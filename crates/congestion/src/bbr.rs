@@ -2,7 +2,7 @@
 //! round-trip propagation time, sets the pace and the window; losses hardly matter, until a fifth
 //! of the packets is lost. As in Linux (net/ipv4/tcp_bbr.c), whose functions are named below.
 
-use forebay_random::Stream;
+use forebay_random::{Stream, StreamKey};
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
@@ -375,7 +375,7 @@ impl Registered for BbrController {
         }],
     });
 
-    fn new(parameters: &Parameters, random: Stream) -> Self {
+    fn new(parameters: &Parameters, random: StreamKey) -> Self {
         Self {
             probes_round_trip: parameters.switch("probe_rtt"),
             mode: Mode::Startup,
@@ -396,7 +396,7 @@ impl Registered for BbrController {
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
             pacing_rate: 0.0,
-            random,
+            random: random.stream(),
         }
     }
 }

@@ -9,7 +9,7 @@
 
 mod model;
 
-use forebay_random::Stream;
+use forebay_random::{Stream, StreamKey};
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
@@ -530,7 +530,7 @@ impl Registered for Bbr3Controller {
         }],
     });
 
-    fn new(parameters: &Parameters, random: Stream) -> Self {
+    fn new(parameters: &Parameters, random: StreamKey) -> Self {
         Self {
             probes_round_trip: parameters.switch("probe_rtt"),
             mode: Mode::Startup,
@@ -550,7 +550,7 @@ impl Registered for Bbr3Controller {
             signalled: None,
             prior_cwnd: SavedWindow::default(),
             pacing_rate: 0.0,
-            random,
+            random: random.stream(),
         }
     }
 }

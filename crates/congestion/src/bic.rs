@@ -6,7 +6,7 @@
 //! of whole numbers grows a little faster (16 packets per round trip are 16.7 at a window of 100). A
 //! timeout forgets the last maximum (`bictcp_reset`), also where it was spurious.
 
-use forebay_random::Stream;
+use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
@@ -157,7 +157,7 @@ impl Registered for BicController {
         ],
     });
 
-    fn new(parameters: &Parameters, _: Stream) -> Self {
+    fn new(parameters: &Parameters, _: StreamKey) -> Self {
         let growth = BicGrowth {
             beta: parameters.number("beta"),
             max_increment: parameters.number("max_increment"),

@@ -6,7 +6,7 @@ mod law;
 mod linux;
 mod rfc9438;
 
-use forebay_random::Stream;
+use forebay_random::StreamKey;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
 pub use law::{Cubic, FastConvergence, FriendlyRegion};
@@ -84,7 +84,7 @@ impl Registered for CubicController {
         ],
     });
 
-    fn new(parameters: &Parameters, _: Stream) -> Self {
+    fn new(parameters: &Parameters, _: StreamKey) -> Self {
         let beta = parameters.number("beta");
         let law = Cubic::of(parameters).unwrap_or_default();
         if parameters.word("variant") == "linux" {

@@ -1,6 +1,6 @@
 //! DCTCP (RFC 8257): cuts in proportion to the share of packets that were marked.
 
-use forebay_random::Stream;
+use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
@@ -72,7 +72,7 @@ impl Registered for DctcpController {
         }],
     });
 
-    fn new(parameters: &Parameters, _: Stream) -> Self {
+    fn new(parameters: &Parameters, _: StreamKey) -> Self {
         let growth = DctcpGrowth {
             g: parameters.number("gain"),
             // Cautious at first: the first marks halve (RFC 8257 section 3.3).

@@ -1,7 +1,7 @@
 //! FAST TCP (Wei, Jin, Low and Hegde 2006): moves the window towards the one that keeps alpha
 //! packets in the queue.
 
-use forebay_random::Stream;
+use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
@@ -84,7 +84,7 @@ impl Registered for FastController {
         ],
     });
 
-    fn new(parameters: &Parameters, _: Stream) -> Self {
+    fn new(parameters: &Parameters, _: StreamKey) -> Self {
         let growth = FastGrowth {
             alpha: parameters.number("alpha"),
             gamma: parameters.number("gamma"),

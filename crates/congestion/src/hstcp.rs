@@ -6,7 +6,7 @@ mod response;
 mod table;
 mod trajectory;
 
-use forebay_random::Stream;
+use forebay_random::StreamKey;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
 pub use growth::{HstcpGrowth, ResponseFunctions};
@@ -98,7 +98,7 @@ impl Registered for HstcpController {
         ],
     });
 
-    fn new(parameters: &Parameters, _: Stream) -> Self {
+    fn new(parameters: &Parameters, _: StreamKey) -> Self {
         let functions = || HstcpGrowth::by(HstcpResponse::of(parameters));
         let limited = match parameters.get("limited_slow_start") {
             Value::Number(max_ssthresh) => Some(Limited::above(max_ssthresh)),

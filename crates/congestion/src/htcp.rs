@@ -5,7 +5,7 @@
 mod growth;
 mod law;
 
-use forebay_random::Stream;
+use forebay_random::StreamKey;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
 pub use growth::{HtcpGrowth, HtcpVariant, LinuxHtcp, Published};
@@ -49,7 +49,7 @@ impl Registered for HtcpController {
         ],
     });
 
-    fn new(parameters: &Parameters, _: Stream) -> Self {
+    fn new(parameters: &Parameters, _: StreamKey) -> Self {
         let law = Htcp::published(parameters);
         if parameters.word("variant") == "linux" {
             Self::Linux(Classic::of(Standard, HtcpGrowth::new(&law)))

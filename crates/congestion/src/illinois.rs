@@ -1,7 +1,7 @@
 //! TCP-Illinois (Liu, Basar and Srikant 2008): losses say when to cut, the queueing delay says how
 //! far to grow and to cut.
 
-use forebay_random::Stream;
+use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
@@ -154,7 +154,7 @@ impl Registered for IllinoisController {
         ],
     });
 
-    fn new(parameters: &Parameters, _: Stream) -> Self {
+    fn new(parameters: &Parameters, _: StreamKey) -> Self {
         let (alpha_min, beta_min) = (
             parameters.number("alpha_min"),
             parameters.number("beta_min"),

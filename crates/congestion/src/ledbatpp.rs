@@ -4,7 +4,7 @@
 //! The base delay is the smallest round-trip time of the connection, for no path here changes its
 //! propagation time. The initial window is the stack's and not the two packets of section 4.1.
 
-use forebay_random::Stream;
+use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
@@ -185,7 +185,7 @@ impl Registered for LedbatppController {
         }],
     });
 
-    fn new(parameters: &Parameters, _: Stream) -> Self {
+    fn new(parameters: &Parameters, _: StreamKey) -> Self {
         Self {
             target: parameters.time("target").as_secs_f64().max(MIN_TARGET),
             phase: Phase::Start,

@@ -2,7 +2,7 @@
 
 mod linux;
 
-use forebay_random::Stream;
+use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
@@ -164,7 +164,7 @@ impl Registered for NewRenoController {
         ],
     });
 
-    fn new(parameters: &Parameters, _: Stream) -> Self {
+    fn new(parameters: &Parameters, _: StreamKey) -> Self {
         let linux = parameters.word("variant") == "linux";
         match (linux, parameters.switch("hystart")) {
             (false, false) => Self::Rfc(Classic::default()),

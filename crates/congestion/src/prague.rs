@@ -5,7 +5,7 @@
 //! fallback for peers without accurate ECN, which every receiver here has. Linux lets a flow grow
 //! old before its increase is reduced; here it is from the start.
 
-use forebay_random::Stream;
+use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
@@ -186,7 +186,7 @@ impl Registered for PragueController {
         ],
     });
 
-    fn new(parameters: &Parameters, _: Stream) -> Self {
+    fn new(parameters: &Parameters, _: StreamKey) -> Self {
         Self {
             gain: parameters.number("gain"),
             least_rtt: parameters.time("least_rtt").as_secs_f64(),

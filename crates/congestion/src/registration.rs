@@ -1,6 +1,6 @@
 //! What the registry must know of a controller: its description, and how to make one.
 
-use forebay_random::Stream;
+use forebay_random::StreamKey;
 use forebay_units::parameter::{self, Parameter, Parameters};
 
 use crate::packet::CongestionControl;
@@ -55,14 +55,14 @@ pub trait Registered: CongestionControl {
     const DESCRIPTION: Description;
 
     /// The controller with these parameters at the start of a connection; what it leaves to chance
-    /// it draws from `random`, the connection's own stream.
-    fn new(parameters: &Parameters, random: Stream) -> Self;
+    /// it draws from the stream of `random`, the connection's own.
+    fn new(parameters: &Parameters, random: StreamKey) -> Self;
 }
 
 impl<C: Registered> Registered for Box<C> {
     const DESCRIPTION: Description = C::DESCRIPTION;
 
-    fn new(parameters: &Parameters, random: Stream) -> Self {
+    fn new(parameters: &Parameters, random: StreamKey) -> Self {
         Self::new(C::new(parameters, random))
     }
 }
@@ -75,8 +75,8 @@ pub(crate) mod tests {
     use super::*;
 
     /// The stream of the flow with this number.
-    pub(crate) fn stream(flow: u64) -> Stream {
-        Stream::new(Seed::default(), flow, Purpose::Controller)
+    pub(crate) fn stream(flow: u64) -> StreamKey {
+        StreamKey::new(Seed::default(), flow, Purpose::Controller)
     }
 
     /// The controller with its default parameters.

@@ -1,6 +1,6 @@
 //! The registry of controllers: one line per file, the rest follows from it.
 
-use forebay_random::Stream;
+use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameters};
 
@@ -34,13 +34,13 @@ macro_rules! controllers {
         /// ```
         /// use forebay_congestion::controller;
         /// use forebay_congestion::packet::{Ack, Path, Signal, Window};
-        /// use forebay_random::{Purpose, Seed, Stream};
+        /// use forebay_random::{Purpose, Seed, StreamKey};
         /// use forebay_units::Time;
         /// use forebay_units::parameter::Parameters;
         ///
         /// let description = forebay_congestion::description("newreno").expect("it is registered");
         /// let parameters = Parameters::defaults(description.parameters());
-        /// let random = Stream::new(Seed::default(), 0, Purpose::Controller);
+        /// let random = StreamKey::new(Seed::default(), 0, Purpose::Controller);
         /// let mut reno = controller("newreno", &parameters, random).expect("it is registered");
         ///
         /// let mut window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
@@ -51,7 +51,7 @@ macro_rules! controllers {
         /// reno.on_congestion(&mut window, Signal::Loss, Time::from_millis(60), &path);
         /// assert_eq!((window.cwnd, window.ssthresh), (10.0, 10.0));
         /// ```
-        pub fn controller(name: &str, parameters: &Parameters, random: Stream) -> Option<Controller> {
+        pub fn controller(name: &str, parameters: &Parameters, random: StreamKey) -> Option<Controller> {
             $(
                 if name == <$type as Registered>::DESCRIPTION.algorithm.name {
                     let controller = <$type as Registered>::new(parameters, random);

@@ -1,6 +1,6 @@
 //! Scalable TCP (Kelly 2003): W grows by a fixed fraction per round trip and falls by another.
 
-use forebay_random::Stream;
+use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
@@ -193,7 +193,7 @@ impl Registered for ScalableController {
         ],
     });
 
-    fn new(parameters: &Parameters, _: Stream) -> Self {
+    fn new(parameters: &Parameters, _: StreamKey) -> Self {
         let growth = ScalableGrowth {
             law: Scalable::of(parameters).unwrap_or_default(),
             low_window: parameters.number("low_window"),

@@ -1,7 +1,7 @@
 //! TCP Vegas (Brakmo, O'Malley and Peterson 1994): keeps between alpha and beta packets of its
 //! own in the queue, which it computes from the round-trip times of each round.
 
-use forebay_random::Stream;
+use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
@@ -111,7 +111,7 @@ impl Registered for VegasController {
         ],
     });
 
-    fn new(parameters: &Parameters, _: Stream) -> Self {
+    fn new(parameters: &Parameters, _: StreamKey) -> Self {
         let alpha = parameters.number("alpha");
         let growth = VegasGrowth {
             alpha,

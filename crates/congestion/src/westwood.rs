@@ -1,7 +1,7 @@
 //! TCP Westwood+ (Grieco and Mascolo 2004): Reno's growth, but a cut to the bandwidth-delay
 //! product that the acknowledgements showed, whatever the reason for the loss.
 
-use forebay_random::Stream;
+use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameters};
 
@@ -72,7 +72,7 @@ impl Registered for WestwoodController {
         parameters: &[],
     });
 
-    fn new(_: &Parameters, _: Stream) -> Self {
+    fn new(_: &Parameters, _: StreamKey) -> Self {
         let growth = WestwoodGrowth {
             round: Round::default(),
             since: None,

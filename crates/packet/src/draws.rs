@@ -1,6 +1,6 @@
 //! Random draws of flows and transfers.
 
-use forebay_random::{Purpose, Seed, Stream, key_of};
+use forebay_random::{Purpose, Seed, Stream, StreamKey, key_of};
 use forebay_scenario::FlowGroup;
 
 /// Draws of one flow or transfer, from streams of its own.
@@ -19,15 +19,25 @@ impl Draws {
 
     /// The stream for `purpose` of the flow with this number in its group.
     pub(crate) fn stream(&self, index: u64, purpose: Purpose) -> Stream {
-        Stream::new(self.seed, self.group_key.wrapping_add(index), purpose)
+        self.key(index, purpose).stream()
+    }
+
+    /// The same for who may not need it.
+    pub(crate) fn key(&self, index: u64, purpose: Purpose) -> StreamKey {
+        StreamKey::new(self.seed, self.group_key.wrapping_add(index), purpose)
     }
 
     /// The stream for one transfer of a user.
     pub(crate) fn transfer(&self, index: u64, transfer: u64, purpose: Purpose) -> Stream {
-        let key = self
+        self.transfer_key(index, transfer, purpose).stream()
+    }
+
+    /// The same for who may not need it.
+    pub(crate) fn transfer_key(&self, index: u64, transfer: u64, purpose: Purpose) -> StreamKey {
+        let flow = self
             .group_key
             .wrapping_add(index)
             .wrapping_add(transfer.wrapping_mul(1 << 40));
-        Stream::new(self.seed, key, purpose)
+        StreamKey::new(self.seed, flow, purpose)
     }
 }

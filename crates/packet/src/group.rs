@@ -1,6 +1,6 @@
 //! Groups of flows: their draws, their transfers and their rounds.
 
-use forebay_random::{Purpose, Seed, Stream};
+use forebay_random::{Purpose, Seed, Stream, StreamKey};
 use forebay_scenario::{EngineError, FlowGroup, Law, Scenario, Workload};
 use forebay_units::{Bytes, Time};
 
@@ -112,7 +112,7 @@ impl<'a> Group<'a> {
     pub(crate) fn opening(
         &self,
         packets: Option<u64>,
-        random: Stream,
+        random: StreamKey,
     ) -> Result<Opening, EngineError> {
         let (name, parameters) = (
             self.spec.controller.name(),
@@ -163,7 +163,7 @@ impl<'a> Group<'a> {
     /// A flow of this group that has not started.
     pub(crate) fn flow(&self, index: u64, transit: Transit) -> Result<Flow, EngineError> {
         let spec = self.spec;
-        let random = self.draws.stream(index, Purpose::Controller);
+        let random = self.draws.key(index, Purpose::Controller);
         let connection = Connection::new(self.opening(Some(0), random)?, 1);
         // A flow that joins after the warm-up has delivered nothing either: packets count from 1.
         let before = Counts {

@@ -481,7 +481,7 @@ impl<'a> Traffic<'a> {
         }
         let random = group
             .draws
-            .transfer(flow.index, transfer, Purpose::Controller);
+            .transfer_key(flow.index, transfer, Purpose::Controller);
         flow.connection.open(group.opening(packets, random)?);
         if let Some(receiver) = &mut flow.receiver {
             receiver.restart(flow.connection.first());

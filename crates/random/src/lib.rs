@@ -70,6 +70,38 @@ pub const fn key_of(name: &str) -> u64 {
     hash
 }
 
+/// What a stream is derived from: a stream that is not made yet, for those who may not need it.
+///
+/// ```
+/// use forebay_random::{Purpose, Seed, Stream, StreamKey};
+///
+/// let key = StreamKey::new(Seed::default(), 7, Purpose::Controller);
+/// let mut same = Stream::new(Seed::default(), 7, Purpose::Controller);
+/// assert_eq!(key.stream().uniform(), same.uniform());
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct StreamKey {
+    seed: Seed,
+    flow: u64,
+    purpose: Purpose,
+}
+
+impl StreamKey {
+    /// The key of the stream for `purpose` of flow number `flow` in one replication.
+    pub const fn new(seed: Seed, flow: u64, purpose: Purpose) -> Self {
+        Self {
+            seed,
+            flow,
+            purpose,
+        }
+    }
+
+    /// Its stream, from the beginning.
+    pub fn stream(self) -> Stream {
+        Stream::new(self.seed, self.flow, self.purpose)
+    }
+}
+
 /// One stream of random numbers: xoshiro256++ (Blackman and Vigna 2019).
 ///
 /// ```

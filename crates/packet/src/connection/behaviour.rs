@@ -1,7 +1,7 @@
 //! What one connection does, step by step: a test per behaviour of recovery and timeouts.
 
 use forebay_congestion::packet::LossState;
-use forebay_random::{Purpose, Seed, Stream};
+use forebay_random::{Purpose, Seed, StreamKey};
 use forebay_scenario::{Recovery, Reduction, Stack, TimeoutCut};
 use forebay_units::Time;
 use forebay_units::parameter::Parameters;
@@ -25,7 +25,7 @@ impl Wire {
             .find(|description| description.name == "newreno")
             .unwrap();
         let parameters = Parameters::defaults(description.parameters);
-        let random = Stream::new(Seed::default(), 0, Purpose::Controller);
+        let random = StreamKey::new(Seed::default(), 0, Purpose::Controller);
         let opening = Opening {
             stack: Stack {
                 initial_window: 20.0,

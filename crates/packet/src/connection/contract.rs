@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use forebay_congestion::Controller;
 use forebay_congestion::packet::LossState;
-use forebay_random::{Purpose, Seed, Stream};
+use forebay_random::{Purpose, Seed, StreamKey};
 use forebay_scenario::{Recovery, Stack};
 use forebay_units::Time;
 use forebay_units::parameter::{Parameters, Value};
@@ -46,7 +46,7 @@ impl Driven {
                     if linux {
                         parameters.set("variant", Value::Word("linux"));
                     }
-                    let random = Stream::new(Seed::default(), 0, Purpose::Controller);
+                    let random = StreamKey::new(Seed::default(), 0, Purpose::Controller);
                     let controller =
                         forebay_congestion::controller(description.name, &parameters, random)
                             .unwrap();
@@ -230,7 +230,7 @@ fn default_controller(name: &str) -> Controller {
     let mut descriptions = forebay_congestion::descriptions().iter();
     let description = descriptions.find(|known| known.name == name).unwrap();
     let parameters = Parameters::defaults(description.parameters);
-    let random = Stream::new(Seed::default(), 0, Purpose::Controller);
+    let random = StreamKey::new(Seed::default(), 0, Purpose::Controller);
     forebay_congestion::controller(name, &parameters, random).unwrap()
 }
 

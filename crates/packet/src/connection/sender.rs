@@ -383,13 +383,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use forebay_random::{Purpose, Seed, Stream};
+    use forebay_random::{Purpose, Seed, StreamKey};
 
     fn sender() -> Sender {
         let mut descriptions = forebay_congestion::descriptions().iter();
         let description = descriptions.find(|known| known.name == "newreno").unwrap();
         let parameters = Parameters::defaults(description.parameters);
-        let random = Stream::new(Seed::default(), 0, Purpose::Controller);
+        let random = StreamKey::new(Seed::default(), 0, Purpose::Controller);
         let controller = forebay_congestion::controller("newreno", &parameters, random).unwrap();
         let start = Start {
             first: 1,
