@@ -68,8 +68,8 @@ use crate::prefetch::prefetch;
 pub(crate) struct Opening {
     pub(crate) stack: Stack,
     pub(crate) controller: Controller,
-    /// Data packets to send; the largest number for a flow without end.
-    pub(crate) packets: u64,
+    /// Data packets to send; none for a flow without end.
+    pub(crate) packets: Option<u64>,
 }
 
 /// What a packet's arrival at the receiver led to.
@@ -140,7 +140,8 @@ impl Connection {
         let ledger = Ledger::new(controller.needs(), &stack, totals.losses);
         let start = Start {
             first,
-            end: transfer.saturating_add(packets),
+            // No flow reaches the largest number.
+            end: packets.map_or(u64::MAX, |packets| transfer.saturating_add(packets)),
             totals,
         };
         let mut connection = Self {

@@ -128,7 +128,7 @@ impl<'a> Group<'a> {
         Ok(Opening {
             stack,
             controller,
-            packets: packets.unwrap_or(u64::MAX),
+            packets,
         })
     }
 

@@ -32,7 +32,7 @@ impl Wire {
                 ..stack
             },
             controller: forebay_congestion::controller("newreno", &parameters, random).unwrap(),
-            packets: u64::MAX,
+            packets: None,
         };
         Self {
             connection: Connection::new(opening, FIRST),

@@ -53,7 +53,7 @@ impl Driven {
                     let opening = Opening {
                         stack,
                         controller,
-                        packets: u64::MAX,
+                        packets: None,
                     };
                     all.push(Self {
                         connection: Connection::new(opening, 1),
@@ -248,7 +248,7 @@ proptest! {
             let opening = Opening {
                 stack: Stack { recovery, ..Stack::RFC },
                 controller,
-                packets: u64::MAX,
+                packets: None,
             };
             let mut driven = Driven {
                 connection: Connection::new(opening, 1),
