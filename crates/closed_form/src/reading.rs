@@ -100,6 +100,14 @@ impl Situation {
                     let active = sharing::mean_flows(load).unwrap_or(f64::INFINITY);
                     transfers.push((active, size.mean() / group.packet.mean()));
                 }
+                Workload::Periodic { every, size } => {
+                    // They yield: each user waits for its transfer before it asks again.
+                    let users = group.count as f64;
+                    let load = users * size.mean() / (rate * every.mean());
+                    self.closed_loop += load.min(1.0) * free;
+                    let active = sharing::mean_flows(load).map_or(users, |mean| mean.min(users));
+                    transfers.push((active, size.mean() / group.packet.mean()));
+                }
                 Workload::ClosedLoop { users, think, size }
                 | Workload::Incast {
                     servers: users,

@@ -164,6 +164,8 @@ fn every_rule_answers_every_scenario_without_panic_or_nan() {
     }
     for workload in [
         "{ closed_loop = { users = 20, think = \"1s\", size = \"1MB\" } }",
+        "{ periodic = { every = \"2s\", size = \"1MB\" } }",
+        "{ periodic = { every = \"1us\", size = \"1MB\" } }",
         "{ open_loop = { load = 0.5, size = { exponential = \"30kB\" } } }",
         "{ open_loop = { load = 1.5, size = { exponential = \"300kB\" } } }",
         "{ finite = { size = \"1MB\" } }",

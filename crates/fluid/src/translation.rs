@@ -248,6 +248,7 @@ fn refuse_unmodelled(group: &FlowGroup, end: f64) -> Result<(), EngineError> {
     let transfers = match group.workload {
         Workload::Finite { .. } => Some("finite"),
         Workload::ClosedLoop { .. } => Some("closed_loop"),
+        Workload::Periodic { .. } => Some("periodic"),
         Workload::OpenLoop { .. } => Some("open_loop"),
         Workload::Incast { .. } => Some("incast"),
         Workload::ApplicationLimited { .. } => Some("app_limited"),

@@ -103,6 +103,10 @@ fn what_a_fluid_lacks_is_refused_by_name() {
             r#"workload = { closed_loop = { users = 4, think = "1s", size = "1MB" } }"#,
             "closed_loop",
         ),
+        (
+            r#"workload = { periodic = { every = "2s", size = "1MB" } }"#,
+            "periodic",
+        ),
         (r#"stop = "10s""#, "stop"),
         (
             r#"workload = { incast = { servers = 4, pause = "1s", size = "1MB" } }"#,

@@ -67,6 +67,19 @@ impl<'a> Group<'a> {
         Some(now.saturating_add(gap.max(Time::from_picos(1))))
     }
 
+    /// When the user with this index begins its next transfer, where it does so by itself: it is
+    /// done at `now` with one that began at `since`.
+    pub(crate) fn next_transfer(&self, index: u64, since: Time, now: Time) -> Option<Time> {
+        let (from, law) = match &self.spec.workload {
+            Workload::ClosedLoop { think, .. } => (now, think),
+            Workload::Periodic { every, .. } => (since, every),
+            _ => return None,
+        };
+        let transfer = self.begun[index as usize];
+        let mut stream = self.draws.transfer(index, transfer, Purpose::Think);
+        Some(from.saturating_add(law.draw(0, 1, &mut stream)).max(now))
+    }
+
     /// Packets of `payload` bytes of transfer number `transfer` of the flow with this index; none
     /// where it has no end.
     pub(crate) fn packets(&self, index: u64, transfer: u64, payload: Bytes) -> Option<u64> {
@@ -76,6 +89,7 @@ impl<'a> Group<'a> {
                 size.draw(index, self.spec.count, &mut stream)
             }
             Workload::ClosedLoop { size, .. }
+            | Workload::Periodic { size, .. }
             | Workload::OpenLoop { size, .. }
             | Workload::Incast { size, .. } => {
                 let mut stream = self.draws.transfer(index, transfer, Purpose::Size);

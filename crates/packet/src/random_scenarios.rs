@@ -107,7 +107,7 @@ fn workload(tape: &mut Tape<'_>) -> String {
             "{ pareto = { shape = 1.5, mean = \"20ms\" } }",
         ])
     };
-    match tape.below(11) {
+    match tape.below(12) {
         8 => {
             let pause = tape.one(&["{ exponential = \"100ms\" }", "\"10ms\"", "\"0s\""]);
             let delay = tape.one(&["{ exponential = \"1ms\" }", "\"0s\""]);
@@ -118,6 +118,10 @@ fn workload(tape: &mut Tape<'_>) -> String {
         }
         9 => format!("{{ app_limited = {{ rate = \"{rate}\" }} }}"),
         10 => "\"voip\"".to_owned(),
+        11 => {
+            let every = period(tape);
+            format!("{{ periodic = {{ every = {every}, size = {size} }} }}")
+        }
         0 => "\"persistent\"".to_owned(),
         1 => format!("{{ finite = {{ size = {size} }} }}"),
         2 => {

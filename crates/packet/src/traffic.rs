@@ -390,7 +390,7 @@ impl<'a> Traffic<'a> {
 
     // --- Transfers ---
 
-    /// A flow starts, or a user ends its thinking, or an application has written on.
+    /// A flow starts, or a user asks again, or an application has written on.
     pub(crate) fn start(
         &mut self,
         event: Event,
@@ -474,8 +474,12 @@ impl<'a> Traffic<'a> {
             since: Some(turn.now),
             before: flow.losses(),
         };
-        if let (Workload::Incast { .. }, 1.., Some(packets)) = (&spec.workload, transfer, packets) {
-            // The connections of an incast stay open.
+        let stays = matches!(
+            spec.workload,
+            Workload::Incast { .. } | Workload::Periodic { .. }
+        );
+        if let (true, 1.., Some(packets)) = (stays, transfer, packets) {
+            // The connection has stayed open.
             flow.connection.begin(packets, turn.now);
             return Ok(());
         }
@@ -490,33 +494,31 @@ impl<'a> Traffic<'a> {
         Ok(())
     }
 
-    /// A transfer is complete: a user thinks, an open-loop slot is free.
+    /// A transfer is complete: a user thinks or waits, an open-loop slot is free.
     fn complete(&mut self, turn: Turn, timeline: &mut Timeline<'_>) {
         let flow = &mut self.hosts.flows[turn.flow];
         let number = flow.transit.group;
         let group = &mut self.groups[number.index()];
         let spec = group.spec;
         let idle = matches!(spec.workload, Workload::ApplicationLimited { .. });
-        if flow.transfer.since.is_none() || flow.stopped || idle {
+        let (Some(since), false) = (flow.transfer.since, flow.stopped || idle) else {
             // An application that is idle may write again.
             return;
-        }
+        };
         if !spec.persistent() && timeline.recorder.is_warm() {
             group.transfers.completed(flow, spec, turn.now);
         }
         timeline.recorder.record_transfer(flow, Some(turn.now));
         flow.transfer.since = None;
         match &spec.workload {
-            Workload::ClosedLoop { think, .. } => {
-                let transfer = group.begun[flow.index as usize];
-                let mut stream = group.draws.transfer(flow.index, transfer, Purpose::Think);
-                let next = turn.now.saturating_add(think.draw(0, 1, &mut stream));
-                let event = Event::of_flow(next, Kind::Start, turn.flow);
-                timeline.calendar.push(event);
-            }
             Workload::OpenLoop { .. } => group.idle.push(turn.flow),
             Workload::Incast { .. } => self.finish_round(number, turn.now, timeline),
-            _ => {}
+            _ => {
+                if let Some(next) = group.next_transfer(flow.index, since, turn.now) {
+                    let event = Event::of_flow(next, Kind::Start, turn.flow);
+                    timeline.calendar.push(event);
+                }
+            }
         }
     }
 

@@ -120,6 +120,15 @@ workloads! {
             /// Payload of a transfer.
             size: Law<Bytes> = Law::Value(Bytes::ZERO), required("\"100kB\"", Drawn);
         }
+        /// Each flow asks for a transfer again and again over one connection, as a player asks for
+        /// the segments of a video. The first comes at `start`.
+        "periodic" = Periodic {
+            /// Time from the beginning of a transfer to that of the next, which waits for the end of
+            /// the one before: a late one begins as soon as that is complete, and none is caught up.
+            every: Law<Time> = Law::Value(Time::ZERO), required("\"2s\"", Drawn);
+            /// Payload of a transfer.
+            size: Law<Bytes> = Law::Value(Bytes::ZERO), required("\"1MB\"", Drawn);
+        }
         /// Transfers that arrive whatever happens.
         "open_loop" = OpenLoop {
             /// Time between arrivals.
@@ -303,6 +312,11 @@ impl Form<Workload> for AnyWorkload {
             && on.mean() + off.mean() <= 0.0
         {
             return Err(body.error("on and off periods of more than 0s together"));
+        }
+        if let Workload::Periodic { every, .. } = &workload
+            && every.mean() <= 0.0
+        {
+            return Err(body.error("an `every` of more than 0s"));
         }
         Ok(workload)
     }

@@ -45,7 +45,11 @@ def _scale_flows(group: dict[str, Any], factor: float) -> bool:
         body = group["workload"][kind]
         before, body[counted] = body[counted], _scaled_count(body[counted], factor)
         return bool(before != body[counted])
-    if kind not in {"persistent", "finite", "app_limited"} or _listed(group.get("rtt")) or _listed(group.get("start")):
+    if (
+        kind not in {"persistent", "finite", "periodic", "app_limited"}
+        or _listed(group.get("rtt"))
+        or _listed(group.get("start"))
+    ):
         return False
     before, group["count"] = group["count"], _scaled_count(group["count"], factor)
     return bool(before != group["count"])
@@ -79,6 +83,9 @@ def _scale_load(group: dict[str, Any], factor: float) -> bool:
     elif kind == "open_loop":
         body = group["workload"][kind]
         body["interarrival"] = _scaled(body["interarrival"], 1 / factor)
+    elif kind == "periodic":
+        body = group["workload"][kind]
+        body["every"] = _scaled(body["every"], 1 / factor)
     else:
         return False
     return True

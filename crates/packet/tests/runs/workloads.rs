@@ -2,7 +2,7 @@
 
 use forebay_scenario::{Format, Metric, Report, Scenario};
 
-use super::{of_group, run, value};
+use super::{of_group, run, traced, value};
 
 /// N responses of ten packets to a port: with room for all of them a round takes a round trip and
 /// the time to send everything, whoever responds first.
@@ -274,4 +274,103 @@ fn an_absurd_writer_takes_few_events() {
         report.cost.events as f64 <= 1.1 * packets + 2000.0,
         "{packets}"
     );
+}
+
+/// Users that ask for `size` every `every` over a link of `rate`, with their transfers traced.
+fn periodic(rate: &str, every: &str, size: &str) -> Report {
+    traced(&format!(
+        r#"
+[link]
+rate = "{rate}"
+buffer = "1000p"
+[[flows]]
+name = "players"
+count = 4
+cca = "newreno"
+rtt = "50ms"
+packet = "1500B"
+header = "40B"
+initial_window = "10p"
+min_rto = "1s"
+start = {{ linspace = ["0s", "750ms"] }}
+workload = {{ periodic = {{ every = {every}, size = "{size}" }} }}
+[run]
+warmup = "10s"
+measure = "100s"
+[trace]
+record = ["transfers"]
+"#
+    ))
+}
+
+/// (begun, completed) of each transfer of a user, in seconds, in the order in which they begin.
+fn transfers_of(report: &Report, user: u64) -> Vec<(f64, f64)> {
+    let traces = report.traces.as_ref().expect("asked for");
+    let of_user = traces.transfers.iter().filter(|t| t.user == user);
+    let mut times: Vec<_> = of_user.map(|t| (t.begun_s, t.completed_s)).collect();
+    times.sort_by(|a, b| a.0.total_cmp(&b.0));
+    times
+}
+
+/// 100 packets from a window of ten take four round trips: after each pause of longer than the
+/// timeout the connection starts again (RFC 5681 section 4.1).
+#[test]
+fn periodic_transfers_on_an_empty_link_come_once_a_period() {
+    let report = periodic("10Gbps", "\"2s\"", "146kB");
+    let completed = report.groups[0].completions.as_ref().unwrap().completed;
+    assert!(completed.abs_diff(4 * 50) <= 4, "{completed}");
+    let goodput = of_group(&report, 0, Metric::Goodput);
+    let expected = 4.0 * 146e3 * 8.0 / 2.0;
+    assert!((goodput / expected - 1.0).abs() < 0.001, "{goodput}");
+    let time = of_group(&report, 0, Metric::CompletionTimeP99);
+    assert!((0.200..0.204).contains(&time), "{time}");
+    for user in 0..4 {
+        let start = 0.25 * user as f64;
+        for (number, (begun, _)) in transfers_of(&report, user).iter().enumerate() {
+            let due = start + 2.0 * number as f64;
+            assert!((begun - due).abs() < 1e-9, "{user} {begun} {due}");
+        }
+    }
+}
+
+#[test]
+fn periodic_transfers_that_need_more_than_the_period_follow_one_another() {
+    // Four times 4 Mbps, asked of 10 Mbps: what comes is what the link carries.
+    let report = periodic("10Mbps", "\"1s\"", "500kB");
+    assert!(value(&report, Metric::Utilization) > 0.99);
+    let completed = report.groups[0].completions.as_ref().unwrap().completed as f64;
+    let carried = 100.0 * 10e6 * 1460.0 / 1500.0 / (500e3 * 8.0);
+    assert!((completed / carried - 1.0).abs() < 0.03, "{completed}");
+    for user in 0..4 {
+        let times = transfers_of(&report, user);
+        assert!(times.len() > 10, "{}", times.len());
+        for pair in times.windows(2) {
+            let due = (pair[0].0 + 1.0).max(pair[0].1);
+            assert!((pair[1].0 - due).abs() < 1e-9, "{pair:?}");
+        }
+    }
+}
+
+/// A transfer that has come late delays those behind it and they are not caught up: a drawn period
+/// counts from the beginning of the transfer before.
+#[test]
+fn a_period_may_have_a_law() {
+    let report = periodic("10Gbps", "{ exponential = \"1s\" }", "146kB");
+    let gaps = |user| {
+        let times = transfers_of(&report, user);
+        let pairs: Vec<_> = times.windows(2).map(|w| (w[0], w[1].0)).collect();
+        pairs
+    };
+    let all: Vec<_> = (0..4).flat_map(gaps).collect();
+    assert!(all.iter().all(|&((_, completed), next)| next >= completed));
+    let at_once = all.iter().filter(|((_, end), next)| next - end < 1e-9);
+    assert!(at_once.count() > all.len() / 20);
+    // The larger of an exponential time T of mean 1 and a transfer of 50 to 200 ms: between
+    // E max(T, 0.05) and E max(T, 0.2), where E max(T, a) = a + exp(-a).
+    let mean = all
+        .iter()
+        .map(|((begun, _), next)| next - begun)
+        .sum::<f64>()
+        / all.len() as f64;
+    assert!((0.9..1.13).contains(&mean), "{mean}");
 }
