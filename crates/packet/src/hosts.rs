@@ -97,12 +97,23 @@ impl<'a> Hosts<'a> {
         network: &mut Network,
         timeline: &mut Timeline<'_>,
     ) {
-        while self.flows[turn.flow].connection.has_room() {
-            let flow = &mut self.flows[turn.flow];
-            let number = flow.connection.send_next(turn.now).packet as u32;
-            let packet = turn.packet(number, flow.transit.packet_bytes);
-            network.offer(packet, &mut self.flows, timeline);
+        // Nearly always one. A loop would get ready for more of them what one does not need.
+        if self.flows[turn.flow].connection.has_room() {
+            self.send_direct(turn, network, timeline);
+            while self.flows[turn.flow].connection.has_room() {
+                self.send_direct(turn, network, timeline);
+            }
         }
+    }
+
+    /// Sends the next packet in order straight to the first link.
+    #[allow(clippy::inline_always, reason = "as in `Network::offer`")]
+    #[inline(always)]
+    fn send_direct(&mut self, turn: Turn, network: &mut Network, timeline: &mut Timeline<'_>) {
+        let flow = &mut self.flows[turn.flow];
+        let number = flow.connection.send_next(turn.now).packet as u32;
+        let packet = turn.packet(number, flow.transit.packet_bytes);
+        network.offer(packet, &mut self.flows, timeline);
     }
 
     /// Whether a flow waits for acknowledgements and its timer's event comes no later than it must.

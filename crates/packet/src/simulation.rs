@@ -88,11 +88,13 @@ impl<'a> Simulation<'a> {
     // In its caller's frame the simulation would have no register of its own: 1 % of all instructions.
     #[inline(never)]
     pub(crate) fn advance(&mut self, cancel: &Cancel) -> Result<(), EngineError> {
+        // A copy, so that one comparison with it is enough for the calendar and here.
+        let end = self.end;
         loop {
             let flows = &self.traffic.hosts.flows;
             let ahead = |events: &[Event]| flows.prefetch(events);
-            let event = self.timeline.calendar.pop_before(self.end, ahead);
-            if event.time >= self.end {
+            let event = self.timeline.calendar.pop_before(end, ahead);
+            if event.time >= end {
                 break;
             }
             self.events += 1;

@@ -450,8 +450,10 @@ impl FlowGroup {
     }
 
     /// Whether the flows always have data to send and react to congestion.
+    // Asked for each packet lost; a comparison of whole workloads would be a call.
+    #[inline]
     pub fn persistent(&self) -> bool {
-        self.workload == Workload::Persistent
+        matches!(self.workload, Workload::Persistent)
     }
 
     /// Mean load offered by an unresponsive group, in bits per second; none for a responsive one.
