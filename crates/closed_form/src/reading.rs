@@ -122,7 +122,13 @@ impl Situation {
                     self.closed_loop += closed.utilization() * free;
                     transfers.push((closed.mean_active(), size.mean() / group.packet.mean()));
                 }
-                _ => {}
+                // What lasts, is no steady state, or does not yield is read elsewhere.
+                Workload::Persistent
+                | Workload::Finite { .. }
+                | Workload::ApplicationLimited { .. }
+                | Workload::Poisson { .. }
+                | Workload::Cbr { .. }
+                | Workload::OnOff { .. } => {}
             }
         }
         let active: f64 = transfers.iter().map(|(active, _)| active).sum();

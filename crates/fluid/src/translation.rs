@@ -252,7 +252,10 @@ fn refuse_unmodelled(group: &FlowGroup, end: f64) -> Result<(), EngineError> {
         Workload::OpenLoop { .. } => Some("open_loop"),
         Workload::Incast { .. } => Some("incast"),
         Workload::ApplicationLimited { .. } => Some("app_limited"),
-        _ => None,
+        Workload::Persistent
+        | Workload::Poisson { .. }
+        | Workload::Cbr { .. }
+        | Workload::OnOff { .. } => None,
     };
     let refuse = |feature: &str| Err(unsupported(format!("{feature} (group `{}`)", group.name)));
     if let Some(workload) = transfers {
