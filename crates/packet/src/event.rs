@@ -291,7 +291,8 @@ impl Event {
             1 => Control::TraceSample,
             2 => Control::ReportSample,
             3 => Control::TraceBaseline,
-            _ => Control::Watch,
+            4 => Control::Watch,
+            other => unreachable!("no control event has the number {other}"),
         }
     }
 }
@@ -333,6 +334,20 @@ mod tests {
         assert_eq!((event.flow(), event.packet()), (flow, 0xffff_fffe));
         assert!((Kind::Arrival as usize) + MAX_HOPS <= Kind::Delivery as usize);
         assert!((Kind::MarkedArrival as usize) + MAX_HOPS <= Kind::Departure as usize);
+    }
+
+    #[test]
+    fn every_control_comes_back() {
+        for control in [
+            Control::WarmupEnd,
+            Control::TraceSample,
+            Control::ReportSample,
+            Control::TraceBaseline,
+            Control::Watch,
+        ] {
+            let event = Event::control(Time::ZERO, control);
+            assert_eq!(event.control_of(), control);
+        }
     }
 
     #[test]

@@ -135,13 +135,12 @@ impl<'a> Simulation<'a> {
             Kind::Pacing => traffic.resume(event, network, timeline),
             Kind::Start => traffic.start(event, network, timeline)?,
             Kind::Stop => traffic.stop(event, timeline),
-            // Told apart by the event loop.
             Kind::Control
             | Kind::PromptArrival
             | Kind::Arrival
             | Kind::MarkedArrival
             | Kind::Delivery
-            | Kind::Source => {}
+            | Kind::Source => unreachable!("the event loop takes {kind:?} itself"),
         }
         Ok(())
     }
