@@ -85,8 +85,7 @@ class Engine:
     """What a user may ask of an engine."""
 
     name: str
-    summary: str
-    cost: str
+    cheap: bool
     replicates: bool
     traces: bool
     models: list[str]

@@ -91,8 +91,7 @@ impl Engine for ClosedFormEngine {
         const {
             &EngineDescription {
                 name: "closed_form",
-                summary: "the published formulas and fixed points",
-                cost: "microseconds",
+                cheap: true,
                 replicates: false,
                 traces: false,
                 models: || rules().iter().map(|rule| rule.name()).collect(),

@@ -17,8 +17,7 @@ pub(crate) fn scenario() -> Scenario {
 const fn described(name: &'static str) -> EngineDescription {
     EngineDescription {
         name,
-        summary: "for tests",
-        cost: "nothing",
+        cheap: true,
         replicates: true,
         traces: false,
         models: Vec::new,

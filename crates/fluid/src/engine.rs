@@ -47,8 +47,7 @@ impl Engine for FluidEngine {
         const {
             &EngineDescription {
                 name: NAME,
-                summary: "differential equations of windows and queue, with loss synchronization",
-                cost: "milliseconds",
+                cheap: true,
                 replicates: true,
                 traces: true,
                 models: Vec::new,

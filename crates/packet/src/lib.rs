@@ -64,8 +64,7 @@ impl Engine for PacketEngine {
         const {
             &EngineDescription {
                 name: "packet",
-                summary: "discrete-event simulation of every packet, acknowledgement and timer",
-                cost: "seconds",
+                cheap: false,
                 replicates: true,
                 traces: true,
                 models: Vec::new,

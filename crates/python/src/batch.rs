@@ -15,8 +15,7 @@ use crate::scenario::Scenario;
 #[pyclass(module = "forebay._core", frozen, get_all)]
 pub(crate) struct Engine {
     name: &'static str,
-    summary: &'static str,
-    cost: &'static str,
+    cheap: bool,
     replicates: bool,
     traces: bool,
     models: Vec<&'static str>,
@@ -29,8 +28,7 @@ pub(crate) fn engines() -> Vec<Engine> {
         let description = engine.description();
         Engine {
             name: description.name,
-            summary: description.summary,
-            cost: description.cost,
+            cheap: description.cheap,
             replicates: description.replicates,
             traces: description.traces,
             models: (description.models)(),

@@ -30,10 +30,9 @@ pub trait Engine: Sync {
 pub struct EngineDescription {
     /// Name on the command line.
     pub name: &'static str,
-    /// What it is, in a line.
-    pub summary: &'static str,
-    /// What an answer costs by the order of magnitude, in a word.
-    pub cost: &'static str,
+    /// Whether an answer takes milliseconds at most, so that many are asked for where others stand
+    /// beside it.
+    pub cheap: bool,
     /// Whether an answer is about one replication's draws, or about the laws themselves.
     pub replicates: bool,
     /// Whether it records over time what `[trace]` asks for.

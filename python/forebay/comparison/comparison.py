@@ -118,7 +118,7 @@ def _engines(scenario: Scenario, count: int, jobs: int | None, told: _Steps) -> 
     for engine in _core.engines():
         if engine.models:
             continue  # they are listed one by one
-        repeated = count if engine.cost == "seconds" else max(count, FLUID_REPLICATIONS)
+        repeated = max(count, FLUID_REPLICATIONS) if engine.cheap else count
         answers.append(_run(engine.name, scenario, engine.name, repeated, jobs, reports))
         told.step()
     if {"packet", "fluid"} <= set(reports) and scenario.core.persistent_flows:
