@@ -28,13 +28,14 @@ measure = "4s"
 """
 
 
-def hours() -> list[Scenario]:
-    """Runs that take hours: of flows with timers, and of packets alone."""
+def hours() -> list[tuple[str, Scenario]]:
+    """Runs that take hours, with their engines: of flows with timers, of packets alone, and of a fluid."""
     longer = ["run.measure=4000000s", "link.rate=1Gbps", "link.buffer=100p", "run.replications=2"]
     alone = SMALL.replace("count = 2\n", "").replace(
         'rtt = "40ms"', 'packet = "1000B"\nworkload = { poisson = { rate = "500Mbps" } }'
     )
-    return [Scenario.parse(SMALL, overrides=longer), Scenario.parse(alone, overrides=longer)]
+    flows = Scenario.parse(SMALL, overrides=longer)
+    return [("packet", flows), ("packet", Scenario.parse(alone, overrides=longer)), ("fluid", flows)]
 
 
 def threads() -> int:
@@ -47,15 +48,15 @@ def interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 
 @pytest.mark.skipif(not TASKS.is_dir(), reason="counts threads in /proc")
-@pytest.mark.parametrize("scenario", hours(), ids=["flows", "packets"])
-def test_an_interrupted_run_leaves_no_thread_behind(scenario: Scenario) -> None:
+@pytest.mark.parametrize(("engine", "scenario"), hours(), ids=["flows", "packets", "fluid"])
+def test_an_interrupted_run_leaves_no_thread_behind(engine: str, scenario: Scenario) -> None:
     """As in a notebook, where the process goes on after Ctrl-C."""
     before = threads()
     previous = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, 0.3)
     try:
         with pytest.raises(KeyboardInterrupt):
-            scenario.run("packet", jobs=2)
+            scenario.run(engine, jobs=2)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)

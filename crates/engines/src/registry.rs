@@ -28,3 +28,26 @@ pub fn engine(name: &str) -> Result<&'static dyn Engine, String> {
 pub fn rules() -> &'static [&'static dyn ClosedForm] {
     forebay_closed_form::rules()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_scenario::{EngineError, Format, RunOptions, Scenario};
+
+    #[test]
+    fn every_engine_that_simulates_heeds_a_cancellation() {
+        let text = "[link]\nrate = \"50Mbps\"\nbuffer = \"100p\"\n[[flows]]\nrtt = \"100ms\"\n\
+                    [run]\nmeasure = \"4000000s\"\n";
+        let hours = Scenario::parse(text, Format::Toml, "test.toml", &[]).unwrap();
+        let options = RunOptions::default();
+        options.cancel.request();
+        for engine in engines() {
+            let description = engine.description();
+            if description.replicates {
+                let answer = engine.run(&hours, &options);
+                let interrupted = matches!(answer, Err(EngineError::Interrupted));
+                assert!(interrupted, "{}: {answer:?}", description.name);
+            }
+        }
+    }
+}
