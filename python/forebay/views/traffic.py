@@ -44,7 +44,7 @@ def _sent(kind: str, body: Mapping[str, Any]) -> str:
         "persistent": "always something (long transfers)",
         "finite": f"{law(body.get('size'))} each",
         "closed_loop": f"{law(body.get('size'))}, then {law(body.get('think'))} of thinking, again and again",
-        "periodic": f"{law(body.get('size'))} every {law(body.get('every'))}, or as soon as the last is there",
+        "periodic": f"{law(body.get('size'))} every {law(body.get('every'))}, or as soon as the one before is complete",
         "open_loop": f"transfers of {law(body.get('size'))}, one every {law(body.get('interarrival'))}",
         "incast": f"{law(body.get('size'))} each, all at once, then {law(body.get('pause'))} of pause",
         "app_limited": f"at most {body.get('rate')} each",
