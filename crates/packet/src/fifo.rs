@@ -172,6 +172,7 @@ impl FifoLink {
         Arrival {
             backlog,
             idle_since,
+            empty_since: idle_since,
             full: !room,
         }
     }

@@ -54,8 +54,8 @@ pub(crate) struct Hop {
     pub(crate) last: bool,
     /// What the group's packets say about ECN here.
     ecn: Ecn,
-    /// The group's class, where a discipline treats classes differently.
-    class: u8,
+    /// The group, for disciplines that tell groups apart.
+    group: u16,
 }
 
 /// The paths of a group.
@@ -80,10 +80,10 @@ impl Network {
                 seed,
                 number,
                 uniform,
-                packet: scenario.packet_bytes(),
+                scenario,
                 departures,
             };
-            Link::new(spec, setup)
+            Link::new(setup)
                 .ok_or_else(|| unsupported(&format!("queue `{}`", spec.discipline.name())))
         });
         let links = links.collect::<Result<_, _>>()?;
@@ -104,18 +104,18 @@ impl Network {
     /// Lays the paths of group number `group`; their lanes come later.
     fn lay(&mut self, scenario: &Scenario, group: usize) {
         let spec = &scenario.flows()[group];
-        let class = group.min(255) as u8;
+        let number = group.min(usize::from(u16::MAX)) as u16;
         let mut path = |links: &[usize], ecn: Ecn| {
             let route = Route::new(self.hops.len());
             let last = links.len().saturating_sub(1);
             self.hops
-                .extend(links.iter().enumerate().map(|(number, &link)| Hop {
+                .extend(links.iter().enumerate().map(|(at, &link)| Hop {
                     link: LinkId::new(link),
                     lane: LaneId::default(),
                     delay: scenario.links()[link].delay,
-                    last: number == last,
+                    last: at == last,
                     ecn,
-                    class,
+                    group: number,
                 }));
             route
         };
@@ -549,7 +549,7 @@ impl Hop {
             FlowId::Unresponsive(_) => false,
         };
         let ecn = if syn { Ecn::NotCapable } else { self.ecn };
-        let label = Label::new(packet.hop.index() as u8, self.class, ecn);
+        let label = Label::new(packet.hop.index() as u8, self.group, ecn);
         Packet {
             arrival: packet.arrival,
             flow: packet.flow.key(),
