@@ -106,6 +106,14 @@ impl Link {
         }
     }
 
+    pub(crate) fn statistics_mut(&mut self) -> &mut LinkStatistics {
+        match self {
+            Self::DropTail(link) => &mut link.statistics,
+            Self::Gated(link) => &mut link.fifo.statistics,
+            Self::Queued(link) => &mut link.statistics,
+        }
+    }
+
     /// Whether each departure is an event.
     #[cfg(test)]
     pub(crate) fn has_departures(&self) -> bool {
@@ -186,12 +194,7 @@ impl Link {
 
     /// A packet arrives for which there is no memory.
     pub(crate) fn refuse(&mut self) {
-        let statistics = match self {
-            Self::DropTail(link) => &mut link.statistics,
-            Self::Gated(link) => &mut link.fifo.statistics,
-            Self::Queued(link) => &mut link.statistics,
-        };
-        statistics.refused();
+        self.statistics_mut().refused();
     }
 
     /// Packets waiting, without the one in transmission, in few steps.
