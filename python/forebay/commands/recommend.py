@@ -46,7 +46,12 @@ __all__ = ["recommend"]
     help="Also a page to hand on: one file, nothing fetched, interactive pictures, prints on A4.",
 )
 @click.option(
-    "--for", "system", metavar="SYSTEM", help="Also the lines for ios-xr, ios-xe, junos, eos, sr-os, sonic or linux."
+    "--for",
+    "platforms",
+    multiple=True,
+    metavar="PLATFORM",
+    help="Also the whole configuration for linux, openwrt, routeros, sonic, junos, ios-xr, ios-xe, nx-os, eos or sros. "
+    "Repeatable.",
 )
 @click.option(
     "--fraction",
@@ -65,7 +70,6 @@ def recommend(
     out: Path,
     no_picture: bool,
     report_to: Path | None,
-    system: str | None,
     fraction: str | None,
     as_json: bool,
     **asked: Any,
@@ -79,8 +83,7 @@ def recommend(
     with progress_bar("simulating", quiet=as_json) as progress:
         # The other options have the names that the function has.
         part = None if fraction is None else share("--fraction", fraction)
-        platforms = () if system is None else (system,)
-        answer = find(scenario, fraction=part, platforms=platforms, progress=progress, **asked)
+        answer = find(scenario, fraction=part, progress=progress, **asked)
     written = [] if no_picture else _write_pictures(answer, out, file.stem)
     if report_to is not None:
         _write_page(answer, report_to, file.read_text(encoding="utf-8"))
