@@ -10,6 +10,7 @@ mod dimension;
 mod engine;
 mod flows;
 mod form;
+mod kept;
 mod keys;
 mod law;
 mod link;

@@ -1,6 +1,7 @@
 //! Metrics and goals: what a report measures and what a recommendation must meet.
 
 use forebay_units::{Rate, Time};
+use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
 use crate::cursor::Cursor;
@@ -230,6 +231,14 @@ impl Metric {
 impl Serialize for Metric {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Metric {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let named = Self::ALL.into_iter().find(|metric| metric.name() == name);
+        named.ok_or_else(|| D::Error::custom(format!("unknown metric `{name}`")))
     }
 }
 
