@@ -233,12 +233,12 @@ def _of_evidence(finished: Finished) -> list[Warning]:
     if independent < count:
         if independent == 1:
             text = (
-                f"all {count} replications at {at} packets are identical to the last bit: nothing random reaches them, "
+                f"all {count} replications at {_shown([at])} are identical to the last bit: nothing random reaches them, "
                 "and one observation carries no confidence"
             )
         else:
             worth = "so many observations" if enough(independent, count) else "too few to carry a confidence"
-            text = f"of the {count} replications at {at} packets only {independent} differ: they are {worth}"
+            text = f"of the {count} replications at {_shown([at])} only {independent} differ: they are {worth}"
         found.append(Warning(Kind.IDENTICAL, text, values={"replications": count, "different": independent}))
     step = in_step(finished.scenario.core, finished.measure.engine, reports)
     if step is not None:
@@ -283,19 +283,20 @@ def _of_search(finished: Finished) -> list[Warning]:
     found = [note for note in outcome.notes if note.kind is not Kind.MISSED_AGAIN or not outcome.gaps]
     for name in dict.fromkeys(goal for _, goal in outcome.gaps):
         at = [packets for packets, goal in outcome.gaps if goal == name]
-        text = f"`{name}` is missed again above the answer, at {_shown(at)} packets"
+        text = f"`{name}` is missed again above the answer, at {_shown(at)}"
         found.append(Warning(Kind.MISSED_AGAIN, text, subject=name, values={"missed_at": at[0]}))
     if outcome.islands:
         at = sorted(packets for packets, _ in outcome.islands)
         broken = max(missed for _, missed in outcome.islands)
-        text = f"{_shown(at)} packets meet every goal, too, but {broken} packets, which are more, do not"
+        text = f"{_shown(at)} would meet every goal, too, but {_shown([broken])} would not"
         found.append(Warning(Kind.MET_BELOW, text, values={"met_at": at[-1], "missed_at": broken}))
     return found
 
 
 def _shown(buffers: Sequence[int]) -> str:
-    """Buffers by name, not too many of them."""
-    return ", ".join(map(str, buffers[:NAMED])) + (", ..." if len(buffers) > NAMED else "")
+    """Buffers in packets, not too many of them."""
+    named = ", ".join(map(str, buffers[:NAMED])) + (", ..." if len(buffers) > NAMED else "")
+    return f"{named} packet{'' if buffers == [1] else 's'}"
 
 
 def _names(names: Sequence[str]) -> str:
@@ -313,7 +314,7 @@ def _of_runs(measure: Measurements) -> list[Warning]:
                 buffers.append(buffer)
     found = []
     for warning, buffers in alike.values():
-        found.append(warning.saying(f"at {_shown(buffers)} packets: {warning}"))
+        found.append(warning.saying(f"at {_shown(buffers)}: {warning}"))
     return found
 
 

@@ -78,7 +78,9 @@ def in_step(scenario: _core.Scenario, engine: str, reports: Sequence[Report]) ->
     groups: list[Mapping[str, Any]] = json.loads(scenario.canonical_json())["flows"]
     if any(_random(group["workload"]) for group in groups):
         return None
-    shared = {group["name"]: _sharing(group) for group in groups if group["workload"] == "persistent"}
+    counts = {name: count for name, count, _, _ in scenario.groups}
+    persistent = {group["name"]: group for group in groups if group["workload"] == "persistent"}
+    shared = {name: _sharing(group, counts[name]) for name, group in persistent.items()}
     flows = sum(shared.values())
     if 2 * flows <= scenario.persistent_flows:
         return None
@@ -92,11 +94,9 @@ def _random(workload: Any) -> bool:
     return workload != "persistent" and "cbr" not in workload
 
 
-def _sharing(group: Mapping[str, Any]) -> int:
-    """How many flows of a group have a round trip and a start that others of it have, too."""
-    count = group["count"]
-    nominal = count if isinstance(count, int) else 2  # a number that is drawn is mostly more than one
-    pairs = Counter(zip(_each(group["rtt"], nominal), _each(group["start"], nominal), strict=True))
+def _sharing(group: Mapping[str, Any], count: int) -> int:
+    """How many of so many flows of a group have a round trip and a start that others of it have, too."""
+    pairs = Counter(zip(_each(group["rtt"], count), _each(group["start"], count), strict=True))
     return sum(flows for pair, flows in pairs.items() if flows > 1 and None not in pair)
 
 

@@ -15,7 +15,7 @@ from typing import Protocol
 from forebay import statistics
 from forebay.goals import Goal, metric_value
 from forebay.report import Report
-from forebay.search.independence import different, outcomes
+from forebay.search.independence import different, enough, outcomes
 
 __all__ = ["AverageJudge", "Judge", "ShareJudge", "Verdict"]
 
@@ -53,7 +53,7 @@ class AverageJudge:
     def verdict(self, reports: Reports, goals: Sequence[Goal], level: float) -> Verdict:
         """Missed as soon as one goal is; met where all are."""
         independent = different(reports)
-        if independent == 1:
+        if not enough(independent, len(reports)):
             return _as_seen(self.margin(reports, goals))
         # Equal results support no more than the sign test's 1 - 2^-n, which four replications cannot raise to the
         # level of a look; they are still as clear as that number of replications can be.
@@ -109,7 +109,7 @@ class ShareJudge:
     def verdict(self, reports: Reports, goals: Sequence[Goal], level: float) -> Verdict:
         """From the number of replications in which all goals hold."""
         draws = outcomes(reports)
-        if len(draws) == 1:
+        if not enough(len(draws), len(reports)):
             return _as_seen(self.margin(reports, goals))
         at_least, below = statistics.confidence_that_share(self.held(draws, goals), len(draws), self.share)
         if at_least >= level:
@@ -138,5 +138,5 @@ class ShareJudge:
 
 
 def _as_seen(margin: float) -> Verdict:
-    """What one observation says; there will not be another, however often it is repeated."""
+    """What little is observed says; there will hardly be more, however often it is repeated."""
     return Verdict.MET if margin >= 0 else Verdict.MISSED

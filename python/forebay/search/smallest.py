@@ -127,7 +127,7 @@ class Outcome:
         With an answer: measured buffers above it at which a goal that asks for room is missed, with the goal.
     islands : tuple of (int, int)
         With an answer: measured buffers below it that meet every goal, each with a larger one, below the answer, that
-        does not.
+        misses some.
     notes : list of Warning
         What the reader should know: unclear decisions, refused confirmations.
     """
@@ -301,7 +301,7 @@ class Search:
 
     def _settle(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
         """Judge after all looks; replications that only repeat each other need no more of them."""
-        if different(self.samples[buffer]) > 1:
+        if enough(different(self.samples[buffer]), len(self.samples[buffer])):
             self.sample([buffer], max(self.plan.looks))
         return self.together(buffer, goals)
 
@@ -330,16 +330,16 @@ class Search:
             outcome.binding, outcome.needs_at_least = before, needs
 
     def _islands(self, answer: int) -> Iterator[tuple[int, int]]:
-        """Smaller buffers that meet every goal, each with the largest below the answer that does not."""
+        """Smaller buffers that meet every goal, each with the largest below the answer that misses some."""
         smaller = sorted((buffer for buffer in self.samples if buffer < answer), reverse=True)
         broken = None
         for buffer in smaller:
             if buffer in self._refused:
                 continue
-            met = self.together(buffer, self.goals) is Verdict.MET
-            if not met and broken is None and self._settle(buffer, self.goals) is not Verdict.MET:
+            verdict = self.together(buffer, self.goals)
+            if verdict is Verdict.MISSED and broken is None and self._settle(buffer, self.goals) is Verdict.MISSED:
                 broken = buffer
-            elif met and broken is not None and self._settle(buffer, self.goals) is Verdict.MET:
+            elif verdict is Verdict.MET and broken is not None and self._settle(buffer, self.goals) is Verdict.MET:
                 yield buffer, broken
 
     def _gaps(self, answer: int, room: Sequence[Goal]) -> Iterator[tuple[int, str]]:
