@@ -61,8 +61,20 @@ def test_python_answers_what_the_command_line_prints(small: Path) -> None:
 def test_the_keys_of_a_recommendation_keep_their_order(found: Recommendation) -> None:
     told = found.to_dict()
     assert list(told) == [
-        *("recommendation", "confidence", "resolution", "binding_goal", "goals", "feasible_up_to", "uncertain"),
-        *("fraction", "conflict", "rules", "also", "curve", "cost", "warnings", "scenario_sha256", "engine", "version"),
+        *("recommendation", "confidence", "resolution", "binding_goal", "goals", "feasible_up_to", "gaps", "islands"),
+        *(
+            "uncertain",
+            "fraction",
+            "conflict",
+            "rules",
+            "also",
+            "curve",
+            "cost",
+            "warnings",
+            "scenario_sha256",
+            "engine",
+            "version",
+        ),
         *("configuration", "configurations", "pareto"),
     ]
     assert list(told["goals"]["utilization"]) == [

@@ -159,8 +159,11 @@ def run_jobs(
     work: Sequence[_core.Job],
     jobs: int | None = None,
     progress: Progress | None = None,
+    finished: Callable[[int, Report], object] | None = None,
 ) -> list[Report]:
     """Run jobs over the cores; reports in job order.
+
+    `progress` is told how many of how many are done, `finished` the number of each job with its report, as it ends.
 
     Raises
     ------
@@ -169,11 +172,13 @@ def run_jobs(
     """
     done = 0
 
-    def observe(_index: int, outcome: _core.Report | Exception) -> None:
+    def observe(index: int, outcome: _core.Report | Exception) -> None:
         nonlocal done
         if isinstance(outcome, Exception):
             raise outcome
         done += 1
+        if finished is not None:
+            finished(index, Report(outcome))
         if progress is not None:
             progress(done, len(work))
 

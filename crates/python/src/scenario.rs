@@ -118,6 +118,13 @@ impl Scenario {
             .collect()
     }
 
+    /// Where each goal was read: file, line and key.
+    #[getter]
+    fn goal_places(&self) -> Vec<&str> {
+        let goals = self.0.goals().iter();
+        goals.map(|goal| goal.place.0.as_str()).collect()
+    }
+
     /// The target link's buffer: packets, bytes, seconds, bdp (None without a BDP).
     fn buffer<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         figures(py, self.0.buffer())

@@ -11,6 +11,7 @@ mod dimension;
 mod engine;
 mod flows;
 mod form;
+mod kept;
 mod keys;
 mod law;
 mod link;
@@ -41,7 +42,7 @@ pub use keys::KeyText;
 pub use law::{Law, Quantity, UnderWay};
 pub use link::{BufferLimit, BufferSize, Link, Memory, RateLayer};
 pub use manual::{manual, sections};
-pub use metric::{Goal, Metric, Relation, Scope, Unit};
+pub use metric::{Goal, Metric, Place, Relation, Scope, Unit};
 pub use node::{Format, Override, ScenarioError};
 pub use options::{
     BackgroundRate, FluidOptions, MeasurementWindow, Recorded, RunPlan, TraceOptions,

@@ -16,6 +16,13 @@ pub struct ScenarioError {
     pub allowed: String,
 }
 
+impl ScenarioError {
+    /// Where it is: file, line and key.
+    pub(crate) fn place(&self) -> String {
+        format!("{}{}: {}", self.file, line_suffix(self.line), self.key)
+    }
+}
+
 fn line_suffix(line: Option<usize>) -> String {
     line.map(|line| format!(":{line}")).unwrap_or_default()
 }

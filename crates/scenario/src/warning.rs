@@ -1,6 +1,7 @@
 //! What a reader must know before using a report's numbers: for people a sentence, for programs
 //! what kind of remark it is and the figures in it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -14,7 +15,7 @@ pub struct Warning {
     /// What it is about, in particular: a metric, a group, a model; empty where the kind says all.
     pub subject: String,
     /// The figures of the sentence by name, with their units where they have one.
-    pub values: BTreeMap<&'static str, f64>,
+    pub values: BTreeMap<Cow<'static, str>, f64>,
     /// The sentence.
     pub text: String,
 }
@@ -113,7 +114,7 @@ impl Warning {
 
     /// The same with one figure of the sentence by name.
     pub fn with(mut self, name: &'static str, value: f64) -> Self {
-        self.values.insert(name, value);
+        self.values.insert(name.into(), value);
         self
     }
 }

@@ -33,8 +33,12 @@ __all__ = ["recommend"]
     "--also", multiple=True, metavar="BUFFER", help="Measure this buffer too, as in 20p or 0.5BDP. Repeatable."
 )
 @click.option("--engine", default="packet", show_default=True, help="What measures: packet or fluid.")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="One-sided, that the goals hold.")
-@click.option("--resolution", type=float, default=0.05, show_default=True, help="Relative accuracy of the buffer.")
+@click.option(
+    "--confidence", metavar="SHARE", default="95%", show_default=True, help="One-sided, that the goals hold; or 0.95."
+)
+@click.option(
+    "--resolution", metavar="SHARE", default="5%", show_default=True, help="Relative accuracy of the buffer; or 0.05."
+)
 @REPLICATIONS
 @PICTURES_OUT
 @click.option("--no-picture", is_flag=True, help="Write no picture and no JSON.")
@@ -62,6 +66,14 @@ __all__ = ["recommend"]
 @click.option(
     "--pareto", metavar="A,B", help="Also the trade-off between two metrics, as in utilization,queue_delay_p99."
 )
+@click.option(
+    "--jitter",
+    is_flag=True,
+    help="A packet time of jitter on every round trip and staggered starts, where flows would move in step.",
+)
+@click.option(
+    "--fresh", is_flag=True, help="Do not go on where an interrupted search stopped, and keep nothing for the next."
+)
 @JOBS
 @AS_JSON
 def recommend(
@@ -70,7 +82,10 @@ def recommend(
     out: Path,
     no_picture: bool,
     report_to: Path | None,
+    confidence: str,
+    resolution: str,
     fraction: str | None,
+    fresh: bool,
     as_json: bool,
     **asked: Any,
 ) -> None:
@@ -78,12 +93,21 @@ def recommend(
     from forebay.formatting import share
     from forebay.scenario import Scenario
     from forebay.search.recommendation import recommend as find
+    from forebay.search.resumption import cache_directory
 
     scenario = Scenario.load(file, overrides)
     with progress_bar("simulating", quiet=as_json) as progress:
         # The other options have the names that the function has.
-        part = None if fraction is None else share("--fraction", fraction)
-        answer = find(scenario, fraction=part, progress=progress, **asked)
+        answer = find(
+            scenario,
+            confidence=share("--confidence", confidence),
+            resolution=share("--resolution", resolution),
+            fraction=None if fraction is None else share("--fraction", fraction),
+            progress=progress,
+            resume=None if fresh else cache_directory() / "recommend",
+            tell=lambda line: click.echo(f"forebay: {line}", err=True),
+            **asked,
+        )
     written = [] if no_picture else _write_pictures(answer, out, file.stem)
     if report_to is not None:
         _write_page(answer, report_to, file.read_text(encoding="utf-8"))
