@@ -11,9 +11,12 @@ use crate::cursor::Cursor;
 use crate::flows::{FlowGroup, MAX_FLOWS};
 use crate::keys::{Context, Section};
 use crate::link::{BufferLimit, BufferSize, Link, Memory, read_memories};
+use crate::manual::dotted_keys;
 use crate::metric::Goal;
-use crate::node::{Format, Node, Override, ScenarioError};
+use crate::naming::Unknown;
+use crate::node::{Format, Mistake, Node, ScenarioError, Source};
 use crate::options::{FluidOptions, RunPlan, TraceOptions};
+use crate::overrides::Override;
 use crate::report::BufferReport;
 use crate::workload::Workload;
 
@@ -74,9 +77,7 @@ impl Scenario {
     }
 
     fn read(root: &Cursor<'_>) -> Result<Self, ScenarioError> {
-        root.only(&[
-            "title", "link", "links", "memories", "flows", "run", "goal", "fluid", "trace",
-        ])?;
+        only_sections(root)?;
         let cursors = match (root.get("link"), root.get("links")) {
             (Some(link), None) => vec![link],
             (None, Some(links)) => links
@@ -84,7 +85,13 @@ impl Scenario {
                 .filter(|items| (1..=64).contains(&items.len()))
                 .ok_or_else(|| links.error("[[links]], one to 64 of them"))?,
             _ => {
-                return Err(root.error_found("no link or both forms", "either [link] or [[links]]"));
+                let both = root.get("link").is_some();
+                let found = if both {
+                    "both [link] and [[links]]"
+                } else {
+                    "no link"
+                };
+                return Err(root.error_found(found, "either [link] or [[links]]"));
             }
         };
         let memories = match root.get("memories") {
@@ -133,7 +140,15 @@ impl Scenario {
 
     /// The same scenario with changes.
     pub fn with(&self, overrides: &[Override]) -> Result<Self, ScenarioError> {
-        Self::parse(&self.canonical_json(), Format::Json, "scenario", overrides)
+        let changed = Self::parse(&self.canonical_json(), Format::Json, "scenario", overrides);
+        changed.map_err(|error| match (&error.source, overrides) {
+            // Valid before: it is the change that does not fit to what it leaves alone.
+            (Source::File { .. }, [.., change]) => ScenarioError {
+                source: Source::Argument(change.argument().into()),
+                ..error
+            },
+            _ => error,
+        })
     }
 
     /// The same scenario with another buffer at the target link.
@@ -149,11 +164,12 @@ impl Scenario {
             (buffer, bdp) => buffer.resolve(link.rate, bdp.unwrap_or(0.0)),
         };
         link.buffer = limit.ok_or_else(|| ScenarioError {
-            file: "scenario".into(),
-            line: None,
-            key: "link.buffer".into(),
-            found: format!("{buffer:?}"),
-            allowed: "at most 1e12 packets or 1e15 bytes; BDP only with responsive flows".into(),
+            source: Source::Argument("buffer".into()),
+            key: String::new(),
+            mistake: Mistake::value(
+                format!("`{buffer}`"),
+                "at most 1e12 packets or 1e15 bytes; BDP only with responsive flows",
+            ),
         })?;
         Ok(changed)
     }
@@ -367,6 +383,26 @@ impl<'de> Deserialize<'de> for Scenario {
         Self::parse(&value.to_string(), Format::Json, "scenario", &[])
             .map_err(serde::de::Error::custom)
     }
+}
+
+/// Refuses other tables than those of a scenario; a key of one of them that stands outside of it is
+/// recognized.
+fn only_sections(root: &Cursor<'_>) -> Result<(), ScenarioError> {
+    const SECTIONS: [&str; 9] = [
+        "title", "link", "links", "memories", "flows", "run", "goal", "fluid", "trace",
+    ];
+    for (key, entry) in root.entries()? {
+        if !SECTIONS.contains(&key) {
+            let mut unknown = Unknown::among("key", key, SECTIONS);
+            let elsewhere = dotted_keys().into_iter().find(|dotted| {
+                let inside = dotted.split_once('.');
+                inside.is_some_and(|(_, name)| name == key)
+            });
+            unknown.meant = elsewhere.or(unknown.meant);
+            return Err(entry.mistake(Mistake::Name(unknown)));
+        }
+    }
+    Ok(())
 }
 
 fn find_target(links: &[Link], root: &Cursor<'_>) -> Result<usize, ScenarioError> {

@@ -7,32 +7,41 @@ import json
 import click
 
 from forebay.commands.options import AS_JSON
+from forebay.commands.values import PLATFORM
+from forebay.commands.verb import verb
 
 __all__ = ["translate"]
 
 
-@click.command()
+@verb(
+    ("translate 'buffer-size temporal 20k' --for junos --link 10Gbps --rtt 40ms", "Read a line of Junos:"),
+)
 @click.argument("setting")
-@click.option("--for", "system", required=True, help="ios-xr, ios-xe, junos, eos, sr-os, sonic or linux.")
-@click.option("--link", "rate", required=True, help="Rate that the system counts with, as in 10Gbps.")
-@click.option("--rtt", help="For the multiple of the bandwidth-delay product, as in 10ms.")
+@click.option(
+    "--for",
+    "system",
+    type=PLATFORM,
+    metavar="PLATFORM",
+    required=True,
+    help="Read it as a line for ios-xr, ios-xe, junos, eos, sr-os, sonic or linux.",
+)
+@click.option(
+    "--link", "rate", metavar="RATE", required=True, help="Count with this rate of the link, as in 10Gbps."
+)
+@click.option("--rtt", metavar="TIME", help="Give the multiple of the bandwidth-delay product for this round trip, too.")
 @AS_JSON
 def translate(setting: str, system: str, rate: str, rtt: str | None, as_json: bool) -> None:
-    """Read a router's setting back: bytes, time and bandwidth-delay products."""
+    """Read a router's setting back, as bytes, time and bandwidth-delay products."""
     from forebay import formatting
     from forebay._core import parse_quantity
     from forebay.configuration.vendors import DIALECTS
     from forebay.configuration.vendors import translate as read
-    from forebay.errors import InputError
+    from forebay.errors import naming
 
-    try:
+    with naming("rate"):
         rate_bps = parse_quantity(rate, "rate")
-    except InputError as error:
-        raise InputError(f"--link: {error}") from None
-    try:
+    with naming("rtt"):
         rtt_s = None if rtt is None else parse_quantity(rtt, "time")
-    except InputError as error:
-        raise InputError(f"--rtt: {error}") from None
     found = read(setting, system, rate_bps)
     multiple = found.seconds / rtt_s if rtt_s else None
     if as_json:

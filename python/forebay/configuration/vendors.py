@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from forebay import _core
 from forebay.errors import InputError
 
 __all__ = ["DIALECTS", "Dialect", "Setting", "configure", "dialect", "translate"]
@@ -242,7 +243,7 @@ DIALECTS: Mapping[str, Dialect] = {
 def dialect(name: str) -> Dialect:
     """One system by its name; an `InputError` names all of them where there is none."""
     if name not in DIALECTS:
-        raise InputError(f"--for: found `{name}`; allowed: {', '.join(DIALECTS)}")
+        raise InputError(_core.unknown("platform", name, list(DIALECTS)), "platform")
     return DIALECTS[name]
 
 
