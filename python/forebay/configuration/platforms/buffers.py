@@ -85,7 +85,9 @@ class OneBuffer:
         if len(found) > 1:
             Words(found[1]).fail("one statement")
         if self.units[unit] in (_MILLISECONDS, _MICROSECONDS) and assumed.rate is None:
-            raise InputError(f"--link: {self.name} counts {unit} at the link's rate; name it, as in --link 10Gbps")
+            raise InputError(
+                f"found none, but {self.name} counts {unit} at the link's rate; allowed: such as 10Gbps", "rate"
+            )
         size = self.units[unit](value, assumed.rate or 0, assumed.packet)
         per_unit = self.units[unit](1, assumed.rate or 0, assumed.packet)
         how = f"1 {unit} = {per_unit:g} bytes" + (" at this rate" if unit in _TIMED else "")

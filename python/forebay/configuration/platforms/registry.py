@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from forebay import _core
 from forebay.configuration.platforms.buffers import EOS, IOS_XE, IOS_XR, JUNOS, SROS
 from forebay.configuration.platforms.linux.tc import LINUX
 from forebay.configuration.platforms.platform import Platform
-from forebay.configuration.reading import closest
 from forebay.errors import InputError
 
 __all__ = ["ALIASES", "PLATFORMS", "platform"]
@@ -30,7 +30,5 @@ def platform(name: str) -> Platform:
     """A platform by its name; an `InputError` names all of them where there is none."""
     known = ALIASES.get(name.lower(), name.lower())
     if known not in PLATFORMS:
-        likely = closest(name, PLATFORMS)
-        meant = f"; did you mean `{likely}`?" if likely else ""
-        raise InputError(f"--for: found `{name}`; allowed: {', '.join(PLATFORMS)}{meant}")
+        raise InputError(_core.unknown("platform", name, list(PLATFORMS)), "platforms")
     return PLATFORMS[known]
