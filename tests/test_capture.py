@@ -205,4 +205,3 @@ def test_connections_read_as_tcp_does(tmp_path: Path) -> None:
         assert (numbers[-1] - numbers[0]) % 1448 == 0
         assert numbers[-1] - numbers[0] > 100_000
     assert table.filter(pl.col("ack"))["group"].unique().to_list() == [1]
-
