@@ -149,7 +149,7 @@ class Scenario:
             _core.Job(self.core, engine, seed, replication, traces=traces and replication == 0, model=model)
             for replication in range(count)
         ]
-        return Report.over(run_jobs(work, jobs, progress)).warned(phase_effects(self.core, engine))
+        return Report.over(run_jobs(work, jobs, progress), self.resolved).warned(phase_effects(self.core, engine))
 
     def __repr__(self) -> str:
         return f"<Scenario {self.title!r} {self.core.sha256[:12]}>"

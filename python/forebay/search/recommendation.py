@@ -158,7 +158,7 @@ def _answer(finished: Finished, terms: _Terms, asked: Mapping[str, int]) -> Reco
         conflict=None if found else findings.conflict(finished, goals),
         rules=tuple(findings.judged_rule(finished, rule) for rule in rules_of(finished.scenario.core)),
         also=tuple(findings.named(finished, name, packets) for name, packets in asked.items()),
-        curve=tuple(findings.point(finished, packets) for packets in measure.buffers()),
+        points=tuple(findings.point(finished, packets) for packets in measure.buffers()),
         cost=findings.cost(measure, 0.0),
         warnings=findings.warnings(finished),
         engine=measure.engine,

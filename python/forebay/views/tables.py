@@ -96,7 +96,7 @@ def _buffers_table(answer: Recommendation) -> Table:
 
 def _shown(answer: Recommendation) -> list[str]:
     """The usual metrics, then those that goals on the link are about."""
-    keys = [answer.curve[0].key(name) for name in answer.goals if "." not in name]
+    keys = [answer.points[0].key(name) for name in answer.goals if "." not in name]
     return [*USUAL, *(key for key in keys if key is not None and key not in USUAL)]
 
 
