@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ import click
 
 from forebay.commands.options import AS_JSON, FILE, JOBS, PICTURES_OUT, REPLICATIONS, SET
 from forebay.commands.terminal import progress_bar, show, writing
+from forebay.errors import Interrupted
 from forebay.files import write_whole
 
 if TYPE_CHECKING:
@@ -92,7 +95,7 @@ def recommend(
     from forebay.search.resumption import cache_directory
 
     scenario = Scenario.load(file, overrides)
-    with progress_bar("simulating", quiet=as_json) as progress:
+    with _going_on(kept=not fresh), progress_bar("simulating", quiet=as_json) as progress:
         # The other options have the names that the function has.
         answer = find(
             scenario,
@@ -112,6 +115,17 @@ def recommend(
     _tell(answer, written, as_json=as_json)
     if not answer.feasible:
         sys.exit(1)
+
+
+@contextmanager
+def _going_on(*, kept: bool) -> Iterator[None]:
+    """Say of an interrupted search that what is done is not lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not kept:
+            raise
+        raise Interrupted("interrupted; the same command goes on from here") from None
 
 
 def _write_pictures(answer: Recommendation, out: Path, name: str) -> list[Path]:
