@@ -16,6 +16,7 @@ use crate::ids::GroupId;
 use crate::link::Link;
 use crate::sampler::WINDOW_UNIT;
 use crate::simulation::Simulation;
+use crate::statistics::{Account, Waits};
 use crate::transfers::{SLOWDOWN_UNIT, Transfers};
 
 /// The report of a finished run.
@@ -36,13 +37,16 @@ pub(crate) fn report(scenario: &Scenario, seed: Seed, simulation: Simulation<'_>
     let mut goodput = None;
     for (number, group) in simulation.traffic.groups.iter().enumerate() {
         let figures = GroupFigures::of(group, GroupId::new(number), &simulation, seconds);
+        let waits = target.statistics().waits_of(Account::new(number));
         if group.spec.responsive() {
             *goodput.get_or_insert(0.0) += figures.goodput;
         }
         if group.spec.persistent() {
             persistent.extend_from_slice(&figures.goodputs);
         }
-        report.groups.push(figures.report(group, seconds, listed));
+        let mut group = figures.report(group, seconds, listed);
+        put_waits(&mut group.metrics, waits);
+        report.groups.push(group);
     }
     if let Some(goodput) = goodput {
         report.metrics.insert(Metric::Goodput, goodput.into());
@@ -127,7 +131,10 @@ fn link_distributions(link: &Link) -> BTreeMap<String, Distribution> {
     let statistics = link.statistics();
     let bursts = statistics.bursts.finished();
     [
-        ("queue_delay_s", statistics.waits.distribution(1e-12)),
+        (
+            "queue_delay_s",
+            statistics.waits().histogram.distribution(1e-12),
+        ),
         ("loss_burst_packets", bursts.lengths().distribution(1.0)),
     ]
     .map(|(name, distribution)| (name.to_owned(), distribution))
@@ -150,19 +157,24 @@ fn link_metrics(link: &Link, end: Time, seconds: f64) -> BTreeMap<Metric, Estima
             put(Metric::LossBurstMean, mean);
             put(Metric::LossBurstMax, longest as f64);
         }
-        let waited = statistics.waits.count();
-        if waited > 0 {
-            put(
-                Metric::QueueDelayMean,
-                statistics.wait_sum as f64 * 1e-12 / waited as f64,
-            );
-            for (metric, share) in Metric::QUEUE_DELAY_QUANTILES {
-                put(metric, statistics.waits.quantile(share));
-            }
-            put(Metric::QueueDelayMax, statistics.longest_wait.as_secs_f64());
-        }
+        put_waits(&mut metrics, &statistics.waits());
     }
     metrics
+}
+
+/// How long packets waited, where there were any.
+fn put_waits(metrics: &mut BTreeMap<Metric, Estimate>, waits: &Waits) {
+    let waited = waits.histogram.count();
+    if waited == 0 {
+        return;
+    }
+    let mut put = |metric, value: f64| metrics.insert(metric, Estimate::from(value));
+    let mean = waits.sum as f64 * 1e-12 / waited as f64;
+    put(Metric::QueueDelayMean, mean);
+    for (metric, share) in Metric::QUEUE_DELAY_QUANTILES {
+        put(metric, waits.histogram.quantile(share));
+    }
+    put(Metric::QueueDelayMax, waits.longest.as_secs_f64());
 }
 
 /// Figures of one group before they become a report.

@@ -226,7 +226,8 @@ impl<'a> Simulation<'a> {
         );
         let recorder = &mut self.timeline.recorder;
         self.traffic.finish(self.end, recorder);
-        self.network.finish(self.end, recorder)
+        let flows = &self.traffic.hosts.flows;
+        self.network.finish(self.end, flows, recorder)
     }
 
     /// When the run ends.

@@ -5,6 +5,7 @@
 //! buffer it asks for.
 
 mod algorithm;
+mod classes;
 mod cursor;
 mod dimension;
 mod engine;
@@ -29,6 +30,7 @@ mod warning;
 mod workload;
 
 pub use algorithm::Algorithm;
+pub use classes::TrafficClass;
 pub use dimension::{Dimension, split_quantity};
 pub use engine::{
     Cancel, Check, ClosedForm, Engine, EngineDescription, EngineError, Holds, ModelError,
