@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from forebay import InputError, Report, Scenario, Warning, _core, compare, explain, recommend
-from forebay.configuration.vendors import DIALECTS, configure
+from forebay.configuration.configuring import configure
+from forebay.configuration.platforms.registry import PLATFORMS
+from forebay.configuration.port import Port
 from forebay.explanation import FIELDS, names
 from forebay.goals import split_goal
 from forebay.measurement.batches import run_in_batches
@@ -128,10 +130,11 @@ def test_answers_are_frozen(found: Recommendation) -> None:
 def test_configurations_are_those_of_the_answer(found: Recommendation) -> None:
     assert found.buffer is not None
     assert [configuration.system for configuration in found.configurations] == ["ios-xr", "linux"]
-    rate = found.scenario.core.rate_bps
+    port = Port.of(found.scenario.with_packets(round(found.buffer.packets)))
     for configuration in found.configurations:
-        assert list(configuration.lines) == configure(configuration.system, found.buffer.bytes, rate)
-        assert configuration.quirks == DIALECTS[configuration.system].quirks
+        assert configuration == configure(PLATFORMS[configuration.system], port)
+        assert configuration.lines
+        assert configuration.quirks == PLATFORMS[configuration.system].quirks
     told = found.to_dict()
     assert told["configurations"][0] == told["configuration"]
     conflict = recommend(Scenario.parse(SMALL), ["utilization>=0.99", "queue_delay_p99<=20ms"], platforms=["linux"])

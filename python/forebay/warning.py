@@ -20,6 +20,7 @@ class Kind(StrEnum):
     FEW_CONGESTION_EVENTS = "few_congestion_events"
     NOT_STARTED = "not_started"
     LOWER_BOUND = "lower_bound"
+    GOODPUT_ABOVE_RATE = "goodput_above_rate"
     LEFT_OUT = "left_out"
     FLUID_BACKGROUND = "fluid_background"
     MODEL = "model"

@@ -39,7 +39,7 @@ pub use engine::{
 pub use flows::{Access, FlowGroup, MAX_FLOWS};
 pub use forebay_random::Seed;
 pub use keys::KeyText;
-pub use law::{Law, Quantity};
+pub use law::{Law, Quantity, UnderWay};
 pub use link::{BufferLimit, BufferSize, Link, Memory, RateLayer};
 pub use manual::{manual, sections};
 pub use metric::{Goal, Metric, Place, Relation, Scope, Unit};

@@ -31,6 +31,9 @@ pub enum WarningKind {
     NotStarted,
     /// No request of an incast (the subject) was answered in full: its time is a lower bound.
     LowerBound,
+    /// More was delivered in the measured time than the link carries in it (`link_bps`): what had waited
+    /// before counts, too. The subject is "goodput", or that of a group.
+    GoodputAboveRate,
     /// The engine leaves out something that the scenario states (the subject).
     LeftOut,
     /// Unresponsive traffic is a constant rate, or one redrawn now and then (the subject).
@@ -49,11 +52,12 @@ pub enum WarningKind {
 
 impl WarningKind {
     /// Every kind.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::FewDrops,
         Self::FewCongestionEvents,
         Self::NotStarted,
         Self::LowerBound,
+        Self::GoodputAboveRate,
         Self::LeftOut,
         Self::FluidBackground,
         Self::Model,
@@ -70,6 +74,7 @@ impl WarningKind {
             Self::FewCongestionEvents => "few_congestion_events",
             Self::NotStarted => "not_started",
             Self::LowerBound => "lower_bound",
+            Self::GoodputAboveRate => "goodput_above_rate",
             Self::LeftOut => "left_out",
             Self::FluidBackground => "fluid_background",
             Self::Model => "model",

@@ -53,7 +53,12 @@ __all__ = ["recommend"]
     help="Also a page to hand on: one file, nothing fetched, interactive pictures, prints on A4.",
 )
 @click.option(
-    "--for", "system", metavar="SYSTEM", help="Also the lines for ios-xr, ios-xe, junos, eos, sr-os, sonic or linux."
+    "--for",
+    "platforms",
+    multiple=True,
+    metavar="PLATFORM",
+    help="Also the whole configuration for linux, openwrt, routeros, sonic, junos, ios-xr, ios-xe, nx-os, eos or sros. "
+    "Repeatable.",
 )
 @click.option(
     "--fraction",
@@ -80,7 +85,6 @@ def recommend(
     out: Path,
     no_picture: bool,
     report_to: Path | None,
-    system: str | None,
     confidence: str,
     resolution: str,
     fraction: str | None,
@@ -102,7 +106,6 @@ def recommend(
             confidence=share("--confidence", confidence),
             resolution=share("--resolution", resolution),
             fraction=None if fraction is None else share("--fraction", fraction),
-            platforms=() if system is None else (system,),
             progress=progress,
             resume=None if fresh else cache_directory() / "recommend",
             tell=lambda line: click.echo(f"forebay: {line}", err=True),

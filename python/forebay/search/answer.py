@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from forebay.configuration.configuring import Configuration
 from forebay.metric import key_among
 from forebay.plain import plain
 from forebay.report import BufferSize, Estimate
@@ -270,16 +271,6 @@ class Variation:
 
 
 @dataclass(frozen=True, slots=True)
-class Configuration:
-    """The answer as lines of a router's configuration, with where the unit's meaning is documented."""
-
-    system: str
-    lines: tuple[str, ...]
-    source: str
-    quirks: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class FrontPoint:
     """A measured buffer in a trade-off; `on_front` where no other is better in both metrics."""
 
@@ -340,7 +331,7 @@ class Recommendation:
     sensitivity : tuple of Variation, or None
         The answer when something is 20 % off; None where it was not asked for.
     configurations : tuple of Configuration
-        The answer in the words of the systems that were asked for.
+        The answer in the words of the platforms that were asked for.
     pareto : Front or None
         The trade-off that was asked for.
     jitter : Jitter or None

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forebay import _core
+from forebay.configuration.configuring import Configuration, check, configure
 from forebay.configuration.jitter import jittered
-from forebay.configuration.vendors import configure, dialect
+from forebay.configuration.platforms.platform import Platform
+from forebay.configuration.port import Port
 from forebay.errors import InputError
 from forebay.goals import split_goal
 from forebay.metric import find
@@ -19,7 +21,7 @@ from forebay.rules import Rule
 from forebay.rules import rules as rules_of
 from forebay.scenario import Progress, Scenario
 from forebay.search import findings
-from forebay.search.answer import Configuration, Recommendation, Variation
+from forebay.search.answer import Recommendation, Variation
 from forebay.search.findings import Finished
 from forebay.search.judging import AverageJudge, ShareJudge
 from forebay.search.measurable import check_goals
@@ -80,7 +82,7 @@ def recommend(
     sensitivity : bool
         Whether to repeat the search with the number of flows, the round trips and the load 20 % lower and higher.
     platforms : iterable of str
-        Systems such as "ios-xr" or "linux" whose configuration lines the answer also gives.
+        Platforms such as "ios-xr" or "linux" whose configuration the answer also gives.
     pareto : str, optional
         Two metrics, as in "utilization,queue_delay_p99", whose trade-off over the measured buffers the answer also
         gives.
@@ -111,7 +113,7 @@ def recommend(
     goals = list(goals)
     terms = _Terms(confidence, resolution, replications, fraction)
     terms.check()
-    systems = [dialect(system).name for system in platforms]
+    systems = check(platforms, scenario)
     if pareto is not None:
         metric_pair(pareto)
     scenario = _with_checked_goals(scenario, goals, engine)
@@ -165,14 +167,11 @@ def _answer(finished: Finished, terms: _Terms, asked: Mapping[str, int]) -> Reco
     )
 
 
-def _configurations(answer: Recommendation, systems: Iterable[str]) -> Iterator[Configuration]:
-    """The answer as lines of each router's configuration; none without an answer."""
-    if answer.buffer is None:
-        return
-    for system in systems:
-        spoken = dialect(system)
-        lines = configure(system, answer.buffer.bytes, answer.scenario.core.rate_bps)
-        yield Configuration(system, tuple(lines), spoken.source, spoken.quirks)
+def _configurations(answer: Recommendation, systems: Iterable[Platform]) -> Iterator[Configuration]:
+    """The answer as each router's configuration; none without an answer."""
+    if answer.packets is not None:
+        port = Port.of(answer.scenario.with_packets(answer.packets))
+        yield from (configure(system, port) for system in systems)
 
 
 def _sensitivity(finished: Finished) -> tuple[Variation, ...]:

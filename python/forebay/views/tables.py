@@ -14,13 +14,13 @@ from rich.text import Text
 from forebay import formatting
 from forebay.formatting import USUAL
 from forebay.views import wording
+from forebay.views.configuration_text import configuration_lines
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from forebay.report import BufferSize, Report
     from forebay.search.answer import (
-        Configuration,
         Front,
         JudgedGoal,
         JudgedRule,
@@ -85,7 +85,7 @@ def recommendation_view(answer: Recommendation) -> RenderableType:
     parts: list[RenderableType] = [_buffers_table(answer)]
     parts += _conflict_lines(answer) if answer.buffer is None else _answer_lines(answer, answer.buffer)
     for configuration in answer.configurations:
-        parts += _configuration_lines(configuration)
+        parts += configuration_lines(configuration)
     if answer.sensitivity is not None:
         parts.append(_sensitivity_table(answer.sensitivity))
     if answer.pareto is not None:
@@ -132,15 +132,6 @@ def _shown(answer: Recommendation) -> list[str]:
     """The usual metrics, then those that goals on the link are about."""
     keys = [answer.curve[0].key(name) for name in answer.goals if "." not in name]
     return [*USUAL, *(key for key in keys if key is not None and key not in USUAL)]
-
-
-def _configuration_lines(found: Configuration) -> list[Text]:
-    return [
-        Text(f"For {found.system}:", style="bold"),
-        *(Text(f"  {line}") for line in found.lines),
-        *(Text(f"  note: {quirk}", style="dim") for quirk in found.quirks),
-        Text(f"  source: {found.source}", style="dim"),
-    ]
 
 
 def _cost_line(cost: SearchCost) -> Text:

@@ -455,7 +455,7 @@ def _front(front: answers.Front) -> Table:
 
 
 def _configuration(found: answers.Configuration) -> Configuration:
-    return Configuration(found.system, "\n".join(found.lines), found.quirks, found.source)
+    return Configuration(found.system, "\n".join(found.lines), (*found.notes, *found.quirks), found.source)
 
 
 def _method(answer: Recommendation) -> Method:
