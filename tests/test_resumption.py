@@ -139,9 +139,9 @@ def test_what_comes_back_is_what_was_kept(tmp_path: Path) -> None:
     scenario = Scenario.parse(SMALL, overrides=["run.measure=1s"])  # too short: with warnings
     core = scenario.core.with_packets(7)
     (report,) = run_jobs([_core.Job(core, "packet", 3, 5)])
-    kept_one = Resumption(tmp_path).of(scenario.core, "packet")
+    kept_one = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")
     kept_one.add((7, 5), report)
-    again = Resumption(tmp_path).of(scenario.core, "packet").take((7, 5), core.sha256)
+    again = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer").take((7, 5), core.sha256)
     assert again is not None
     assert again.to_json() == report.to_json()
     assert [(it.kind, it.subject, it.values, it) for it in again.warnings] == [
@@ -150,8 +150,8 @@ def test_what_comes_back_is_what_was_kept(tmp_path: Path) -> None:
     assert report.warnings
     both = [run_jobs([_core.Job(core, "packet", 3, number)])[0] for number in (0, 1)]
     assert Report.over([again, *both]).to_json() == Report.over([report, *both]).to_json()
-    assert Resumption(tmp_path).of(scenario.core, "packet").take((7, 6), core.sha256) is None
-    assert Resumption(tmp_path).of(scenario.core, "packet").take((7, 5), scenario.core.sha256) is None
+    assert Resumption(tmp_path).of(scenario.core, "packet", "link.buffer").take((7, 6), core.sha256) is None
+    assert Resumption(tmp_path).of(scenario.core, "packet", "link.buffer").take((7, 5), scenario.core.sha256) is None
 
 
 def test_other_terms_of_the_same_search_use_what_they_can(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_a_report_of_another_scenario_is_not_taken(tmp_path: Path) -> None:
     """A line may be whole and yet be wrong, as after a change of what a key means."""
     scenario = Scenario.parse(SMALL)
     (foreign,) = run_jobs([_core.Job(scenario.changed("flows.bulk.rtt=9ms").core.with_packets(1), "packet", 3, 0)])
-    Resumption(tmp_path).of(scenario.core, "packet").add((1, 0), foreign)
+    Resumption(tmp_path).of(scenario.core, "packet", "link.buffer").add((1, 0), foreign)
     said: list[str] = []
     answer = search(tmp_path, said)
     assert said == ["resuming: 1 replication done before"]

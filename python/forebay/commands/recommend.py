@@ -70,6 +70,13 @@ __all__ = ["recommend"]
     "--pareto", metavar="A,B", help="Also the trade-off between two metrics, as in utilization,queue_delay_p99."
 )
 @click.option(
+    "--over",
+    metavar="KEY",
+    default="link.buffer",
+    show_default=True,
+    help="The buffer to size while others stay: a class's, as in link.queue.classes.voice.buffer, or another link's.",
+)
+@click.option(
     "--jitter",
     is_flag=True,
     help="A packet time of jitter on every round trip and staggered starts, where flows would move in step.",

@@ -12,6 +12,7 @@ from forebay.metric import key_among
 from forebay.plain import plain
 from forebay.report import BufferSize, Estimate
 from forebay.rules import Assumption
+from forebay.search.knob import TARGET_LINK, Knob
 from forebay.warning import Warning
 
 if TYPE_CHECKING:
@@ -336,6 +337,8 @@ class Recommendation:
         The trade-off that was asked for.
     jitter : Jitter or None
         What was made random in the scenario, where that was asked for.
+    knob : Knob
+        Whose buffer it is: the target link's, another link's or a class's.
     """
 
     scenario: Scenario
@@ -360,6 +363,7 @@ class Recommendation:
     configurations: tuple[Configuration, ...] = ()
     pareto: Front | None = None
     jitter: Jitter | None = None
+    knob: Knob = TARGET_LINK
 
     @property
     def feasible(self) -> bool:
@@ -424,6 +428,8 @@ class Recommendation:
             yield "pareto", plain(self.pareto)
         if self.jitter is not None:
             yield "jitter", plain(self.jitter)
+        if not self.knob.is_target:
+            yield "over", self.knob.key
 
     @property
     def data(self) -> Mapping[str, Any]:

@@ -63,8 +63,8 @@ class Finished:
     jitter: Jitter | None = None
 
     def size(self, packets: int) -> BufferSize:
-        """A buffer of so many packets at the scenario's link."""
-        return self.scenario.with_packets(packets).buffer
+        """A buffer of so many packets where the search varies one."""
+        return self.measure.knob.sized(self.scenario, packets)
 
     def at_answer(self) -> tuple[int, Sequence[Report]]:
         """The answer with the fresh replications; without one the compromise with those of the search."""
@@ -328,4 +328,4 @@ def _of_warmup(finished: Finished) -> list[Warning]:
     buffer, engine = finished.outcome.buffer, finished.measure.engine
     if buffer is None or engine != "packet":
         return []
-    return warmup_warnings(finished.scenario.with_packets(buffer), engine)
+    return warmup_warnings(finished.measure.knob.turned(finished.scenario, buffer), engine)
