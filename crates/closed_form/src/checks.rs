@@ -116,14 +116,13 @@ pub(crate) fn loss_based(s: &Situation) -> Check {
     let Some(taken) = s.mix.cutting().filter(|_| s.mix.kinds(fits) > 1) else {
         return check;
     };
-    let (taken, name) = (taken.controller(), name(taken.controller()));
-    let alike = s.mix.names(fits) == name;
-    let how = if alike {
-        format!("not all with the parameters of the {name} that the formula takes")
+    let taken = name(taken.controller());
+    let how = if s.mix.names(fits) == taken {
+        "their parameters differ, and the formula takes the commonest".to_owned()
     } else {
-        format!("each in its way, and the formula takes the cut of {taken}")
+        format!("the formula takes the cut of {taken}")
     };
-    let why = format!("{}, {how}", check.why);
+    let why = format!("{}; {how}", check.why);
     match check.holds {
         Holds::Yes => Check {
             share: check.share,
@@ -172,6 +171,7 @@ pub(crate) fn queue(
     let found = match s.discipline {
         "droptail" => "drop-tail".to_owned(),
         "red" => "RED".to_owned(),
+        "step" => "step marking".to_owned(),
         other => name(other),
     };
     let why = if s.discipline == discipline {
@@ -194,7 +194,7 @@ pub(crate) fn saturable(s: &Situation) -> Check {
         nothing_left()
     } else if limit >= room {
         format!(
-            "nothing keeps the flows from filling the {} of the link that is left",
+            "nothing keeps the flows from filling what is left of the link, {}",
             percent(room)
         )
     } else {

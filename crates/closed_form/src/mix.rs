@@ -90,8 +90,8 @@ impl Mix {
     pub(crate) fn share(&self, fits: impl Fn(&Part) -> bool) -> f64 {
         let fitting = self.parts.iter().filter(|part| fits(part));
         let share: f64 = fitting.map(|part| part.share).sum();
-        // So that nothing depends on the order of the sum.
-        (share * 1e9).round() / 1e9
+        // So that nothing depends on the order of the sum, nor on the sign of an empty one.
+        (share * 1e9).round() / 1e9 + 0.0
     }
 
     /// The flows for which `fits` holds that use the commonest controller among them: those with

@@ -284,7 +284,8 @@ fn reasons_are_words_of_an_engineer() {
         " takes ",
         " take ",
         " reacts ",
-        " says ", " does ",
+        " says ",
+        " does ",
         " loses ",
         " leaves ",
         " sends ",
@@ -354,7 +355,7 @@ fn many_flows_are_not_one() {
     }
     for rule in ["mm1k", "core-access", "processor-sharing"] {
         let stream = "workload = { cbr = { rate = \"20Mbps\" } }".to_owned();
-        let one = check(rule, "many", &link("", &[stream.clone()]));
+        let one = check(rule, "many", &link("", std::slice::from_ref(&stream)));
         assert_eq!(one.holds, Holds::No, "{rule}: {}", one.why);
         let crowd = check(rule, "many", &link("", &[format!("count = 40\n{stream}")]));
         assert_eq!(crowd.holds, Holds::Yes, "{rule}: {}", crowd.why);

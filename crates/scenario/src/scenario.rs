@@ -281,9 +281,7 @@ impl Scenario {
 
     /// Load of the open-loop transfers over the target link's rate.
     pub fn open_loop_load(&self) -> f64 {
-        let offered = self
-            .target_flows()
-            .filter_map(FlowGroup::open_loop_rate);
+        let offered = self.target_flows().filter_map(FlowGroup::open_loop_rate);
         offered.sum::<f64>() / self.target().rate.as_bits_per_second() as f64
     }
 

@@ -3,7 +3,7 @@
 use forebay_scenario::{Check, Metric, ModelError};
 
 use crate::checks::{HUNDREDS, checked, many_flows, reno, saturable, unknown, unless_refused};
-use crate::error::{FormulaError, non_negative, positive, probability, representable};
+use crate::error::{FormulaError, non_negative, positive, representable};
 use crate::inputs::{B, BUF, BUFFER};
 use crate::model::{Example, Model, Numbers, Packets, Sizing, symbol};
 use crate::numeric;
@@ -136,7 +136,12 @@ fn size(s: &Situation, _: &Targets) -> Packets {
 
 fn stability(s: &Situation) -> Result<Stability, ModelError> {
     let at = Stability::new(s.residual_bdp()? / long_flows(s)?, s.buffer.max(1.0))?;
-    probability("loss at the equilibrium", at.loss())?;
+    if at.loss() > 1.0 {
+        return Err(ModelError::NotApplicable(format!(
+            "a flow's share of the pipe is {} packets, too few for windows that are lost in part",
+            figure(at.fair_window)
+        )));
+    }
     Ok(at)
 }
 
