@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from forebay.configuration.platforms.buffers import EOS, IOS_XE, IOS_XR, JUNOS, SROS
+from forebay.configuration.platforms.buffers import EOS, JUNOS, SROS
+from forebay.configuration.platforms.ios_xe import IOS_XE
+from forebay.configuration.platforms.ios_xr import IOS_XR
 from forebay.configuration.platforms.linux.tc import LINUX
+from forebay.configuration.platforms.nx_os import NX_OS
 from forebay.configuration.platforms.platform import Platform
 from forebay.configuration.reading import closest
 from forebay.errors import InputError
@@ -15,6 +18,7 @@ __all__ = ["ALIASES", "PLATFORMS", "platform"]
 _ALL: tuple[Platform, ...] = (
     IOS_XR,
     IOS_XE,
+    NX_OS,
     JUNOS,
     EOS,
     SROS,
