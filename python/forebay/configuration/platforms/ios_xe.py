@@ -111,7 +111,7 @@ class IosXe(Router):
         return [*maps, "policy-map FOREBAY-CLASSES", *child, *parent, *attached]
 
     def read(self, text: str, assumed: Assumed) -> Reading:  # noqa: D102
-        return reading(text, assumed, _SHAPE)
+        return reading(text, _GRAMMAR, assumed, _SHAPE)
 
 
 def _queue(queue: Queue) -> list[str]:
@@ -345,7 +345,8 @@ _READERS: Mapping[str, Reader] = {
     "shown_probability": _probability,
 }
 _OPENING = "a line of a policy-map or of `show policy-map interface`, such as `queue-limit 64 packets`"
-_SHAPE = Shape(Grammar((*_CONFIGURED, *_SHOWN), _READERS, _OPENING), _UNITS)
+_GRAMMAR: Grammar[Handler] = Grammar((*_CONFIGURED, *_SHOWN), _READERS, _OPENING)
+_SHAPE = Shape(_UNITS)
 
 
 IOS_XE = IosXe(

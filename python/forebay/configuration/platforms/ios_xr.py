@@ -111,7 +111,7 @@ class IosXr(Router):
         return [*maps, *policy, *head, "  service-policy FOREBAY-CLASSES", *tail, *attached]
 
     def read(self, text: str, assumed: Assumed) -> Reading:  # noqa: D102
-        return reading(text, assumed, _SHAPE)
+        return reading(text, _GRAMMAR, assumed, _SHAPE)
 
 
 def _queue(queue: Queue) -> list[str]:
@@ -169,7 +169,7 @@ def _shown_rate(state: Policies, said: Said) -> None:
     """`Queue Max. BW. = 16000 kbps (16 mbits/sec)`: a shaper, where what was typed is behind it."""
     if said.word("typed") not in ("(default)", ""):
         entry = state.current(said.line)
-        entry.rate, entry.layer = said.number("rate") * 1000, "l1"
+        entry.rate, entry.layer = said.number("shown_rate") * 1000, "l1"
 
 
 def _shown_weight(state: Policies, said: Said) -> None:
@@ -213,7 +213,7 @@ _SHOWN: Sequence[Form[Handler]] = (
     Form("NOTE:-|NPU|Total|VOQ|Policy|SPI|PFC|Accounting|Egressq|LOW|Peak|Guaranteed ...", ignore),
     Form("Interface ...", ignore),
     Form("Level1|Level2 Class [<shown_level>] = <class>", _shown_class),
-    Form("Queue Max. BW. = <rate> kbps <typed> ...", _shown_rate),
+    Form("Queue Max. BW. = <shown_rate> kbps <typed> ...", _shown_rate),
     Form("Queue Min. BW. = ...", ignore),
     Form("Inverse Weight / Weight = <count> / <shown_weight>", _shown_weight),
     Form("Inverse Weight / Weight = ...", ignore),
@@ -234,12 +234,14 @@ _READERS: Mapping[str, Reader] = {
     **amounts(amount=2**32 - 1, level=7, share=2**32 - 1, rate=2**32 - 1, least=MOST_THRESHOLD, most=MOST_THRESHOLD),
     **{name: identifier for name in ("policy", "class", "word", "of", "typed")},
     "shown_level": _level,
+    "shown_rate": lambda text: whole(text, "a rate"),
     "shown_weight": _in_brackets,
     "count": lambda text: whole(text, "a count"),
     "rule": _rule,
 }
 _OPENING = "a line of a policy-map or of `show qos interface`, such as `queue-limit 96000 bytes`"
-_SHAPE = Shape(Grammar((*_CONFIGURED, *_SHOWN), _READERS, _OPENING), _UNITS)
+_GRAMMAR: Grammar[Handler] = Grammar((*_CONFIGURED, *_SHOWN), _READERS, _OPENING)
+_SHAPE = Shape(_UNITS, share_of_rate=True)
 
 IOS_XR = IosXr(
     name="ios-xr",

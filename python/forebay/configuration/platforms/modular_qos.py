@@ -293,27 +293,24 @@ def names(classes: Classes) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a system's policies are read.
+    """What a system's policies mean.
 
     Attributes
     ----------
-    grammar : Grammar
-        Its lines.
     units : mapping
         Its units by name.
     limit, missing : str
         What a queue's limit is called, and what to do where none is said.
-    comment : str
-        What begins a comment.
+    share_of_rate : bool
+        Whether times count at a class's share of the rate, not at the rate.
     others : str
         What becomes of packets above a marking threshold that cannot be marked.
     """
 
-    grammar: Grammar[Handler]
     units: Mapping[str, Unit]
-    comment: str = "!"
     others: str = "drop"
     limit: str = "queue-limit"
+    share_of_rate: bool = False
     missing: str = "its default depends on the hardware; the device shows it"
 
 
@@ -330,11 +327,11 @@ def _prompt(words: Sequence[Word]) -> bool:
     return first in ("show", "sh") or (("#" in first or ">" in first) and typed in ("", "show", "sh"))
 
 
-def reading(text: str, assumed: Assumed, shape: Shape) -> Reading:
-    """What a text of a system's lines says."""
+def reading(text: str, grammar: Grammar[Handler], assumed: Assumed, shape: Shape, *, comment: str = "!") -> Reading:
+    """What a text of a system's lines says; `comment` begins what says nothing."""
     state = Policies()
-    for words in lines(text, shape.comment):
-        then, said = shape.grammar.read(words)
+    for words in lines(text, comment):
+        then, said = grammar.read(words)
         then(state, said)
     return resolved(_root(state), assumed, shape, state.speed)
 
@@ -392,7 +389,7 @@ class _Resolved:
         total = sum(share for entry, share in zip(policy.classes, shares, strict=True) if entry.level is None)
         found = []
         for entry, share in zip(policy.classes, shares, strict=True):
-            part = Fraction(share, total) if entry.level is None else Fraction(1)
+            part = Fraction(share, total) if entry.level is None and self.shape.share_of_rate else Fraction(1)
             if entry.limit is None and entry.level is not None and policy.shared is not None:
                 entry.limit = policy.shared.limit
             queue = self.queue(entry, None if counted is None else counted * part)

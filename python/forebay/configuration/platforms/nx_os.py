@@ -102,7 +102,7 @@ class NxOs(Router):
         return [*lines, "interface Ethernet1/1", *speed, "  service-policy type queuing output FOREBAY"]
 
     def read(self, text: str, assumed: Assumed) -> Reading:  # noqa: D102
-        return reading(text, assumed, _SHAPE)
+        return reading(text, _GRAMMAR, assumed, _SHAPE, comment="")
 
 
 def _queue(queue: Queue) -> list[str]:
@@ -252,10 +252,9 @@ _READERS: Mapping[str, Reader] = {
     "interface": _interface,
 }
 _OPENING = "a line of a queuing policy or of `show policy-map interface`, such as `queue-limit 96000 bytes`"
+_GRAMMAR: Grammar[Handler] = Grammar((*_CONFIGURED, *_SHOWN), _READERS, _OPENING)
 _SHAPE = Shape(
-    Grammar((*_CONFIGURED, *_SHOWN), _READERS, _OPENING),
     _UNITS,
-    comment="",
     missing="a dynamic one is a multiple of the free memory of the switch, which differs by model: say it in a line "
     "`! of a memory of 12000000 bytes` of the class",
 )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from forebay.configuration.platforms.buffers import EOS, JUNOS, SROS
+from forebay.configuration.platforms.buffers import JUNOS
+from forebay.configuration.platforms.eos import EOS, EOS_TRIDENT
 from forebay.configuration.platforms.ios_xe import IOS_XE
 from forebay.configuration.platforms.ios_xr import IOS_XR
 from forebay.configuration.platforms.linux.tc import LINUX
 from forebay.configuration.platforms.nx_os import NX_OS
 from forebay.configuration.platforms.platform import Platform
+from forebay.configuration.platforms.sros import SROS
 from forebay.configuration.reading import closest
 from forebay.errors import InputError
 
@@ -21,6 +23,7 @@ _ALL: tuple[Platform, ...] = (
     NX_OS,
     JUNOS,
     EOS,
+    EOS_TRIDENT,
     SROS,
     LINUX,
 )

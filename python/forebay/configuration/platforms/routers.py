@@ -89,6 +89,11 @@ class Router(ABC):
         """The nearest threshold in a queue of this limit; in the limit's unit and grain where nothing else is said."""
         return whole(level, queue.unit, port.packet)
 
+    def apart(self, least: Limit, most: Limit, queue: Limit) -> tuple[Limit, Limit]:
+        """Two thresholds that differ, so that a curve is no step."""
+        del queue
+        return least, most if most.amount > least.amount else Limit(least.amount + 1, least.unit)
+
     def probability(self, probability: float) -> float:
         """The nearest probability; whole per cent, at least one, where nothing else is said."""
         return max(1, round(probability * 100)) / 100
@@ -158,8 +163,7 @@ class Router(ABC):
     def red(self, asked: Discipline, limit: Limit, port: Port) -> Discipline:
         """RED as the system's WRED."""
         least, most = (self.level(asked.level(name), limit, port) for name in ("min", "max"))
-        if most.amount <= least.amount:
-            most = Limit(least.amount + 1, least.unit)
+        least, most = self.apart(least, most, limit)
         values: dict[str, Value] = {"min": least, "max": most, "max_p": self.probability(asked.number("max_p"))}
         weight = self.weight(asked.number("weight")) if "weight" in asked.parameters else None
         if weight is not None:
