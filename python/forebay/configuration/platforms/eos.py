@@ -56,7 +56,7 @@ class Eos(Router):
     queue_word: str = "tx-queue"
 
     @property
-    def reasons(self) -> Mapping[str, str]:  # noqa: D102 - see Router
+    def reasons(self) -> Mapping[str, str]:
         return {
             **WRED,
             **dict.fromkeys(("min", "max", "threshold"), "counted in bytes, max above min"),
@@ -74,29 +74,29 @@ class Eos(Router):
         """Whether queues are bounded by what is free of the switch's memory."""
         return "dynamic_threshold" in self.disciplines
 
-    def link(self, port: Port) -> tuple[int, str]:  # noqa: D102
+    def link(self, port: Port) -> tuple[int, str]:
         return whole_rate(port, "l2"), "l2"
 
-    def limit(self, limit: Limit, port: Port) -> Limit:  # noqa: D102
+    def limit(self, limit: Limit, port: Port) -> Limit:
         if self.shared:
             return whole_bytes(limit, port.packet)
         return _in_time(_microseconds(limit, port), port)
 
-    def level(self, level: Limit, queue: Limit, port: Port) -> Limit:  # noqa: D102
+    def level(self, level: Limit, queue: Limit, port: Port) -> Limit:
         del queue
         return self.within(Router.level(self, level, Limit(0, "bytes"), port), MOST - 1)
 
-    def alpha(self, alpha: float) -> float:  # noqa: D102
+    def alpha(self, alpha: float) -> float:
         return 2.0 ** min(ALPHAS[-1], max(ALPHAS[0], round(math.log2(alpha))))
 
-    def remarks(self, queue: Queue) -> Iterator[str]:  # noqa: D102
+    def remarks(self, queue: Queue) -> Iterator[str]:
         told = queue.discipline
         if told.kind == "red" and told.ecn:
-            yield "ecn: packets that cannot be marked wait up to the limit; random-detect drop would drop the others, too"
+            yield "ecn: packets that cannot be marked wait up to the limit, as random-detect drop would drop all"
         if self.shared and told.kind != "dynamic_threshold":
             yield "buffer: a queue of Trident has no fixed limit; it holds as much as is free of the switch's memory"
 
-    def write(self, port: Port) -> list[str]:  # noqa: D102
+    def write(self, port: Port) -> list[str]:
         shape = f"   shape rate {port.bits_per_second // 1000} kbps"
         queues = _queues(port.queue)
         profile = self._profile(queues)
@@ -128,14 +128,16 @@ class Eos(Router):
             curve = f"minimum-threshold {level} bytes maximum-threshold {level} bytes"
             found.append(f"random-detect ecn {curve} max-mark-probability 100 weight 0")
         if told.kind == "red":
-            curve = f"minimum-threshold {told.level('min').amount} bytes maximum-threshold {told.level('max').amount} bytes"
+            curve = (
+                f"minimum-threshold {told.level('min').amount} bytes maximum-threshold {told.level('max').amount} bytes"
+            )
             kind, probability = ("ecn", "max-mark-probability") if told.ecn else ("drop", "drop-probability")
             weight = round(-math.log2(told.number("weight")))
             percent = round(told.number("max_p") * 100)
             found.append(f"random-detect {kind} {curve} {probability} {percent} weight {weight}")
         return [f"   {self.queue_word} {number}", *(f"      {line}" for line in found)]
 
-    def read(self, text: str, assumed: Assumed) -> Reading:  # noqa: D102
+    def read(self, text: str, assumed: Assumed) -> Reading:
         state = Policies()
         for words in lines(text, ""):
             then, said = _GRAMMAR.read(words)
@@ -152,7 +154,7 @@ def _microseconds(limit: Limit, port: Port) -> int:
 
 
 def _in_time(microseconds: int, port: Port) -> Limit:
-    return _UNITS["us"].limit(microseconds, port.ip_rate, port.packet)
+    return _UNITS["us"].limit(microseconds, port.ip_rate)
 
 
 def _queues(queue: Queue | Classes) -> list[tuple[int, list[str], Queue]]:
@@ -163,7 +165,11 @@ def _queues(queue: Queue | Classes) -> list[tuple[int, list[str], Queue]]:
     shares = iter(percents([entry.weight for entry, level in found if level is None]))
     numbers = range(len(found) - 1 + FIRST, FIRST - 1, -1)
     return [
-        (number, ["priority strict"] if level is not None else ["no priority", f"bandwidth percent {next(shares)}"], entry.queue)
+        (
+            number,
+            ["priority strict"] if level is not None else ["no priority", f"bandwidth percent {next(shares)}"],
+            entry.queue,
+        )
         for number, (entry, level) in zip(numbers, found, strict=True)
     ]
 
@@ -270,9 +276,7 @@ _READERS: Mapping[str, Reader] = {
 }
 _OPENING = "a line of an interface's queue such as `latency maximum 5 milliseconds`"
 _GRAMMAR: Grammar[Handler] = Grammar(_FORMS, _READERS, _OPENING)
-_JERICHO = Shape(
-    _UNITS, others="queue", limit="latency maximum", missing="its default is 5 ms on 7500R; write it down"
-)
+_JERICHO = Shape(_UNITS, others="queue", limit="latency maximum", missing="its default is 5 ms on 7500R; write it down")
 _TRIDENT = Shape(
     _UNITS,
     others="queue",
@@ -292,7 +296,8 @@ _COMMON = {
 EOS = Eos(
     name="eos",
     title="Arista EOS (7280R, 7500R)",
-    source=_SOURCE + "TOI 'VOQ latency': 'this feature allows setting the desired maximum VOQ latency. Drop probabilities are "
+    source=_SOURCE
+    + "TOI 'VOQ latency': 'this feature allows setting the desired maximum VOQ latency. Drop probabilities are "
     "adjusted in hardware to meet this limit'; ranges of Arista's AVD, eos_cli_config_gen",
     quirks=(
         "best effort (DSCP 0 to 7) is traffic class 1 and so transmit queue 1; queue 7 is for control traffic",

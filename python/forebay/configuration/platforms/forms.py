@@ -1,7 +1,7 @@
 """The grammar of command lines, written as command references write it: `queue-limit <amount> [unit=bytes|packets]`.
 
-A form is words, `a|b` alternatives, `name=a|b` alternatives that are kept, `<name>` a value, `[...]` what may be left out,
-and `...` whatever follows. What fits no form is an error at the word up to which the forms went.
+A form is words, `a|b` alternatives, `name=a|b` alternatives that are kept, `<name>` a value, `[...]` what may be left
+out, and `...` whatever follows. What fits no form is an error at the word up to which the forms went.
 """
 
 from __future__ import annotations

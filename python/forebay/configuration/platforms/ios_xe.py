@@ -65,8 +65,10 @@ class IosXe(Router):
     """Cisco IOS XE."""
 
     @property
-    def reasons(self) -> Mapping[str, str]:  # noqa: D102 - see Router
-        counts = dict.fromkeys(("buffer", "min", "max", "threshold"), "IOS XE counts whole packets or bytes, max above min")
+    def reasons(self) -> Mapping[str, str]:
+        counts = dict.fromkeys(
+            ("buffer", "min", "max", "threshold"), "IOS XE counts whole packets or bytes, max above min"
+        )
         return {
             **WRED,
             **counts,
@@ -75,31 +77,32 @@ class IosXe(Router):
             "others": "WRED drops what it cannot mark",
         }
 
-    def link(self, port: Port) -> tuple[int, str]:  # noqa: D102
+    def link(self, port: Port) -> tuple[int, str]:
         if port.bits_per_second > FASTEST:
             raise UnsupportedError(f"ios-xe cannot shape to {rate_text(port.bits_per_second)}; allowed: up to 100 Gb/s")
         return max(SLOWEST, port.bits_per_second), port.layer
 
-    def limit(self, limit: Limit, port: Port) -> Limit:  # noqa: D102
+    def limit(self, limit: Limit, port: Port) -> Limit:
+        del port
         return self.within(Limit(max(1, -int(-limit.amount // 1)), limit.unit), MOST[limit.unit])
 
-    def level(self, level: Limit, queue: Limit, port: Port) -> Limit:  # noqa: D102
+    def level(self, level: Limit, queue: Limit, port: Port) -> Limit:
         return self.within(Router.level(self, level, queue, port), MOST_THRESHOLD - 1)
 
-    def probability(self, probability: float) -> float:  # noqa: D102
+    def probability(self, probability: float) -> float:
         return 1 / min(65_535, max(1, round(1 / probability))) if probability else 1 / 65_535
 
-    def weight(self, weight: float) -> float:  # noqa: D102
+    def weight(self, weight: float) -> float:
         return power_of_two(weight, 1, 16)
 
-    def remarks(self, queue: Queue) -> Iterator[str]:  # noqa: D102
+    def remarks(self, queue: Queue) -> Iterator[str]:
         if queue.discipline.kind == "step":
-            yield "threshold: simulated on the queue of the moment, configured on an average in which each arrival has half"
+            yield "threshold: simulated on the queue as it is, configured on an average in which an arrival has half"
 
-    def shares(self, weights: Sequence[float]) -> list[float]:  # noqa: D102
+    def shares(self, weights: Sequence[float]) -> list[float]:
         return ratios(weights, MOST_RATIO)
 
-    def write(self, port: Port) -> list[str]:  # noqa: D102
+    def write(self, port: Port) -> list[str]:
         offset = FRAMING[port.layer] - ETHERNET
         shape = f"shape average {port.bits_per_second} account user-defined {offset}"
         attached = ["interface GigabitEthernet0/0/0", " service-policy output FOREBAY"]
@@ -110,7 +113,7 @@ class IosXe(Router):
         parent = ["policy-map FOREBAY", " class class-default", f"  {shape}", "  service-policy FOREBAY-CLASSES"]
         return [*maps, "policy-map FOREBAY-CLASSES", *child, *parent, *attached]
 
-    def read(self, text: str, assumed: Assumed) -> Reading:  # noqa: D102
+    def read(self, text: str, assumed: Assumed) -> Reading:
         return reading(text, _GRAMMAR, assumed, _SHAPE)
 
 
@@ -170,7 +173,9 @@ def _threshold(text: str) -> int:
 def _row_name(text: str) -> str:
     """What a row of WRED's table is for: a precedence, a DSCP value or its name."""
     name = text.lower()
-    if not (name.isdigit() or name in ("default", "rsvp", "ef", "be") or (name[:2] in ("af", "cs") and name[2:].isdigit())):
+    if not (
+        name.isdigit() or name in ("default", "rsvp", "ef", "be") or (name[:2] in ("af", "cs") and name[2:].isdigit())
+    ):
         raise Mistake(f"`{text}`" if text else "nothing", "a row of WRED's table")
     return name
 
@@ -297,7 +302,7 @@ _CONFIGURED: Sequence[Form[Handler]] = (
         _curve,
     ),
 )
-#: `show policy-map interface`, as in Cisco's 'QoS: Modular QoS CLI Configuration Guide, IOS XE', "Queue Limits and WRED".
+#: `show policy-map interface` (the guide of the source below, "Queue Limits and WRED").
 _SHOWN: Sequence[Form[Handler]] = (
     Form("Service-policy direction=output: <policy>", show),
     Form("Service-policy : <policy>", show),
@@ -329,9 +334,11 @@ _SHOWN: Sequence[Form[Handler]] = (
     Form("fair-queue|Fair-queue: ...", _fair_queue),
 )
 _READERS: Mapping[str, Reader] = {
-    **amounts(amount=MOST["bytes"], burst=10**10, level=2, share=10**9, exponent=16, denominator=65_535, least=MOST_THRESHOLD),
+    **amounts(
+        amount=MOST["bytes"], burst=10**10, level=2, share=10**9, exponent=16, denominator=65_535, least=MOST_THRESHOLD
+    ),
     **amounts(most=MOST_THRESHOLD, shown_bytes=2**40),
-    **{name: identifier for name in ("policy", "class", "word", "of")},
+    **dict.fromkeys(("policy", "class", "word", "of"), identifier),
     "interface": _interface,
     "rate": _rate,
     "rate_comma": lambda text: _rate(text.removesuffix(",")),
@@ -352,9 +359,9 @@ _SHAPE = Shape(_UNITS)
 IOS_XE = IosXe(
     name="ios-xe",
     title="Cisco IOS XE (ASR 1000, Catalyst 8000)",
-    source="Cisco, 'QoS: Modular QoS Command-Line Interface Configuration Guide, Cisco IOS XE', chapter 'Queue Limits and "
-    "WRED'; ranges of Cisco-IOS-XE-policy.yang 17.3.1; 'Cisco ASR 1000 QoS' (Q&A c67-731655): shapers count Ethernet "
-    "headers, not the check sequence or the gap, and `account user-defined` corrects that",
+    source="Cisco, 'QoS: Modular QoS Command-Line Interface Configuration Guide, Cisco IOS XE', 'Queue Limits "
+    "and WRED'; ranges of Cisco-IOS-XE-policy.yang 17.3.1; 'Cisco ASR 1000 QoS' (Q&A c67-731655): shapers count Ethernet headers, "
+    "not the check sequence or the gap, and `account user-defined` corrects that",
     quirks=(
         "a packet counts as one whatever its size; all classes of a policy and WRED have the unit of the queue limit",
         "leave the shape line out where the port itself has the link's rate",

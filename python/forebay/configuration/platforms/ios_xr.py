@@ -61,7 +61,7 @@ class IosXr(Router):
     """Cisco IOS XR."""
 
     @property
-    def reasons(self) -> Mapping[str, str]:  # noqa: D102 - see Router
+    def reasons(self) -> Mapping[str, str]:
         unsaid = "random-detect has no word for it; the hardware's own holds"
         counts = dict.fromkeys(("min", "max", "threshold"), f"counted in bytes, {self._full}, max above min")
         return {
@@ -79,28 +79,30 @@ class IosXr(Router):
     def _full(self) -> str:
         return f"a packet of IOS XR's being {PACKET} bytes"
 
-    def link(self, port: Port) -> tuple[int, str]:  # noqa: D102
+    def link(self, port: Port) -> tuple[int, str]:
         return whole_rate(port, "l1"), "l1"
 
-    def limit(self, limit: Limit, port: Port) -> Limit:  # noqa: D102
+    def limit(self, limit: Limit, port: Port) -> Limit:
         return self.within(whole_bytes(limit, port.packet, LEAST), MOST)
 
-    def level(self, level: Limit, queue: Limit, port: Port) -> Limit:  # noqa: D102
+    def level(self, level: Limit, queue: Limit, port: Port) -> Limit:
         return self.within(Router.level(self, level, queue, port), MOST_THRESHOLD - 1)
 
-    def red(self, asked: Discipline, limit: Limit, port: Port) -> Discipline:  # noqa: D102
+    def red(self, asked: Discipline, limit: Limit, port: Port) -> Discipline:
         told = Router.red(self, asked, limit, port)
-        values: dict[str, Value] = {name: value for name, value in told.parameters.items() if name not in ("max_p", "weight")}
+        values: dict[str, Value] = {
+            name: value for name, value in told.parameters.items() if name not in ("max_p", "weight")
+        }
         return Discipline("red", values, ecn=told.ecn)
 
-    def shares(self, weights: Sequence[float]) -> list[float]:  # noqa: D102
+    def shares(self, weights: Sequence[float]) -> list[float]:
         return ratios(weights, MOST_RATIO)
 
-    def remarks(self, queue: Queue) -> Iterator[str]:  # noqa: D102
+    def remarks(self, queue: Queue) -> Iterator[str]:
         if queue.discipline.kind == "step":
-            yield "threshold: simulated on the queue of the moment, configured on WRED's average, whose weight cannot be told"
+            yield "threshold: simulated on the queue as it is, configured on an average whose weight cannot be told"
 
-    def write(self, port: Port) -> list[str]:  # noqa: D102
+    def write(self, port: Port) -> list[str]:
         shape = f"  shape average {port.bits_per_second // 1000} kbps"
         attached = ["interface TenGigE0/0/0/0", " service-policy output FOREBAY", "!"]
         head, tail = ["policy-map FOREBAY", " class class-default", shape], [" !", " end-policy-map", "!"]
@@ -110,7 +112,7 @@ class IosXr(Router):
         policy = ["policy-map FOREBAY-CLASSES", *child, " end-policy-map", "!"]
         return [*maps, *policy, *head, "  service-policy FOREBAY-CLASSES", *tail, *attached]
 
-    def read(self, text: str, assumed: Assumed) -> Reading:  # noqa: D102
+    def read(self, text: str, assumed: Assumed) -> Reading:
         return reading(text, _GRAMMAR, assumed, _SHAPE)
 
 
@@ -204,7 +206,8 @@ _CONFIGURED: Sequence[Form[Handler]] = (
     Form("random-detect ecn", take_ecn),
     Form(
         "random-detect [field=cos|discard-class|dscp|exp|precedence <of>] "
-        "<least> [unit=packets|bytes|kbytes|mbytes|gbytes|ms|us] <most> [most_unit=packets|bytes|kbytes|mbytes|gbytes|ms|us]",
+        "<least> [unit=packets|bytes|kbytes|mbytes|gbytes|ms|us] "
+        "<most> [most_unit=packets|bytes|kbytes|mbytes|gbytes|ms|us]",
         _curve,
     ),
 )
@@ -232,7 +235,7 @@ def _rule(text: str) -> str:
 
 _READERS: Mapping[str, Reader] = {
     **amounts(amount=2**32 - 1, level=7, share=2**32 - 1, rate=2**32 - 1, least=MOST_THRESHOLD, most=MOST_THRESHOLD),
-    **{name: identifier for name in ("policy", "class", "word", "of", "typed")},
+    **dict.fromkeys(("policy", "class", "word", "of", "typed"), identifier),
     "shown_level": _level,
     "shown_rate": lambda text: whole(text, "a rate"),
     "shown_weight": _in_brackets,
@@ -246,14 +249,14 @@ _SHAPE = Shape(_UNITS, share_of_rate=True)
 IOS_XR = IosXr(
     name="ios-xr",
     title="Cisco IOS XR (NCS 540, NCS 5500)",
-    source="Cisco, 'Modular QoS Command Reference for Cisco NCS 5500 Series and NCS 540 Series Routers', queue-limit and "
+    source="Cisco, 'Modular QoS Command Reference for Cisco NCS 5500 Series and NCS 540 Series Routers', queue-limit, "
     "random-detect: 'when the specified units is packets, packets are assumed to be 256 bytes in size'; 'Cisco IOS XR "
-    "Modular Quality of Service Command Reference for the Cisco CRS Router, Release 4.0', queue-limit: one MTU of 9 x 1024 "
-    "bytes to 1 GB; Cisco-IOS-XR-um-policymap-classmap-cfg.yang 7.6.1",
+    "Modular Quality of Service Command Reference for the Cisco CRS Router, Release 4.0', queue-limit: one MTU of "
+    "9 x 1024 bytes to 1 GB; Cisco-IOS-XR-um-policymap-classmap-cfg.yang 7.6.1",
     quirks=(
-        "a `packet` is 256 bytes whatever the traffic's size, so the lines count in bytes; without a unit packets are meant",
+        "a `packet` is 256 bytes whatever the traffic's size, so the lines count bytes; no unit means packets",
         "a time counts at the guaranteed service rate of the class, not at the interface's rate",
-        "classes under a shaper are hierarchical QoS: on NCS 5500 `hw-module profile qos hqos-enable` and a reload come first",
+        "classes under a shaper are hierarchical: NCS 5500 needs `hw-module profile qos hqos-enable` and a reload",
         "leave the shape line out where the port itself has the link's rate",
         "uncertain: the hardware rounds rates and thresholds to grains of its own; `show qos interface` shows them",
         "show policy-map interface shows counters only; translate reads `show qos interface`",

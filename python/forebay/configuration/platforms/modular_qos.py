@@ -44,13 +44,13 @@ PREFIX = "FOREBAY-"
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit: bytes each, seconds each, a part of the queue's limit each, or packets of any size where it is neither."""
+    """A unit: bytes each, seconds each, a part of the queue's limit each, or packets of any size where it is none."""
 
     bytes: int | None = None
     seconds: Fraction | None = None
     part: Fraction | None = None
 
-    def limit(self, amount: int, rate: Fraction | None, packet: int) -> Limit:
+    def limit(self, amount: int, rate: Fraction | None) -> Limit:
         """So many of it; `rate` is what times count at."""
         if self.bytes is not None:
             return Limit(amount * self.bytes, "bytes")
@@ -199,12 +199,12 @@ def start_class(state: Policies, said: Said) -> None:
     state.at = state.policy.of(said.word("class"), said.line)
 
 
-def start_other(state: Policies, said: Said) -> None:
+def start_other(state: Policies, _: Said) -> None:
     """`class-map NAME`, of which nothing matters here."""
     state.policy, state.at, state.interface = None, None, False
 
 
-def start_interface(state: Policies, said: Said) -> None:
+def start_interface(state: Policies, _: Said) -> None:
     """`interface NAME`."""
     state.policy, state.at, state.interface = None, None, True
 
@@ -346,7 +346,9 @@ def _root(state: Policies) -> Policy:
     if len({policy.name for policy in state.attached}) > 1:
         names = ", ".join(f"`{policy.name}`" for policy in state.attached)
         raise InputError(f"translate: found several policies at interfaces ({names}); allowed: one interface at a time")
-    children = [entry.child for policy in state.policies.values() for entry in policy.classes if entry.child is not None]
+    children = [
+        entry.child for policy in state.policies.values() for entry in policy.classes if entry.child is not None
+    ]
     roots = [policy for policy in state.policies.values() if policy.classes and policy not in children]
     if state.attached:
         if not state.attached[0].classes:
@@ -401,7 +403,9 @@ class _Resolved:
         turns = [entry for entry in policy.classes if entry.level is None]
         units = {entry.share_unit for entry in turns if entry.share is not None}
         if len(units) > 1:
-            raise InputError(f"translate: found bandwidth in {' and '.join(sorted(units))}; allowed: one unit in a policy")
+            raise InputError(
+                f"translate: found bandwidth in {' and '.join(sorted(units))}; allowed: one unit in a policy"
+            )
         said = sum(entry.share or 0 for entry in turns)
         silent = sum(entry.share is None for entry in turns)
         whole_link = {"percent": 100, "kbps": int(rate / 1000) if rate is not None else said + silent}
@@ -411,10 +415,8 @@ class _Resolved:
     def queue(self, entry: Class, rate: Fraction | None) -> Queue:
         """The queue of a class; `rate` is what its times count at."""
         if entry.limit is None:
-            raise InputError(
-                f"translate: line {entry.line}: found no {self.shape.limit} in `{entry.name}`; allowed: a {self.shape.limit} "
-                f"({self.shape.missing})"
-            )
+            found = f"line {entry.line}: found no {self.shape.limit} in `{entry.name}`"
+            raise InputError(f"translate: {found}; allowed: a {self.shape.limit} ({self.shape.missing})")
         limit = self.limit(entry.limit, rate)
         if entry.alpha is not None and not entry.curves:
             return Queue(limit, Discipline("dynamic_threshold", {"alpha": entry.alpha}))
@@ -449,15 +451,19 @@ class _Resolved:
         """A limit or, beside a queue's limit and in its unit, a threshold."""
         unit = self.shape.units[amount.unit]
         if unit.part is not None and beside is not None:
-            size = amount.amount * unit.part * Fraction(beside.amount)
-            return Limit(int(size) if size.denominator == 1 else float(size), beside.unit)
-        found = unit.limit(amount.amount, rate, self.assumed.packet)
+            part = amount.amount * unit.part * Fraction(beside.amount)
+            return Limit(int(part) if part.denominator == 1 else float(part), beside.unit)
+        found = unit.limit(amount.amount, rate)
         if unit.bytes is not None and amount.unit != "bytes":
             self.how[f"1 {_singular(amount.unit)} = {unit.bytes:,} bytes"] = None
         if unit.seconds is not None and rate is not None:
             self.how[f"{amount.amount} {amount.unit} at {float(rate) / 1e6:g} Mb/s = {found}"] = None
         if beside is not None and beside.unit != found.unit:
-            size = found.in_packets(self.assumed.packet) if beside.unit == "packets" else found.in_bytes(self.assumed.packet)
+            size = (
+                found.in_packets(self.assumed.packet)
+                if beside.unit == "packets"
+                else found.in_bytes(self.assumed.packet)
+            )
             return Limit(size, beside.unit)
         return found
 

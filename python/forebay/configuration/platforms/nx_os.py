@@ -1,4 +1,4 @@
-"""Cisco NX-OS (Nexus 9000): queuing policies with fixed or dynamic limits, WRED and ECN in bytes, a shaper per queue."""
+"""Cisco NX-OS (Nexus 9000): queuing policies with fixed or dynamic limits, WRED and ECN in bytes, shapers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class NxOs(Router):
     """Cisco NX-OS."""
 
     @property
-    def reasons(self) -> Mapping[str, str]:  # noqa: D102 - see Router
+    def reasons(self) -> Mapping[str, str]:
         return {
             **WRED,
             **dict.fromkeys(("buffer", "min", "max", "threshold"), "counted in bytes, max above min"),
@@ -73,23 +73,23 @@ class NxOs(Router):
             "others": "WRED drops what it cannot mark",
         }
 
-    def link(self, port: Port) -> tuple[int | None, str]:  # noqa: D102
+    def link(self, port: Port) -> tuple[int | None, str]:
         if port.rate is None or port.rate in [speed * 10**6 for speed in SPEEDS]:
             return port.rate, "l3" if port.rate is None else "l1"
         if isinstance(port.queue, Classes) or port.kind == "priority":
             return None, "l3"
         return whole_rate(port, "l2"), "l2"
 
-    def limit(self, limit: Limit, port: Port) -> Limit:  # noqa: D102
+    def limit(self, limit: Limit, port: Port) -> Limit:
         return self.within(whole_bytes(limit, port.packet), MOST)
 
-    def level(self, level: Limit, queue: Limit, port: Port) -> Limit:  # noqa: D102
+    def level(self, level: Limit, queue: Limit, port: Port) -> Limit:
         return self.within(Router.level(self, level, queue, port), MOST - 1)
 
-    def alpha(self, alpha: float) -> float:  # noqa: D102
+    def alpha(self, alpha: float) -> float:
         return 2.0 ** (min(DYNAMIC[-1], max(DYNAMIC[0], round(math.log2(alpha)) + 7)) - 7)
 
-    def write(self, port: Port) -> list[str]:  # noqa: D102
+    def write(self, port: Port) -> list[str]:
         lines = ["policy-map type queuing FOREBAY"]
         speed: list[str] = []
         if port.layer == "l1":
@@ -101,7 +101,7 @@ class NxOs(Router):
             lines += _classes(port.queue)
         return [*lines, "interface Ethernet1/1", *speed, "  service-policy type queuing output FOREBAY"]
 
-    def read(self, text: str, assumed: Assumed) -> Reading:  # noqa: D102
+    def read(self, text: str, assumed: Assumed) -> Reading:
         return reading(text, _GRAMMAR, assumed, _SHAPE, comment="")
 
 
@@ -137,7 +137,9 @@ def _classes(classes: Classes) -> list[str]:
             lines.append("    bandwidth remaining percent 0")
             continue
         entry, level = given[name]
-        lines.append(f"    priority level {level}" if level is not None else f"    bandwidth remaining percent {next(turns)}")
+        lines.append(
+            f"    priority level {level}" if level is not None else f"    bandwidth remaining percent {next(turns)}"
+        )
         lines += _queue(entry.queue)
     return lines
 
@@ -186,7 +188,9 @@ def _or_none(text: str) -> int:
 def _dynamic_limit(text: str) -> int:
     """A limit as `show queuing interface` shows it: "9(D)" is a dynamic one."""
     if not text.endswith("(D)"):
-        raise Mistake(f"`{text}`" if text else "nothing", "a dynamic limit such as 9(D); the unit of static ones is not shown")
+        raise Mistake(
+            f"`{text}`" if text else "nothing", "a dynamic limit such as 9(D); the unit of static ones is not shown"
+        )
     return whole(text[:-3], "a dynamic limit", most=DYNAMIC[-1])
 
 
@@ -238,7 +242,7 @@ def _interface(text: str) -> str:
 
 _READERS: Mapping[str, Reader] = {
     **amounts(amount=MOST, level=8, rate=10**12, least=MOST, most=MOST, percent=100, speed=10**6),
-    **{name: identifier for name in ("policy", "class", "word")},
+    **dict.fromkeys(("policy", "class", "word"), identifier),
     "count": lambda text: whole(text, "a rate"),
     "share": lambda text: whole(text, "whole per cent", most=100),
     "power": lambda text: whole(text, "a power", most=DYNAMIC[-1]),
@@ -262,15 +266,14 @@ _SHAPE = Shape(
 NX_OS = NxOs(
     name="nx-os",
     title="Cisco NX-OS (Nexus 9000)",
-    source="Cisco, 'Cisco Nexus 9000 Series NX-OS Command Reference (Configuration Commands), Release 9.3(x)', queue-limit "
-    "(dynamic: 0-1/128 to 10-8), random-detect; 'Cisco Nexus 9000 Series NX-OS Quality of Service Configuration Guide', "
-    "'Configuring Queuing and Scheduling'",
+    source="Cisco, 'Cisco Nexus 9000 Series NX-OS Command Reference (Configuration Commands), Release 9.3(x)', "
+    "queue-limit (dynamic: 0-1/128 to 10-8), random-detect; 'Cisco Nexus 9000 Series NX-OS Quality of Service "
+    "Configuration Guide', 'Configuring Queuing and Scheduling'",
     quirks=(
-        "the queues' class maps are the system's own and match qos-group 1 to 7; a policy of type qos sets it where packets "
-        "come in",
+        "the queues' class maps are the system's own and match qos-group 1 to 7, which a policy of type qos sets",
         "a fixed queue-limit takes the queue out of the switch's dynamic sharing; the memory of one slice bounds it",
-        "uncertain: whether shapers count the check sequence and the gap depends on the model; frames of 18 bytes more than "
-        "IP are assumed",
+        "uncertain: whether shapers count the check sequence and the gap depends on the model; 18 bytes a frame more "
+        "than IP are assumed",
         "uncertain: kbytes are read as 1000 bytes; the lines are in bytes",
     ),
     disciplines={

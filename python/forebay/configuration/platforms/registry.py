@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from forebay.configuration.platforms.buffers import JUNOS
 from forebay.configuration.platforms.eos import EOS, EOS_TRIDENT
 from forebay.configuration.platforms.ios_xe import IOS_XE
 from forebay.configuration.platforms.ios_xr import IOS_XR
+from forebay.configuration.platforms.junos import JUNOS
 from forebay.configuration.platforms.linux.tc import LINUX
 from forebay.configuration.platforms.nx_os import NX_OS
 from forebay.configuration.platforms.platform import Platform

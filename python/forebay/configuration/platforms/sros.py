@@ -51,7 +51,7 @@ class Sros(Router):
     """Nokia SR OS."""
 
     @property
-    def reasons(self) -> Mapping[str, str]:  # noqa: D102 - see Router
+    def reasons(self) -> Mapping[str, str]:
         return {
             **WRED,
             **dict.fromkeys(("min", "max"), "whole per cent of the maximum burst size, max above min"),
@@ -61,32 +61,32 @@ class Sros(Router):
             "ecn": "SR OS drops where RED would mark",
         }
 
-    def link(self, port: Port) -> tuple[int, str]:  # noqa: D102
+    def link(self, port: Port) -> tuple[int, str]:
         rate = max(1, round(Fraction(port.bits_per_second, 1000)))
         if rate > MOST_RATE:
             raise UnsupportedError(f"sros cannot be told of {rate_text(port.bits_per_second)}; allowed: up to 2 Tb/s")
         return rate * 1000, port.layer
 
-    def limit(self, limit: Limit, port: Port) -> Limit:  # noqa: D102
+    def limit(self, limit: Limit, port: Port) -> Limit:
         return self.within(whole_bytes(limit, port.packet), MOST)
 
-    def level(self, level: Limit, queue: Limit, port: Port) -> Limit:  # noqa: D102
+    def level(self, level: Limit, queue: Limit, port: Port) -> Limit:
         percent = round(100 * Fraction(level.in_bytes(port.packet)) / Fraction(queue.amount))
         return _part(min(100, max(0, percent)), queue)
 
-    def apart(self, least: Limit, most: Limit, queue: Limit) -> tuple[Limit, Limit]:  # noqa: D102
+    def apart(self, least: Limit, most: Limit, queue: Limit) -> tuple[Limit, Limit]:
         low, high = _percent(least, queue), _percent(most, queue)
         low = min(low, 99)
         return _part(low, queue), _part(max(high, low + 1), queue)
 
-    def shares(self, weights: Sequence[float]) -> list[float]:  # noqa: D102
+    def shares(self, weights: Sequence[float]) -> list[float]:
         return ratios(weights, MOST_WEIGHT)
 
-    def remarks(self, queue: Queue) -> Iterator[str]:  # noqa: D102
+    def remarks(self, queue: Queue) -> Iterator[str]:
         if queue.discipline.kind == "red":
             yield "weight: SR OS averages at intervals of its own, not at each arrival"
 
-    def write(self, port: Port) -> list[str]:  # noqa: D102
+    def write(self, port: Port) -> list[str]:
         offset = FRAMING[port.layer] - ETHERNET
         rate = port.bits_per_second // 1000
         found: list[str] = []
@@ -107,7 +107,7 @@ class Sros(Router):
         attached = [f"{sap} scheduler-policy policy-name {NAME}", f"{sap} sap-egress policy-name {NAME}"]
         return [*found, *attached]
 
-    def read(self, text: str, assumed: Assumed) -> Reading:  # noqa: D102
+    def read(self, text: str, assumed: Assumed) -> Reading:
         state = _State()
         for words in _paths(text):
             then, said = _GRAMMAR.read(words)
@@ -221,7 +221,9 @@ class _State:
         """A shaper that holds the queues, the last number first."""
         queues = self.queues
         if not queues.classes:
-            raise InputError("translate: found no queue; allowed: a sap-egress policy or a part of one, such as `mbs 96000 bytes`")
+            raise InputError(
+                "translate: found no queue; allowed: a sap-egress policy or a part of one, such as `mbs 96000 bytes`"
+            )
         for entry in queues.classes:
             if entry.name in self.wred:
                 self._bend(entry, self.wred[entry.name])
@@ -239,7 +241,9 @@ class _State:
         """The curve of a queue's slope policy."""
         known = {key: slope for key, slope in self.slopes.get(name, {}).items() if slope.enabled}
         if not known:
-            raise InputError(f"translate: found no slope-policy `{name}` with a slope enabled; allowed: a text that has it")
+            raise InputError(
+                f"translate: found no slope-policy `{name}` with a slope enabled; allowed: a text that has it"
+            )
         for key, slope in known.items():
             if slope.start is None or slope.most is None or slope.probability is None:
                 found = f"line {slope.line}: found a {key} without all three"
@@ -348,7 +352,7 @@ def _signed(text: str) -> int:
 
 _READERS: Mapping[str, Reader] = {
     **amounts(amount=MOST, kbps=MOST_RATE, queue=8, level=8),
-    **{name: identifier for name in ("word", "policy", "any")},
+    **dict.fromkeys(("word", "policy", "any"), identifier),
     "offset": _signed,
     "weight": lambda text: whole(text, "a weight", most=MOST_WEIGHT),
     "factor": lambda text: whole(text, "a factor", most=15),
@@ -380,15 +384,15 @@ def _paths(text: str) -> Iterator[list[Word]]:
 SROS = Sros(
     name="sros",
     title="Nokia SR OS (7750 SR, MD-CLI)",
-    source="Nokia, 'MD-CLI Command Reference', qos commands, with the ranges of nokia-conf-qos.yang and nokia-types-qos.yang, "
-    "release 24 (mbs 0..1073741824 bytes, pir in kb/s, slopes in per cent, packet-byte-offset -64..31); 'Quality of Service "
-    "Guide', RED slopes and WRED per queue",
+    source="Nokia, 'MD-CLI Command Reference', qos commands, with the ranges of nokia-conf-qos.yang and "
+    "nokia-types-qos.yang, release 24 (mbs 0..1073741824 bytes, pir in kb/s, slopes in per cent, packet-byte-offset "
+    "-64..31)",
     quirks=(
         "uncertain: mbs is rounded up to whole buffers of the card; its grain is not public for every card",
         "pool-per-queue needs wred-queue-control enabled at the card's forwarding plane",
         "every forwarding class that no line maps goes to queue 1",
-        "a bare `mbs 200` is read as kilobytes of 1000 bytes, as the classic CLI means it; with `queue 1` before it as bytes, "
-        "as the MD-CLI does",
+        "a bare `mbs 200` is read as kilobytes of 1000 bytes, as the classic CLI means it; with `queue 1` before it as "
+        "bytes, as the MD-CLI does",
     ),
     disciplines={
         "droptail": "mbs",
