@@ -117,7 +117,7 @@ def test_batches_change_what_they_say_and_nothing_else() -> None:
 
 
 def test_answers_are_frozen(found: Recommendation) -> None:
-    for value in (found, found.buffer, found.curve[0], found.rules[0], found.cost, found.pareto, explain("mm1k")):
+    for value in (found, found.buffer, found.points[0], found.rules[0], found.cost, found.pareto, explain("mm1k")):
         assert dataclasses.is_dataclass(value)
         assert not hasattr(value, "__dict__")
         with pytest.raises(dataclasses.FrozenInstanceError):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from forebay._core import parse_quantity
-from forebay.errors import InputError
+from forebay.errors import naming
 from forebay.metric import find, unit_of
 from forebay.report import Estimate
 
@@ -14,6 +14,7 @@ __all__ = [
     "USUAL",
     "bandwidth",
     "confidence",
+    "counted",
     "duration",
     "estimate",
     "exactly",
@@ -93,6 +94,11 @@ def bandwidth(number: float) -> str:
     return f"{_significant(number)} b/s"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things: "1 replication", "2 replications", "1,200 flows"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def exactly(text: str) -> str:
     """A number that somebody chose, without the zeros that would claim a precision: "50 Mb/s" for "50.0 Mb/s"."""
     number, space, unit = text.partition(" ")
@@ -108,12 +114,10 @@ def confidence(probability: float, places: int = 1) -> str:
     return f"> {most:.{places}f} %" if shown >= most and 100 * probability > most else f"{shown:.{places}f} %"
 
 
-def share(option: str, text: str) -> float:
-    """Read "90%" or "0.9", naming the option in the error."""
-    try:
+def share(argument: str, text: str) -> float:
+    """Read "90%" or "0.9" out of an argument."""
+    with naming(argument):
         return parse_quantity(text, "share")
-    except InputError as error:
-        raise InputError(f"{option}: {error}") from None
 
 
 def _scale(name: str, number: float) -> tuple[float, str]:

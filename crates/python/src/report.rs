@@ -54,6 +54,8 @@ impl Report {
         let rows = &traces.flows;
         put(&table, "time_s", rows.iter().map(|x| x.time_s))?;
         put(&table, "flow", rows.iter().map(|x| x.flow))?;
+        put(&table, "group", rows.iter().map(|x| x.group))?;
+        put(&table, "transfer", rows.iter().map(|x| x.transfer))?;
         put(&table, "cwnd_packets", rows.iter().map(|x| x.cwnd_packets))?;
         put(
             &table,
@@ -77,6 +79,8 @@ impl Report {
         put(&table, "connection", rows.iter().map(|x| x.connection))?;
         put(&table, "packet", rows.iter().map(|x| x.packet))?;
         put(&table, "bytes", rows.iter().map(|x| x.bytes))?;
+        put(&table, "ack", rows.iter().map(|x| x.segment.acknowledges()))?;
+        put(&table, "syn", rows.iter().map(|x| x.segment.opens()))?;
         put(&table, "dropped", rows.iter().map(|x| x.dropped))?;
         put(&table, "marked", rows.iter().map(|x| x.marked))?;
         put(&table, "wait_s", rows.iter().map(|x| x.wait_s))?;

@@ -353,6 +353,10 @@ impl Form<Vec<usize>> for Path {
                 .links
                 .iter()
                 .position(|name| item.text() == Some(name));
+            if let (None, Some(text)) = (found, item.text()) {
+                let known = context.links.iter().map(|name| (&**name, &**name));
+                return Err(item.unknown("link", text, known));
+            }
             let found = found.filter(|found| !indices.contains(found));
             indices.push(found.ok_or_else(|| item.error(allowed.as_str()))?);
         }

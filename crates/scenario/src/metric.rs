@@ -6,7 +6,8 @@ use serde::ser::{Serialize, Serializer};
 
 use crate::cursor::Cursor;
 use crate::dimension::Dimension;
-use crate::node::ScenarioError;
+use crate::naming::likeliest_quantity;
+use crate::node::{Mistake, ScenarioError};
 
 /// What a metric is counted in; its name in reports ends with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -311,22 +312,23 @@ impl Goal {
             None => (None, key),
         };
         if group.as_ref().is_some_and(|group| !groups.contains(group)) {
-            return Err(cursor.error_found(
-                format!(
-                    "a goal for the unknown group `{}`",
-                    group.unwrap_or_default()
-                ),
-                groups.join(", "),
-            ));
+            let known = groups.iter().map(|group| (&**group, &**group));
+            return Err(cursor.unknown("group", &group.unwrap_or_default(), known));
         }
         let metric = Metric::ALL
             .into_iter()
             .find(|m| m.goal_name() == name || m.name() == name);
         let metric = metric.ok_or_else(|| {
-            let known: Vec<&str> = Metric::ALL.into_iter().map(Metric::goal_name).collect();
-            cursor.error_found(format!("the unknown metric `{name}`"), known.join(", "))
+            let known = Metric::ALL.into_iter().map(Metric::goal_name);
+            cursor.unknown("metric", name, known.map(|name| (name, name)))
         })?;
-        let allowed = "\">= 99%\", \"<= 20ms\", \"<= 0.1%\", \">= 1Mbps\" or \"<= 100p\"";
+        let allowed = match metric.unit() {
+            Unit::Seconds => "a bound on a time, as in \"<= 20ms\"",
+            Unit::BitsPerSecond => "a bound on a rate, as in \">= 1Mbps\"",
+            Unit::Packets => "a bound on a number of packets, as in \"<= 100p\"",
+            Unit::Share => "a bound on a share, as in \">= 99%\" or \"<= 0.001\"",
+            Unit::Number => "a bound on a number, as in \">= 0.9\"",
+        };
         let text = cursor
             .text()
             .map(str::trim)
@@ -336,8 +338,16 @@ impl Goal {
             (_, Some(rest)) => (Relation::AtMost, rest),
             _ => return Err(cursor.error(allowed)),
         };
+        let sense = &text[..2];
         let threshold = threshold_value(metric, threshold.trim());
-        let threshold = threshold.ok_or_else(|| cursor.error(allowed))?;
+        let threshold = threshold.ok_or_else(|| {
+            let meant = likeliest_quantity(&text[2..], |x| threshold_value(metric, x).is_some());
+            cursor.mistake(Mistake::Value {
+                found: cursor.shown(),
+                meant: meant.map(|meant| format!("{sense} {meant}")),
+                allowed: allowed.into(),
+            })
+        })?;
         Ok(Self {
             group,
             metric,

@@ -6,6 +6,7 @@ use serde::ser::{SerializeSeq, Serializer};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::metric::Metric;
+use crate::options::Capture;
 use crate::scenario::Scenario;
 use crate::warning::Warning;
 
@@ -247,6 +248,9 @@ pub struct Traces {
     pub transfers: Vec<TransferRecord>,
     /// What the packets of each flow group look like.
     pub groups: Vec<TracedGroup>,
+    /// Where a capture of the packets is taken.
+    #[serde(skip)]
+    pub capture: Capture,
 }
 
 /// What a capture of packets needs to know of their flow group.
@@ -256,8 +260,6 @@ pub struct TracedGroup {
     pub responsive: bool,
     /// Header bytes in each data packet.
     pub header: u32,
-    /// Bytes of a SYN; none where connections begin without one.
-    pub syn: Option<u32>,
     /// ECN codepoint of its data packets in the IP header (RFC 3168 section 5): 0, 1 or 2.
     pub ecn: u8,
 }
@@ -269,6 +271,10 @@ pub struct FlowSample {
     pub time_s: f64,
     /// Flow, numbered over all groups in order.
     pub flow: u32,
+    /// Flow group, in the scenario's order.
+    pub group: u32,
+    /// The transfer that it is at: its number, as in [`TransferRecord`].
+    pub transfer: u64,
     /// Congestion window in packets.
     pub cwnd_packets: f64,
     /// Slow-start threshold in packets; infinite before the first loss.
@@ -316,6 +322,33 @@ pub struct TransferRecord {
     pub lost_elsewhere: u64,
 }
 
+/// What a packet is to its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Segment {
+    /// It carries data, or nobody answers it.
+    Data,
+    /// It opens the connection.
+    Syn,
+    /// It acknowledges what has arrived, on its way from the receiver to the sender.
+    Ack,
+    /// The same of the packet that opens the connection.
+    SynAck,
+}
+
+impl Segment {
+    /// Whether the receiver sends it.
+    #[must_use]
+    pub fn acknowledges(self) -> bool {
+        matches!(self, Self::Ack | Self::SynAck)
+    }
+
+    /// Whether it belongs to the opening of the connection.
+    #[must_use]
+    pub fn opens(self) -> bool {
+        matches!(self, Self::Syn | Self::SynAck)
+    }
+}
+
 /// One arrival at the target link.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PacketRecord {
@@ -327,10 +360,14 @@ pub struct PacketRecord {
     pub group: u32,
     /// Connection: transfers that share one follow one another in its packet numbers.
     pub connection: u32,
-    /// Packet number within the flow.
+    /// Packet number within the flow; of an acknowledgement, the next one that the receiver awaits.
     pub packet: u64,
     /// Bytes on the wire.
     pub bytes: u32,
+    /// What it is to its connection.
+    pub segment: Segment,
+    /// Bytes of payload in the connection's full packets.
+    pub payload: u32,
     /// Whether it was dropped.
     pub dropped: bool,
     /// Whether it leaves with a congestion mark.

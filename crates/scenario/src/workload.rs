@@ -297,6 +297,9 @@ impl Form<Workload> for AnyWorkload {
         match at.text() {
             Some("persistent") => return Ok(Workload::Persistent),
             Some("voip") => return read_speech(at, context),
+            Some(word) if kinds().all(|kind| kind.name != word) => {
+                return Err(at.unknown("workload", word, spellings()));
+            }
             _ => {}
         }
         let entries = at.entries().map_err(|_| at.error(Self::allowed()))?;
@@ -304,8 +307,7 @@ impl Form<Workload> for AnyWorkload {
             return Err(at.error(Self::allowed()));
         };
         let kind = kinds().find(|kind| kind.name == *name);
-        let kind = kind
-            .ok_or_else(|| at.error_found(format!("unknown workload `{name}`"), Self::allowed()))?;
+        let kind = kind.ok_or_else(|| at.unknown("workload", name, spellings()))?;
         body.only(&(kind.names)())?;
         let workload = (kind.read)(body, context)?;
         if let Workload::OnOff { on, off, .. } = &workload
@@ -350,6 +352,14 @@ impl Form<Workload> for AnyWorkload {
         }
         Grammar::new(json!({ "oneOf": forms }), Self::allowed()).with_keys(keys)
     }
+}
+
+/// The names of all workloads.
+fn spellings() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let names = ["persistent"]
+        .into_iter()
+        .chain(kinds().map(|kind| kind.name));
+    names.map(|name| (name, name))
 }
 
 /// The number of users or servers: the number of flows of the group, which may have a law.

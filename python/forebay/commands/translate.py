@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forebay.commands.options import AS_JSON
+from forebay.commands.values import PLATFORM
+from forebay.commands.verb import verb
 
 if TYPE_CHECKING:
     from forebay.configuration.configuring import Translation
@@ -17,12 +19,24 @@ if TYPE_CHECKING:
 __all__ = ["translate"]
 
 
-@click.command()
+@verb(
+    ("translate 'buffer-size temporal 20k' --for junos --link 10Gbps --rtt 40ms", "Read a line of Junos:"),
+    ("translate qos.txt --for linux --toml", "Make the [link] table of a scenario from what a device has:"),
+)
 @click.argument("setting")
-@click.option("--for", "system", required=True, metavar="PLATFORM", help="Whose it is: linux, sonic, ios-xr ...")
-@click.option("--link", "rate", metavar="RATE", help="Rate of the link where nothing shapes it, as in 10Gbps.")
-@click.option("--rtt", metavar="TIME", help="For the multiple of the bandwidth-delay product, as in 10ms.")
-@click.option("--packet", default="1500B", show_default=True, help="Full packets, where something counts packets.")
+@click.option(
+    "--for",
+    "system",
+    type=PLATFORM,
+    metavar="PLATFORM",
+    required=True,
+    help="Read it as this platform's, such as linux, junos or ios-xr.",
+)
+@click.option("--link", "rate", metavar="RATE", help="Count with this rate where nothing shapes, as in 10Gbps.")
+@click.option(
+    "--rtt", metavar="TIME", help="Give the multiple of the bandwidth-delay product for this round trip, too."
+)
+@click.option("--packet", default="1500B", show_default=True, help="Count packets as this large.")
 @click.option("--toml", "as_toml", is_flag=True, help="Print the [link] table of a scenario, nothing else.")
 @AS_JSON
 def translate(
@@ -37,9 +51,9 @@ def translate(
     from forebay.configuration.configuring import translate as read
     from forebay.configuration.platforms.platform import Assumed
 
-    rtt_s = None if rtt is None else _amount("--rtt", rtt, "time", 1e-12, 1e6)
-    rate_bps = None if rate is None else round(_amount("--link", rate, "rate", 1e3, 1e14))
-    size = round(_amount("--packet", packet, "bytes", 64, 65535))
+    rtt_s = None if rtt is None else _amount("rtt", rtt, "time", 1e-12, 1e6)
+    rate_bps = None if rate is None else round(_amount("rate", rate, "rate", 1e3, 1e14))
+    size = round(_amount("packet", packet, "bytes", 64, 65535))
     found = read(_text(setting), system, Assumed(rate_bps, size))
     if as_toml:
         click.echo(link_table(found.port), nl=False)
@@ -52,18 +66,16 @@ def translate(
         click.echo(line)
 
 
-def _amount(option: str, text: str, dimension: Any, least: float, most: float) -> float:
-    """An option's amount, within bounds."""
+def _amount(argument: str, text: str, dimension: Any, least: float, most: float) -> float:
+    """An argument's amount, within bounds."""
     from forebay._core import parse_quantity
-    from forebay.errors import InputError
+    from forebay.errors import InputError, naming
 
-    try:
+    with naming(argument):
         amount = parse_quantity(text, dimension)
-    except InputError as error:
-        raise InputError(f"{option}: {error}") from None
     if not least <= amount <= most:
         bounds = {"rate": "1kbps to 100Tbps", "bytes": "64B to 65535B"}.get(dimension, "1ps to 1000000s")
-        raise InputError(f"{option}: found `{text}`; allowed: {bounds}")
+        raise InputError(f"found `{text}`; allowed: {bounds}", argument)
     return amount
 
 

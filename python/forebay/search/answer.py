@@ -7,14 +7,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from forebay import formatting
 from forebay.configuration.configuring import Configuration
+from forebay.display import Shown
 from forebay.metric import key_among
 from forebay.plain import plain
-from forebay.report import BufferSize, Estimate
+from forebay.report import BufferSize, Estimate, buffer_columns, estimate_columns
 from forebay.rules import Assumption
 from forebay.warning import Warning
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from forebay.configuration.jitter import Jitter
     from forebay.goals import Goal
     from forebay.scenario import Scenario
@@ -287,8 +291,8 @@ class Front:
     points: tuple[FrontPoint, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Recommendation:
+@dataclass(frozen=True, slots=True, repr=False)
+class Recommendation(Shown):
     """What `recommend` found.
 
     Attributes
@@ -320,8 +324,8 @@ class Recommendation:
         Every rule, in the order of the catalogue.
     also : tuple of NamedBuffer
         The scenario's own buffer, and those that were asked about.
-    curve : tuple of CurvePoint
-        Every measured buffer, in rising order.
+    points : tuple of CurvePoint
+        Every measured buffer, in rising order; `curve` has them as a data frame.
     cost : SearchCost
         The only part that differs between equal searches.
     warnings : tuple of Warning
@@ -351,7 +355,7 @@ class Recommendation:
     conflict: Conflict | None
     rules: tuple[JudgedRule, ...]
     also: tuple[NamedBuffer, ...]
-    curve: tuple[CurvePoint, ...]
+    points: tuple[CurvePoint, ...]
     cost: SearchCost
     warnings: tuple[Warning, ...]
     engine: str
@@ -381,9 +385,33 @@ class Recommendation:
         """Whether replications draw what the scenario does not know."""
         return self.scenario.core.uncertain
 
+    @property
+    def curve(self) -> pl.DataFrame:
+        """Every measured buffer as a row of a polars data frame, in rising order.
+
+        Its columns are `buffer_packets`, `buffer_bytes`, `buffer_seconds` and `buffer_bdp`, `replications`, then each
+        metric of the link by its name with its `NAME_half_width`, and each of a group as "group.NAME".
+        """
+        import polars as pl
+
+        rows = [
+            {
+                **buffer_columns(point.buffer),
+                "replications": point.replications,
+                **estimate_columns(point.metrics),
+                **{
+                    f"{group}.{name}": value
+                    for group, metrics in point.groups.items()
+                    for name, value in estimate_columns(metrics).items()
+                },
+            }
+            for point in self.points
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
     def at(self, buffer: BufferSize) -> CurvePoint | None:
         """What was measured at a buffer; None where nothing was."""
-        return next((point for point in self.curve if point.buffer.packets == buffer.packets), None)
+        return next((point for point in self.points if point.buffer.packets == buffer.packets), None)
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain dictionaries and lists, as in the JSON."""
@@ -402,7 +430,7 @@ class Recommendation:
                 "conflict": self.conflict,
                 "rules": self.rules,
                 "also": self.also,
-                "curve": self.curve,
+                "curve": self.points,
                 "cost": self.cost,
                 "warnings": self.warnings,
                 "scenario_sha256": self.scenario.core.sha256,
@@ -433,3 +461,13 @@ class Recommendation:
     def to_json(self, indent: int | None = None) -> str:
         """Return the answer as JSON text."""
         return json.dumps(self.to_dict(), indent=indent)
+
+    def __repr__(self) -> str:
+        of = f" for {self.scenario.title!r}" if self.scenario.title else ""
+        if self.buffer is None:
+            return f"<Recommendation{of}: no buffer meets {' and '.join(self.goals)}>"
+        decided = "" if self.binding_goal is None else f", decided by {self.binding_goal}"
+        return (
+            f"<Recommendation{of}: {self.buffer.packets:.0f} packets = {formatting.size(self.buffer.bytes)} = "
+            f"{formatting.duration(self.buffer.seconds)}{decided}>"
+        )

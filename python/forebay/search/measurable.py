@@ -89,7 +89,7 @@ def check_goals(scenario: Scenario, engine: str, places: Mapping[str, str]) -> N
     engine : str
         What will measure.
     places : mapping
-        Where each goal was written, by its name: "--goal", or file, line and key.
+        File, line and key of each goal that stands in a file, by its name; the others were asked for.
 
     Raises
     ------
@@ -97,12 +97,12 @@ def check_goals(scenario: Scenario, engine: str, places: Mapping[str, str]) -> N
         The first such goal: where it was written, what was found, what is allowed.
     """
     for goal in scenario.goals:
-        place = places.get(goal.name, f"goal.{goal.name}")
+        place = places.get(goal.name)
         _check_threshold(goal, place)
         _check_metric(goal, scenario, engine, place)
 
 
-def _check_threshold(goal: Goal, place: str) -> None:
+def _check_threshold(goal: Goal, place: str | None) -> None:
     metric = find(goal.name)
     if metric is None or goal.threshold <= 1:
         return
@@ -117,10 +117,15 @@ def _check_threshold(goal: Goal, place: str) -> None:
     else:
         return
     meant = f"did you mean `{goal.sense} {likely}`? " if goal.threshold <= 100 else ""
-    raise InputError(f"{place}: found `{goal.name} {goal.sense} {goal.threshold:g}`{which}; {meant}allowed: {allowed}")
+    raise _mistake(place, f"found `{goal.name} {goal.sense} {goal.threshold:g}`{which}; {meant}allowed: {allowed}")
 
 
-def _check_metric(goal: Goal, scenario: Scenario, engine: str, place: str) -> None:
+def _mistake(place: str | None, text: str) -> InputError:
+    """A mistake at a place of a file, or in what was asked for."""
+    return InputError(text, "goals") if place is None else InputError(f"{place}: {text}")
+
+
+def _check_metric(goal: Goal, scenario: Scenario, engine: str, place: str | None) -> None:
     group, dot, name = goal.name.rpartition(".")
     kinds = _kinds(scenario)
     metric = find(name)
@@ -129,9 +134,7 @@ def _check_metric(goal: Goal, scenario: Scenario, engine: str, place: str) -> No
         return
     whose = f"group `{group}`" if dot else "the link"
     why = _why(metric, kinds[group] if dot else None, engine)
-    raise InputError(
-        f"{place}: found `{goal.name}`, which is not measured{why}; allowed for {whose}: {', '.join(allowed)}"
-    )
+    raise _mistake(place, f"found `{goal.name}`, which is not measured{why}; allowed for {whose}: {', '.join(allowed)}")
 
 
 def _why(metric: Metric, kind: str | None, engine: str) -> str:

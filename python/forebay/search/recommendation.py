@@ -158,7 +158,7 @@ def _answer(finished: Finished, terms: _Terms, asked: Mapping[str, int]) -> Reco
         conflict=None if found else findings.conflict(finished, goals),
         rules=tuple(findings.judged_rule(finished, rule) for rule in rules_of(finished.scenario.core)),
         also=tuple(findings.named(finished, name, packets) for name, packets in asked.items()),
-        curve=tuple(findings.point(finished, packets) for packets in measure.buffers()),
+        points=tuple(findings.point(finished, packets) for packets in measure.buffers()),
         cost=findings.cost(measure, 0.0),
         warnings=findings.warnings(finished),
         engine=measure.engine,
@@ -205,15 +205,11 @@ def _with_checked_goals(scenario: Scenario, goals: Sequence[str], engine: str) -
     names = [_named(goal) for goal in goals]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"--goal: found {names.count(name)} goals on `{name}`; allowed: one for each metric")
-    places |= dict.fromkeys(names, "--goal")
-    try:
-        scenario = with_goals(scenario, goals)
-    except InputError as error:
-        raise InputError(f"--goal: {str(error).removeprefix('scenario: ')}") from None
+            raise InputError(f"found {names.count(name)} goals on `{name}`; allowed: one for each metric", "goals")
+    scenario = with_goals(scenario, goals)
     if not scenario.goals:
-        raise InputError("recommend: found no goal; allowed: a [goal] table or --goal such as 'utilization>=0.99'")
-    check_goals(scenario, engine, places)
+        raise InputError("found none; allowed: at least one, here or in [goal], such as utilization>=0.99", "goals")
+    check_goals(scenario, engine, {name: place for name, place in places.items() if name not in names})
     return scenario
 
 
@@ -226,7 +222,8 @@ def _named(goal: str) -> str:
 
 def with_goals(scenario: Scenario, goals: Iterable[str]) -> Scenario:
     """Add goals such as "utilization>=0.99" to a scenario, replacing those on the same metric."""
-    overrides = [f'goal.{name}="{sense} {threshold}"' for name, sense, threshold in map(split_goal, goals)]
+    asked = map(split_goal, goals)
+    overrides = [("goals", f"goal.{name}", f"{sense} {threshold}") for name, sense, threshold in asked]
     return scenario.changed(*overrides) if overrides else scenario
 
 
@@ -247,13 +244,15 @@ class _Terms:
     def check(self) -> None:
         """Refuse what no search can keep."""
         if not 0.5 < self.confidence < 1:
-            raise InputError(f"confidence: found {self.confidence}; allowed: above 0.5 and below 1")
+            raise InputError(
+                f"found {self.confidence:g}; allowed: above 0.5 and below 1, as in 0.95 or 95%", "confidence"
+            )
         if not 0.001 <= self.resolution <= 1:
-            raise InputError(f"resolution: found {self.resolution}; allowed: 0.001 to 1")
+            raise InputError(f"found {self.resolution:g}; allowed: 0.001 to 1, or 0.1% to 100%", "resolution")
         if self.replications is not None and self.replications < 2:
-            raise InputError(f"replications: found {self.replications}; allowed: 2 or more")
+            raise InputError(f"found {self.replications}; allowed: 2 or more", "replications")
         if self.fraction is not None and not 0.05 <= self.fraction <= 0.999:
-            raise InputError(f"fraction: found {self.fraction:g}; allowed: 0.05 to 0.999, or 5% to 99.9%")
+            raise InputError(f"found {self.fraction:g}; allowed: 0.05 to 0.999, or 5% to 99.9%", "fraction")
 
     def looks(self, scenario: Scenario) -> tuple[int, ...]:
         """Replications at the first and each further look at a buffer."""
@@ -267,7 +266,7 @@ def _asked(scenario: Scenario, also: Iterable[str]) -> dict[str, int]:
     """The scenario's own buffer and those that the user wants to see, in packets of at least one."""
     asked = {"as configured": max(1, round(scenario.buffer.packets))}
     for text in also:
-        asked[text.strip()] = max(1, round(scenario.changed(f"link.buffer={text}").buffer.packets))
+        asked[text.strip()] = max(1, round(scenario.changed(("also", "link.buffer", text)).buffer.packets))
     return asked
 
 

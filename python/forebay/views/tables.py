@@ -1,4 +1,4 @@
-"""What the command line prints, as rich tables."""
+"""What `recommend` prints, as rich tables."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from forebay import formatting
 from forebay.formatting import USUAL
 from forebay.views import wording
 from forebay.views.configuration_text import configuration_lines
+from forebay.views.heading import buffer_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from forebay.report import BufferSize, Report
+    from forebay.report import BufferSize
     from forebay.search.answer import (
         Front,
         JudgedGoal,
@@ -30,13 +31,7 @@ if TYPE_CHECKING:
         Variation,
     )
 
-__all__ = ["buffer_text", "recommendation_view", "report_view"]
-
-
-def buffer_text(buffer: BufferSize) -> str:
-    """One buffer in every unit."""
-    text = f"{buffer.packets:.0f} packets = {formatting.size(buffer.bytes)} = {formatting.duration(buffer.seconds)}"
-    return text if buffer.bdp is None else f"{text} = {buffer.bdp:.3g} BDP"
+__all__ = ["recommendation_view"]
 
 
 def _buffer_cells(buffer: BufferSize | None) -> list[str]:
@@ -45,35 +40,6 @@ def _buffer_cells(buffer: BufferSize | None) -> list[str]:
     bdp = "–" if buffer.bdp is None else f"{buffer.bdp:.3g}"
     milliseconds = f"{buffer.seconds * 1e3:.3g}" if buffer.seconds < 0.1 else f"{buffer.seconds * 1e3:.0f}"
     return [f"{buffer.packets:.0f}", formatting.size(buffer.bytes), milliseconds, bdp]
-
-
-def report_view(report: Report, title: str) -> RenderableType:
-    """One report: metrics of the link, then of each group."""
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("metric")
-    table.add_column("link", justify="right")
-    names = list(report.metrics)
-    for group in report.groups:
-        table.add_column(escape(f"{group.name} ({group.flows})"), justify="right")
-        names += [name for name in group.metrics if name not in names]
-    for name in names:
-        cells = [formatting.estimate(name, report.metrics.get(name))]
-        cells += [formatting.estimate(name, group.metrics.get(name)) for group in report.groups]
-        table.add_row(formatting.metric_title(name), *cells)
-    cost = report.cost
-    lines = [
-        f"buffer {buffer_text(report.buffer)}; {report.engine} engine, {_behind(report)}, seed {report.seed}",
-        f"{cost.data_packets:,} data packets, {cost.events:,} events, {cost.cpu_s:.2f} CPU seconds",
-    ]
-    shown = (Text(line, style="dim") for line in lines)
-    return Group(Text(title, style="bold"), table, *shown, *_warning_lines(report.warnings))
-
-
-def _behind(report: Report) -> str:
-    """What the intervals rest on."""
-    if report.batches is not None:
-        return f"1 replication, intervals from {report.batches} batches of it"
-    return f"{report.replications} replication(s)"
 
 
 def _warning_lines(warnings: Iterable[str]) -> list[Text]:
@@ -130,7 +96,7 @@ def _buffers_table(answer: Recommendation) -> Table:
 
 def _shown(answer: Recommendation) -> list[str]:
     """The usual metrics, then those that goals on the link are about."""
-    keys = [answer.curve[0].key(name) for name in answer.goals if "." not in name]
+    keys = [answer.points[0].key(name) for name in answer.goals if "." not in name]
     return [*USUAL, *(key for key in keys if key is not None and key not in USUAL)]
 
 

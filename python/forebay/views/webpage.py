@@ -353,7 +353,7 @@ def _curve(answer: Recommendation) -> Table:
                 *(formatting.estimate(name, point.estimate(name)) for name in names),
             )
         )
-        for point in answer.curve
+        for point in answer.points
     ]
     return Table(("packets", "time", *map(wording.metric_title, names)), tuple(rows))
 

@@ -114,7 +114,7 @@ def refusal(platform: Platform, kind: str) -> UnsupportedError:
     nearest = platform.nearest.get(kind, next(iter(platform.disciplines)))
     there = platform.disciplines[nearest]
     called = nearest if there == nearest else f"{nearest} ({there})"
-    known = [entry[0] for entry in disciplines()]
+    known = [entry.name for entry in disciplines()]
     if kind != "classes" and kind not in known:
         return UnsupportedError(f"{platform.name} cannot be told of {kind}")
     return UnsupportedError(f"{platform.name} has no {kind}; the nearest it has: {called}")

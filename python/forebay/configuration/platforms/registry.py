@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from forebay import _core
 from forebay.configuration.platforms.eos import EOS, EOS_TRIDENT
 from forebay.configuration.platforms.ios_xe import IOS_XE
 from forebay.configuration.platforms.ios_xr import IOS_XR
@@ -12,7 +13,6 @@ from forebay.configuration.platforms.linux.tc import LINUX
 from forebay.configuration.platforms.nx_os import NX_OS
 from forebay.configuration.platforms.platform import Platform
 from forebay.configuration.platforms.sros import SROS
-from forebay.configuration.reading import closest
 from forebay.errors import InputError
 
 __all__ = ["ALIASES", "PLATFORMS", "platform"]
@@ -37,7 +37,5 @@ def platform(name: str) -> Platform:
     """A platform by its name; an `InputError` names all of them where there is none."""
     known = ALIASES.get(name.lower(), name.lower())
     if known not in PLATFORMS:
-        likely = closest(name, PLATFORMS)
-        meant = f"; did you mean `{likely}`?" if likely else ""
-        raise InputError(f"--for: found `{name}`; allowed: {', '.join(PLATFORMS)}{meant}")
+        raise InputError(_core.unknown("platform", name, list(PLATFORMS)), "platforms")
     return PLATFORMS[known]
