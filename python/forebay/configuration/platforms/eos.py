@@ -27,7 +27,7 @@ from forebay.configuration.platforms.modular_qos import (
     resolved,
 )
 from forebay.configuration.platforms.platform import Assumed, Reading, whole_bytes
-from forebay.configuration.platforms.routers import WRED, Router, members, percents, whole_rate
+from forebay.configuration.platforms.routers import WRED, Router, in_time, members, microseconds, percents
 from forebay.configuration.port import Classes, Limit, Port, Queue
 from forebay.configuration.reading import Mistake, whole
 
@@ -37,6 +37,8 @@ __all__ = ["EOS", "EOS_TRIDENT"]
 FIRST, LAST = 1, 6
 #: The largest threshold (Arista's AVD schema, random_detect.ecn.threshold).
 MOST = 256_000_000
+#: Whole kb/s of 32 bits.
+FASTEST = (2**32 - 1) * 1000
 #: Multiples of the free memory that a Trident queue may hold, as powers of two.
 ALPHAS = range(-6, 4)
 
@@ -75,12 +77,12 @@ class Eos(Router):
         return "dynamic_threshold" in self.disciplines
 
     def link(self, port: Port) -> tuple[int, str]:
-        return whole_rate(port, "l2"), "l2"
+        return self.shaped(port, "l2", FASTEST)
 
     def limit(self, limit: Limit, port: Port) -> Limit:
         if self.shared:
             return whole_bytes(limit, port.packet)
-        return _in_time(_microseconds(limit, port), port)
+        return in_time(microseconds(limit, port), port.ip_rate)
 
     def level(self, level: Limit, queue: Limit, port: Port) -> Limit:
         del queue
@@ -122,7 +124,7 @@ class Eos(Router):
         if self.shared:
             found.append(f"! of a memory of {queue.limit.amount} bytes")
         else:
-            found.append(f"latency maximum {_microseconds(queue.limit, port)} microseconds")
+            found.append(f"latency maximum {microseconds(queue.limit, port)} microseconds")
         if told.kind == "step":
             level = told.level("threshold").amount
             curve = f"minimum-threshold {level} bytes maximum-threshold {level} bytes"
@@ -145,16 +147,6 @@ class Eos(Router):
         root = Class("interface", 1, rate=state.speed, layer="l2", child=_by_number(state))
         shape = _TRIDENT if self.shared else _JERICHO
         return resolved(Policy("interface", [root]), assumed, shape)
-
-
-def _microseconds(limit: Limit, port: Port) -> int:
-    """Whole microseconds in which a limit of full packets is sent, never less."""
-    exact = Fraction(limit.in_bytes(port.packet)) * 8 * 10**6 / port.ip_rate
-    return max(1, math.ceil(exact))
-
-
-def _in_time(microseconds: int, port: Port) -> Limit:
-    return _UNITS["us"].limit(microseconds, port.ip_rate)
 
 
 def _queues(queue: Queue | Classes) -> list[tuple[int, list[str], Queue]]:

@@ -37,7 +37,6 @@ from forebay.configuration.platforms.modular_qos import (
 from forebay.configuration.platforms.platform import Assumed, Reading
 from forebay.configuration.platforms.routers import WRED, Router, members, power_of_two, ratios
 from forebay.configuration.port import FRAMING, Classes, Limit, Port, Queue
-from forebay.configuration.quantities import rate_text
 from forebay.configuration.reading import Mistake, whole
 from forebay.errors import UnsupportedError
 
@@ -73,13 +72,14 @@ class IosXe(Router):
             **WRED,
             **counts,
             "max_p": "the probability is one over a whole number",
-            "rate": "the shaper takes 8 kb/s and more",
+            "rate": "the shaper takes 8 kb/s to 100 Gb/s; beyond, the port has to have the rate",
+            "rate_layer": "without a shaper no layer's rate is said",
             "others": "WRED drops what it cannot mark",
         }
 
-    def link(self, port: Port) -> tuple[int, str]:
-        if port.bits_per_second > FASTEST:
-            raise UnsupportedError(f"ios-xe cannot shape to {rate_text(port.bits_per_second)}; allowed: up to 100 Gb/s")
+    def link(self, port: Port) -> tuple[int | None, str]:
+        if port.rate is None or port.rate > FASTEST:
+            return None, "l3"
         return max(SLOWEST, port.bits_per_second), port.layer
 
     def limit(self, limit: Limit, port: Port) -> Limit:
@@ -104,13 +104,16 @@ class IosXe(Router):
 
     def write(self, port: Port) -> list[str]:
         offset = FRAMING[port.layer] - ETHERNET
-        shape = f"shape average {port.bits_per_second} account user-defined {offset}"
+        shape = [] if port.rate is None else [f"shape average {port.rate} account user-defined {offset}"]
         attached = ["interface GigabitEthernet0/0/0", " service-policy output FOREBAY"]
         if isinstance(port.queue, Queue):
-            lines = [shape, *_queue(port.queue)]
+            lines = [*shape, *_queue(port.queue)]
             return ["policy-map FOREBAY", " class class-default", *(f"  {line}" for line in lines), *attached]
         child, maps = _classes(port.queue)
-        parent = ["policy-map FOREBAY", " class class-default", f"  {shape}", "  service-policy FOREBAY-CLASSES"]
+        held = [*shape, "service-policy FOREBAY-CLASSES"]
+        parent = ["policy-map FOREBAY", " class class-default", *(f"  {line}" for line in held)]
+        if not shape:
+            return [*maps, "policy-map FOREBAY", *child, *attached]
         return [*maps, "policy-map FOREBAY-CLASSES", *child, *parent, *attached]
 
     def read(self, text: str, assumed: Assumed) -> Reading:

@@ -31,7 +31,7 @@ from forebay.configuration.platforms.modular_qos import (
     take_share,
 )
 from forebay.configuration.platforms.platform import Assumed, Reading, whole_bytes
-from forebay.configuration.platforms.routers import WRED, Router, members, ratios, whole_rate
+from forebay.configuration.platforms.routers import WRED, Router, members, ratios
 from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, Value
 from forebay.configuration.reading import Mistake, whole
 
@@ -43,6 +43,8 @@ PACKET = 256
 LEAST, MOST = 9 * 1024, 10**9
 MOST_THRESHOLD = 1_073_741_823
 MOST_RATIO = 127
+#: Whole kb/s of 32 bits.
+FASTEST = (2**32 - 1) * 1000
 
 _UNITS = {
     "packets": Unit(bytes=PACKET),
@@ -80,7 +82,7 @@ class IosXr(Router):
         return f"a packet of IOS XR's being {PACKET} bytes"
 
     def link(self, port: Port) -> tuple[int, str]:
-        return whole_rate(port, "l1"), "l1"
+        return self.shaped(port, "l1", FASTEST)
 
     def limit(self, limit: Limit, port: Port) -> Limit:
         return self.within(whole_bytes(limit, port.packet, LEAST), MOST)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,7 +11,16 @@ from fractions import Fraction
 from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
 from forebay.configuration.platforms.modular_qos import amounts, identifier, legible
 from forebay.configuration.platforms.platform import Assumed, Fitted, Reading
-from forebay.configuration.platforms.routers import WRED, Router, members, percents, prioritized, whole_rate, wred
+from forebay.configuration.platforms.routers import (
+    WRED,
+    Router,
+    in_time,
+    members,
+    microseconds,
+    percents,
+    prioritized,
+    wred,
+)
 from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass, Value
 from forebay.configuration.reading import Mistake, Word, closest, statements, whole
 from forebay.errors import InputError, UnsupportedError
@@ -21,13 +29,14 @@ __all__ = ["JUNOS"]
 
 #: The longest buffer that the documents name, in microseconds: that of SRX Series.
 MOST = 2_000_000
+#: Bits per second that a shaping rate of any card takes (the CLI's own bound is higher).
+FASTEST = 10**13
 #: The longest of some, of which a longer one is said.
 LONGEST = {50_000: "IQ PICs of M320 and T Series", 100_000: "M7i and M10i", 200_000: "other M Series"}
 #: Strict priorities, the first first; what takes turns is low.
 PRIORITIES = ("strict-high", "high", "medium-high", "medium-low", "low")
 REST = "best-effort"
 PREFIX = "FOREBAY"
-MICROSECOND = Fraction(1, 10**6)
 #: What is dropped below the next fill level: pairs of per cent, as `interpolate` takes them.
 Points = tuple[tuple[int, int], ...]
 
@@ -51,19 +60,19 @@ class Junos(Router):
         }
 
     def link(self, port: Port) -> tuple[int, str]:
-        return whole_rate(port, "l2"), "l2"
+        return self.shaped(port, "l2", FASTEST)
 
     def limit(self, limit: Limit, port: Port) -> Limit:
-        microseconds = _microseconds(limit, port)
-        if microseconds > MOST:
-            found = f"{limit}, {microseconds:,} microseconds at the link's rate"
+        count = microseconds(limit, port)
+        if count > MOST:
+            found = f"{limit}, {count:,} microseconds at the link's rate"
             raise UnsupportedError(f"junos cannot be told of {found}; allowed: up to {MOST:,}")
-        return _in_time(microseconds, port.ip_rate)
+        return in_time(count, port.ip_rate)
 
     def fit(self, port: Port) -> Fitted:
         """See `Platform`; a buffer that is longer than some hardware takes is said."""
         fitted = Router.fit(self, port)
-        longest = max(_microseconds(queue.limit, fitted.port) for _, queue in fitted.port.queues())
+        longest = max(microseconds(queue.limit, fitted.port) for _, queue in fitted.port.queues())
         short = [f"{where} ({most:,})" for most, where in LONGEST.items() if longest > most]
         note = f"buffer: {longest:,} microseconds are more than these take: {', '.join(short)}"
         return dataclasses.replace(fitted, notes=(*fitted.notes, *([note] if short else [])))
@@ -110,16 +119,6 @@ class Junos(Router):
 
 
 _COS = "set class-of-service"
-
-
-def _microseconds(limit: Limit, port: Port) -> int:
-    """Whole microseconds in which a limit of full packets is sent, never less."""
-    return max(1, math.ceil(Fraction(limit.in_bytes(port.packet)) * 8 / port.ip_rate / MICROSECOND))
-
-
-def _in_time(microseconds: int, rate: Fraction) -> Limit:
-    size = microseconds * MICROSECOND * rate / 8
-    return Limit(int(size) if size.denominator == 1 else float(size), "bytes")
 
 
 def _percent(level: Limit, queue: Limit) -> int:
@@ -171,7 +170,7 @@ def _scheduler(name: str, queue: Queue, port: Port, served: tuple[str, str]) -> 
     priority, rate = served
     found = [f"{scheduler} transmit-rate {rate}"] if rate else []
     found += [
-        f"{scheduler} buffer-size temporal {_microseconds(queue.limit, port)}",
+        f"{scheduler} buffer-size temporal {microseconds(queue.limit, port)}",
         f"{scheduler} priority {priority}",
     ]
     if queue.discipline.kind == "droptail":
@@ -497,7 +496,7 @@ class _Resolved:
         if counted is None and self.assumed.rate is not None:
             counted = Fraction(self.assumed.rate)
         if counted is None:
-            raise InputError("--link: buffer-size temporal counts at the link's rate; name it, as in --link 10Gbps")
+            raise InputError("found none; allowed: the link's rate, as buffer-size temporal counts at it", "rate")
         if len(schedulers) == 1:
             return Reading(bare.with_queue(self._queue(schedulers[0], counted)), tuple(self.how))
         said = sum(entry.share or 0 for entry in schedulers)
@@ -531,7 +530,7 @@ class _Resolved:
                 f"translate: line {entry.line}: found no buffer-size temporal in {where}; allowed: one (a percentage "
                 "is of the port's buffer, which differs by card)"
             )
-        limit = _in_time(entry.microseconds, rate)
+        limit = in_time(entry.microseconds, rate)
         self.how[f"{entry.microseconds} microseconds at {float(rate) / 1e6:g} Mb/s = {limit}"] = None
         if not entry.profiles:
             return Queue(limit, Discipline("droptail"))

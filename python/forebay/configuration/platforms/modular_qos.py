@@ -57,7 +57,9 @@ class Unit:
         if self.seconds is None:
             return Limit(amount, "packets")
         if rate is None:
-            raise InputError("--link: a time counts at a rate and the text has no shaper; name it, as in --link 10Gbps")
+            raise InputError(
+                "found none; allowed: the link's rate, as a time counts at it and the text has no shaper", "rate"
+            )
         size = amount * self.seconds * rate / 8
         return Limit(int(size) if size.denominator == 1 else float(size), "bytes")
 

@@ -30,13 +30,15 @@ from forebay.configuration.platforms.modular_qos import (
     take_share,
 )
 from forebay.configuration.platforms.platform import Assumed, Reading, whole_bytes
-from forebay.configuration.platforms.routers import WRED, Router, members, percents, whole_rate
+from forebay.configuration.platforms.routers import WRED, Router, members, percents
 from forebay.configuration.port import Classes, Limit, Port, Queue
 from forebay.configuration.reading import Mistake, whole
 
 __all__ = ["NX_OS"]
 
 MOST = 2**32 - 1
+#: Whole kb/s of 32 bits.
+FASTEST = MOST * 1000
 #: The multiples of the free memory: `queue-limit dynamic N` is 2 to the power of N - 7.
 DYNAMIC = range(11)
 #: Speeds of ports in Mb/s, of which an interface can be told.
@@ -78,7 +80,7 @@ class NxOs(Router):
             return port.rate, "l3" if port.rate is None else "l1"
         if isinstance(port.queue, Classes) or port.kind == "priority":
             return None, "l3"
-        return whole_rate(port, "l2"), "l2"
+        return self.shaped(port, "l2", FASTEST)
 
     def limit(self, limit: Limit, port: Port) -> Limit:
         return self.within(whole_bytes(limit, port.packet), MOST)

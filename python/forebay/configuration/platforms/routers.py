@@ -15,13 +15,16 @@ from typing import Literal
 
 from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, bands, refusal
 from forebay.configuration.port import FRAMING, Classes, Discipline, Limit, Port, Queue, TrafficClass, Value
+from forebay.configuration.quantities import rate_text
 from forebay.errors import UnsupportedError
 
 __all__ = [
     "WRED",
     "Router",
+    "in_time",
     "lowest_terms",
     "members",
+    "microseconds",
     "of_hundred",
     "percents",
     "power_of_two",
@@ -98,8 +101,8 @@ class Router(ABC):
         """The nearest probability; whole per cent, at least one, where nothing else is said."""
         return max(1, round(probability * 100)) / 100
 
-    def weight(self, weight: float) -> float | None:
-        """The nearest weight of an arrival in the average; None where it cannot be told."""
+    def weight(self, weight: float) -> float:
+        """The nearest weight of an arrival in the average."""
         return power_of_two(weight, 0, 15)
 
     def alpha(self, alpha: float) -> float:
@@ -131,6 +134,7 @@ class Router(ABC):
         if isinstance(queue, Queue) and queue.discipline.kind == "dynamic_threshold" and port.memory is not None:
             queue = Queue(port.memory, queue.discipline)
         if isinstance(queue, Queue) and queue.discipline.kind == "priority":
+            self._check_bands(round(queue.discipline.number("bands")))
             queue, more = bands(port, queue, most=min(self.levels, self.classes))
             notes.extend(more)
         fitted: Queue | Classes
@@ -164,11 +168,16 @@ class Router(ABC):
         """RED as the system's WRED."""
         least, most = (self.level(asked.level(name), limit, port) for name in ("min", "max"))
         least, most = self.apart(least, most, limit)
-        values: dict[str, Value] = {"min": least, "max": most, "max_p": self.probability(asked.number("max_p"))}
-        weight = self.weight(asked.number("weight")) if "weight" in asked.parameters else None
-        if weight is not None:
-            values["weight"] = weight
+        values: dict[str, Value] = {"min": least, "max": most}
+        for name, nearest in (("max_p", self.probability), ("weight", self.weight)):
+            if name in asked.parameters:
+                values[name] = nearest(asked.number(name))
         return wred(values, ecn=asked.ecn and self.marks)
+
+    def _check_bands(self, count: int) -> None:
+        most = min(self.levels, self.classes)
+        if not 2 <= count <= most:
+            raise UnsupportedError(f"{self.name} cannot be told of priority with {count} bands; allowed: 2 to {most}")
 
     def within(self, limit: Limit, most: int) -> Limit:
         """The limit; refused where it is above the most that can be told."""
@@ -176,6 +185,13 @@ class Router(ABC):
             unit = "bytes" if limit.unit == "bytes" else "packets"
             raise UnsupportedError(f"{self.name} cannot be told of {limit}; allowed: up to {most:,} {unit}")
         return limit
+
+    def shaped(self, port: Port, layer: str, most: int) -> tuple[int, str]:
+        """The rate of a shaper that counts a layer's bits in whole kb/s; refused where it is above the most."""
+        rate = whole_rate(port, layer)
+        if rate > most:
+            raise UnsupportedError(f"{self.name} cannot shape to {rate_text(rate)}; allowed: up to {rate_text(most)}")
+        return rate, layer
 
     def _classes(self, asked: Classes, port: Port, notes: list[str]) -> Classes:
         asked = settled(asked.schedule, asked.classes)
@@ -229,6 +245,18 @@ def whole_rate(port: Port, layer: str, grain: int = 1000) -> int:
     """The rate that carries the same full packets where another layer's bytes count, in whole units of `grain`."""
     exact = port.ip_rate * (port.packet + FRAMING[layer]) / port.packet
     return max(grain, round(Fraction(exact) / grain) * grain)
+
+
+def microseconds(limit: Limit, port: Port) -> int:
+    """Whole microseconds in which a limit of full packets is sent, never less but for the rounding of a number."""
+    exact = Fraction(limit.in_bytes(port.packet)) * 8 * 10**6 / port.ip_rate
+    return max(1, math.ceil(exact * (1 - Fraction(1, 10**15))))
+
+
+def in_time(count: int, rate: Fraction) -> Limit:
+    """What is sent at a rate in so many microseconds."""
+    size = count * rate / (8 * 10**6)
+    return Limit(int(size) if size.denominator == 1 else float(size), "bytes")
 
 
 def power_of_two(weight: float, least: int, most: int) -> float:
