@@ -317,7 +317,10 @@ def _whole(amount: Fraction | float, unit: Unit) -> Limit:
 
 
 def differences(asked: Port, told: Port) -> Iterator[tuple[str, str, str]]:
-    """In what two ports differ: the name of it and both figures. Names of classes and of groups do not count."""
+    """In what two ports differ: the name of it and both figures.
+
+    Names of classes and of groups do not count, nor does what differs in the eighth digit.
+    """
     if asked.rate != told.rate:
         yield "rate", _rate(asked.rate), _rate(told.rate)
     if asked.layer != told.layer:
@@ -328,7 +331,7 @@ def differences(asked: Port, told: Port) -> Iterator[tuple[str, str, str]]:
         if asked.queue.schedule != told.queue.schedule:
             yield "schedule", asked.queue.schedule, told.queue.schedule
         for one, other in zip(asked.queue.classes, told.queue.classes, strict=True):
-            if one.weight != other.weight:
+            if one.weight != other.weight and asked.queue.schedule != "strict":
                 yield f"{one.name}.weight", f"{one.weight:g}", f"{other.weight:g}"
             yield from ((f"{one.name}.{name}", a, b) for name, a, b in _queue_differences(one.queue, other.queue))
     elif isinstance(asked.queue, Queue) and isinstance(told.queue, Queue):
@@ -346,7 +349,7 @@ def _queue_differences(asked: Queue, told: Queue) -> Iterator[tuple[str, str, st
         return
     for name in dict.fromkeys([*one.parameters, *other.parameters]):
         a, b = one.parameters.get(name), other.parameters.get(name)
-        if a != b:
+        if a != b and value_text(a) != value_text(b):
             yield name, value_text(a), value_text(b)
     if one.ecn != other.ecn:
         yield "ecn", _switch(one.ecn), _switch(other.ecn)

@@ -18,8 +18,8 @@ __all__ = ["EOS", "IOS_XE", "IOS_XR", "JUNOS", "SROS", "OneBuffer"]
 #: Bytes that a unit stands for, from the value, bits per second and bytes of a packet.
 Unit = Callable[[int, int, int], float]
 
-_MILLISECONDS: Unit = lambda value, rate, _: value * rate / 8e3  # noqa: E731
-_MICROSECONDS: Unit = lambda value, rate, _: value * rate / 8e6  # noqa: E731
+_MILLISECONDS: Unit = lambda value, rate, _: float(Fraction(value * rate, 8000))  # noqa: E731
+_MICROSECONDS: Unit = lambda value, rate, _: float(Fraction(value * rate, 8 * 10**6))  # noqa: E731
 _TIMED = {"ms": _MILLISECONDS, "milliseconds": _MILLISECONDS, "us": _MICROSECONDS, "microseconds": _MICROSECONDS}
 
 
@@ -54,7 +54,8 @@ class OneBuffer:
             limit = Limit(microseconds * port.bits_per_second // (8 * 10**6), "bytes")
         told = port.with_queue(Queue(limit, Discipline("droptail")))
         why = "the platform counts whole microseconds" if self.in_time else "the platform counts bytes"
-        return Fitted(dataclasses.replace(told, layer="l3", memory=None), {"buffer": why})
+        reasons = {"buffer": why, "rate_layer": "no shaper is written", "memory": "no pool is written"}
+        return Fitted(dataclasses.replace(told, layer="l3", memory=None), reasons)
 
     def write(self, port: Port) -> list[str]:
         """The statement and what it stands in."""
