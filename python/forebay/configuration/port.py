@@ -321,7 +321,10 @@ def _whole(amount: Fraction | float, unit: Unit) -> Limit:
 
 
 def differences(asked: Port, told: Port) -> Iterator[tuple[str, str, str]]:
-    """In what two ports differ: the name of it and both figures. Names of classes and of groups do not count."""
+    """In what two ports differ: the name of it and both figures.
+
+    Names of classes and of groups do not count, nor does what differs in the eighth digit.
+    """
     if asked.rate != told.rate:
         yield "rate", _rate(asked.rate), _rate(told.rate)
     if asked.layer != told.layer:
@@ -367,7 +370,7 @@ def _queue_differences(asked: Queue, told: Queue) -> Iterator[tuple[str, str, st
         if name in ("bottom", "top") and not other.parameters.get("adaptive", True):
             continue  # means nothing where the probability stays
         a, b = one.parameters.get(name), other.parameters.get(name)
-        if a != b:
+        if a != b and value_text(a) != value_text(b):
             yield name, value_text(a), value_text(b)
     if one.ecn != other.ecn:
         yield "ecn", _switch(one.ecn), _switch(other.ecn)

@@ -134,8 +134,7 @@ class Router(ABC):
         if isinstance(queue, Queue) and queue.discipline.kind == "dynamic_threshold" and port.memory is not None:
             queue = Queue(port.memory, queue.discipline)
         if isinstance(queue, Queue) and queue.discipline.kind == "priority":
-            self._check_bands(round(queue.discipline.number("bands")))
-            queue, more = bands(port, queue, most=min(self.levels, self.classes))
+            queue, more = bands(self.name, port, queue, most=min(self.levels, self.classes))
             notes.extend(more)
         fitted: Queue | Classes
         reasons = dict(self.reasons)
@@ -173,11 +172,6 @@ class Router(ABC):
             if name in asked.parameters:
                 values[name] = nearest(asked.number(name))
         return wred(values, ecn=asked.ecn and self.marks)
-
-    def _check_bands(self, count: int) -> None:
-        most = min(self.levels, self.classes)
-        if not 2 <= count <= most:
-            raise UnsupportedError(f"{self.name} cannot be told of priority with {count} bands; allowed: 2 to {most}")
 
     def within(self, limit: Limit, most: int) -> Limit:
         """The limit; refused where it is above the most that can be told."""
