@@ -60,12 +60,16 @@ class Scenario:
         return cls.parse(read(path), "json" if path.suffix == ".json" else "toml", overrides, str(path))
 
     @classmethod
-    def parse(cls, text: str, kind: str = "toml", overrides: Iterable[_core.Change] = (), name: str = "<text>") -> Scenario:
+    def parse(
+        cls, text: str, kind: str = "toml", overrides: Iterable[_core.Change] = (), name: str = "<text>"
+    ) -> Scenario:
         """Read a scenario from text; `kind` is "toml" or "json", `name` stands for the file in errors."""
         return cls(_core.Scenario.parse(text, kind, name, list(overrides)))
 
     @classmethod
-    def of(cls, tables: Mapping[str, Any], overrides: Iterable[_core.Change] = (), name: str = "<scenario>") -> Scenario:
+    def of(
+        cls, tables: Mapping[str, Any], overrides: Iterable[_core.Change] = (), name: str = "<scenario>"
+    ) -> Scenario:
         """Build a scenario from nested dictionaries with the keys of the file."""
         return cls.parse(json.dumps(tables), "json", overrides, name)
 
@@ -173,10 +177,10 @@ def utf8(content: bytes, name: str) -> str:
 def _neighbor(path: Path) -> str:
     """A question about the file beside `path` whose name is like it."""
     try:
-        there = [entry.name for entry in path.parent.iterdir() if entry.suffix in {".toml", ".json"}]
+        names = [entry.name for entry in path.parent.iterdir() if entry.suffix in {".toml", ".json"}]
     except OSError:
         return ""
-    meant = _core.likeliest(path.name, sorted(there))
+    meant = _core.likeliest(path.name, sorted(name for name in names if name.isprintable()))
     return "" if meant is None else f"; did you mean `{path.with_name(meant)}`?"
 
 

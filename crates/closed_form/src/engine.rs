@@ -5,7 +5,7 @@
 
 use forebay_scenario::{
     Engine, EngineDescription, EngineError, Estimate, GroupReport, Holds, Metric, Report,
-    RunOptions, Scenario, Warning, WarningKind,
+    RunOptions, Scenario, Warning, WarningKind, counted,
 };
 
 use crate::rules::{rule, rules};
@@ -34,15 +34,15 @@ pub fn regime(scenario: &Scenario) -> (Regime, String) {
     }
     if s.bottlenecked > 0.0 {
         let why = format!(
-            "{} persistent flows take what the rest leaves",
-            s.bottlenecked
+            "{} on what the rest leaves",
+            counted(s.bottlenecked.round() as u64, "persistent flow")
         );
         return (Regime::Elastic, why);
     }
     if s.persistent > 0.0 && s.open_loop + s.closed_loop == 0.0 {
         let why = format!(
-            "windows and access links hold {} flows below the link",
-            s.persistent
+            "windows and access links hold {} below the link",
+            counted(s.persistent.round() as u64, "flow")
         );
         return (Regime::Transparent, why);
     }

@@ -13,7 +13,7 @@ use crate::keys::{Context, Section};
 use crate::link::{BufferLimit, BufferSize, Link, Memory, read_memories};
 use crate::manual::dotted_keys;
 use crate::metric::Goal;
-use crate::naming::Unknown;
+use crate::naming::{Unknown, counted};
 use crate::node::{Format, Mistake, Node, ScenarioError, Source};
 use crate::options::{FluidOptions, RunPlan, TraceOptions};
 use crate::overrides::Override;
@@ -166,10 +166,10 @@ impl Scenario {
         link.buffer = limit.ok_or_else(|| ScenarioError {
             source: Source::Argument("buffer".into()),
             key: String::new(),
-            mistake: Mistake::value(
+            mistake: Box::new(Mistake::value(
                 format!("`{buffer}`"),
                 "at most 1e12 packets or 1e15 bytes; BDP only with responsive flows",
-            ),
+            )),
         })?;
         Ok(changed)
     }
@@ -419,7 +419,10 @@ fn find_target(links: &[Link], root: &Cursor<'_>) -> Result<usize, ScenarioError
         ([target], _) => Ok(*target),
         ([], 1) => Ok(0),
         _ => Err(root.error_found(
-            format!("{} links with target = true", targets.len()),
+            format!(
+                "{} with target = true",
+                counted(targets.len() as u64, "link")
+            ),
             "exactly one link with target = true",
         )),
     }

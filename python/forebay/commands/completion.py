@@ -19,7 +19,7 @@ _NO_SPACE = '    [[ "${COMPREPLY[*]}" == *= ]] && compopt -o nospace\n'
 
 
 @verb(
-    ('completion bash > ~/.local/share/bash-completion/completions/forebay', "Install for bash:"),
+    ("completion bash > ~/.local/share/bash-completion/completions/forebay", "Install for bash:"),
     ("completion zsh > ~/.zfunc/_forebay", "Install for zsh, where ~/.zfunc is in fpath:"),
     ("completion fish > ~/.config/fish/completions/forebay.fish", "Install for fish:"),
 )

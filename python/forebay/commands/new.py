@@ -18,7 +18,10 @@ __all__ = ["new"]
 
 
 @verb(
-    ("new link.toml --rate 100Mbps --rtt 20ms..80ms --long 8 --web 20%", "Draft a link with downloads and web traffic:"),
+    (
+        "new link.toml --rate 100Mbps --rtt 20ms..80ms --long 8 --web 20%",
+        "Draft a link with downloads and web traffic:",
+    ),
     ("new - --rate 1Gbps --rtt 10ms --long 4 | forebay run -", "Try one without a file:"),
 )
 @click.argument("file", type=OutputFile())
@@ -32,10 +35,17 @@ __all__ = ["new"]
 @click.option("--queue", type=DISCIPLINE, default="droptail", show_default=True, help="Use this queue discipline.")
 @click.option("--packet", metavar="SIZE", default="1500B", show_default=True, help="Let full packets have this size.")
 @click.option(
-    "--buffer", metavar="BUFFER", help="Set what is configured now; 0.5BDP, or 100p without responsive flows, by default."
+    "--buffer",
+    metavar="BUFFER",
+    help="Set what is configured now; 0.5BDP, or 100p without responsive flows, by default.",
 )
 @click.option(
-    "--goal", "goals", multiple=True, type=GOAL, metavar="GOAL", help="Ask for this, as in 'utilization>=0.98'. May be repeated."
+    "--goal",
+    "goals",
+    multiple=True,
+    type=GOAL,
+    metavar="GOAL",
+    help="Ask for this, as in 'utilization>=0.98'. May be repeated.",
 )
 @click.option("--title", default="", help="Use this title in pictures and reports.")
 @click.option("--force", is_flag=True, help="Replace FILE where it exists.")

@@ -24,7 +24,10 @@ __all__ = ["recommend"]
 
 @verb(
     ("recommend scenarios/dsl-access.toml", "Find the smallest buffer that meets the scenario's goals:"),
-    ("recommend scenarios/dsl-access.toml --goal 'utilization>=98%' --for linux", "Ask for more, and for a router's lines:"),
+    (
+        "recommend scenarios/dsl-access.toml --goal 'utilization>=98%' --for linux",
+        "Ask for more, and for a router's lines:",
+    ),
     ("recommend scenarios/dsl-access.toml --report answer.html", "Write a shareable page:"),
     refusal="No buffer meets the goals; the answer says what each of them needs.",
 )
@@ -76,7 +79,9 @@ __all__ = ["recommend"]
     type=Share(),
     help="Meet all goals in this share of the draws, as in 90%, instead of on average over them.",
 )
-@click.option("--sensitivity", is_flag=True, help="Search again with flows, round trips and load 20 % lower and higher.")
+@click.option(
+    "--sensitivity", is_flag=True, help="Search again with flows, round trips and load 20 % lower and higher."
+)
 @click.option(
     "--pareto",
     metavar="A,B",

@@ -12,7 +12,7 @@ import click
 from forebay.commands.options import AS_JSON, JOBS, REPLICATIONS, SEED, SET
 from forebay.commands.sources import source
 from forebay.commands.terminal import progress_bar, show, writing
-from forebay.commands.values import ENGINE, SETTING, OutputFile, OutputFolder, ScenarioFile
+from forebay.commands.values import ENGINE, SCENARIO, SETTING, OutputFile, OutputFolder
 from forebay.commands.verb import verb
 from forebay.errors import InputError
 
@@ -34,7 +34,7 @@ __all__ = ["sweep"]
     ),
     refusal="Some runs failed, or a replayed archive gave other numbers.",
 )
-@click.argument("file", type=ScenarioFile(), required=False)
+@click.argument("file", type=SCENARIO, required=False)
 @click.option(
     "--over",
     multiple=True,

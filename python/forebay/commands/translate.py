@@ -19,18 +19,18 @@ __all__ = ["translate"]
 @click.argument("setting")
 @click.option(
     "--for",
-    "system",
+    "platform",
     type=PLATFORM,
     metavar="PLATFORM",
     required=True,
     help="Read it as a line for ios-xr, ios-xe, junos, eos, sr-os, sonic or linux.",
 )
+@click.option("--link", "rate", metavar="RATE", required=True, help="Count with this rate of the link, as in 10Gbps.")
 @click.option(
-    "--link", "rate", metavar="RATE", required=True, help="Count with this rate of the link, as in 10Gbps."
+    "--rtt", metavar="TIME", help="Give the multiple of the bandwidth-delay product for this round trip, too."
 )
-@click.option("--rtt", metavar="TIME", help="Give the multiple of the bandwidth-delay product for this round trip, too.")
 @AS_JSON
-def translate(setting: str, system: str, rate: str, rtt: str | None, as_json: bool) -> None:
+def translate(setting: str, platform: str, rate: str, rtt: str | None, as_json: bool) -> None:
     """Read a router's setting back, as bytes, time and bandwidth-delay products."""
     from forebay import formatting
     from forebay._core import parse_quantity
@@ -42,16 +42,16 @@ def translate(setting: str, system: str, rate: str, rtt: str | None, as_json: bo
         rate_bps = parse_quantity(rate, "rate")
     with naming("rtt"):
         rtt_s = None if rtt is None else parse_quantity(rtt, "time")
-    found = read(setting, system, rate_bps)
+    found = read(setting, platform, rate_bps)
     multiple = found.seconds / rtt_s if rtt_s else None
     if as_json:
         data = {"bytes": found.bytes, "seconds": found.seconds, "bdp": multiple, "how": found.how}
-        click.echo(json.dumps({**data, "source": DIALECTS[system].source, "quirks": list(DIALECTS[system].quirks)}))
+        click.echo(json.dumps({**data, "source": DIALECTS[platform].source, "quirks": list(DIALECTS[platform].quirks)}))
         return
     text = f"{formatting.size(found.bytes)}, {formatting.duration(found.seconds)}"
     if multiple is not None:
         text += f", {multiple:.3g} BDP at {rtt}"
     click.echo(f"{text} ({found.how})")
-    for quirk in DIALECTS[system].quirks:
+    for quirk in DIALECTS[platform].quirks:
         click.echo(f"note: {quirk}")
-    click.echo(f"source: {DIALECTS[system].source}")
+    click.echo(f"source: {DIALECTS[platform].source}")

@@ -100,7 +100,9 @@ def draft(wishes: Wishes) -> str:
 def _check_values(wishes: Wishes, rate: float, rtt: float) -> None:
     """Let the scenario's own reader check the values with units, as those of the arguments that they are."""
     plain = _text(dataclasses.replace(wishes, packet="1500B", buffer="", goals=(), title=""), rate, rtt)
-    changes: list[_core.Change] = [("goals", f"goal.{name}", f"{sense} {value}") for name, sense, value in _goals(wishes)]
+    changes: list[_core.Change] = [
+        ("goals", f"goal.{name}", f"{sense} {value}") for name, sense, value in _goals(wishes)
+    ]
     if wishes.buffer:
         changes.append(("buffer", "link.buffer", wishes.buffer))
     for group, share in (("long", wishes.long), ("web", wishes.web)):

@@ -197,7 +197,9 @@ class _Terms:
     def check(self) -> None:
         """Refuse what no search can keep."""
         if not 0.5 < self.confidence < 1:
-            raise InputError(f"found {self.confidence:g}; allowed: above 0.5 and below 1, as in 0.95 or 95%", "confidence")
+            raise InputError(
+                f"found {self.confidence:g}; allowed: above 0.5 and below 1, as in 0.95 or 95%", "confidence"
+            )
         if not 0.001 <= self.resolution <= 1:
             raise InputError(f"found {self.resolution:g}; allowed: 0.001 to 1, or 0.1% to 100%", "resolution")
         if self.replications is not None and self.replications < 2:

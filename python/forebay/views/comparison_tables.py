@@ -75,10 +75,10 @@ def _estimate(name: str, found: Estimate | None) -> str:
 
 def _agreement(rows: Sequence[Agreement]) -> Table:
     table = Table(title="How closely the fluid follows the packets", title_justify="left", box=box.SIMPLE_HEAD)
-    for heading in ("engine", "metric"):
-        table.add_column(heading)
-    for heading in ("packet", "fluid", "gap", "allowed"):
-        table.add_column(heading, justify="right")
+    for title in ("engine", "metric"):
+        table.add_column(title)
+    for title in ("packet", "fluid", "gap", "allowed"):
+        table.add_column(title, justify="right")
     table.add_column("within?")
     for row in rows:
         values = [formatting.value(row.metric, value) for value in row.values]

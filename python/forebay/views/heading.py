@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -74,7 +75,7 @@ def _bound(text: str) -> str:
     """The text with every number bound to the word that follows it, and what is on both sides of ± and =."""
     words = text.split(" ")
     bound = words[0]
-    for before, word in zip(words, words[1:], strict=False):
+    for before, word in pairwise(words):
         together = before.lstrip("(≥≤~")[:1].isdigit() and not before.endswith((",", ";", ":"))
         together = (together and word != "=") or word == "±" or before in {"±", "=", "≥", "≤"}
         bound += (_BOUND if together else " ") + word

@@ -19,7 +19,9 @@ def roff(page: object) -> str:
 
 def escaped(text: str) -> str:
     """A text that roff prints as it is: no escapes, no requests, hyphens that can be copied."""
-    text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga").replace("^", "\\(ha")
+    text = (
+        text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga").replace("^", "\\(ha")
+    )
     text = text.replace('"', "\\(dq").replace("~", "\\(ti")
     return re.sub(r"^\.", r"\\&.", text, flags=re.MULTILINE)
 
@@ -31,7 +33,7 @@ def _environment() -> Environment:
 
     environment = Environment(
         loader=PackageLoader("forebay", "views/templates"),
-        autoescape=False,  # noqa: S701 - this is no HTML: `escaped` is what roff needs
+        autoescape=False,
         trim_blocks=True,
         keep_trailing_newline=True,
         undefined=StrictUndefined,

@@ -9,10 +9,10 @@ from rich import box
 from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
-from rich.text import Text
 
 from forebay import formatting
 from forebay.formatting import counted
+from forebay.metric import key_among
 from forebay.views.heading import Paragraph, heading
 
 if TYPE_CHECKING:
@@ -26,6 +26,12 @@ __all__ = ["report_view"]
 #: The link's metrics that matter wherever they are reported, and those that matter where they are not zero.
 LINK = ("utilization", "loss_rate", "mark_rate", "queue_delay_mean_s", "queue_delay_p99_s", "goodput_bps")
 WHERE_ANY = ("mark_rate",)
+#: Titles of columns, where those of the metrics are wide.
+COLUMNS = {
+    "completion_time_p50_s": "completion\nmedian",
+    "completion_time_p99_s": "completion\np99",
+    "request_time_p99_s": "request\np99",
+}
 #: The groups' metrics in the order of their columns, the least important last: a narrow terminal lacks them first.
 GROUPS = (
     "goodput_bps",
@@ -65,7 +71,7 @@ def _mattering(report: Report, scenario: Scenario) -> list[str]:
     """The link's metrics that matter, and those that goals are about."""
     zero = [name for name in WHERE_ANY if name in report.metrics and not report.metrics[name].mean]
     names = [name for name in LINK if name in report.metrics and name not in zero]
-    asked = [report.key(goal.name) for goal in scenario.goals if "." not in goal.name]
+    asked = [key_among(goal.name, report.metrics) for goal in scenario.goals]
     return [*names, *(name for name in asked if name is not None and name not in names)]
 
 
@@ -98,11 +104,14 @@ class Groups:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Give the widest table that fits."""
-        if not self.groups:
+        if not self.names:
             return
-        yield next(
-            (table for table in self._tables() if console.measure(table).minimum <= options.max_width), self._blocks()
+        # Measured without bounds: a table that is squeezed cuts its numbers.
+        free = options.update(width=10_000)
+        fitting = (
+            table for table in self._tables() if console.measure(table, options=free).maximum <= options.max_width
         )
+        yield next(fitting, self._blocks())
 
     def _tables(self) -> Sequence[Table]:
         """From everything with its intervals to the first columns without."""
@@ -114,7 +123,7 @@ class Groups:
         table.add_column("group", no_wrap=True)
         table.add_column("flows", justify="right", no_wrap=True)
         for name in names:
-            table.add_column(formatting.metric_title(name), justify="right", no_wrap=True)
+            table.add_column(COLUMNS.get(name) or formatting.metric_title(name), justify="right", no_wrap=True)
         for group in self.groups:
             cells = [shown(name, group.metrics.get(name)) for name in names]
             table.add_row(escape(group.name), f"{group.flows:,}", *cells)
