@@ -14,8 +14,8 @@ __all__ = ["plot"]
 
 
 @verb(
-    ("plot out/dsl", "Draw what a sweep left in out/dsl:"),
-    ("plot out/dsl --out pictures", "Write the pictures elsewhere:"),
+    ("plot out/link", "Draw what a sweep left in out/link:"),
+    ("plot out/link --out pictures", "Write the pictures elsewhere:"),
 )
 @click.argument("path", type=Readable("what sweep, recommend or run --trace left"))
 @click.option("--out", type=OutputFolder(), help="Write the pictures into this directory; beside PATH by default.")

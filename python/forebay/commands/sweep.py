@@ -25,11 +25,11 @@ __all__ = ["sweep"]
 
 @verb(
     (
-        "sweep scenarios/dsl-access.toml --over link.buffer=0.1BDP..2BDP:8 --out out/dsl",
+        "sweep link.toml --over link.buffer=0.1BDP..2BDP:8 --out out/link",
         "Run eight buffers, evenly spread on a logarithmic scale:",
     ),
     (
-        "sweep scenarios/dsl-access.toml --over link.buffer=20p,64p --over flows.download.cca=cubic,bbr --out out/mix",
+        "sweep link.toml --over link.buffer=20p,64p --over run.seed=1,2 --out mix",
         "Run a grid of two keys:",
     ),
     refusal="Some runs failed, or a replayed archive gave other numbers.",
@@ -101,14 +101,14 @@ def sweep(
     assert out is not None
     given = source(file)
     scenario = given.scenario(overrides)
-    if not as_json:
-        from forebay.views.heading import heading
-
-        show(heading(scenario, given.name))
     with progress_bar("sweeping", quiet=as_json) as progress:
         found = run_grid(
             scenario, over, out, engine=engine, replications=replications, seed=seed, progress=progress, **where
         )
+    if not as_json:
+        from forebay.views.heading import heading
+
+        show(heading(scenario, given.name))
     _tell(found, out, as_json=as_json)
     if found.failed:
         sys.exit(1)

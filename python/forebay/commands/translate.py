@@ -14,7 +14,7 @@ __all__ = ["translate"]
 
 
 @verb(
-    ("translate 'buffer-size temporal 20k' --for junos --link 10Gbps --rtt 40ms", "Read a line of Junos:"),
+    ("translate 'buffer-size temporal 20000' --for junos --link 10Gbps", "Read a line of Junos:"),
 )
 @click.argument("setting")
 @click.option(

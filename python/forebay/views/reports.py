@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -13,13 +13,16 @@ from rich.table import Table
 from forebay import formatting
 from forebay.formatting import counted
 from forebay.metric import key_among
+from forebay.views.fitting import Fitting
 from forebay.views.heading import Paragraph, heading
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.console import RenderableType
 
     from forebay.report import Estimate, GroupReport, Metrics, Report
     from forebay.scenario import Scenario
+
+    Shown = Callable[[str, Estimate | None], str]
 
 __all__ = ["report_view"]
 
@@ -61,7 +64,7 @@ def report_view(report: Report, scenario: Scenario, otherwise: str, *, verbose: 
         parts += [_listed("link", report.metrics, list(report.metrics))]
         parts += [_listed(_group_title(group), group.metrics, list(group.metrics)) for group in report.groups]
     else:
-        parts += [_listed("link", report.metrics, _mattering(report, scenario)), Groups(report.groups)]
+        parts += [_listed("link", report.metrics, _mattering(report, scenario)), _groups(report.groups)]
     parts += [Paragraph(line, "dim") for line in _cost_lines(report)]
     parts += [Paragraph(f"warning: {warning}", "yellow") for warning in report.warnings]
     return Group(*parts)
@@ -89,52 +92,33 @@ def _listed(title: str, metrics: Metrics, names: Sequence[str]) -> Table:
     return table
 
 
-class Groups:
-    """A row for each group, with as much as the terminal has room for.
+def _groups(groups: Sequence[GroupReport]) -> RenderableType:
+    """A row for each group, with all columns and intervals or, where they do not fit, fewer; or a table for each."""
+    names = [name for name in GROUPS if any(name in group.metrics for group in groups)]
+    return Fitting(_choices(groups, names) if names else [])
 
-    Parameters
-    ----------
-    groups : sequence of GroupReport
-        In the order of the scenario.
-    """
 
-    def __init__(self, groups: Sequence[GroupReport]) -> None:
-        self.groups = groups
-        self.names = [name for name in GROUPS if any(name in group.metrics for group in groups)]
+def _choices(groups: Sequence[GroupReport], names: Sequence[str]) -> Iterator[Sequence[Table]]:
+    """From everything with its intervals to the first columns without, then group by group."""
+    for cut in range(min(3, len(names))):
+        for shown in (formatting.estimate, _mean):
+            yield [_table(groups, names[: len(names) - cut], shown)]
+    yield [
+        _listed(_group_title(group), group.metrics, [name for name in names if name in group.metrics])
+        for group in groups
+    ]
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Give the widest table that fits."""
-        if not self.names:
-            return
-        # Measured without bounds: a table that is squeezed cuts its numbers.
-        free = options.update(width=10_000)
-        fitting = (
-            table for table in self._tables() if console.measure(table, options=free).maximum <= options.max_width
-        )
-        yield next(fitting, self._blocks())
 
-    def _tables(self) -> Sequence[Table]:
-        """From everything with its intervals to the first columns without."""
-        fewer = [self.names[: len(self.names) - cut] for cut in range(len(self.names))]
-        return [self._table(names, shown) for names in fewer[:3] for shown in (formatting.estimate, _mean)]
-
-    def _table(self, names: Sequence[str], shown: Callable[[str, Estimate | None], str]) -> Table:
-        table = Table(box=box.SIMPLE_HEAD)
-        table.add_column("group", no_wrap=True)
-        table.add_column("flows", justify="right", no_wrap=True)
-        for name in names:
-            table.add_column(COLUMNS.get(name) or formatting.metric_title(name), justify="right", no_wrap=True)
-        for group in self.groups:
-            cells = [shown(name, group.metrics.get(name)) for name in names]
-            table.add_row(escape(group.name), f"{group.flows:,}", *cells)
-        return table
-
-    def _blocks(self) -> RenderableType:
-        """Below each other, where no table fits."""
-        return Group(*(_listed(_group_title(group), group.metrics, self._of(group)) for group in self.groups))
-
-    def _of(self, group: GroupReport) -> list[str]:
-        return [name for name in self.names if name in group.metrics]
+def _table(groups: Sequence[GroupReport], names: Sequence[str], shown: Shown) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("group", no_wrap=True)
+    table.add_column("flows", justify="right", no_wrap=True)
+    for name in names:
+        table.add_column(COLUMNS.get(name) or formatting.metric_title(name), justify="right", no_wrap=True)
+    for group in groups:
+        cells = [shown(name, group.metrics.get(name)) for name in names]
+        table.add_row(escape(group.name), f"{group.flows:,}", *cells)
+    return table
 
 
 def _mean(name: str, found: Estimate | None) -> str:
