@@ -19,7 +19,7 @@ PACKAGE = ROOT / "python" / "forebay"
 #: in none. Rooms of one floor know nothing of each other; what is inside a room may know the rest of the room.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_core", "errors"),
-    ("metric", "plain", "warning"),
+    ("display", "metric", "plain", "warning"),
     ("files", "models", "report", "rules", "statistics"),
     ("formatting", "goals"),
     ("cautions",),

@@ -330,12 +330,12 @@ def _engines() -> Iterator[Explanation]:
 
 
 def _platforms() -> Iterator[Explanation]:
-    from forebay.configuration.vendors import DIALECTS
+    from forebay.configuration.platforms.registry import PLATFORMS
 
-    for name, dialect in DIALECTS.items():
+    for name, platform in PLATFORMS.items():
         title = "Recommended buffers as lines of this platform's configuration, and such lines read back."
         usage = f"--for {name} of recommend and translate"
-        yield Explanation("platform", name, title, dialect.source, usage=usage, quirks=tuple(dialect.quirks))
+        yield Explanation("platform", name, title, platform.source, usage=usage, quirks=tuple(platform.quirks))
 
 
 def _keys(entries: Iterable[Mapping[str, Any]], within: str = "") -> Iterator[Explanation]:

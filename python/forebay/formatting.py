@@ -13,6 +13,7 @@ from forebay.report import Estimate
 __all__ = [
     "USUAL",
     "bandwidth",
+    "confidence",
     "counted",
     "duration",
     "estimate",
@@ -102,6 +103,15 @@ def exactly(text: str) -> str:
     """A number that somebody chose, without the zeros that would claim a precision: "50 Mb/s" for "50.0 Mb/s"."""
     number, space, unit = text.partition(" ")
     return f"{number.rstrip('0').rstrip('.')}{space}{unit}" if "." in number and "e" not in number else text
+
+
+def confidence(probability: float, places: int = 1) -> str:
+    """A confidence in per cent, rounded down so that it is never printed surer than it is, and never as 100 %."""
+    scale = 10.0**places
+    # The billionth gives back what a decimal fraction loses in binary: 0.969 is 96.9 %, not 96.8 %.
+    shown = math.floor(100 * probability * scale + 1e-9) / scale
+    most = (100 * scale - 1) / scale
+    return f"> {most:.{places}f} %" if shown >= most and 100 * probability > most else f"{shown:.{places}f} %"
 
 
 def share(argument: str, text: str) -> float:

@@ -149,7 +149,7 @@ class Scenario:
             _core.Job(self.core, engine, seed, replication, traces=traces and replication == 0, model=model)
             for replication in range(count)
         ]
-        return Report.over(run_jobs(work, jobs, progress)).warned(phase_effects(self.core, engine))
+        return Report.over(run_jobs(work, jobs, progress), self.resolved).warned(phase_effects(self.core, engine))
 
     def __repr__(self) -> str:
         return f"<Scenario {self.title!r} {self.core.sha256[:12]}>"
@@ -188,8 +188,11 @@ def run_jobs(
     work: Sequence[_core.Job],
     jobs: int | None = None,
     progress: Progress | None = None,
+    finished: Callable[[int, Report], object] | None = None,
 ) -> list[Report]:
     """Run jobs over the cores; reports in job order.
+
+    `progress` is told how many of how many are done, `finished` the number of each job with its report, as it ends.
 
     Raises
     ------
@@ -198,11 +201,13 @@ def run_jobs(
     """
     done = 0
 
-    def observe(_index: int, outcome: _core.Report | Exception) -> None:
+    def observe(index: int, outcome: _core.Report | Exception) -> None:
         nonlocal done
         if isinstance(outcome, Exception):
             raise outcome
         done += 1
+        if finished is not None:
+            finished(index, Report(outcome))
         if progress is not None:
             progress(done, len(work))
 

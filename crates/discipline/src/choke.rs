@@ -52,6 +52,7 @@ impl QueueDiscipline for Choke {
         let arrival = Arrival {
             backlog: self.backlog,
             idle_since,
+            empty_since: port.empty_since(),
             full: idle_since.is_none() && !self.limit.fits(self.backlog, packet.size),
         };
         self.red.observe(&arrival, port.now);

@@ -97,6 +97,7 @@ mod tests {
         let mut admit = |packets: u64, idle_since| {
             let arrival = Arrival {
                 idle_since,
+                empty_since: idle_since,
                 ..found(packets)
             };
             gate.admit(&packet(0, 0, 1000), &arrival, &mut port())

@@ -55,22 +55,8 @@ impl QueueDiscipline for FqPie {
     };
 
     fn new(parameters: &Parameters, setting: &Setting) -> Self {
-        let tuning = Tuning::new(parameters);
-        let flows = parameters.number("flows");
-        let mut scheduler = FlowScheduler::new(Longest::Untracked);
-        let empty = SubQueue {
-            control: Control::new(&tuning),
-            delay: 0.0,
-        };
-        scheduler.ensure(flows as u32 - 1, empty);
-        Self {
-            limit: setting.limit,
-            tuning,
-            packet: setting.packet,
-            quantum: quantum(parameters),
-            salt: setting.salt,
-            scheduler,
-        }
+        let flows = parameters.number("flows") as u32;
+        Self::of_queues(flows, quantum(parameters), (parameters, setting))
     }
 
     #[inline]
@@ -120,6 +106,29 @@ impl QueueDiscipline for FqPie {
 }
 
 impl FqPie {
+    /// PIE by sojourn times on one queue of everything, with the parameters of PIE.
+    pub(crate) fn of_one_queue(parameters: &Parameters, setting: &Setting) -> Self {
+        Self::of_queues(1, setting.packet, (parameters, setting))
+    }
+
+    fn of_queues(flows: u32, quantum: f64, (parameters, setting): (&Parameters, &Setting)) -> Self {
+        let tuning = Tuning::new(parameters);
+        let mut scheduler = FlowScheduler::new(Longest::Untracked);
+        let empty = SubQueue {
+            control: Control::new(&tuning),
+            delay: 0.0,
+        };
+        scheduler.ensure(flows - 1, empty);
+        Self {
+            limit: setting.limit,
+            tuning,
+            packet: setting.packet,
+            quantum,
+            salt: setting.salt,
+            scheduler,
+        }
+    }
+
     /// The ticks of a queue's controller that are due; its delay has not changed since the last
     /// of its departures.
     #[inline]

@@ -302,7 +302,7 @@ impl Red {
     /// The average takes in the queue that this arrival finds. While the link was idle, as many
     /// packets as it could have sent would have found an empty queue (1993 paper section 4).
     fn measure(&mut self, arrival: &Arrival, now: Time) {
-        if let Some(since) = arrival.idle_since {
+        if let Some(since) = arrival.empty_since {
             let idle = now.saturating_sub(since).as_secs_f64();
             let missed = (self.packets_per_second * idle).floor();
             if missed > 0.0 {
@@ -424,6 +424,7 @@ mod tests {
         port.now = Time::from_secs(1);
         let arrival = Arrival {
             idle_since: Some(Time::from_millis(500)),
+            empty_since: Some(Time::from_millis(500)),
             ..found(0)
         };
         red.admit(&packet(0, 0, 1000), &arrival, &mut port);

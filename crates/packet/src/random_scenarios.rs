@@ -361,7 +361,7 @@ fn check_conservation(simulation: &Simulation<'_>) {
         assert!(counted.drops <= counted.arrivals);
         // Those of the queue that a discipline would discard after the run's end are not served.
         if counted.since == forebay_units::Time::ZERO {
-            assert!(counted.waits.count() <= accepted);
+            assert!(counted.waits().histogram.count() <= accepted);
         }
     }
     let target = simulation.network.target().statistics();

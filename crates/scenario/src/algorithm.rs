@@ -38,12 +38,12 @@ impl Algorithm {
         }
     }
 
-    /// Reads a name, or a table with `kind` and parameters. Where nothing else is written,
-    /// parameters that know `preset` as a word take it.
+    /// Reads a name, or a table with `kind`, parameters and perhaps keys `beside` them that another
+    /// reads. Where nothing else is written, parameters that know `preset` as a word take it.
     pub(crate) fn read_within(
         cursor: &Cursor<'_>,
         registry: &[&'static Description],
-        preset: &str,
+        (beside, preset): (&[&str], &str),
     ) -> Result<Self, ScenarioError> {
         let kind = if cursor.entries().is_ok() {
             let first = registry.first().map_or("", |d| d.name);
@@ -67,6 +67,7 @@ impl Algorithm {
         if cursor.text().is_none() {
             let mut known = vec!["kind"];
             known.extend(description.parameters.iter().map(|p| p.name));
+            known.extend(beside);
             cursor.only(&known)?;
             for parameter in description.parameters {
                 if let Some(value) = cursor.get(parameter.name) {
@@ -168,9 +169,21 @@ fn read_threshold(cursor: &Cursor<'_>) -> Result<Threshold, ScenarioError> {
 /// The form of a controller or queue discipline out of this registry.
 pub(crate) struct Registered(pub(crate) fn() -> &'static [&'static Description]);
 
+impl Registered {
+    /// Reads a table that has other keys, too.
+    pub(crate) fn read_beside(
+        &self,
+        at: &Cursor<'_>,
+        others: &[&str],
+        context: &Context<'_>,
+    ) -> Result<Algorithm, ScenarioError> {
+        Algorithm::read_within(at, (self.0)(), (others, context.preset))
+    }
+}
+
 impl Form<Algorithm> for Registered {
     fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Algorithm, ScenarioError> {
-        Algorithm::read_within(at, (self.0)(), context.preset)
+        self.read_beside(at, &[], context)
     }
 
     fn write(&self, algorithm: &Algorithm, _: &Context<'_>) -> Option<Value> {

@@ -22,6 +22,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Where it stands, as errors say it.
+    pub(crate) fn place(&self) -> String {
+        self.error("").place()
+    }
+
     /// The error "found this value; allowed: ...".
     pub(crate) fn error(&self, allowed: impl Into<String>) -> ScenarioError {
         self.error_found(self.node.shown(), allowed)

@@ -1,6 +1,7 @@
 //! Metrics and goals: what a report measures and what a recommendation must meet.
 
 use forebay_units::{Rate, Time};
+use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
 use crate::cursor::Cursor;
@@ -126,15 +127,15 @@ metrics! {
             "packets ECN-marked / packets arrived"),
         QueueMean("queue_mean_packets", Packets, Link,
             "time-weighted mean of the packets waiting"),
-        QueueDelayMean("queue_delay_mean_s", Seconds, Link,
+        QueueDelayMean("queue_delay_mean_s", Seconds, Both,
             "mean wait of accepted packets, own transmission excluded"),
-        QueueDelayP50("queue_delay_p50_s", Seconds, Link,
+        QueueDelayP50("queue_delay_p50_s", Seconds, Both,
             "median wait of accepted packets"),
-        QueueDelayP95("queue_delay_p95_s", Seconds, Link,
+        QueueDelayP95("queue_delay_p95_s", Seconds, Both,
             "95th percentile of the wait of accepted packets"),
-        QueueDelayP99("queue_delay_p99_s", Seconds, Link,
+        QueueDelayP99("queue_delay_p99_s", Seconds, Both,
             "99th percentile of the wait of accepted packets"),
-        QueueDelayMax("queue_delay_max_s", Seconds, Link,
+        QueueDelayMax("queue_delay_max_s", Seconds, Both,
             "longest wait of an accepted packet"),
         Goodput("goodput_bps", BitsPerSecond, Both,
             "in-order payload delivered, all responsive flows"),
@@ -234,6 +235,14 @@ impl Serialize for Metric {
     }
 }
 
+impl<'de> Deserialize<'de> for Metric {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let named = Self::ALL.into_iter().find(|metric| metric.name() == name);
+        named.ok_or_else(|| D::Error::custom(format!("unknown metric `{name}`")))
+    }
+}
+
 /// Which side of the threshold is good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
@@ -254,6 +263,19 @@ pub struct Goal {
     pub relation: Relation,
     /// Threshold in the metric's unit (fractions, seconds, bits per second, packets).
     pub threshold: f64,
+    /// Where it was read.
+    pub place: Place,
+}
+
+/// Where something was read, as messages say it: "link.toml:9: goal.utilization". Goals that say the
+/// same are equal wherever they stand.
+#[derive(Clone, Debug)]
+pub struct Place(pub String);
+
+impl PartialEq for Place {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl Goal {
@@ -340,6 +362,7 @@ impl Goal {
             metric,
             relation,
             threshold,
+            place: Place(cursor.place()),
         })
     }
 }
@@ -359,6 +382,7 @@ fn threshold_value(metric: Metric, text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Format, Scenario};
 
     #[test]
     fn names_end_with_their_units() {
@@ -376,5 +400,22 @@ mod tests {
         for (metric, share) in Metric::QUEUE_DELAY_QUANTILES {
             assert_eq!(metric.name(), format!("queue_delay_p{}_s", 100.0 * share));
         }
+    }
+
+    #[test]
+    fn a_goal_knows_its_line_and_is_the_same_elsewhere() {
+        let scenario = |above: &str| {
+            let text = format!(
+                "{above}[link]\nrate = \"1Mbps\"\nbuffer = \"9p\"\n[[flows]]\nname = \"bulk\"\n\
+                 rtt = \"10ms\"\n[run]\nwarmup = \"1s\"\nmeasure = \"1s\"\n[goal]\n\
+                 \"bulk.loss_rate\" = \"<= 1%\"\n"
+            );
+            Scenario::parse(&text, Format::Toml, "link.toml", &[]).unwrap()
+        };
+        let (first, second) = (scenario(""), scenario("\n"));
+        assert_eq!(first.goals(), second.goals());
+        let places = [&first, &second].map(|it| it.goals()[0].place.0.clone());
+        assert_eq!(places[0], "link.toml:11: goal.bulk.loss_rate");
+        assert_eq!(places[1], "link.toml:12: goal.bulk.loss_rate");
     }
 }

@@ -90,6 +90,11 @@ impl fmt::Display for Mistake {
 }
 
 impl ScenarioError {
+    /// Where it is: file and line, or the argument, and the key.
+    pub(crate) fn place(&self) -> String {
+        format!("{}{}", self.source, self.key)
+    }
+
     /// What is wrong at which key, without the file or argument.
     pub fn at_key(&self) -> String {
         let colon = if self.key.is_empty() { "" } else { ": " };
@@ -99,15 +104,20 @@ impl ScenarioError {
 
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.source {
-            Source::File { name, line: None } => write!(f, "{name}: ")?,
-            Source::File {
+        write!(f, "{}{}", self.source, self.at_key())
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { name, line: None } => write!(f, "{name}: "),
+            Self::File {
                 name,
                 line: Some(line),
-            } => write!(f, "{name}:{line}: ")?,
-            Source::Argument(name) => write!(f, "{name}: ")?,
+            } => write!(f, "{name}:{line}: "),
+            Self::Argument(name) => write!(f, "{name}: "),
         }
-        f.write_str(&self.at_key())
     }
 }
 

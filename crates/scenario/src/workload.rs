@@ -450,6 +450,32 @@ impl Arrivals {
     }
 }
 
+impl Workload {
+    /// Whether a flow does the same again and again by the clock, so that it can be at any point of
+    /// its period when a run begins. Poisson arrivals have no memory and so no such points.
+    pub const fn repeats(&self) -> bool {
+        matches!(
+            self,
+            Self::Cbr { .. }
+                | Self::OnOff { .. }
+                | Self::Periodic { .. }
+                | Self::ApplicationLimited { .. }
+        )
+    }
+
+    /// The key of a period of infinite mean, where there is one: no instant lies at random in it, and
+    /// there is no steady state.
+    pub(crate) fn endless_period(&self) -> Option<&'static str> {
+        let endless = |law: &Law<Time>| law.mean().is_infinite();
+        match self {
+            Self::OnOff { on, .. } if endless(on) => Some("on"),
+            Self::OnOff { off, .. } if endless(off) => Some("off"),
+            Self::Periodic { every, .. } if endless(every) => Some("every"),
+            _ => None,
+        }
+    }
+}
+
 impl FlowGroup {
     /// Whether the flows react to congestion.
     pub fn responsive(&self) -> bool {

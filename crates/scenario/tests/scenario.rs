@@ -685,3 +685,67 @@ proptest! {
         }
     }
 }
+
+/// Whether flows are under way is in the canonical form, by the absence of `start`; scenarios of
+/// which nothing repeats itself keep theirs, and their SHA-256.
+#[test]
+fn without_start_what_repeats_itself_is_under_way() {
+    let with = |workload: &str, start: &str| {
+        let text = format!(
+            "[link]\nrate = \"10Mbps\"\nbuffer = \"9p\"\n[[flows]]\nrtt = \"10ms\"\nworkload = {workload}\n{start}"
+        );
+        Scenario::parse(&text, Format::Toml, "test.toml", &[])
+    };
+    for (workload, repeats) in [
+        ("\"persistent\"", false),
+        ("\"voip\"", true),
+        ("{ poisson = { rate = \"1Mbps\" } }", false),
+        ("{ cbr = { rate = \"1Mbps\" } }", true),
+        (
+            "{ on_off = { peak = \"1Mbps\", on = \"1s\", off = \"2s\" } }",
+            true,
+        ),
+        ("{ periodic = { every = \"1s\", size = \"9p\" } }", true),
+        ("{ app_limited = { rate = \"1Mbps\" } }", true),
+        (
+            "{ closed_loop = { users = 3, think = \"1s\", size = \"9p\" } }",
+            false,
+        ),
+    ] {
+        let plain = with(workload, "").unwrap();
+        assert_eq!(plain.flows()[0].under_way, repeats, "{workload}");
+        let canonical = plain.canonical_json();
+        assert_eq!(canonical.contains("\"start\""), !repeats, "{canonical}");
+        let again = Scenario::parse(&canonical, Format::Json, "again", &[]).unwrap();
+        assert_eq!(again.flows(), plain.flows(), "{workload}");
+        let started = with(workload, "start = \"0s\"\n").unwrap();
+        assert!(!started.flows()[0].under_way && started.canonical_json().contains("\"start\""));
+        assert_eq!(started.sha256() == plain.sha256(), !repeats, "{workload}");
+    }
+}
+
+#[test]
+fn periods_of_infinite_mean_have_no_steady_state() {
+    let with = |on: &str, start: &str| {
+        let text = format!(
+            "[link]\nrate = \"10Mbps\"\nbuffer = \"9p\"\n[[flows]]\n\
+             workload = {{ on_off = {{ peak = \"1Mbps\", on = {on}, off = \"1s\" }} }}\n{start}"
+        );
+        Scenario::parse(&text, Format::Toml, "test.toml", &[])
+    };
+    let endless = "{ pareto = { shape = 0.9, minimum = \"1s\" } }";
+    let error = with(endless, "").unwrap_err().to_string();
+    assert!(
+        error.contains("flows[0].workload") && error.contains("`start`"),
+        "{error}"
+    );
+    assert!(with(endless, "start = \"0s\"\n").is_ok());
+    assert!(
+        with(
+            "{ pareto = { shape = 0.9, minimum = \"1s\", maximum = \"9s\" } }",
+            ""
+        )
+        .is_ok()
+    );
+    assert!(with("{ pareto = { shape = 1.1, minimum = \"1s\" } }", "").is_ok());
+}

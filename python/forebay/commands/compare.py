@@ -58,7 +58,7 @@ def compare(
     scenario = given.scenario(overrides)
     with progress_bar("running", quiet=as_json) as progress:
         found = put_side_by_side(scenario, replications=replications, points=points, jobs=jobs, progress=progress)
-    drawn = not no_picture and len(found.curve) > 1
+    drawn = not no_picture and len(found.points) > 1
     written = _write_picture(found, out / f"{given.stem}-comparison") if drawn else []
     if as_json:
         click.echo(found.to_json(indent=2))

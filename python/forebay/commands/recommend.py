@@ -69,10 +69,11 @@ __all__ = ["recommend"]
 )
 @click.option(
     "--for",
-    "platform",
+    "platforms",
+    multiple=True,
     type=PLATFORM,
     metavar="PLATFORM",
-    help="Give the lines for ios-xr, ios-xe, junos, eos, sr-os, sonic or linux, too.",
+    help="Give the whole configuration for this platform, such as linux, junos or ios-xr, too. May be repeated.",
 )
 @click.option(
     "--fraction",
@@ -87,6 +88,14 @@ __all__ = ["recommend"]
     metavar="A,B",
     help="Show the Pareto-optimal buffers for two metrics, too, as in utilization,queue_delay_p99.",
 )
+@click.option(
+    "--jitter",
+    is_flag=True,
+    help="A packet time of jitter on every round trip and staggered starts, where flows would move in step.",
+)
+@click.option(
+    "--fresh", is_flag=True, help="Do not go on where an interrupted search stopped, and keep nothing for the next."
+)
 @JOBS
 @AS_JSON
 def recommend(
@@ -95,7 +104,7 @@ def recommend(
     out: Path,
     no_picture: bool,
     report_to: Path | None,
-    platform: str | None,
+    fresh: bool,
     as_json: bool,
     **asked: Any,
 ) -> None:
@@ -104,13 +113,19 @@ def recommend(
     FILE is a scenario in TOML or JSON; - reads it from standard input.
     """
     from forebay.search.recommendation import recommend as find
+    from forebay.search.resumption import cache_directory
 
     given = source(file)
     scenario = given.scenario(overrides)
     with progress_bar("simulating", quiet=as_json) as progress:
         # The other options have the names that the function has.
-        platforms = () if platform is None else (platform,)
-        answer = find(scenario, platforms=platforms, progress=progress, **asked)
+        answer = find(
+            scenario,
+            progress=progress,
+            resume=None if fresh else cache_directory() / "recommend",
+            tell=lambda line: click.echo(f"forebay: {line}", err=True),
+            **asked,
+        )
     written = [] if no_picture else _write_pictures(answer, out, given.stem)
     if report_to is not None:
         _write_page(answer, report_to, given.text)

@@ -191,9 +191,9 @@ def _disciplines() -> list[str]:
 
 
 def _platforms() -> list[str]:
-    from forebay.configuration.vendors import DIALECTS
+    from forebay.configuration.platforms.registry import PLATFORMS
 
-    return list(DIALECTS)
+    return list(PLATFORMS)
 
 
 def _explained() -> list[str]:

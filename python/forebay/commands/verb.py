@@ -55,7 +55,8 @@ class Verb(click.Command):
     def option_for(self, argument: str) -> str:
         """The option that sets an argument of the functions that the verb calls."""
         for parameter in self.params:
-            if parameter.name in {argument, f"{argument}s"}:
+            # `--for` may be given once or several times.
+            if parameter.name in {argument, f"{argument}s", argument.removesuffix("s")}:
                 return parameter.opts[0] if isinstance(parameter, click.Option) else str(parameter.name).upper()
         return argument
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from forebay import _core
 from forebay._core import parse_quantity, split_quantity
+from forebay.configuration.jitter import time_text
 from forebay.errors import InputError, naming
 from forebay.formatting import duration, exactly
 from forebay.goals import split_goal
@@ -149,6 +150,12 @@ def round_trip_s(text: str) -> float:
         return parse_quantity(text, "time")
 
 
+def packet_bytes(text: str) -> float:
+    """Read the size of a packet."""
+    with naming("packet"):
+        return parse_quantity(text, "bytes")
+
+
 def _ends(rtt: str) -> tuple[str, str]:
     low, dots, high = rtt.partition("..")
     return (low.strip(), high.strip()) if dots else (rtt.strip(), rtt.strip())
@@ -211,9 +218,18 @@ def _link(wishes: Wishes) -> list[str]:
     ]
 
 
-def _rtt(wishes: Wishes) -> str:
+def _rtt(wishes: Wishes, rate: float) -> str:
+    """Round trips of which no two are alike: equal ones would let the flows move in step."""
     low, high = _ends(wishes.rtt)
-    return f'"{low}"' if low == high else f'{{ uniform = ["{low}", "{high}"] }}'
+    if low != high:
+        return f'{{ uniform = ["{low}", "{high}"] }}'
+    return f'{{ value = "{low}", jitter = "{time_text(packet_bytes(wishes.packet) * 8 / rate)}" }}'
+
+
+def _of_jitter(wishes: Wishes) -> list[str]:
+    low, high = _ends(wishes.rtt)
+    why = "# The jitter is a packet's time on the link: with equal round trips the flows would move in step."
+    return [why] if low == high else []
 
 
 def _access(rate: float) -> str:
@@ -229,7 +245,8 @@ def _long(wishes: Wishes, rate: float, warmup: float) -> list[str]:
         'name   = "long"  # transfers that last longer than the run',
         f"count  = {wishes.long}",
         f'cca    = "{wishes.cca}"  # congestion control',
-        f"rtt    = {_rtt(wishes)}  # there and back without any queue; one number, a list or a law",
+        f"rtt    = {_rtt(wishes, rate)}  # there and back without any queue; one number, a list or a law",
+        *_of_jitter(wishes),
         f'packet = "{wishes.packet}"',
         f'start  = {{ uniform = ["0s", "{_time(min(1.0, warmup / 4))}"] }}',
         "# The senders' own links. Without them every packet would arrive at the very instant at which another leaves.",
@@ -245,7 +262,7 @@ def _web(wishes: Wishes, rate: float) -> list[str]:
         "[[flows]]",
         'name     = "web"  # short transfers that arrive at random, most of them small and a few large',
         f'cca      = "{wishes.cca}"',
-        f"rtt      = {_rtt(wishes)}",
+        f"rtt      = {_rtt(wishes, rate)}",
         f'packet   = "{wishes.packet}"',
         "# load: share of the link's rate that they offer; size: of one transfer",
         f"workload = {{ open_loop = {{ load = {wishes.web:g}, "

@@ -85,7 +85,7 @@ def run_in_batches(
             half_width = statistics.batch_means(series, batches).half_width
             metrics[metric] = dataclasses.replace(metrics[metric], half_width=half_width)
             warnings += _correlation(metric, series, batches)
-    told = report.in_batches(batches, scenario.core.sha256, _with_scaled_delay(metrics))
+    told = report.in_batches(batches, scenario.resolved, scenario.core.sha256, _with_scaled_delay(metrics))
     return told.warned([*warnings, *phase_effects(scenario.core, engine)])
 
 

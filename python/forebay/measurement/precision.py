@@ -123,7 +123,7 @@ def run_to_precision(
         ]
         needed = min(MOST, max(len(reports), *counts))
     missed = [warning for goal in goals if (warning := _missed(goal, reports)) is not None]
-    return Report.over(reports).warned([*missed, *phase_effects(scenario.core, engine)])
+    return Report.over(reports, scenario.resolved).warned([*missed, *phase_effects(scenario.core, engine)])
 
 
 def _missed(goal: Precision, reports: Sequence[Report]) -> Warning | None:

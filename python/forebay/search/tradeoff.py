@@ -32,7 +32,7 @@ def front(answer: Recommendation, pair: str) -> Front:
         Where the pair is no pair or a metric was not measured.
     """
     one, other = (_measured(name, answer) for name in metric_pair(pair))
-    points = [point for point in answer.curve if one in point.metrics and other in point.metrics]
+    points = [point for point in answer.points if one in point.metrics and other in point.metrics]
     goodness = [[_goodness(key, point.metrics[key]) for key in (one, other)] for point in points]
     found = (
         FrontPoint(
@@ -61,7 +61,7 @@ def metric_pair(text: str) -> tuple[str, str]:
 
 def _measured(name: str, answer: Recommendation) -> str:
     """The key of a metric that a goal would name so."""
-    known = answer.curve[0].metrics
+    known = answer.points[0].metrics
     key = key_among(name, known)
     if key is None:
         raise InputError(_core.unknown("metric", name, list(known)), "pareto")

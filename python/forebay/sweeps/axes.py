@@ -18,11 +18,12 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
-from forebay._core import split_quantity
+from forebay._core import parse_quantity, split_quantity
 from forebay.errors import InputError
 
-__all__ = ["Axis", "Cell", "cells"]
+__all__ = ["Axis", "Cell", "Scale", "cells", "scale_of"]
 
 _RANGE = re.compile(r"^(?P<low>[^:]+?)\.\.(?P<high>[^:]+?):(?P<count>\d+)(?P<scale>lin|log)?$")
 _MOST = 100_000
@@ -115,6 +116,52 @@ def _spread(key: str, low: str, high: str, count: int, *, linear: bool) -> tuple
 
 def _is_unit(text: str) -> bool:
     return not text or text == "%" or (text.isascii() and text.isalpha())
+
+
+#: What a quantity with a unit may be, and its base unit.
+_DIMENSIONS: tuple[tuple[Literal["time", "rate", "bytes", "packets", "share"], str], ...] = (
+    ("time", "s"),
+    ("rate", "bps"),
+    ("bytes", "bytes"),
+    ("packets", "packets"),
+    ("share", ""),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Values of an axis as numbers.
+
+    Attributes
+    ----------
+    numbers : tuple of float
+        In the order of the values.
+    unit : str
+        "s", "bps", "bytes", "packets", "BDP", or none for numbers and shares.
+    """
+
+    numbers: tuple[float, ...]
+    unit: str
+
+
+def scale_of(values: Iterable[object]) -> Scale | None:
+    """Values such as "100p" or "2Gbps" as numbers in one base unit; None where they are no quantities of one kind."""
+    texts = [str(value) for value in values]
+    split = [split_quantity(text) for text in texts]
+    if not texts or None in split:
+        return None
+    found = [each for each in split if each is not None]
+    units = {unit for _, unit in found}
+    if units in ({""}, {"BDP"}):
+        return Scale(tuple(number for number, _ in found), units.pop())
+    if "" in units:
+        return None
+    for dimension, unit in _DIMENSIONS:
+        try:
+            return Scale(tuple(parse_quantity(text, dimension) for text in texts), unit)
+        except InputError:
+            continue
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,11 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forebay import _core
+from forebay.display import Shown
 from forebay.errors import ForebayError, InputError
 from forebay.files import write_whole
 from forebay.plain import plain
@@ -53,8 +53,8 @@ class Job:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
+@dataclass(frozen=True, slots=True, repr=False)
+class Sweep(Shown):
     """A sweep's folder once everything that can be computed is.
 
     Attributes
@@ -81,15 +81,22 @@ class Sweep:
         return load(self.folder, "summary")
 
     def xarray(self) -> Any:
-        """Return the means as an `xarray.Dataset` over the axes (needs the extra `xarray`)."""
-        pandas = import_module("pandas")
-        frame = self.summary()
-        axes = [name for name in frame.columns if name.startswith("axis.")]
-        means = [name for name in frame.columns if name.endswith(".mean")]
-        table = pandas.DataFrame(frame.select(*axes, *means).to_dict(as_series=False)).set_index(axes)
-        renamed = {name: name.removesuffix(".mean") for name in means}
-        dataset = table.rename(columns=renamed).to_xarray()
-        return dataset.rename({name: name.removeprefix("axis.") for name in axes})
+        """Return the means as an `xarray.Dataset` over the axes (needs the extra `xarray`).
+
+        Coordinates of quantities are numbers in base units (seconds, bits per second, bytes, packets, multiples of the
+        bandwidth-delay product), rising, with the unit as the attribute `units`; other axes keep their texts. Each
+        metric has its half widths beside it as `NAME_half_width`.
+        """
+        from forebay.sweeps.datasets import dataset
+
+        return dataset(self.summary())
+
+    def __repr__(self) -> str:
+        manifest = Manifest.read(self.folder)
+        axes = " x ".join(f"{axis.key} ({len(axis.values)})" for axis in manifest.axes)
+        of = f" of {manifest.title!r}" if manifest.title else ""
+        failed = f", {len(self.failed)} failed" if self.failed else ""
+        return f"<Sweep{of} over {axes or 'nothing'} in {str(self.folder)!r}{failed}>"
 
 
 def sweep(

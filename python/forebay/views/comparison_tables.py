@@ -49,8 +49,8 @@ def comparison_view(found: Comparison) -> RenderableType:
         for answer in found.answers
         if not answer.applies
     ]
-    if len(found.curve) > 1:
-        parts.append(_range(found.curve))
+    if len(found.points) > 1:
+        parts.append(_range(found.points))
     return Group(*parts)
 
 

@@ -13,6 +13,8 @@ from rich.text import Text
 
 from forebay import formatting
 from forebay.formatting import USUAL
+from forebay.views import wording
+from forebay.views.configuration_text import configuration_lines
 from forebay.views.heading import buffer_text
 
 if TYPE_CHECKING:
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
     from forebay.report import BufferSize
     from forebay.search.answer import (
-        Configuration,
         Front,
         JudgedGoal,
         JudgedRule,
@@ -50,7 +51,7 @@ def recommendation_view(answer: Recommendation) -> RenderableType:
     parts: list[RenderableType] = [_buffers_table(answer)]
     parts += _conflict_lines(answer) if answer.buffer is None else _answer_lines(answer, answer.buffer)
     for configuration in answer.configurations:
-        parts += _configuration_lines(configuration)
+        parts += configuration_lines(configuration)
     if answer.sensitivity is not None:
         parts.append(_sensitivity_table(answer.sensitivity))
     if answer.pareto is not None:
@@ -95,17 +96,8 @@ def _buffers_table(answer: Recommendation) -> Table:
 
 def _shown(answer: Recommendation) -> list[str]:
     """The usual metrics, then those that goals on the link are about."""
-    keys = [answer.curve[0].key(name) for name in answer.goals if "." not in name]
+    keys = [answer.points[0].key(name) for name in answer.goals if "." not in name]
     return [*USUAL, *(key for key in keys if key is not None and key not in USUAL)]
-
-
-def _configuration_lines(found: Configuration) -> list[Text]:
-    return [
-        Text(f"For {found.system}:", style="bold"),
-        *(Text(f"  {line}") for line in found.lines),
-        *(Text(f"  note: {quirk}", style="dim") for quirk in found.quirks),
-        Text(f"  source: {found.source}", style="dim"),
-    ]
 
 
 def _cost_line(cost: SearchCost) -> Text:
@@ -133,14 +125,7 @@ def _answer_lines(answer: Recommendation, buffer: BufferSize) -> list[Text]:
         Text(f"Recommended buffer: {buffer_text(buffer)}", style="bold green"),
         Text(_claim(answer)),
     ]
-    upper = answer.feasible_up_to
-    if upper is not None and upper.missed_at is not None:
-        lines.append(
-            Text(
-                f"every goal still holds at {upper.buffer.packets:.0f} packets, not at "
-                f"{upper.missed_at.packets:.0f} (of the buffers measured)"
-            )
-        )
+    lines += [Text(line) for line in wording.around(answer)]
     for name, goal in answer.goals.items():
         lines.append(Text(f"  {_goal_text(name, goal)}{'   ← binding' if goal.binding else ''}"))
     return lines
@@ -148,19 +133,18 @@ def _answer_lines(answer: Recommendation, buffer: BufferSize) -> list[Text]:
 
 def _claim(answer: Recommendation) -> str:
     """What the confidence is about: the average over replications, or the share of the draws."""
-    confidence = f"{100 * answer.confidence:.1f} % confidence"
-    fraction = answer.fraction
-    if fraction is not None:
-        return (
-            f"the smallest that meets every goal in at least {100 * fraction.wanted:g} % of the draws, with "
-            f"{confidence}: {fraction.held} of {fraction.of} draws that the search had not seen, so at least "
-            f"{100 * fraction.at_least:.1f} % (one-sided, {100 * fraction.confidence:g} %)"
-        )
     over = "draws of what is uncertain" if answer.uncertain else "replications"
-    return (
-        f"the smallest that meets every goal on average over {over}, with {confidence} (one-sided, over replications "
-        "that the search had not seen)"
-    )
+    fraction, standing = answer.fraction, wording.standing(answer)
+    scope = f"on average over {over}" if fraction is None else f"in at least {100 * fraction.wanted:g} % of the draws"
+    if answer.confidence is None:
+        return f"{standing} {scope}; no confidence is stated: {wording.doubt(answer)}"
+    confidence = f"{formatting.confidence(answer.confidence)} confidence"
+    if fraction is not None and fraction.at_least is not None:
+        return (
+            f"{standing} {scope}, with {confidence}: {fraction.held} of {fraction.of} draws that the search had not "
+            f"seen, so at least {100 * fraction.at_least:.1f} % (one-sided, {100 * fraction.confidence:g} %)"
+        )
+    return f"{standing} {scope}, with {confidence} (one-sided, over replications that the search had not seen)"
 
 
 def _conflict_lines(answer: Recommendation) -> list[Text]:
