@@ -30,7 +30,9 @@ from forebay.errors import UnsupportedError
 from tests.conftest import ROOT, forebay
 
 KINDS = [entry.name for entry in _core.disciplines()]
-PARAMETERS = {entry.name: [(name, allowed) for name, _, allowed, _ in entry.parameters] for entry in _core.disciplines()}
+PARAMETERS = {
+    entry.name: [(name, allowed) for name, _, allowed, _ in entry.parameters] for entry in _core.disciplines()
+}
 SCENARIOS = sorted((ROOT / "scenarios").glob("*.toml"))
 
 #: Without shrinking, which takes minutes where a port has many parameters.

@@ -15,7 +15,7 @@ use crate::keys::{Context, Section};
 use crate::link::{Link, Memory, read_memories, resolve_buffer};
 use crate::manual::dotted_keys;
 use crate::metric::Goal;
-use crate::naming::Unknown;
+use crate::naming::{Unknown, counted};
 use crate::node::{Format, Mistake, Node, ScenarioError, Source};
 use crate::options::{FluidOptions, RunPlan, TraceOptions};
 use crate::overrides::Override;
@@ -357,7 +357,10 @@ fn find_target(links: &[Link], root: &Cursor<'_>) -> Result<usize, ScenarioError
         ([target], _) => Ok(*target),
         ([], 1) => Ok(0),
         _ => Err(root.error_found(
-            format!("{} links with target = true", targets.len()),
+            format!(
+                "{} with target = true",
+                counted(targets.len() as u64, "link")
+            ),
             "exactly one link with target = true",
         )),
     }
