@@ -227,7 +227,14 @@ impl Form<VictimPolicy> for Victims {
                 .into_iter()
                 .find(|(word, _)| at.text() == Some(word));
             let found = found.map(|(_, policy)| policy);
-            return found.ok_or_else(|| at.error(Self::allowed()));
+            return found.ok_or_else(|| match at.text() {
+                Some(text) => {
+                    let words = Self::WORDS.map(|(word, _)| word);
+                    let known = words.into_iter().chain(["priority"]);
+                    at.unknown("victims", text, known.map(|name| (name, name)))
+                }
+                None => at.error(Self::allowed()),
+            });
         };
         at.only(&["priority"])?;
         let persistent = context.persistent;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::metric::Metric;
 use crate::options::Capture;
@@ -11,7 +11,7 @@ use crate::scenario::Scenario;
 use crate::warning::Warning;
 
 /// The answer of one engine to one scenario.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// Name of the engine.
     pub engine: String,
@@ -30,14 +30,16 @@ pub struct Report {
     /// One entry per flow group.
     pub groups: Vec<GroupReport>,
     /// Histograms at the target link by name, in the unit that the name ends with.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub distributions: BTreeMap<String, Distribution>,
     /// The other links.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkReport>,
     /// What it cost.
     pub cost: Cost,
-    /// What a reader must know before using the numbers.
+    /// What a reader must know before using the numbers. Sentences in JSON, which do not
+    /// give them back: [`Report::kept`] does.
+    #[serde(skip_deserializing)]
     pub warnings: Vec<Warning>,
     /// What was recorded over time, where it was asked for.
     #[serde(skip)]
@@ -71,7 +73,7 @@ impl Report {
 }
 
 /// A buffer in every unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BufferReport {
     /// Packets (of the flows' mean packet size for a byte limit).
     pub packets: f64,
@@ -84,7 +86,7 @@ pub struct BufferReport {
 }
 
 /// A number with its uncertainty.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Mean over the replications.
     pub mean: f64,
@@ -108,7 +110,7 @@ impl From<f64> for Estimate {
 pub const MAX_LISTED_FLOWS: usize = 1000;
 
 /// What one flow group did.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupReport {
     /// Name of the group.
     pub name: String,
@@ -117,21 +119,21 @@ pub struct GroupReport {
     /// Metrics of the group.
     pub metrics: BTreeMap<Metric, Estimate>,
     /// Quantiles of the flows' goodputs in bits per second ("p10", ...).
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flow_goodput_bps: BTreeMap<String, f64>,
     /// Transfers completed, and how long they took.
     #[serde(flatten)]
     pub completions: Option<Completions>,
     /// Histograms of the group by name, in the unit that the name ends with.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub distributions: BTreeMap<String, Distribution>,
     /// One entry per flow, for up to [`MAX_LISTED_FLOWS`] in all.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub per_flow: Vec<FlowReport>,
 }
 
 /// A histogram: its memory does not grow with what it counts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
     /// Bins that hold something, in rising order.
     pub bins: Vec<Bin>,
@@ -158,6 +160,13 @@ impl Serialize for Bin {
     }
 }
 
+impl<'de> Deserialize<'de> for Bin {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (low, high, count) = Deserialize::deserialize(deserializer)?;
+        Ok(Self { low, high, count })
+    }
+}
+
 impl Distribution {
     /// Adds what another run counted.
     pub fn merge(&mut self, other: &Self) {
@@ -179,7 +188,7 @@ impl Distribution {
 }
 
 /// Completed transfers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Completions {
     /// How many.
     pub completed: u64,
@@ -188,7 +197,7 @@ pub struct Completions {
 }
 
 /// What one flow did after the warm-up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowReport {
     /// In-order payload in bits per second.
     pub goodput_bps: f64,
@@ -203,7 +212,7 @@ pub struct FlowReport {
 }
 
 /// Metrics of a link that is not the target.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkReport {
     /// Name of the link.
     pub name: String,
@@ -212,7 +221,7 @@ pub struct LinkReport {
 }
 
 /// What a run cost. The only part of a report that differs between equal runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Data packets that arrived at the target link, the warm-up's included like all of the cost.
     pub data_packets: u64,

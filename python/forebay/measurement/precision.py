@@ -54,7 +54,7 @@ class Precision:
         except InputError:
             value = 0.0
         if not metric or not value > 0:
-            raise InputError(f"--precision: found `{text}`; allowed: 1%, METRIC=5% or METRIC=0.5ms")
+            raise InputError(f"found `{text}`; allowed: 1%, METRIC=5% or METRIC=0.5ms", "precision")
         return cls(metric, value, None) if relative else cls(metric, None, value)
 
 

@@ -41,7 +41,7 @@ def write_traces(report: Report, folder: Path, *, capture: bool = True) -> list[
 
     tables = report.traces()
     if tables is None:
-        raise InputError(f"--trace: the {report.engine} engine recorded nothing")
+        raise InputError(f"the {report.engine} engine recorded nothing", "trace")
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forebay import formatting
+from forebay.configuration.configuring import Configuration
 from forebay.display import Shown
 from forebay.metric import key_among
 from forebay.plain import plain
@@ -18,6 +19,7 @@ from forebay.warning import Warning
 if TYPE_CHECKING:
     import polars as pl
 
+    from forebay.configuration.jitter import Jitter
     from forebay.goals import Goal
     from forebay.scenario import Scenario
 
@@ -27,9 +29,12 @@ __all__ = [
     "CurvePoint",
     "Front",
     "FrontPoint",
+    "Gap",
     "Held",
+    "Island",
     "JudgedGoal",
     "JudgedRule",
+    "Miss",
     "NamedBuffer",
     "Recommendation",
     "SearchCost",
@@ -59,8 +64,8 @@ class JudgedGoal:
         How far its mean is on the good side of the threshold.
     met : bool
         Whether the goal is met.
-    confidence : float
-        One-sided, that it is.
+    confidence : float or None
+        One-sided, that it is; None where the replications carry none.
     binding : bool
         Whether it is what keeps the buffer from being smaller.
     """
@@ -72,7 +77,7 @@ class JudgedGoal:
     measured: Estimate
     slack: float
     met: bool
-    confidence: float
+    confidence: float | None
     binding: bool
 
     def to_dict(self) -> dict[str, Any]:
@@ -100,6 +105,23 @@ class UpperEnd:
 
 
 @dataclass(frozen=True, slots=True)
+class Gap:
+    """A measured buffer above the answer that misses a goal which asks for room, the goal, and what was measured."""
+
+    buffer: BufferSize
+    goal: str
+    measured: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Island:
+    """A measured buffer below the answer that meets every goal, and the largest up to the answer that does not."""
+
+    buffer: BufferSize
+    missed_at: BufferSize
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """In how many of the draws all goals hold.
 
@@ -109,8 +131,8 @@ class Held:
         The share that was asked for.
     held, of : int
         Draws.
-    at_least : float
-        Lower bound of the share, one-sided at `confidence`.
+    at_least : float or None
+        Lower bound of the share, one-sided at `confidence`; None where the draws repeat each other.
     confidence : float
         Of the bound.
     """
@@ -118,7 +140,7 @@ class Held:
     wanted: float
     held: int
     of: int
-    at_least: float
+    at_least: float | None
     confidence: float
 
 
@@ -131,13 +153,36 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
+class Miss:
+    """How a goal fares at the measured buffer that comes nearest to meeting all of them.
+
+    Attributes
+    ----------
+    goal : Goal
+        What was asked for.
+    measured : Estimate
+        The metric there.
+    off : float
+        By how much its mean is on the wrong side of the threshold, in the metric's unit; 0 where it is not.
+    met : bool
+        Whether the goal is met there.
+    """
+
+    goal: Goal
+    measured: Estimate
+    off: float
+    met: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Conflict:
-    """Why there is no answer: what each side needs, and the measured buffer that comes nearest."""
+    """Why there is no answer: what each side needs, and how the goals fare at the buffer that comes nearest."""
 
     needs_at_least: Side
     needs_at_most: Side
     compromise: BufferSize | None
     largest_tried: BufferSize
+    nearest: tuple[Miss, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +251,10 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class SearchCost:
-    """What a search cost: replications at so many buffers, and the sums over them."""
+    """What a search cost: replications, some of them left by an interrupted search, at so many buffers, and sums."""
 
     replications: int
+    resumed: int
     buffers: int
     data_packets: int
     events: int
@@ -226,16 +272,6 @@ class Variation:
     recommendation: BufferSize | None
     binding_goal: str | None
     replications: int
-
-
-@dataclass(frozen=True, slots=True)
-class Configuration:
-    """The answer as lines of a router's configuration, with where the unit's meaning is documented."""
-
-    system: str
-    lines: tuple[str, ...]
-    source: str
-    quirks: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +301,9 @@ class Recommendation(Shown):
         What was asked about, with its goals.
     buffer : BufferSize or None
         The smallest that meets every goal; None where there is none.
-    confidence : float
-        One-sided, that all goals hold there; without an answer the one that was asked for.
+    confidence : float or None
+        One-sided, that all goals hold there; without an answer the one that was asked for. None where replications are
+        identical or flows move in step: a warning says which.
     resolution : float
         The answer is the smallest to within this fraction.
     binding_goal : str or None
@@ -275,6 +312,10 @@ class Recommendation(Shown):
         Each goal by its name, judged at the answer or at the nearest compromise.
     feasible_up_to : UpperEnd or None
         How far above the answer the goals hold.
+    gaps : tuple of Gap
+        Measured buffers above the answer that miss a goal which asks for room.
+    islands : tuple of Island
+        Measured buffers below the answer that meet every goal, though a larger one does not.
     fraction : Held or None
         Where the goals are about a share of the draws: in how many they held.
     conflict : Conflict or None
@@ -294,18 +335,22 @@ class Recommendation(Shown):
     sensitivity : tuple of Variation, or None
         The answer when something is 20 % off; None where it was not asked for.
     configurations : tuple of Configuration
-        The answer in the words of the systems that were asked for.
+        The answer in the words of the platforms that were asked for.
     pareto : Front or None
         The trade-off that was asked for.
+    jitter : Jitter or None
+        What was made random in the scenario, where that was asked for.
     """
 
     scenario: Scenario
     buffer: BufferSize | None
-    confidence: float
+    confidence: float | None
     resolution: float
     binding_goal: str | None
     goals: Mapping[str, JudgedGoal]
     feasible_up_to: UpperEnd | None
+    gaps: tuple[Gap, ...]
+    islands: tuple[Island, ...]
     fraction: Held | None
     conflict: Conflict | None
     rules: tuple[JudgedRule, ...]
@@ -318,6 +363,7 @@ class Recommendation(Shown):
     sensitivity: tuple[Variation, ...] | None = None
     configurations: tuple[Configuration, ...] = ()
     pareto: Front | None = None
+    jitter: Jitter | None = None
 
     @property
     def feasible(self) -> bool:
@@ -328,6 +374,11 @@ class Recommendation(Shown):
     def packets(self) -> int | None:
         """The recommended buffer in packets."""
         return None if self.buffer is None else round(self.buffer.packets)
+
+    @property
+    def monotone(self) -> bool:
+        """Whether the measured buffers part into those below the answer, which miss a goal, and those above."""
+        return not self.gaps and not self.islands
 
     @property
     def uncertain(self) -> bool:
@@ -372,6 +423,8 @@ class Recommendation(Shown):
                 "binding_goal": self.binding_goal,
                 "goals": self.goals,
                 "feasible_up_to": self.feasible_up_to,
+                "gaps": self.gaps,
+                "islands": self.islands,
                 "uncertain": self.uncertain,
                 "fraction": self.fraction,
                 "conflict": self.conflict,
@@ -397,6 +450,8 @@ class Recommendation(Shown):
             yield "configurations", plain(self.configurations)
         if self.pareto is not None:
             yield "pareto", plain(self.pareto)
+        if self.jitter is not None:
+            yield "jitter", plain(self.jitter)
 
     @property
     def data(self) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from forebay import _core
 from forebay.errors import InputError
 from forebay.metric import find, key_among
 from forebay.report import Estimate
@@ -54,7 +55,7 @@ def metric_pair(text: str) -> tuple[str, str]:
     """
     names = [part.strip() for part in text.split(",")]
     if len(names) != 2 or names[0] == names[1]:
-        raise InputError(f"--pareto: found `{text}`; allowed: two metrics, as in utilization,queue_delay_p99")
+        raise InputError(f"found `{text}`; allowed: two metrics, as in utilization,queue_delay_p99", "pareto")
     return names[0], names[1]
 
 
@@ -63,7 +64,7 @@ def _measured(name: str, answer: Recommendation) -> str:
     known = answer.points[0].metrics
     key = key_among(name, known)
     if key is None:
-        raise InputError(f"--pareto: found `{name}`; allowed: {', '.join(known)}")
+        raise InputError(_core.unknown("metric", name, list(known)), "pareto")
     return key
 
 

@@ -146,7 +146,7 @@ def sweep(
     axes = [axis if isinstance(axis, Axis) else Axis.parse(axis) for axis in over]
     count = scenario.core.replications if replications is None else replications
     if count < 1:
-        raise InputError(f"replications: found {count}; allowed: 1 or more")
+        raise InputError(f"found {count}; allowed: 1 or more", "replications")
     seed = scenario.core.seed if seed is None else seed
     manifest = Manifest(_core.__version__, scenario.resolved, scenario.core.sha256, tuple(axes), engine, count, seed)
     work = list(jobs_of(scenario, axes, engine, count, seed))
@@ -164,7 +164,8 @@ def jobs_of(scenario: Scenario, axes: Sequence[Axis], engine: str, count: int, s
         core = scenario.core.with_overrides(cell.overrides) if cell.overrides else scenario.core
         chosen = cell.engine(engine)
         if chosen not in engines:
-            raise InputError(f"engine: found `{chosen}`; allowed: {', '.join(engines)}")
+            argument = "engine" if chosen == engine else "over"
+            raise InputError(_core.unknown("engine", chosen, list(engines)), argument)
         for replication in range(count if engines[chosen].replicates else 1):
             identity = [core.sha256, chosen, seed, replication, _core.__version__]
             key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]
@@ -183,7 +184,7 @@ def _open(folder: Path, manifest: Manifest) -> None:
         for key, value in plain(manifest).items():
             if found.get(key) != value and key != "replications":
                 raise InputError(
-                    f"{path}: found a sweep with another `{key}`; allowed: the same sweep, or a new --out folder"
+                    f"{path}: found a sweep with another `{key}`; allowed: the same sweep, or a new folder", "out"
                 )
         if found == plain(manifest):
             return
