@@ -14,6 +14,7 @@ from forebay.metric import key_among
 from forebay.plain import plain
 from forebay.report import BufferSize, Estimate, buffer_columns, estimate_columns
 from forebay.rules import Assumption
+from forebay.search.knob import TARGET_LINK, Knob
 from forebay.warning import Warning
 
 if TYPE_CHECKING:
@@ -340,6 +341,8 @@ class Recommendation(Shown):
         The trade-off that was asked for.
     jitter : Jitter or None
         What was made random in the scenario, where that was asked for.
+    knob : Knob
+        Whose buffer it is: the target link's, another link's or a class's.
     """
 
     scenario: Scenario
@@ -364,6 +367,7 @@ class Recommendation(Shown):
     configurations: tuple[Configuration, ...] = ()
     pareto: Front | None = None
     jitter: Jitter | None = None
+    knob: Knob = TARGET_LINK
 
     @property
     def feasible(self) -> bool:
@@ -452,6 +456,8 @@ class Recommendation(Shown):
             yield "pareto", plain(self.pareto)
         if self.jitter is not None:
             yield "jitter", plain(self.jitter)
+        if not self.knob.is_target:
+            yield "over", self.knob.key
 
     @property
     def data(self) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from forebay import statistics
+from forebay import _core, statistics
 from forebay.cautions import phase_effects
 from forebay.configuration.jitter import Jitter, jittered
 from forebay.formatting import duration
@@ -63,8 +63,8 @@ class Finished:
     jitter: Jitter | None = None
 
     def size(self, packets: int) -> BufferSize:
-        """A buffer of so many packets at the scenario's link."""
-        return self.scenario.with_packets(packets).buffer
+        """A buffer of so many packets where the search varies one."""
+        return self.measure.knob.sized(self.scenario, packets)
 
     def at_answer(self) -> tuple[int, Sequence[Report]]:
         """The answer with the fresh replications; without one the compromise with those of the search."""
@@ -243,8 +243,8 @@ def _of_evidence(finished: Finished) -> list[Warning]:
     step = in_step(finished.scenario.core, finished.measure.engine, reports)
     if step is not None:
         text = (
-            f"{step.flows} flows move in step: they have one round trip and one start, and nothing random flows beside "
-            "them; what is measured is their coincidence rather than the link, and carries no confidence"
+            f"{step.flows} flows move in step: they share one round trip and one start, and nothing random flows "
+            "beside them; what is measured is their coincidence rather than the link, and carries no confidence"
         )
         found.append(Warning(Kind.LOCK_STEP, text, subject=step.group, values={"flows": step.flows}))
     if found:
@@ -254,6 +254,9 @@ def _of_evidence(finished: Finished) -> list[Warning]:
 
 def _cure(finished: Finished) -> str:
     """What makes replications differ."""
+    engine = finished.measure.engine
+    if any(known.name == engine and not known.replicates for known in _core.engines()):
+        return f"the {engine} engine has nothing to repeat"
     if jittered(finished.scenario)[1].anything:
         return "repeat with `--jitter`, which makes round trips and starts random"
     return "give the traffic something random, such as a law for `start`, `rtt` or sizes"
@@ -325,4 +328,4 @@ def _of_warmup(finished: Finished) -> list[Warning]:
     buffer, engine = finished.outcome.buffer, finished.measure.engine
     if buffer is None or engine != "packet":
         return []
-    return warmup_warnings(finished.scenario.with_packets(buffer), engine)
+    return warmup_warnings(finished.measure.knob.turned(finished.scenario, buffer), engine)

@@ -239,7 +239,7 @@ def _question(answer: Recommendation) -> str:
     goals = wishes[0] if len(wishes) == 1 else f"{', '.join(wishes[:-1])} and {wishes[-1]}"
     rate = formatting.exactly(formatting.bandwidth(answer.scenario.core.rate_bps))
     several = "" if len(links) == 1 else f" (the link “{target['name']}” of {len(links)})"
-    return f"What is the smallest buffer for this {rate} link{several} with which {goals}?"
+    return f"What is the smallest buffer{wording.whose(answer)} for this {rate} link{several} with which {goals}?"
 
 
 def _headline(buffer: BufferSize) -> Headline:
@@ -328,7 +328,7 @@ def _pictures(answer: Recommendation) -> Pictures:
     # On a wide screen all charts share the left edge, so that one buffer lies on one vertical line.
     sizes = (dataclasses.replace(WIDE, left=strip.size(WIDE).left), NARROW)
     strips = [strip.drawing(strip.size(size), "rules by buffer") for size in sizes]
-    figures = [Figure("What each rule asks for", tuple(strips))]
+    figures = [Figure("What each rule asks for", tuple(strips))] if answer.rules else []
     present = {"mean", "band", "goal", "answer"} | {dot.kind for dot in strip.dots}
     for key in shown_metrics(answer):
         chart = metric_chart(answer, key)
