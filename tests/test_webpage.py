@@ -7,8 +7,6 @@ import dataclasses
 import io
 import json
 import re
-import shutil
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -25,7 +23,7 @@ from forebay.views import webpage
 from forebay.views.scales import Axis
 from forebay.views.tables import recommendation_view
 from forebay.views.traffic import law as in_words
-from tests.conftest import ROOT, SMALL, forebay
+from tests.conftest import ROOT, SMALL, forebay, show
 
 #: Elements without an end tag.
 VOID = {"meta", "link", "input", "br"}
@@ -228,33 +226,6 @@ def test_ticks_are_round_and_few() -> None:
 
 
 # In a browser ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    chromium, driver = (shutil.which(name) for name in ("chromium", "chromedriver"))
-    if chromium is None or driver is None:
-        pytest.skip("needs chromium and chromedriver on PATH (Debian: apt-get install chromium chromium-driver)")
-    from selenium import webdriver
-    from selenium.webdriver.chrome.options import Options
-    from selenium.webdriver.chrome.service import Service
-
-    options = Options()
-    options.binary_location = chromium
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    running = webdriver.Chrome(options=options, service=Service(driver))
-    yield running
-    running.quit()
-
-
-def show(browser: Any, path: Path, width: int) -> None:
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
-    browser.get(path.as_uri())
 
 
 @pytest.mark.parametrize("which", ["feasible", "conflict"])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from forebay import formatting
 from forebay.views import wording
+from forebay.views.headline import headline
 from forebay.views.pages import Row, Table, render
 from forebay.views.recommendation_charts import metric_chart, rule_strip, shown_metrics, trade_chart
 from forebay.views.shapes import Drawing, Size
@@ -57,8 +58,10 @@ def recommendation_page(answer: Recommendation, *, source: str, command: str) ->
     str
         The whole document.
     """
+    heading = headline(answer.scenario.resolved, otherwise="Buffer recommendation")
     page = Page(
-        title=answer.scenario.title or "Buffer recommendation",
+        title=heading.title,
+        link=heading.link,
         question=_question(answer),
         traffic=traffic_table(answer.scenario.resolved),
         found=None if answer.buffer is None else _found(answer, answer.buffer),
@@ -205,6 +208,7 @@ class Page:
     """The page, section by section; one of `found` and `conflict` is there."""
 
     title: str
+    link: str
     question: str
     traffic: Table
     found: Found | None
