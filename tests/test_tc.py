@@ -170,6 +170,22 @@ def test_an_htb_of_a_user_is_read() -> None:
 
 
 @pytest.mark.usefixtures("tc")
+def test_the_kernel_takes_the_filters() -> None:
+    """Of prio it has nothing, so they hang on an htb of the same handles."""
+    told = configure(LINUX, port('link.queue={kind = "priority", bands = 3}')).lines
+    filters = [line for line in told if line.startswith("tc filter")]
+    assert len(filters) == 4
+    found, shown = given_to_tc(
+        ["tc qdisc add dev eth0 root handle 10: htb default 3", *filters], "tc filter show dev lo parent 10:"
+    )
+    assert all(code == 0 for code, _ in found), found
+    assert shown.count("flowid 10:1") == shown.count("flowid 10:2") == 2
+    # EF and AF41 where they are in either header.
+    assert "match 00b80000/00fc0000 at 0" in shown
+    assert "match 0b800000/0fc00000 at 0" in shown
+
+
+@pytest.mark.usefixtures("tc")
 @settings(
     max_examples=8,
     deadline=None,

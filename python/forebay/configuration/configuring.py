@@ -144,6 +144,8 @@ def link_table(port: Port) -> str:
     if port.layer != "l3":
         lines.append(f'rate_layer = "{port.layer}"')
     lines.append(f'buffer = "{_level(_together(port))}"')
+    if isinstance(port.queue, Classes):
+        lines.append("# groups are the names of your [[flows]]; the last class takes what no other names")
     lines.append(f"queue  = {_table(port.queue)}")
     return "\n".join(lines) + "\n"
 
@@ -172,14 +174,16 @@ def _table(queue: Queue | Classes) -> str:
         pairs = [("kind", f'"{told.kind}"'), *((name, _value(value)) for name, value in told.parameters.items())]
         return "{ " + ", ".join(f"{name} = {value}" for name, value in pairs) + " }"
     classes = ", ".join(
-        f"{{ {_class(entry, weight)} }}" for entry, weight in zip(queue.classes, _weights(queue), strict=True)
+        # The last class carries what no other does.
+        f"{{ {_class(entry, weight, named=entry is not queue.classes[-1])} }}"
+        for entry, weight in zip(queue.classes, _weights(queue), strict=True)
     )
     return f'{{ kind = "classes", schedule = "{queue.schedule}", classes = [{classes}] }}'
 
 
-def _class(entry: TrafficClass, weight: int) -> str:
-    """The keys of one class; a configuration does not say which groups it carries."""
-    groups = ", ".join(f'"{name}"' for name in entry.groups)
+def _class(entry: TrafficClass, weight: int, *, named: bool) -> str:
+    """The keys of one class; where a configuration does not say which groups it carries, one of its own name."""
+    groups = ", ".join(f'"{name}"' for name in entry.groups or ((entry.name,) if named else ()))
     pairs = {
         "name": f'"{entry.name}"',
         **({"groups": f"[{groups}]"} if groups else {}),

@@ -342,7 +342,7 @@ def differences(asked: Port, told: Port) -> Iterator[tuple[str, str, str]]:
         shares = [_shares(queue) for queue in ordered]
         for at, (one, other) in enumerate(zip(ordered[0].classes, ordered[1].classes, strict=True)):
             if shares[0][at] != shares[1][at]:
-                yield f"{one.name}.weight", f"{one.weight:g}", f"{other.weight:g}"
+                yield f"{one.name}.share", f"{one.weight:g}", f"{other.weight:g}"
             yield from ((f"{one.name}.{name}", a, b) for name, a, b in _queue_differences(one.queue, other.queue))
     elif isinstance(asked.queue, Queue) and isinstance(told.queue, Queue):
         yield from _queue_differences(asked.queue, told.queue)

@@ -243,7 +243,7 @@ class _Said:
 def _reading(text: str, assumed: Assumed) -> Reading:
     said = _Said()
     menu = "type"
-    for line in statements(text):
+    for line in statements(_joined(text)):
         words = Words(line)
         if words.peek().startswith("/"):
             menu = _menu(words)
@@ -256,6 +256,16 @@ def _reading(text: str, assumed: Assumed) -> Reading:
             words.skip("*", "X", "D")
         _statement(words, menu, said)
     return _together(said, assumed)
+
+
+def _joined(text: str) -> str:
+    """Lines that go on after a backslash, perhaps within a word, as one; the others keep their numbers."""
+
+    def join(match: re.Match[str]) -> str:
+        parts = re.split(r"\\\n[ \t]*", match[0])
+        return "".join(parts) + "\n" * (len(parts) - 1)
+
+    return re.sub(r".*\\\n(?:.*\\\n)*.*", join, text)
 
 
 def _menu(words: Words) -> str:

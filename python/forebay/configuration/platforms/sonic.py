@@ -139,7 +139,7 @@ class Sonic:
         if all(entry.priority for entry in classes):
             schedule, reasons["schedule"] = "strict", "no class takes turns"
             classes = [dataclasses.replace(entry, priority=False) for entry in classes]
-        reasons |= {f"{entry.name}.weight": "weights are whole numbers from 1 to 100" for entry in classes}
+        reasons |= {f"{entry.name}.share": "weights are whole numbers from 1 to 100" for entry in classes}
         return Fitted(told.with_queue(Classes(schedule, tuple(classes))), reasons, tuple(notes))
 
     def _queue(self, queue: Queue, port: Port, reasons: dict[str, str], prefix: str) -> Queue:

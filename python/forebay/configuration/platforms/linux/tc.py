@@ -135,7 +135,7 @@ class Linux:
                 weight = quantum / port.packet
             told.append(TrafficClass(entry.name, entry.groups, weight, draft.queue, first))
             notes.append(class_note(f"class 10:{number + 1:x}", entry, number, len(ordered)))
-        reasons |= {f"{entry.name}.weight": "quanta are whole bytes" for entry in ordered}
+        reasons |= {f"{entry.name}.share": "quanta are whole bytes" for entry in ordered}
         schedule = found.schedule
         if schedule == "wrr":
             schedule, reasons["schedule"] = "dwrr", "Linux takes turns of bytes, not of packets"
