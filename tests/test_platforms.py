@@ -233,6 +233,14 @@ def test_classes_are_read_back(system: str, data: st.DataObject) -> None:
     hold_laws(system, Port(data.draw(RATES), 1500, Classes(schedule, classes)))
 
 
+def test_the_manual_lists_every_platform() -> None:
+    """`docs/configurations.md`: a row each, with what it has and what it follows."""
+    manual = (ROOT / "docs" / "configurations.md").read_text(encoding="utf-8")
+    for name, each in PLATFORMS.items():
+        has = ", ".join(kind if kind == there else f"{kind} ({there})" for kind, there in each.disciplines.items())
+        assert f"| `{name}` | {each.title} | {has} | {each.source} |\n" in manual
+
+
 def test_names_and_their_other_spellings() -> None:
     for other, name in ALIASES.items():
         if name in PLATFORMS:
