@@ -69,6 +69,14 @@ impl ClosedForm for Model {
                 why,
             });
         }
+        let classes = scenario.target().classes.len();
+        if classes > 1 {
+            checks.push(Check {
+                assumption: "one queue for all traffic",
+                holds: Holds::No,
+                why: format!("{classes} classes with a queue each share the link"),
+            });
+        }
         checks
     }
 
