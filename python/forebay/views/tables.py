@@ -186,6 +186,8 @@ def _reason_lines(rules: Sequence[JudgedRule]) -> list[Text]:
             lines.append(Text(f"{rule.name} does not apply: {rule.why}", style="dim"))
         elif rule.buffer is None:
             lines.append(Text(f"{rule.name} applies but asks for no buffer under these goals", style="dim"))
+        elif rule.share < 1:
+            lines.append(Text(f"{rule.name} {rule.judgement.verdict}: {rule.why}", style="dim"))
     return lines
 
 
