@@ -146,7 +146,7 @@ def test_configurations_are_those_of_the_answer(found: Recommendation) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"platforms": ["cat-os"]}, "platform: unknown platform `cat-os`; known: ios-xr, "),
+        ({"platforms": ["cat-os"]}, "platforms: unknown platform `cat-os`; known: ios-xr, "),
         ({"pareto": "utilization"}, "pareto: found `utilization`; allowed: two metrics"),
     ],
 )
