@@ -163,7 +163,7 @@ def test_a_conflict_tells_how_each_goal_fares_at_the_nearest_miss() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"platforms": ["cat-os"]}, "platform: unknown platform `cat-os`; known: ios-xr, "),
+        ({"platforms": ["cat-os"]}, "platforms: unknown platform `cat-os`; known: ios-xr, "),
         ({"pareto": "utilization"}, "pareto: found `utilization`; allowed: two metrics"),
     ],
 )
