@@ -210,7 +210,7 @@ def test_a_flow_has_a_line_for_each_transfer() -> None:
     (axis,) = figure.axes
     assert [list(line.get_xdata()) for line in axis.lines] == [times[:3], times[3:5], times[5:]]
     assert len({line.get_color() for line in axis.lines}) == 1
-    assert [text.get_text() for text in figure.legends[0].texts] == ["web 1"]
+    assert [text.get_text() for text in figure.legends[0].texts] == ["web"]
 
 
 def test_transfers_of_a_run_are_lines_of_their_own(tmp_path: Path) -> None:
