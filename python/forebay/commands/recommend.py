@@ -26,12 +26,12 @@ __all__ = ["recommend"]
 
 
 @verb(
-    ("recommend scenarios/dsl-access.toml", "Find the smallest buffer that meets the scenario's goals:"),
+    ("recommend link.toml", "Find the smallest buffer that meets the scenario's goals:"),
     (
-        "recommend scenarios/dsl-access.toml --goal 'utilization>=98%' --for linux",
+        "recommend link.toml --goal 'utilization>=98%' --for linux",
         "Ask for more, and for a router's lines:",
     ),
-    ("recommend scenarios/dsl-access.toml --report answer.html", "Write a shareable page:"),
+    ("recommend link.toml --report answer.html", "Write a shareable page:"),
     refusal="No buffer meets the goals; the answer says what each of them needs.",
 )
 @FILE

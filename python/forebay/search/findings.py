@@ -28,6 +28,7 @@ from forebay.search.answer import (
     UpperEnd,
 )
 from forebay.search.independence import different, enough, in_step
+from forebay.search.judgement import Judgement, worst_miss
 from forebay.search.judging import ShareJudge
 from forebay.search.measurements import Measurements
 from forebay.search.smallest import Outcome, Search
@@ -175,12 +176,27 @@ def judged_rule(finished: Finished, rule: Rule) -> JudgedRule:
         rule.name,
         None if packets is None else finished.size(packets),
         rule.applies,
-        rule.refusal or "; ".join(rule.failing or rule.unknown or ["its assumptions hold"]),
+        rule.share,
+        rule.why,
+        _judgement(finished, rule, None if beyond else packets),
         rule.assumptions,
         rule.predicted,
         (*rule.notes, f"not simulated: more than {ceiling} packets") if beyond else rule.notes,
         {} if packets is None else finished.measured(packets),
     )
+
+
+def _judgement(finished: Finished, rule: Rule, packets: int | None) -> Judgement:
+    """What the simulation says of a rule's buffer, of `packets` where it was simulated."""
+    measure, judge = finished.measure, finished.search.plan.judge
+    reports = [] if packets is None else [measure.reports[packets, each] for each in measure.replications(packets)]
+    if packets is None or not reports:
+        return Judgement(rule.applies, rule.share)
+    share = judge.share if isinstance(judge, ShareJudge) else None
+    miss = worst_miss(reports, finished.scenario.goals, share)
+    recommended = finished.outcome.buffer
+    times = None if miss is not None or recommended is None else packets / recommended
+    return Judgement(rule.applies, rule.share, simulated=True, miss=miss, times=times)
 
 
 def named(finished: Finished, name: str, packets: int) -> NamedBuffer:
