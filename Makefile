@@ -13,7 +13,7 @@ export CARGO_TERM_COLOR ?= never
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format bench reference checks gallery docs lock clean tools
+.PHONY: help setup demo test check format bench reference checks gallery docs man lock clean tools
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -25,6 +25,7 @@ help:
 	@echo "make checks     the table How we know it is right: theory, and REFERENCE; WRITE=docs/checking.md renews it there"
 	@echo "make gallery    the papers' figures, full, and the documentation's pages about them [QUICK=1] [GALLERY=DIR]"
 	@echo "make docs       the documentation, into out/site"
+	@echo "make man        the manual pages, into out/man"
 	@echo "make format     reformat every source file"
 	@echo "make lock       bring the pinned Python packages up to date"
 	@echo "make clean      remove $(VENV), target and out"
@@ -89,6 +90,9 @@ $(VENV)/.docs: requirements/docs.txt $(VENV)/.packages
 docs: $(VENV)/.docs $(VENV)/.build
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir out/site
 	@echo "documentation: out/site/index.html"
+
+man: $(VENV)/.build
+	$(BIN)/python -m forebay.commands.manual out/man
 
 lock: $(VENV)/.packages
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

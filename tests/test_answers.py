@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from forebay import InputError, Report, Scenario, Warning, _core, compare, explain, recommend
-from forebay.configuration.vendors import DIALECTS, configure
+from forebay.configuration.configuring import configure
+from forebay.configuration.platforms.registry import PLATFORMS
+from forebay.configuration.port import Port
 from forebay.explanation import FIELDS, names
 from forebay.goals import split_goal
 from forebay.measurement.batches import run_in_batches
@@ -59,8 +61,20 @@ def test_python_answers_what_the_command_line_prints(small: Path) -> None:
 def test_the_keys_of_a_recommendation_keep_their_order(found: Recommendation) -> None:
     told = found.to_dict()
     assert list(told) == [
-        *("recommendation", "confidence", "resolution", "binding_goal", "goals", "feasible_up_to", "uncertain"),
-        *("fraction", "conflict", "rules", "also", "curve", "cost", "warnings", "scenario_sha256", "engine", "version"),
+        *("recommendation", "confidence", "resolution", "binding_goal", "goals", "feasible_up_to", "gaps", "islands"),
+        *(
+            "uncertain",
+            "fraction",
+            "conflict",
+            "rules",
+            "also",
+            "curve",
+            "cost",
+            "warnings",
+            "scenario_sha256",
+            "engine",
+            "version",
+        ),
         *("configuration", "configurations", "pareto"),
     ]
     assert list(told["goals"]["utilization"]) == [
@@ -103,7 +117,7 @@ def test_batches_change_what_they_say_and_nothing_else() -> None:
 
 
 def test_answers_are_frozen(found: Recommendation) -> None:
-    for value in (found, found.buffer, found.curve[0], found.rules[0], found.cost, found.pareto, explain("mm1k")):
+    for value in (found, found.buffer, found.points[0], found.rules[0], found.cost, found.pareto, explain("mm1k")):
         assert dataclasses.is_dataclass(value)
         assert not hasattr(value, "__dict__")
         with pytest.raises(dataclasses.FrozenInstanceError):
@@ -116,10 +130,11 @@ def test_answers_are_frozen(found: Recommendation) -> None:
 def test_configurations_are_those_of_the_answer(found: Recommendation) -> None:
     assert found.buffer is not None
     assert [configuration.system for configuration in found.configurations] == ["ios-xr", "linux"]
-    rate = found.scenario.core.rate_bps
+    port = Port.of(found.scenario.with_packets(round(found.buffer.packets)))
     for configuration in found.configurations:
-        assert list(configuration.lines) == configure(configuration.system, found.buffer.bytes, rate)
-        assert configuration.quirks == DIALECTS[configuration.system].quirks
+        assert configuration == configure(PLATFORMS[configuration.system], port)
+        assert configuration.lines
+        assert configuration.quirks == PLATFORMS[configuration.system].quirks
     told = found.to_dict()
     assert told["configurations"][0] == told["configuration"]
     conflict = recommend(Scenario.parse(SMALL), ["utilization>=0.99", "queue_delay_p99<=20ms"], platforms=["linux"])

@@ -15,6 +15,8 @@ import pytest
 
 from forebay import InputError, Scenario
 from forebay.configuration.drafting import Wishes, draft
+from forebay.configuration.jitter import jittered
+from forebay.search.independence import in_step
 from tests.conftest import forebay
 
 
@@ -64,6 +66,18 @@ def test_a_draft_runs_and_is_answered(tmp_path: Path) -> None:
     assert forebay("new", path, *options, "--force").code == 0
 
 
+@pytest.mark.parametrize("traffic", [{"long": 11, "cca": "bbr"}, {"long": 2, "web": 0.1}, {"web": 0.5}])
+def test_flows_of_a_draft_do_not_move_in_step(traffic: dict[str, object]) -> None:
+    """The scenario already has what `recommend --jitter` would add, of the same size."""
+    scenario = Scenario.parse(draft(Wishes(rate="50Mbps", rtt="20ms", **traffic)))  # type: ignore[arg-type]
+    for group in scenario.resolved["flows"]:
+        assert group["rtt"] == {"value": "20ms", "jitter": {"uniform": ["0ps", "240us"]}}
+    _, more = jittered(scenario)
+    assert more.round_trips == ()
+    assert "long" not in more.starts
+    assert in_step(scenario.core, "packet", []) is None
+
+
 def test_standard_output(tmp_path: Path) -> None:
     answer = forebay("new", "-", "--rate", "5Mbps", "--rtt", "20ms", "--video", "1", cwd=tmp_path)
     assert answer.code == 0
@@ -86,6 +100,7 @@ def test_standard_output(tmp_path: Path) -> None:
         (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--queue", "lifo"], "--queue: found `lifo`; allowed: "),
         (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--goal", "fast"], "--goal: found `fast`; allowed: "),
         (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--title", 'a"b'], "--title: found"),
+        (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--packet", "9X"], "--packet: found `9X`; allowed: "),
     ],
 )
 def test_what_cannot_be_written_is_one_line(options: list[str], complaint: str, tmp_path: Path) -> None:

@@ -91,6 +91,8 @@ impl Engine for ClosedFormEngine {
         const {
             &EngineDescription {
                 name: "closed_form",
+                title: "The published formulas and fixed points; an answer takes microseconds.",
+                source: "what each model names",
                 cheap: true,
                 replicates: false,
                 traces: false,

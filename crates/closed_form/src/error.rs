@@ -1,6 +1,6 @@
 //! What a formula answers when it has no number to give, and the guards that say so.
 
-use forebay_scenario::ModelError;
+use forebay_scenario::{ModelError, Unknown};
 
 /// Why a formula gives no number: always the quantity, the value found and what is allowed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -35,15 +35,8 @@ pub enum FormulaError {
         found: f64,
     },
     /// A name that no model, quantity or variant has.
-    #[error("unknown {what} `{found}`; known: {known}")]
-    Unknown {
-        /// The kind of name: model, quantity, parameter, variant.
-        what: &'static str,
-        /// The name found.
-        found: String,
-        /// The names that exist, comma separated.
-        known: String,
-    },
+    #[error("{0}")]
+    Unknown(Unknown),
     /// A required parameter was not given.
     #[error("parameter `{parameter}` is missing; needed: {needed}")]
     Missing {
@@ -86,6 +79,7 @@ impl From<FormulaError> for ModelError {
                 found: found.to_string(),
                 allowed: allowed.into(),
             },
+            FormulaError::Unknown(unknown) => Self::Unknown(unknown),
             other => Self::NoSolution(other.to_string()),
         }
     }

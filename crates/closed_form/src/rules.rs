@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use forebay_scenario::{
-    BufferSize, Check, ClosedForm, Goal, Holds, ModelError, Prediction, Scenario,
+    BufferSize, Check, ClosedForm, Goal, Holds, ModelError, Prediction, Scenario, Unknown,
 };
 
 use crate::model::{Model, Sizing};
@@ -31,14 +31,9 @@ pub fn rules() -> &'static [&'static dyn ClosedForm] {
 /// The names that exist.
 pub fn rule(name: &str) -> Result<&'static dyn ClosedForm, ModelError> {
     let found = rules().iter().find(|rule| rule.name() == name);
-    found.copied().ok_or_else(|| ModelError::Unknown {
-        what: "model",
-        found: name.to_owned(),
-        known: rules()
-            .iter()
-            .map(|rule| rule.name())
-            .collect::<Vec<_>>()
-            .join(", "),
+    found.copied().ok_or_else(|| {
+        let known = rules().iter().map(|rule| rule.name());
+        ModelError::Unknown(Unknown::among("model", name, known))
     })
 }
 

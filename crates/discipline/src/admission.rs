@@ -27,6 +27,9 @@ pub struct Arrival {
     pub backlog: Backlog,
     /// Since when nothing is in transmission; none while something is.
     pub idle_since: Option<Time>,
+    /// Since when nothing of this queue waits or is in transmission: the same, but for one of several
+    /// classes at the link.
+    pub empty_since: Option<Time>,
     /// Whether there is no room: the packet will be dropped whatever the verdict.
     pub full: bool,
 }
@@ -71,6 +74,7 @@ impl Fifo {
         let arrival = Arrival {
             backlog: self.backlog,
             idle_since: idle,
+            empty_since: port.empty_since(),
             full,
         };
         let verdict = self.admission.admit(&packet, &arrival, port);
@@ -89,6 +93,13 @@ impl Fifo {
     #[inline]
     pub fn dequeue(&mut self, _port: &mut Port) -> Option<Packet> {
         let packet = self.packets.pop_front()?;
+        self.backlog.remove(packet.size);
+        Some(packet)
+    }
+
+    /// The last packet to have come, taken out again.
+    pub(crate) fn take_last(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop_back()?;
         self.backlog.remove(packet.size);
         Some(packet)
     }
@@ -112,6 +123,7 @@ pub(crate) mod testing {
                 bytes: packets * 1000,
             },
             idle_since: None,
+            empty_since: None,
             full: false,
         }
     }

@@ -36,7 +36,13 @@ pub struct Cake {
 impl QueueDiscipline for Cake {
     const DESCRIPTION: Description = Description {
         name: "cake",
+        aliases: &[],
         title: "Host isolation as in CAKE: fair among groups, then among the flows of each, COBALT in each queue",
+        formula: &[
+            "flow groups are hosts; a turn of a flow is `quantum`/(backlogged flows of its host) bytes, new flows first",
+            "in each queue COBALT",
+            "a full buffer drops from the head of the longest queue",
+        ],
         source: "Hoeiland-Joergensen, Taht and Morton 2018; Linux net/sched/sch_cake.c",
         parameters: &[
             PARAMETERS[0],
@@ -63,7 +69,7 @@ impl QueueDiscipline for Cake {
         let number = packet.flow;
         self.scheduler.ensure(number, SubQueue::default());
         self.scheduler.push(number, packet, |flow| {
-            flow.host = packet.class();
+            flow.host = packet.group().min(255) as u8;
             self.quantum / f64::from(self.backlogged[usize::from(flow.host)].max(1))
         });
         if port.idle_since.is_none() && self.limit.exceeded(self.backlog()) {
@@ -146,7 +152,7 @@ mod tests {
 
     fn of_host(host: u8, flow: u32, size: u32) -> Packet {
         let mut packet = packet(flow, 0, size);
-        packet.label = Label::new(0, host, Ecn::NotCapable);
+        packet.label = Label::new(0, host.into(), Ecn::NotCapable);
         packet
     }
 

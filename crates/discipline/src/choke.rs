@@ -28,7 +28,12 @@ pub struct Choke {
 impl QueueDiscipline for Choke {
     const DESCRIPTION: Description = Description {
         name: "choke",
+        aliases: &[],
         title: "CHOKe: RED that drops an arrival and a random packet of the queue where both are of one flow",
+        formula: &[
+            "where RED's average is at min or above: an arrival is compared with a packet drawn from the queue; of one flow, both are dropped",
+            "other arrivals: RED, p = max_p (avg − min)/(max − min)",
+        ],
         source: "Pan, Prabhakar and Psounis 2000; Linux net/sched/sch_choke.c; RED's parameters and sources",
         parameters: Red::DESCRIPTION.parameters,
     };
@@ -47,6 +52,7 @@ impl QueueDiscipline for Choke {
         let arrival = Arrival {
             backlog: self.backlog,
             idle_since,
+            empty_since: port.empty_since(),
             full: idle_since.is_none() && !self.limit.fits(self.backlog, packet.size),
         };
         self.red.observe(&arrival, port.now);

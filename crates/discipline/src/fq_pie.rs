@@ -34,7 +34,13 @@ pub struct FqPie {
 impl QueueDiscipline for FqPie {
     const DESCRIPTION: Description = Description {
         name: "fq_pie",
+        aliases: &[],
         title: "Flow queueing with PIE: fair queueing of hashed flows, PIE in each queue",
+        formula: &[
+            "a flow waits in queue hash(flow) mod `flows`; queues take turns of `quantum` bytes, new ones first",
+            "in each queue PIE: p += alpha (delay − target) + beta (delay − delay before) every `update`",
+            "a full buffer drops the arrival",
+        ],
         source: "Linux net/sched/sch_fq_pie.c; RFC 8033, RFC 8290",
         parameters: &[
             PARAMETERS[0],
@@ -49,22 +55,8 @@ impl QueueDiscipline for FqPie {
     };
 
     fn new(parameters: &Parameters, setting: &Setting) -> Self {
-        let tuning = Tuning::new(parameters);
-        let flows = parameters.number("flows");
-        let mut scheduler = FlowScheduler::new(Longest::Untracked);
-        let empty = SubQueue {
-            control: Control::new(&tuning),
-            delay: 0.0,
-        };
-        scheduler.ensure(flows as u32 - 1, empty);
-        Self {
-            limit: setting.limit,
-            tuning,
-            packet: setting.packet,
-            quantum: quantum(parameters),
-            salt: setting.salt,
-            scheduler,
-        }
+        let flows = parameters.number("flows") as u32;
+        Self::of_queues(flows, quantum(parameters), (parameters, setting))
     }
 
     #[inline]
@@ -114,6 +106,29 @@ impl QueueDiscipline for FqPie {
 }
 
 impl FqPie {
+    /// PIE by sojourn times on one queue of everything, with the parameters of PIE.
+    pub(crate) fn of_one_queue(parameters: &Parameters, setting: &Setting) -> Self {
+        Self::of_queues(1, setting.packet, (parameters, setting))
+    }
+
+    fn of_queues(flows: u32, quantum: f64, (parameters, setting): (&Parameters, &Setting)) -> Self {
+        let tuning = Tuning::new(parameters);
+        let mut scheduler = FlowScheduler::new(Longest::Untracked);
+        let empty = SubQueue {
+            control: Control::new(&tuning),
+            delay: 0.0,
+        };
+        scheduler.ensure(flows - 1, empty);
+        Self {
+            limit: setting.limit,
+            tuning,
+            packet: setting.packet,
+            quantum,
+            salt: setting.salt,
+            scheduler,
+        }
+    }
+
     /// The ticks of a queue's controller that are due; its delay has not changed since the last
     /// of its departures.
     #[inline]

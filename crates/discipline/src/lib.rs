@@ -29,6 +29,7 @@
 mod admission;
 mod cake;
 mod choke;
+mod classes;
 mod cobalt;
 mod codel;
 mod drophead;
@@ -51,7 +52,8 @@ mod step;
 mod stfq;
 
 pub use admission::{AdmissionControl, Arrival, Fifo, Verdict};
+pub use classes::{ClassSetting, Classes, MAX_CLASSES};
 pub use packet::{Ecn, Label, Packet};
-pub use port::{Backlog, Limit, Port, Setting, Shared};
+pub use port::{Backlog, Limit, OfClass, Port, Setting, Shared};
 pub use red::{Beyond, DropCurve};
 pub use registry::{Admission, Discipline, Queue, QueueDiscipline, descriptions, discipline};

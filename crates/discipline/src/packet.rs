@@ -30,25 +30,25 @@ pub struct Packet {
     pub label: Label,
 }
 
-/// A packet's hop, class, codepoint and mark in one word: records of whole words are copied
+/// A packet's hop, flow group, codepoint and mark in one word: records of whole words are copied
 /// several times faster than records of single bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Label(u32);
 
 impl Label {
-    const MARKED: u32 = 1 << 18;
+    const MARKED: u32 = 1 << 26;
 
     /// The label of a packet without a mark: where on its path it is (a discipline does not look
-    /// at it), its class where classes are treated differently (the first is 0), and what its
-    /// sender understands.
+    /// at it), the flow group it belongs to (the first is 0) for disciplines that tell groups apart,
+    /// and what its sender understands.
     #[inline]
-    pub fn new(hop: u8, class: u8, ecn: Ecn) -> Self {
+    pub fn new(hop: u8, group: u16, ecn: Ecn) -> Self {
         let ecn = match ecn {
             Ecn::NotCapable => 0,
             Ecn::Scalable => 1,
             Ecn::Classic => 2,
         };
-        Self(u32::from(hop) | u32::from(class) << 8 | ecn << 16)
+        Self(u32::from(hop) | u32::from(group) << 8 | ecn << 24)
     }
 
     /// The same with a congestion mark.
@@ -66,16 +66,16 @@ impl Packet {
         usize::from(self.label.0 as u8)
     }
 
-    /// Its class.
+    /// Its flow group.
     #[inline]
-    pub fn class(&self) -> u8 {
-        (self.label.0 >> 8) as u8
+    pub fn group(&self) -> u16 {
+        (self.label.0 >> 8) as u16
     }
 
     /// What its sender understands.
     #[inline]
     pub fn ecn(&self) -> Ecn {
-        match (self.label.0 >> 16) & 3 {
+        match (self.label.0 >> 24) & 3 {
             0 => Ecn::NotCapable,
             1 => Ecn::Scalable,
             _ => Ecn::Classic,
@@ -116,13 +116,16 @@ pub(crate) mod testing {
     fn a_packet_takes_24_bytes_and_keeps_its_label() {
         assert_eq!(size_of::<Packet>(), 24);
         for ecn in [Ecn::NotCapable, Ecn::Classic, Ecn::Scalable] {
-            let label = Label::new(15, 200, ecn);
+            let label = Label::new(15, 9_999, ecn);
             for label in [label, label.with_mark()] {
                 let packet = Packet {
                     label,
                     ..packet(1, 2, 3)
                 };
-                assert_eq!((packet.hop(), packet.class(), packet.ecn()), (15, 200, ecn));
+                assert_eq!(
+                    (packet.hop(), packet.group(), packet.ecn()),
+                    (15, 9_999, ecn)
+                );
             }
         }
     }

@@ -125,6 +125,13 @@ pub struct Shared {
     pub used: Backlog,
 }
 
+/// What one of several classes at a port knows of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OfClass {
+    /// Since when nothing of the class waits or is in transmission.
+    pub empty_since: Option<Time>,
+}
+
 /// A link's port: the time, randomness, and what became of packets that did not wait to the end.
 #[derive(Clone, Debug)]
 pub struct Port {
@@ -135,6 +142,8 @@ pub struct Port {
     pub idle_since: Option<Time>,
     /// The memory that this port shares with others, as the arriving packet finds it.
     pub shared: Option<Shared>,
+    /// The class whose queue the arriving packet joins, where there are classes.
+    pub class: Option<OfClass>,
     /// Randomness of this link.
     pub random: Stream,
     /// Packets discarded in the last call, for the engine to take.
@@ -152,11 +161,19 @@ impl Port {
             now: Time::ZERO,
             idle_since: Some(Time::ZERO),
             shared: None,
+            class: None,
             random,
             discards: Vec::new(),
             marks: 0,
             since: Time::ZERO,
         }
+    }
+
+    /// Since when the queue that an arriving packet joins has had nothing to send.
+    #[inline]
+    pub fn empty_since(&self) -> Option<Time> {
+        self.class
+            .map_or(self.idle_since, |class| class.empty_since)
     }
 
     /// The packet goes no further.

@@ -30,7 +30,11 @@ pub struct StrictPriority {
 impl QueueDiscipline for StrictPriority {
     const DESCRIPTION: Description = Description {
         name: "priority",
+        aliases: &["prio"],
         title: "Strict priority: flow groups go first in the order of the file",
+        formula: &[
+            "a packet leaves only where no band before its own has one; band = number of the flow group",
+        ],
         source: "RFC 3246 section 1.4; Linux's sch_prio with one shared buffer",
         parameters: &[
             Parameter {
@@ -71,7 +75,7 @@ impl QueueDiscipline for StrictPriority {
             port.discard(packet);
             return;
         }
-        let band = usize::from(packet.class()).min(self.bands.len() - 1);
+        let band = usize::from(packet.group()).min(self.bands.len() - 1);
         self.bands[band].push_back(packet);
         self.backlog.add(packet.size);
         while !idle && self.limit.exceeded(self.backlog) {
@@ -101,10 +105,10 @@ mod tests {
     use crate::packet::{Ecn, Label};
     use crate::port::testing::{port, setting};
 
-    fn of_class(class: u8, number: u32) -> Packet {
+    fn of_group(group: u16, number: u32) -> Packet {
         Packet {
-            label: Label::new(0, class, Ecn::NotCapable),
-            ..packet(u32::from(class), number, 1000)
+            label: Label::new(0, group, Ecn::NotCapable),
+            ..packet(u32::from(group), number, 1000)
         }
     }
 
@@ -116,13 +120,13 @@ mod tests {
             parameters.set("drop", Value::Word(word));
             let mut queue = StrictPriority::new(&parameters, &setting(Limit::Packets(3)));
             let mut port = port();
-            for packet in [of_class(1, 0), of_class(1, 1), of_class(0, 0)] {
+            for packet in [of_group(1, 0), of_group(1, 1), of_group(0, 0)] {
                 queue.enqueue(packet, &mut port);
             }
-            queue.enqueue(of_class(0, 9), &mut port);
-            let lost = (port.discards[0].class(), port.discards[0].number);
+            queue.enqueue(of_group(0, 9), &mut port);
+            let lost = (port.discards[0].group(), port.discards[0].number);
             assert_eq!(lost, dropped, "{word}");
-            assert_eq!(queue.dequeue(&mut port).map(|p| p.class()), Some(0));
+            assert_eq!(queue.dequeue(&mut port).map(|p| p.group()), Some(0));
         }
     }
 
@@ -132,9 +136,9 @@ mod tests {
         let parameters = Parameters::defaults(description.parameters);
         let mut queue = StrictPriority::new(&parameters, &setting(Limit::Packets(9)));
         let mut port = port();
-        queue.enqueue(of_class(200, 0), &mut port);
-        queue.enqueue(of_class(1, 1), &mut port);
-        queue.enqueue(of_class(0, 2), &mut port);
+        queue.enqueue(of_group(200, 0), &mut port);
+        queue.enqueue(of_group(1, 1), &mut port);
+        queue.enqueue(of_group(0, 2), &mut port);
         let order: Vec<u32> = std::iter::from_fn(|| queue.dequeue(&mut port))
             .map(|p| p.number)
             .collect();

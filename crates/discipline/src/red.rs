@@ -158,7 +158,15 @@ pub struct Red {
 impl AdmissionControl for Red {
     const DESCRIPTION: Description = Description {
         name: "red",
+        aliases: &[],
         title: "Random early detection; gentle and Adaptive RED, with ECN",
+        formula: &[
+            "avg = (1 − w) avg + w q at each arrival, with q what waits and w the weight",
+            "p = 0 below min; max_p (avg − min)/(max − min) up to max",
+            "beyond max: p rises to 1 at 2 max (gentle), or is 1 at once",
+            "an arrival is dropped or marked with p/(1 − n p), n being the arrivals since the last; with `wait`, p/(2 − n p) from n = 1/p on",
+            "adaptive: every 0.5 s max_p += min(0.01, max_p/4) where avg is high, max_p × 0.9 where it is low",
+        ],
         source: "Floyd and Jacobson 1993; Floyd, Gummadi and Shenker 2001; ns-2.35 red.cc",
         parameters: &[
             Parameter {
@@ -294,7 +302,7 @@ impl Red {
     /// The average takes in the queue that this arrival finds. While the link was idle, as many
     /// packets as it could have sent would have found an empty queue (1993 paper section 4).
     fn measure(&mut self, arrival: &Arrival, now: Time) {
-        if let Some(since) = arrival.idle_since {
+        if let Some(since) = arrival.empty_since {
             let idle = now.saturating_sub(since).as_secs_f64();
             let missed = (self.packets_per_second * idle).floor();
             if missed > 0.0 {
@@ -416,6 +424,7 @@ mod tests {
         port.now = Time::from_secs(1);
         let arrival = Arrival {
             idle_since: Some(Time::from_millis(500)),
+            empty_since: Some(Time::from_millis(500)),
             ..found(0)
         };
         red.admit(&packet(0, 0, 1000), &arrival, &mut port);

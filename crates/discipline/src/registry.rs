@@ -90,6 +90,21 @@ macro_rules! disciplines {
             }
         }
 
+        impl Queue {
+            /// A packet less, to make room for another: the last of a first-in-first-out queue, of
+            /// others the one that would have gone next.
+            pub(crate) fn push_out(&mut self, port: &mut Port) -> Option<Packet> {
+                if let Self::Fifo(queue) = self {
+                    return queue.take_last();
+                }
+                let marks = port.marks;
+                let packet = self.dequeue(port);
+                // It carries no mark to anybody.
+                port.marks = marks;
+                packet
+            }
+        }
+
         static ALL: &[&Description] = &[
             $(&<$gate as AdmissionControl>::DESCRIPTION,)+
             $(&<$type as QueueDiscipline>::DESCRIPTION,)+
@@ -139,6 +154,7 @@ disciplines! {
         Priority(crate::priority::StrictPriority),
         DropHead(crate::drophead::DropHead),
         Choke(crate::choke::Choke),
+        Classes(crate::classes::Classes),
     }
 }
 

@@ -129,7 +129,7 @@ impl Bench {
                 size: *size,
                 label: Label::new(
                     0,
-                    *flow as u8,
+                    *flow as u16,
                     [Ecn::NotCapable, Ecn::Classic, Ecn::Scalable][usize::from(*ecn)],
                 ),
             });

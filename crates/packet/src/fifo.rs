@@ -7,7 +7,7 @@ use forebay_discipline::{Arrival, Backlog, Limit};
 use forebay_scenario::BufferLimit;
 use forebay_units::{Bytes, Rate, Time};
 
-use crate::statistics::LinkStatistics;
+use crate::statistics::{Account, LinkStatistics};
 use crate::transmitter::Transmitter;
 
 /// A link with a first-in-first-out queue that drops arrivals at its limit.
@@ -42,13 +42,14 @@ impl FifoLink {
         }
     }
 
-    /// A packet of `size` bytes arrives: its departure, or `None` where it is dropped.
+    /// A packet of `size` bytes arrives: its departure, or `None` where it is dropped. Its wait goes to
+    /// an account.
     #[expect(
         clippy::inline_always,
         reason = "a call costs each packet 30 of 340 instructions"
     )]
     #[inline(always)]
-    pub(crate) fn arrive(&mut self, now: Time, size: u32) -> Option<Time> {
+    pub(crate) fn arrive(&mut self, now: Time, size: u32, account: Account) -> Option<Time> {
         self.statistics.arrivals += 1;
         let ahead = self.transmitter.busy_until.saturating_sub(now);
         match &self.room {
@@ -75,7 +76,7 @@ impl FifoLink {
                 }
             }
         }
-        self.statistics.accepted(ahead);
+        self.statistics.accepted(account, ahead);
         Some(self.transmitter.busy_until)
     }
 
@@ -172,6 +173,7 @@ impl FifoLink {
         Arrival {
             backlog,
             idle_since,
+            empty_since: idle_since,
             full: !room,
         }
     }
@@ -240,7 +242,7 @@ impl FifoLink {
     /// their waits, of which a part lies before and a part behind the measured time.
     pub(crate) fn occupancy(&self, end: Time) -> u128 {
         let (_, after) = self.waiting(end);
-        (self.statistics.wait_sum + self.statistics.wait_before).saturating_sub(after)
+        (self.statistics.wait_sum() + self.statistics.wait_before).saturating_sub(after)
     }
 }
 
@@ -289,14 +291,23 @@ mod tests {
         for uniform in [None, Some(1000)] {
             let mut link = link(BufferLimit::Packets(2), uniform);
             let fates: Vec<bool> = (0..5)
-                .map(|_| link.arrive(Time::ZERO, 1000).is_some())
+                .map(|_| link.arrive(Time::ZERO, 1000, Account::ALL).is_some())
                 .collect();
             assert_eq!(fates, [true, true, true, false, false]);
             assert_eq!(link.waiting(Time::ZERO).0, 2);
             // After one transmission (1 ms) there is room for one more, but not at its very end.
-            assert!(link.arrive(Time::from_millis(1), 1000).is_none());
-            assert!(link.arrive(Time::from_micros(1001), 1000).is_some());
-            assert!(link.arrive(Time::from_micros(1001), 1000).is_none());
+            assert!(
+                link.arrive(Time::from_millis(1), 1000, Account::ALL)
+                    .is_none()
+            );
+            assert!(
+                link.arrive(Time::from_micros(1001), 1000, Account::ALL)
+                    .is_some()
+            );
+            assert!(
+                link.arrive(Time::from_micros(1001), 1000, Account::ALL)
+                    .is_none()
+            );
         }
     }
 
@@ -304,19 +315,25 @@ mod tests {
     fn a_buffer_of_nothing_takes_a_packet_only_when_idle() {
         for uniform in [None, Some(1000)] {
             let mut link = link(BufferLimit::Packets(0), uniform);
-            assert!(link.arrive(Time::ZERO, 1000).is_some());
-            assert!(link.arrive(Time::from_millis(1), 1000).is_none());
-            assert!(link.arrive(Time::from_micros(1001), 1000).is_some());
+            assert!(link.arrive(Time::ZERO, 1000, Account::ALL).is_some());
+            assert!(
+                link.arrive(Time::from_millis(1), 1000, Account::ALL)
+                    .is_none()
+            );
+            assert!(
+                link.arrive(Time::from_micros(1001), 1000, Account::ALL)
+                    .is_some()
+            );
         }
     }
 
     #[test]
     fn a_byte_limit_counts_waiting_bytes() {
         let mut link = link(BufferLimit::Bytes(Bytes::new(1500)), None);
-        assert!(link.arrive(Time::ZERO, 1500).is_some());
-        assert!(link.arrive(Time::ZERO, 1000).is_some());
-        assert!(link.arrive(Time::ZERO, 501).is_none());
-        assert!(link.arrive(Time::ZERO, 500).is_some());
+        assert!(link.arrive(Time::ZERO, 1500, Account::ALL).is_some());
+        assert!(link.arrive(Time::ZERO, 1000, Account::ALL).is_some());
+        assert!(link.arrive(Time::ZERO, 501, Account::ALL).is_none());
+        assert!(link.arrive(Time::ZERO, 500, Account::ALL).is_some());
     }
 
     #[test]
@@ -324,7 +341,9 @@ mod tests {
         // 8 bits at 3 bit/s are 2.666... s: three of them end on a whole tick.
         let rate = Rate::from_bits_per_second(3);
         let mut link = FifoLink::new(rate, 0, BufferLimit::Packets(10), Some(1));
-        let ends: Vec<Time> = (0..3).filter_map(|_| link.arrive(Time::ZERO, 1)).collect();
+        let ends: Vec<Time> = (0..3)
+            .filter_map(|_| link.arrive(Time::ZERO, 1, Account::ALL))
+            .collect();
         assert_eq!(ends[2], Time::from_secs(8));
     }
 
@@ -340,12 +359,12 @@ mod tests {
             let mut now = Time::ZERO;
             for gap in gaps {
                 now += Time::from_micros(gap);
-                prop_assert_eq!(fast.arrive(now, 1000), slow.arrive(now, 1000));
+                prop_assert_eq!(fast.arrive(now, 1000, Account::ALL), slow.arrive(now, 1000, Account::ALL));
                 prop_assert_eq!(fast.waiting(now), slow.waiting(now));
                 prop_assert_eq!(fast.busy(now), slow.busy(now));
             }
             prop_assert_eq!(fast.statistics.drops, slow.statistics.drops);
-            prop_assert_eq!(fast.statistics.wait_sum, slow.statistics.wait_sum);
+            prop_assert_eq!(fast.statistics.wait_sum(), slow.statistics.wait_sum());
         }
 
         /// A first-in-first-out link never reorders, whatever the sizes.
@@ -359,7 +378,7 @@ mod tests {
             let (mut now, mut last) = (Time::ZERO, Time::ZERO);
             for (gap, size) in packets {
                 now += Time::from_picos(gap);
-                if let Some(departure) = link.arrive(now, size) {
+                if let Some(departure) = link.arrive(now, size, Account::ALL) {
                     prop_assert!(departure > last && departure > now);
                     last = departure;
                 }

@@ -4,6 +4,7 @@ use forebay_discipline::{Admission, Packet, Port, Shared, Verdict};
 use forebay_units::Time;
 
 use crate::fifo::FifoLink;
+use crate::statistics::Account;
 
 /// A first-in-first-out link with a discipline that decides at arrival.
 #[derive(Clone, Debug)]
@@ -22,8 +23,10 @@ impl GatedLink {
         }
     }
 
-    /// A packet arrives: its departure and whether it was marked, or `None` where it is dropped.
-    pub(crate) fn arrive(&mut self, now: Time, packet: &Packet) -> Option<(Time, bool)> {
+    /// A packet arrives: its departure and whether it was marked, or `None` where it is dropped. Its
+    /// wait goes to an account.
+    pub(crate) fn arrive(&mut self, packet: &Packet, account: Account) -> Option<(Time, bool)> {
+        let now = packet.arrival;
         let arrival = self.fifo.found(now, packet.size);
         self.port.now = now;
         self.port.idle_since = arrival.idle_since;
@@ -34,7 +37,7 @@ impl GatedLink {
         }
         let marked = verdict == Verdict::Mark;
         self.fifo.statistics.marks += u64::from(marked && !packet.marked());
-        let departure = self.fifo.arrive(now, packet.size)?;
+        let departure = self.fifo.arrive(now, packet.size, account)?;
         Some((departure, marked || packet.marked()))
     }
 

@@ -4,8 +4,9 @@ use forebay_scenario::{Bin, Distribution};
 use forebay_units::Time;
 
 /// A histogram of times or other whole numbers with a relative resolution of 1/128 (after Tene's HdrHistogram).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Histogram {
+    /// Counts of the buckets up to the highest that was needed.
     counts: Vec<u64>,
 }
 
@@ -14,10 +15,7 @@ const PRECISION: u32 = 7;
 
 impl Histogram {
     pub(crate) fn new() -> Self {
-        let buckets = ((64 - PRECISION + 1) as usize) << PRECISION;
-        Self {
-            counts: vec![0; buckets],
-        }
+        Self::default()
     }
 
     /// Values below 2^7 ticks have a bucket each; above, each power of two has 2^7 buckets.
@@ -41,12 +39,33 @@ impl Histogram {
     /// A value in a unit that the caller knows.
     #[inline]
     pub(crate) fn add_value(&mut self, value: u64) {
-        self.counts[Self::bucket(value)] += 1;
+        let bucket = Self::bucket(value);
+        if bucket >= self.counts.len() {
+            self.reach(bucket);
+        }
+        self.counts[bucket] += 1;
+    }
+
+    /// Makes room up to this bucket, and to the end of its power of two.
+    #[cold]
+    #[inline(never)]
+    fn reach(&mut self, bucket: usize) {
+        self.counts.resize((bucket | ((1 << PRECISION) - 1)) + 1, 0);
+    }
+
+    /// Takes over what another one holds.
+    pub(crate) fn add_all(&mut self, other: &Self) {
+        if other.counts.len() > self.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count += more;
+        }
     }
 
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
-        self.counts.fill(0);
+        self.counts.clear();
     }
 
     /// How many values it holds.
@@ -141,7 +160,7 @@ mod tests {
             let low = Histogram::lowest(bucket);
             prop_assert!(low <= value);
             prop_assert!(value - low <= value / 128);
-            prop_assert!(bucket < Histogram::new().counts.len());
+            prop_assert!(bucket < ((64 - PRECISION + 1) as usize) << PRECISION);
         }
     }
 

@@ -2,9 +2,11 @@
 //! arrives ([`crate::fifo`], [`crate::gated`]); a discipline that holds its packets has an event for
 //! each departure ([`crate::queued`]).
 
-use forebay_discipline::{Admission, Backlog, Discipline, Port, Setting, Shared, discipline};
+use forebay_discipline::{
+    Admission, Backlog, ClassSetting, Classes, Discipline, Port, Queue, Setting, Shared, discipline,
+};
 use forebay_random::{Purpose, Seed, Stream};
-use forebay_scenario::Link as LinkSpec;
+use forebay_scenario::{Link as LinkSpec, Scenario};
 use forebay_units::{Rate, Time};
 
 use crate::fifo::{FifoLink, limit_of};
@@ -40,23 +42,23 @@ pub(crate) enum Departures {
 
 /// What sets a link up.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LinkSetup {
+pub(crate) struct LinkSetup<'a> {
     pub(crate) seed: Seed,
-    /// The link's number, for its draws.
+    /// The link's number, in the scenario and for its draws.
     pub(crate) number: usize,
     /// The one packet size of the scenario, where there is only one.
     pub(crate) uniform: Option<u32>,
-    /// Mean packet size in bytes.
-    pub(crate) packet: f64,
+    pub(crate) scenario: &'a Scenario,
     pub(crate) departures: Departures,
 }
 
 impl Link {
-    /// The link that `spec` describes; `None` where its discipline has no such name.
-    pub(crate) fn new(spec: &LinkSpec, setup: LinkSetup) -> Option<Self> {
+    /// The link of this number; `None` where its discipline has no such name.
+    pub(crate) fn new(setup: LinkSetup<'_>) -> Option<Self> {
+        let spec = &setup.scenario.links()[setup.number];
         let overhead = spec.rate_layer.framing().get() as u32;
         let mut random = Stream::new(setup.seed, setup.number as u64, Purpose::Discipline);
-        let packet = setup.packet.max(1.0);
+        let packet = setup.scenario.packet_bytes().max(1.0);
         // The rate at which bytes leave as they are counted in the queue, without framing.
         let share = packet / (packet + f64::from(overhead));
         let rate = spec.rate.as_bits_per_second() as f64 * share;
@@ -67,8 +69,15 @@ impl Link {
             packet,
             salt: random.bits(),
         };
-        let name = spec.discipline.name();
-        let chosen = discipline(name, spec.discipline.parameters(), &setting)?;
+        let chosen = if spec.classes.is_empty() {
+            discipline(
+                spec.discipline.name(),
+                spec.discipline.parameters(),
+                &setting,
+            )?
+        } else {
+            Discipline::Queued(Queue::Classes(classes(spec, &setup, &setting)?))
+        };
         let fifo = || FifoLink::new(spec.rate, overhead, spec.buffer, setup.uniform);
         let transmitter = Transmitter::new(spec.rate, overhead);
         let port = Port::new(random);
@@ -94,6 +103,14 @@ impl Link {
             Self::DropTail(link) => &link.statistics,
             Self::Gated(link) => &link.fifo.statistics,
             Self::Queued(link) => &link.statistics,
+        }
+    }
+
+    pub(crate) fn statistics_mut(&mut self) -> &mut LinkStatistics {
+        match self {
+            Self::DropTail(link) => &mut link.statistics,
+            Self::Gated(link) => &mut link.fifo.statistics,
+            Self::Queued(link) => &mut link.statistics,
         }
     }
 
@@ -177,12 +194,7 @@ impl Link {
 
     /// A packet arrives for which there is no memory.
     pub(crate) fn refuse(&mut self) {
-        let statistics = match self {
-            Self::DropTail(link) => &mut link.statistics,
-            Self::Gated(link) => &mut link.fifo.statistics,
-            Self::Queued(link) => &mut link.statistics,
-        };
-        statistics.refused();
+        self.statistics_mut().refused();
     }
 
     /// Packets waiting, without the one in transmission, in few steps.
@@ -211,4 +223,24 @@ impl Link {
             Self::Queued(link) => link.occupancy(),
         }
     }
+}
+
+/// The classes of a link.
+fn classes(spec: &LinkSpec, setup: &LinkSetup<'_>, setting: &Setting) -> Option<Classes> {
+    let classes = spec.classes.iter().enumerate().map(|(at, class)| {
+        let packet = setup.scenario.class_packet_bytes(setup.number, at);
+        ClassSetting {
+            discipline: class.discipline.name(),
+            parameters: class.discipline.parameters(),
+            weight: class.weight,
+            priority: class.priority,
+            limit: class.buffer.map(limit_of),
+            packet: packet.max(1.0),
+        }
+    });
+    let classes: Vec<_> = classes.collect();
+    let of_groups = setup.scenario.flows().iter();
+    let of_groups = of_groups.map(|group| spec.class_of(&group.name).unwrap_or_default() as u8);
+    let all = Classes::of(spec.discipline.parameters(), setting, &classes)?;
+    Some(all.for_groups(of_groups.collect()))
 }

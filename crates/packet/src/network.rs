@@ -27,6 +27,7 @@ use crate::memory::Memories;
 use crate::queued::Service;
 use crate::recorder::{Fate, Observed, Recorder};
 use crate::refusal::{TOO_MANY_WAIT, too_large, unsupported};
+use crate::statistics::Account;
 use crate::timeline::Timeline;
 
 /// The links and the paths over them.
@@ -54,8 +55,10 @@ pub(crate) struct Hop {
     pub(crate) last: bool,
     /// What the group's packets say about ECN here.
     ecn: Ecn,
-    /// The group's class, where a discipline treats classes differently.
-    class: u8,
+    /// The group, for disciplines that tell groups apart.
+    group: u16,
+    /// Where the waits of its packets are counted.
+    account: Account,
 }
 
 /// The paths of a group.
@@ -80,13 +83,17 @@ impl Network {
                 seed,
                 number,
                 uniform,
-                packet: scenario.packet_bytes(),
+                scenario,
                 departures,
             };
-            Link::new(spec, setup)
+            Link::new(setup)
                 .ok_or_else(|| unsupported(&format!("queue `{}`", spec.discipline.name())))
         });
-        let links = links.collect::<Result<_, _>>()?;
+        let mut links = links.collect::<Result<Vec<_>, _>>()?;
+        let groups = scenario.flows().len();
+        // Of each group and of acknowledgements, which are nobody's data.
+        let target = links[scenario.target_index()].statistics_mut();
+        target.keep_apart(groups + 1);
         let mut network = Self {
             links,
             memories: Memories::new(scenario),
@@ -95,7 +102,7 @@ impl Network {
             target: LinkId::new(scenario.target_index()),
             recorded: Recorded::NONE,
         };
-        for group in 0..scenario.flows().len() {
+        for group in 0..groups {
             network.lay(scenario, group);
         }
         Ok(network)
@@ -104,23 +111,30 @@ impl Network {
     /// Lays the paths of group number `group`; their lanes come later.
     fn lay(&mut self, scenario: &Scenario, group: usize) {
         let spec = &scenario.flows()[group];
-        let class = group.min(255) as u8;
-        let mut path = |links: &[usize], ecn: Ecn| {
+        let number = group.min(usize::from(u16::MAX)) as u16;
+        let target = self.target.index();
+        let mut path = |links: &[usize], ecn: Ecn, account: Account| {
             let route = Route::new(self.hops.len());
             let last = links.len().saturating_sub(1);
             self.hops
-                .extend(links.iter().enumerate().map(|(number, &link)| Hop {
+                .extend(links.iter().enumerate().map(|(at, &link)| Hop {
                     link: LinkId::new(link),
                     lane: LaneId::default(),
                     delay: scenario.links()[link].delay,
-                    last: number == last,
+                    last: at == last,
                     ecn,
-                    class,
+                    group: number,
+                    account: if link == target {
+                        account
+                    } else {
+                        Account::ALL
+                    },
                 }));
             route
         };
-        let there = path(&spec.path, codepoint(spec));
-        let back = path(&spec.reverse, Ecn::NotCapable);
+        let there = path(&spec.path, codepoint(spec), Account::new(group));
+        let acknowledgements = Account::new(scenario.flows().len());
+        let back = path(&spec.reverse, Ecn::NotCapable, acknowledgements);
         let back = (!spec.reverse.is_empty()).then_some(back);
         self.routes.push(Routes { there, back });
     }
@@ -174,7 +188,7 @@ impl Network {
             self.offer_to_discipline(Offered { packet, at }, flows, timeline);
             return;
         };
-        let fate = if let Some(time) = link.arrive(packet.arrival, packet.size) {
+        let fate = if let Some(time) = link.arrive(packet.arrival, packet.size, hop.account) {
             hop.forward(Departing { packet, time }, transit, &mut timeline.calendar);
             Fate::Departs(time, packet.mark)
         } else {
@@ -208,7 +222,7 @@ impl Network {
         } else {
             match &mut self.links[link] {
                 Link::Queued(_) => Fate::Waits,
-                Link::Gated(link) => match link.arrive(held.arrival, &held) {
+                Link::Gated(link) => match link.arrive(&held, hop.account) {
                     Some((departure, marked)) => Fate::Departs(departure, Mark::of(marked)),
                     None => Fate::Dropped,
                 },
@@ -302,14 +316,18 @@ impl Network {
         flows: &mut Flows,
         timeline: &mut Timeline<'_>,
     ) {
-        let Link::Queued(link) = &self.links[at.index()] else {
+        let Link::Queued(link) = &mut self.links[at.index()] else {
             return;
         };
         let discarded = link.has_discarded();
-        if let Some(Service { packet, departure }) = service {
+        if let Some(Service {
+            packet: held,
+            departure,
+        }) = service
+        {
             let event = Event::departure(departure, at);
             timeline.calendar.push_delivery(link.lane, event);
-            let packet = InFlight::of(&packet);
+            let packet = InFlight::of(&held);
             if at == self.recorded.link() {
                 let fate = Fate::Departs(departure, packet.mark);
                 let observed = Observed { packet, fate };
@@ -317,6 +335,7 @@ impl Network {
             }
             let transit = flows.transit(packet.flow);
             let hop = self.hops[transit.route.hop(packet.hop)];
+            link.count_wait(&held, hop.account);
             let departing = Departing {
                 packet,
                 time: departure,
@@ -394,6 +413,7 @@ impl Network {
     pub(crate) fn finish(
         &mut self,
         end: Time,
+        flows: &Flows,
         recorder: &mut Recorder<'_>,
     ) -> Result<(), EngineError> {
         if self.links.iter().any(Link::overfull) {
@@ -407,6 +427,8 @@ impl Network {
                     if at == self.target.index() {
                         recorder.settle_packet(Observed { packet, fate });
                     }
+                    let route = flows.transit(packet.flow).route;
+                    self.hops[route.hop(packet.hop)].account
                 });
             }
         }
@@ -549,7 +571,7 @@ impl Hop {
             FlowId::Unresponsive(_) => false,
         };
         let ecn = if syn { Ecn::NotCapable } else { self.ecn };
-        let label = Label::new(packet.hop.index() as u8, self.class, ecn);
+        let label = Label::new(packet.hop.index() as u8, self.group, ecn);
         Packet {
             arrival: packet.arrival,
             flow: packet.flow.key(),

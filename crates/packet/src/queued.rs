@@ -5,7 +5,7 @@ use forebay_discipline::{Backlog, Packet, Port, Queue, Shared};
 use forebay_units::Time;
 
 use crate::ids::LaneId;
-use crate::statistics::LinkStatistics;
+use crate::statistics::{Account, LinkStatistics};
 use crate::transmitter::Transmitter;
 
 /// The most packets that may wait: 4 GB of 32 bytes each.
@@ -106,11 +106,17 @@ impl QueuedLink {
             return None;
         };
         self.port.idle_since = None;
-        if packet.arrival >= self.statistics.since {
-            self.statistics.accepted(now - packet.arrival);
-        }
         let departure = self.transmitter.take(now, packet.size, was_idle);
         Some(Service { packet, departure })
+    }
+
+    /// The wait of the packet that has just gone into transmission goes to an account.
+    #[inline]
+    pub(crate) fn count_wait(&mut self, packet: &Packet, account: Account) {
+        if packet.arrival >= self.statistics.since {
+            let wait = self.port.now - packet.arrival;
+            self.statistics.accepted(account, wait);
+        }
     }
 
     /// Whether the discipline has discarded packets.
@@ -144,8 +150,12 @@ impl QueuedLink {
     }
 
     /// The end of the run: the sums end here, but the waits of what is still here are those it
-    /// would have if nothing more arrived. Tells the fate of each.
-    pub(crate) fn finish(&mut self, end: Time, mut fate: impl FnMut(&Packet, Option<Time>)) {
+    /// would have if nothing more arrived. Tells the fate of each and learns its account.
+    pub(crate) fn finish(
+        &mut self,
+        end: Time,
+        mut fate: impl FnMut(&Packet, Option<Time>) -> Account,
+    ) {
         self.sum(end);
         self.busy_at_end = Some(self.transmitter.busy(end));
         let (occupancy, drops, marks) =
@@ -153,7 +163,8 @@ impl QueuedLink {
         while !self.idle() {
             let now = self.transmitter.busy_until.max(end);
             if let Some(service) = self.depart(now) {
-                fate(&service.packet, Some(service.departure));
+                let account = fate(&service.packet, Some(service.departure));
+                self.count_wait(&service.packet, account);
             }
             while let Some(packet) = self.discarded() {
                 fate(&packet, None);

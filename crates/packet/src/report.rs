@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use forebay_scenario::{
-    Completions, Cost, Distribution, Estimate, FlowReport, GroupReport, LinkReport,
+    Completions, Cost, Distribution, Estimate, FlowGroup, FlowReport, GroupReport, LinkReport,
     MAX_LISTED_FLOWS, Metric, Report, Scenario, Seed, Warning, WarningKind, listed_quantiles,
     sorted_quantile,
 };
@@ -16,6 +16,7 @@ use crate::ids::GroupId;
 use crate::link::Link;
 use crate::sampler::WINDOW_UNIT;
 use crate::simulation::Simulation;
+use crate::statistics::{Account, Waits};
 use crate::transfers::{SLOWDOWN_UNIT, Transfers};
 
 /// The report of a finished run.
@@ -33,16 +34,20 @@ pub(crate) fn report(scenario: &Scenario, seed: Seed, simulation: Simulation<'_>
     };
     let listed = simulation.traffic.hosts.flows.responsive.len() <= MAX_LISTED_FLOWS;
     let mut persistent = Vec::new();
-    let mut goodput = None;
+    let (mut goodput, mut goodputs) = (None, Vec::new());
     for (number, group) in simulation.traffic.groups.iter().enumerate() {
         let figures = GroupFigures::of(group, GroupId::new(number), &simulation, seconds);
+        let waits = target.statistics().waits_of(Account::new(number));
         if group.spec.responsive() {
             *goodput.get_or_insert(0.0) += figures.goodput;
         }
         if group.spec.persistent() {
             persistent.extend_from_slice(&figures.goodputs);
         }
-        report.groups.push(figures.report(group, seconds, listed));
+        goodputs.push(figures.goodput);
+        let mut group = figures.report(group, seconds, listed);
+        put_waits(&mut group.metrics, waits);
+        report.groups.push(group);
     }
     if let Some(goodput) = goodput {
         report.metrics.insert(Metric::Goodput, goodput.into());
@@ -59,6 +64,9 @@ pub(crate) fn report(scenario: &Scenario, seed: Seed, simulation: Simulation<'_>
         }
     }
     report.warnings = warnings(scenario, &simulation);
+    report
+        .warnings
+        .extend(goodputs_above_rate(scenario, &goodputs));
     report.traces = simulation.timeline.recorder.into_traces();
     report
 }
@@ -127,7 +135,10 @@ fn link_distributions(link: &Link) -> BTreeMap<String, Distribution> {
     let statistics = link.statistics();
     let bursts = statistics.bursts.finished();
     [
-        ("queue_delay_s", statistics.waits.distribution(1e-12)),
+        (
+            "queue_delay_s",
+            statistics.waits().histogram.distribution(1e-12),
+        ),
         ("loss_burst_packets", bursts.lengths().distribution(1.0)),
     ]
     .map(|(name, distribution)| (name.to_owned(), distribution))
@@ -150,19 +161,24 @@ fn link_metrics(link: &Link, end: Time, seconds: f64) -> BTreeMap<Metric, Estima
             put(Metric::LossBurstMean, mean);
             put(Metric::LossBurstMax, longest as f64);
         }
-        let waited = statistics.waits.count();
-        if waited > 0 {
-            put(
-                Metric::QueueDelayMean,
-                statistics.wait_sum as f64 * 1e-12 / waited as f64,
-            );
-            for (metric, share) in Metric::QUEUE_DELAY_QUANTILES {
-                put(metric, statistics.waits.quantile(share));
-            }
-            put(Metric::QueueDelayMax, statistics.longest_wait.as_secs_f64());
-        }
+        put_waits(&mut metrics, &statistics.waits());
     }
     metrics
+}
+
+/// How long packets waited, where there were any.
+fn put_waits(metrics: &mut BTreeMap<Metric, Estimate>, waits: &Waits) {
+    let waited = waits.histogram.count();
+    if waited == 0 {
+        return;
+    }
+    let mut put = |metric, value: f64| metrics.insert(metric, Estimate::from(value));
+    let mean = waits.sum as f64 * 1e-12 / waited as f64;
+    put(Metric::QueueDelayMean, mean);
+    for (metric, share) in Metric::QUEUE_DELAY_QUANTILES {
+        put(metric, waits.histogram.quantile(share));
+    }
+    put(Metric::QueueDelayMax, waits.longest.as_secs_f64());
 }
 
 /// Figures of one group before they become a report.
@@ -390,6 +406,39 @@ fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<Warning> {
             "no request of `{name}` was answered in full in the measured time: its time is at least as long as reported"
         );
         warnings.push(Warning::new(WarningKind::LowerBound, text).about(name));
+    }
+    warnings
+}
+
+/// Goodputs that the target link cannot carry: each is right as what was delivered in the measured
+/// time, but no steady state has it. There is one for each group.
+fn goodputs_above_rate(scenario: &Scenario, goodputs: &[f64]) -> Vec<Warning> {
+    let rate = scenario.target().rate.as_bits_per_second() as f64;
+    // A full link ends one packet more or less in the measured time.
+    let packet = scenario.packet_bytes() * 8.0 / scenario.run().measure.as_secs_f64();
+    let mut warnings = Vec::new();
+    let mut check = |goodput: f64, subject: String, why: &str| {
+        if goodput > rate + packet {
+            let text = format!("the {subject} is above the rate of the link: {why}");
+            let warning = Warning::new(WarningKind::GoodputAboveRate, text).about(subject);
+            warnings.push(warning.with("link_bps", rate));
+        }
+    };
+    let groups = || scenario.flows().iter().zip(goodputs);
+    let here = |group: &FlowGroup| group.path.contains(&scenario.target_index());
+    let responsive = groups().filter(|(group, _)| group.responsive() && here(group));
+    check(
+        responsive.map(|(_, goodput)| goodput).sum(),
+        "goodput".to_owned(),
+        "data that waited behind a loss when measuring began counts once the gap is filled; \
+        measure for longer",
+    );
+    for (group, goodput) in groups().filter(|(group, _)| !group.responsive() && here(group)) {
+        check(
+            *goodput,
+            format!("goodput of `{}`", group.name),
+            "its packets that still wait when measuring ends count as delivered; measure for longer",
+        );
     }
     warnings
 }

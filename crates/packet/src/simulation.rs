@@ -49,7 +49,7 @@ impl<'a> Simulation<'a> {
         let mut network = Network::new(scenario, seed, departures)?;
         let mut traffic = Traffic::new(scenario, seed, &network)?;
         let mut calendar = lanes::calendar(scenario, &mut network, &mut traffic);
-        traffic.schedule_starts(&mut calendar);
+        traffic.schedule_starts(&mut calendar)?;
         calendar.push(Event::control(run.warmup, Control::WarmupEnd));
         let recorder = Recorder::new(scenario);
         let mut simulation = Self {
@@ -226,7 +226,8 @@ impl<'a> Simulation<'a> {
         );
         let recorder = &mut self.timeline.recorder;
         self.traffic.finish(self.end, recorder);
-        self.network.finish(self.end, recorder)
+        let flows = &self.traffic.hosts.flows;
+        self.network.finish(self.end, flows, recorder)
     }
 
     /// When the run ends.

@@ -6,6 +6,55 @@ use forebay_units::Time;
 use crate::bursts::Bursts;
 use crate::histogram::Histogram;
 
+/// Whose waits at a link are counted together: at the target those of a flow group's packets, elsewhere
+/// all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Account(u16);
+
+impl Account {
+    /// The only one at links that keep no more.
+    pub(crate) const ALL: Self = Self(0);
+
+    pub(crate) fn new(number: usize) -> Self {
+        Self(number as u16)
+    }
+
+    #[inline]
+    fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// How long packets have waited.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Waits {
+    pub(crate) histogram: Histogram,
+    /// Sum in ticks.
+    pub(crate) sum: u128,
+    pub(crate) longest: Time,
+}
+
+impl Waits {
+    #[inline]
+    fn add(&mut self, wait: Time) {
+        self.histogram.add(wait);
+        self.sum += u128::from(wait.as_picos());
+        self.longest = self.longest.max(wait);
+    }
+
+    fn add_all(&mut self, other: &Self) {
+        self.histogram.add_all(&other.histogram);
+        self.sum += other.sum;
+        self.longest = self.longest.max(other.longest);
+    }
+
+    fn clear(&mut self) {
+        self.histogram.clear();
+        self.sum = 0;
+        self.longest = Time::ZERO;
+    }
+}
+
 /// What happened at a link since the warm-up.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkStatistics {
@@ -16,11 +65,8 @@ pub(crate) struct LinkStatistics {
     pub(crate) marks: u64,
     /// How drops follow one another.
     pub(crate) bursts: Bursts,
-    /// Waits of accepted packets.
-    pub(crate) waits: Histogram,
-    /// Sum of the waits in ticks; with the edges below, the time integral of the packets waiting.
-    pub(crate) wait_sum: u128,
-    pub(crate) longest_wait: Time,
+    /// Waits of accepted packets, an account each where they are kept apart.
+    waits: Vec<Waits>,
     /// Wait still ahead, at the warm-up's end, of the packets that were waiting then.
     pub(crate) wait_before: u128,
     /// Time spent transmitting before the warm-up's end.
@@ -37,20 +83,41 @@ impl LinkStatistics {
             drops: 0,
             marks: 0,
             bursts: Bursts::new(),
-            waits: Histogram::new(),
-            wait_sum: 0,
-            longest_wait: Time::ZERO,
+            waits: vec![Waits::default()],
             wait_before: 0,
             busy_before: Time::ZERO,
             since: Time::ZERO,
         }
     }
 
+    /// Keeps the waits of so many accounts apart.
+    pub(crate) fn keep_apart(&mut self, accounts: usize) {
+        self.waits.resize(accounts, Waits::default());
+    }
+
+    /// A packet is taken in that waits so long.
     #[inline]
-    pub(crate) fn accepted(&mut self, wait: Time) {
-        self.waits.add(wait);
-        self.wait_sum += u128::from(wait.as_picos());
-        self.longest_wait = self.longest_wait.max(wait);
+    pub(crate) fn accepted(&mut self, account: Account, wait: Time) {
+        self.waits[account.index()].add(wait);
+    }
+
+    /// The waits of one account.
+    pub(crate) fn waits_of(&self, account: Account) -> &Waits {
+        &self.waits[account.index()]
+    }
+
+    /// The waits of all packets.
+    pub(crate) fn waits(&self) -> Waits {
+        let mut all = Waits::default();
+        for waits in &self.waits {
+            all.add_all(waits);
+        }
+        all
+    }
+
+    /// Sum of the waits in ticks; with the edges below, the time integral of the packets waiting.
+    pub(crate) fn wait_sum(&self) -> u128 {
+        self.waits.iter().map(|waits| waits.sum).sum()
     }
 
     /// The packet that has just arrived is dropped.
@@ -72,9 +139,7 @@ impl LinkStatistics {
         self.arrivals_before += std::mem::take(&mut self.arrivals);
         self.drops = 0;
         self.marks = 0;
-        self.waits.clear();
-        self.wait_sum = 0;
-        self.longest_wait = Time::ZERO;
+        self.waits.iter_mut().for_each(Waits::clear);
         self.wait_before = 0;
         self.busy_before = busy;
         self.since = now;

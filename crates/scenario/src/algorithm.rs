@@ -38,26 +38,38 @@ impl Algorithm {
         }
     }
 
-    /// Reads a name, or a table with `kind` and parameters. Where nothing else is written,
-    /// parameters that know `preset` as a word take it.
+    /// Reads a name, or a table with `kind`, parameters and perhaps keys `beside` them that another
+    /// reads. Where nothing else is written, parameters that know `preset` as a word take it.
     pub(crate) fn read_within(
         cursor: &Cursor<'_>,
         registry: &[&'static Description],
-        preset: &str,
+        (beside, preset): (&[&str], &str),
     ) -> Result<Self, ScenarioError> {
         let kind = match cursor.text() {
             Some(_) => cursor.clone(),
-            None => cursor.require("kind", "\"...\"")?,
+            None if cursor.entries().is_ok() => {
+                let first = registry.first().map_or("", |d| d.name);
+                cursor.require("kind", &format!("\"{first}\", beside its parameters"))?
+            }
+            None => cursor.clone(),
         };
-        let found = registry.iter().find(|d| kind.text() == Some(d.name));
-        let description = found.ok_or_else(|| {
+        let Some(name) = kind.text() else {
             let known: Vec<&str> = registry.iter().map(|d| d.name).collect();
-            kind.error(known.join(", "))
+            return Err(kind.error(known.join(", ")));
+        };
+        let found = registry.iter().find(|d| d.is_called(name));
+        let description = found.ok_or_else(|| {
+            let spellings = registry.iter().flat_map(|d| {
+                let aliases = d.aliases.iter().map(|alias| (*alias, d.name));
+                [(d.name, d.name)].into_iter().chain(aliases)
+            });
+            kind.unknown(cursor.what(), name, spellings)
         })?;
         let mut algorithm = Self::new(description).within(preset);
         if cursor.text().is_none() {
             let mut known = vec!["kind"];
             known.extend(description.parameters.iter().map(|p| p.name));
+            known.extend(beside);
             cursor.only(&known)?;
             for parameter in description.parameters {
                 if let Some(value) = cursor.get(parameter.name) {
@@ -159,9 +171,21 @@ fn read_threshold(cursor: &Cursor<'_>) -> Result<Threshold, ScenarioError> {
 /// The form of a controller or queue discipline out of this registry.
 pub(crate) struct Registered(pub(crate) fn() -> &'static [&'static Description]);
 
+impl Registered {
+    /// Reads a table that has other keys, too.
+    pub(crate) fn read_beside(
+        &self,
+        at: &Cursor<'_>,
+        others: &[&str],
+        context: &Context<'_>,
+    ) -> Result<Algorithm, ScenarioError> {
+        Algorithm::read_within(at, (self.0)(), (others, context.preset))
+    }
+}
+
 impl Form<Algorithm> for Registered {
     fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Algorithm, ScenarioError> {
-        Algorithm::read_within(at, (self.0)(), context.preset)
+        self.read_beside(at, &[], context)
     }
 
     fn write(&self, algorithm: &Algorithm, _: &Context<'_>) -> Option<Value> {
@@ -184,9 +208,13 @@ impl Form<Algorithm> for Registered {
 
     fn grammar(&self) -> Grammar {
         let names: Vec<&str> = (self.0)().iter().map(|d| d.name).collect();
-        let mut forms = vec![words(&names)];
+        let aliases = (self.0)().iter().flat_map(|d| d.aliases);
+        let spellings: Vec<&str> = names.iter().chain(aliases).copied().collect();
+        let mut forms = vec![words(&spellings)];
         for description in (self.0)() {
-            let mut entries = vec![entry("kind", json!({"const": description.name}))];
+            let mut names = vec![description.name];
+            names.extend(description.aliases);
+            let mut entries = vec![entry("kind", words(&names))];
             entries.extend(description.parameters.iter().map(|parameter| {
                 let mut schema = parameter_schema(parameter.kind);
                 schema["description"] = parameter.meaning.into();

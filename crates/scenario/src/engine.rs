@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::link::BufferSize;
 use crate::metric::{Goal, Metric};
+use crate::naming::Unknown;
 use crate::report::Report;
 use crate::scenario::Scenario;
 
@@ -30,6 +31,10 @@ pub trait Engine: Sync {
 pub struct EngineDescription {
     /// Name on the command line.
     pub name: &'static str,
+    /// What it is, in a sentence.
+    pub title: &'static str,
+    /// Where its method comes from.
+    pub source: &'static str,
     /// Whether an answer takes milliseconds at most, so that many are asked for where others stand
     /// beside it.
     pub cheap: bool,
@@ -87,11 +92,9 @@ impl RunOptions {
         if known.contains(&model.as_str()) {
             return Ok(());
         }
-        Err(EngineError::Model(ModelError::Unknown {
-            what: "model",
-            found: model.clone(),
-            known: known.join(", "),
-        }))
+        Err(EngineError::Model(ModelError::Unknown(Unknown::among(
+            "model", model, known,
+        ))))
     }
 }
 
@@ -224,13 +227,6 @@ pub enum ModelError {
     #[error("no solution: {0}")]
     NoSolution(String),
     /// There is no such model, quantity or parameter.
-    #[error("unknown {what} `{found}`; known: {known}")]
-    Unknown {
-        /// "model", "quantity" or "parameter".
-        what: &'static str,
-        /// What was asked for.
-        found: String,
-        /// What exists.
-        known: String,
-    },
+    #[error("{0}")]
+    Unknown(Unknown),
 }

@@ -4,6 +4,7 @@ use forebay_units::{Bytes, Rate, Time};
 use serde_json::{Value, json};
 
 use crate::algorithm::{Algorithm, Registered};
+use crate::classes::{QueueKey, TrafficClass};
 use crate::cursor::Cursor;
 use crate::form::{Any, Maybe, Switch, Text, Within, Words};
 use crate::keys::{Context, Form, Grammar, Section, keys, words};
@@ -60,7 +61,7 @@ impl BufferSize {
         cursor
             .text()
             .and_then(Self::parse)
-            .ok_or_else(|| cursor.error(Self::ALLOWED))
+            .ok_or_else(|| cursor.quantity_error(|text| Self::parse(text).is_some(), Self::ALLOWED))
     }
 
     /// The limit at a link of `rate` where one BDP is `bdp` bytes.
@@ -87,6 +88,18 @@ fn floor_of_nearly_whole(bytes: f64) -> f64 {
     }
 }
 
+/// As it is written: "100p", "64kB", "5ms" or "0.5BDP".
+impl std::fmt::Display for BufferSize {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Packets(count) => write!(f, "{count}p"),
+            Self::Bytes(bytes) => bytes.fmt(f),
+            Self::Time(time) => time.fmt(f),
+            Self::Bdp(multiple) => write!(f, "{multiple}BDP"),
+        }
+    }
+}
+
 /// As it is written: "100p" or "64kB".
 impl std::fmt::Display for BufferLimit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -109,7 +122,9 @@ keys! {
         buffer: BufferLimit = BufferLimit::Packets(0), required("\"100p\"", Buffer);
         /// Who is dropped and who goes first.
         discipline: Algorithm = Algorithm::new(forebay_discipline::descriptions()[0]),
-            always(QUEUE, "queue");
+            parts(QueueKey);
+        /// Its classes, where the discipline is `classes`.
+        classes: Vec<TrafficClass> = Vec::new(), derived;
         /// One-way propagation, part of each `rtt`; only matters between links of a path.
         delay: Time = Time::ZERO, always(Any);
         /// Which layer's overhead the rate includes.
@@ -122,7 +137,7 @@ keys! {
     }
 }
 
-const NAME: Text = Text {
+pub(crate) const NAME: Text = Text {
     valid: |text| !text.is_empty() && text.len() <= 64 && !text.contains('.'),
     allowed: "a name without dots",
 };
@@ -133,7 +148,7 @@ const RATE: Within<Rate> = Within {
     allowed: "a rate from 1kbps to 100Tbps",
 };
 
-const QUEUE: Registered = Registered(forebay_discipline::descriptions);
+pub(crate) const QUEUE: Registered = Registered(forebay_discipline::descriptions);
 
 words! {
     /// The layer whose bits a link's rate counts.
@@ -181,7 +196,7 @@ keys! {
 
 /// The form of a link's buffer. Times and multiples of the bandwidth-delay product stand for nothing
 /// until rates and flows are known: the scenario resolves them.
-struct Buffer;
+pub(crate) struct Buffer;
 
 impl Form<BufferLimit> for Buffer {
     fn read(&self, at: &Cursor<'_>, _: &Context<'_>) -> Result<BufferLimit, ScenarioError> {
@@ -252,12 +267,14 @@ impl Form<usize> for OneOfTheMemories {
     fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<usize, ScenarioError> {
         let names = context.memories;
         let found = names.iter().position(|name| at.text() == Some(name));
-        found.ok_or_else(|| {
-            at.error(if names.is_empty() {
-                "the name of one of [[memories]], of which there are none".to_owned()
-            } else {
-                names.join(", ")
-            })
+        found.ok_or_else(|| match at.text() {
+            Some(text) if !names.is_empty() => {
+                at.unknown("memory", text, names.iter().map(|name| (&**name, &**name)))
+            }
+            _ if names.is_empty() => {
+                at.error("the name of one of [[memories]], of which there are none")
+            }
+            _ => at.error(names.join(", ")),
         })
     }
 
@@ -286,6 +303,23 @@ impl Link {
         }
         Ok(link)
     }
+}
+
+/// The limit that `table` gives at `link`, where one bandwidth-delay product is `bdp` bytes.
+pub(crate) fn resolve_buffer(
+    table: &Cursor<'_>,
+    link: &Link,
+    bdp: Option<f64>,
+) -> Result<BufferLimit, ScenarioError> {
+    let at = table.require("buffer", "\"100p\"")?;
+    let size = BufferSize::read(&at)?;
+    if matches!(size, BufferSize::Bdp(_)) && bdp.is_none() {
+        return Err(at.error(
+            "packets, bytes or time: without responsive flows of bounded RTT there is no BDP",
+        ));
+    }
+    let limit = size.resolve(link.rate, bdp.unwrap_or(0.0));
+    limit.ok_or_else(|| at.error("at most 1e15 bytes"))
 }
 
 /// Reads `[[memories]]`.

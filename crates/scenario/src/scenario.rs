@@ -1,5 +1,7 @@
 //! The scenario: valid by construction, with its resolved buffer and bandwidth-delay product.
 
+mod buffers;
+
 use std::fmt::Write as _;
 
 use serde::ser::Serializer;
@@ -10,11 +12,13 @@ use sha2::{Digest, Sha256};
 use crate::cursor::Cursor;
 use crate::flows::{FlowGroup, MAX_FLOWS};
 use crate::keys::{Context, Section};
-use crate::link::{BufferLimit, BufferSize, Link, Memory, read_memories};
+use crate::link::{Link, Memory, read_memories, resolve_buffer};
+use crate::manual::dotted_keys;
 use crate::metric::Goal;
-use crate::node::{Format, Node, Override, ScenarioError};
+use crate::naming::Unknown;
+use crate::node::{Format, Mistake, Node, ScenarioError, Source};
 use crate::options::{FluidOptions, RunPlan, TraceOptions};
-use crate::report::BufferReport;
+use crate::overrides::Override;
 use crate::workload::Workload;
 
 /// One link (or several) and its traffic, read from a file and valid.
@@ -74,9 +78,7 @@ impl Scenario {
     }
 
     fn read(root: &Cursor<'_>) -> Result<Self, ScenarioError> {
-        root.only(&[
-            "title", "link", "links", "memories", "flows", "run", "goal", "fluid", "trace",
-        ])?;
+        only_sections(root)?;
         let cursors = match (root.get("link"), root.get("links")) {
             (Some(link), None) => vec![link],
             (None, Some(links)) => links
@@ -84,7 +86,13 @@ impl Scenario {
                 .filter(|items| (1..=64).contains(&items.len()))
                 .ok_or_else(|| links.error("[[links]], one to 64 of them"))?,
             _ => {
-                return Err(root.error_found("no link or both forms", "either [link] or [[links]]"));
+                let both = root.get("link").is_some();
+                let found = if both {
+                    "both [link] and [[links]]"
+                } else {
+                    "no link"
+                };
+                return Err(root.error_found(found, "either [link] or [[links]]"));
             }
         };
         let memories = match root.get("memories") {
@@ -107,7 +115,9 @@ impl Scenario {
         context.rate = links[target].rate;
         let flows = read_flows(root, target, &context)?;
         for (index, (link, cursor)) in links.iter_mut().zip(&cursors).enumerate() {
-            link.buffer = resolve_buffer(cursor, link, bdp_bytes(index, link, &flows))?;
+            let bdp = bdp_bytes(index, link, &flows);
+            link.buffer = resolve_buffer(cursor, link, bdp)?;
+            link.resolve_classes(cursor, &flows, bdp)?;
         }
         let groups: Vec<String> = flows.iter().map(|group| group.name.clone()).collect();
         let persistent = flows.iter().filter(|group| group.persistent());
@@ -133,29 +143,15 @@ impl Scenario {
 
     /// The same scenario with changes.
     pub fn with(&self, overrides: &[Override]) -> Result<Self, ScenarioError> {
-        Self::parse(&self.canonical_json(), Format::Json, "scenario", overrides)
-    }
-
-    /// The same scenario with another buffer at the target link.
-    ///
-    /// # Errors
-    /// A buffer in multiples of a BDP that does not exist, or a buffer that is too large.
-    pub fn with_buffer(&self, buffer: BufferSize) -> Result<Self, ScenarioError> {
-        let mut changed = self.clone();
-        let link = &mut changed.links[self.target];
-        let bdp = bdp_bytes(self.target, link, &self.flows);
-        let limit = match (buffer, bdp) {
-            (BufferSize::Bdp(_), None) => None,
-            (buffer, bdp) => buffer.resolve(link.rate, bdp.unwrap_or(0.0)),
-        };
-        link.buffer = limit.ok_or_else(|| ScenarioError {
-            file: "scenario".into(),
-            line: None,
-            key: "link.buffer".into(),
-            found: format!("{buffer:?}"),
-            allowed: "at most 1e12 packets or 1e15 bytes; BDP only with responsive flows".into(),
-        })?;
-        Ok(changed)
+        let changed = Self::parse(&self.canonical_json(), Format::Json, "scenario", overrides);
+        changed.map_err(|error| match (&error.source, overrides) {
+            // Valid before: it is the change that does not fit to what it leaves alone.
+            (Source::File { .. }, [.., change]) => ScenarioError {
+                source: Source::Argument(change.argument().into()),
+                ..error
+            },
+            _ => error,
+        })
     }
 
     /// The same scenario with these flow groups, which cross the same links.
@@ -239,25 +235,6 @@ impl Scenario {
         self.bdp_bytes().map(|bytes| bytes / self.packet_bytes())
     }
 
-    /// Mean packet size in bytes at the target link: of the responsive persistent flows, else of
-    /// the responsive, else of all.
-    pub fn packet_bytes(&self) -> f64 {
-        let mean = |keep: &dyn Fn(&FlowGroup) -> bool| -> Option<f64> {
-            let groups = self.target_flows().filter(|group| keep(group));
-            let (sum, count) = groups.fold((0.0, 0.0), |(sum, count), group| {
-                (
-                    sum + group.count as f64 * group.packet.mean(),
-                    count + group.count as f64,
-                )
-            });
-            (count > 0.0).then(|| sum / count)
-        };
-        mean(&FlowGroup::persistent)
-            .or_else(|| mean(&FlowGroup::responsive))
-            .or_else(|| mean(&|_| true))
-            .unwrap_or(1500.0)
-    }
-
     /// Capacity of the target link in packets of the mean size per second.
     pub fn packets_per_second(&self) -> f64 {
         self.target().rate.as_bytes_per_second() / self.packet_bytes()
@@ -290,22 +267,6 @@ impl Scenario {
             _ => 0.0,
         });
         offered.sum::<f64>() / self.target().rate.as_bits_per_second() as f64
-    }
-
-    /// The target link's buffer in every unit.
-    pub fn buffer(&self) -> BufferReport {
-        let link = self.target();
-        let packet = self.packet_bytes();
-        let bytes = match link.buffer {
-            BufferLimit::Packets(count) => count as f64 * packet,
-            BufferLimit::Bytes(bytes) => bytes.get() as f64,
-        };
-        BufferReport {
-            packets: bytes / packet,
-            bytes,
-            seconds: bytes / link.rate.as_bytes_per_second(),
-            bdp: self.bdp_bytes().map(|bdp| bytes / bdp),
-        }
     }
 
     /// The resolved scenario as JSON with its keys in a fixed order: reading it back gives an
@@ -367,6 +328,26 @@ impl<'de> Deserialize<'de> for Scenario {
         Self::parse(&value.to_string(), Format::Json, "scenario", &[])
             .map_err(serde::de::Error::custom)
     }
+}
+
+/// Refuses other tables than those of a scenario; a key of one of them that stands outside of it is
+/// recognized.
+fn only_sections(root: &Cursor<'_>) -> Result<(), ScenarioError> {
+    const SECTIONS: [&str; 9] = [
+        "title", "link", "links", "memories", "flows", "run", "goal", "fluid", "trace",
+    ];
+    for (key, entry) in root.entries()? {
+        if !SECTIONS.contains(&key) {
+            let mut unknown = Unknown::among("key", key, SECTIONS);
+            let elsewhere = dotted_keys().into_iter().find(|dotted| {
+                let inside = dotted.split_once('.');
+                inside.is_some_and(|(_, name)| name == key)
+            });
+            unknown.meant = elsewhere.or(unknown.meant);
+            return Err(entry.mistake(Mistake::Name(unknown)));
+        }
+    }
+    Ok(())
 }
 
 fn find_target(links: &[Link], root: &Cursor<'_>) -> Result<usize, ScenarioError> {
@@ -433,23 +414,6 @@ fn read_section<S: Section>(
         Some(table) => S::read(&table, context),
         None => Ok(S::defaults()),
     }
-}
-
-/// The limit at `link`, which `table` describes, where one bandwidth-delay product is `bdp` bytes.
-fn resolve_buffer(
-    table: &Cursor<'_>,
-    link: &Link,
-    bdp: Option<f64>,
-) -> Result<BufferLimit, ScenarioError> {
-    let at = table.require("buffer", "\"100p\"")?;
-    let size = BufferSize::read(&at)?;
-    if matches!(size, BufferSize::Bdp(_)) && bdp.is_none() {
-        return Err(at.error(
-            "packets, bytes or time: without responsive flows of bounded RTT there is no BDP",
-        ));
-    }
-    let limit = size.resolve(link.rate, bdp.unwrap_or(0.0));
-    limit.ok_or_else(|| at.error("at most 1e15 bytes"))
 }
 
 fn read_goals(cursor: Option<Cursor<'_>>, groups: &[String]) -> Result<Vec<Goal>, ScenarioError> {

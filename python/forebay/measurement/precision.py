@@ -54,7 +54,7 @@ class Precision:
         except InputError:
             value = 0.0
         if not metric or not value > 0:
-            raise InputError(f"--precision: found `{text}`; allowed: 1%, METRIC=5% or METRIC=0.5ms")
+            raise InputError(f"found `{text}`; allowed: 1%, METRIC=5% or METRIC=0.5ms", "precision")
         return cls(metric, value, None) if relative else cls(metric, None, value)
 
 
@@ -123,7 +123,7 @@ def run_to_precision(
         ]
         needed = min(MOST, max(len(reports), *counts))
     missed = [warning for goal in goals if (warning := _missed(goal, reports)) is not None]
-    return Report.over(reports).warned([*missed, *phase_effects(scenario.core, engine)])
+    return Report.over(reports, scenario.resolved).warned([*missed, *phase_effects(scenario.core, engine)])
 
 
 def _missed(goal: Precision, reports: Sequence[Report]) -> Warning | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -129,7 +129,8 @@ def reproduce(
             done += sum(costs[paper.name, name] for name in fresh)
             left_out = [name for name in figure.runs if name not in needed[paper.name]]
             results = Results(target, needed[paper.name], failed, left_out)
-            drawn.append(_draw(paper, figure, results, target))
+            link = _link(needed[paper.name][name] for name in figure.runs if name in needed[paper.name])
+            drawn.append(_draw(paper, figure, results, target, link))
             done += PICTURE_S
             tell(0.0, total, done)
         gallery = Gallery(tuple(drawn), quick, target / "gallery.html")
@@ -140,8 +141,18 @@ def reproduce(
     return gallery
 
 
-def _draw(paper: Paper, figure: Figure, results: Results, out: Path) -> Drawn:
+def _link(runs: Iterable[Run]) -> str:
+    """The link of a figure's first run in a line; nothing for a figure that only formulas draw."""
+    from forebay.papers.running import scenario_of
+    from forebay.views.headline import headline
+
+    first = next(iter(runs), None)
+    return "" if first is None else headline(scenario_of(first).resolved, otherwise="").link
+
+
+def _draw(paper: Paper, figure: Figure, results: Results, out: Path, link: str) -> Drawn:
     """Judge a figure's claims, then draw it; a run that failed costs its own figure only."""
+    from forebay.papers import drawing
     from forebay.views import plots
 
     verdicts = tuple(results.judge(claim) for claim in figure.claims)
@@ -153,6 +164,6 @@ def _draw(paper: Paper, figure: Figure, results: Results, out: Path) -> Drawn:
         raise
     except ForebayError as error:
         return Drawn(paper, figure, verdicts, None, str(error))
-    stem = out / paper.name / figure.name
-    plots.save(picture, stem.with_suffix(".svg"), close=False)
-    return Drawn(paper, figure, verdicts, plots.save(picture, stem.with_suffix(".png")))
+    drawing.finish(picture, link)
+    _, png = reversed(plots.save_both(picture, out / paper.name / figure.name))
+    return Drawn(paper, figure, verdicts, png)

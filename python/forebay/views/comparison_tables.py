@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from forebay import formatting
-from forebay.views.tables import buffer_text
+from forebay.views.heading import heading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,9 +37,8 @@ SHOWN = (
 def comparison_view(found: Comparison) -> RenderableType:
     """Engines and models side by side, the agreement, the disagreements by assumption, the buffer range."""
     parts: list[RenderableType] = [
-        _answers(found.scenario.title, found.answers),
-        Text(f"buffer {buffer_text(found.buffer)}", style="dim"),
-        Text(""),
+        heading(found.scenario, "comparison"),
+        _answers(found.answers),
     ]
     if found.agreement:
         parts += [_agreement(found.agreement), *_promise(found.agreement), Text("")]
@@ -49,13 +48,13 @@ def comparison_view(found: Comparison) -> RenderableType:
         for answer in found.answers
         if not answer.applies
     ]
-    if len(found.curve) > 1:
-        parts.append(_range(found.curve))
+    if len(found.points) > 1:
+        parts.append(_range(found.points))
     return Group(*parts)
 
 
-def _answers(title: str, answers: Sequence[Answer]) -> Table:
-    table = Table(title=escape(title or "comparison"), title_justify="left", box=box.SIMPLE_HEAD)
+def _answers(answers: Sequence[Answer]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
     table.add_column("answer of")
     table.add_column("applies?")
     for name in SHOWN:

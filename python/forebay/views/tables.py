@@ -1,4 +1,4 @@
-"""What the command line prints, as rich tables."""
+"""What `recommend` prints, as rich tables."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from rich.text import Text
 
 from forebay import formatting
 from forebay.formatting import USUAL
+from forebay.views import wording
+from forebay.views.configuration_text import configuration_lines
+from forebay.views.heading import buffer_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from forebay.report import BufferSize, Report
+    from forebay.report import BufferSize
     from forebay.search.answer import (
-        Configuration,
         Front,
         JudgedGoal,
         JudgedRule,
@@ -29,13 +31,7 @@ if TYPE_CHECKING:
         Variation,
     )
 
-__all__ = ["buffer_text", "recommendation_view", "report_view"]
-
-
-def buffer_text(buffer: BufferSize) -> str:
-    """One buffer in every unit."""
-    text = f"{buffer.packets:.0f} packets = {formatting.size(buffer.bytes)} = {formatting.duration(buffer.seconds)}"
-    return text if buffer.bdp is None else f"{text} = {buffer.bdp:.3g} BDP"
+__all__ = ["recommendation_view"]
 
 
 def _buffer_cells(buffer: BufferSize | None) -> list[str]:
@@ -44,35 +40,6 @@ def _buffer_cells(buffer: BufferSize | None) -> list[str]:
     bdp = "–" if buffer.bdp is None else f"{buffer.bdp:.3g}"
     milliseconds = f"{buffer.seconds * 1e3:.3g}" if buffer.seconds < 0.1 else f"{buffer.seconds * 1e3:.0f}"
     return [f"{buffer.packets:.0f}", formatting.size(buffer.bytes), milliseconds, bdp]
-
-
-def report_view(report: Report, title: str) -> RenderableType:
-    """One report: metrics of the link, then of each group."""
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("metric")
-    table.add_column("link", justify="right")
-    names = list(report.metrics)
-    for group in report.groups:
-        table.add_column(escape(f"{group.name} ({group.flows})"), justify="right")
-        names += [name for name in group.metrics if name not in names]
-    for name in names:
-        cells = [formatting.estimate(name, report.metrics.get(name))]
-        cells += [formatting.estimate(name, group.metrics.get(name)) for group in report.groups]
-        table.add_row(formatting.metric_title(name), *cells)
-    cost = report.cost
-    lines = [
-        f"buffer {buffer_text(report.buffer)}; {report.engine} engine, {_behind(report)}, seed {report.seed}",
-        f"{cost.data_packets:,} data packets, {cost.events:,} events, {cost.cpu_s:.2f} CPU seconds",
-    ]
-    shown = (Text(line, style="dim") for line in lines)
-    return Group(Text(title, style="bold"), table, *shown, *_warning_lines(report.warnings))
-
-
-def _behind(report: Report) -> str:
-    """What the intervals rest on."""
-    if report.batches is not None:
-        return f"1 replication, intervals from {report.batches} batches of it"
-    return f"{report.replications} replication(s)"
 
 
 def _warning_lines(warnings: Iterable[str]) -> list[Text]:
@@ -84,7 +51,7 @@ def recommendation_view(answer: Recommendation) -> RenderableType:
     parts: list[RenderableType] = [_buffers_table(answer)]
     parts += _conflict_lines(answer) if answer.buffer is None else _answer_lines(answer, answer.buffer)
     for configuration in answer.configurations:
-        parts += _configuration_lines(configuration)
+        parts += configuration_lines(configuration)
     if answer.sensitivity is not None:
         parts.append(_sensitivity_table(answer.sensitivity))
     if answer.pareto is not None:
@@ -129,17 +96,8 @@ def _buffers_table(answer: Recommendation) -> Table:
 
 def _shown(answer: Recommendation) -> list[str]:
     """The usual metrics, then those that goals on the link are about."""
-    keys = [answer.curve[0].key(name) for name in answer.goals if "." not in name]
+    keys = [answer.points[0].key(name) for name in answer.goals if "." not in name]
     return [*USUAL, *(key for key in keys if key is not None and key not in USUAL)]
-
-
-def _configuration_lines(found: Configuration) -> list[Text]:
-    return [
-        Text(f"For {found.system}:", style="bold"),
-        *(Text(f"  {line}") for line in found.lines),
-        *(Text(f"  note: {quirk}", style="dim") for quirk in found.quirks),
-        Text(f"  source: {found.source}", style="dim"),
-    ]
 
 
 def _cost_line(cost: SearchCost) -> Text:
@@ -167,14 +125,7 @@ def _answer_lines(answer: Recommendation, buffer: BufferSize) -> list[Text]:
         Text(f"Recommended buffer: {buffer_text(buffer)}", style="bold green"),
         Text(_claim(answer)),
     ]
-    upper = answer.feasible_up_to
-    if upper is not None and upper.missed_at is not None:
-        lines.append(
-            Text(
-                f"every goal still holds at {upper.buffer.packets:.0f} packets, not at "
-                f"{upper.missed_at.packets:.0f} (of the buffers measured)"
-            )
-        )
+    lines += [Text(line) for line in wording.around(answer)]
     for name, goal in answer.goals.items():
         lines.append(Text(f"  {_goal_text(name, goal)}{'   ← binding' if goal.binding else ''}"))
     return lines
@@ -182,19 +133,18 @@ def _answer_lines(answer: Recommendation, buffer: BufferSize) -> list[Text]:
 
 def _claim(answer: Recommendation) -> str:
     """What the confidence is about: the average over replications, or the share of the draws."""
-    confidence = f"{100 * answer.confidence:.1f} % confidence"
-    fraction = answer.fraction
-    if fraction is not None:
-        return (
-            f"the smallest that meets every goal in at least {100 * fraction.wanted:g} % of the draws, with "
-            f"{confidence}: {fraction.held} of {fraction.of} draws that the search had not seen, so at least "
-            f"{100 * fraction.at_least:.1f} % (one-sided, {100 * fraction.confidence:g} %)"
-        )
     over = "draws of what is uncertain" if answer.uncertain else "replications"
-    return (
-        f"the smallest that meets every goal on average over {over}, with {confidence} (one-sided, over replications "
-        "that the search had not seen)"
-    )
+    fraction, standing = answer.fraction, wording.standing(answer)
+    scope = f"on average over {over}" if fraction is None else f"in at least {100 * fraction.wanted:g} % of the draws"
+    if answer.confidence is None:
+        return f"{standing} {scope}; no confidence is stated: {wording.doubt(answer)}"
+    confidence = f"{formatting.confidence(answer.confidence)} confidence"
+    if fraction is not None and fraction.at_least is not None:
+        return (
+            f"{standing} {scope}, with {confidence}: {fraction.held} of {fraction.of} draws that the search had not "
+            f"seen, so at least {100 * fraction.at_least:.1f} % (one-sided, {100 * fraction.confidence:g} %)"
+        )
+    return f"{standing} {scope}, with {confidence} (one-sided, over replications that the search had not seen)"
 
 
 def _conflict_lines(answer: Recommendation) -> list[Text]:

@@ -1,0 +1,416 @@
+//! Classes: flow groups share a link by class, as at a router's port. Each class has a queue with a
+//! discipline and perhaps a buffer of its own; classes without one share the link's. Strict classes go
+//! first, in the order of the list; the others take turns, by whole packets (weighted round robin) or
+//! by bytes (deficit round robin, Shreedhar and Varghese 1996).
+//!
+//! A deficit here may fall below zero: a class is served while it has any left, and what it overdraws
+//! is taken from its next turn, as in Cisco's modified deficit round robin and the surplus round robin
+//! of Adiseshu, Parulkar and Varghese (1996). The paper's form asks for the size of the next packet
+//! first, which is not known before a discipline such as CoDel has decided which one that is. Shares
+//! stay within a packet of those of the paper.
+
+use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::{Bytes, Time};
+
+use crate::admission::Fifo;
+use crate::droptail::DropTail;
+use crate::fq_pie::FqPie;
+use crate::packet::Packet;
+use crate::port::{Backlog, Limit, OfClass, Port, Setting, Shared};
+use crate::registry::{Admission, Discipline, Queue, QueueDiscipline, discipline};
+
+/// How many classes a link may have.
+pub const MAX_CLASSES: usize = 256;
+
+/// What a class is set up with.
+#[derive(Clone, Debug)]
+pub struct ClassSetting<'a> {
+    /// The name of its discipline.
+    pub discipline: &'static str,
+    /// The parameters of that.
+    pub parameters: &'a Parameters,
+    /// Its part of what the weighted classes send, at least 1.
+    pub weight: u64,
+    /// Whether it goes before all weighted classes, whatever the schedule.
+    pub priority: bool,
+    /// Its own buffer; without one it shares the link's.
+    pub limit: Option<Limit>,
+    /// Mean size of its packets in bytes, at least 1.
+    pub packet: f64,
+}
+
+/// Classes at a link.
+#[derive(Clone, Debug)]
+pub struct Classes {
+    members: Vec<Class>,
+    /// The class of each flow group; groups beyond belong to the last.
+    of_groups: Vec<u8>,
+    schedule: Schedule,
+    victim: Victim,
+    /// The buffer of the classes that have none of their own, and what waits in it.
+    limit: Limit,
+    shared: Backlog,
+    total: Backlog,
+    /// The weighted class whose turn it is, and whether it has had its allowance.
+    turn: usize,
+    served: bool,
+    /// The class of the packet in transmission.
+    sending: Option<usize>,
+}
+
+/// Who is served next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Schedule {
+    Strict,
+    /// Turns of whole packets.
+    Wrr,
+    /// Turns of bytes, so many for each unit of weight.
+    Dwrr {
+        quantum: u64,
+    },
+}
+
+/// Whom a full shared buffer drops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Victim {
+    /// The last class of those that have something in it.
+    Lowest,
+    /// The arrival.
+    Arrival,
+}
+
+/// A class.
+#[derive(Clone, Debug)]
+struct Class {
+    queue: Queue,
+    buffer: Buffer,
+    turns: Turns,
+    /// What it may still send in this turn, or below zero what it has sent beyond.
+    balance: i64,
+    /// Since when nothing of it waits or is in transmission.
+    empty_since: Option<Time>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Buffer {
+    Own,
+    Shared,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turns {
+    /// Before all that take turns.
+    Strict,
+    /// With an allowance in the schedule's unit.
+    Weighted(i64),
+}
+
+impl QueueDiscipline for Classes {
+    const DESCRIPTION: Description = Description {
+        name: "classes",
+        aliases: &[],
+        title: "Classes of flow groups, each with a buffer and a discipline of its own",
+        formula: &[
+            "strict: a packet leaves only where no class before its own has one",
+            "wrr: per round a class sends weight packets; dwrr: weight * quantum bytes, what is left over carried to the next round while it has packets",
+        ],
+        source: "RFC 2475 section 2.3.3; RFC 3246; Shreedhar and Varghese 1996; Cisco's class-based weighted fair queueing",
+        parameters: &[
+            Parameter {
+                name: "schedule",
+                meaning: "strict: a class is served when no class before it has anything; wrr: in turn, weight packets each; dwrr: in turn, weight times quantum bytes each",
+                kind: ParameterKind::Choice {
+                    words: &["strict", "wrr", "dwrr"],
+                },
+                default: Value::Word("strict"),
+            },
+            Parameter {
+                name: "drop",
+                meaning: "where the buffer that classes share is full: from the last class that has something in it (lowest), or the arrival (tail); automatic: lowest for strict, else tail",
+                kind: ParameterKind::Choice {
+                    words: &["lowest", "tail"],
+                },
+                default: Value::Automatic,
+            },
+            Parameter {
+                name: "quantum",
+                meaning: "dwrr: bytes a turn for each unit of weight, at least 64",
+                kind: ParameterKind::Bytes,
+                default: Value::Bytes(Bytes::new(1500)),
+            },
+        ],
+    };
+
+    /// One class of everything; [`Classes::of`] makes several.
+    fn new(parameters: &Parameters, setting: &Setting) -> Self {
+        let mut all = Self::without_classes(parameters, setting);
+        let gate = Admission::DropTail(DropTail);
+        let queue = Queue::Fifo(Fifo::new(gate, setting.limit));
+        let turns = all.schedule.turns(1);
+        all.members.push(Class::new(queue, Buffer::Shared, turns));
+        all
+    }
+
+    fn enqueue(&mut self, packet: Packet, port: &mut Port) {
+        let at = self.class_of(packet.group());
+        let contends = self.members[at].buffer == Buffer::Shared && port.idle_since.is_none();
+        if contends && self.victim == Victim::Arrival && !self.has_room(at, packet.size) {
+            port.discard(packet);
+            return;
+        }
+        self.pass_on(at, packet, port);
+        if self.members[at].queue.backlog().packets > 0 {
+            self.members[at].empty_since = None;
+        }
+        if contends && self.victim == Victim::Lowest {
+            self.push_out(port);
+        }
+    }
+
+    fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
+        if let Some(at) = self.sending.take() {
+            self.note_empty(at, port.now);
+        }
+        while let Some(at) = self.next() {
+            let sent = self.changing(at, |queue| queue.dequeue(port));
+            if let Some(packet) = sent {
+                self.charge(at, packet.size);
+                self.sending = Some(at);
+                return Some(packet);
+            }
+            // Its discipline has dropped all that waited.
+            self.note_empty(at, port.now);
+        }
+        None
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.total
+    }
+}
+
+impl Classes {
+    /// Several classes, and the class of each flow group, at a link with this setting; `None` where a
+    /// discipline is unknown.
+    pub fn of(
+        parameters: &Parameters,
+        setting: &Setting,
+        classes: &[ClassSetting<'_>],
+    ) -> Option<Self> {
+        let mut all = Self::without_classes(parameters, setting);
+        for class in classes {
+            let inner = Setting {
+                limit: class.limit.unwrap_or(setting.limit),
+                packet: class.packet,
+                ..*setting
+            };
+            let buffer = match class.limit {
+                Some(_) => Buffer::Own,
+                None => Buffer::Shared,
+            };
+            let turns = if class.priority {
+                Turns::Strict
+            } else {
+                all.schedule.turns(class.weight)
+            };
+            let queue = all.queue(class, &inner)?;
+            all.members.push(Class::new(queue, buffer, turns));
+        }
+        (1..=MAX_CLASSES)
+            .contains(&all.members.len())
+            .then_some(all)
+    }
+
+    /// With the class of each flow group; groups beyond belong to the last class.
+    #[must_use]
+    pub fn for_groups(self, of_groups: Vec<u8>) -> Self {
+        Self { of_groups, ..self }
+    }
+
+    fn without_classes(parameters: &Parameters, setting: &Setting) -> Self {
+        let schedule = Schedule::of(parameters);
+        Self {
+            members: Vec::new(),
+            of_groups: Vec::new(),
+            schedule,
+            victim: match (parameters.get("drop"), schedule) {
+                (Value::Word("lowest"), _) | (Value::Automatic, Schedule::Strict) => Victim::Lowest,
+                _ => Victim::Arrival,
+            },
+            limit: setting.limit,
+            shared: Backlog::default(),
+            total: Backlog::default(),
+            turn: 0,
+            served: false,
+            sending: None,
+        }
+    }
+
+    /// The queue of a class.
+    fn queue(&self, class: &ClassSetting<'_>, setting: &Setting) -> Option<Queue> {
+        let chosen = discipline(class.discipline, class.parameters, setting)?;
+        Some(match chosen {
+            // Its last packet is the one that a full shared buffer drops, whoever arrives.
+            Discipline::AtArrival(gate @ Admission::DropTail(_))
+                if class.limit.is_none() && self.victim == Victim::Lowest =>
+            {
+                Queue::Fifo(Fifo::new(gate, Limit::Packets(u64::MAX)))
+            }
+            // The link's rate does not say how fast one class drains: the controller goes by the
+            // packets' sojourn times instead (RFC 8033 section 4.2; the default in Linux).
+            Discipline::AtArrival(Admission::Pie(_)) => {
+                Queue::FqPie(FqPie::of_one_queue(class.parameters, setting))
+            }
+            other => other.queued(setting),
+        })
+    }
+
+    fn class_of(&self, group: u16) -> usize {
+        let last = self.members.len() - 1;
+        let known = self.of_groups.get(usize::from(group));
+        known.map_or(last, |class| usize::from(*class).min(last))
+    }
+
+    /// Whether the shared buffer takes a packet of `size` more for class `at`. Where all that waits is
+    /// of this class, its own discipline keeps to the limit, and may drop another than the arrival.
+    fn has_room(&self, at: usize, size: u32) -> bool {
+        self.limit.fits(self.shared, size) || self.shared == self.members[at].queue.backlog()
+    }
+
+    /// An arrival joins its class, whose discipline sees the class and not the whole link.
+    fn pass_on(&mut self, at: usize, packet: Packet, port: &mut Port) {
+        let memory = port.shared;
+        let class = &self.members[at];
+        if class.buffer == Buffer::Shared {
+            port.shared = memory.or(Some(Shared {
+                limit: self.limit,
+                used: self.shared,
+            }));
+        }
+        port.class = Some(OfClass {
+            empty_since: class.empty_since,
+        });
+        self.changing(at, |queue| queue.enqueue(packet, port));
+        port.class = None;
+        port.shared = memory;
+    }
+
+    /// Does something to a class's queue and takes over how that changed what waits.
+    fn changing<T>(&mut self, at: usize, change: impl FnOnce(&mut Queue) -> T) -> T {
+        let class = &mut self.members[at];
+        let before = class.queue.backlog();
+        let result = change(&mut class.queue);
+        let after = class.queue.backlog();
+        let shared = (class.buffer == Buffer::Shared).then_some(&mut self.shared);
+        for sum in [Some(&mut self.total), shared].into_iter().flatten() {
+            sum.packets = sum.packets + after.packets - before.packets;
+            sum.bytes = sum.bytes + after.bytes - before.bytes;
+        }
+        result
+    }
+
+    /// Makes room in the shared buffer: the last class that has something in it loses.
+    fn push_out(&mut self, port: &mut Port) {
+        while self.limit.exceeded(self.shared) {
+            let holds = |class: &Class| class.buffer == Buffer::Shared && class.is_backlogged();
+            let Some(at) = self.members.iter().rposition(holds) else {
+                return;
+            };
+            if let Some(packet) = self.changing(at, |queue| queue.push_out(port)) {
+                port.discard(packet);
+            }
+            if self.sending != Some(at) {
+                self.note_empty(at, port.now);
+            }
+        }
+    }
+
+    /// The class's packet has left, or was dropped.
+    fn note_empty(&mut self, at: usize, now: Time) {
+        let class = &mut self.members[at];
+        if !class.is_backlogged() {
+            class.empty_since.get_or_insert(now);
+        }
+    }
+
+    /// The class to serve next, if any has something.
+    fn next(&mut self) -> Option<usize> {
+        if self.total.packets == 0 {
+            return None;
+        }
+        let strict = |class: &Class| class.turns == Turns::Strict && class.is_backlogged();
+        if let Some(at) = self.members.iter().position(strict) {
+            return Some(at);
+        }
+        loop {
+            let class = &mut self.members[self.turn];
+            match class.turns {
+                Turns::Weighted(allowance) if class.is_backlogged() => {
+                    class.balance += if self.served { 0 } else { allowance };
+                    self.served = true;
+                    if class.balance > 0 {
+                        return Some(self.turn);
+                    }
+                }
+                // Who has nothing to send saves nothing up; what it overdrew it still owes.
+                _ => class.balance = class.balance.min(0),
+            }
+            self.served = false;
+            self.turn = (self.turn + 1) % self.members.len();
+        }
+    }
+
+    /// A class has sent a packet.
+    fn charge(&mut self, at: usize, size: u32) {
+        let class = &mut self.members[at];
+        class.balance -= match (class.turns, self.schedule) {
+            (Turns::Strict, _) => 0,
+            (_, Schedule::Dwrr { .. }) => i64::from(size),
+            _ => 1,
+        };
+    }
+}
+
+impl Schedule {
+    /// So that no balance overflows.
+    const MOST_QUANTUM: u64 = 1 << 32;
+    const MOST_WEIGHT: u64 = 1 << 24;
+
+    fn of(parameters: &Parameters) -> Self {
+        match parameters.word("schedule") {
+            "strict" => Self::Strict,
+            "wrr" => Self::Wrr,
+            _ => Self::Dwrr {
+                quantum: parameters
+                    .bytes("quantum")
+                    .get()
+                    .clamp(64, Self::MOST_QUANTUM),
+            },
+        }
+    }
+
+    fn turns(self, weight: u64) -> Turns {
+        let weight = weight.clamp(1, Self::MOST_WEIGHT);
+        match self {
+            Self::Strict => Turns::Strict,
+            Self::Wrr => Turns::Weighted(weight as i64),
+            Self::Dwrr { quantum } => Turns::Weighted((weight * quantum) as i64),
+        }
+    }
+}
+
+impl Class {
+    fn new(queue: Queue, buffer: Buffer, turns: Turns) -> Self {
+        Self {
+            queue,
+            buffer,
+            turns,
+            balance: 0,
+            empty_since: Some(Time::ZERO),
+        }
+    }
+
+    fn is_backlogged(&self) -> bool {
+        self.queue.backlog().packets > 0
+    }
+}

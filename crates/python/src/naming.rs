@@ -1,0 +1,23 @@
+//! Names as users write them: one way to see through them for Rust and Python.
+
+use forebay_scenario::Unknown;
+use pyo3::prelude::*;
+
+/// The name out of `known` that was likely meant by one that does not exist, or None.
+#[pyfunction]
+pub(crate) fn likeliest(found: &str, known: Vec<String>) -> Option<String> {
+    let spellings = known.iter().map(|name| (name.as_str(), name.as_str()));
+    forebay_scenario::likeliest(found, spellings).map(str::to_owned)
+}
+
+/// The sentence on a name that does not exist: the name that was likely meant, and those that exist.
+#[pyfunction]
+pub(crate) fn unknown(what: &str, found: &str, known: Vec<String>) -> String {
+    Unknown::among(what, found, known.iter().map(String::as_str)).to_string()
+}
+
+/// The American spelling of a name, which is the one that forebay has.
+#[pyfunction]
+pub(crate) fn american(name: &str) -> String {
+    forebay_scenario::american(name).into_owned()
+}

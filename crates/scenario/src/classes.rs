@@ -1,0 +1,242 @@
+//! Classes of traffic at a link: `queue = { kind = "classes", ... }`.
+
+use std::sync::LazyLock;
+
+use forebay_discipline::MAX_CLASSES;
+use forebay_units::parameter::Description;
+use serde_json::{Map, Value, json};
+
+use crate::algorithm::{Algorithm, Registered};
+use crate::cursor::Cursor;
+use crate::flows::FlowGroup;
+use crate::form::{List, Maybe, Switch, Text, Whole};
+use crate::keys::{Context, Form, Grammar, Key, KeyText, Part, Presence, Section, keys};
+use crate::link::{Buffer, BufferLimit, Link, NAME, QUEUE, resolve_buffer};
+use crate::node::ScenarioError;
+use crate::schema::object;
+
+keys! {
+    /// Flow groups that share a queue at a link.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct TrafficClass {
+        /// Name, unique at the link; keys such as `link.queue.classes.voice.buffer` use it.
+        name: String = String::new(), required("\"voice\"", NAME);
+        /// The flow groups in it; groups that no class names are in the last class.
+        groups: Vec<String> = Vec::new(), key(GROUPS);
+        /// Its part of what the classes with turns send; for the schedules `wrr` and `dwrr`.
+        weight: u64 = 1, key(Whole(1, 10_000));
+        /// Whether it goes before all classes with turns; for the schedules `wrr` and `dwrr`.
+        priority: bool = false, key(Switch);
+        /// What may wait in it, at the link's rate and bandwidth-delay product; without one it shares
+        /// the link's buffer with the other classes that have none.
+        buffer: Option<BufferLimit> = None, key(Maybe(Buffer));
+        /// Who of the class is dropped and who goes first; any discipline without classes.
+        discipline: Algorithm = Algorithm::new(forebay_discipline::descriptions()[0]),
+            key(WITHIN, "queue");
+    }
+}
+
+const GROUPS: List<Text> = List {
+    of: Text {
+        valid: |name| !name.is_empty(),
+        allowed: "the name of a flow group",
+    },
+    least: 0,
+    allowed: "a list of names of flow groups",
+};
+
+const WITHIN: Registered = Registered(|| {
+    static ALL: LazyLock<Vec<&'static Description>> = LazyLock::new(|| {
+        let all = forebay_discipline::descriptions().iter();
+        all.filter(|description| description.name != NAME_OF_CLASSES)
+            .copied()
+            .collect()
+    });
+    &ALL
+});
+
+/// The name of the discipline that has classes.
+const NAME_OF_CLASSES: &str = "classes";
+
+/// A discipline with its classes, of which all but `classes` have none.
+type Queue = (Algorithm, Vec<TrafficClass>);
+
+/// The key `queue` of a link.
+pub(crate) struct QueueKey;
+
+impl QueueKey {
+    const KEY: Key<LinkQueue> = Key {
+        name: "queue",
+        meaning: &["Who is dropped and who goes first."],
+        presence: Presence::Written,
+        form: LinkQueue,
+    };
+}
+
+impl Part<Link> for QueueKey {
+    fn names(&self) -> Vec<&'static str> {
+        vec![Self::KEY.name]
+    }
+
+    fn read(
+        &self,
+        link: &mut Link,
+        table: &Cursor<'_>,
+        context: &Context<'_>,
+    ) -> Result<(), ScenarioError> {
+        if let Some(at) = Self::KEY.find(table)? {
+            (link.discipline, link.classes) = Self::KEY.form.read(&at, context)?;
+        }
+        Ok(())
+    }
+
+    fn write(&self, link: &Link, context: &Context<'_>, map: &mut Map<String, Value>) {
+        let queue = (link.discipline.clone(), link.classes.clone());
+        Self::KEY.write((&queue, &LinkQueue::default()), context, map);
+    }
+
+    fn texts(&self) -> Vec<KeyText> {
+        vec![Self::KEY.text(&LinkQueue::default())]
+    }
+}
+
+/// The form of `queue`: a discipline out of the registry, with a list of classes where it is `classes`.
+struct LinkQueue;
+
+impl LinkQueue {
+    const EXAMPLE: &'static str =
+        "classes = [{ name = \"voice\", groups = [\"calls\"] }, { name = \"rest\" }]";
+
+    fn default() -> Queue {
+        let droptail = forebay_discipline::descriptions()[0];
+        (Algorithm::new(droptail), Vec::new())
+    }
+
+    /// What is said of the list.
+    fn classes() -> KeyText {
+        let allowed = format!(
+            "a list of one to {MAX_CLASSES} tables with {}",
+            TrafficClass::names().join(", ")
+        );
+        let item = object(&TrafficClass::texts());
+        let schema =
+            json!({"type": "array", "minItems": 1, "maxItems": MAX_CLASSES, "items": item});
+        let grammar = Grammar::new(schema, allowed).with_keys(TrafficClass::texts());
+        let meaning =
+            "For the discipline `classes`: the classes, the first of several strict ones first.";
+        KeyText::of("classes", meaning, grammar)
+    }
+}
+
+impl Form<Queue> for LinkQueue {
+    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Queue, ScenarioError> {
+        let kind = at.get("kind").unwrap_or_else(|| at.clone());
+        if kind.text() != Some(NAME_OF_CLASSES) {
+            return Ok((QUEUE.read(at, context)?, Vec::new()));
+        }
+        let list = at.get("classes");
+        let list = list.ok_or_else(|| at.error_found("no `classes`", Self::EXAMPLE))?;
+        let items = list
+            .items()
+            .filter(|items| (1..=MAX_CLASSES).contains(&items.len()));
+        let items = items.ok_or_else(|| list.error(Self::classes().allowed))?;
+        let algorithm = QUEUE.read_beside(at, &["classes"], context)?;
+        let mut classes: Vec<TrafficClass> = Vec::with_capacity(items.len());
+        for item in &items {
+            let class = TrafficClass::read(item, context)?;
+            if classes.iter().any(|other| other.name == class.name) {
+                return Err(item.error_found(
+                    format!("a second class named `{}`", class.name),
+                    "a different name for each class of a link",
+                ));
+            }
+            classes.push(class);
+        }
+        Ok((algorithm, classes))
+    }
+
+    fn write(&self, (algorithm, classes): &Queue, context: &Context<'_>) -> Option<Value> {
+        let mut queue = QUEUE.write(algorithm, context)?;
+        if !classes.is_empty() {
+            queue["classes"] = classes.iter().map(|class| class.write(context)).collect();
+        }
+        Some(queue)
+    }
+
+    fn grammar(&self) -> Grammar {
+        let classes = Self::classes();
+        let mut grammar = QUEUE.grammar();
+        let kinds = grammar.schema["oneOf"].as_array_mut();
+        for kind in kinds.into_iter().flatten() {
+            if kind["properties"]["kind"]["const"] == NAME_OF_CLASSES {
+                kind["properties"]["classes"] = classes.schema.clone();
+                kind["required"] = json!(["kind", "classes"]);
+            } else if let Some(words) = kind["enum"].as_array_mut() {
+                // Its name alone says too little.
+                words.retain(|word| word != NAME_OF_CLASSES);
+            }
+        }
+        grammar.with_keys(vec![classes])
+    }
+}
+
+impl Link {
+    /// The class of the flow group of this name, where the link has classes.
+    pub fn class_of(&self, group: &str) -> Option<usize> {
+        let names = |class: &TrafficClass| class.groups.iter().any(|name| name == group);
+        let last = self.classes.len().checked_sub(1)?;
+        Some(self.classes.iter().position(names).unwrap_or(last))
+    }
+
+    /// Checks the classes against the scenario's flow groups, and resolves their buffers where one
+    /// bandwidth-delay product is `bdp` bytes.
+    pub(crate) fn resolve_classes(
+        &mut self,
+        table: &Cursor<'_>,
+        flows: &[FlowGroup],
+        bdp: Option<f64>,
+    ) -> Result<(), ScenarioError> {
+        let list = table.get("queue").and_then(|queue| queue.get("classes"));
+        let items = list.and_then(|list| list.items()).unwrap_or_default();
+        let last = self.classes.len().saturating_sub(1);
+        for (at, item) in items.iter().enumerate().take(self.classes.len()) {
+            self.check_groups(at, item, flows)?;
+            if self.classes[at].groups.is_empty() && at < last {
+                return Err(item.error_found(
+                    "no `groups`",
+                    "groups = [names of flow groups]; the last class alone may go without",
+                ));
+            }
+            if item.get("buffer").is_some() {
+                self.classes[at].buffer = Some(resolve_buffer(item, self, bdp)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the groups of class number `at` exist and are in no class before.
+    fn check_groups(
+        &self,
+        at: usize,
+        item: &Cursor<'_>,
+        flows: &[FlowGroup],
+    ) -> Result<(), ScenarioError> {
+        let names = item.get("groups").and_then(|names| names.items());
+        for (number, cursor) in names.iter().flatten().enumerate() {
+            let group = &self.classes[at].groups[number];
+            if !flows.iter().any(|known| known.name == *group) {
+                let known: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
+                return Err(cursor.error(known.join(", ")));
+            }
+            let before = &self.classes[at].groups[..number];
+            let elsewhere = self.classes[..at].iter().find(|c| c.groups.contains(group));
+            if let Some(class) = elsewhere.or(before.contains(group).then_some(&self.classes[at])) {
+                return Err(cursor.error_found(
+                    format!("`{group}`, which class `{}` has already", class.name),
+                    "each group once",
+                ));
+            }
+        }
+        Ok(())
+    }
+}

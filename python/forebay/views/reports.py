@@ -1,0 +1,148 @@
+"""What `run` prints: the link and the groups as two short tables, or every metric of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Group
+from rich.markup import escape
+from rich.table import Table
+
+from forebay import formatting
+from forebay.formatting import counted
+from forebay.metric import key_among
+from forebay.views.heading import Paragraph, heading
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+
+    from forebay.report import Estimate, GroupReport, Metrics, Report
+    from forebay.scenario import Scenario
+
+__all__ = ["report_view"]
+
+#: The link's metrics that matter wherever they are reported, and those that matter where they are not zero.
+LINK = ("utilization", "loss_rate", "mark_rate", "queue_delay_mean_s", "queue_delay_p99_s", "goodput_bps")
+WHERE_ANY = ("mark_rate",)
+#: The groups' metrics in the order of their columns, the least important last: a narrow terminal lacks them first.
+GROUPS = (
+    "goodput_bps",
+    "loss_rate",
+    "completion_time_p99_s",
+    "queue_delay_p99_s",
+    "request_time_p99_s",
+    "completion_time_p50_s",
+    "queue_delay_mean_s",
+)
+
+
+def report_view(report: Report, scenario: Scenario, otherwise: str, *, verbose: bool = False) -> RenderableType:
+    """One report under its title, or under `otherwise` where the scenario has none.
+
+    Parameters
+    ----------
+    report, scenario
+        What was measured of what.
+    otherwise : str
+        The title of a scenario without one.
+    verbose : bool
+        Whether to show every metric.
+    """
+    parts: list[RenderableType] = [heading(scenario, otherwise)]
+    if verbose:
+        parts += [_listed("link", report.metrics, list(report.metrics))]
+        parts += [_listed(_group_title(group), group.metrics, list(group.metrics)) for group in report.groups]
+    else:
+        parts += [_listed("link", report.metrics, _mattering(report, scenario)), Groups(report.groups)]
+    parts += [Paragraph(line, "dim") for line in _cost_lines(report)]
+    parts += [Paragraph(f"warning: {warning}", "yellow") for warning in report.warnings]
+    return Group(*parts)
+
+
+def _mattering(report: Report, scenario: Scenario) -> list[str]:
+    """The link's metrics that matter, and those that goals are about."""
+    zero = [name for name in WHERE_ANY if name in report.metrics and not report.metrics[name].mean]
+    names = [name for name in LINK if name in report.metrics and name not in zero]
+    asked = [key_among(goal.name, report.metrics) for goal in scenario.goals if "." not in goal.name]
+    return [*names, *(name for name in asked if name is not None and name not in names)]
+
+
+def _group_title(group: GroupReport) -> str:
+    return f"{group.name} ({counted(group.flows, 'flow')})"
+
+
+def _listed(title: str, metrics: Metrics, names: Sequence[str]) -> Table:
+    """One metric a line."""
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column(escape(title), no_wrap=True)
+    table.add_column("", justify="right", no_wrap=True)
+    for name in names:
+        table.add_row(formatting.metric_title(name), formatting.estimate(name, metrics.get(name)))
+    return table
+
+
+class Groups:
+    """A row for each group, with as much as the terminal has room for.
+
+    Parameters
+    ----------
+    groups : sequence of GroupReport
+        In the order of the scenario.
+    """
+
+    def __init__(self, groups: Sequence[GroupReport]) -> None:
+        self.groups = groups
+        self.names = [name for name in GROUPS if any(name in group.metrics for group in groups)]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Give the widest table that fits."""
+        if not self.groups:
+            return
+        yield next(
+            (table for table in self._tables() if console.measure(table).minimum <= options.max_width), self._blocks()
+        )
+
+    def _tables(self) -> Sequence[Table]:
+        """From everything with its intervals to the first columns without."""
+        fewer = [self.names[: len(self.names) - cut] for cut in range(len(self.names))]
+        return [self._table(names, shown) for names in fewer[:3] for shown in (formatting.estimate, _mean)]
+
+    def _table(self, names: Sequence[str], shown: Callable[[str, Estimate | None], str]) -> Table:
+        table = Table(box=box.SIMPLE_HEAD)
+        table.add_column("group", no_wrap=True)
+        table.add_column("flows", justify="right", no_wrap=True)
+        for name in names:
+            table.add_column(formatting.metric_title(name), justify="right", no_wrap=True)
+        for group in self.groups:
+            cells = [shown(name, group.metrics.get(name)) for name in names]
+            table.add_row(escape(group.name), f"{group.flows:,}", *cells)
+        return table
+
+    def _blocks(self) -> RenderableType:
+        """Below each other, where no table fits."""
+        return Group(*(_listed(_group_title(group), group.metrics, self._of(group)) for group in self.groups))
+
+    def _of(self, group: GroupReport) -> list[str]:
+        return [name for name in self.names if name in group.metrics]
+
+
+def _mean(name: str, found: Estimate | None) -> str:
+    return "–" if found is None else formatting.value(name, found.mean)
+
+
+def _cost_lines(report: Report) -> list[str]:
+    cost = report.cost
+    behind = (
+        counted(report.replications, "replication")
+        if report.batches is None
+        else f"1 replication, intervals from {report.batches} batches of it"
+    )
+    lines = [f"{report.engine} engine, {behind}, seed {report.seed}"]
+    if cost.data_packets or cost.events:
+        lines.append(
+            f"{counted(cost.data_packets, 'data packet')}, {counted(cost.events, 'event')}, "
+            f"{cost.cpu_s:.2f} CPU seconds"
+        )
+    return lines
