@@ -1,12 +1,12 @@
 """What `recommend` prints: the answer in three lines, then the rules; the search's story where it is asked for.
 
-The three lines are the link, the number and what decides it. Everything below them fits the width that there is: columns
-leave from the right before a number would wrap.
+The three lines are the link, the number and what decides it. Everything below them fits the width that there is:
+columns leave from the right before a number would wrap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,9 @@ from forebay import formatting
 from forebay.formatting import USUAL, counted
 from forebay.views.configuration_text import configuration_lines
 from forebay.views.heading import Paragraph, buffer_text
-from forebay.views.wording import sign, threshold
+from forebay.views.reports import metric_table
+from forebay.views.wording import around, doubt, sign, standing, threshold
+from forebay.warning import Kind
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
         Front,
         JudgedGoal,
         JudgedRule,
-        Metrics,
         Miss,
         Recommendation,
         SearchCost,
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Detail", "recommendation_text"]
 
-#: Buffers that a line names at most.
-NAMED = 4
+#: Wider than any table: what rich measures within less, it already has shortened.
+UNLIMITED = 10_000
 
 
 class Detail(Enum):
@@ -76,8 +77,8 @@ def recommendation_text(answer: Recommendation, detail: Detail = Detail.ANSWER) 
     if answer.pareto is not None:
         parts += [Text(), _front(answer.pareto)]
     if detail is Detail.EVERYTHING:
-        parts += [Text(), *_reasons(answer.rules)]
-    return Group(*parts, *_warnings(answer), Paragraph(_cost(answer.cost), "dim"))
+        parts += [Text(), *_reasons(answer.rules), *_story(answer)]
+    return Group(*parts, *_warnings(answer, detail), Paragraph(_cost(answer.cost), "dim"))
 
 
 # The first three lines -------------------------------------------------------------------------------------------
@@ -91,35 +92,23 @@ def _headline(answer: Recommendation) -> Iterator[RenderableType]:
     if answer.buffer is None:
         yield from _no_buffer(answer)
         return
-    sure = "no confidence" if answer.confidence is None else f"confidence {formatting.confidence(answer.confidence)}"
-    yield Paragraph(f"Buffer: {buffer_text(answer.buffer)} ({sure})", "bold green")
+    sure = doubt(answer) if answer.confidence is None else formatting.confidence(answer.confidence)
+    said = "no confidence: " if answer.confidence is None else "confidence "
+    yield Paragraph(f"Buffer: {buffer_text(answer.buffer)} ({said}{sure})", "bold green")
     yield Paragraph(_decisive(answer))
-    for line in _exceptions(answer):
+    for line in () if answer.monotone else around(answer):
         yield Paragraph(line, "yellow")
 
 
 def _decisive(answer: Recommendation) -> str:
     """What keeps the buffer from being smaller, and up to where the goals hold."""
     upper = answer.feasible_up_to
-    most = "" if upper is None or upper.missed_at is None else f"; all goals hold up to {_packets(upper.buffer)}"
+    stated = upper is not None and upper.missed_at is not None and not answer.gaps
+    most = f"; all hold up to {_packets(upper.buffer)}" if upper is not None and stated else ""
     if answer.binding_goal is None:
         return f"Nothing asks for more: every goal holds at the smallest buffer{most}."
     goal = answer.goals[answer.binding_goal]
     return f"Decided by {_asked(goal)}: {formatting.estimate(answer.binding_goal, goal.measured)} here{most}."
-
-
-def _exceptions(answer: Recommendation) -> Iterator[str]:
-    """Measured buffers that contradict a single edge between too small and large enough."""
-    if answer.gaps:
-        found = [
-            f"{_packets(gap.buffer)} ({formatting.metric_title(gap.goal)} {formatting.estimate(gap.goal, gap.measured)})"
-            for gap in answer.gaps
-        ]
-        yield f"Not every larger buffer will do: goals are missed at {_some(found)}."
-    if answer.islands:
-        met = [_packets(island.buffer) for island in answer.islands]
-        beyond = max(answer.islands, key=lambda island: island.missed_at.packets).missed_at
-        yield f"Smaller buffers meet every goal too ({_some(met)}), but larger ones up to {_packets(beyond)} do not."
 
 
 def _no_buffer(answer: Recommendation) -> Iterator[RenderableType]:
@@ -223,7 +212,9 @@ class _Rules:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Give the widest table that fits; below 60 columns the narrowest there is."""
         tables = [self._table(*columns) for columns in self._columns()]
-        yield next((table for table in tables if console.measure(table).minimum <= options.max_width), tables[-1])
+        room = options.update(max_width=UNLIMITED)
+        fitting = (table for table in tables if console.measure(table, options=room).maximum <= options.max_width)
+        yield next(fitting, tables[-1])
 
     def _columns(self) -> Iterator[tuple[bool, list[str], bool]]:
         """Whether sizes have columns, the metrics, whether intervals are told: from all to the first metric."""
@@ -244,23 +235,33 @@ class _Rules:
             table.add_column(_short(name), justify="right", no_wrap=True)
         table.add_column("simulated, it", no_wrap=True)
         for name, buffer, metrics, words, style in self._rows():
-            cells = [formatting.estimate(key, metrics.get(key)) if intervals else _mean(key, metrics.get(key)) for key in names]
+            cells = [
+                formatting.estimate(key, metrics.get(key)) if intervals else _mean(key, metrics.get(key))
+                for key in names
+            ]
             table.add_row(escape(name), *_cells(buffer)[: 4 if whole else 1], *cells, words, style=style)
         return table
 
-    def _rows(self) -> list[tuple[str, BufferSize, Metrics, str, str]]:
+    def _rows(self) -> list[tuple[str, BufferSize, Mapping[str, Estimate], str, str]]:
         """Rules, named buffers and the answer, from the smallest to the largest."""
         answer = self.answer
         rows = [
-            (rule.name, rule.buffer, rule.measured, rule.words, "" if rule.applies else "dim")
+            (rule.name, rule.buffer, rule.measured, _words(rule), "" if rule.applies else "dim")
             for rule in answer.rules
             if rule.buffer is not None and (rule.applies or self.detail is Detail.EVERYTHING)
         ]
         rows += [(named.name, named.buffer, named.measured, "", "") for named in answer.also]
         at = None if answer.buffer is None else answer.at(answer.buffer)
         if at is not None:
-            rows.append(("forebay", at.buffer, at.metrics, "", "bold green"))
+            # Where a goal was judged on fresh replications, these are what counts.
+            fresh = {at.key(name): goal.measured for name, goal in answer.goals.items() if "." not in name}
+            measured = {key: fresh.get(key, found) for key, found in at.metrics.items()}
+            rows.append(("forebay", at.buffer, measured, "", "bold green"))
         return sorted(rows, key=lambda row: (row[1].packets, row[0] == "forebay"))
+
+
+def _words(rule: JudgedRule) -> str:
+    return "applies" if rule.applies else "does not apply"
 
 
 def _shown(answer: Recommendation) -> list[str]:
@@ -318,13 +319,17 @@ def _sensitivity(entries: Iterable[Variation]) -> Table:
         what = f"{entry.what} {100 * (entry.factor - 1):+.0f} %"
         packets, _, time, bdp = _cells(entry.recommendation)
         none = entry.recommendation is None
-        table.add_row(what, *(("none", "–", "–") if none else (packets, time, bdp)), decisive, style="red" if none else None)
+        table.add_row(
+            what, *(("none", "–", "–") if none else (packets, time, bdp)), decisive, style="red" if none else None
+        )
     return table
 
 
 def _front(front: Front) -> Table:
     """Measured buffers that no other beats in both metrics."""
-    table = Table(title="Pareto-optimal: no measured buffer is better in both", title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(
+        title="Pareto-optimal: no measured buffer is better in both", title_justify="left", box=box.SIMPLE_HEAD
+    )
     for heading in ("packets", "time", "BDP", *map(formatting.metric_title, front.metrics)):
         table.add_column(heading, justify="right", no_wrap=True)
     for point in front.points:
@@ -335,11 +340,31 @@ def _front(front: Front) -> Table:
     return table
 
 
-def _warnings(answer: Recommendation) -> Iterator[RenderableType]:
+def _story(answer: Recommendation) -> Iterator[RenderableType]:
+    """What the confidence is about, and every metric at the answer."""
+    at = None if answer.buffer is None else answer.at(answer.buffer)
+    if at is None:
+        return
+    over = "draws of what is uncertain" if answer.uncertain else "replications"
+    held = (
+        f"on average over {over}" if answer.fraction is None else f"in {100 * answer.fraction.wanted:g} % of the draws"
+    )
+    yield Paragraph(f"The buffer is {standing(answer)} {held}, seen in {over} that the search had not used.", "dim")
+    yield metric_table(f"at {_packets(at.buffer)}", at.metrics, list(at.metrics))
+    for name, metrics in at.groups.items():
+        yield metric_table(name, metrics, list(metrics))
+
+
+#: What the search met on its way; the first lines say what of it matters.
+STORY = frozenset({Kind.REFUSED, Kind.MISSED_AGAIN, Kind.MET_BELOW})
+
+
+def _warnings(answer: Recommendation, detail: Detail) -> Iterator[RenderableType]:
     """What a reader must know."""
-    if answer.warnings:
+    told = [warning for warning in answer.warnings if detail is Detail.EVERYTHING or warning.kind not in STORY]
+    if told:
         yield Text()
-    for warning in answer.warnings:
+    for warning in told:
         yield Paragraph(f"warning: {warning}", "yellow")
 
 
@@ -353,7 +378,3 @@ def _cost(cost: SearchCost) -> str:
 
 def _packets(buffer: BufferSize) -> str:
     return counted(round(buffer.packets), "packet")
-
-
-def _some(found: Sequence[str]) -> str:
-    return ", ".join(found[:NAMED]) + (", ..." if len(found) > NAMED else "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -18,10 +18,10 @@ from forebay.views.heading import Paragraph, heading
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
-    from forebay.report import Estimate, GroupReport, Metrics, Report
+    from forebay.report import Estimate, GroupReport, Report
     from forebay.scenario import Scenario
 
-__all__ = ["report_view"]
+__all__ = ["metric_table", "report_view"]
 
 #: The link's metrics that matter wherever they are reported, and those that matter where they are not zero.
 LINK = ("utilization", "loss_rate", "mark_rate", "queue_delay_mean_s", "queue_delay_p99_s", "goodput_bps")
@@ -52,10 +52,10 @@ def report_view(report: Report, scenario: Scenario, otherwise: str, *, verbose: 
     """
     parts: list[RenderableType] = [heading(scenario, otherwise)]
     if verbose:
-        parts += [_listed("link", report.metrics, list(report.metrics))]
-        parts += [_listed(_group_title(group), group.metrics, list(group.metrics)) for group in report.groups]
+        parts += [metric_table("link", report.metrics, list(report.metrics))]
+        parts += [metric_table(_group_title(group), group.metrics, list(group.metrics)) for group in report.groups]
     else:
-        parts += [_listed("link", report.metrics, _mattering(report, scenario)), Groups(report.groups)]
+        parts += [metric_table("link", report.metrics, _mattering(report, scenario)), Groups(report.groups)]
     parts += [Paragraph(line, "dim") for line in _cost_lines(report)]
     parts += [Paragraph(f"warning: {warning}", "yellow") for warning in report.warnings]
     return Group(*parts)
@@ -73,7 +73,7 @@ def _group_title(group: GroupReport) -> str:
     return f"{group.name} ({counted(group.flows, 'flow')})"
 
 
-def _listed(title: str, metrics: Metrics, names: Sequence[str]) -> Table:
+def metric_table(title: str, metrics: Mapping[str, Estimate], names: Sequence[str]) -> Table:
     """One metric a line."""
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column(escape(title), no_wrap=True)
@@ -122,7 +122,7 @@ class Groups:
 
     def _blocks(self) -> RenderableType:
         """Below each other, where no table fits."""
-        return Group(*(_listed(_group_title(group), group.metrics, self._of(group)) for group in self.groups))
+        return Group(*(metric_table(_group_title(group), group.metrics, self._of(group)) for group in self.groups))
 
     def _of(self, group: GroupReport) -> list[str]:
         return [name for name in self.names if name in group.metrics]
