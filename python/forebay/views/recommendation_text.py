@@ -7,6 +7,7 @@ columns leave from the right before a number would wrap.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -19,13 +20,14 @@ from rich.text import Text
 from forebay import formatting
 from forebay.formatting import USUAL, counted
 from forebay.views.configuration_text import configuration_lines
+from forebay.views.fitting import Fitting
 from forebay.views.heading import Paragraph, buffer_text
 from forebay.views.reports import metric_table
-from forebay.views.wording import around, doubt, sign, standing, threshold
+from forebay.views.wording import around, doubt, sign, standing, threshold, whose
 from forebay.warning import Kind
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.console import RenderableType
 
     from forebay.report import BufferSize, Estimate
     from forebay.search.answer import (
@@ -39,11 +41,9 @@ if TYPE_CHECKING:
         Side,
         Variation,
     )
+    from forebay.search.judgement import Judgement
 
 __all__ = ["Detail", "recommendation_text"]
-
-#: Wider than any table: what rich measures within less, it already has shortened.
-UNLIMITED = 10_000
 
 
 class Detail(Enum):
@@ -68,7 +68,7 @@ def recommendation_text(answer: Recommendation, detail: Detail = Detail.ANSWER) 
     RenderableType
         Fits the console that it is printed on, from 60 columns.
     """
-    parts: list[RenderableType] = [*_headline(answer), _Rules(answer, detail), *_left_out(answer, detail)]
+    parts: list[RenderableType] = [*_headline(answer), _rules(answer, detail), *_left_out(answer, detail)]
     parts += _goals(answer) if answer.conflict is None else [_nearest_miss(answer.conflict)]
     for configuration in answer.configurations:
         parts += [Text(), *configuration_lines(configuration)]
@@ -94,7 +94,7 @@ def _headline(answer: Recommendation) -> Iterator[RenderableType]:
         return
     sure = doubt(answer) if answer.confidence is None else formatting.confidence(answer.confidence)
     said = "no confidence: " if answer.confidence is None else "confidence "
-    yield Paragraph(f"Buffer: {buffer_text(answer.buffer)} ({said}{sure})", "bold green")
+    yield Paragraph(f"Buffer{whose(answer)}: {buffer_text(answer.buffer)} ({said}{sure})", "bold green")
     yield Paragraph(_decisive(answer))
     for line in () if answer.monotone else around(answer):
         yield Paragraph(line, "yellow")
@@ -192,76 +192,73 @@ def _difference(name: str, amount: float) -> str:
     return formatting.value(name, amount).replace(" %", " points")
 
 
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A buffer that somebody asked for: whose it is, what was measured there, what that says of a rule."""
+
+    name: str
+    buffer: BufferSize
+    measured: Mapping[str, Estimate]
+    words: str = ""
+    style: str = ""
+
+
 # Rules -----------------------------------------------------------------------------------------------------------
 
 
-class _Rules:
-    """A row for each buffer that somebody asked for, with as much as the console has room for.
-
-    Parameters
-    ----------
-    answer : Recommendation
-        What was found.
-    detail : Detail
-        Whether rules that do not apply have rows too.
-    """
-
-    def __init__(self, answer: Recommendation, detail: Detail) -> None:
-        self.answer, self.detail = answer, detail
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Give the widest table that fits; below 60 columns the narrowest there is."""
-        tables = [self._table(*columns) for columns in self._columns()]
-        room = options.update(max_width=UNLIMITED)
-        fitting = (table for table in tables if console.measure(table, options=room).maximum <= options.max_width)
-        yield next(fitting, tables[-1])
-
-    def _columns(self) -> Iterator[tuple[bool, list[str], bool]]:
-        """Whether sizes have columns, the metrics, whether intervals are told: from all to the first metric."""
-        names = _shown(self.answer)
-        for whole in (True, False):
-            for intervals in (True, False):
-                yield whole, names, intervals
-        for left in range(len(names) - 1, 0, -1):
-            yield False, names[:left], False
-
-    def _table(self, whole: bool, names: Sequence[str], intervals: bool) -> Table:
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-        table.add_column("rule", no_wrap=True)
-        table.add_column("packets", justify="right", no_wrap=True)
-        for heading in ("size", "time", "BDP") if whole else ():
-            table.add_column(heading, justify="right", no_wrap=True)
-        for name in names:
-            table.add_column(_short(name), justify="right", no_wrap=True)
-        table.add_column("simulated, it", no_wrap=True)
-        for name, buffer, metrics, words, style in self._rows():
-            cells = [
-                formatting.estimate(key, metrics.get(key)) if intervals else _mean(key, metrics.get(key))
-                for key in names
-            ]
-            table.add_row(escape(name), *_cells(buffer)[: 4 if whole else 1], *cells, words, style=style)
-        return table
-
-    def _rows(self) -> list[tuple[str, BufferSize, Mapping[str, Estimate], str, str]]:
-        """Rules, named buffers and the answer, from the smallest to the largest."""
-        answer = self.answer
-        rows = [
-            (rule.name, rule.buffer, rule.measured, _words(rule), "" if rule.applies else "dim")
-            for rule in answer.rules
-            if rule.buffer is not None and (rule.applies or self.detail is Detail.EVERYTHING)
-        ]
-        rows += [(named.name, named.buffer, named.measured, "", "") for named in answer.also]
-        at = None if answer.buffer is None else answer.at(answer.buffer)
-        if at is not None:
-            # Where a goal was judged on fresh replications, these are what counts.
-            fresh = {at.key(name): goal.measured for name, goal in answer.goals.items() if "." not in name}
-            measured = {key: fresh.get(key, found) for key, found in at.metrics.items()}
-            rows.append(("forebay", at.buffer, measured, "", "bold green"))
-        return sorted(rows, key=lambda row: (row[1].packets, row[0] == "forebay"))
+def _rules(answer: Recommendation, detail: Detail) -> RenderableType:
+    """A row for each buffer that somebody asked for, with as much as the console has room for."""
+    rows = _rows(answer, detail)
+    return Fitting([_table(rows, *columns)] for columns in _columns(_shown(answer)))
 
 
-def _words(rule: JudgedRule) -> str:
-    return "applies" if rule.applies else "does not apply"
+def _columns(names: Sequence[str]) -> Iterator[tuple[bool, Sequence[str], bool]]:
+    """Whether sizes have columns, the metrics, whether intervals are told: from all to the first metric."""
+    for whole in (True, False):
+        for intervals in (True, False):
+            yield whole, names, intervals
+    for left in range(len(names) - 1, 0, -1):
+        yield False, names[:left], False
+
+
+def _rows(answer: Recommendation, detail: Detail) -> list[_Row]:
+    """Rules, named buffers and the answer, from the smallest to the largest."""
+    rows = [
+        _Row(rule.name, rule.buffer, rule.measured, _words(rule.judgement), "" if rule.applies else "dim")
+        for rule in answer.rules
+        if rule.buffer is not None and (rule.applies or detail is Detail.EVERYTHING)
+    ]
+    rows += [_Row(named.name, named.buffer, named.measured) for named in answer.also]
+    at = None if answer.buffer is None else answer.at(answer.buffer)
+    if at is not None:
+        # Where a goal was judged on fresh replications, these are what counts.
+        fresh = {at.key(name): goal.measured for name, goal in answer.goals.items() if "." not in name}
+        measured = {key: fresh.get(key, found) for key, found in at.metrics.items()}
+        rows.append(_Row("forebay", at.buffer, measured, style="bold green"))
+    return sorted(rows, key=lambda row: (row.buffer.packets, row.name == "forebay"))
+
+
+def _table(rows: Iterable[_Row], whole: bool, names: Sequence[str], intervals: bool) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("rule", no_wrap=True)
+    table.add_column("packets", justify="right", no_wrap=True)
+    for heading in ("size", "time", "BDP") if whole else ():
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name in names:
+        table.add_column(_short(name), justify="right", no_wrap=True)
+    table.add_column("simulated", no_wrap=True)
+    shown = formatting.estimate if intervals else _mean
+    for row in rows:
+        cells = [shown(key, row.measured.get(key)) for key in names]
+        table.add_row(escape(row.name), *_cells(row.buffer)[: 4 if whole else 1], *cells, row.words, style=row.style)
+    return table
+
+
+def _words(found: Judgement) -> str:
+    """What the simulation says of a rule, short enough for a column."""
+    if not found.applies or found.times is None:
+        return found.words
+    return f"{found.verdict}, {found.times:.2g} x needed"
 
 
 def _shown(answer: Recommendation) -> list[str]:
