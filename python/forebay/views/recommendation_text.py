@@ -68,7 +68,7 @@ def recommendation_text(answer: Recommendation, detail: Detail = Detail.ANSWER) 
     RenderableType
         Fits the console that it is printed on, from 60 columns.
     """
-    parts: list[RenderableType] = [*_headline(answer), _rules(answer, detail), *_left_out(answer, detail)]
+    parts: list[RenderableType] = [*_headline(answer), _rules(answer), *_left_out(answer, detail)]
     parts += _goals(answer) if answer.conflict is None else [_nearest_miss(answer.conflict)]
     for configuration in answer.configurations:
         parts += [Text(), *configuration_lines(configuration)]
@@ -206,9 +206,9 @@ class _Row:
 # Rules -----------------------------------------------------------------------------------------------------------
 
 
-def _rules(answer: Recommendation, detail: Detail) -> RenderableType:
+def _rules(answer: Recommendation) -> RenderableType:
     """A row for each buffer that somebody asked for, with as much as the console has room for."""
-    rows = _rows(answer, detail)
+    rows = _rows(answer)
     return Fitting([_table(rows, *columns)] for columns in _columns(_shown(answer)))
 
 
@@ -221,12 +221,12 @@ def _columns(names: Sequence[str]) -> Iterator[tuple[bool, Sequence[str], bool]]
         yield False, names[:left], False
 
 
-def _rows(answer: Recommendation, detail: Detail) -> list[_Row]:
+def _rows(answer: Recommendation) -> list[_Row]:
     """Rules, named buffers and the answer, from the smallest to the largest."""
     rows = [
         _Row(rule.name, rule.buffer, rule.measured, _words(rule.judgement), "" if rule.applies else "dim")
         for rule in answer.rules
-        if rule.buffer is not None and (rule.applies or detail is Detail.EVERYTHING)
+        if rule.buffer is not None
     ]
     rows += [_Row(named.name, named.buffer, named.measured) for named in answer.also]
     at = None if answer.buffer is None else answer.at(answer.buffer)
@@ -284,14 +284,14 @@ def _cells(buffer: BufferSize | None) -> list[str]:
 
 
 def _left_out(answer: Recommendation, detail: Detail) -> Iterator[RenderableType]:
-    """Which rules have no row, and where their reasons are."""
-    failing = [rule.name for rule in answer.rules if not rule.applies]
-    silent = [rule.name for rule in answer.rules if rule.applies and rule.buffer is None]
+    """Where the reasons are, and which rules that apply have no row."""
     yield Text()
-    if failing and detail is Detail.ANSWER:
-        yield Paragraph(f"{counted(len(failing), 'rule')} not meant for this link: --verbose says why.", "dim")
-    if silent and detail is Detail.EVERYTHING:
-        yield Paragraph(f"No buffer under these goals: {', '.join(silent)}.", "dim")
+    if detail is Detail.EVERYTHING:
+        silent = [rule.name for rule in answer.rules if rule.applies and rule.buffer is None]
+        if silent:
+            yield Paragraph(f"No buffer under these goals: {', '.join(silent)}.", "dim")
+    elif any(not rule.applies for rule in answer.rules):
+        yield Paragraph("Why rules do not apply: --verbose.", "dim")
 
 
 def _reasons(rules: Sequence[JudgedRule]) -> Iterator[RenderableType]:
