@@ -44,7 +44,7 @@ def test_every_dialect_names_its_source(system: str) -> None:
     [
         ("queue-limit lots", "ios-xr", "found `lots`"),
         ("queue-limit 3 furlongs", "ios-xr", "found `furlongs`"),
-        ("queue-limit 3", "cat-os", "found `cat-os`"),
+        ("queue-limit 3", "cat-os", "unknown platform `cat-os`"),
         ("buffer-size percent 5", "junos", "temporal"),
     ],
 )
