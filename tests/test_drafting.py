@@ -96,8 +96,11 @@ def test_standard_output(tmp_path: Path) -> None:
         (["--rate", "5Mbps", "--rtt", "9ms..1ms", "--long", "1"], "--rtt: found `9ms..1ms`; allowed: the shorter"),
         (["--rate", "5Mbps", "--rtt", "1ms", "--long", "-3"], "--long: found -3; allowed: "),
         (["--rate", "5Mbps", "--rtt", "1ms", "--web", "300%"], "--web: found `300%`; allowed: "),
-        (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--cca", "reno2"], "--cca: found `reno2`; allowed: "),
-        (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--queue", "lifo"], "--queue: found `lifo`; allowed: "),
+        (
+            ["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--cca", "reno2"],
+            "--cca: unknown cca `reno2`; did you mean `newreno`? known: ",
+        ),
+        (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--queue", "lifo"], "--queue: unknown queue `lifo`; "),
         (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--goal", "fast"], "--goal: found `fast`; allowed: "),
         (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--title", 'a"b'], "--title: found"),
         (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--packet", "9X"], "--packet: found `9X`; allowed: "),
@@ -110,8 +113,8 @@ def test_what_cannot_be_written_is_one_line(options: list[str], complaint: str, 
     assert not (tmp_path / "new.toml").exists()
 
 
-def test_errors_in_python_name_the_option() -> None:
-    with pytest.raises(InputError, match="--background: found 7 of the link's rate"):
+def test_errors_in_python_name_the_argument() -> None:
+    with pytest.raises(InputError, match=r"^background: found 7 of the link's rate"):
         draft(Wishes(rate="1Gbps", rtt="10ms", background=7))
 
 
@@ -137,7 +140,7 @@ def test_questions_on_a_terminal(tmp_path: Path) -> None:
             break
     assert process.wait(timeout=10) == 0, shown
     os.close(ours)
-    assert "--rate: found `10Mbit`; allowed:" in shown
+    assert "found `10Mbit`; did you mean `10Mbps`? allowed:" in shown
     scenario = Scenario.load(tmp_path / "asked.toml")
     assert scenario.core.rate_bps == 10e6
     assert [(name, count) for name, count, _, _ in scenario.core.groups] == [("long", 3), ("web", 1), ("video", 1)]

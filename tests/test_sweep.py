@@ -65,7 +65,7 @@ def test_axes(text: str, values: tuple[str, ...]) -> None:
     ],
 )
 def test_wrong_axes_are_named(text: str) -> None:
-    with pytest.raises(InputError, match="--over"):
+    with pytest.raises(InputError, match=r"^over: "):
         Axis.parse(text)
 
 

@@ -427,9 +427,17 @@ def meanings(name: str) -> tuple[Explanation, ...]:
     within = [entry for entry in _all() if entry.kind == "scenario key" and _ends_with(entry, wanted)]
     found = (*exact, *called, *(entry for entry in within if entry not in exact))
     if not found:
-        known = sorted(_all(), key=lambda entry: list(FIELDS).index(entry.kind))
-        raise InputError(_core.unknown("name", name.strip(), [entry.name for entry in known]))
+        raise InputError(_core.unknown("name", name.strip(), _known_beside(name)))
     return found
+
+
+def _known_beside(name: str) -> list[str]:
+    """What else could have been meant: for a dotted name the keys of its table, for others everything."""
+    keys = names()["scenario key"]
+    if "." in name:
+        table = name.strip().lower().partition(".")[0]
+        return [key for key in keys if key.startswith(f"{table}.")] or keys
+    return [entry.name for kind in FIELDS for entry in _all() if entry.kind == kind]
 
 
 def _folded(name: str) -> str:

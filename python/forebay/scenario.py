@@ -177,10 +177,10 @@ def utf8(content: bytes, name: str) -> str:
 def _neighbor(path: Path) -> str:
     """A question about the file beside `path` whose name is like it."""
     try:
-        there = [entry.name for entry in path.parent.iterdir() if entry.suffix in {".toml", ".json"}]
+        names = [entry.name for entry in path.parent.iterdir() if entry.suffix in {".toml", ".json"}]
     except OSError:
         return ""
-    meant = _core.likeliest(path.name, sorted(there))
+    meant = _core.likeliest(path.name, sorted(name for name in names if name.isprintable()))
     return "" if meant is None else f"; did you mean `{path.with_name(meant)}`?"
 
 

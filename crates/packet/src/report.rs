@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use forebay_scenario::{
     Completions, Cost, Distribution, Estimate, FlowGroup, FlowReport, GroupReport, LinkReport,
-    MAX_LISTED_FLOWS, Metric, Report, Scenario, Seed, Warning, WarningKind, listed_quantiles,
-    sorted_quantile,
+    MAX_LISTED_FLOWS, Metric, Report, Scenario, Seed, Warning, WarningKind, counted,
+    listed_quantiles, sorted_quantile,
 };
 use forebay_units::Time;
 
@@ -382,13 +382,17 @@ fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let drops = simulation.network.target().statistics().drops;
     if (1..30).contains(&drops) {
-        let text = format!("the loss rate rests on {drops} drops: measure for longer");
+        let text = format!(
+            "the loss rate rests on {}: measure for longer",
+            counted(drops, "drop")
+        );
         warnings.push(Warning::new(WarningKind::FewDrops, text).with("drops", drops as f64));
     }
     let events = simulation.timeline.recorder.congestion.count();
     if scenario.persistent_flows() > 0 && events < 5 {
         let text = format!(
-            "{events} congestion events in the measured time: the means may depend on its length"
+            "{} in the measured time: the means may depend on its length",
+            counted(events, "congestion event")
         );
         let warning = Warning::new(WarningKind::FewCongestionEvents, text);
         warnings.push(warning.with("events", events as f64));
@@ -396,7 +400,11 @@ fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<Warning> {
     let flows = simulation.traffic.hosts.flows.responsive.iter();
     let idle = flows.filter(|flow| !started(flow)).count();
     if idle > 0 {
-        let text = format!("{idle} flows have not started by the end");
+        let have = if idle == 1 { "has" } else { "have" };
+        let text = format!(
+            "{} {have} not started by the end",
+            counted(idle as u64, "flow")
+        );
         warnings.push(Warning::new(WarningKind::NotStarted, text).with("flows", idle as f64));
     }
     let bounded = |group: &&Group<'_>| group.rounds.as_ref().is_some_and(|r| r.lower_bound);

@@ -45,13 +45,11 @@ impl Algorithm {
         registry: &[&'static Description],
         (beside, preset): (&[&str], &str),
     ) -> Result<Self, ScenarioError> {
-        let kind = match cursor.text() {
-            Some(_) => cursor.clone(),
-            None if cursor.entries().is_ok() => {
-                let first = registry.first().map_or("", |d| d.name);
-                cursor.require("kind", &format!("\"{first}\", beside its parameters"))?
-            }
-            None => cursor.clone(),
+        let kind = if cursor.entries().is_ok() {
+            let first = registry.first().map_or("", |d| d.name);
+            cursor.require("kind", &format!("\"{first}\", beside its parameters"))?
+        } else {
+            cursor.clone()
         };
         let Some(name) = kind.text() else {
             let known: Vec<&str> = registry.iter().map(|d| d.name).collect();

@@ -77,7 +77,7 @@ impl<'a> Cursor<'a> {
         ScenarioError {
             source,
             key: key.clone(),
-            mistake,
+            mistake: Box::new(mistake),
         }
     }
 
@@ -139,10 +139,7 @@ impl<'a> Cursor<'a> {
                     .enumerate()
                     .map(|(at, node)| {
                         let mut key = self.key.clone();
-                        let _ = match node.name() {
-                            Some(name) if !name.is_empty() => write!(key, ".{name}"),
-                            _ => write!(key, "[{at}]"),
-                        };
+                        let _ = write!(key, "[{at}]");
                         Self {
                             node,
                             key,

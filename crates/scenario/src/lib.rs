@@ -45,7 +45,7 @@ pub use law::{Law, Quantity, UnderWay};
 pub use link::{BufferLimit, BufferSize, Link, Memory, RateLayer};
 pub use manual::{manual, sections};
 pub use metric::{Goal, Metric, Place, Relation, Scope, Unit};
-pub use naming::{Unknown, american, likeliest};
+pub use naming::{Unknown, american, counted, likeliest};
 pub use node::{Format, Mistake, ScenarioError, Source};
 pub use options::{
     BackgroundRate, Capture, FluidOptions, MeasurementWindow, Recorded, RunPlan, TraceOptions,

@@ -336,7 +336,16 @@ impl Goal {
         let (relation, threshold) = match (text.strip_prefix(">="), text.strip_prefix("<=")) {
             (Some(rest), _) => (Relation::AtLeast, rest),
             (_, Some(rest)) => (Relation::AtMost, rest),
-            _ => return Err(cursor.error(allowed)),
+            _ => {
+                let sense = if metric.more_is_better() { ">=" } else { "<=" };
+                let bound = text.trim_start_matches(['<', '>', '=', ' ']);
+                let meant = threshold_value(metric, bound).map(|_| format!("{sense} {bound}"));
+                return Err(cursor.mistake(Mistake::Value {
+                    found: cursor.shown(),
+                    meant,
+                    allowed: allowed.into(),
+                }));
+            }
         };
         let sense = &text[..2];
         let threshold = threshold_value(metric, threshold.trim());

@@ -95,6 +95,18 @@ pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// So many of a thing, in words of a message.
+///
+/// ```
+/// use forebay_scenario::counted;
+///
+/// assert_eq!(counted(1, "congestion event"), "1 congestion event");
+/// assert_eq!(counted(0, "flow"), "0 flows");
+/// ```
+pub fn counted(number: u64, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 /// The American spelling of a name, which is the one that forebay has.
 ///
 /// ```

@@ -13,7 +13,7 @@ pub struct ScenarioError {
     /// Dotted path of the key; empty for none.
     pub key: String,
     /// What is wrong there.
-    pub mistake: Mistake,
+    pub mistake: Box<Mistake>,
 }
 
 /// Where a wrong value comes from.
@@ -54,6 +54,11 @@ impl Mistake {
             meant: None,
             allowed: allowed.into(),
         }
+    }
+
+    /// The same as an error has it.
+    fn boxed(found: impl Into<String>, allowed: impl Into<String>) -> Box<Self> {
+        Box::new(Self::value(found, allowed))
     }
 
     /// What would be accepted.
@@ -191,7 +196,7 @@ impl Node {
                         return Err(ScenarioError {
                             source: Source::File { name, line },
                             key,
-                            mistake: Mistake::value(found, "each key once"),
+                            mistake: Mistake::boxed(found, "each key once"),
                         });
                     }
                     entries[at].1.spell_american(&key, file)?;
@@ -263,7 +268,7 @@ fn read_toml(text: &str, file: &str) -> Result<Node, ScenarioError> {
             line: error.span().map(|span| line_of(text, span.start)),
         },
         key: String::new(),
-        mistake: Mistake::value(
+        mistake: Mistake::boxed(
             "text that is not TOML",
             format!("TOML ({})", error.message().trim().replace('\n', ", ")),
         ),
@@ -340,7 +345,7 @@ fn read_json(text: &str, file: &str) -> Result<Node, ScenarioError> {
             line,
         },
         key: String::new(),
-        mistake: Mistake::value("text that is not a scenario in JSON", allowed),
+        mistake: Mistake::boxed("text that is not a scenario in JSON", allowed),
     };
     let value: serde_json::Value =
         serde_json::from_str(text).map_err(|e| error(Some(e.line()), format!("JSON ({e})")))?;

@@ -55,7 +55,10 @@ impl Override {
             _ => Err(ScenarioError {
                 source: Source::Argument(argument.into()),
                 key: String::new(),
-                mistake: Mistake::value(format!("`{text}`"), "KEY=VALUE, as in link.buffer=100p"),
+                mistake: Box::new(Mistake::value(
+                    format!("`{text}`"),
+                    "KEY=VALUE, as in link.buffer=100p",
+                )),
             }),
         }
     }
@@ -83,7 +86,7 @@ impl Override {
         ScenarioError {
             source: Source::Argument(self.argument.clone()),
             key: self.written.clone(),
-            mistake,
+            mistake: Box::new(mistake),
         }
     }
 
@@ -171,7 +174,8 @@ impl Node {
                 Ok(())
             }
             Content::List(items) => {
-                let at = index(items, last).map_err(|mistake| change.error(mistake))?;
+                let at =
+                    index(items, last, &change.key).map_err(|mistake| change.error(mistake))?;
                 items[at] = value;
                 Ok(())
             }
@@ -199,7 +203,8 @@ impl Node {
                 Ok(child)
             }
             Content::List(items) => {
-                let at = index(items, part).map_err(|mistake| change.error(mistake))?;
+                let at =
+                    index(items, part, &change.key).map_err(|mistake| change.error(mistake))?;
                 Ok(&mut items[at])
             }
             other => Err(change.error(no_key_within(part, other))),
@@ -246,8 +251,8 @@ fn no_key_within(part: &str, value: &Content) -> Mistake {
     Mistake::value(found, "a key of a table")
 }
 
-/// Where `part`, a name or a number, stands in a list.
-fn index(items: &[Node], part: &str) -> Result<usize, Mistake> {
+/// Where `part` of a key, a name or a number, stands in a list.
+fn index(items: &[Node], part: &str, key: &str) -> Result<usize, Mistake> {
     let named = items.iter().position(|item| item.name() == Some(part));
     let numbered = || part.parse().ok().filter(|&at: &usize| at < items.len());
     named.or_else(numbered).ok_or_else(|| {
@@ -256,7 +261,12 @@ fn index(items: &[Node], part: &str) -> Result<usize, Mistake> {
             let last = items.len().saturating_sub(1);
             Mistake::value(format!("`{part}`"), format!("a number from 0 to {last}"))
         } else {
-            Mistake::Name(Unknown::among("name", part, names))
+            let what = match key.split('.').next() {
+                Some("flows") => "group",
+                Some("memories") => "memory",
+                _ => "link",
+            };
+            Mistake::Name(Unknown::among(what, part, names))
         }
     })
 }

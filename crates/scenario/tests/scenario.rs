@@ -212,7 +212,7 @@ fn buffers_resolve_to_packets_or_bytes() {
 fn errors_name_file_line_key_found_and_allowed() {
     let text = EXAMPLE.replace("\"newreno\"", "\"reno2\"");
     let shown = read(&text, &[]).unwrap_err().to_string();
-    let expected = "example.toml:12: flows.elephants.cca: unknown cca `reno2`; did you mean `newreno`? known: newreno, ";
+    let expected = "example.toml:12: flows[0].cca: unknown cca `reno2`; did you mean `newreno`? known: newreno, ";
     assert!(shown.starts_with(expected), "{shown}");
 }
 
@@ -392,7 +392,7 @@ fn a_mistake_points_at_who_made_it() {
         ),
         (
             "flows.elephant.rtt=1s",
-            "over: flows.elephant.rtt: unknown name `elephant`; did you mean `elephants`?",
+            "over: flows.elephant.rtt: unknown group `elephant`; did you mean `elephants`?",
         ),
         (
             "flows.elephants.cca.kind=cubik",
@@ -415,6 +415,10 @@ fn a_mistake_points_at_who_made_it() {
             "over: goal.queue_delay_p99: found `<= 5 msec`; did you mean `<= 5ms`?",
         ),
         (
+            "goal.utilization=90%",
+            "over: goal.utilization: found `90%`; did you mean `>= 90%`?",
+        ),
+        (
             "link.rate=5mbit",
             "over: link.rate: found `5mbit`; did you mean `5Mbps`?",
         ),
@@ -434,7 +438,7 @@ fn a_mistake_points_at_who_made_it() {
     let change = Override::asked_by("over", "flows.0.count=2").unwrap();
     let error = listed.with(&[change]).unwrap_err().to_string();
     assert!(
-        error.starts_with("over: flows.elephants.rtt: found a list of 4;"),
+        error.starts_with("over: flows[0].rtt: found a list of 4;"),
         "{error}"
     );
     let text = EXAMPLE.replace("\"50Mbps\"", "\"fast\"");

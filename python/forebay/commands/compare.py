@@ -21,8 +21,8 @@ __all__ = ["compare"]
 
 
 @verb(
-    ("compare scenarios/dsl-access.toml", "Hold every engine and rule against a scenario:"),
-    ("compare scenarios/dsl-access.toml --points 0 --no-picture", "At the scenario's own buffer only:"),
+    ("compare link.toml", "Hold every engine and rule against a scenario:"),
+    ("compare link.toml --points 0 --no-picture", "At the scenario's own buffer only:"),
 )
 @FILE
 @SET

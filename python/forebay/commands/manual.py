@@ -54,7 +54,8 @@ def page(command: click.Command, context: click.Context) -> Page:
     from forebay import _core
 
     paragraphs = [" ".join(part.split()) for part in (command.help or "").split("\n\n")]
-    records = [parameter.get_help_record(context) for parameter in command.get_params(context)]
+    options = [each for each in command.get_params(context) if isinstance(each, click.Option)]
+    records = [option.get_help_record(context) for option in options]
     children = command.commands if isinstance(command, click.Group) else {}
     exits = command.exits if isinstance(command, Verb) else EXITS
     examples = command.examples if isinstance(command, Verb | Verbs) else ()

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from forebay.commands.values import SETTING, OutputFolder, ScenarioFile, Whole
+from forebay.commands.values import SCENARIO, SETTING, OutputFolder, Whole
 
 __all__ = ["AS_JSON", "FILE", "JOBS", "PICTURES_OUT", "REPLICATIONS", "SEED", "SET"]
 
-FILE = click.argument("file", type=ScenarioFile())
+FILE = click.argument("file", type=SCENARIO)
 SET = click.option(
     "--set",
     "overrides",
@@ -19,9 +19,9 @@ SET = click.option(
     metavar="KEY=VALUE",
     help="Change a key of the scenario, as in link.buffer=100p. May be repeated.",
 )
-SEED = click.option("--seed", type=Whole(0), help="Use this seed instead of the scenario's own.")
+SEED = click.option("--seed", type=Whole(0, 2**63 - 1), help="Use this seed instead of the scenario's own.")
 JOBS = click.option(
-    "--jobs", type=Whole(1), help="Run on this many threads; all cores by default. Results do not depend on it."
+    "--jobs", type=Whole(1, 4096), help="Run on this many threads; all cores by default. Results do not depend on it."
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output and nothing else.")
 REPLICATIONS = click.option(

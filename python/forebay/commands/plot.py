@@ -7,17 +7,17 @@ from pathlib import Path
 import click
 
 from forebay.commands.terminal import writing
-from forebay.commands.values import OutputFolder, ScenarioFile
+from forebay.commands.values import OutputFolder, Readable
 from forebay.commands.verb import verb
 
 __all__ = ["plot"]
 
 
 @verb(
-    ("plot out/dsl", "Draw what a sweep left in out/dsl:"),
-    ("plot out/dsl --out pictures", "Write the pictures elsewhere:"),
+    ("plot out/link", "Draw what a sweep left in out/link:"),
+    ("plot out/link --out pictures", "Write the pictures elsewhere:"),
 )
-@click.argument("path", type=ScenarioFile())
+@click.argument("path", type=Readable("what sweep, recommend or run --trace left"))
 @click.option("--out", type=OutputFolder(), help="Write the pictures into this directory; beside PATH by default.")
 def plot(path: Path, out: Path | None) -> None:
     """Draw what sweep, recommend or run --trace left at PATH."""

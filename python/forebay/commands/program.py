@@ -19,7 +19,7 @@ from forebay.commands.run import run
 from forebay.commands.schema import schema
 from forebay.commands.sweep import sweep
 from forebay.commands.translate import translate
-from forebay.commands.verb import Verb, Verbs
+from forebay.commands.verb import OtherSpelling, Verb, Verbs
 from forebay.errors import ForebayError, InputError
 
 __all__ = ["cli", "main"]
@@ -49,6 +49,7 @@ def main() -> None:
         sys.exit(answer(cli))
     context: click.Context | None = None
     try:
+        _check_text(sys.argv[1:])
         # Not cli.main(): it would answer Ctrl-C with a line of its own.
         with cli.make_context("forebay", sys.argv[1:]) as context:
             cli.invoke(context)
@@ -73,6 +74,16 @@ def main() -> None:
         sys.exit(0)
 
 
+def _check_text(arguments: list[str]) -> None:
+    """Refuse bytes that are no text, before anything takes them for some."""
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        shown = argument.encode(errors="replace").decode()
+        if shown != argument:
+            named = [part.partition("=")[0] for part in (argument, before) if part.startswith("--")]
+            option = next((part for part in named if part.isprintable()), None)
+            raise InputError(f"found `{shown}`; allowed: text in UTF-8", option)
+
+
 def _named(error: InputError, context: click.Context | None) -> str:
     """The mistake with the option that was wrong."""
     chosen = None if context is None else cli.commands.get(context.invoked_subcommand or "")
@@ -89,8 +100,9 @@ def _usage(error: click.ClickException) -> str:
     if isinstance(error, click.NoSuchOption) and context is not None:
         from forebay import _core
 
-        known = [option for parameter in context.command.get_params(context) for option in parameter.opts]
-        options = sorted(option for option in known if option.startswith("--"))
+        parameters = context.command.get_params(context)
+        shown = [each.opts[:1] if isinstance(each, OtherSpelling) else each.opts for each in parameters]
+        options = sorted(option for each in shown for option in each if option.startswith("--"))
         return where + _core.unknown("option", error.option_name, options)
     if isinstance(error, click.MissingParameter) and context is not None and error.param is not None:
         missing = error.param.opts[0] if isinstance(error.param, click.Option) else error.param.make_metavar(context)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ from forebay.commands.sources import source
 from forebay.commands.terminal import progress_bar, show, writing
 from forebay.commands.values import ENGINE, GOAL, PLATFORM, OutputFile, Share
 from forebay.commands.verb import verb
+from forebay.errors import Interrupted
 from forebay.files import write_whole
 
 if TYPE_CHECKING:
@@ -23,12 +26,12 @@ __all__ = ["recommend"]
 
 
 @verb(
-    ("recommend scenarios/dsl-access.toml", "Find the smallest buffer that meets the scenario's goals:"),
+    ("recommend link.toml", "Find the smallest buffer that meets the scenario's goals:"),
     (
-        "recommend scenarios/dsl-access.toml --goal 'utilization>=98%' --for linux",
+        "recommend link.toml --goal 'utilization>=98%' --for linux",
         "Ask for more, and for a router's lines:",
     ),
-    ("recommend scenarios/dsl-access.toml --report answer.html", "Write a shareable page:"),
+    ("recommend link.toml --report answer.html", "Write a shareable page:"),
     refusal="No buffer meets the goals; the answer says what each of them needs.",
 )
 @FILE
@@ -89,6 +92,13 @@ __all__ = ["recommend"]
     help="Show the Pareto-optimal buffers for two metrics, too, as in utilization,queue_delay_p99.",
 )
 @click.option(
+    "--over",
+    metavar="KEY",
+    default="link.buffer",
+    show_default=True,
+    help="The buffer to size while others stay: a class's, as in link.queue.classes.voice.buffer, or another link's.",
+)
+@click.option(
     "--jitter",
     is_flag=True,
     help="A packet time of jitter on every round trip and staggered starts, where flows would move in step.",
@@ -117,7 +127,7 @@ def recommend(
 
     given = source(file)
     scenario = given.scenario(overrides)
-    with progress_bar("simulating", quiet=as_json) as progress:
+    with _going_on(kept=not fresh), progress_bar("simulating", quiet=as_json) as progress:
         # The other options have the names that the function has.
         answer = find(
             scenario,
@@ -133,6 +143,17 @@ def recommend(
     _tell(answer, written, as_json=as_json)
     if not answer.feasible:
         sys.exit(1)
+
+
+@contextmanager
+def _going_on(*, kept: bool) -> Iterator[None]:
+    """Say of an interrupted search that what is done is not lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not kept:
+            raise
+        raise Interrupted("interrupted; the same command goes on from here") from None
 
 
 def _write_pictures(answer: Recommendation, out: Path, name: str) -> list[Path]:

@@ -23,8 +23,8 @@ __all__ = ["run"]
 
 
 @verb(
-    ("run scenarios/dsl-access.toml", "Simulate a scenario and print what happened:"),
-    ("run scenarios/dsl-access.toml --set link.buffer=20p --replications 8", "Try another buffer:"),
+    ("run link.toml", "Simulate a scenario and print what happened:"),
+    ("run link.toml --set link.buffer=20p --replications 8", "Try another buffer:"),
     ("run - --engine fluid --json < scenario.json", "Read the scenario from standard input and print JSON:"),
 )
 @FILE

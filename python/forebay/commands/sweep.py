@@ -12,7 +12,7 @@ import click
 from forebay.commands.options import AS_JSON, JOBS, REPLICATIONS, SEED, SET
 from forebay.commands.sources import source
 from forebay.commands.terminal import progress_bar, show, writing
-from forebay.commands.values import ENGINE, SETTING, OutputFile, OutputFolder, ScenarioFile
+from forebay.commands.values import ENGINE, SCENARIO, SETTING, OutputFile, OutputFolder
 from forebay.commands.verb import verb
 from forebay.errors import InputError
 
@@ -25,16 +25,16 @@ __all__ = ["sweep"]
 
 @verb(
     (
-        "sweep scenarios/dsl-access.toml --over link.buffer=0.1BDP..2BDP:8 --out out/dsl",
+        "sweep link.toml --over link.buffer=0.1BDP..2BDP:8 --out out/link",
         "Run eight buffers, evenly spread on a logarithmic scale:",
     ),
     (
-        "sweep scenarios/dsl-access.toml --over link.buffer=20p,64p --over flows.download.cca=cubic,bbr --out out/mix",
+        "sweep link.toml --over link.buffer=9p,64p --over run.seed=1,2 --out x",
         "Run a grid of two keys:",
     ),
     refusal="Some runs failed, or a replayed archive gave other numbers.",
 )
-@click.argument("file", type=ScenarioFile(), required=False)
+@click.argument("file", type=SCENARIO, required=False)
 @click.option(
     "--over",
     multiple=True,
@@ -101,14 +101,14 @@ def sweep(
     assert out is not None
     given = source(file)
     scenario = given.scenario(overrides)
-    if not as_json:
-        from forebay.views.heading import heading
-
-        show(heading(scenario, given.name))
     with progress_bar("sweeping", quiet=as_json) as progress:
         found = run_grid(
             scenario, over, out, engine=engine, replications=replications, seed=seed, progress=progress, **where
         )
+    if not as_json:
+        from forebay.views.heading import heading
+
+        show(heading(scenario, given.name))
     _tell(found, out, as_json=as_json)
     if found.failed:
         sys.exit(1)

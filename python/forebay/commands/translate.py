@@ -20,13 +20,13 @@ __all__ = ["translate"]
 
 
 @verb(
-    ("translate 'buffer-size temporal 20k' --for junos --link 10Gbps --rtt 40ms", "Read a line of Junos:"),
+    ("translate 'buffer-size temporal 20000' --for junos --link 10Gbps", "Read a line of Junos:"),
     ("translate qos.txt --for linux --toml", "Make the [link] table of a scenario from what a device has:"),
 )
 @click.argument("setting")
 @click.option(
     "--for",
-    "system",
+    "platform",
     type=PLATFORM,
     metavar="PLATFORM",
     required=True,
@@ -40,7 +40,7 @@ __all__ = ["translate"]
 @click.option("--toml", "as_toml", is_flag=True, help="Print the [link] table of a scenario, nothing else.")
 @AS_JSON
 def translate(
-    setting: str, system: str, rate: str | None, rtt: str | None, packet: str, *, as_toml: bool, as_json: bool
+    setting: str, platform: str, rate: str | None, rtt: str | None, packet: str, *, as_toml: bool, as_json: bool
 ) -> None:
     """Read a router's configuration back: buffer, rate, discipline.
 
@@ -54,7 +54,7 @@ def translate(
     rtt_s = None if rtt is None else _amount("rtt", rtt, "time", 1e-12, 1e6)
     rate_bps = None if rate is None else round(_amount("rate", rate, "rate", 1e3, 1e14))
     size = round(_amount("packet", packet, "bytes", 64, 65535))
-    found = read(_text(setting), system, Assumed(rate_bps, size))
+    found = read(_text(setting), platform, Assumed(rate_bps, size))
     if as_toml:
         click.echo(link_table(found.port), nl=False)
         return

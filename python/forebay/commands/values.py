@@ -1,4 +1,4 @@
-"""What options take: each kind of value read, refused in the words of every other mistake, and completed by the shell."""
+"""What options take: each kind of value is read, refused in one sentence, and completed by the shell."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ __all__ = [
     "GOAL",
     "MODEL",
     "PLATFORM",
+    "SCENARIO",
     "SETTING",
     "Names",
     "OutputFile",
     "OutputFolder",
-    "ScenarioFile",
+    "Readable",
     "Share",
     "Whole",
 ]
@@ -38,9 +39,9 @@ __all__ = [
 class Value(ParamType):
     """A kind of value; mistakes name the argument, which the command line turns into its option."""
 
-    def refuse(self, found: object, allowed: str, parameter: click.Parameter | None) -> NoReturn:
+    def refuse(self, found: str, allowed: str, parameter: click.Parameter | None) -> NoReturn:
         """End with what was found and what is allowed."""
-        raise InputError(f"found `{found}`; allowed: {allowed}", None if parameter is None else parameter.name)
+        raise InputError(f"found {found}; allowed: {allowed}", None if parameter is None else parameter.name)
 
 
 class Whole(Value):
@@ -48,7 +49,7 @@ class Whole(Value):
 
     name = "n"
 
-    def __init__(self, least: int, most: int | None = None) -> None:
+    def __init__(self, least: int, most: int) -> None:
         self.least = least
         self.most = most
 
@@ -57,11 +58,15 @@ class Whole(Value):
         try:
             number = int(value)
         except ValueError:
-            number = self.least - 1
-        if number < self.least or (self.most is not None and number > self.most):
-            bounds = f"of at least {self.least}" if self.most is None else f"from {self.least} to {self.most}"
-            self.refuse(value, f"a whole number {bounds}", param)
+            self.refuse(f"`{value}`", self.allowed, param)
+        if number < self.least or number > self.most:
+            self.refuse(str(number), self.allowed, param)
         return number
+
+    @property
+    def allowed(self) -> str:
+        """The bounds."""
+        return f"a whole number from {self.least} to {self.most}"
 
 
 class Share(Value):
@@ -78,15 +83,18 @@ class Share(Value):
         return share("share" if param is None else param.name or "share", str(value))
 
 
-class ScenarioFile(Value):
-    """A file to read, or - for standard input."""
+class Readable(Value):
+    """Something to read."""
 
     name = "file"
+
+    def __init__(self, allowed: str) -> None:
+        self.allowed = allowed
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ARG002
         """Take the name; whether the file can be read is seen when it is read."""
         if not str(value):
-            raise InputError("found an empty name; allowed: a scenario file, or - for standard input", "FILE")
+            self.refuse(f"`{value}`", self.allowed, param)
         return Path(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
@@ -103,7 +111,7 @@ class OutputFolder(Value):
         """Refuse what is a file."""
         path = Path(value)
         if not str(value) or path.is_file():
-            self.refuse(value, "a directory, there or not yet", param)
+            self.refuse(f"`{value}`", "a directory, there or not yet", param)
         return path
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
@@ -120,7 +128,7 @@ class OutputFile(Value):
         """Refuse what is a directory."""
         path = Path(value)
         if not str(value) or path.is_dir():
-            self.refuse(value, "the name of a file", param)
+            self.refuse(f"`{value}`", "the name of a file", param)
         return path
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
@@ -201,6 +209,7 @@ def _figures() -> list[str]:
     return ["list", "all", *PAPERS, *(figure.id for paper in papers for figure in paper.figures)]
 
 
+SCENARIO = Readable("a scenario file, or - for standard input")
 ENGINE = Names("engine", _engines)
 MODEL = Names("model", _models)
 GOAL = Names("goal", _metrics)

@@ -55,8 +55,9 @@ class Verb(click.Command):
     def option_for(self, argument: str) -> str:
         """The option that sets an argument of the functions that the verb calls."""
         for parameter in self.params:
-            if parameter.name in {argument, f"{argument}s"}:
-                return parameter.opts[0] if isinstance(parameter, click.Option) else parameter.make_metavar(_context())
+            # `--for` may be given once or several times.
+            if parameter.name in {argument, f"{argument}s", argument.removesuffix("s")}:
+                return parameter.opts[0] if isinstance(parameter, click.Option) else str(parameter.name).upper()
         return argument
 
 
@@ -85,6 +86,11 @@ class Verbs(click.Group):
             raise InputError(_core.unknown("verb", name, list(self.commands)))
         return super().resolve_command(ctx, args)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write each verb with its whole first sentence."""
+        with formatter.section("Verbs"):
+            formatter.write_dl([(name, each.get_short_help_str(1000)) for name, each in sorted(self.commands.items())])
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write examples and exit codes below the verbs."""
         write_examples(ctx, formatter, self.examples)
@@ -111,7 +117,3 @@ def write_exits(formatter: click.HelpFormatter, exits: dict[int, str]) -> None:
     """Write the exit codes."""
     with formatter.section("Exit codes"):
         formatter.write_dl([(str(code), meaning) for code, meaning in exits.items()])
-
-
-def _context() -> click.Context:
-    return click.Context(click.Command("forebay"))

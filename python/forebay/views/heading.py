@@ -62,7 +62,15 @@ class Paragraph:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Give the lines."""
         style = console.get_style(self.style, default=Style.null())
-        for line in textwrap.wrap(_bound(self.text), options.max_width, subsequent_indent="  "):
+        indent = " " * (len(self.text) - len(self.text.lstrip()))
+        told = textwrap.wrap(
+            _bound(self.text.lstrip()),
+            options.max_width,
+            initial_indent=indent,
+            subsequent_indent=f"{indent}  ",
+            break_on_hyphens=False,
+        )
+        for line in told:
             yield Segment(line.replace(_BOUND, " "), style)
             yield Segment.line()
 

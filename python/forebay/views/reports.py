@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -13,19 +13,28 @@ from rich.table import Table
 from forebay import formatting
 from forebay.formatting import counted
 from forebay.metric import key_among
+from forebay.views.fitting import Fitting
 from forebay.views.heading import Paragraph, heading
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.console import RenderableType
 
     from forebay.report import Estimate, GroupReport, Metrics, Report
     from forebay.scenario import Scenario
+
+    Shown = Callable[[str, Estimate | None], str]
 
 __all__ = ["report_view"]
 
 #: The link's metrics that matter wherever they are reported, and those that matter where they are not zero.
 LINK = ("utilization", "loss_rate", "mark_rate", "queue_delay_mean_s", "queue_delay_p99_s", "goodput_bps")
 WHERE_ANY = ("mark_rate",)
+#: Titles of columns, where those of the metrics are wide.
+COLUMNS = {
+    "completion_time_p50_s": "completion\nmedian",
+    "completion_time_p99_s": "completion\np99",
+    "request_time_p99_s": "request\np99",
+}
 #: The groups' metrics in the order of their columns, the least important last: a narrow terminal lacks them first.
 GROUPS = (
     "goodput_bps",
@@ -55,7 +64,7 @@ def report_view(report: Report, scenario: Scenario, otherwise: str, *, verbose: 
         parts += [_listed("link", report.metrics, list(report.metrics))]
         parts += [_listed(_group_title(group), group.metrics, list(group.metrics)) for group in report.groups]
     else:
-        parts += [_listed("link", report.metrics, _mattering(report, scenario)), Groups(report.groups)]
+        parts += [_listed("link", report.metrics, _mattering(report, scenario)), _groups(report.groups)]
     parts += [Paragraph(line, "dim") for line in _cost_lines(report)]
     parts += [Paragraph(f"warning: {warning}", "yellow") for warning in report.warnings]
     return Group(*parts)
@@ -65,7 +74,7 @@ def _mattering(report: Report, scenario: Scenario) -> list[str]:
     """The link's metrics that matter, and those that goals are about."""
     zero = [name for name in WHERE_ANY if name in report.metrics and not report.metrics[name].mean]
     names = [name for name in LINK if name in report.metrics and name not in zero]
-    asked = [key_among(goal.name, report.metrics) for goal in scenario.goals if "." not in goal.name]
+    asked = [key_among(goal.name, report.metrics) for goal in scenario.goals]
     return [*names, *(name for name in asked if name is not None and name not in names)]
 
 
@@ -83,49 +92,33 @@ def _listed(title: str, metrics: Metrics, names: Sequence[str]) -> Table:
     return table
 
 
-class Groups:
-    """A row for each group, with as much as the terminal has room for.
+def _groups(groups: Sequence[GroupReport]) -> RenderableType:
+    """A row for each group, with all columns and intervals or, where they do not fit, fewer; or a table for each."""
+    names = [name for name in GROUPS if any(name in group.metrics for group in groups)]
+    return Fitting(_choices(groups, names) if names else [])
 
-    Parameters
-    ----------
-    groups : sequence of GroupReport
-        In the order of the scenario.
-    """
 
-    def __init__(self, groups: Sequence[GroupReport]) -> None:
-        self.groups = groups
-        self.names = [name for name in GROUPS if any(name in group.metrics for group in groups)]
+def _choices(groups: Sequence[GroupReport], names: Sequence[str]) -> Iterator[Sequence[Table]]:
+    """From everything with its intervals to the first columns without, then group by group."""
+    for cut in range(min(3, len(names))):
+        for shown in (formatting.estimate, _mean):
+            yield [_table(groups, names[: len(names) - cut], shown)]
+    yield [
+        _listed(_group_title(group), group.metrics, [name for name in names if name in group.metrics])
+        for group in groups
+    ]
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Give the widest table that fits."""
-        if not self.groups:
-            return
-        yield next(
-            (table for table in self._tables() if console.measure(table).minimum <= options.max_width), self._blocks()
-        )
 
-    def _tables(self) -> Sequence[Table]:
-        """From everything with its intervals to the first columns without."""
-        fewer = [self.names[: len(self.names) - cut] for cut in range(len(self.names))]
-        return [self._table(names, shown) for names in fewer[:3] for shown in (formatting.estimate, _mean)]
-
-    def _table(self, names: Sequence[str], shown: Callable[[str, Estimate | None], str]) -> Table:
-        table = Table(box=box.SIMPLE_HEAD)
-        table.add_column("group", no_wrap=True)
-        table.add_column("flows", justify="right", no_wrap=True)
-        for name in names:
-            table.add_column(formatting.metric_title(name), justify="right", no_wrap=True)
-        for group in self.groups:
-            cells = [shown(name, group.metrics.get(name)) for name in names]
-            table.add_row(escape(group.name), f"{group.flows:,}", *cells)
-        return table
-
-    def _blocks(self) -> RenderableType:
-        """Below each other, where no table fits."""
-        return Group(*(_listed(_group_title(group), group.metrics, self._of(group)) for group in self.groups))
-
-    def _of(self, group: GroupReport) -> list[str]:
-        return [name for name in self.names if name in group.metrics]
+def _table(groups: Sequence[GroupReport], names: Sequence[str], shown: Shown) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("group", no_wrap=True)
+    table.add_column("flows", justify="right", no_wrap=True)
+    for name in names:
+        table.add_column(COLUMNS.get(name) or formatting.metric_title(name), justify="right", no_wrap=True)
+    for group in groups:
+        cells = [shown(name, group.metrics.get(name)) for name in names]
+        table.add_row(escape(group.name), f"{group.flows:,}", *cells)
+    return table
 
 
 def _mean(name: str, found: Estimate | None) -> str:

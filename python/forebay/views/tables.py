@@ -66,7 +66,7 @@ def _buffers_table(answer: Recommendation) -> Table:
     """The buffers of rules, those that were asked about and the answer, each with what was measured there."""
     shown = _shown(answer)
     table = Table(
-        title="What each rule asks for, and what the simulation measured there",
+        title="What each rule asks for, and what the simulation measured there" if answer.rules else None,
         title_justify="left",
         box=box.SIMPLE_HEAD,
     )
@@ -122,7 +122,7 @@ def _goal_text(name: str, goal: JudgedGoal) -> str:
 
 def _answer_lines(answer: Recommendation, buffer: BufferSize) -> list[Text]:
     lines = [
-        Text(f"Recommended buffer: {buffer_text(buffer)}", style="bold green"),
+        Text(f"Recommended buffer{wording.whose(answer)}: {buffer_text(buffer)}", style="bold green"),
         Text(_claim(answer)),
     ]
     lines += [Text(line) for line in wording.around(answer)]

@@ -122,11 +122,11 @@ impl Scenario {
             ScenarioError {
                 source: Source::Argument("over".into()),
                 key: String::new(),
-                mistake: Mistake::Name(Unknown::among(
+                mistake: Box::new(Mistake::Name(Unknown::among(
                     "buffer",
                     key,
                     known.iter().map(AsRef::as_ref),
-                )),
+                ))),
             }
         })
     }
@@ -169,10 +169,10 @@ impl Scenario {
         let limit = limit.ok_or_else(|| ScenarioError {
             source: Source::Argument("buffer".into()),
             key: key.into(),
-            mistake: Mistake::value(
+            mistake: Box::new(Mistake::value(
                 format!("`{size}`"),
                 "at most 1e12 packets or 1e15 bytes; BDP only with responsive flows",
-            ),
+            )),
         })?;
         match place.class {
             Some(class) => link.classes[class].buffer = Some(limit),
