@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from textwrap import dedent
 
 import pytest
+from rich.console import Group
 
+from forebay.commands.terminal import show
 from forebay.configuration.configuring import configure
 from forebay.configuration.platforms.registry import PLATFORMS
 from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass
+from forebay.views.configuration_text import configuration_lines
+from tests.conftest import ROOT
 
 ROUTERS = ("ios-xe", "ios-xr", "nx-os", "junos", "eos", "eos-trident", "sros")
 FIFO = Discipline("droptail")
@@ -307,3 +312,33 @@ def test_wred_is_refused_in_a_priority_class_of_ios_xe() -> None:
     classes = Classes("strict", (TrafficClass("a", (), 1.0, packets(90, RED)), TrafficClass("b", (), 1.0, packets(90))))
     told = configure(PLATFORMS["ios-xe"], dsl(classes))
     assert told.notes == ("ios-xe has no WRED in a class with priority; allowed: droptail there",)
+
+
+# The manual and the terminal -------------------------------------------------------------------------------------------
+
+
+def test_the_manual_says_which_router_has_what() -> None:
+    rows = [
+        line.split("|")[1:-1] for line in (ROOT / "docs" / "configurations.md").read_text().splitlines() if "|" in line
+    ]
+    table = {row[0].strip(" `"): [cell.strip() for cell in row[1:]] for row in rows}
+    systems = [cell.strip("`") for cell in table[""]]
+    assert set(systems) == set(ROUTERS)
+    kinds = {kind for system in systems for kind in PLATFORMS[system].disciplines}
+    for kind in kinds:
+        assert [cell != "–" for cell in table[kind]] == [kind in PLATFORMS[system].disciplines for system in systems], (
+            kind
+        )
+    counts = [tuple(int(number) for number in re.findall("[0-9]+", cell)) for cell in table["strict levels, queues"]]
+    assert counts == [(PLATFORMS[system].levels, PLATFORMS[system].classes) for system in systems]
+
+
+def test_lines_are_never_cut_to_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    told = configure(PLATFORMS["sros"], dsl(packets(64)))
+    show(Group(*configuration_lines(told)))
+    printed = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert set(told.lines) <= set(printed)
+    assert max(map(len, told.lines)) > 60
