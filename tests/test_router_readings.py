@@ -312,12 +312,27 @@ def test_another_curve_for_another_precedence_is_refused() -> None:
 
 # Laws -----------------------------------------------------------------------------------------------------------------
 
+DROPPING = dataclasses.replace(RED, ecn=False)
 WRITTEN = [
     (system, port)
     for system in ROUTERS
-    for port in (dsl(packets(1000)), dsl(packets(1000, RED)), dsl(packets(1000, STEP)), dsl(VOICE_AND_REST))
+    for port in (
+        dsl(packets(1000)),
+        dsl(packets(1000, RED)),
+        dsl(packets(1000, DROPPING)),
+        dsl(packets(1000, STEP)),
+        dsl(VOICE_AND_REST),
+    )
     if configure(PLATFORMS[system], port).lines
 ]
+
+
+@pytest.mark.parametrize(("system", "port"), WRITTEN, ids=[f"{system}-{port.kind}" for system, port in WRITTEN])
+def test_what_is_written_is_read_back(system: str, port: Port) -> None:
+    spoken = PLATFORMS[system]
+    fitted = spoken.fit(port).port
+    read = spoken.read("\n".join(spoken.write(fitted)), Assumed()).port
+    assert _unnamed(read) == _unnamed(fitted)
 
 
 @pytest.mark.parametrize(("system", "port"), WRITTEN, ids=[f"{system}-{port.kind}" for system, port in WRITTEN])
@@ -351,7 +366,7 @@ def test_no_keyword_may_be_misspelled_and_no_number_have_commas(system: str, por
 def _unnamed(port: Port) -> Port:
     if isinstance(port.queue, Queue):
         return port
-    classes = tuple(dataclasses.replace(entry, name="") for entry in port.queue.classes)
+    classes = tuple(dataclasses.replace(entry, name="", groups=()) for entry in port.queue.classes)
     return port.with_queue(Classes(port.queue.schedule, classes))
 
 

@@ -30,6 +30,7 @@ RED = Discipline(
     },
     ecn=True,
 )
+STEEP = RED.having(max=Limit(20, "packets"), max_p=1.0)
 STEP = Discipline("step", {"threshold": Limit(65, "packets"), "others": "drop"}, ecn=True)
 
 
@@ -203,6 +204,20 @@ def test_what_an_engineer_pastes(system: str, port: Port, text: str) -> None:
     assert "\n".join(configure(PLATFORMS[system], port).lines) == dedent(text).strip("\n")
 
 
+def test_a_gentle_curve_of_junos_ends_at_twice_max() -> None:
+    """20 and 60 of 200 packets are 10 and 30 %, so all is dropped from 60 % on."""
+    lines = configure(PLATFORMS["junos"], dsl(packets(200, RED.having(gentle=True)))).lines
+    assert lines[0].endswith("fill-level [ 10 30 60 ]")
+    assert lines[1].endswith("drop-probability [ 0 10 100 ]")
+
+
+def test_a_dynamic_limit_of_nx_os_is_a_power_of_two() -> None:
+    for alpha, power in ((1 / 128, 0), (0.5, 6), (1.0, 7), (8.0, 10), (100.0, 10)):
+        queue = Queue(Limit(12_000_000, "bytes"), Discipline("dynamic_threshold", {"alpha": alpha}))
+        lines = configure(PLATFORMS["nx-os"], dsl(queue)).lines
+        assert f"    queue-limit dynamic {power}" in lines
+
+
 def test_wred_of_ios_xe_has_the_same_curve_for_every_precedence() -> None:
     lines = configure(PLATFORMS["ios-xe"], dsl(packets(100, RED))).lines
     curves = [line.strip() for line in lines if "random-detect precedence " in line]
@@ -230,6 +245,9 @@ def test_wred_of_ios_xe_has_the_same_curve_for_every_precedence() -> None:
             dsl(packets(64, RED)),
             "min: simulated 20 packets, configured 29,760 bytes (whole per cent of the maximum burst",
         ),
+        # Equal thresholds with ECN and probability 1 would be a step.
+        ("ios-xe", dsl(packets(64, STEEP)), "max: simulated 20 packets, configured 21 packets"),
+        ("sros", dsl(packets(64, STEEP)), "max: simulated 20 packets, configured 30,720 bytes"),
         ("sros", dsl(packets(64, RED)), "ecn: simulated on, configured off (SR OS drops where RED would mark)"),
         (
             "junos",
@@ -314,7 +332,7 @@ def test_wred_is_refused_in_a_priority_class_of_ios_xe() -> None:
     assert told.notes == ("ios-xe has no WRED in a class with priority; allowed: droptail there",)
 
 
-# The manual and the terminal -------------------------------------------------------------------------------------------
+# The manual and the terminal --------------------------------------------------------------------------------------
 
 
 def test_the_manual_says_which_router_has_what() -> None:
