@@ -24,7 +24,7 @@ from forebay.configuration.platforms.platform import Assumed
 from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass
 from tests.conftest import ROOT, forebay
 
-KINDS = [entry[0] for entry in _core.disciplines() if entry[0] in LINUX.disciplines]
+KINDS = [entry.name for entry in _core.disciplines() if entry.name in LINUX.disciplines]
 DSL = ROOT / "scenarios" / "dsl-access.toml"
 
 

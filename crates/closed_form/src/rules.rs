@@ -63,6 +63,14 @@ impl ClosedForm for Model {
             let why = format!("{} and may hold up the flows", on_the_paths(others));
             checks.push(unknown("one bottleneck", why));
         }
+        let classes = scenario.target().classes.len();
+        if classes > 1 {
+            checks.push(Check {
+                assumption: "one queue for all traffic",
+                holds: Holds::No,
+                why: format!("{classes} classes with a queue each share the link"),
+            });
+        }
         checks
     }
 

@@ -185,7 +185,8 @@ def check_controller(name: str) -> None:
 def _check_name(argument: str, name: str, registry: Sequence[_core.Algorithm]) -> None:
     spellings = {spelling for known in registry for spelling in (known.name, *known.aliases)}
     if name not in spellings:
-        raise InputError(_core.unknown(argument, name, [known.name for known in registry]), argument)
+        aliases = [(alias, known.name) for known in registry for alias in known.aliases]
+        raise InputError(_core.unknown(argument, name, [known.name for known in registry], aliases), argument)
 
 
 def _head(wishes: Wishes) -> list[str]:
