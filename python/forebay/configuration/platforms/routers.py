@@ -42,6 +42,7 @@ WRED = {
     "adaptive": "WRED keeps its probability; simulate link.queue.adaptive = false",
     "wait": "how far apart WRED's drops are cannot be told",
     "weight": "the average is kept as a shift, so weights are powers of two",
+    "share": "weights are whole numbers or whole per cent",
     "memory": "queue limits are per queue",
     "schedule": "classes take turns by bytes",
     "ecn": "a step is for marking",
