@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from forebay import InputError, Report, Scenario, Warning, _core, compare, explain, recommend
-from forebay.configuration.vendors import DIALECTS, configure
+from forebay.configuration.configuring import configure
+from forebay.configuration.platforms.registry import PLATFORMS
+from forebay.configuration.port import Port
 from forebay.explanation import FIELDS, names
 from forebay.goals import split_goal
 from forebay.measurement.batches import run_in_batches
@@ -59,15 +61,27 @@ def test_python_answers_what_the_command_line_prints(small: Path) -> None:
 def test_the_keys_of_a_recommendation_keep_their_order(found: Recommendation) -> None:
     told = found.to_dict()
     assert list(told) == [
-        *("recommendation", "confidence", "resolution", "binding_goal", "goals", "feasible_up_to", "uncertain"),
-        *("fraction", "conflict", "rules", "also", "curve", "cost", "warnings", "scenario_sha256", "engine", "version"),
+        *("recommendation", "confidence", "resolution", "binding_goal", "goals", "feasible_up_to", "gaps", "islands"),
+        *(
+            "uncertain",
+            "fraction",
+            "conflict",
+            "rules",
+            "also",
+            "curve",
+            "cost",
+            "warnings",
+            "scenario_sha256",
+            "engine",
+            "version",
+        ),
         *("configuration", "configurations", "pareto"),
     ]
     assert list(told["goals"]["utilization"]) == [
         *("held", "of", "sense", "threshold", "at_packets", "measured", "slack", "met", "confidence", "binding")
     ]
     assert list(told["rules"][0]) == [
-        *("name", "buffer", "applies", "why", "assumptions", "predicted", "notes", "measured")
+        *("name", "buffer", "applies", "why", "assumptions", "predicted", "notes", "measured", "share", "judgement")
     ]
     assert told["recommendation"] == plain(found.buffer)
     assert json.loads(found.to_json()) == found.data == told
@@ -103,7 +117,7 @@ def test_batches_change_what_they_say_and_nothing_else() -> None:
 
 
 def test_answers_are_frozen(found: Recommendation) -> None:
-    for value in (found, found.buffer, found.curve[0], found.rules[0], found.cost, found.pareto, explain("mm1k")):
+    for value in (found, found.buffer, found.points[0], found.rules[0], found.cost, found.pareto, explain("mm1k")):
         assert dataclasses.is_dataclass(value)
         assert not hasattr(value, "__dict__")
         with pytest.raises(dataclasses.FrozenInstanceError):
@@ -116,10 +130,11 @@ def test_answers_are_frozen(found: Recommendation) -> None:
 def test_configurations_are_those_of_the_answer(found: Recommendation) -> None:
     assert found.buffer is not None
     assert [configuration.system for configuration in found.configurations] == ["ios-xr", "linux"]
-    rate = found.scenario.core.rate_bps
+    port = Port.of(found.scenario.with_packets(round(found.buffer.packets)))
     for configuration in found.configurations:
-        assert list(configuration.lines) == configure(configuration.system, found.buffer.bytes, rate)
-        assert configuration.quirks == DIALECTS[configuration.system].quirks
+        assert configuration == configure(PLATFORMS[configuration.system], port)
+        assert configuration.lines
+        assert configuration.quirks == PLATFORMS[configuration.system].quirks
     told = found.to_dict()
     assert told["configurations"][0] == told["configuration"]
     conflict = recommend(Scenario.parse(SMALL), ["utilization>=0.99", "queue_delay_p99<=20ms"], platforms=["linux"])
@@ -128,11 +143,28 @@ def test_configurations_are_those_of_the_answer(found: Recommendation) -> None:
     assert "configuration" not in conflict.to_dict()
 
 
+def test_a_conflict_tells_how_each_goal_fares_at_the_nearest_miss() -> None:
+    conflict = recommend(Scenario.parse(SMALL), ["utilization>=0.99", "queue_delay_p99<=20ms", "loss_rate<=99%"])
+    assert conflict.conflict is not None
+    nearest = conflict.conflict.nearest
+    assert [miss.goal.name for miss in nearest] == list(conflict.goals)
+    for miss, judged in zip(nearest, conflict.goals.values(), strict=True):
+        assert miss.measured == judged.measured
+        assert miss.met is judged.met
+        assert miss.off == max(0.0, -judged.slack)
+        assert (miss.off == 0) is (miss.goal.margin(miss.measured.mean) >= 0)
+    assert any(miss.off > 0 for miss in nearest)
+    assert any(miss.met for miss in nearest)
+    told = conflict.to_dict()["conflict"]["nearest"]
+    assert [list(each) for each in told] == [["goal", "measured", "off", "met"]] * 3
+    assert told[0]["goal"] == {"name": nearest[0].goal.name, "sense": ">=", "threshold": 0.99}
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"platforms": ["cat-os"]}, "--for: found `cat-os`; allowed: ios-xr, "),
-        ({"pareto": "utilization"}, "--pareto: found `utilization`; allowed: two metrics"),
+        ({"platforms": ["cat-os"]}, "platforms: unknown platform `cat-os`; known: ios-xr, "),
+        ({"pareto": "utilization"}, "pareto: found `utilization`; allowed: two metrics"),
     ],
 )
 def test_what_cannot_be_answered_is_refused_before_anything_runs(options: dict[str, Any], message: str) -> None:
@@ -216,7 +248,7 @@ def test_warnings_about_the_same_are_told_once_with_their_buffers() -> None:
 
 @pytest.mark.parametrize("text", ["fast", "utilization>=", ">=1", "a<=b>=c", 'utilization>="1', "loss_rate=1"])
 def test_goals_have_three_parts(text: str) -> None:
-    with pytest.raises(InputError, match="--goal: found "):
+    with pytest.raises(InputError, match=r"^goals: found "):
         split_goal(text)
     assert split_goal(" bulk.loss_rate <= 1% ") == ("bulk.loss_rate", "<=", "1%")
 
@@ -307,7 +339,9 @@ def test_explanations_say_what_their_kind_does(kind: str) -> None:
     told = explain(name).to_dict()
     assert (told["kind"], told["name"]) == (kind, name)
     assert list(told) == list(FIELDS[kind])
-    assert json.loads(forebay("explain", name, "--json").out) == told
+    shown = json.loads(forebay("explain", name, "--json").out)
+    shown.pop("others", None)
+    assert shown == told
 
 
 def test_models_are_told_as_the_core_tells_them() -> None:

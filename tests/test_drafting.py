@@ -15,6 +15,8 @@ import pytest
 
 from forebay import InputError, Scenario
 from forebay.configuration.drafting import Wishes, draft
+from forebay.configuration.jitter import jittered
+from forebay.search.independence import in_step
 from tests.conftest import forebay
 
 
@@ -64,6 +66,18 @@ def test_a_draft_runs_and_is_answered(tmp_path: Path) -> None:
     assert forebay("new", path, *options, "--force").code == 0
 
 
+@pytest.mark.parametrize("traffic", [{"long": 11, "cca": "bbr"}, {"long": 2, "web": 0.1}, {"web": 0.5}])
+def test_flows_of_a_draft_do_not_move_in_step(traffic: dict[str, object]) -> None:
+    """The scenario already has what `recommend --jitter` would add, of the same size."""
+    scenario = Scenario.parse(draft(Wishes(rate="50Mbps", rtt="20ms", **traffic)))  # type: ignore[arg-type]
+    for group in scenario.resolved["flows"]:
+        assert group["rtt"] == {"value": "20ms", "jitter": {"uniform": ["0ps", "240us"]}}
+    _, more = jittered(scenario)
+    assert more.round_trips == ()
+    assert "long" not in more.starts
+    assert in_step(scenario.core, "packet", []) is None
+
+
 def test_standard_output(tmp_path: Path) -> None:
     answer = forebay("new", "-", "--rate", "5Mbps", "--rtt", "20ms", "--video", "1", cwd=tmp_path)
     assert answer.code == 0
@@ -82,10 +96,14 @@ def test_standard_output(tmp_path: Path) -> None:
         (["--rate", "5Mbps", "--rtt", "9ms..1ms", "--long", "1"], "--rtt: found `9ms..1ms`; allowed: the shorter"),
         (["--rate", "5Mbps", "--rtt", "1ms", "--long", "-3"], "--long: found -3; allowed: "),
         (["--rate", "5Mbps", "--rtt", "1ms", "--web", "300%"], "--web: found `300%`; allowed: "),
-        (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--cca", "reno2"], "--cca: found `reno2`; allowed: "),
-        (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--queue", "lifo"], "--queue: found `lifo`; allowed: "),
+        (
+            ["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--cca", "reno2"],
+            "--cca: unknown cca `reno2`; did you mean `newreno`? known: ",
+        ),
+        (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--queue", "lifo"], "--queue: unknown queue `lifo`; "),
         (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--goal", "fast"], "--goal: found `fast`; allowed: "),
         (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--title", 'a"b'], "--title: found"),
+        (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--packet", "9X"], "--packet: found `9X`; allowed: "),
     ],
 )
 def test_what_cannot_be_written_is_one_line(options: list[str], complaint: str, tmp_path: Path) -> None:
@@ -95,8 +113,8 @@ def test_what_cannot_be_written_is_one_line(options: list[str], complaint: str, 
     assert not (tmp_path / "new.toml").exists()
 
 
-def test_errors_in_python_name_the_option() -> None:
-    with pytest.raises(InputError, match="--background: found 7 of the link's rate"):
+def test_errors_in_python_name_the_argument() -> None:
+    with pytest.raises(InputError, match=r"^background: found 7 of the link's rate"):
         draft(Wishes(rate="1Gbps", rtt="10ms", background=7))
 
 
@@ -122,7 +140,7 @@ def test_questions_on_a_terminal(tmp_path: Path) -> None:
             break
     assert process.wait(timeout=10) == 0, shown
     os.close(ours)
-    assert "--rate: found `10Mbit`; allowed:" in shown
+    assert "found `10Mbit`; did you mean `10Mbps`? allowed:" in shown
     scenario = Scenario.load(tmp_path / "asked.toml")
     assert scenario.core.rate_bps == 10e6
     assert [(name, count) for name, count, _, _ in scenario.core.groups] == [("long", 3), ("web", 1), ("video", 1)]

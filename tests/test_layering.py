@@ -19,13 +19,13 @@ PACKAGE = ROOT / "python" / "forebay"
 #: in none. Rooms of one floor know nothing of each other; what is inside a room may know the rest of the room.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_core", "errors"),
-    ("metric", "plain", "warning"),
-    ("explanation", "files", "models", "report", "rules", "statistics"),
+    ("display", "metric", "plain", "warning"),
+    ("files", "models", "report", "rules", "statistics"),
     ("formatting", "goals"),
     ("cautions",),
     ("scenario",),
     ("configuration", "measurement"),
-    ("comparison", "search", "sweeps"),
+    ("comparison", "explanation", "search", "sweeps"),
     ("views",),
     ("checks", "papers"),
     ("commands",),

@@ -32,7 +32,7 @@ def test_precisions_parse(text: str, metric: str, relative: float | None, absolu
     "text", ["", "x", "0%", "-1%", "loss_rate=", "loss_rate=5furlongs", "loss_rate=5ms", "=1%", "timeouts=3p"]
 )
 def test_wrong_precisions_are_named(text: str) -> None:
-    with pytest.raises(InputError, match="--precision"):
+    with pytest.raises(InputError, match=r"^precision: "):
         Precision.parse(text)
 
 

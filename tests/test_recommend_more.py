@@ -73,5 +73,5 @@ def test_front_keeps_what_nothing_beats(scenario: Scenario) -> None:
             assert any(better[0] >= mine[0] and better[1] <= mine[1] for better in values)
     with pytest.raises(InputError, match="two metrics"):
         front(answer, "utilization")
-    with pytest.raises(InputError, match="found `speed`"):
+    with pytest.raises(InputError, match="unknown metric `speed`"):
         front(answer, "utilization,speed")

@@ -13,8 +13,10 @@ import pytest
 
 from forebay.goals import Goal, metric_value
 from forebay.report import Report
-from forebay.search.judging import ShareJudge
+from forebay.search.independence import different, enough
+from forebay.search.judging import AverageJudge, Judge, ShareJudge, Verdict
 from forebay.search.smallest import Plan, Search
+from forebay.warning import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -154,6 +156,167 @@ def test_goals_met_in_the_middle_only_give_the_lower_edge_of_the_middle() -> Non
     assert max(buffer for buffer, _ in link.asked) <= 1000, "nothing is looked for above the first look"
 
 
+# Curves that fall again -----------------------------------------------------------------------------------------
+
+
+def dented(buffer: int) -> float:
+    """Enough from 15 packets on, too little from 51 to 69, enough from 70 on."""
+    return 0.8 if buffer < 15 else 0.85 if 50 < buffer < 70 else 0.95
+
+
+DENT = Plan(smallest=1, largest=1000, ceiling=8000, also=(18, 42, 49, 56))
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.005])
+def test_the_answer_is_above_a_gap_and_names_what_is_below_it(noise: float) -> None:
+    for seed in range(10 if noise else 1):
+        link = Link({"utilization": dented}, noise, seed)
+        outcome = Search(link, [Goal("utilization", ">=", 0.9)], DENT).run()
+        assert outcome.buffer is not None
+        assert 70 <= outcome.buffer <= 70 * 1.05 + 1
+        assert {18, 42, 49} <= {buffer for buffer, _ in outcome.islands}
+        assert all(buffer <= 50 < missed < 70 for buffer, missed in outcome.islands)
+        assert outcome.gaps == ()
+        assert outcome.binding == "utilization"
+        assert max(link.asked.values()) == 1
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.005])
+def test_below_a_gap_is_the_answer_where_nothing_above_it_will_do(noise: float) -> None:
+    """The other goal allows 60 packets: above the gap is none, and "no buffer meets all goals" would be wrong."""
+    goals = [Goal("utilization", ">=", 0.9), Goal("queue_mean", "<=", 60)]
+    for seed in range(10 if noise else 1):
+        link = Link({"utilization": dented, "queue_mean_packets": float}, noise, seed)
+        outcome = Search(link, goals, DENT).run()
+        assert outcome.buffer is not None
+        assert 15 <= outcome.buffer <= 17
+        assert [goal for _, goal in outcome.gaps] == ["utilization"] * len(outcome.gaps)
+        assert 56 in [buffer for buffer, _ in outcome.gaps]
+        assert all(50 < buffer < 70 for buffer, _ in outcome.gaps)
+        assert outcome.islands == ()
+        assert max(link.asked.values()) == 1
+        if noise:
+            assert outcome.confidence is not None
+            assert outcome.confidence >= 0.95
+
+
+def test_gaps_above_an_island_are_named_where_the_largest_buffers_miss() -> None:
+    link = Link({"utilization": lambda buffer: dented(buffer) if buffer < 70 else 0.82}, noise=0.005)
+    outcome = Search(link, [Goal("utilization", ">=", 0.9)], DENT).run()
+    assert outcome.buffer is not None
+    assert 15 <= outcome.buffer <= 17
+    assert (56, "utilization") in outcome.gaps
+    assert (1000, "utilization") in outcome.gaps
+    assert sorted(outcome.gaps) == list(outcome.gaps)
+
+
+def test_noise_makes_no_gaps() -> None:
+    """A curve that only rises is told as one in all but a few of 200 noisy searches."""
+    told = 0
+    plan = Plan(smallest=1, largest=1000, ceiling=8000, also=(60, 80, 100, 120, 140, 200))
+    for seed in range(200):
+        outcome = Search(Link({"utilization": utilization}, 0.03, seed), [Goal("utilization", ">=", 0.9)], plan).run()
+        told += bool(outcome.gaps or outcome.islands)
+    assert told <= 6
+
+
+class Unlucky(Link):
+    """A link whose first replications at one buffer are far below its mean."""
+
+    def report(self, buffer: int, replication: int) -> Report:
+        if buffer == 140 and replication < 4:
+            return Report.of(
+                {"engine": "test", "metrics": {"utilization": {"mean": 0.85 + 0.001 * replication}}, "groups": []}
+            )
+        return super().report(buffer, replication)
+
+
+def test_a_gap_is_believed_after_all_looks() -> None:
+    """Four replications miss at 140 packets, twelve more do not: the answer is the edge far below."""
+    plan = Plan(smallest=1, largest=1000, ceiling=8000, also=(112, 120, 140, 150))
+    unlucky = Unlucky({"utilization": lambda buffer: 0.85 if buffer < EDGE else 0.96}, noise=0.002)
+    outcome = Search(unlucky, [Goal("utilization", ">=", 0.9)], plan).run()
+    assert outcome.buffer is not None
+    assert EDGE <= outcome.buffer <= EDGE * 1.05 + 1
+    assert (outcome.gaps, outcome.islands) == ((), ())
+
+
+def test_what_was_refused_is_no_island() -> None:
+    link = Link({"utilization": dented}, noise=0.005)
+    search = Search(link, [Goal("utilization", ">=", 0.9)], DENT)
+    search.sample([18, 42, 56, 70], 4)
+    assert list(search._islands(70)) == [(42, 56), (18, 56)]
+    search._refused = {42}
+    assert list(search._islands(70)) == [(18, 56)]
+    search._refused = {56}
+    assert list(search._islands(70)) == []
+
+
+# What carries a confidence --------------------------------------------------------------------------------------
+
+
+class Repeating(Link):
+    """A link whose replications repeat a few outcomes."""
+
+    outcomes = 1
+
+    def report(self, buffer: int, replication: int) -> Report:
+        return super().report(buffer, replication % self.outcomes)
+
+
+@pytest.mark.parametrize("judge", [AverageJudge(), ShareJudge(0.9)])
+@pytest.mark.parametrize("outcomes", [1, 2, 4])
+def test_replications_that_repeat_each_other_carry_no_confidence(judge: Judge, outcomes: int) -> None:
+    link = Repeating({"utilization": utilization}, noise=0.001)
+    link.outcomes = outcomes
+    plan = Plan(smallest=1, largest=1000, ceiling=8000, judge=judge)
+    outcome = Search(link, [Goal("utilization", ">=", 0.9)], plan).run()
+    assert outcome.buffer is not None
+    assert EDGE * 0.95 <= outcome.buffer <= EDGE * 1.1
+    assert outcome.confidence is None
+    assert different(outcome.confirmation) == outcomes
+
+
+def test_repeated_outcomes_count_once() -> None:
+    values = [0.91, 0.92, 0.93, 0.95]
+    reports = [Report.of({"engine": "test", "metrics": {"utilization": {"mean": x}}, "groups": []}) for x in values]
+    goal = [Goal("utilization", ">=", 0.9)]
+    surely = AverageJudge().confidences(reports, goal)["utilization"]
+    twice = AverageJudge().confidences(reports * 2, goal)["utilization"]
+    assert 0.5 < twice < surely * 1.02, "eight replications of four outcomes know about as much as four"
+    assert AverageJudge().confidences(reports[:1] * 9, goal)["utilization"] == 0.5
+    half = ShareJudge(0.5)
+    assert half.confidences(reports * 5, goal) == half.confidences(reports, goal)
+    assert half.verdict(reports[:1] * 50, goal, 0.99) is Verdict.MET
+    assert half.verdict(reports[:1] * 50, [Goal("utilization", ">=", 0.99)], 0.99) is Verdict.MISSED
+
+
+def test_outcomes_differ_in_anything_that_was_measured() -> None:
+    def report(of_link: float, of_group: float) -> Report:
+        group = {"name": "bulk", "metrics": {"loss_rate": {"mean": of_group}}}
+        return Report.of({"engine": "test", "metrics": {"utilization": {"mean": of_link}}, "groups": [group]})
+
+    assert different([report(1.0, 0.1), report(1.0, 0.1)]) == 1
+    assert different([report(1.0, 0.1), report(1.0, 0.1 + 1e-17), report(1.0, math.nextafter(0.1, 1))]) == 2
+    assert different([report(1.0, 0.1), report(math.nextafter(1.0, 0), 0.1)]) == 2
+    assert [enough(count, 8) for count in (1, 4, 5, 8)] == [False, False, True, True]
+
+
+def test_a_refusal_says_what_its_attempt_needed() -> None:
+    noted = 0
+    for seed in range(40):
+        link = Link({"utilization": utilization}, noise=0.03, seed=seed)
+        outcome = Search(link, [Goal("utilization", ">=", 0.9)], PLAN).run()
+        refusals = [note for note in outcome.notes if note.kind is Kind.REFUSED]
+        for attempt, note in enumerate(refusals, start=1):
+            needed = 1 - 0.05 / 2**attempt
+            assert note.values["needed"] == pytest.approx(needed)
+            assert note.values["confidence"] < needed
+            assert f"attempt {attempt} of a search that claims 95 % needs {100 * needed:.5g} %" in note
+            noted += 1
+    assert noted > 10
+
+
 def test_the_interval_of_feasible_buffers_is_reported() -> None:
     link = Link({"utilization": utilization, "queue_delay_p99_s": delay}, noise=0.0)
     goals = [Goal("utilization", ">=", 0.9), Goal("queue_delay_p99", "<=", delay(400))]
@@ -168,6 +331,9 @@ def test_first_look_leaves_no_gap() -> None:
     first = sorted({buffer for buffer, _ in list(link.asked)[: 4 * 8]})
     assert {1, 9, 700, 1000} <= set(first)
     assert all(high / low <= 4 for low, high in itertools.pairwise(first))
+
+
+# Shares of the draws ---------------------------------------------------------------------------------------------
 
 
 class Draws(Link):

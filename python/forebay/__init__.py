@@ -94,5 +94,12 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+def _notebook() -> Any:
+    """What shows answers in notebooks; `forebay.display` asks for it."""
+    from importlib import import_module
+
+    return import_module("forebay.views.notebook")
+
+
 def __dir__() -> list[str]:
     return sorted(__all__)

@@ -7,6 +7,10 @@ from typing import Any, Literal, TypedDict, final
 __version__: str
 REFERENCE_TOLERANCE: float
 
+#: A change "key=value" out of the argument `overrides`, out of another argument, or (argument, key, value) where the
+#: argument stands for the key: the argument is what a mistake points at.
+Change = str | tuple[str, str] | tuple[str, str, str]
+
 class BufferFigures(TypedDict):
     """A buffer in every unit."""
 
@@ -20,8 +24,8 @@ class Scenario:
     """A valid, resolved scenario."""
 
     @staticmethod
-    def parse(text: str, format: str, file: str, overrides: Sequence[str]) -> Scenario: ...  # noqa: A002
-    def with_overrides(self, overrides: Sequence[str]) -> Scenario: ...
+    def parse(text: str, format: str, file: str, overrides: Sequence[Change]) -> Scenario: ...  # noqa: A002
+    def with_overrides(self, overrides: Sequence[Change]) -> Scenario: ...
     def with_packets(self, packets: int) -> Scenario: ...
     def with_buffer(self, key: str, packets: int) -> Scenario: ...
     @property
@@ -43,6 +47,8 @@ class Scenario:
     def duration_s(self) -> tuple[float, float]: ...
     @property
     def goals(self) -> list[tuple[str, str, float]]: ...
+    @property
+    def goal_places(self) -> list[str]: ...
     @property
     def packet_limit(self) -> bool: ...
     @property
@@ -67,6 +73,9 @@ class Report:
     """What an engine answered."""
 
     def json(self) -> str: ...
+    def kept(self) -> str: ...
+    @staticmethod
+    def restored(text: str) -> Report | None: ...
     def warnings(self) -> list[tuple[str, str, dict[str, float], str]]: ...
     def traces(self) -> dict[str, dict[str, Any]] | None: ...
     def write_pcapng(self, path: Path) -> bool: ...
@@ -78,7 +87,7 @@ class Rule:
     name: str
     packets: float | None
     refusal: str | None
-    checks: list[tuple[str, Literal["yes", "no", "unknown"], str]]
+    checks: list[tuple[str, Literal["yes", "partly", "no", "unknown"], str, float | None]]
     predicted: list[tuple[str, float]]
     notes: list[str]
 
@@ -89,6 +98,8 @@ class Engine:
     """What a user may ask of an engine."""
 
     name: str
+    title: str
+    source: str
     cheap: bool
     replicates: bool
     traces: bool
@@ -136,5 +147,20 @@ class Metric:
 def metrics() -> list[Metric]: ...
 def parse_quantity(text: str, dimension: Literal["time", "rate", "bytes", "packets", "share"]) -> float: ...
 def split_quantity(text: str) -> tuple[float, str] | None: ...
-def controllers() -> list[tuple[str, str, str, list[tuple[str, str, str, str]]]]: ...
-def disciplines() -> list[tuple[str, str, str, list[tuple[str, str, str, str]]]]: ...
+
+@final
+class Algorithm:
+    """A congestion controller or a queue discipline; each parameter as (name, meaning, allowed, default)."""
+
+    name: str
+    aliases: list[str]
+    title: str
+    formula: list[str]
+    source: str
+    parameters: list[tuple[str, str, str, str]]
+
+def controllers() -> list[Algorithm]: ...
+def disciplines() -> list[Algorithm]: ...
+def likeliest(found: str, known: Sequence[str]) -> str | None: ...
+def unknown(what: str, found: str, known: Sequence[str], aliases: Sequence[tuple[str, str]] = ()) -> str: ...
+def american(name: str) -> str: ...

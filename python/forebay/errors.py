@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["ForebayError", "InputError", "Interrupted", "UnsupportedError"]
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["ForebayError", "InputError", "Interrupted", "UnsupportedError", "naming"]
 
 
 class ForebayError(Exception):
@@ -12,15 +15,37 @@ class ForebayError(Exception):
 
 
 class InputError(ForebayError):
-    """A file, key or option is wrong. The text names the file, line and key, what was found and what is allowed."""
+    """A file, key or argument is wrong.
+
+    Parameters
+    ----------
+    text : str
+        The file, line and key, what was found and what is allowed.
+    argument : str, optional
+        The argument that was wrong, where it was none of a file; the command line says the option of that name.
+    """
 
     exit_code = 2
+
+    def __init__(self, text: str, argument: str | None = None) -> None:
+        super().__init__(text if argument is None else f"{argument}: {text}")
+        self.text = text
+        self.argument = argument
 
 
 class UnsupportedError(ForebayError):
     """The chosen engine cannot run this scenario; the text names the feature."""
 
     exit_code = 2
+
+
+@contextmanager
+def naming(argument: str) -> Iterator[None]:
+    """Let mistakes that are found inside be those of an argument."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(error.text, argument) from None
 
 
 class Interrupted(ForebayError):  # noqa: N818 - an interruption is not an error

@@ -1,8 +1,7 @@
-"""`explain`: what forebay knows of a model, a controller, a queue discipline, a metric or a key of scenario files."""
+"""`explain`: what forebay knows of every name that it takes or prints, and the glossary of them all."""
 
 from __future__ import annotations
 
-import difflib
 import json
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +13,21 @@ from forebay import _core
 from forebay.errors import InputError
 from forebay.plain import plain
 
-__all__ = ["Explanation", "Key", "Parameter", "Quantity", "Symbol", "explain", "names"]
+__all__ = [
+    "Explanation",
+    "Key",
+    "Parameter",
+    "Quantity",
+    "Symbol",
+    "explain",
+    "glossary",
+    "meanings",
+    "names",
+    "setting_keys",
+]
+
+#: Wider than this no line is easy to read.
+WIDEST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +70,17 @@ class Quantity:
     parameters: tuple[Parameter, ...]
 
 
-#: What is said of each kind, in the order of the JSON.
+#: What is said of each kind, in the order of the JSON; the glossary has the kinds in this order.
 FIELDS: Mapping[str, Sequence[str]] = {
+    "congestion controller": ("kind", "name", "aliases", "title", "formula", "usage", "source", "parameters"),
+    "queue discipline": ("kind", "name", "aliases", "title", "formula", "usage", "source", "parameters"),
+    "metric": ("kind", "name", "aliases", "title", "unit", "better", "scope", "usage", "source"),
     "model": (
         *("kind", "name", "aliases", "title", "summary", "formula", "symbols", "assumptions", "source", "errata"),
         *("variants", "quantities", "example", "example_value", "worked"),
     ),
-    "congestion controller": ("kind", "name", "title", "source", "parameters"),
-    "queue discipline": ("kind", "name", "title", "source", "parameters"),
-    "metric": ("kind", "name", "title", "source"),
+    "engine": ("kind", "name", "title", "usage", "source"),
+    "platform": ("kind", "name", "title", "usage", "quirks", "source"),
     "scenario key": ("kind", "name", "title", "source", "allowed", "default", "keys"),
 }
 
@@ -80,8 +95,16 @@ class Explanation:
         Of everything.
     summary, worked : str
         Of models: in a sentence, and an example with its result (`example`, `example_value`).
-    formula, assumptions, errata : tuple of str
+    formula : tuple of str
+        Of models, controllers and queue disciplines: a line each.
+    assumptions, errata : tuple of str
         Of models: a line each.
+    usage : str
+        Where the name is written.
+    unit, better, scope : str
+        Of metrics: what it is counted in, which way is better, which part of a report carries it.
+    quirks : tuple of str
+        Of platforms: what to know about their configuration.
     symbols, quantities, aliases, variants
         Of models: the letters of the formula, what can be computed, other names, other forms of the formula.
     parameters : tuple of Key
@@ -111,6 +134,11 @@ class Explanation:
     allowed: str = ""
     default: str = ""
     keys: tuple[Key, ...] = ()
+    usage: str = ""
+    unit: str = ""
+    better: str = ""
+    scope: str = ""
+    quirks: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """What is said of this kind as plain dictionaries and lists."""
@@ -126,63 +154,110 @@ class Explanation:
         return json.dumps(self.to_dict(), indent=indent)
 
     def __str__(self) -> str:
-        lines = [f"{self.name} ({self.kind})", self.title, *_key_lines(self)]
-        if self.kind == "model":
-            lines += ["", textwrap.fill(self.summary, 100), *_formula_lines(self)]
-        for heading, entries in (("assumptions", self.assumptions), ("errata", self.errata)):
-            if entries:
-                lines += ["", f"{heading}:", *map(_wrapped, entries)]
-        if self.worked:
-            lines += ["", "example:", _wrapped(self.worked)]
-        lines += ["", "source:", _wrapped(self.source)]
-        if self.quantities:
-            lines += ["", "quantities (forebay.models.call):", *map(_quantity_line, self.quantities)]
+        return self.text(WIDEST)
+
+    def text(self, width: int) -> str:
+        """Return it as text of at most this width."""
+        page = _Page(min(width, WIDEST))
+        page.paragraph(f"{self.name} ({self.kind})")
+        page.paragraph(self.title)
+        if self.aliases:
+            page.paragraph(f"also called: {', '.join(self.aliases)}")
+        _say_key(page, self)
+        if self.summary:
+            page.gap()
+            page.paragraph(self.summary)
+        _say_formula(page, self)
+        page.section("assumptions", self.assumptions)
+        page.section("errata", self.errata)
+        page.section("example", [self.worked])
+        page.section("written as", [self.usage])
+        page.section("good to know", self.quirks)
+        page.section("source", [self.source])
+        page.section("quantities (forebay.models.call)", map(_quantity_line, self.quantities))
         if "parameters" in FIELDS[self.kind]:
-            lines += ["", "parameters:" if self.parameters else "no parameters"]
-            for parameter in self.parameters:
-                lines.append(_wrapped(f"{parameter.name} = {parameter.default} ({parameter.allowed})"))
-                lines.append(_deeper(parameter.meaning))
-        return "\n".join(lines)
+            _say_parameters(page, self.parameters)
+        return "\n".join(page.lines)
 
 
-def _formula_lines(told: Explanation) -> Iterator[str]:
-    """A model's formula and the meaning of its symbols."""
-    yield from ("", "formula:", *(f"  {line}" for line in told.formula))
-    for symbol in told.symbols:
-        unit = "" if symbol.unit in {"", "1"} else f" ({symbol.unit})"
-        yield _wrapped(f"{symbol.symbol}: {symbol.meaning}{unit}")
+class _Page:
+    """Lines of text that are wrapped.
+
+    Parameters
+    ----------
+    width : int
+        Of a line.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.lines: list[str] = []
+
+    def gap(self) -> None:
+        """An empty line."""
+        self.lines.append("")
+
+    def paragraph(self, text: str, indent: int = 0, hang: int = 0) -> None:
+        """A text, its further lines hung in."""
+        first, further = " " * indent, " " * (indent + hang)
+        self.lines += textwrap.wrap(
+            text, self.width, initial_indent=first, subsequent_indent=further, break_on_hyphens=False
+        )
+
+    def section(self, title: str, texts: Iterable[str]) -> None:
+        """Texts under a title, where there are some."""
+        told = [text for text in texts if text]
+        if told:
+            self.gap()
+            self.lines.append(f"{title}:")
+        for text in told:
+            self.paragraph(text, 2, 2)
+
+
+def _say_key(page: _Page, told: Explanation) -> None:
+    """What a scenario key takes or a metric is counted in, and the keys or words in a key."""
+    said = (
+        *(("allowed", told.allowed), ("default", told.default)),
+        *(("unit", told.unit), ("better", told.better), ("of", told.scope)),
+    )
+    lines = [f"{name}: {text}" for name, text in said if text]
+    if lines:
+        page.gap()
+    for line in lines:
+        page.paragraph(line, 2, 2)
+    if told.keys:
+        page.gap()
+        page.lines.append("in it:")
+    for key in told.keys:
+        default = f" = {key.default}" if key.default else ""
+        allowed = f" ({key.allowed})" if key.allowed else ""
+        page.paragraph(f"{key.name}{default}{allowed}", 2, 2)
+        page.paragraph(key.meaning, 6)
+
+
+def _say_formula(page: _Page, told: Explanation) -> None:
+    """The equations or rules, and the meaning of their symbols."""
+    symbols = [
+        f"{each.symbol}: {each.meaning}{'' if each.unit in {'', '1'} else f' ({each.unit})'}" for each in told.symbols
+    ]
+    page.section("formula", [*told.formula, *symbols])
+
+
+def _say_parameters(page: _Page, parameters: Sequence[Key]) -> None:
+    page.gap()
+    page.lines.append("parameters:" if parameters else "no parameters")
+    for parameter in parameters:
+        page.paragraph(f"{parameter.name} = {parameter.default} ({parameter.allowed})", 2, 2)
+        page.paragraph(parameter.meaning, 6)
 
 
 def _quantity_line(quantity: Quantity) -> str:
     parameters = ", ".join(parameter.name for parameter in quantity.parameters)
-    return _wrapped(f"{quantity.name}({parameters}) in {_unit(quantity.unit)}")
-
-
-def _key_lines(told: Explanation) -> list[str]:
-    """What a scenario key takes, and the keys or words in that."""
-    said = (("allowed", told.allowed), ("default", told.default))
-    lines = [_wrapped(f"{name}: {text}") for name, text in said if text]
-    lines = ["", *lines] if lines else lines
-    if told.keys:
-        lines += ["", "in it:"]
-    for key in told.keys:
-        default = f" = {key.default}" if key.default else ""
-        allowed = f" ({key.allowed})" if key.allowed else ""
-        lines.append(_wrapped(f"{key.name}{default}{allowed}"))
-        lines.append(_deeper(key.meaning))
-    return lines
+    return f"{quantity.name}({parameters}) in {_unit(quantity.unit)}"
 
 
 def _unit(unit: str) -> str:
     return "a number without unit" if unit in {"", "1"} else unit
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, 100, initial_indent="  ", subsequent_indent="    ")
-
-
-def _deeper(text: str) -> str:
-    return textwrap.fill(text, 100, initial_indent="      ", subsequent_indent="      ")
 
 
 # Everything that can be explained --------------------------------------------------------------------------------
@@ -200,11 +275,67 @@ def _model(text: str) -> Explanation:
     return Explanation(**told)
 
 
-def _algorithms(
-    kind: str, entries: Iterable[tuple[str, str, str, list[tuple[str, str, str, str]]]]
-) -> Iterator[Explanation]:
-    for name, title, source, parameters in entries:
-        yield Explanation(kind, name, title, source, parameters=tuple(Key(*parameter) for parameter in parameters))
+#: How a controller and a queue discipline are written in scenario files.
+_WRITTEN = {
+    "congestion controller": 'cca = "{0}" of [[flows]], or with parameters cca = {{ kind = "{0}", ... }}',
+    "queue discipline": 'queue = "{0}" of [link], or with parameters queue = {{ kind = "{0}", ... }}',
+}
+
+
+def _algorithms(kind: str, registry: Iterable[_core.Algorithm]) -> Iterator[Explanation]:
+    for known in registry:
+        yield Explanation(
+            kind,
+            known.name,
+            known.title,
+            known.source,
+            aliases=tuple(known.aliases),
+            formula=tuple(known.formula),
+            usage=_WRITTEN[kind].format(known.name),
+            parameters=tuple(Key(*parameter) for parameter in known.parameters),
+        )
+
+
+#: What the units of metrics are called.
+_UNITS = {
+    "share": "a fraction of 1, in goals also per cent",
+    "s": "seconds",
+    "bps": "bits per second",
+    "packets": "packets",
+    "number": "a number without unit",
+}
+_SCOPES = {"link": "the target link", "group": "each flow group", "both": "the target link and each flow group"}
+
+
+def _metrics() -> Iterator[Explanation]:
+    for metric in _core.metrics():
+        own = "" if metric.scope == "link" else "GROUP." if metric.scope == "group" else "[GROUP.]"
+        yield Explanation(
+            "metric",
+            metric.name,
+            metric.meaning,
+            "measured by forebay after the warm-up, as defined above",
+            aliases=() if metric.goal_name == metric.name else (metric.goal_name,),
+            unit=_UNITS[metric.unit],
+            better="more" if metric.more_is_better else "less",
+            scope=_SCOPES[metric.scope],
+            usage=f"{own}{metric.goal_name} in [goal] and in --goal",
+        )
+
+
+def _engines() -> Iterator[Explanation]:
+    for engine in _core.engines():
+        usage = f"--engine {engine.name} of run and sweep"
+        yield Explanation("engine", engine.name, engine.title, engine.source, usage=usage)
+
+
+def _platforms() -> Iterator[Explanation]:
+    from forebay.configuration.platforms.registry import PLATFORMS
+
+    for name, platform in PLATFORMS.items():
+        title = "Recommended buffers as lines of this platform's configuration, and such lines read back."
+        usage = f"--for {name} of recommend and translate"
+        yield Explanation("platform", name, title, platform.source, usage=usage, quirks=tuple(platform.quirks))
 
 
 def _keys(entries: Iterable[Mapping[str, Any]], within: str = "") -> Iterator[Explanation]:
@@ -215,9 +346,9 @@ def _keys(entries: Iterable[Mapping[str, Any]], within: str = "") -> Iterator[Ex
             "scenario key",
             name,
             entry["meaning"],
-            "the declaration that the reader of scenario files uses",
+            "forebay's scenario files; `forebay schema` prints their JSON Schema",
             allowed=entry["allowed"],
-            default="none: it must be given" if entry["required"] else entry["default"],
+            default="none, it must be given" if entry["required"] else entry["default"],
             keys=tuple(Key(key["name"], key["meaning"], key["allowed"], key["default"]) for key in entry["keys"]),
         )
         yield from _keys(entry["keys"], f"{name}.")
@@ -225,11 +356,14 @@ def _keys(entries: Iterable[Mapping[str, Any]], within: str = "") -> Iterator[Ex
 
 @cache
 def _all() -> tuple[Explanation, ...]:
+    # A rule comes before the controller of its name: answers speak of rules.
     return (
         *map(_model, _core.models()),
         *_algorithms("congestion controller", _core.controllers()),
         *_algorithms("queue discipline", _core.disciplines()),
-        *(Explanation("metric", metric.name, metric.meaning, "the report's definition") for metric in _core.metrics()),
+        *_metrics(),
+        *_engines(),
+        *_platforms(),
         *_keys(json.loads(_core.scenario_keys())),
     )
 
@@ -242,23 +376,87 @@ def names() -> dict[str, list[str]]:
     return found
 
 
-def explain(name: str) -> Explanation:
-    """Explain a model, controller, queue discipline or metric by its name, a key of scenario files by its dotted name.
+def setting_keys() -> list[str]:
+    """The keys that a change of a scenario may name, with `*` for every flow group."""
+    tables = {"link": "link", "flows": "flows.*", "run": "run", "goal": "goal", "fluid": "fluid", "trace": "trace"}
+    keys = [entry.name.partition(".") for entry in _all() if entry.kind == "scenario key" and entry.allowed]
+    return [f"{tables[table]}.{key}" for table, _, key in keys if key and table in tables]
 
-    Keys are named as in `link.buffer`, `flows.workload.closed_loop` or `law.pareto`.
+
+def glossary(width: int) -> str:
+    """Every name with its sentence, a line each, by kind.
+
+    Parameters
+    ----------
+    width : int
+        Of a line; longer sentences are cut.
+    """
+    lines: list[str] = []
+    # What a goal is called is what its metric is called.
+    told = [entry for entry in _all() if not entry.name.startswith("goal.")]
+    for kind in FIELDS:
+        entries = [entry for entry in told if entry.kind == kind]
+        column = min(24, max(len(entry.name) for entry in entries))
+        lines += ["", f"{_plural(kind)}:"]
+        lines += [_cut(f"  {entry.name:<{column}}  {entry.title}", width) for entry in entries]
+    lines += ["", "forebay explain NAME says more of each."]
+    return "\n".join(lines[1:])
+
+
+def _plural(kind: str) -> str:
+    return {"queue discipline": "queue disciplines", "scenario key": "keys of scenario files"}.get(kind, f"{kind}s")
+
+
+def _cut(line: str, width: int) -> str:
+    return line if len(line) <= width else f"{line[: width - 1].rstrip()}…"
+
+
+def meanings(name: str) -> tuple[Explanation, ...]:
+    """Explain all that a name means; what is called just so comes first.
+
+    Keys are named as in `link.buffer`, `flows.workload.closed_loop` or `law.pareto`, or by their last part alone.
 
     Raises
     ------
     InputError
-        Where nothing has this name; the message lists what exists.
+        Where nothing has this name; the message says which was likely meant, and lists what exists.
     """
-    wanted = name.strip().lower().replace("_", "-")
-    for entry in _all():
-        if wanted in [each.lower().replace("_", "-") for each in (entry.name, *entry.aliases)]:
-            return entry
-    by_kind = names()
-    keys = by_kind.pop("scenario key")
-    if "." in wanted:
-        by_kind = {"scenario key": difflib.get_close_matches(name.strip().lower(), keys, 5, 0.5) or keys}
-    known = ", ".join(entry for entries in by_kind.values() for entry in entries)
-    raise InputError(f"explain: found `{name}`; allowed: {known}")
+    wanted = _folded(name)
+    exact = [entry for entry in _all() if wanted == _folded(entry.name)]
+    called = [entry for entry in _all() if entry not in exact and wanted in map(_folded, entry.aliases)]
+    within = [entry for entry in _all() if entry.kind == "scenario key" and _ends_with(entry, wanted)]
+    found = (*exact, *called, *(entry for entry in within if entry not in exact))
+    if not found:
+        aliases = [(alias, entry.name) for entry in _all() for alias in entry.aliases]
+        raise InputError(_core.unknown("name", name.strip(), _known_beside(name), aliases))
+    return found
+
+
+def _known_beside(name: str) -> list[str]:
+    """What else could have been meant: for a dotted name the keys of its table, for others everything."""
+    keys = names()["scenario key"]
+    if "." in name:
+        table = name.strip().lower().partition(".")[0]
+        return [key for key in keys if key.startswith(f"{table}.")] or keys
+    return [entry.name for kind in FIELDS for entry in _all() if entry.kind == kind]
+
+
+def _folded(name: str) -> str:
+    return _core.american(name.strip().lower().replace("_", "-").replace(" ", "-"))
+
+
+def _ends_with(entry: Explanation, wanted: str) -> bool:
+    """Whether a key's last part is this; a goal's key means its metric, which is explained already."""
+    table, dot, _ = entry.name.partition(".")
+    return bool(dot) and table != "goal" and _folded(entry.name).rpartition(".")[2] == wanted
+
+
+def explain(name: str) -> Explanation:
+    """Explain a name: the first of `meanings`.
+
+    Raises
+    ------
+    InputError
+        Where nothing has this name; the message says which was likely meant, and lists what exists.
+    """
+    return meanings(name)[0]

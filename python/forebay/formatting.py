@@ -6,13 +6,15 @@ import math
 from collections.abc import Iterable, Sequence
 
 from forebay._core import parse_quantity
-from forebay.errors import InputError
+from forebay.errors import naming
 from forebay.metric import find, unit_of
 from forebay.report import Estimate
 
 __all__ = [
     "USUAL",
     "bandwidth",
+    "confidence",
+    "counted",
     "duration",
     "estimate",
     "exactly",
@@ -92,18 +94,30 @@ def bandwidth(number: float) -> str:
     return f"{_significant(number)} b/s"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things: "1 replication", "2 replications", "1,200 flows"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def exactly(text: str) -> str:
     """A number that somebody chose, without the zeros that would claim a precision: "50 Mb/s" for "50.0 Mb/s"."""
     number, space, unit = text.partition(" ")
     return f"{number.rstrip('0').rstrip('.')}{space}{unit}" if "." in number and "e" not in number else text
 
 
-def share(option: str, text: str) -> float:
-    """Read "90%" or "0.9", naming the option in the error."""
-    try:
+def confidence(probability: float, places: int = 1) -> str:
+    """A confidence in per cent, rounded down so that it is never printed surer than it is, and never as 100 %."""
+    scale = 10.0**places
+    # The billionth gives back what a decimal fraction loses in binary: 0.969 is 96.9 %, not 96.8 %.
+    shown = math.floor(100 * probability * scale + 1e-9) / scale
+    most = (100 * scale - 1) / scale
+    return f"> {most:.{places}f} %" if shown >= most and 100 * probability > most else f"{shown:.{places}f} %"
+
+
+def share(argument: str, text: str) -> float:
+    """Read "90%" or "0.9" out of an argument."""
+    with naming(argument):
         return parse_quantity(text, "share")
-    except InputError as error:
-        raise InputError(f"{option}: {error}") from None
 
 
 def _scale(name: str, number: float) -> tuple[float, str]:

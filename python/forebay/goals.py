@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from forebay._core import unknown
 from forebay.errors import InputError
-from forebay.metric import key_among
+from forebay.metric import find, key_among
 from forebay.report import GroupReport, Report
 
 __all__ = ["Goal", "metric_value", "split_goal"]
@@ -52,7 +53,8 @@ def split_goal(text: str) -> tuple[str, Sense, str]:
         name, found, threshold = (part.strip() for part in text.partition(sense))
         if found and name and threshold and not set('<>="') & set(name + threshold):
             return name, sense, threshold
-    raise InputError(f"--goal: found `{text}`; allowed: METRIC>=VALUE or METRIC<=VALUE, as in utilization>=0.99")
+    allowed = "METRIC>=VALUE or METRIC<=VALUE, as in utilization>=0.99"
+    raise InputError(f"found `{text}`; allowed: {allowed}", "goals")
 
 
 def metric_value(goal_name: str, report: Report) -> float:
@@ -80,16 +82,17 @@ def metric_value(goal_name: str, report: Report) -> float:
     if dot:
         group = next((group for group in report.groups if group.name == group_name), None)
         if group is None:
-            known = ", ".join(group.name for group in report.groups) or "none"
-            raise InputError(f"goal `{goal_name}`: no flow group is named `{group_name}`; groups: {known}")
+            raise InputError(unknown("group", group_name, [group.name for group in report.groups]))
         quantile = _quantile(metric, group)
         if quantile is not None:
             return quantile
         metrics = group.metrics
     key = key_among(metric, metrics)
     if key is None:
+        if find(metric) is None:
+            raise InputError(unknown("metric", metric, list(metrics)))
         found = ", ".join(metrics) or "none"
-        raise InputError(f"goal `{goal_name}`: the {report.engine} engine does not report it here; it reports: {found}")
+        raise InputError(f"the {report.engine} engine does not report `{goal_name}` here; it reports: {found}")
     return float(metrics[key].mean)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from functools import cache
 
-from forebay._core import Metric, metrics
+from forebay._core import Metric, american, metrics
 
 __all__ = ["Metric", "find", "key_among", "unit_of"]
 
@@ -18,7 +18,7 @@ def _named() -> Mapping[str, Metric]:
 
 def find(name: str) -> Metric | None:
     """The metric that a report or a goal calls so, or calls "group.name"; None for other names."""
-    return _named().get(name.rpartition(".")[2])
+    return _named().get(american(name.rpartition(".")[2]))
 
 
 def unit_of(name: str) -> str:

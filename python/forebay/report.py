@@ -7,16 +7,31 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeVar, overload
 
 from forebay import _core
+from forebay.display import Shown
+from forebay.metric import find, key_among
 from forebay.plain import plain
 from forebay.warning import Kind, Warning, of_engine
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["BufferSize", "Cost", "Estimate", "FlowReport", "GroupReport", "LinkReport", "Report", "estimates"]
+__all__ = [
+    "BufferSize",
+    "Cost",
+    "Estimate",
+    "FlowReport",
+    "GroupReport",
+    "LinkReport",
+    "Metrics",
+    "Named",
+    "Report",
+    "buffer_columns",
+    "estimate_columns",
+    "estimates",
+]
 
 #: Bins of a histogram: (low, high, count).
 Bins = list[tuple[float, float, int]]
@@ -41,12 +56,120 @@ class Estimate:
     confidence: float = 0.95
 
 
-Metrics = Mapping[str, Estimate]
+class Metrics(dict[str, Estimate]):
+    """Estimates by their names in the report; each is also an attribute, with or without the unit behind its name.
+
+    `metrics["queue_delay_p99_s"]`, `metrics.queue_delay_p99_s` and `metrics.queue_delay_p99` are the same.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Estimate:
+        key = None if name.startswith("_") else key_among(name, self)
+        if key is None:
+            raise AttributeError(f"no metric `{name}` here; known: {', '.join(self) or 'none'}", name=name, obj=self)
+        return self[key]
+
+    def __dir__(self) -> Iterable[str]:
+        return [*super().__dir__(), *self.attributes()]
+
+    def attributes(self) -> list[str]:
+        """The names under which the estimates are attributes."""
+        known = [metric for metric in map(find, self) if metric is not None and metric.name in self]
+        return [*self, *(metric.goal_name for metric in known if metric.goal_name not in self)]
 
 
 def estimates(metrics: Mapping[str, Mapping[str, Any]]) -> Metrics:
     """Metrics from their plain form."""
-    return {name: Estimate(**estimate) for name, estimate in metrics.items()}
+    return Metrics({name: Estimate(**estimate) for name, estimate in metrics.items()})
+
+
+def buffer_columns(buffer: BufferSize) -> dict[str, float | None]:
+    """A buffer as columns of a table."""
+    return {f"buffer_{unit}": value for unit, value in plain(buffer).items()}
+
+
+def estimate_columns(metrics: Mapping[str, Estimate]) -> dict[str, float | None]:
+    """Metrics as columns of a table: means, and half widths behind them."""
+    columns: dict[str, float | None] = {}
+    for name, estimate in metrics.items():
+        columns |= {name: estimate.mean, f"{name}_half_width": estimate.half_width}
+    return columns
+
+
+class _HasName(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_Entry = TypeVar("_Entry", bound=_HasName)
+
+
+class Named(tuple[_Entry, ...]):
+    """Entries in their order, each also to be had by its name: `groups[0]`, `groups["web"]`, `groups.web`."""
+
+    __slots__ = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The names, in order."""
+        return [entry.name for entry in self]
+
+    @overload
+    def __getitem__(self, key: SupportsIndex | str) -> _Entry: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> tuple[_Entry, ...]: ...
+
+    def __getitem__(self, key: SupportsIndex | slice | str) -> _Entry | tuple[_Entry, ...]:
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        found = next((entry for entry in self if entry.name == key), None)
+        if found is None:
+            raise KeyError(f"found `{key}`; known: {', '.join(self.names) or 'none'}")
+        return found
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.names if isinstance(key, str) else super().__contains__(key)
+
+    def __getattr__(self, name: str) -> _Entry:
+        if name.startswith("_") or name not in self.names:
+            raise AttributeError(f"found `{name}`; known: {', '.join(self.names) or 'none'}", name=name, obj=self)
+        return self[name]
+
+    def __dir__(self) -> Iterable[str]:
+        return [*super().__dir__(), *(name for name in self.names if name.isidentifier())]
+
+
+class _Measured:
+    """Something with metrics, each of which is also an attribute of it."""
+
+    __slots__ = ()
+
+    metrics: Metrics
+
+    def __getattr__(self, name: str) -> Estimate:
+        if name.startswith("_") or name == "metrics":
+            raise AttributeError(f"{type(self).__name__} has no attribute `{name}`", name=name, obj=self)
+        try:
+            return getattr(self.metrics, name)  # type: ignore[no-any-return]
+        except AttributeError:
+            known = ", ".join(self.metrics) or "none"
+            text = f"{type(self).__name__} has no attribute and no metric `{name}`; metrics: {known}"
+            raise AttributeError(text, name=name, obj=self) from None
+
+    def __dir__(self) -> Iterable[str]:
+        return [*super().__dir__(), *self.metrics.attributes()]
+
+
+#: Metrics of the link that say most in a line.
+_FIRST = ("utilization", "loss_rate", "queue_delay_p99_s")
+
+
+def _in_a_line(metrics: Mapping[str, Estimate], names: Iterable[str]) -> str:
+    """Some of the metrics, or the first few where it has none of those."""
+    shown = [name for name in names if name in metrics] or list(metrics)[:3]
+    return ", ".join(f"{name} {metrics[name].mean:.4g}" for name in shown) or "no metrics"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +203,8 @@ class Cost:
     peak_rss_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class LinkReport:
+@dataclass(frozen=True)
+class LinkReport(_Measured):
     """Metrics of a link that is not the target."""
 
     name: str
@@ -99,8 +222,8 @@ class FlowReport:
     congestion_events: int
 
 
-class GroupReport:
-    """What one flow group did. Read when it is asked for.
+class GroupReport(_Measured):
+    """What one flow group did. Read when it is asked for; each metric is also an attribute.
 
     Parameters
     ----------
@@ -122,7 +245,7 @@ class GroupReport:
         return int(self._data["flows"])
 
     @cached_property
-    def metrics(self) -> Metrics:
+    def metrics(self) -> Metrics:  # type: ignore[override]
         """Metrics by their names in the report."""
         return estimates(self._data["metrics"])
 
@@ -159,22 +282,30 @@ class GroupReport:
             **{f"flow_goodput_{name}_bps": value for name, value in self.flow_goodput_bps.items()},
         }
         known = {name: Estimate(value) for name, value in quantiles.items() if value is not None}
-        return {**known, **self.metrics}
+        return Metrics({**known, **self.metrics})
+
+    def __repr__(self) -> str:
+        flows = f"{self.flows} flow{'' if self.flows == 1 else 's'}"
+        shown = _in_a_line(self.metrics, ("goodput_bps", "loss_rate", "completion_time_p95_s"))
+        return f"<GroupReport {self.name!r}, {flows}: {shown}>"
 
 
-class Report:
+class Report(_Measured, Shown):
     """The answer of one engine to one scenario. Read when it is asked for.
 
-    The shape of its JSON is documented under "Report".
+    Each metric is also an attribute: `report.utilization.mean`. The shape of its JSON is documented under "Report".
 
     Parameters
     ----------
     core : forebay._core.Report or None
         As the Rust side made it.
+    resolved : mapping, optional
+        The scenario that it is about, with every default filled in, for the titles of tables and pictures.
     """
 
-    def __init__(self, core: _core.Report | None) -> None:
+    def __init__(self, core: _core.Report | None, resolved: Mapping[str, Any] | None = None) -> None:
         self._core = core
+        self.resolved = resolved
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Report:
@@ -184,9 +315,9 @@ class Report:
         return made
 
     @classmethod
-    def over(cls, replications: Iterable[Report]) -> Report:
+    def over(cls, replications: Iterable[Report], resolved: Mapping[str, Any] | None = None) -> Report:
         """One report over several replications of one scenario: means with 95 % Student-t half widths."""
-        return cls(_core.aggregate([report.core for report in replications]))
+        return cls(_core.aggregate([report.core for report in replications]), resolved)
 
     @property
     def core(self) -> _core.Report:
@@ -225,19 +356,19 @@ class Report:
         return BufferSize(**self._data["buffer"])
 
     @cached_property
-    def metrics(self) -> Metrics:
+    def metrics(self) -> Metrics:  # type: ignore[override]
         """Metrics of the target link by their names in the report."""
         return estimates(self._data["metrics"])
 
     @cached_property
-    def groups(self) -> Sequence[GroupReport]:
-        """One entry per flow group."""
-        return tuple(GroupReport(group) for group in self._data["groups"])
+    def groups(self) -> Named[GroupReport]:
+        """One entry per flow group: `groups[0]`, `groups["web"]` or `groups.web`."""
+        return Named(GroupReport(group) for group in self._data["groups"])
 
     @cached_property
-    def links(self) -> Sequence[LinkReport]:
+    def links(self) -> Named[LinkReport]:
         """The other links."""
-        return tuple(LinkReport(link["name"], estimates(link["metrics"])) for link in self._data.get("links", ()))
+        return Named(LinkReport(link["name"], estimates(link["metrics"])) for link in self._data.get("links", ()))
 
     @cached_property
     def distributions(self) -> Mapping[str, Bins]:
@@ -266,25 +397,27 @@ class Report:
         """The same report with more warnings."""
         return self._with(warnings=(*self.warnings, *more))
 
-    def in_batches(self, batches: int, sha256: str, metrics: Metrics) -> Report:
-        """The same report with intervals that rest on batches of one run of the scenario with this digest."""
-        return self._with(scenario_sha256=sha256, metrics=metrics, batches=batches)
+    def in_batches(self, batches: int, of: Mapping[str, Any], sha256: str, metrics: Mapping[str, Estimate]) -> Report:
+        """The same report with intervals that rest on batches of one run of this resolved scenario with its digest."""
+        made = self._with(scenario_sha256=sha256, metrics=metrics, batches=batches)
+        made.resolved = of
+        return made
 
     def _with(self, **changed: Any) -> Report:
         """A copy whose plain form says otherwise in some places."""
         warnings = changed.get("warnings", self.warnings)
-        made = Report(self._core)
+        made = Report(self._core, self.resolved)
         made.__dict__.update(_data={**self._data, **plain(changed)}, warnings=warnings)
         return made
 
     def traces(self) -> dict[str, dict[str, Any]] | None:
-        """What was recorded over time: NumPy arrays by table ("flows", "queue", "packets") and column."""
-        return self.core.traces()
+        """What was recorded over time: NumPy arrays by table ("flows", "queue", "packets") and column; else None."""
+        return None if self._core is None else self.core.traces()
 
     def write_pcapng(self, path: Path) -> bool:
         """Write the traced packets as a pcapng capture; return whether there were any.
 
-        Interface 0 sees packets as they arrive at the target link's queue, interface 1 as they begin to leave it.
+        Its interface sees them as they leave the target link's queue, unless `trace.capture` asks for another.
         """
         return self.core.write_pcapng(path)
 
@@ -302,8 +435,11 @@ class Report:
         return json.dumps(self._data, indent=indent)
 
     def __repr__(self) -> str:
-        metrics = ", ".join(f"{name}={estimate.mean:.4g}" for name, estimate in self.metrics.items())
-        return f"<Report {self.engine}: {metrics}>"
+        often = f"{self.replications} replication{'' if self.replications == 1 else 's'}"
+        return (
+            f"<Report of the {self.engine} engine, buffer {self.buffer.packets:.0f} packets: "
+            f"{_in_a_line(self.metrics, _FIRST)} ({often})>"
+        )
 
 
 def _histograms(data: Mapping[str, Any]) -> Mapping[str, Bins]:

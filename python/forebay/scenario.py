@@ -14,7 +14,7 @@ from forebay.errors import InputError
 from forebay.goals import Goal
 from forebay.report import BufferSize, Report
 
-__all__ = ["Scenario", "cores"]
+__all__ = ["Scenario", "cores", "read", "utf8"]
 
 #: Told how many of how many jobs are done.
 Progress = Callable[[int, int], object]
@@ -41,7 +41,7 @@ class Scenario:
         self.core = core
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], overrides: Iterable[str] = ()) -> Scenario:
+    def load(cls, path: str | os.PathLike[str], overrides: Iterable[_core.Change] = ()) -> Scenario:
         """Read a scenario file.
 
         Parameters
@@ -57,27 +57,27 @@ class Scenario:
             The first mistake: file, line, key, what was found and what is allowed.
         """
         path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(f"{path}: found bytes that are not UTF-8 at {error.start}; allowed: UTF-8 text") from None
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-        kind = "json" if path.suffix == ".json" else "toml"
-        return cls(_core.Scenario.parse(text, kind, str(path), list(overrides)))
+        return cls.parse(read(path), "json" if path.suffix == ".json" else "toml", overrides, str(path))
 
     @classmethod
-    def parse(cls, text: str, kind: str = "toml", overrides: Iterable[str] = (), name: str = "<text>") -> Scenario:
+    def parse(
+        cls, text: str, kind: str = "toml", overrides: Iterable[_core.Change] = (), name: str = "<text>"
+    ) -> Scenario:
         """Read a scenario from text; `kind` is "toml" or "json", `name` stands for the file in errors."""
         return cls(_core.Scenario.parse(text, kind, name, list(overrides)))
 
     @classmethod
-    def of(cls, tables: Mapping[str, Any], overrides: Iterable[str] = (), name: str = "<scenario>") -> Scenario:
+    def of(
+        cls, tables: Mapping[str, Any], overrides: Iterable[_core.Change] = (), name: str = "<scenario>"
+    ) -> Scenario:
         """Build a scenario from nested dictionaries with the keys of the file."""
         return cls.parse(json.dumps(tables), "json", overrides, name)
 
-    def changed(self, *overrides: str) -> Scenario:
-        """Return the same scenario with changes such as "link.buffer=100p"."""
+    def changed(self, *overrides: _core.Change) -> Scenario:
+        """Return the same scenario with changes such as "link.buffer=100p".
+
+        A change may say whose argument it is, for its mistakes: ("also", "link.buffer", "100p").
+        """
         return Scenario(self.core.with_overrides(overrides))
 
     def with_packets(self, packets: int) -> Scenario:
@@ -141,7 +141,7 @@ class Scenario:
         """
         count = self.core.replications if replications is None else replications
         if count < 1:
-            raise InputError(f"replications: found {count}; allowed: 1 or more")
+            raise InputError(f"found {count}; allowed: 1 or more", "replications")
         if any(known.name == engine and not known.replicates for known in _core.engines()):
             count = 1  # a formula has nothing to repeat
         seed = self.core.seed if seed is None else seed
@@ -149,18 +149,50 @@ class Scenario:
             _core.Job(self.core, engine, seed, replication, traces=traces and replication == 0, model=model)
             for replication in range(count)
         ]
-        return Report.over(run_jobs(work, jobs, progress)).warned(phase_effects(self.core, engine))
+        return Report.over(run_jobs(work, jobs, progress), self.resolved).warned(phase_effects(self.core, engine))
 
     def __repr__(self) -> str:
         return f"<Scenario {self.title!r} {self.core.sha256[:12]}>"
+
+
+def read(path: Path) -> str:
+    """Read a text file, or say why it cannot be read."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}{_neighbor(path)}") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    return utf8(content, str(path))
+
+
+def utf8(content: bytes, name: str) -> str:
+    """Text out of a file of this name, or an error that says where it is none."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: found a byte that is not UTF-8 at {error.start}; allowed: UTF-8 text") from None
+
+
+def _neighbor(path: Path) -> str:
+    """A question about the file beside `path` whose name is like it."""
+    try:
+        names = [entry.name for entry in path.parent.iterdir() if entry.suffix in {".toml", ".json"}]
+    except OSError:
+        return ""
+    meant = _core.likeliest(path.name, sorted(name for name in names if name.isprintable()))
+    return "" if meant is None else f"; did you mean `{path.with_name(meant)}`?"
 
 
 def run_jobs(
     work: Sequence[_core.Job],
     jobs: int | None = None,
     progress: Progress | None = None,
+    finished: Callable[[int, Report], object] | None = None,
 ) -> list[Report]:
     """Run jobs over the cores; reports in job order.
+
+    `progress` is told how many of how many are done, `finished` the number of each job with its report, as it ends.
 
     Raises
     ------
@@ -169,11 +201,13 @@ def run_jobs(
     """
     done = 0
 
-    def observe(_index: int, outcome: _core.Report | Exception) -> None:
+    def observe(index: int, outcome: _core.Report | Exception) -> None:
         nonlocal done
         if isinstance(outcome, Exception):
             raise outcome
         done += 1
+        if finished is not None:
+            finished(index, Report(outcome))
         if progress is not None:
             progress(done, len(work))
 
@@ -185,5 +219,5 @@ def threads(jobs: int | None) -> int:
     """The number of threads that an option asks for: all cores by default."""
     count = cores() if jobs is None else jobs
     if count < 1:
-        raise InputError(f"jobs: found {count}; allowed: 1 or more")
+        raise InputError(f"found {count}; allowed: 1 or more", "jobs")
     return count

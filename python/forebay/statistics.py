@@ -163,7 +163,7 @@ def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
     return Interval(mean, mean - half, mean + half, confidence, int(sample.size))
 
 
-def confidence_that(values: ArrayLike, sense: Sense, threshold: float) -> float:
+def confidence_that(values: ArrayLike, sense: Sense, threshold: float, *, independent: int | None = None) -> float:
     """One-sided confidence that the mean is on the stated side of a threshold.
 
     This is one minus the p-value of the one-sided t test, so it is the largest confidence at which the one-sided
@@ -177,6 +177,9 @@ def confidence_that(values: ArrayLike, sense: Sense, threshold: float) -> float:
         Side on which the mean should lie.
     threshold : float
         The goal.
+    independent : int, optional
+        How many of the observations count, where some repeat others to the last bit in all that was measured; all of
+        them by default.
 
     Returns
     -------
@@ -188,20 +191,24 @@ def confidence_that(values: ArrayLike, sense: Sense, threshold: float) -> float:
     from scipy.special import stdtr
 
     sample = _sample(values)
+    count = int(sample.size) if independent is None else independent
+    if not 1 <= count <= sample.size:
+        msg = f"independent observations must be 1 to {sample.size}, found {count}"
+        raise ValueError(msg)
     margin = float(np.mean(sample)) - threshold
     if sense == "<=":
         margin = -margin
     elif sense != ">=":
         msg = f"sense must be '>=' or '<=', found {sense!r}"
         raise ValueError(msg)
-    if sample.size == 1:
+    if count == 1:
         return 0.5
-    sign_test = 1 - 0.5**sample.size
-    error = _standard_error(sample)
+    sign_test = 1 - 0.5**count
+    error = float(np.std(sample, ddof=1)) / math.sqrt(count)
     # A spread of a few units in the last place is rounding, not evidence.
     if error <= 8 * np.finfo(float).eps * max(abs(threshold), float(np.max(np.abs(sample)))):
         return sign_test if margin >= 0 else 1 - sign_test
-    return float(stdtr(sample.size - 1, margin / error))
+    return float(stdtr(count - 1, margin / error))
 
 
 def confidence_that_share(successes: int, count: int, share: float) -> tuple[float, float]:

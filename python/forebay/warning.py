@@ -20,6 +20,7 @@ class Kind(StrEnum):
     FEW_CONGESTION_EVENTS = "few_congestion_events"
     NOT_STARTED = "not_started"
     LOWER_BOUND = "lower_bound"
+    GOODPUT_ABOVE_RATE = "goodput_above_rate"
     LEFT_OUT = "left_out"
     FLUID_BACKGROUND = "fluid_background"
     MODEL = "model"
@@ -38,8 +39,14 @@ class Kind(StrEnum):
     TRACED_IN_PART = "traced_in_part"
     # Of the search: a goal (the subject) and buffers in packets.
     MISSED_AGAIN = "missed_again"
+    MET_BELOW = "met_below"
     REFUSED = "refused"
     NO_MARGIN = "no_margin"
+    # Of what its confidence rests on: replications that repeat each other (`replications`, `different`), flows of a
+    # group (the subject) that move as one, and what `--jitter` changed.
+    IDENTICAL = "identical"
+    LOCK_STEP = "lock_step"
+    JITTERED = "jittered"
     # A sentence that was read back from JSON, which carries no kinds.
     UNKNOWN = "unknown"
 

@@ -1,5 +1,6 @@
 //! Rows of tables of reference numbers, computed by the models that answer to their names.
 
+use forebay_scenario::Unknown;
 use serde_json::Value;
 
 use crate::error::FormulaError;
@@ -43,11 +44,7 @@ pub fn evaluate(model: &str, quantity: &str, inputs: &Value) -> Result<f64, Form
         ("quantity", format!("{model} {quantity}"))
     };
     known.dedup();
-    Err(FormulaError::Unknown {
-        what,
-        found,
-        known: known.join(", "),
-    })
+    Err(FormulaError::Unknown(Unknown::among(what, &found, known)))
 }
 
 #[cfg(test)]

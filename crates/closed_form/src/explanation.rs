@@ -179,7 +179,7 @@ mod tests {
         let unknown = given(&[("beta", &[0.5])]);
         assert!(matches!(
             call("one-flow", "utilization", &unknown),
-            Err(FormulaError::Unknown { .. })
+            Err(FormulaError::Unknown(_))
         ));
         let missing = given(&[]);
         assert!(matches!(

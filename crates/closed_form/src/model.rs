@@ -2,7 +2,7 @@
 //! in print, its quantities as functions of arrays of plain numbers, and where it has one its rule
 //! for the size of a buffer.
 
-use forebay_scenario::{Check, Metric, ModelError};
+use forebay_scenario::{Check, Metric, ModelError, Unknown};
 use serde::Serialize;
 
 use crate::error::FormulaError;
@@ -111,15 +111,9 @@ impl Model {
             .quantities
             .iter()
             .find(|quantity| quantity.name == name);
-        found.ok_or_else(|| FormulaError::Unknown {
-            what: "quantity",
-            found: name.to_owned(),
-            known: self
-                .quantities
-                .iter()
-                .map(|q| q.name)
-                .collect::<Vec<_>>()
-                .join(", "),
+        found.ok_or_else(|| {
+            let known = self.quantities.iter().map(|quantity| quantity.name);
+            FormulaError::Unknown(Unknown::among("quantity", name, known))
         })
     }
 }

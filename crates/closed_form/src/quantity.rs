@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use forebay_scenario::Unknown;
 use serde::Serialize;
 
 use crate::error::{FormulaError, representable};
@@ -102,12 +103,9 @@ impl Quantity {
             .keys()
             .find(|name| self.parameters.iter().all(|p| p.name != **name))
         {
-            let found = name.clone();
-            return Err(FormulaError::Unknown {
-                what: "parameter",
-                found,
-                known: names(),
-            });
+            let known = self.parameters.iter().map(|p| p.name);
+            let unknown = Unknown::among("parameter", name, known);
+            return Err(FormulaError::Unknown(unknown));
         }
         let mut columns: Vec<&[f64]> = Vec::with_capacity(self.parameters.len());
         let mut list: &[f64] = &[];

@@ -5,6 +5,7 @@
 //! RED thresholds multiples of another column such as "0.4K". The name of a quantity may hold an
 //! argument ("P(Q>=40)", "buffer for tail 0.01", "T0 = 4 RTT"); a column of that meaning counts more.
 
+use forebay_scenario::Unknown;
 use serde_json::Value;
 
 use crate::error::{FormulaError, representable};
@@ -340,12 +341,8 @@ impl Column {
                 let text = value.as_str().unwrap_or_default().to_lowercase();
                 let found = words.iter().find(|(word, _)| *word == text);
                 found.map(|(_, number)| *number).ok_or_else(|| {
-                    let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-                    FormulaError::Unknown {
-                        what: name,
-                        found: value.to_string(),
-                        known: known.join(", "),
-                    }
+                    let known = words.iter().map(|(word, _)| *word);
+                    FormulaError::Unknown(Unknown::among(name, &text, known))
                 })
             }
         }

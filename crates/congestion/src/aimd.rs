@@ -127,7 +127,12 @@ pub type AimdController = Classic<Standard, Aimd>;
 impl Registered for AimdController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "aimd",
+        aliases: &[],
         title: "Additive increase, multiplicative decrease with free constants",
+        formula: &[
+            "growth: W += increase/W per packet acknowledged, so `increase` packets per round trip",
+            "a loss: W = (1 − decrease) F, with F packets in flight",
+        ],
         source: "Chiu and Jain 1989; Yang and Lam 2000",
         parameters: &[
             Parameter {

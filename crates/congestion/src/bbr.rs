@@ -365,7 +365,15 @@ impl CongestionControl for BbrController {
 impl Registered for BbrController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "bbr",
+        aliases: &["bbr1", "bbrv1"],
         title: "BBR version 1: paces at the estimated bandwidth, two bandwidth-delay products at most under way",
+        formula: &[
+            "pace = gain × BtlBw; W = 2 × BtlBw × RTprop",
+            "BtlBw: largest delivery rate of the last 10 round trips; RTprop: smallest round trip of the last 10 s",
+            "startup: gain 2/ln 2 until the bandwidth no longer grows by a quarter in three round trips, then drain",
+            "probing for bandwidth: gains 1.25, 0.75 and six times 1, a round trip each",
+            "every 10 s without a smaller round trip: 4 packets in flight for 200 ms, to measure RTprop",
+        ],
         source: "Cardwell, Cheng, Gunn, Yeganeh and Jacobson 2016; draft-cardwell-iccrg-bbr-congestion-control-00",
         parameters: &[Parameter {
             name: "probe_rtt",

@@ -115,7 +115,14 @@ const fn number(min: f64, max: f64) -> ParameterKind {
 impl Registered for BicController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "bic",
+        aliases: &[],
         title: "BIC-TCP: a binary search for the window of the last loss",
+        formula: &[
+            "below W_max: W += (W_max − W)/divisor per round trip, max_increment at most",
+            "beyond W_max: the same steps in reverse order",
+            "a loss: W = β F, with F packets in flight; W_max = F, or (1 + β)/2 of it with fast convergence where it fell",
+            "up to low_window it is Reno",
+        ],
         source: "Xu, Harfoush and Rhee 2004; Linux net/ipv4/tcp_bic.c",
         parameters: &[
             Parameter {

@@ -34,7 +34,15 @@ one_of! {
 impl Registered for CubicController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "cubic",
+        aliases: &[],
         title: "CUBIC: window as a cubic function of the time since the last cut",
+        formula: &[
+            "growth: W(t) = C (t − K)³ + W_max, with t the seconds since the last cut",
+            "K = ((W_max − β W_max)/C)^(1/3): the time until W is W_max again",
+            "a loss: W = β F, with F packets in flight; W_max = F, or (1 + β)/2 of it with fast convergence where it fell",
+            "never below Reno at the same loss rate, whose growth is 3 (1 − β)/(1 + β) packets per round trip",
+            "C: `scale`, β: `beta`",
+        ],
         source: "RFC 9438; Ha, Rhee and Xu 2008 with beta = 0.8",
         parameters: &[
             Parameter {

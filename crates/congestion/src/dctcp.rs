@@ -59,7 +59,14 @@ pub type DctcpController = Classic<Standard, DctcpGrowth>;
 impl Registered for DctcpController {
     const DESCRIPTION: Description = Description::scalable(parameter::Description {
         name: "dctcp",
+        aliases: &[],
         title: "DCTCP: cuts in proportion to the share of marked packets",
+        formula: &[
+            "growth: W += 1/W per packet acknowledged",
+            "marks: W = W (1 − α/2), at most once per round trip",
+            "α = (1 − g) α + g M, once per round trip, with M the share of marked packets and g the gain",
+            "a loss: W = F/2, with F packets in flight",
+        ],
         source: "RFC 8257; Alizadeh et al. 2010",
         parameters: &[Parameter {
             name: "gain",

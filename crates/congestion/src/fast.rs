@@ -63,7 +63,13 @@ pub type FastController = Classic<Standard, FastGrowth>;
 impl Registered for FastController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "fast",
+        aliases: &[],
         title: "FAST: the window at which alpha packets of the flow wait in the queue",
+        formula: &[
+            "once per round trip: W = min(2 W, (1 − γ) W + γ (W RTT_min/RTT + α))",
+            "at rest α packets of the flow wait in the queue",
+            "a loss: W = F/2, with F packets in flight",
+        ],
         source: "Wei, Jin, Low and Hegde 2006, equation 6",
         parameters: &[
             Parameter {

@@ -36,7 +36,14 @@ one_of! {
 impl Registered for HstcpController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "hstcp",
+        aliases: &["highspeed"],
         title: "HighSpeed TCP: larger increases and smaller cuts at large windows",
+        formula: &[
+            "growth: W += a(W)/W per packet acknowledged; a loss: W = (1 − b(F)) F, with F packets in flight",
+            "up to low_window it is Reno: a = 1 and b = 1/2",
+            "beyond: b falls on log W from 1/2 to high_decrease at high_window",
+            "a(W) = W² p(W) 2 b(W)/(2 − b(W)), with p(W) a line in log W and log p from low_loss to high_loss",
+        ],
         source: "RFC 3649; limited slow start RFC 3742",
         parameters: &[
             Parameter {

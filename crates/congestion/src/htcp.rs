@@ -29,7 +29,14 @@ one_of! {
 impl Registered for HtcpController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "htcp",
+        aliases: &[],
         title: "H-TCP: increase grows with the time since the last cut, cut adapts to the queue",
+        formula: &[
+            "growth: W += 2 (1 − β) f(t)/W per packet acknowledged, with t the seconds since the last cut",
+            "f(t) = 1 up to 1 s, then 1 + 10 (t − 1) + ((t − 1)/2)²",
+            "a loss: W = β F, with F packets in flight and β = RTT_min/RTT_max between 0.5 and 0.8",
+            "with rate_switch β is 0.5 where the rate changed by more than 20 % between two cuts",
+        ],
         source: "Leith and Shorten 2004; draft-leith-tcp-htcp-06",
         parameters: &[
             Parameter {

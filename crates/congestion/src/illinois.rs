@@ -124,7 +124,14 @@ pub type IllinoisController = Classic<Standard, IllinoisGrowth>;
 impl Registered for IllinoisController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "illinois",
+        aliases: &[],
         title: "TCP-Illinois: growth falls and the cut rises with the queueing delay",
+        formula: &[
+            "growth: W += α/W per packet acknowledged; a loss: W = (1 − β) F, with F packets in flight",
+            "α = κ1/(κ2 + d): alpha_max where the queueing delay d is below 1 % of the largest, alpha_min at the largest",
+            "β = beta_min below 10 % of the largest delay, beta_max above 80 %, linear between",
+            "below 15 packets it is Reno",
+        ],
         source: "Liu, Basar and Srikant 2008",
         parameters: &[
             Parameter {

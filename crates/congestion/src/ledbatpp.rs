@@ -175,7 +175,14 @@ impl CongestionControl for LedbatppController {
 impl Registered for LedbatppController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "ledbatpp",
+        aliases: &["ledbat++"],
         title: "LEDBAT++: background transfers that hold the queue at a target and yield to others",
+        formula: &[
+            "delay below the target: W += G/W per packet acknowledged, with G = 1/min(16, ⌈2 target/RTT_min⌉)",
+            "above it: W += G − W (delay/target − 1) per round trip, and never less than −W/2",
+            "a loss: W = W/2",
+            "every tenth of the time: 2 packets for two round trips, so that the queue empties and RTT_min is seen",
+        ],
         source: "draft-irtf-iccrg-ledbat-plus-plus; RFC 6817",
         parameters: &[Parameter {
             name: "target",

@@ -165,7 +165,14 @@ impl CongestionControl for PragueController {
 impl Registered for PragueController {
     const DESCRIPTION: Description = Description::scalable(parameter::Description {
         name: "prague",
+        aliases: &[],
         title: "Prague: cuts in proportion to the share of marked packets, fair over round trips below 25 ms",
+        formula: &[
+            "growth: W += a/W per unmarked packet, with a = min(1, RTT/least_rtt)²",
+            "marks: W = W (1 − α/2), at most once per virtual round trip, which is least_rtt at least",
+            "α = (1 − g) α + g M per virtual round trip, with M the share of marked packets and g the gain",
+            "a loss: W = F/2, with F packets in flight; pace: one window per round trip",
+        ],
         source: "draft-briscoe-iccrg-prague-congestion-control",
         parameters: &[
             Parameter {

@@ -163,7 +163,13 @@ pub type ScalableController = Classic<Standard, ScalableGrowth>;
 impl Registered for ScalableController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "scalable",
+        aliases: &[],
         title: "Scalable TCP: multiplicative increase and decrease",
+        formula: &[
+            "growth: W += increase per packet acknowledged, so W grows by the same share each round trip",
+            "a loss: W = (1 − decrease) F, with F packets in flight",
+            "below low_window it is Reno",
+        ],
         source: "Kelly 2003",
         parameters: &[
             Parameter {

@@ -87,7 +87,13 @@ pub type VegasController = Classic<Standard, VegasGrowth>;
 impl Registered for VegasController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "vegas",
+        aliases: &[],
         title: "Vegas: keeps a few packets of its own in the queue, by the round-trip time",
+        formula: &[
+            "queued = W (1 − RTT_min/RTT): packets of the flow that wait in the network",
+            "once per round trip: W += 1 where queued < alpha, W −= 1 where queued > beta, else W stays",
+            "slow start ends where queued > gamma; a loss: W = F/2, with F packets in flight",
+        ],
         source: "Brakmo, O'Malley and Peterson 1994; Brakmo and Peterson 1995",
         parameters: &[
             Parameter {

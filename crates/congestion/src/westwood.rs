@@ -67,7 +67,13 @@ pub type WestwoodController = Classic<Standard, WestwoodGrowth>;
 impl Registered for WestwoodController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "westwood",
+        aliases: &["westwood+"],
         title: "Westwood+: Reno's growth, cuts to the estimated bandwidth-delay product",
+        formula: &[
+            "growth: W += 1/W per packet acknowledged, as Reno",
+            "a loss: W = min(BW × RTT_min, F), with F packets in flight",
+            "BW = 7/8 BW + 1/8 (packets acknowledged in a round trip/its duration)",
+        ],
         source: "Grieco and Mascolo 2004; Mascolo et al. 2001",
         parameters: &[],
     });

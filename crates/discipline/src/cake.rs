@@ -36,7 +36,13 @@ pub struct Cake {
 impl QueueDiscipline for Cake {
     const DESCRIPTION: Description = Description {
         name: "cake",
+        aliases: &[],
         title: "Host isolation as in CAKE: fair among groups, then among the flows of each, COBALT in each queue",
+        formula: &[
+            "flow groups are hosts; a turn of a flow is `quantum`/(backlogged flows of its host) bytes, new flows first",
+            "in each queue COBALT",
+            "a full buffer drops from the head of the longest queue",
+        ],
         source: "Hoeiland-Joergensen, Taht and Morton 2018; Linux net/sched/sch_cake.c",
         parameters: &[
             PARAMETERS[0],

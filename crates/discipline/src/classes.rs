@@ -108,7 +108,12 @@ enum Turns {
 impl QueueDiscipline for Classes {
     const DESCRIPTION: Description = Description {
         name: "classes",
+        aliases: &[],
         title: "Classes of flow groups, each with a buffer and a discipline of its own",
+        formula: &[
+            "strict: a packet leaves only where no class before its own has one",
+            "wrr: per round a class sends weight packets; dwrr: weight * quantum bytes, what is left over carried to the next round while it has packets",
+        ],
         source: "RFC 2475 section 2.3.3; RFC 3246; Shreedhar and Varghese 1996; Cisco's class-based weighted fair queueing",
         parameters: &[
             Parameter {

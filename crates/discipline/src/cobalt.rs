@@ -92,7 +92,13 @@ pub(crate) struct CobaltState {
 impl QueueDiscipline for Cobalt {
     const DESCRIPTION: Description = Description {
         name: "cobalt",
+        aliases: &[],
         title: "CoDel with a count that falls gradually, and BLUE against unresponsive senders",
+        formula: &[
+            "CoDel: the next drop after interval/√count; once the delay is below target, count falls step by step as it rose",
+            "BLUE: p += increment where the buffer is full or the delay above blue_threshold, p −= decrement where the queue is empty",
+            "a packet is dropped by either",
+        ],
         source: "Palmei et al. 2019; Linux net/sched/sch_cake.c",
         parameters: &PARAMETERS,
     };

@@ -191,7 +191,13 @@ impl Source for Waiting {
 impl QueueDiscipline for CoDel {
     const DESCRIPTION: Description = Description {
         name: "codel",
+        aliases: &[],
         title: "Controlled delay: drops or marks at the head when packets have waited too long",
+        formula: &[
+            "drops or marks at the head once the sojourn time was above target for an interval",
+            "the next one after interval/√count, count being the drops so far",
+            "until the sojourn time is below target, or no more than a packet waits",
+        ],
         source: "RFC 8289",
         parameters: &[TARGET, INTERVAL],
     };

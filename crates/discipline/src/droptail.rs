@@ -14,7 +14,9 @@ pub struct DropTail;
 impl AdmissionControl for DropTail {
     const DESCRIPTION: Description = Description {
         name: "droptail",
+        aliases: &["fifo", "taildrop", "tail_drop"],
         title: "First in, first out; arrivals at a full buffer are dropped",
+        formula: &["an arrival is dropped where it does not fit into the buffer"],
         source: "the classical router queue",
         parameters: &[],
     };

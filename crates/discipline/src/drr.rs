@@ -37,7 +37,11 @@ pub struct DeficitRoundRobin {
 impl QueueDiscipline for DeficitRoundRobin {
     const DESCRIPTION: Description = Description {
         name: "drr",
+        aliases: &[],
         title: "Deficit round robin: fair queueing with one queue per flow",
+        formula: &[
+            "each turn a flow may send `quantum` bytes more; what a packet does not need is carried to the next turn",
+        ],
         source: "Shreedhar and Varghese 1995; ns-2.35 drr.cc",
         parameters: &[
             Parameter {

@@ -46,7 +46,13 @@ pub struct DualPi2 {
 impl QueueDiscipline for DualPi2 {
     const DESCRIPTION: Description = Description {
         name: "dualpi2",
+        aliases: &[],
         title: "Dual-queue coupled AQM: low latency for scalable (L4S) traffic beside classic traffic",
+        formula: &[
+            "every `update`: p' += alpha (delay − target) + beta (delay − delay before)",
+            "classic packets are dropped or marked with p'², scalable ones marked with k p' or once they waited for `step`",
+            "scalable packets go first; classic ones are sure of classic_share of the link",
+        ],
         source: "RFC 9332, appendix A",
         parameters: &[
             Parameter {

@@ -19,7 +19,12 @@ pub struct DynamicThreshold {
 impl AdmissionControl for DynamicThreshold {
     const DESCRIPTION: Description = Description {
         name: "dynamic_threshold",
+        aliases: &["dt"],
         title: "Dynamic thresholds: each queue may hold a multiple of what is free of the memory that the ports share",
+        formula: &[
+            "an arrival is dropped where the queue holds more than T = alpha × (memory − used)",
+            "with S busy ports each queue holds alpha B/(1 + alpha S) of a memory of B",
+        ],
         source: "Choudhury and Hahne, Dynamic queue length thresholds for shared-memory packet switches, 1998",
         parameters: &[Parameter {
             name: "alpha",

@@ -24,7 +24,13 @@ pub struct FqCoDel {
 impl QueueDiscipline for FqCoDel {
     const DESCRIPTION: Description = Description {
         name: "fq_codel",
+        aliases: &[],
         title: "Flow queueing with controlled delay: fair queueing of hashed flows, CoDel in each queue",
+        formula: &[
+            "a flow waits in queue hash(flow) mod `flows`; queues take turns of `quantum` bytes, new ones first",
+            "in each queue CoDel: the next drop after interval/√count once above target for an interval",
+            "a full buffer drops up to `batch` packets from the head of the longest queue",
+        ],
         source: "RFC 8290",
         parameters: &[
             TARGET,

@@ -34,7 +34,13 @@ pub struct FqPie {
 impl QueueDiscipline for FqPie {
     const DESCRIPTION: Description = Description {
         name: "fq_pie",
+        aliases: &[],
         title: "Flow queueing with PIE: fair queueing of hashed flows, PIE in each queue",
+        formula: &[
+            "a flow waits in queue hash(flow) mod `flows`; queues take turns of `quantum` bytes, new ones first",
+            "in each queue PIE: p += alpha (delay − target) + beta (delay − delay before) every `update`",
+            "a full buffer drops the arrival",
+        ],
         source: "Linux net/sched/sch_fq_pie.c; RFC 8033, RFC 8290",
         parameters: &[
             PARAMETERS[0],

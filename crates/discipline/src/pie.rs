@@ -95,7 +95,13 @@ pub struct Pie {
 impl AdmissionControl for Pie {
     const DESCRIPTION: Description = Description {
         name: "pie",
+        aliases: &[],
         title: "Proportional integral controller enhanced: random drops that hold the delay at a target",
+        formula: &[
+            "every `update`: p += alpha (delay − target) + beta (delay − delay before), scaled down where p is small",
+            "an arrival is dropped, or marked where p ≤ mark_below, with probability p",
+            "no drops for `burst` after a calm time",
+        ],
         source: "RFC 8033",
         parameters: &PARAMETERS,
     };

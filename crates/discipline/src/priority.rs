@@ -30,7 +30,11 @@ pub struct StrictPriority {
 impl QueueDiscipline for StrictPriority {
     const DESCRIPTION: Description = Description {
         name: "priority",
+        aliases: &["prio"],
         title: "Strict priority: flow groups go first in the order of the file",
+        formula: &[
+            "a packet leaves only where no band before its own has one; band = number of the flow group",
+        ],
         source: "RFC 3246 section 1.4; Linux's sch_prio with one shared buffer",
         parameters: &[
             Parameter {

@@ -158,7 +158,15 @@ pub struct Red {
 impl AdmissionControl for Red {
     const DESCRIPTION: Description = Description {
         name: "red",
+        aliases: &[],
         title: "Random early detection; gentle and Adaptive RED, with ECN",
+        formula: &[
+            "avg = (1 − w) avg + w q at each arrival, with q what waits and w the weight",
+            "p = 0 below min; max_p (avg − min)/(max − min) up to max",
+            "beyond max: p rises to 1 at 2 max (gentle), or is 1 at once",
+            "an arrival is dropped or marked with p/(1 − n p), n being the arrivals since the last; with `wait`, p/(2 − n p) from n = 1/p on",
+            "adaptive: every 0.5 s max_p += min(0.01, max_p/4) where avg is high, max_p × 0.9 where it is low",
+        ],
         source: "Floyd and Jacobson 1993; Floyd, Gummadi and Shenker 2001; ns-2.35 red.cc",
         parameters: &[
             Parameter {

@@ -36,7 +36,12 @@ pub struct StochasticFairnessQueueing {
 impl QueueDiscipline for StochasticFairnessQueueing {
     const DESCRIPTION: Description = Description {
         name: "sfq",
+        aliases: &[],
         title: "Stochastic fairness queueing: hashed flows take turns",
+        formula: &[
+            "a flow waits in queue hash(flow) mod `flows`; queues take turns of `quantum` bytes",
+            "a full buffer drops from the longest queue; the hash changes every `perturb`",
+        ],
         source: "McKenney 1990; with quanta as in Linux's sch_sfq",
         parameters: &[
             Parameter {

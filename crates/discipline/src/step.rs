@@ -28,7 +28,9 @@ pub struct StepMarking {
 impl AdmissionControl for StepMarking {
     const DESCRIPTION: Description = Description {
         name: "step",
+        aliases: &[],
         title: "Step marking: arrivals that find more than a threshold waiting are ECN-marked",
+        formula: &["an arrival is marked where at least `threshold` waits"],
         source: "RFC 8257 section 3.1; Alizadeh et al. 2010, section 3.1",
         parameters: &[
             Parameter {

@@ -47,7 +47,12 @@ pub struct StartTimeFairQueueing {
 impl QueueDiscipline for StartTimeFairQueueing {
     const DESCRIPTION: Description = Description {
         name: "stfq",
+        aliases: &[],
         title: "Start-time fair queueing: packets leave in the order of their start tags",
+        formula: &[
+            "start tag S = max(v, F of the flow); finish tag F = S + size",
+            "the packet with the smallest S goes next; v is the S of the packet in transmission",
+        ],
         source: "Goyal, Vin and Cheng 1997, section 2",
         parameters: &[Parameter {
             name: "drop",

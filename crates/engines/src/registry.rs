@@ -3,7 +3,7 @@
 use forebay_closed_form::ClosedFormEngine;
 use forebay_fluid::FluidEngine;
 use forebay_packet::PacketEngine;
-use forebay_scenario::{ClosedForm, Engine};
+use forebay_scenario::{ClosedForm, Engine, Unknown};
 
 /// All engines, the default first. A new one is a line here.
 pub fn engines() -> &'static [&'static dyn Engine] {
@@ -15,12 +15,11 @@ pub fn engines() -> &'static [&'static dyn Engine] {
 ///
 /// # Errors
 /// The names that exist.
-pub fn engine(name: &str) -> Result<&'static dyn Engine, String> {
+pub fn engine(name: &str) -> Result<&'static dyn Engine, Unknown> {
     let named = |engine: &&&dyn Engine| engine.description().name == name;
     engines().iter().find(named).copied().ok_or_else(|| {
         let known = engines().iter().map(|engine| engine.description().name);
-        let known: Vec<&str> = known.collect();
-        format!("unknown engine `{name}`; known: {}", known.join(", "))
+        Unknown::among("engine", name, known)
     })
 }
 

@@ -17,6 +17,8 @@ pub(crate) fn scenario() -> Scenario {
 const fn described(name: &'static str) -> EngineDescription {
     EngineDescription {
         name,
+        title: "an engine of the tests",
+        source: "none",
         cheap: true,
         replicates: true,
         traces: false,

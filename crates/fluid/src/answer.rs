@@ -156,6 +156,8 @@ impl Translation {
                     traces.flows.push(FlowSample {
                         time_s,
                         flow: number as u32,
+                        group: self.group_of[number] as u32,
+                        transfer: 0,
                         cwnd_packets: trace.windows[number][k],
                         ssthresh_packets: f64::INFINITY,
                         rtt_s: flow.propagation + queueing,

@@ -47,6 +47,8 @@ impl Engine for FluidEngine {
         const {
             &EngineDescription {
                 name: NAME,
+                title: "Differential equations of windows and queues, with loss synchronization; an answer takes milliseconds.",
+                source: "Kumar, Azad and Park 2010; Misra, Gong and Towsley 2000",
                 cheap: true,
                 replicates: true,
                 traces: true,

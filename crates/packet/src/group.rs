@@ -67,6 +67,22 @@ impl<'a> Group<'a> {
         Some(now.saturating_add(gap.max(Time::from_picos(1))))
     }
 
+    /// When the flow with this index goes on, where it is under way when the run begins: with the
+    /// next of its periodic transfers, or with the next packet that its application writes.
+    pub(crate) fn resumption(&self, index: u64, packet_bytes: u32) -> Time {
+        let mut phase = self.draws.stream(index, Purpose::Phase);
+        match &self.spec.workload {
+            Workload::Periodic { every, .. } => every.under_way(0, 1, &mut phase).left,
+            Workload::ApplicationLimited { rate } => {
+                let packet = Bytes::new(u64::from(packet_bytes));
+                Law::Value(rate.time_to_send(packet))
+                    .under_way(0, 1, &mut phase)
+                    .left
+            }
+            _ => Time::ZERO,
+        }
+    }
+
     /// When the user with this index begins its next transfer, where it does so by itself: it is
     /// done at `now` with one that began at `since`.
     pub(crate) fn next_transfer(&self, index: u64, since: Time, now: Time) -> Option<Time> {

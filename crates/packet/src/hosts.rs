@@ -380,8 +380,8 @@ impl<'a> Hosts<'a> {
             // Of an earlier transfer.
             return;
         }
-        receiver.announce(event.packet(), Mark::of(!event.is_unmarked_delivery()));
         let waits = receiver.receive(packet, turn.now) == Reply::Later;
+        receiver.announce(event.packet(), Mark::of(!event.is_unmarked_delivery()));
         if !waits || connection.is_syn(packet) {
             self.acknowledge(turn, network, timeline);
         } else if let Some(due) = receiver.arm_timer(turn.now, delayed_ack.timeout) {

@@ -64,6 +64,8 @@ impl Engine for PacketEngine {
         const {
             &EngineDescription {
                 name: "packet",
+                title: "A discrete-event simulation of every packet, acknowledgment and timer; an answer takes seconds.",
+                source: "RFC 9293, RFC 5681, RFC 6298 and what each controller and queue discipline names",
                 cheap: false,
                 replicates: true,
                 traces: true,

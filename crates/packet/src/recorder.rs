@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 
 use forebay_discipline::Ecn;
 use forebay_scenario::{
-    FlowGroup, FlowSample, PacketRecord, QueueSample, Recorded, Scenario, TracedGroup, Traces,
+    FlowGroup, FlowSample, PacketRecord, QueueSample, Recorded, Scenario, Segment, TracedGroup,
+    Traces,
 };
 use forebay_units::{Bytes, Time};
 
 use crate::codepoint::codepoint;
 use crate::congestion_events::CongestionEvents;
 use crate::event::Mark;
-use crate::flow::{Flow, Flows, InFlight};
+use crate::flow::{Flow, Flows, InFlight, Transit};
 use crate::ids::{FlowId, GroupId};
 use crate::link::Link;
 use crate::sampler::Sampler;
@@ -83,6 +84,7 @@ impl<'a> Recorder<'a> {
     pub(crate) fn record_traces(&mut self) {
         self.traces = Some(Box::new(Traces {
             groups: self.scenario.flows().iter().map(traced).collect(),
+            capture: self.scenario.trace().capture,
             ..Traces::default()
         }));
         self.record_packets = self.traces_of(Recorded::Packets);
@@ -156,6 +158,8 @@ impl<'a> Recorder<'a> {
         traces.flows.extend(samples.map(|flow| FlowSample {
             time_s: now.as_secs_f64(),
             flow: numbers[flow.transit.group.index()] + flow.index as u32,
+            group: flow.transit.group.index() as u32,
+            transfer: flow.transfer.number,
             cwnd_packets: flow.connection.window().cwnd,
             ssthresh_packets: flow.connection.window().ssthresh,
             rtt_s: flow.connection.smoothed_rtt(),
@@ -189,18 +193,8 @@ impl<'a> Recorder<'a> {
         if now < trace.from || trace.until.is_some_and(|until| now > until) {
             return;
         }
-        let (group, index, number) = match packet.flow {
-            FlowId::Responsive(flow) => {
-                let flow = &flows[flow];
-                let number = flow.connection.full_number(packet.number);
-                (flow.transit.group, flow.index as u32, number)
-            }
-            FlowId::Unresponsive(flow) => {
-                let transit = &flows[flow].transit;
-                (transit.group, 0, transit.arrived)
-            }
-        };
-        let wait = self.wait(&packet, fate);
+        let seen = Seen::of(&packet, flows);
+        let (wait, payload) = (self.wait(&packet, fate), self.payload(&seen, flows));
         let Some(traces) = &mut self.traces else {
             return;
         };
@@ -209,11 +203,13 @@ impl<'a> Recorder<'a> {
         }
         traces.packets.push(PacketRecord {
             time_s: now.as_secs_f64(),
-            flow: self.first_numbers[group.index()] + index,
-            group: group.index() as u32,
-            connection: packet.flow.number().bits(),
-            packet: number,
+            flow: self.first_numbers[seen.group.index()] + seen.index,
+            group: seen.group.index() as u32,
+            connection: seen.connection.number().bits(),
+            packet: seen.number,
             bytes: packet.size,
+            segment: seen.segment,
+            payload,
             dropped: fate == Fate::Dropped,
             marked: matches!(fate, Fate::Departs(_, Mark::Present)),
             wait_s: wait,
@@ -235,6 +231,15 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// Payload of the full packets of a flow.
+    fn payload(&self, seen: &Seen, flows: &Flows) -> u32 {
+        let header = self.scenario.flows()[seen.group.index()].header().get() as u32;
+        flows
+            .transit(seen.connection)
+            .packet_bytes
+            .saturating_sub(header)
+    }
+
     /// How long a packet waits before it goes into transmission at the target link, in seconds.
     fn wait(&self, packet: &InFlight, fate: Fate) -> f64 {
         let Fate::Departs(departure, _) = fate else {
@@ -246,6 +251,67 @@ impl<'a> Recorder<'a> {
             .saturating_sub(packet.arrival)
             .saturating_sub(transmission)
             .as_secs_f64()
+    }
+}
+
+/// Whose packet is seen, and which.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    group: GroupId,
+    /// Of the flow within its group.
+    index: u32,
+    /// The flow whose packet it is, or whose packets it acknowledges.
+    connection: FlowId,
+    number: u64,
+    segment: Segment,
+}
+
+impl Seen {
+    fn of(packet: &InFlight, flows: &Flows) -> Self {
+        let (of, ack) = match packet.flow {
+            FlowId::Responsive(flow) => (flow, false),
+            FlowId::Unresponsive(flow) => match flows[flow].acks_of {
+                Some(of) => (of, true),
+                None => return Self::unanswered(packet, &flows[flow].transit),
+            },
+        };
+        let flow = &flows[of];
+        let (number, sent) = match &flow.receiver {
+            Some(receiver) if ack => {
+                let said = receiver.said(packet.number);
+                (said.awaited, said.packet)
+            }
+            _ => {
+                let number = flow.connection.full_number(packet.number);
+                (number, number)
+            }
+        };
+        let opens = flow.connection.is_syn(sent);
+        let segment = match (ack, opens) {
+            (false, false) => Segment::Data,
+            (false, true) => Segment::Syn,
+            // One more SYN behind data is answered like data.
+            (true, true) if number == sent + 1 => Segment::SynAck,
+            (true, _) => Segment::Ack,
+        };
+        Self {
+            group: flow.transit.group,
+            index: flow.index as u32,
+            connection: FlowId::Responsive(of),
+            number,
+            segment,
+        }
+    }
+
+    /// A packet that nobody acknowledges.
+    fn unanswered(packet: &InFlight, transit: &Transit) -> Self {
+        Self {
+            group: transit.group,
+            index: 0,
+            connection: packet.flow,
+            number: transit.arrived,
+            segment: Segment::Data,
+        }
     }
 }
 
@@ -267,7 +333,6 @@ fn traced(spec: &FlowGroup) -> TracedGroup {
     TracedGroup {
         responsive,
         header: spec.header().get() as u32,
-        syn: (responsive && spec.stack.handshake).then(|| spec.stack.syn().get() as u32),
         ecn: match codepoint(spec) {
             Ecn::NotCapable => 0,
             Ecn::Scalable => 1,

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use forebay_scenario::{
-    Completions, Cost, Distribution, Estimate, FlowReport, GroupReport, LinkReport,
-    MAX_LISTED_FLOWS, Metric, Report, Scenario, Seed, Warning, WarningKind, listed_quantiles,
-    sorted_quantile,
+    Completions, Cost, Distribution, Estimate, FlowGroup, FlowReport, GroupReport, LinkReport,
+    MAX_LISTED_FLOWS, Metric, Report, Scenario, Seed, Warning, WarningKind, counted,
+    listed_quantiles, sorted_quantile,
 };
 use forebay_units::Time;
 
@@ -34,7 +34,7 @@ pub(crate) fn report(scenario: &Scenario, seed: Seed, simulation: Simulation<'_>
     };
     let listed = simulation.traffic.hosts.flows.responsive.len() <= MAX_LISTED_FLOWS;
     let mut persistent = Vec::new();
-    let mut goodput = None;
+    let (mut goodput, mut goodputs) = (None, Vec::new());
     for (number, group) in simulation.traffic.groups.iter().enumerate() {
         let figures = GroupFigures::of(group, GroupId::new(number), &simulation, seconds);
         let waits = target.statistics().waits_of(Account::new(number));
@@ -44,6 +44,7 @@ pub(crate) fn report(scenario: &Scenario, seed: Seed, simulation: Simulation<'_>
         if group.spec.persistent() {
             persistent.extend_from_slice(&figures.goodputs);
         }
+        goodputs.push(figures.goodput);
         let mut group = figures.report(group, seconds, listed);
         put_waits(&mut group.metrics, waits);
         report.groups.push(group);
@@ -63,6 +64,9 @@ pub(crate) fn report(scenario: &Scenario, seed: Seed, simulation: Simulation<'_>
         }
     }
     report.warnings = warnings(scenario, &simulation);
+    report
+        .warnings
+        .extend(goodputs_above_rate(scenario, &goodputs));
     report.traces = simulation.timeline.recorder.into_traces();
     report
 }
@@ -378,13 +382,17 @@ fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let drops = simulation.network.target().statistics().drops;
     if (1..30).contains(&drops) {
-        let text = format!("the loss rate rests on {drops} drops: measure for longer");
+        let text = format!(
+            "the loss rate rests on {}: measure for longer",
+            counted(drops, "drop")
+        );
         warnings.push(Warning::new(WarningKind::FewDrops, text).with("drops", drops as f64));
     }
     let events = simulation.timeline.recorder.congestion.count();
     if scenario.persistent_flows() > 0 && events < 5 {
         let text = format!(
-            "{events} congestion events in the measured time: the means may depend on its length"
+            "{} in the measured time: the means may depend on its length",
+            counted(events, "congestion event")
         );
         let warning = Warning::new(WarningKind::FewCongestionEvents, text);
         warnings.push(warning.with("events", events as f64));
@@ -392,7 +400,11 @@ fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<Warning> {
     let flows = simulation.traffic.hosts.flows.responsive.iter();
     let idle = flows.filter(|flow| !started(flow)).count();
     if idle > 0 {
-        let text = format!("{idle} flows have not started by the end");
+        let have = if idle == 1 { "has" } else { "have" };
+        let text = format!(
+            "{} {have} not started by the end",
+            counted(idle as u64, "flow")
+        );
         warnings.push(Warning::new(WarningKind::NotStarted, text).with("flows", idle as f64));
     }
     let bounded = |group: &&Group<'_>| group.rounds.as_ref().is_some_and(|r| r.lower_bound);
@@ -402,6 +414,39 @@ fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<Warning> {
             "no request of `{name}` was answered in full in the measured time: its time is at least as long as reported"
         );
         warnings.push(Warning::new(WarningKind::LowerBound, text).about(name));
+    }
+    warnings
+}
+
+/// Goodputs that the target link cannot carry: each is right as what was delivered in the measured
+/// time, but no steady state has it. There is one for each group.
+fn goodputs_above_rate(scenario: &Scenario, goodputs: &[f64]) -> Vec<Warning> {
+    let rate = scenario.target().rate.as_bits_per_second() as f64;
+    // A full link ends one packet more or less in the measured time.
+    let packet = scenario.packet_bytes() * 8.0 / scenario.run().measure.as_secs_f64();
+    let mut warnings = Vec::new();
+    let mut check = |goodput: f64, subject: String, why: &str| {
+        if goodput > rate + packet {
+            let text = format!("the {subject} is above the rate of the link: {why}");
+            let warning = Warning::new(WarningKind::GoodputAboveRate, text).about(subject);
+            warnings.push(warning.with("link_bps", rate));
+        }
+    };
+    let groups = || scenario.flows().iter().zip(goodputs);
+    let here = |group: &FlowGroup| group.path.contains(&scenario.target_index());
+    let responsive = groups().filter(|(group, _)| group.responsive() && here(group));
+    check(
+        responsive.map(|(_, goodput)| goodput).sum(),
+        "goodput".to_owned(),
+        "data that waited behind a loss when measuring began counts once the gap is filled; \
+        measure for longer",
+    );
+    for (group, goodput) in groups().filter(|(group, _)| !group.responsive() && here(group)) {
+        check(
+            *goodput,
+            format!("goodput of `{}`", group.name),
+            "its packets that still wait when measuring ends count as delivered; measure for longer",
+        );
     }
     warnings
 }

@@ -26,7 +26,18 @@ struct Announced {
     /// The acknowledgement that says so.
     by: u32,
     packet: u32,
+    /// The next packet that the receiver awaits from then on.
+    awaited: u32,
     marked: bool,
+}
+
+/// What an acknowledgement says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Said {
+    /// The next packet in order that the receiver awaits.
+    pub(crate) awaited: u64,
+    /// The packet that it answers.
+    pub(crate) packet: u64,
 }
 
 /// A receiver whose acknowledgements take a path of links.
@@ -70,13 +81,31 @@ impl RemoteReceiver {
         UnresponsiveId::new(self.acks as usize)
     }
 
-    /// The next acknowledgement announces this packet.
+    /// The next acknowledgement announces this packet, which has just been received.
     pub(crate) fn announce(&mut self, packet: u32, mark: Mark) {
         self.announced.push_back(Announced {
             by: self.next,
             packet,
+            awaited: self.receiver.expected() as u32,
             marked: mark.present(),
         });
+    }
+
+    /// What acknowledgement `number` says, while it is on its way.
+    pub(crate) fn said(&self, number: u32) -> Said {
+        let sent = |each: &Announced| number.wrapping_sub(each.by) <= u32::MAX / 2;
+        let last = self.announced.partition_point(sent).checked_sub(1);
+        let Some(last) = last.map(|at| self.announced[at]) else {
+            let awaited = self.receiver.expected();
+            return Said {
+                awaited,
+                packet: awaited,
+            };
+        };
+        Said {
+            awaited: self.receiver.full_number(last.awaited),
+            packet: self.receiver.full_number(last.packet),
+        }
     }
 
     /// The next packet that acknowledgement `number`, or one lost before it, announces: its low

@@ -49,7 +49,7 @@ impl<'a> Simulation<'a> {
         let mut network = Network::new(scenario, seed, departures)?;
         let mut traffic = Traffic::new(scenario, seed, &network)?;
         let mut calendar = lanes::calendar(scenario, &mut network, &mut traffic);
-        traffic.schedule_starts(&mut calendar);
+        traffic.schedule_starts(&mut calendar)?;
         calendar.push(Event::control(run.warmup, Control::WarmupEnd));
         let recorder = Recorder::new(scenario);
         let mut simulation = Self {

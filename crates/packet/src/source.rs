@@ -1,17 +1,20 @@
 //! Sources of packets that nobody acknowledges: Poisson arrivals, constant bit rate, and bursts.
 
 use forebay_random::{Purpose, Stream};
-use forebay_scenario::{FlowGroup, Law, Workload};
+use forebay_scenario::{EngineError, FlowGroup, Law, Workload};
 use forebay_units::{Rate, Time};
 
 use crate::draws::Draws;
 use crate::ids::{GroupId, LaneId, UnresponsiveId};
+use crate::refusal::too_large;
 
 /// A source of unresponsive packets: a whole group (Poisson, CBR) or one flow (on-off).
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) group: GroupId,
     pub(crate) lane: LaneId,
+    /// Its number in the group, where each flow is a source; else 0.
+    pub(crate) index: u64,
     /// First of its flows among the unresponsive flows, and how many there are.
     first: usize,
     flows: usize,
@@ -38,6 +41,15 @@ pub(crate) struct SourceSetup {
 /// On/off periods follow each other so fast that the next packet is out of reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooManyPeriods;
+
+impl TooManyPeriods {
+    /// Refuses the group of this name.
+    pub(crate) fn refusal(group: &str) -> EngineError {
+        too_large(&format!(
+            "in group `{group}` more than ten million on/off periods pass between two packets"
+        ))
+    }
+}
 
 /// The most on/off periods that may pass between two packets: a second of computing.
 const MAX_PERIODS: u32 = 10_000_000;
@@ -76,6 +88,7 @@ impl Source {
         let source = |pattern: Pattern, index: usize, flows: usize| Self {
             group: setup.group,
             lane: LaneId::default(),
+            index: index as u64,
             first: first.index() + index,
             flows,
             turn: 0,
@@ -135,6 +148,17 @@ impl Source {
         }
     }
 
+    /// The time of the first packet of a source that is under way when the run begins: it has sent
+    /// for ever, and the beginning is an instant like any other. `phase` says which.
+    pub(crate) fn next_of_many(&mut self, phase: &mut Stream) -> Result<Time, TooManyPeriods> {
+        match &mut self.pattern {
+            // It has no memory.
+            Pattern::Poisson { .. } => Ok(self.first_arrival(Time::ZERO)),
+            Pattern::Cbr { gap, .. } => Ok(ticks_of(*gap * phase.uniform())),
+            Pattern::OnOff(bursts) => bursts.resume(self.until, &mut self.gaps, phase),
+        }
+    }
+
     /// The time of the packet after the one at `now`; none where the source is over before.
     #[inline]
     pub(crate) fn next_arrival(&mut self, now: Time) -> Result<Option<Time>, TooManyPeriods> {
@@ -183,7 +207,39 @@ impl Bursts {
     /// period, else the start of the first on period that reaches so far. Looks no further than
     /// `until`.
     fn next(&mut self, now: Time, until: Time, draws: &mut Stream) -> Result<Time, TooManyPeriods> {
-        let mut next = now.saturating_add(self.gap);
+        self.reach(now.saturating_add(self.gap), until, draws)
+    }
+
+    /// The time of the first packet where the periods have followed each other for ever: in an on
+    /// period with the probability E[on] / (E[on] + E[off]), and somewhere in that. The packet before
+    /// lies up to a gap back, or that far before the end of the last on period.
+    fn resume(
+        &mut self,
+        until: Time,
+        draws: &mut Stream,
+        phase: &mut Stream,
+    ) -> Result<Time, TooManyPeriods> {
+        let (on, off) = (self.on.mean(), self.off.mean());
+        let is_on = phase.uniform() * (on + off) < on;
+        let gap = Time::from_secs_f64(self.gap.as_secs_f64() * phase.uniform());
+        let law = if is_on { &self.on } else { &self.off };
+        let period = law.under_way(0, 1, phase);
+        if is_on {
+            self.on_until = period.left;
+            return self.reach(gap, until, draws);
+        }
+        self.on_until = period.left.saturating_add(self.on.draw(0, 1, draws));
+        let next = gap.saturating_sub(period.elapsed).max(period.left);
+        self.reach(next, until, draws)
+    }
+
+    /// The first instant of an on period from `next` on, or `until` where that comes before.
+    fn reach(
+        &mut self,
+        mut next: Time,
+        until: Time,
+        draws: &mut Stream,
+    ) -> Result<Time, TooManyPeriods> {
         let mut periods = 0;
         while next >= self.on_until && self.on_until < until {
             if periods == MAX_PERIODS {
@@ -256,5 +312,95 @@ mod tests {
             bursts(Time::from_secs(1), Law::Value(tick), Law::Value(tick));
         let next = bursts.next(Time::ZERO, Time::from_secs(100), &mut draws);
         assert_eq!(next, Err(TooManyPeriods));
+    }
+
+    /// Packets in each slice of a run of sources that are under way, per source and slice.
+    fn per_slice(bursts: &Bursts, slice: Time, slices: usize) -> Vec<(f64, f64)> {
+        const SOURCES: u64 = 4000;
+        let end = Time::from_picos(slice.as_picos() * slices as u64);
+        let mut sums = vec![(0.0, 0.0); slices];
+        for source in 0..SOURCES {
+            let stream = |purpose| Stream::new(Seed::default(), source, purpose);
+            let (mut gaps, mut phase) = (stream(Purpose::Interarrival), stream(Purpose::Phase));
+            let mut bursts = bursts.clone();
+            let mut counts = vec![0.0; slices];
+            let mut now = bursts.resume(end, &mut gaps, &mut phase).unwrap();
+            while now < end {
+                counts[(now.as_picos() / slice.as_picos()) as usize] += 1.0;
+                now = bursts.next(now, end, &mut gaps).unwrap();
+            }
+            for (sum, count) in sums.iter_mut().zip(counts) {
+                sum.0 += count;
+                sum.1 += count * count;
+            }
+        }
+        let n = SOURCES as f64;
+        let estimate = |(sum, squares): (f64, f64)| {
+            let mean = sum / n;
+            (mean, ((squares / n - mean * mean) / n).sqrt())
+        };
+        sums.into_iter().map(estimate).collect()
+    }
+
+    /// From the first instant on, sources that are under way send at their mean rate, whatever the
+    /// laws of their periods: no slice of the run stands out.
+    #[test]
+    fn sources_that_are_under_way_send_at_their_mean_rate_from_the_beginning() {
+        let ms = Time::from_millis;
+        let pareto = Law::Pareto {
+            shape: 1.5,
+            minimum: ms(100),
+            maximum: Some(ms(3000)),
+        };
+        for (on, off) in [
+            (Law::Value(ms(100)), Law::Value(ms(300))),
+            (Law::Exponential(ms(352)), Law::Exponential(ms(650))),
+            (
+                Law::Choice(vec![ms(50), ms(1000)]),
+                Law::Uniform(ms(0), ms(900)),
+            ),
+            (pareto.clone(), pareto),
+        ] {
+            let share = on.mean() / (on.mean() + off.mean());
+            let (bursts, _) = bursts(ms(1), on.clone(), off.clone());
+            for (at, (mean, error)) in per_slice(&bursts, ms(25), 40).into_iter().enumerate() {
+                // A burst has up to a packet more than its length has gaps.
+                let most = share * 25.0 + 25e-3 / (on.mean() + off.mean());
+                let low = share * 25.0 - 4.0 * error;
+                let inside = (low..most + 4.0 * error).contains(&mean);
+                assert!(inside, "{on:?} {off:?}: slice {at}: {mean} {share} {error}");
+            }
+        }
+    }
+
+    /// Of periods much shorter than the gap, too: a packet about each gap, at any time.
+    #[test]
+    fn sources_of_short_periods_do_not_begin_together() {
+        let us = Time::from_micros;
+        let (bursts, _) = bursts(Time::from_millis(1), Law::Value(us(3)), Law::Value(us(7)));
+        for (mean, error) in per_slice(&bursts, us(100), 30) {
+            assert!((mean - 0.1).abs() < 4.0 * error + 0.001, "{mean} {error}");
+        }
+    }
+
+    /// A source is on at the beginning with its share of the time.
+    #[test]
+    fn a_source_is_on_at_the_beginning_as_often_as_at_any_time() {
+        const SOURCES: u64 = 10_000;
+        let ms = Time::from_millis;
+        let law = |mean| Law::Weibull {
+            shape: 0.7,
+            scale: ms(mean),
+        };
+        let (bursts, _) = bursts(Time::from_picos(1), law(200), law(600));
+        let on = (0..SOURCES).filter(|source| {
+            let stream = |purpose| Stream::new(Seed::default(), *source, purpose);
+            let (mut gaps, mut phase) = (stream(Purpose::Interarrival), stream(Purpose::Phase));
+            let mut bursts = bursts.clone();
+            bursts.resume(Time::MAX, &mut gaps, &mut phase).unwrap() <= Time::from_picos(1)
+        });
+        let share = on.count() as f64 / SOURCES as f64;
+        let error = (0.25_f64 * 0.75 / SOURCES as f64).sqrt();
+        assert!((share - 0.25).abs() < 4.0 * error, "{share}");
     }
 }

@@ -168,12 +168,16 @@ impl<'a> Traffic<'a> {
     }
 
     /// The first events: starts and stops of flows, first packets of sources, first arrivals.
-    pub(crate) fn schedule_starts(&mut self, calendar: &mut Calendar) {
+    pub(crate) fn schedule_starts(&mut self, calendar: &mut Calendar) -> Result<(), EngineError> {
         for (number, flow) in self.hosts.flows.responsive.iter().enumerate() {
             let group = &self.groups[flow.transit.group.index()];
             let (spec, flow_id) = (group.spec, ResponsiveId::new(number));
             let mut stream = group.draws.stream(flow.index, Purpose::Start);
-            let start = spec.start.draw(flow.index, spec.count, &mut stream);
+            let start = if spec.under_way {
+                group.resumption(flow.index, flow.transit.packet_bytes)
+            } else {
+                spec.start.draw(flow.index, spec.count, &mut stream)
+            };
             calendar.push(Event::of_flow(start, Kind::Start, flow_id));
             if let Some(stop) = &spec.stop {
                 let stop = stop.draw(flow.index, spec.count, &mut stream);
@@ -181,13 +185,20 @@ impl<'a> Traffic<'a> {
             }
         }
         for (number, source) in self.sources.iter_mut().enumerate() {
-            let group = &self.groups[source.group.index()];
-            let mut stream = group.draws.stream(number as u64, Purpose::Start);
-            let start = group.spec.start.draw(0, 1, &mut stream);
-            if let Some(stop) = &group.spec.stop {
-                source.stop_at(stop.draw(0, 1, &mut stream));
+            let Group { spec, draws, .. } = &self.groups[source.group.index()];
+            let mut stream = draws.stream(source.index, Purpose::Start);
+            let start = spec.start.draw(source.index, spec.count, &mut stream);
+            if let Some(stop) = &spec.stop {
+                source.stop_at(stop.draw(source.index, spec.count, &mut stream));
             }
-            let first = Event::source(source.first_arrival(start), SourceId::new(number));
+            let first = if spec.under_way {
+                let mut phase = draws.stream(source.index, Purpose::Phase);
+                let first = source.next_of_many(&mut phase);
+                first.map_err(|TooManyPeriods| TooManyPeriods::refusal(&spec.name))?
+            } else {
+                source.first_arrival(start)
+            };
+            let first = Event::source(first, SourceId::new(number));
             calendar.push_delivery(source.lane, first);
         }
         for number in 0..self.groups.len() {
@@ -197,6 +208,7 @@ impl<'a> Traffic<'a> {
                 self.schedule_transfer(GroupId::new(number), start, calendar);
             }
         }
+        Ok(())
     }
 
     // --- Packets and timers ---
@@ -336,12 +348,8 @@ impl<'a> Traffic<'a> {
         }
         let spec = self.groups[source.group.index()].spec;
         let (flow, size) = (source.pick(), source.size(spec));
-        let next = source.next_arrival(now).map_err(|TooManyPeriods| {
-            too_large(&format!(
-                "in group `{}` more than ten million on/off periods pass between two packets",
-                spec.name
-            ))
-        })?;
+        let next = source.next_arrival(now);
+        let next = next.map_err(|TooManyPeriods| TooManyPeriods::refusal(&spec.name))?;
         if let Some(next) = next {
             let next = Event::source(next, number);
             timeline.calendar.push_delivery(source.lane, next);

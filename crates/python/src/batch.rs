@@ -7,7 +7,7 @@ use forebay_engines::{Next, Outcome};
 use forebay_scenario::{RunOptions, Seed};
 use pyo3::prelude::*;
 
-use crate::errors::{InputError, batch_error};
+use crate::errors::{InputError, batch_error, engine_error};
 use crate::report::Report;
 use crate::scenario::Scenario;
 
@@ -15,6 +15,8 @@ use crate::scenario::Scenario;
 #[pyclass(module = "forebay._core", frozen, get_all)]
 pub(crate) struct Engine {
     name: &'static str,
+    title: &'static str,
+    source: &'static str,
     cheap: bool,
     replicates: bool,
     traces: bool,
@@ -28,6 +30,8 @@ pub(crate) fn engines() -> Vec<Engine> {
         let description = engine.description();
         Engine {
             name: description.name,
+            title: description.title,
+            source: description.source,
             cheap: description.cheap,
             replicates: description.replicates,
             traces: description.traces,
@@ -53,14 +57,15 @@ impl Job {
         traces: bool,
         model: Option<String>,
     ) -> PyResult<Self> {
-        let engine = forebay_engines::engine(engine).map_err(InputError::new_err)?;
+        let engine = forebay_engines::engine(engine)
+            .map_err(|unknown| InputError::new_err((unknown.to_string(), "engine")))?;
         let options = RunOptions {
             traces,
             model,
             ..Seed { seed, replication }.into()
         };
         let checked = options.check(engine.description());
-        checked.map_err(|error| InputError::new_err(error.to_string()))?;
+        checked.map_err(|error| engine_error(&error))?;
         Ok(Self(forebay_engines::Job {
             scenario: scenario.0.clone(),
             engine,
@@ -81,7 +86,7 @@ pub(crate) fn run_batch(
     observe: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Py<PyAny>>> {
     let threads = NonZeroUsize::new(threads)
-        .ok_or_else(|| InputError::new_err("jobs: found 0; allowed: 1 or more"))?;
+        .ok_or_else(|| InputError::new_err(("found 0; allowed: 1 or more", "jobs")))?;
     let jobs = jobs.iter().map(|job| job.get().0.clone()).collect();
     let mut raised = None;
     let answer = py.detach(|| {
@@ -130,5 +135,5 @@ pub(crate) fn aggregate(replications: Vec<Py<Report>>) -> PyResult<Report> {
         .collect();
     forebay_engines::aggregate(reports)
         .map(|report| Report(Arc::new(report)))
-        .ok_or_else(|| InputError::new_err("replications: found none; allowed: 1 or more"))
+        .ok_or_else(|| InputError::new_err(("found none; allowed: 1 or more", "replications")))
 }

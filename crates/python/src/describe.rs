@@ -7,8 +7,19 @@ use pyo3::prelude::*;
 /// A parameter: name, meaning, what it allows, default.
 type ParameterText = (&'static str, &'static str, String, String);
 
-/// An algorithm: name, title, source, parameters.
-type AlgorithmText = (&'static str, &'static str, &'static str, Vec<ParameterText>);
+/// What the registry says of a controller or queue discipline.
+#[pyclass(module = "forebay._core", frozen, get_all)]
+pub(crate) struct Algorithm {
+    name: &'static str,
+    /// Other names that stand for it.
+    aliases: Vec<&'static str>,
+    /// One sentence on what it is.
+    title: &'static str,
+    /// How it decides, a line each.
+    formula: Vec<&'static str>,
+    source: &'static str,
+    parameters: Vec<ParameterText>,
+}
 
 /// The keys of scenario files as JSON: a tree of name, meaning, allowed, default, required, keys.
 #[pyfunction]
@@ -16,31 +27,31 @@ pub(crate) fn scenario_keys() -> String {
     serde_json::json!(forebay_scenario::sections()).to_string()
 }
 
-/// The congestion controllers as (name, title, source, parameters).
+/// The congestion controllers.
 #[pyfunction]
-pub(crate) fn controllers() -> Vec<AlgorithmText> {
+pub(crate) fn controllers() -> Vec<Algorithm> {
     describe(forebay_congestion::descriptions())
 }
 
-/// The queue disciplines as (name, title, source, parameters).
+/// The queue disciplines.
 #[pyfunction]
-pub(crate) fn disciplines() -> Vec<AlgorithmText> {
+pub(crate) fn disciplines() -> Vec<Algorithm> {
     describe(forebay_discipline::descriptions())
 }
 
-fn describe(descriptions: &[&'static Description]) -> Vec<AlgorithmText> {
+fn describe(descriptions: &[&'static Description]) -> Vec<Algorithm> {
     let parameter = |p: &forebay_units::parameter::Parameter| {
         (p.name, p.meaning, allowed(p.kind), default(p.default))
     };
     descriptions
         .iter()
-        .map(|d| {
-            (
-                d.name,
-                d.title,
-                d.source,
-                d.parameters.iter().map(parameter).collect(),
-            )
+        .map(|d| Algorithm {
+            name: d.name,
+            aliases: d.aliases.to_vec(),
+            title: d.title,
+            formula: d.formula.to_vec(),
+            source: d.source,
+            parameters: d.parameters.iter().map(parameter).collect(),
         })
         .collect()
 }

@@ -1,7 +1,7 @@
 //! Rust errors become the exceptions of `forebay.errors`.
 
 use forebay_engines::BatchError;
-use forebay_scenario::{EngineError, ScenarioError};
+use forebay_scenario::{EngineError, ModelError, ScenarioError, Source};
 use pyo3::PyErr;
 
 pyo3::import_exception!(forebay.errors, ForebayError);
@@ -11,13 +11,19 @@ pyo3::import_exception!(forebay.errors, UnsupportedError);
 
 /// A mistake in a scenario: the user's.
 pub(crate) fn scenario_error(error: &ScenarioError) -> PyErr {
-    InputError::new_err(error.to_string())
+    match &error.source {
+        Source::Argument(argument) => InputError::new_err((error.at_key(), argument.to_string())),
+        Source::File { .. } => InputError::new_err(error.to_string()),
+    }
 }
 
 /// An engine's refusal.
 pub(crate) fn engine_error(error: &EngineError) -> PyErr {
     match error {
         EngineError::Interrupted => Interrupted::new_err("interrupted"),
+        EngineError::Model(ModelError::Unknown(unknown)) => {
+            InputError::new_err((unknown.to_string(), unknown.what.clone()))
+        }
         EngineError::Unsupported { .. } | EngineError::TooLarge { .. } | EngineError::Model(_) => {
             UnsupportedError::new_err(error.to_string())
         }

@@ -9,6 +9,7 @@ mod describe;
 mod errors;
 mod metrics;
 mod models;
+mod naming;
 mod report;
 mod rules;
 mod scenario;
@@ -20,11 +21,13 @@ mod _core {
     #[pymodule_export]
     use crate::batch::{Engine, Job, aggregate, engines, run_batch};
     #[pymodule_export]
-    use crate::describe::{controllers, disciplines, scenario_keys};
+    use crate::describe::{Algorithm, controllers, disciplines, scenario_keys};
     #[pymodule_export]
     use crate::metrics::{Metric, metrics, parse_quantity, split_quantity};
     #[pymodule_export]
     use crate::models::{call_model, evaluate, models};
+    #[pymodule_export]
+    use crate::naming::{american, likeliest, unknown};
     #[pymodule_export]
     use crate::report::Report;
     #[pymodule_export]

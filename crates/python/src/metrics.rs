@@ -1,6 +1,6 @@
 //! What the contract says of metrics, and quantities as users write them.
 
-use forebay_scenario::Dimension;
+use forebay_scenario::{Dimension, Mistake};
 use pyo3::prelude::*;
 
 use crate::errors::InputError;
@@ -48,9 +48,8 @@ pub(crate) fn parse_quantity(text: &str, dimension: &str) -> PyResult<f64> {
             names.join(", ")
         ))
     })?;
-    wanted
-        .parse(text)
-        .map_err(|allowed| InputError::new_err(format!("found `{text}`; allowed: {allowed}")))
+    let mistake = |mistake: Mistake| InputError::new_err(mistake.to_string());
+    wanted.read(text).map_err(mistake)
 }
 
 /// The number that a text begins with and the unit that follows, or None where it begins with none.

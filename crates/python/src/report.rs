@@ -20,13 +20,26 @@ impl Report {
         serde_json::to_string(&*self.0).map_err(|error| ForebayError::new_err(error.to_string()))
     }
 
+    /// The report as a text from which `restored` makes the same, without traces.
+    fn kept(&self) -> PyResult<String> {
+        let kept = self.0.kept();
+        kept.map_err(|error| ForebayError::new_err(error.to_string()))
+    }
+
+    /// The report that was kept as this text; None where the text is not such.
+    #[staticmethod]
+    fn restored(text: &str) -> Option<Self> {
+        forebay_scenario::Report::restored(text).map(|report| Self(Arc::new(report)))
+    }
+
     /// What a reader must know: kind, subject, figures by name and the sentence of each remark.
-    fn warnings(&self) -> Vec<(&'static str, &str, BTreeMap<&'static str, f64>, &str)> {
+    fn warnings(&self) -> Vec<(&'static str, &str, BTreeMap<&str, f64>, &str)> {
         let warnings = self.0.warnings.iter();
         warnings
             .map(|it| {
                 let (subject, text) = (it.subject.as_str(), it.text.as_str());
-                (it.kind.name(), subject, it.values.clone(), text)
+                let values = it.values.iter().map(|(name, value)| (&**name, *value));
+                (it.kind.name(), subject, values.collect(), text)
             })
             .collect()
     }
@@ -41,6 +54,8 @@ impl Report {
         let rows = &traces.flows;
         put(&table, "time_s", rows.iter().map(|x| x.time_s))?;
         put(&table, "flow", rows.iter().map(|x| x.flow))?;
+        put(&table, "group", rows.iter().map(|x| x.group))?;
+        put(&table, "transfer", rows.iter().map(|x| x.transfer))?;
         put(&table, "cwnd_packets", rows.iter().map(|x| x.cwnd_packets))?;
         put(
             &table,
@@ -64,6 +79,8 @@ impl Report {
         put(&table, "connection", rows.iter().map(|x| x.connection))?;
         put(&table, "packet", rows.iter().map(|x| x.packet))?;
         put(&table, "bytes", rows.iter().map(|x| x.bytes))?;
+        put(&table, "ack", rows.iter().map(|x| x.segment.acknowledges()))?;
+        put(&table, "syn", rows.iter().map(|x| x.segment.opens()))?;
         put(&table, "dropped", rows.iter().map(|x| x.dropped))?;
         put(&table, "marked", rows.iter().map(|x| x.marked))?;
         put(&table, "wait_s", rows.iter().map(|x| x.wait_s))?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use forebay_scenario::{BufferLimit, BufferReport, Format, Override, Relation};
+use forebay_scenario::{BufferLimit, BufferReport, Format, Override, Relation, Unknown};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -16,13 +16,13 @@ pub(crate) struct Scenario(pub(crate) Arc<forebay_scenario::Scenario>);
 impl Scenario {
     /// Read a scenario; `overrides` are texts `key=value`.
     #[staticmethod]
-    fn parse(text: &str, format: &str, file: &str, overrides: Vec<String>) -> PyResult<Self> {
+    fn parse(text: &str, format: &str, file: &str, overrides: Vec<Change>) -> PyResult<Self> {
         let format = match format {
             "toml" => Format::Toml,
             "json" => Format::Json,
             other => {
-                let message = format!("unknown scenario format `{other}`; known: toml, json");
-                return Err(InputError::new_err(message));
+                let unknown = Unknown::among("format", other, ["toml", "json"]);
+                return Err(InputError::new_err((unknown.to_string(), "kind")));
             }
         };
         let overrides = read_overrides(&overrides)?;
@@ -33,7 +33,7 @@ impl Scenario {
     }
 
     /// The same scenario with changes `key=value`.
-    fn with_overrides(&self, overrides: Vec<String>) -> PyResult<Self> {
+    fn with_overrides(&self, overrides: Vec<Change>) -> PyResult<Self> {
         let changed = self.0.with(&read_overrides(&overrides)?);
         changed
             .map(|scenario| Self(Arc::new(scenario)))
@@ -118,6 +118,13 @@ impl Scenario {
             .collect()
     }
 
+    /// Where each goal was read: file, line and key.
+    #[getter]
+    fn goal_places(&self) -> Vec<&str> {
+        let goals = self.0.goals().iter();
+        goals.map(|goal| goal.place.0.as_str()).collect()
+    }
+
     /// The target link's buffer: packets, bytes, seconds, bdp (None without a BDP).
     fn buffer<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         figures(py, self.0.buffer())
@@ -196,10 +203,25 @@ fn figures(py: Python<'_>, buffer: BufferReport) -> PyResult<Bound<'_, PyDict>> 
     Ok(dict)
 }
 
-fn read_overrides(overrides: &[String]) -> PyResult<Vec<Override>> {
-    overrides
-        .iter()
-        .map(|text| Override::parse(text).map_err(|e| scenario_error(&e)))
+/// A change to a scenario, with the argument that asks for it where that is not `overrides`.
+#[derive(FromPyObject)]
+pub(crate) enum Change {
+    /// "key=value".
+    Text(String),
+    /// An argument and its "key=value".
+    Asked(String, String),
+    /// An argument whose value stands for this key: argument, key, value.
+    Of(String, String, String),
+}
+
+fn read_overrides(changes: &[Change]) -> PyResult<Vec<Override>> {
+    let read = |change: &Change| match change {
+        Change::Text(text) => Override::parse(text),
+        Change::Asked(argument, text) => Override::asked_by(argument, text),
+        Change::Of(argument, key, value) => Ok(Override::of(argument, key, value)),
+    };
+    let read = changes.iter().map(read);
+    read.map(|change| change.map_err(|error| scenario_error(&error)))
         .collect()
 }
 

@@ -47,6 +47,8 @@ pub enum Purpose {
     FlowCount = 14,
     /// One round-trip time for all flows of a group (the flow is the group's number).
     CommonRoundTrip = 15,
+    /// Where in its period a flow is when a run begins.
+    Phase = 16,
 }
 
 /// The number of the first flow of the group with this name: FNV-1a, 64 bits (Fowler, Noll and

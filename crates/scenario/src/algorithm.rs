@@ -45,14 +45,23 @@ impl Algorithm {
         registry: &[&'static Description],
         (beside, preset): (&[&str], &str),
     ) -> Result<Self, ScenarioError> {
-        let kind = match cursor.text() {
-            Some(_) => cursor.clone(),
-            None => cursor.require("kind", "\"...\"")?,
+        let kind = if cursor.entries().is_ok() {
+            let first = registry.first().map_or("", |d| d.name);
+            cursor.require("kind", &format!("\"{first}\", beside its parameters"))?
+        } else {
+            cursor.clone()
         };
-        let found = registry.iter().find(|d| kind.text() == Some(d.name));
-        let description = found.ok_or_else(|| {
+        let Some(name) = kind.text() else {
             let known: Vec<&str> = registry.iter().map(|d| d.name).collect();
-            kind.error(known.join(", "))
+            return Err(kind.error(known.join(", ")));
+        };
+        let found = registry.iter().find(|d| d.is_called(name));
+        let description = found.ok_or_else(|| {
+            let spellings = registry.iter().flat_map(|d| {
+                let aliases = d.aliases.iter().map(|alias| (*alias, d.name));
+                [(d.name, d.name)].into_iter().chain(aliases)
+            });
+            kind.unknown(cursor.what(), name, spellings)
         })?;
         let mut algorithm = Self::new(description).within(preset);
         if cursor.text().is_none() {
@@ -197,9 +206,13 @@ impl Form<Algorithm> for Registered {
 
     fn grammar(&self) -> Grammar {
         let names: Vec<&str> = (self.0)().iter().map(|d| d.name).collect();
-        let mut forms = vec![words(&names)];
+        let aliases = (self.0)().iter().flat_map(|d| d.aliases);
+        let spellings: Vec<&str> = names.iter().chain(aliases).copied().collect();
+        let mut forms = vec![words(&spellings)];
         for description in (self.0)() {
-            let mut entries = vec![entry("kind", json!({"const": description.name}))];
+            let mut names = vec![description.name];
+            names.extend(description.aliases);
+            let mut entries = vec![entry("kind", words(&names))];
             entries.extend(description.parameters.iter().map(|parameter| {
                 let mut schema = parameter_schema(parameter.kind);
                 schema["description"] = parameter.meaning.into();

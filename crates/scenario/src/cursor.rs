@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::node::{Content, Node, ScenarioError};
+use crate::naming::{Unknown, american, likeliest_quantity};
+use crate::node::{Content, Mistake, Node, Place, ScenarioError, Source};
 
 /// A node, its path and its file: what every reader takes, and what a mistake points at.
 #[derive(Clone, Debug)]
@@ -21,6 +22,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Where it stands, as errors say it.
+    pub(crate) fn place(&self) -> String {
+        self.error("").place()
+    }
+
     /// The error "found this value; allowed: ...".
     pub(crate) fn error(&self, allowed: impl Into<String>) -> ScenarioError {
         self.error_found(self.node.shown(), allowed)
@@ -31,13 +37,55 @@ impl<'a> Cursor<'a> {
         found: impl Into<String>,
         allowed: impl Into<String>,
     ) -> ScenarioError {
-        ScenarioError {
-            file: self.file.to_owned(),
-            line: self.node.line,
-            key: self.key.clone(),
-            found: found.into(),
+        self.mistake(Mistake::value(found, allowed))
+    }
+
+    /// The error for a quantity in a text that `valid` refuses, with what was likely meant.
+    pub(crate) fn quantity_error(
+        &self,
+        valid: impl Fn(&str) -> bool,
+        allowed: impl Into<String>,
+    ) -> ScenarioError {
+        self.mistake(Mistake::Value {
+            found: self.node.shown(),
+            meant: self.text().and_then(|text| likeliest_quantity(text, valid)),
             allowed: allowed.into(),
+        })
+    }
+
+    /// The error for a name that none of these spellings has, each with the name that it stands for.
+    pub(crate) fn unknown<'n>(
+        &self,
+        what: &str,
+        found: &str,
+        spellings: impl IntoIterator<Item = (&'n str, &'n str)>,
+    ) -> ScenarioError {
+        self.mistake(Mistake::Name(Unknown::spelled(what, found, spellings)))
+    }
+
+    /// A mistake here: at the line of the file, or at the argument that put the value here.
+    pub(crate) fn mistake(&self, mistake: Mistake) -> ScenarioError {
+        let in_file = |line| Source::File {
+            name: self.file.to_owned(),
+            line,
+        };
+        let (source, key) = match &self.node.place {
+            Place::Line(line) => (in_file(Some(*line)), &self.key),
+            Place::Nowhere => (in_file(None), &self.key),
+            Place::Argument(argument, key) => (Source::Argument(argument.clone()), key),
+        };
+        ScenarioError {
+            source,
+            key: key.clone(),
+            mistake: Box::new(mistake),
         }
+    }
+
+    /// What the value here is one of: the last part of its key.
+    pub(crate) fn what(&self) -> &str {
+        let key = self.key.strip_suffix(".kind").unwrap_or(&self.key);
+        let last = key.rsplit('.').next().unwrap_or(key);
+        last.split('[').next().unwrap_or(last)
     }
 
     fn step(&self, part: &str, node: &'a Node) -> Self {
@@ -68,10 +116,7 @@ impl<'a> Cursor<'a> {
     pub(crate) fn only(&self, known: &[&str]) -> Result<(), ScenarioError> {
         for (key, entry) in self.entries()? {
             if !known.contains(&key) {
-                return Err(ScenarioError {
-                    found: format!("unknown key `{key}`"),
-                    ..entry.error(known.join(", "))
-                });
+                return Err(entry.unknown("key", key, known.iter().map(|name| (*name, *name))));
             }
         }
         Ok(())
@@ -133,9 +178,9 @@ impl<'a> Cursor<'a> {
         T: std::str::FromStr<Err = forebay_units::UnitError>,
     {
         match self.text() {
-            Some(text) => text
-                .parse()
-                .map_err(|e: forebay_units::UnitError| self.error(e.allowed)),
+            Some(text) => text.parse().map_err(|e: forebay_units::UnitError| {
+                self.quantity_error(|text| text.parse::<T>().is_ok(), e.allowed)
+            }),
             None => match "".parse::<T>() {
                 Err(e) => Err(self.error(format!("text with a unit: {}", e.allowed))),
                 Ok(value) => Ok(value),
@@ -166,12 +211,13 @@ impl<'a> Cursor<'a> {
 
     /// One of a few words, mapped to values.
     pub(crate) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, ScenarioError> {
-        let found = self
-            .text()
-            .and_then(|text| words.iter().find(|(word, _)| *word == text));
-        found.map(|(_, value)| *value).ok_or_else(|| {
-            let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            self.error(known.join(", "))
-        })
+        let known = || words.iter().map(|(word, _)| *word);
+        let Some(text) = self.text() else {
+            return Err(self.error(known().collect::<Vec<_>>().join(", ")));
+        };
+        let wanted = american(text);
+        let found = words.iter().find(|(word, _)| *word == wanted);
+        let found = found.map(|(_, value)| *value);
+        found.ok_or_else(|| self.unknown(self.what(), text, known().map(|word| (word, word))))
     }
 }

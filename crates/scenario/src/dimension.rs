@@ -3,6 +3,8 @@
 use forebay_units::{Bytes, Rate, Time};
 
 use crate::law::packets;
+use crate::naming::{likeliest_quantity, shortened};
+use crate::node::Mistake;
 
 /// What a text is a quantity of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +65,20 @@ impl Dimension {
             Self::Share => share(text).ok_or("a share such as 30% or 0.3")?,
         };
         Ok(value)
+    }
+}
+
+impl Dimension {
+    /// The value of a text, or what is wrong with it and what was likely meant.
+    ///
+    /// # Errors
+    /// What was found, what was likely meant and what is allowed.
+    pub fn read(self, text: &str) -> Result<f64, Mistake> {
+        self.parse(text).map_err(|allowed| Mistake::Value {
+            found: format!("`{}`", shortened(text)),
+            meant: likeliest_quantity(text, |text| self.parse(text).is_ok()),
+            allowed,
+        })
     }
 }
 

@@ -40,8 +40,13 @@ keys! {
         packet: Law<Bytes> = Law::Value(ETHERNET), always(PacketSize);
         /// What the flows have to send.
         workload: Workload = Workload::Persistent, always(AnyWorkload);
-        /// When they start.
+        /// When they start. Without it, what repeats itself (`cbr`, `on_off`, `voip`, `periodic`,
+        /// `app_limited`) is under way when the run begins, each flow at a point of its period of its
+        /// own, as in the steady state.
         start: Law<Time> = Law::Value(Time::ZERO), always(EachFlow);
+        /// Whether the flows are under way when the run begins: the workload repeats itself and no
+        /// `start` is given.
+        under_way: bool = false, derived;
         /// When they stop sending, where they do.
         stop: Option<Law<Time>> = None, key(Maybe(EachFlow));
         /// The TCP implementation's choices.
@@ -147,6 +152,7 @@ impl FlowGroup {
         group.common_rtt = table
             .get("rtt")
             .is_some_and(|rtt| rtt.get("common").is_some());
+        group.under_way = group.workload.repeats() && table.get("start").is_none();
         group.check_given(table, &context)?;
         group.check_lists(table)?;
         Ok(group)
@@ -167,6 +173,13 @@ impl FlowGroup {
                 return Err(table.error_found("no `path`", allowed));
             }
             self.path = vec![0];
+        }
+        if self.under_way
+            && let Some(law) = self.workload.endless_period()
+        {
+            let at = table.get("workload").unwrap_or_else(|| table.clone());
+            let allowed = "a mean that is finite (a `shape` above 1, or a `maximum`), or a `start` for the flows";
+            return Err(at.error_found(format!("`{law}` of infinite mean"), allowed));
         }
         Ok(())
     }
@@ -201,6 +214,9 @@ impl FlowGroup {
             Workload::ClosedLoop { .. } | Workload::OpenLoop { .. }
         ) {
             map.shift_remove("count");
+        }
+        if self.under_way {
+            map.shift_remove("start");
         }
         if self.common_rtt
             && let Some(rtt) = map.get_mut("rtt")
@@ -337,6 +353,10 @@ impl Form<Vec<usize>> for Path {
                 .links
                 .iter()
                 .position(|name| item.text() == Some(name));
+            if let (None, Some(text)) = (found, item.text()) {
+                let known = context.links.iter().map(|name| (&**name, &**name));
+                return Err(item.unknown("link", text, known));
+            }
             let found = found.filter(|found| !indices.contains(found));
             indices.push(found.ok_or_else(|| item.error(allowed.as_str()))?);
         }

@@ -1,9 +1,11 @@
 //! Laws: how a quantity varies, from a plain value to an empirical distribution. One grammar
 //! wherever a number of the scenario may vary. A new law is a variant here and its draw, its moments
-//! in `moments.rs`, and its line of the grammar in `form.rs`; the compiler names what is missing.
+//! in `moments.rs`, its periods in `renewal.rs`, and its line of the grammar in `form.rs`; the
+//! compiler names what is missing.
 
 mod form;
 mod moments;
+mod renewal;
 
 use forebay_random::Stream;
 use forebay_units::{Bytes, Time, UnitError};
@@ -13,6 +15,7 @@ use crate::measured::{MEASURED, Measured};
 use crate::node::ScenarioError;
 
 pub(crate) use form::{Drawn, EachFlow, laws, schema};
+pub use renewal::UnderWay;
 
 /// A quantity that a law can be about.
 pub trait Quantity:

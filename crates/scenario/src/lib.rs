@@ -11,14 +11,17 @@ mod dimension;
 mod engine;
 mod flows;
 mod form;
+mod kept;
 mod keys;
 mod law;
 mod link;
 mod manual;
 mod measured;
 mod metric;
+mod naming;
 mod node;
 mod options;
+mod overrides;
 mod quantile;
 mod report;
 mod scenario;
@@ -38,20 +41,22 @@ pub use engine::{
 pub use flows::{Access, FlowGroup, MAX_FLOWS};
 pub use forebay_random::Seed;
 pub use keys::KeyText;
-pub use law::{Law, Quantity};
+pub use law::{Law, Quantity, UnderWay};
 pub use link::{BufferLimit, BufferSize, Link, Memory, RateLayer};
 pub use manual::{manual, sections};
-pub use metric::{Goal, Metric, Relation, Scope, Unit};
-pub use node::{Format, Override, ScenarioError};
+pub use metric::{Goal, Metric, Place, Relation, Scope, Unit};
+pub use naming::{Unknown, american, counted, likeliest};
+pub use node::{Format, Mistake, ScenarioError, Source};
 pub use options::{
-    BackgroundRate, FluidOptions, MeasurementWindow, Recorded, RunPlan, TraceOptions,
+    BackgroundRate, Capture, FluidOptions, MeasurementWindow, Recorded, RunPlan, TraceOptions,
     VictimCountLaw, VictimPolicy,
 };
+pub use overrides::Override;
 pub use quantile::{listed_quantiles, sorted_quantile};
 pub use report::{
     Bin, BufferReport, Completions, Cost, Distribution, Estimate, FlowReport, FlowSample,
-    GroupReport, LinkReport, MAX_LISTED_FLOWS, PacketRecord, QueueSample, Report, TracedGroup,
-    Traces, TransferRecord,
+    GroupReport, LinkReport, MAX_LISTED_FLOWS, PacketRecord, QueueSample, Report, Segment,
+    TracedGroup, Traces, TransferRecord,
 };
 pub use scenario::Scenario;
 pub use schema::schema;

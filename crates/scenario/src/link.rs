@@ -61,7 +61,7 @@ impl BufferSize {
         cursor
             .text()
             .and_then(Self::parse)
-            .ok_or_else(|| cursor.error(Self::ALLOWED))
+            .ok_or_else(|| cursor.quantity_error(|text| Self::parse(text).is_some(), Self::ALLOWED))
     }
 
     /// The limit at a link of `rate` where one BDP is `bdp` bytes.
@@ -85,6 +85,18 @@ fn floor_of_nearly_whole(bytes: f64) -> f64 {
         nearest
     } else {
         bytes.floor()
+    }
+}
+
+/// As it is written: "100p", "64kB", "5ms" or "0.5BDP".
+impl std::fmt::Display for BufferSize {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Packets(count) => write!(f, "{count}p"),
+            Self::Bytes(bytes) => bytes.fmt(f),
+            Self::Time(time) => time.fmt(f),
+            Self::Bdp(multiple) => write!(f, "{multiple}BDP"),
+        }
     }
 }
 
@@ -255,12 +267,14 @@ impl Form<usize> for OneOfTheMemories {
     fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<usize, ScenarioError> {
         let names = context.memories;
         let found = names.iter().position(|name| at.text() == Some(name));
-        found.ok_or_else(|| {
-            at.error(if names.is_empty() {
-                "the name of one of [[memories]], of which there are none".to_owned()
-            } else {
-                names.join(", ")
-            })
+        found.ok_or_else(|| match at.text() {
+            Some(text) if !names.is_empty() => {
+                at.unknown("memory", text, names.iter().map(|name| (&**name, &**name)))
+            }
+            _ if names.is_empty() => {
+                at.error("the name of one of [[memories]], of which there are none")
+            }
+            _ => at.error(names.join(", ")),
         })
     }
 

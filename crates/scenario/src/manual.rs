@@ -67,6 +67,16 @@ pub fn sections() -> Vec<KeyText> {
     ]
 }
 
+/// The names of all keys of tables, each with its table: "run.seed".
+pub(crate) fn dotted_keys() -> Vec<String> {
+    let of = |section: KeyText| {
+        let name = section.name;
+        let dotted = move |key: &KeyText| format!("{name}.{}", key.name);
+        section.keys.iter().map(dotted).collect::<Vec<_>>()
+    };
+    sections().into_iter().flat_map(of).collect()
+}
+
 fn goals() -> Vec<KeyText> {
     let goal = |metric: Metric| {
         let grammar = Grammar::new(Value::Null, "\">= value\" or \"<= value\"");

@@ -1,11 +1,13 @@
 //! Metrics and goals: what a report measures and what a recommendation must meet.
 
 use forebay_units::{Rate, Time};
+use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
 use crate::cursor::Cursor;
 use crate::dimension::Dimension;
-use crate::node::ScenarioError;
+use crate::naming::likeliest_quantity;
+use crate::node::{Mistake, ScenarioError};
 
 /// What a metric is counted in; its name in reports ends with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,6 +235,14 @@ impl Serialize for Metric {
     }
 }
 
+impl<'de> Deserialize<'de> for Metric {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let named = Self::ALL.into_iter().find(|metric| metric.name() == name);
+        named.ok_or_else(|| D::Error::custom(format!("unknown metric `{name}`")))
+    }
+}
+
 /// Which side of the threshold is good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
@@ -253,6 +263,19 @@ pub struct Goal {
     pub relation: Relation,
     /// Threshold in the metric's unit (fractions, seconds, bits per second, packets).
     pub threshold: f64,
+    /// Where it was read.
+    pub place: Place,
+}
+
+/// Where something was read, as messages say it: "link.toml:9: goal.utilization". Goals that say the
+/// same are equal wherever they stand.
+#[derive(Clone, Debug)]
+pub struct Place(pub String);
+
+impl PartialEq for Place {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl Goal {
@@ -289,22 +312,23 @@ impl Goal {
             None => (None, key),
         };
         if group.as_ref().is_some_and(|group| !groups.contains(group)) {
-            return Err(cursor.error_found(
-                format!(
-                    "a goal for the unknown group `{}`",
-                    group.unwrap_or_default()
-                ),
-                groups.join(", "),
-            ));
+            let known = groups.iter().map(|group| (&**group, &**group));
+            return Err(cursor.unknown("group", &group.unwrap_or_default(), known));
         }
         let metric = Metric::ALL
             .into_iter()
             .find(|m| m.goal_name() == name || m.name() == name);
         let metric = metric.ok_or_else(|| {
-            let known: Vec<&str> = Metric::ALL.into_iter().map(Metric::goal_name).collect();
-            cursor.error_found(format!("the unknown metric `{name}`"), known.join(", "))
+            let known = Metric::ALL.into_iter().map(Metric::goal_name);
+            cursor.unknown("metric", name, known.map(|name| (name, name)))
         })?;
-        let allowed = "\">= 99%\", \"<= 20ms\", \"<= 0.1%\", \">= 1Mbps\" or \"<= 100p\"";
+        let allowed = match metric.unit() {
+            Unit::Seconds => "a bound on a time, as in \"<= 20ms\"",
+            Unit::BitsPerSecond => "a bound on a rate, as in \">= 1Mbps\"",
+            Unit::Packets => "a bound on a number of packets, as in \"<= 100p\"",
+            Unit::Share => "a bound on a share, as in \">= 99%\" or \"<= 0.001\"",
+            Unit::Number => "a bound on a number, as in \">= 0.9\"",
+        };
         let text = cursor
             .text()
             .map(str::trim)
@@ -312,15 +336,33 @@ impl Goal {
         let (relation, threshold) = match (text.strip_prefix(">="), text.strip_prefix("<=")) {
             (Some(rest), _) => (Relation::AtLeast, rest),
             (_, Some(rest)) => (Relation::AtMost, rest),
-            _ => return Err(cursor.error(allowed)),
+            _ => {
+                let sense = if metric.more_is_better() { ">=" } else { "<=" };
+                let bound = text.trim_start_matches(['<', '>', '=', ' ']);
+                let meant = threshold_value(metric, bound).map(|_| format!("{sense} {bound}"));
+                return Err(cursor.mistake(Mistake::Value {
+                    found: cursor.shown(),
+                    meant,
+                    allowed: allowed.into(),
+                }));
+            }
         };
+        let sense = &text[..2];
         let threshold = threshold_value(metric, threshold.trim());
-        let threshold = threshold.ok_or_else(|| cursor.error(allowed))?;
+        let threshold = threshold.ok_or_else(|| {
+            let meant = likeliest_quantity(&text[2..], |x| threshold_value(metric, x).is_some());
+            cursor.mistake(Mistake::Value {
+                found: cursor.shown(),
+                meant: meant.map(|meant| format!("{sense} {meant}")),
+                allowed: allowed.into(),
+            })
+        })?;
         Ok(Self {
             group,
             metric,
             relation,
             threshold,
+            place: Place(cursor.place()),
         })
     }
 }
@@ -340,6 +382,7 @@ fn threshold_value(metric: Metric, text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Format, Scenario};
 
     #[test]
     fn names_end_with_their_units() {
@@ -357,5 +400,22 @@ mod tests {
         for (metric, share) in Metric::QUEUE_DELAY_QUANTILES {
             assert_eq!(metric.name(), format!("queue_delay_p{}_s", 100.0 * share));
         }
+    }
+
+    #[test]
+    fn a_goal_knows_its_line_and_is_the_same_elsewhere() {
+        let scenario = |above: &str| {
+            let text = format!(
+                "{above}[link]\nrate = \"1Mbps\"\nbuffer = \"9p\"\n[[flows]]\nname = \"bulk\"\n\
+                 rtt = \"10ms\"\n[run]\nwarmup = \"1s\"\nmeasure = \"1s\"\n[goal]\n\
+                 \"bulk.loss_rate\" = \"<= 1%\"\n"
+            );
+            Scenario::parse(&text, Format::Toml, "link.toml", &[]).unwrap()
+        };
+        let (first, second) = (scenario(""), scenario("\n"));
+        assert_eq!(first.goals(), second.goals());
+        let places = [&first, &second].map(|it| it.goals()[0].place.0.clone());
+        assert_eq!(places[0], "link.toml:11: goal.bulk.loss_rate");
+        assert_eq!(places[1], "link.toml:12: goal.bulk.loss_rate");
     }
 }

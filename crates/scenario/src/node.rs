@@ -1,24 +1,127 @@
 //! A scenario file as a tree whose nodes remember their line, and the error that points at one.
 
+use std::fmt;
+use std::sync::Arc;
+
+use crate::naming::{Unknown, american_key, shortened};
+
 /// A mistake in a scenario: where it is, what was found and what is allowed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}{}: {}: found {found}; allowed: {allowed}", line_suffix(*.line), if .key.is_empty() { "(top level)" } else { .key })]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// The file, or what stands for one ("--set", "<text>").
-    pub file: String,
-    /// Line in the file, where it is known (not for JSON values and overrides).
-    pub line: Option<usize>,
-    /// Dotted path of the key.
+    /// Who asked for what is wrong.
+    pub source: Source,
+    /// Dotted path of the key; empty for none.
     pub key: String,
-    /// What was found there.
-    pub found: String,
-    /// What would be accepted.
-    pub allowed: String,
+    /// What is wrong there.
+    pub mistake: Box<Mistake>,
 }
 
-fn line_suffix(line: Option<usize>) -> String {
-    line.map(|line| format!(":{line}")).unwrap_or_default()
+/// Where a wrong value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A file, or what stands for one ("<text>").
+    File {
+        /// Its name.
+        name: String,
+        /// The line, where it is known (not for JSON values).
+        line: Option<usize>,
+    },
+    /// An argument of a function or the option of the same name: "overrides", "also".
+    Argument(Arc<str>),
 }
+
+/// What is wrong with a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mistake {
+    /// It is none of those that are allowed.
+    Value {
+        /// What was found.
+        found: String,
+        /// What was likely meant.
+        meant: Option<String>,
+        /// What would be accepted.
+        allowed: String,
+    },
+    /// It names what does not exist.
+    Name(Unknown),
+}
+
+impl Mistake {
+    /// A value, and what is allowed instead.
+    pub(crate) fn value(found: impl Into<String>, allowed: impl Into<String>) -> Self {
+        Self::Value {
+            found: found.into(),
+            meant: None,
+            allowed: allowed.into(),
+        }
+    }
+
+    /// The same as an error has it.
+    fn boxed(found: impl Into<String>, allowed: impl Into<String>) -> Box<Self> {
+        Box::new(Self::value(found, allowed))
+    }
+
+    /// What would be accepted.
+    pub fn allowed(&self) -> String {
+        match self {
+            Self::Value { allowed, .. } => allowed.clone(),
+            Self::Name(unknown) => unknown.known.join(", "),
+        }
+    }
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(unknown) => unknown.fmt(f),
+            Self::Value {
+                found,
+                meant,
+                allowed,
+            } => {
+                write!(f, "found {found}; ")?;
+                if let Some(meant) = meant {
+                    write!(f, "did you mean `{meant}`? ")?;
+                }
+                write!(f, "allowed: {allowed}")
+            }
+        }
+    }
+}
+
+impl ScenarioError {
+    /// Where it is: file and line, or the argument, and the key.
+    pub(crate) fn place(&self) -> String {
+        format!("{}{}", self.source, self.key)
+    }
+
+    /// What is wrong at which key, without the file or argument.
+    pub fn at_key(&self) -> String {
+        let colon = if self.key.is_empty() { "" } else { ": " };
+        format!("{}{colon}{}", self.key, self.mistake)
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.source, self.at_key())
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { name, line: None } => write!(f, "{name}: "),
+            Self::File {
+                name,
+                line: Some(line),
+            } => write!(f, "{name}:{line}: "),
+            Self::Argument(name) => write!(f, "{name}: "),
+        }
+    }
+}
+
+impl std::error::Error for ScenarioError {}
 
 /// Text format of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,44 +132,20 @@ pub enum Format {
     Json,
 }
 
-/// A change to a scenario: `key = value` with a dotted key ("link.buffer", "flows.bulk.cca").
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Override {
-    /// Dotted key. A flow group or link is named by its name or its number.
-    pub key: String,
-    /// The value as TOML, or as bare text where it is not TOML (`100p`).
-    pub value: String,
+/// Where a node comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Place {
+    /// This line of the file.
+    Line(usize),
+    /// The file, no line being known.
+    Nowhere,
+    /// An argument, under the key that was written there.
+    Argument(Arc<str>, String),
 }
 
-impl Override {
-    /// Reads `key=value`.
-    ///
-    /// ```
-    /// use forebay_scenario::Override;
-    ///
-    /// let change = Override::parse("link.buffer = 50p")?;
-    /// assert_eq!((change.key.as_str(), change.value.as_str()), ("link.buffer", "50p"));
-    /// assert!(Override::parse("link.buffer").is_err());
-    /// # Ok::<(), forebay_scenario::ScenarioError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// A text without `=`, or without a key before it.
-    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
-        let error = || ScenarioError {
-            file: "--set".into(),
-            line: None,
-            key: text.to_owned(),
-            found: format!("`{text}`"),
-            allowed: "key=value, as in link.buffer=100p".into(),
-        };
-        let (key, value) = text.split_once('=').ok_or_else(error)?;
-        let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
-        if key.is_empty() {
-            Err(error())
-        } else {
-            Ok(Self { key, value })
-        }
+impl From<Option<usize>> for Place {
+    fn from(line: Option<usize>) -> Self {
+        line.map_or(Self::Nowhere, Self::Line)
     }
 }
 
@@ -83,187 +162,68 @@ pub(crate) enum Content {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
     pub(crate) content: Content,
-    pub(crate) line: Option<usize>,
+    pub(crate) place: Place,
 }
 
 impl Node {
     /// Reads a whole file.
     pub(crate) fn read(text: &str, format: Format, file: &str) -> Result<Self, ScenarioError> {
-        match format {
-            Format::Toml => read_toml(text, file),
-            Format::Json => read_json(text, file),
-        }
-    }
-
-    /// Applies one override, creating tables on the way.
-    pub(crate) fn apply(&mut self, change: &Override) -> Result<(), ScenarioError> {
-        let parsed = format!("x = {}", change.value);
-        let mut value = read_toml(&parsed, "--set")
-            .ok()
-            .and_then(|mut node| node.entries_mut().and_then(Vec::pop).map(|(_, node)| node))
-            .unwrap_or(Node {
-                content: Content::Text(change.value.clone()),
-                line: None,
-            });
-        value.forget_lines();
-        let error = |found: &str, allowed: String| ScenarioError {
-            file: "--set".into(),
-            line: None,
-            key: change.key.clone(),
-            found: format!("`{found}`"),
-            allowed,
+        let mut node = match format {
+            Format::Toml => read_toml(text, file)?,
+            Format::Json => read_json(text, file)?,
         };
-        let mut parts: Vec<&str> = change.key.split('.').collect();
-        if parts[0] == "goal" && parts.len() > 2 {
-            // A goal on a group's metric is one key with a dot in it.
-            parts = vec!["goal", &change.key["goal.".len()..]];
-        }
-        if parts[0] == "link" && self.find("link").is_none() && self.find("links").is_some() {
-            parts[0] = "links";
-            let target = self
-                .find("links")
-                .and_then(Node::target_name)
-                .unwrap_or_default();
-            return self.descend(&["links", &target], &parts[1..], value, &error);
-        }
-        if let [list, "*", rest @ ..] = &parts[..] {
-            return self.apply_to_each(list, rest, &value, &error);
-        }
-        self.descend(&[], &parts, value, &error)
+        node.spell_american("", file)?;
+        Ok(node)
     }
 
-    /// The same change in every table of a list, as in `flows.*.min_rto`.
-    fn apply_to_each(
-        &mut self,
-        list: &str,
-        rest: &[&str],
-        value: &Self,
-        error: &dyn Fn(&str, String) -> ScenarioError,
-    ) -> Result<(), ScenarioError> {
-        let items = match self.find(list).map(|node| &node.content) {
-            Some(Content::List(items)) => items.len(),
-            _ => 0,
-        };
-        if items == 0 || rest.is_empty() {
-            return Err(error("*", "LIST.*.KEY with a list of tables".into()));
-        }
-        for at in 0..items {
-            self.descend(&[list, &at.to_string()], rest, value.clone(), error)?;
-        }
-        Ok(())
-    }
-
-    fn descend(
-        &mut self,
-        first: &[&str],
-        rest: &[&str],
-        value: Node,
-        error: &dyn Fn(&str, String) -> ScenarioError,
-    ) -> Result<(), ScenarioError> {
-        let path: Vec<&str> = first.iter().chain(rest).copied().collect();
-        let Some((last, parents)) = path.split_last() else {
-            return Err(error("", "key=value".into()));
-        };
-        let mut node = self;
-        for part in parents {
-            node = node.child(part, error)?;
-        }
-        match &mut node.content {
-            Content::Table(entries) => {
-                match entries.iter_mut().find(|(key, _)| key == last) {
-                    Some(entry) => entry.1 = value,
-                    None => entries.push(((*last).to_owned(), value)),
-                }
-                Ok(())
-            }
-            Content::List(items) => {
-                let count = items.len();
-                let slot = last.parse::<usize>().ok().and_then(|at| items.get_mut(at));
-                *slot.ok_or_else(|| error(last, format!("a number below {count}")))? = value;
-                Ok(())
-            }
-            _ => Err(error(last, "a key inside a table".into())),
-        }
-    }
-
-    /// The child `part` of a table (created where missing) or of a list (by name or number).
-    fn child(
-        &mut self,
-        part: &str,
-        error: &dyn Fn(&str, String) -> ScenarioError,
-    ) -> Result<&mut Self, ScenarioError> {
+    /// Gives keys their American spelling: `utilisation` is taken for `utilization`.
+    fn spell_american(&mut self, within: &str, file: &str) -> Result<(), ScenarioError> {
         match &mut self.content {
+            Content::List(items) => items
+                .iter_mut()
+                .try_for_each(|item| item.spell_american(within, file)),
             Content::Table(entries) => {
-                let at = entries
-                    .iter()
-                    .position(|(key, _)| key == part)
-                    .unwrap_or_else(|| {
-                        entries.push((part.to_owned(), Self::empty_table()));
-                        entries.len() - 1
-                    });
-                let child = &mut entries[at].1;
-                if let Content::Text(kind) = &child.content {
-                    // `queue = "red"` is short for `queue = { kind = "red" }`.
-                    let kind = Self {
-                        content: Content::Text(kind.clone()),
-                        line: child.line,
-                    };
-                    child.content = Content::Table(vec![("kind".into(), kind)]);
+                for at in 0..entries.len() {
+                    let key = american_key(&entries[at].0).into_owned();
+                    let twice = entries[..at].iter().any(|(before, _)| *before == key);
+                    if twice {
+                        let line = match entries[at].1.place {
+                            Place::Line(line) => Some(line),
+                            _ => None,
+                        };
+                        let (found, key) = (format!("`{key}` in two spellings"), within.to_owned());
+                        let name = file.to_owned();
+                        return Err(ScenarioError {
+                            source: Source::File { name, line },
+                            key,
+                            mistake: Mistake::boxed(found, "each key once"),
+                        });
+                    }
+                    entries[at].1.spell_american(&key, file)?;
+                    entries[at].0 = key;
                 }
-                Ok(child)
+                Ok(())
             }
-            Content::List(items) => {
-                let names: Vec<String> = items.iter().filter_map(Self::name).collect();
-                let at = items
-                    .iter()
-                    .position(|item| item.name().as_deref() == Some(part))
-                    .or_else(|| part.parse().ok().filter(|&at: &usize| at < items.len()))
-                    .ok_or_else(|| error(part, format!("one of {}", names.join(", "))))?;
-                Ok(&mut items[at])
-            }
-            _ => Err(error(part, "a key of a table".into())),
+            _ => Ok(()),
         }
     }
 
-    fn empty_table() -> Self {
+    pub(crate) fn of(content: Content, place: impl Into<Place>) -> Self {
         Self {
-            content: Content::Table(Vec::new()),
-            line: None,
+            content,
+            place: place.into(),
         }
     }
 
-    fn name(&self) -> Option<String> {
+    /// The name that a table has.
+    pub(crate) fn name(&self) -> Option<&str> {
         match &self.find("name")?.content {
-            Content::Text(name) => Some(name.clone()),
+            Content::Text(name) => Some(name),
             _ => None,
         }
     }
 
-    /// The name (or number) of the link marked as target in a list of links.
-    fn target_name(&self) -> Option<String> {
-        let Content::List(items) = &self.content else {
-            return None;
-        };
-        let at = items
-            .iter()
-            .position(|item| {
-                item.find("target")
-                    .is_some_and(|t| t.content == Content::Bool(true))
-            })
-            .unwrap_or(0);
-        Some(items.get(at)?.name().unwrap_or_else(|| at.to_string()))
-    }
-
-    fn forget_lines(&mut self) {
-        self.line = None;
-        match &mut self.content {
-            Content::List(items) => items.iter_mut().for_each(Self::forget_lines),
-            Content::Table(entries) => entries.iter_mut().for_each(|(_, n)| n.forget_lines()),
-            _ => {}
-        }
-    }
-
-    fn entries_mut(&mut self) -> Option<&mut Vec<(String, Self)>> {
+    pub(crate) fn entries_mut(&mut self) -> Option<&mut Vec<(String, Self)>> {
         match &mut self.content {
             Content::Table(entries) => Some(entries),
             _ => None,
@@ -279,16 +239,20 @@ impl Node {
 
     /// The value as it would be written, shortened.
     pub(crate) fn shown(&self) -> String {
-        match &self.content {
-            Content::Bool(x) => format!("`{x}`"),
-            Content::Integer(x) => format!("`{x}`"),
-            Content::Float(x) => format!("`{x}`"),
-            Content::Text(x) if x.chars().count() > 60 => {
-                format!("`{}...`", x.chars().take(60).collect::<String>())
-            }
-            Content::Text(x) => format!("`{x}`"),
-            Content::List(items) => format!("a list of {}", items.len()),
-            Content::Table(entries) => {
+        self.content.shown()
+    }
+}
+
+impl Content {
+    /// The value as it would be written, shortened.
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Self::Bool(x) => format!("`{x}`"),
+            Self::Integer(x) => format!("`{x}`"),
+            Self::Float(x) => format!("`{x}`"),
+            Self::Text(x) => format!("`{}`", shortened(x)),
+            Self::List(items) => format!("a list of {}", items.len()),
+            Self::Table(entries) => {
                 let keys: Vec<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
                 format!("a table with {{{}}}", keys.join(", "))
             }
@@ -299,11 +263,15 @@ impl Node {
 /// Reads TOML, keeping the line of every value.
 fn read_toml(text: &str, file: &str) -> Result<Node, ScenarioError> {
     let document = toml_edit::Document::parse(text).map_err(|error| ScenarioError {
-        file: file.into(),
-        line: error.span().map(|span| line_of(text, span.start)),
+        source: Source::File {
+            name: file.into(),
+            line: error.span().map(|span| line_of(text, span.start)),
+        },
         key: String::new(),
-        found: "text that is not TOML".into(),
-        allowed: error.message().trim().replace('\n', ", "),
+        mistake: Mistake::boxed(
+            "text that is not TOML",
+            format!("TOML ({})", error.message().trim().replace('\n', ", ")),
+        ),
     })?;
     Ok(table_node(text, document.as_table(), Some(1)))
 }
@@ -320,7 +288,7 @@ fn table_node(text: &str, table: &dyn toml_edit::TableLike, line: Option<usize>)
         .collect();
     Node {
         content: Content::Table(entries),
-        line,
+        place: line.into(),
     }
 }
 
@@ -339,12 +307,12 @@ fn item_node(text: &str, item: &toml_edit::Item, parent: Option<usize>) -> Node 
             .collect();
         return Node {
             content: Content::List(items),
-            line,
+            place: line.into(),
         };
     }
     match item.as_table_like() {
         Some(table) => table_node(text, table, line),
-        None => Node::empty_table(),
+        None => Node::of(Content::Table(Vec::new()), Place::Nowhere),
     }
 }
 
@@ -366,20 +334,21 @@ fn value_node(text: &str, value: &toml_edit::Value, parent: Option<usize>) -> No
         ),
         toml_edit::Value::InlineTable(x) => return table_node(text, x, line),
     };
-    Node { content, line }
+    Node::of(content, line)
 }
 
 /// Reads JSON. Syntax errors have a line; values do not.
 fn read_json(text: &str, file: &str) -> Result<Node, ScenarioError> {
     let error = |line, allowed: String| ScenarioError {
-        file: file.into(),
-        line,
+        source: Source::File {
+            name: file.into(),
+            line,
+        },
         key: String::new(),
-        found: "text that is not a JSON scenario".into(),
-        allowed,
+        mistake: Mistake::boxed("text that is not a scenario in JSON", allowed),
     };
     let value: serde_json::Value =
-        serde_json::from_str(text).map_err(|e| error(Some(e.line()), e.to_string()))?;
+        serde_json::from_str(text).map_err(|e| error(Some(e.line()), format!("JSON ({e})")))?;
     json_node(&value, "").map_err(|key| error(None, format!("no null (it is at `{key}`)")))
 }
 
@@ -406,8 +375,5 @@ fn json_node(value: &serde_json::Value, path: &str) -> Result<Node, String> {
             Content::Table(table)
         }
     };
-    Ok(Node {
-        content,
-        line: None,
-    })
+    Ok(Node::of(content, Place::Nowhere))
 }

@@ -52,6 +52,8 @@ keys! {
         from: Time = Time::ZERO, always(Any);
         /// Record nothing after this time; none for the end of the run.
         until: Option<Time> = None, key(Maybe(Any));
+        /// On which side of the target link's queue `packets.pcapng` sees the packets.
+        capture: Capture = Capture::default(), key(Words);
     }
 }
 
@@ -80,6 +82,28 @@ words! {
         Packets = "packets",
         /// Every transfer that begins, with its number, size, times and losses.
         Transfers = "transfers",
+    }
+}
+
+words! {
+    /// Where a capture of packets is taken.
+    pub enum Capture {
+        /// After the queue, as their transmission begins.
+        Departures = "departures",
+        /// Before the queue, as they arrive; those that it drops, too.
+        Arrivals = "arrivals",
+        /// Both, as two interfaces.
+        Both = "both",
+    }
+}
+
+#[expect(
+    clippy::derivable_impls,
+    reason = "`words!` takes no attributes of variants"
+)]
+impl Default for Capture {
+    fn default() -> Self {
+        Self::Departures
     }
 }
 
@@ -203,7 +227,14 @@ impl Form<VictimPolicy> for Victims {
                 .into_iter()
                 .find(|(word, _)| at.text() == Some(word));
             let found = found.map(|(_, policy)| policy);
-            return found.ok_or_else(|| at.error(Self::allowed()));
+            return found.ok_or_else(|| match at.text() {
+                Some(text) => {
+                    let words = Self::WORDS.map(|(word, _)| word);
+                    let known = words.into_iter().chain(["priority"]);
+                    at.unknown("victims", text, known.map(|name| (name, name)))
+                }
+                None => at.error(Self::allowed()),
+            });
         };
         at.only(&["priority"])?;
         let persistent = context.persistent;

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::metric::Metric;
+use crate::options::Capture;
 use crate::scenario::Scenario;
 use crate::warning::Warning;
 
 /// The answer of one engine to one scenario.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// Name of the engine.
     pub engine: String,
@@ -29,14 +30,16 @@ pub struct Report {
     /// One entry per flow group.
     pub groups: Vec<GroupReport>,
     /// Histograms at the target link by name, in the unit that the name ends with.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub distributions: BTreeMap<String, Distribution>,
     /// The other links.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkReport>,
     /// What it cost.
     pub cost: Cost,
-    /// What a reader must know before using the numbers.
+    /// What a reader must know before using the numbers. Sentences in JSON, which do not
+    /// give them back: [`Report::kept`] does.
+    #[serde(skip_deserializing)]
     pub warnings: Vec<Warning>,
     /// What was recorded over time, where it was asked for.
     #[serde(skip)]
@@ -70,7 +73,7 @@ impl Report {
 }
 
 /// A buffer in every unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BufferReport {
     /// Packets (of the flows' mean packet size for a byte limit).
     pub packets: f64,
@@ -83,7 +86,7 @@ pub struct BufferReport {
 }
 
 /// A number with its uncertainty.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Mean over the replications.
     pub mean: f64,
@@ -107,7 +110,7 @@ impl From<f64> for Estimate {
 pub const MAX_LISTED_FLOWS: usize = 1000;
 
 /// What one flow group did.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupReport {
     /// Name of the group.
     pub name: String,
@@ -116,21 +119,21 @@ pub struct GroupReport {
     /// Metrics of the group.
     pub metrics: BTreeMap<Metric, Estimate>,
     /// Quantiles of the flows' goodputs in bits per second ("p10", ...).
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flow_goodput_bps: BTreeMap<String, f64>,
     /// Transfers completed, and how long they took.
     #[serde(flatten)]
     pub completions: Option<Completions>,
     /// Histograms of the group by name, in the unit that the name ends with.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub distributions: BTreeMap<String, Distribution>,
     /// One entry per flow, for up to [`MAX_LISTED_FLOWS`] in all.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub per_flow: Vec<FlowReport>,
 }
 
 /// A histogram: its memory does not grow with what it counts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
     /// Bins that hold something, in rising order.
     pub bins: Vec<Bin>,
@@ -157,6 +160,13 @@ impl Serialize for Bin {
     }
 }
 
+impl<'de> Deserialize<'de> for Bin {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (low, high, count) = Deserialize::deserialize(deserializer)?;
+        Ok(Self { low, high, count })
+    }
+}
+
 impl Distribution {
     /// Adds what another run counted.
     pub fn merge(&mut self, other: &Self) {
@@ -178,7 +188,7 @@ impl Distribution {
 }
 
 /// Completed transfers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Completions {
     /// How many.
     pub completed: u64,
@@ -187,7 +197,7 @@ pub struct Completions {
 }
 
 /// What one flow did after the warm-up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowReport {
     /// In-order payload in bits per second.
     pub goodput_bps: f64,
@@ -202,7 +212,7 @@ pub struct FlowReport {
 }
 
 /// Metrics of a link that is not the target.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkReport {
     /// Name of the link.
     pub name: String,
@@ -211,7 +221,7 @@ pub struct LinkReport {
 }
 
 /// What a run cost. The only part of a report that differs between equal runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Data packets that arrived at the target link, the warm-up's included like all of the cost.
     pub data_packets: u64,
@@ -238,6 +248,9 @@ pub struct Traces {
     pub transfers: Vec<TransferRecord>,
     /// What the packets of each flow group look like.
     pub groups: Vec<TracedGroup>,
+    /// Where a capture of the packets is taken.
+    #[serde(skip)]
+    pub capture: Capture,
 }
 
 /// What a capture of packets needs to know of their flow group.
@@ -247,8 +260,6 @@ pub struct TracedGroup {
     pub responsive: bool,
     /// Header bytes in each data packet.
     pub header: u32,
-    /// Bytes of a SYN; none where connections begin without one.
-    pub syn: Option<u32>,
     /// ECN codepoint of its data packets in the IP header (RFC 3168 section 5): 0, 1 or 2.
     pub ecn: u8,
 }
@@ -260,6 +271,10 @@ pub struct FlowSample {
     pub time_s: f64,
     /// Flow, numbered over all groups in order.
     pub flow: u32,
+    /// Flow group, in the scenario's order.
+    pub group: u32,
+    /// The transfer that it is at: its number, as in [`TransferRecord`].
+    pub transfer: u64,
     /// Congestion window in packets.
     pub cwnd_packets: f64,
     /// Slow-start threshold in packets; infinite before the first loss.
@@ -307,6 +322,33 @@ pub struct TransferRecord {
     pub lost_elsewhere: u64,
 }
 
+/// What a packet is to its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Segment {
+    /// It carries data, or nobody answers it.
+    Data,
+    /// It opens the connection.
+    Syn,
+    /// It acknowledges what has arrived, on its way from the receiver to the sender.
+    Ack,
+    /// The same of the packet that opens the connection.
+    SynAck,
+}
+
+impl Segment {
+    /// Whether the receiver sends it.
+    #[must_use]
+    pub fn acknowledges(self) -> bool {
+        matches!(self, Self::Ack | Self::SynAck)
+    }
+
+    /// Whether it belongs to the opening of the connection.
+    #[must_use]
+    pub fn opens(self) -> bool {
+        matches!(self, Self::Syn | Self::SynAck)
+    }
+}
+
 /// One arrival at the target link.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PacketRecord {
@@ -318,10 +360,14 @@ pub struct PacketRecord {
     pub group: u32,
     /// Connection: transfers that share one follow one another in its packet numbers.
     pub connection: u32,
-    /// Packet number within the flow.
+    /// Packet number within the flow; of an acknowledgement, the next one that the receiver awaits.
     pub packet: u64,
     /// Bytes on the wire.
     pub bytes: u32,
+    /// What it is to its connection.
+    pub segment: Segment,
+    /// Bytes of payload in the connection's full packets.
+    pub payload: u32,
     /// Whether it was dropped.
     pub dropped: bool,
     /// Whether it leaves with a congestion mark.

@@ -13,10 +13,12 @@ use crate::cursor::Cursor;
 use crate::flows::{FlowGroup, MAX_FLOWS};
 use crate::keys::{Context, Section};
 use crate::link::{Link, Memory, read_memories, resolve_buffer};
+use crate::manual::dotted_keys;
 use crate::metric::Goal;
-use crate::node::{Format, Node, Override, ScenarioError};
+use crate::naming::{Unknown, counted};
+use crate::node::{Format, Mistake, Node, ScenarioError, Source};
 use crate::options::{FluidOptions, RunPlan, TraceOptions};
-use crate::workload::Workload;
+use crate::overrides::Override;
 
 /// One link (or several) and its traffic, read from a file and valid.
 ///
@@ -75,9 +77,7 @@ impl Scenario {
     }
 
     fn read(root: &Cursor<'_>) -> Result<Self, ScenarioError> {
-        root.only(&[
-            "title", "link", "links", "memories", "flows", "run", "goal", "fluid", "trace",
-        ])?;
+        only_sections(root)?;
         let cursors = match (root.get("link"), root.get("links")) {
             (Some(link), None) => vec![link],
             (None, Some(links)) => links
@@ -85,7 +85,13 @@ impl Scenario {
                 .filter(|items| (1..=64).contains(&items.len()))
                 .ok_or_else(|| links.error("[[links]], one to 64 of them"))?,
             _ => {
-                return Err(root.error_found("no link or both forms", "either [link] or [[links]]"));
+                let both = root.get("link").is_some();
+                let found = if both {
+                    "both [link] and [[links]]"
+                } else {
+                    "no link"
+                };
+                return Err(root.error_found(found, "either [link] or [[links]]"));
             }
         };
         let memories = match root.get("memories") {
@@ -136,7 +142,15 @@ impl Scenario {
 
     /// The same scenario with changes.
     pub fn with(&self, overrides: &[Override]) -> Result<Self, ScenarioError> {
-        Self::parse(&self.canonical_json(), Format::Json, "scenario", overrides)
+        let changed = Self::parse(&self.canonical_json(), Format::Json, "scenario", overrides);
+        changed.map_err(|error| match (&error.source, overrides) {
+            // Valid before: it is the change that does not fit to what it leaves alone.
+            (Source::File { .. }, [.., change]) => ScenarioError {
+                source: Source::Argument(change.argument().into()),
+                ..error
+            },
+            _ => error,
+        })
     }
 
     /// The same scenario with these flow groups, which cross the same links.
@@ -244,13 +258,7 @@ impl Scenario {
 
     /// Load of the open-loop transfers over the target link's rate.
     pub fn open_loop_load(&self) -> f64 {
-        let offered = self.target_flows().map(|group| match &group.workload {
-            Workload::OpenLoop { interarrival, size } => {
-                let packets = size.mean_units(group.payload().get().max(1) as f64);
-                packets * group.packet.mean() * 8.0 / interarrival.mean()
-            }
-            _ => 0.0,
-        });
+        let offered = self.target_flows().filter_map(FlowGroup::open_loop_rate);
         offered.sum::<f64>() / self.target().rate.as_bits_per_second() as f64
     }
 
@@ -315,6 +323,26 @@ impl<'de> Deserialize<'de> for Scenario {
     }
 }
 
+/// Refuses other tables than those of a scenario; a key of one of them that stands outside of it is
+/// recognized.
+fn only_sections(root: &Cursor<'_>) -> Result<(), ScenarioError> {
+    const SECTIONS: [&str; 9] = [
+        "title", "link", "links", "memories", "flows", "run", "goal", "fluid", "trace",
+    ];
+    for (key, entry) in root.entries()? {
+        if !SECTIONS.contains(&key) {
+            let mut unknown = Unknown::among("key", key, SECTIONS);
+            let elsewhere = dotted_keys().into_iter().find(|dotted| {
+                let inside = dotted.split_once('.');
+                inside.is_some_and(|(_, name)| name == key)
+            });
+            unknown.meant = elsewhere.or(unknown.meant);
+            return Err(entry.mistake(Mistake::Name(unknown)));
+        }
+    }
+    Ok(())
+}
+
 fn find_target(links: &[Link], root: &Cursor<'_>) -> Result<usize, ScenarioError> {
     for (at, link) in links.iter().enumerate() {
         if links[..at].iter().any(|other| other.name == link.name) {
@@ -329,7 +357,10 @@ fn find_target(links: &[Link], root: &Cursor<'_>) -> Result<usize, ScenarioError
         ([target], _) => Ok(*target),
         ([], 1) => Ok(0),
         _ => Err(root.error_found(
-            format!("{} links with target = true", targets.len()),
+            format!(
+                "{} with target = true",
+                counted(targets.len() as u64, "link")
+            ),
             "exactly one link with target = true",
         )),
     }

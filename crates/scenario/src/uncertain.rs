@@ -56,7 +56,10 @@ impl FlowCount {
                 }
             }
             "choice" => Ok(Self::Choice(list(argument)?)),
-            _ => Err(cursor.error_found(format!("unknown law `{kind}`"), KINDS)),
+            _ => {
+                let known = ["poisson", "uniform", "choice"];
+                Err(cursor.unknown("law", kind, known.map(|name| (name, name))))
+            }
         }
     }
 

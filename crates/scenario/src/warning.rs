@@ -1,6 +1,7 @@
 //! What a reader must know before using a report's numbers: for people a sentence, for programs
 //! what kind of remark it is and the figures in it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -14,7 +15,7 @@ pub struct Warning {
     /// What it is about, in particular: a metric, a group, a model; empty where the kind says all.
     pub subject: String,
     /// The figures of the sentence by name, with their units where they have one.
-    pub values: BTreeMap<&'static str, f64>,
+    pub values: BTreeMap<Cow<'static, str>, f64>,
     /// The sentence.
     pub text: String,
 }
@@ -30,6 +31,9 @@ pub enum WarningKind {
     NotStarted,
     /// No request of an incast (the subject) was answered in full: its time is a lower bound.
     LowerBound,
+    /// More was delivered in the measured time than the link carries in it (`link_bps`): what had waited
+    /// before counts, too. The subject is "goodput", or that of a group.
+    GoodputAboveRate,
     /// The engine leaves out something that the scenario states (the subject).
     LeftOut,
     /// Unresponsive traffic is a constant rate, or one redrawn now and then (the subject).
@@ -48,11 +52,12 @@ pub enum WarningKind {
 
 impl WarningKind {
     /// Every kind.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::FewDrops,
         Self::FewCongestionEvents,
         Self::NotStarted,
         Self::LowerBound,
+        Self::GoodputAboveRate,
         Self::LeftOut,
         Self::FluidBackground,
         Self::Model,
@@ -69,6 +74,7 @@ impl WarningKind {
             Self::FewCongestionEvents => "few_congestion_events",
             Self::NotStarted => "not_started",
             Self::LowerBound => "lower_bound",
+            Self::GoodputAboveRate => "goodput_above_rate",
             Self::LeftOut => "left_out",
             Self::FluidBackground => "fluid_background",
             Self::Model => "model",
@@ -108,7 +114,7 @@ impl Warning {
 
     /// The same with one figure of the sentence by name.
     pub fn with(mut self, name: &'static str, value: f64) -> Self {
-        self.values.insert(name, value);
+        self.values.insert(name.into(), value);
         self
     }
 }

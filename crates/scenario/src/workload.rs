@@ -297,6 +297,9 @@ impl Form<Workload> for AnyWorkload {
         match at.text() {
             Some("persistent") => return Ok(Workload::Persistent),
             Some("voip") => return read_speech(at, context),
+            Some(word) if kinds().all(|kind| kind.name != word) => {
+                return Err(at.unknown("workload", word, spellings()));
+            }
             _ => {}
         }
         let entries = at.entries().map_err(|_| at.error(Self::allowed()))?;
@@ -304,8 +307,7 @@ impl Form<Workload> for AnyWorkload {
             return Err(at.error(Self::allowed()));
         };
         let kind = kinds().find(|kind| kind.name == *name);
-        let kind = kind
-            .ok_or_else(|| at.error_found(format!("unknown workload `{name}`"), Self::allowed()))?;
+        let kind = kind.ok_or_else(|| at.unknown("workload", name, spellings()))?;
         body.only(&(kind.names)())?;
         let workload = (kind.read)(body, context)?;
         if let Workload::OnOff { on, off, .. } = &workload
@@ -350,6 +352,14 @@ impl Form<Workload> for AnyWorkload {
         }
         Grammar::new(json!({ "oneOf": forms }), Self::allowed()).with_keys(keys)
     }
+}
+
+/// The names of all workloads.
+fn spellings() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let names = ["persistent"]
+        .into_iter()
+        .chain(kinds().map(|kind| kind.name));
+    names.map(|name| (name, name))
 }
 
 /// The number of users or servers: the number of flows of the group, which may have a law.
@@ -440,6 +450,32 @@ impl Arrivals {
     }
 }
 
+impl Workload {
+    /// Whether a flow does the same again and again by the clock, so that it can be at any point of
+    /// its period when a run begins. Poisson arrivals have no memory and so no such points.
+    pub const fn repeats(&self) -> bool {
+        matches!(
+            self,
+            Self::Cbr { .. }
+                | Self::OnOff { .. }
+                | Self::Periodic { .. }
+                | Self::ApplicationLimited { .. }
+        )
+    }
+
+    /// The key of a period of infinite mean, where there is one: no instant lies at random in it, and
+    /// there is no steady state.
+    pub(crate) fn endless_period(&self) -> Option<&'static str> {
+        let endless = |law: &Law<Time>| law.mean().is_infinite();
+        match self {
+            Self::OnOff { on, .. } if endless(on) => Some("on"),
+            Self::OnOff { off, .. } if endless(off) => Some("off"),
+            Self::Periodic { every, .. } if endless(every) => Some("every"),
+            _ => None,
+        }
+    }
+}
+
 impl FlowGroup {
     /// Whether the flows react to congestion.
     pub fn responsive(&self) -> bool {
@@ -454,6 +490,16 @@ impl FlowGroup {
     #[inline]
     pub fn persistent(&self) -> bool {
         matches!(self.workload, Workload::Persistent)
+    }
+
+    /// Mean load offered by the arrivals of an open loop, headers included, in bits per second; none
+    /// for other groups.
+    pub fn open_loop_rate(&self) -> Option<f64> {
+        let Workload::OpenLoop { interarrival, size } = &self.workload else {
+            return None;
+        };
+        let packets = size.mean_units(self.payload().get().max(1) as f64);
+        Some(packets * self.packet.mean() * 8.0 / interarrival.mean())
     }
 
     /// Mean load offered by an unresponsive group, in bits per second; none for a responsive one.

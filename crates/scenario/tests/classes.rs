@@ -263,14 +263,17 @@ fn an_unknown_key_is_answered_with_the_known_ones() {
         assert_eq!(error, scenario.with_packets(key, 3).unwrap_err());
         assert_eq!(error.key, key);
         assert!(
-            error.allowed.contains("link.queue.classes.voice.buffer"),
+            error
+                .mistake
+                .allowed()
+                .contains("link.queue.classes.voice.buffer"),
             "{error}"
         );
     }
     let error = scenario
         .with_packets("link.queue.classes.voice.buffer", u64::MAX)
         .unwrap_err();
-    assert!(error.allowed.contains("1e15 bytes"), "{error}");
+    assert!(error.mistake.allowed().contains("1e15 bytes"), "{error}");
 }
 
 #[test]

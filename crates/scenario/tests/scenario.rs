@@ -82,7 +82,7 @@ fn a_star_changes_every_group() {
         "links.*.buffer=1p",
     ] {
         let error = with(&[wrong]).unwrap_err();
-        assert!(!error.allowed.is_empty(), "{wrong}");
+        assert!(!error.mistake.allowed().is_empty(), "{wrong}");
     }
 }
 
@@ -211,15 +211,9 @@ fn buffers_resolve_to_packets_or_bytes() {
 #[test]
 fn errors_name_file_line_key_found_and_allowed() {
     let text = EXAMPLE.replace("\"newreno\"", "\"reno2\"");
-    let error = read(&text, &[]).unwrap_err();
-    assert_eq!(error.line, Some(12));
-    let shown = error.to_string();
-    assert_eq!(
-        shown.split("; ").next(),
-        Some("example.toml:12: flows[0].cca: found `reno2`"),
-        "{shown}"
-    );
-    assert!(shown.contains("newreno, "), "{shown}");
+    let shown = read(&text, &[]).unwrap_err().to_string();
+    let expected = "example.toml:12: flows[0].cca: unknown cca `reno2`; did you mean `newreno`? known: newreno, ";
+    assert!(shown.starts_with(expected), "{shown}");
 }
 
 #[test]
@@ -233,7 +227,7 @@ fn mistakes_are_refused() {
         "link.buffer=NaNp",
         "link.buffer=1e300p",
         "link.buffer=1e300BDP",
-        "link.queue=fifo",
+        "link.queue=lifo",
         "link.queue={ kind = \"red\", min = \"80p\", max = \"40p\" }",
         "link.queue={ kind = \"red\", min = \"60%\", max = \"40%\" }",
         "link.queue={ kind = \"red\", bottom = 0.6, top = 0.5 }",
@@ -288,7 +282,7 @@ fn mistakes_are_refused() {
         "title=5",
     ] {
         let error = with(&[change]).expect_err(change);
-        assert!(!error.allowed.is_empty(), "{change}");
+        assert!(!error.mistake.allowed().is_empty(), "{change}");
         assert!(!error.to_string().contains('\n'), "{error}");
     }
 }
@@ -303,7 +297,7 @@ fn mistakes_are_said_in_these_words() {
         ),
         (
             r#"link.queue={ kind = "red", nonsense = 1 }"#,
-            "link.queue.nonsense: found unknown key `nonsense`; allowed: kind, min, max, max_p, weight, gentle, adaptive, bottom, top, wait",
+            "link.queue.nonsense: unknown key `nonsense`; known: kind, min, max, max_p, weight, gentle, adaptive, bottom, top, wait",
         ),
         (
             "link.memory=chip",
@@ -311,43 +305,43 @@ fn mistakes_are_said_in_these_words() {
         ),
         (
             "flows.0.min_rto=61s",
-            "flows[0].min_rto: found `61s`; allowed: a time from 1us to 60s",
+            "flows.0.min_rto: found `61s`; allowed: a time from 1us to 60s",
         ),
         (
             "flows.0.delayed_ack={ packets = 0 }",
-            "flows[0].delayed_ack.packets: found `0`; allowed: a whole number from 1 to 1000",
+            "flows.0.delayed_ack.packets: found `0`; allowed: a whole number from 1 to 1000",
         ),
         (
             "flows.0.initial_window=0p",
-            r#"flows[0].initial_window: found `0p`; allowed: packets from 1 to 1e9, as in "10p""#,
+            r#"flows.0.initial_window: found `0p`; allowed: packets from 1 to 1e9, as in "10p""#,
         ),
         (
             "flows.0.recovery=rock",
-            "flows[0].recovery: found `rock`; allowed: newreno, sack, fack, rack",
+            "flows.0.recovery: unknown recovery `rock`; did you mean `rack`? known: newreno, sack, fack, rack",
         ),
         (
             r#"flows.0.rtt={ uniform = ["1ms"] }"#,
-            r#"flows[0].rtt.uniform: found a list of 1; allowed: a list of two values such as "100ms""#,
+            r#"flows.0.rtt.uniform: found a list of 1; allowed: a list of two values such as "100ms""#,
         ),
         (
             "flows.0.workload={ closed_loop = { users = 4 } }",
-            r#"flows[0].workload.closed_loop: found no `think`; allowed: think = { exponential = "5s" }"#,
+            r#"flows.0.workload.closed_loop: found no `think`; allowed: think = { exponential = "5s" }"#,
         ),
         (
             r#"flows.0.workload={ on_off = { peak = "0bps", on = "1s", off = "1s" } }"#,
-            "flows[0].workload.on_off.peak: found `0bps`; allowed: a rate above 0",
+            "flows.0.workload.on_off.peak: found `0bps`; allowed: a rate above 0",
         ),
         (
             r#"flows.0.workload={ incast = { servers = 4, x = "10ms" } }"#,
-            "flows[0].workload.incast.x: found unknown key `x`; allowed: servers, pause, delay, size",
+            "flows.0.workload.incast.x: unknown key `x`; known: servers, pause, delay, size",
         ),
         (
             r#"flows.0.access={ queue = "50p" }"#,
-            r#"flows[0].access: found no `rate`; allowed: rate = "100Mbps""#,
+            r#"flows.0.access: found no `rate`; allowed: rate = "100Mbps""#,
         ),
         (
             r#"flows.0.path=["nowhere"]"#,
-            "flows[0].path[0]: found `nowhere`; allowed: a list of one to 15 different names out of link",
+            "flows.0.path[0]: unknown link `nowhere`; known: link",
         ),
         (
             "run.measure=101d",
@@ -363,15 +357,152 @@ fn mistakes_are_said_in_these_words() {
         ),
         (
             r#"trace.record=["cwnd","nonsense"]"#,
-            "trace.record[1]: found `nonsense`; allowed: cwnd, queue, utilization, packets, transfers",
+            "trace.record[1]: unknown record `nonsense`; known: cwnd, queue, utilization, packets, transfers",
         ),
     ] {
         let error = with(&[change]).expect_err(change);
-        assert_eq!(
-            error.to_string(),
-            format!("example.toml: {said}"),
-            "{change}"
-        );
+        assert_eq!(error.to_string(), format!("overrides: {said}"), "{change}");
+    }
+}
+
+/// Whoever asks for a change is who is told, in the words that were written; what the file says is
+/// told with the file.
+#[test]
+fn a_mistake_points_at_who_made_it() {
+    let shown = |change: Override| {
+        let error = Scenario::parse(EXAMPLE, Format::Toml, "example.toml", &[change]);
+        error.unwrap_err().to_string()
+    };
+    let also = Override::of("also", "link.buffer", "20 packts");
+    assert!(shown(also).starts_with("also: found `20 packts`; allowed: packets"));
+    let pkts = Override::of("also", "link.buffer", "20 pkts");
+    assert!(shown(pkts).starts_with("also: found `20 pkts`; did you mean `20p`? allowed: "));
+    for (asked, said) in [
+        (
+            "link.bufer=1p",
+            "over: link.bufer: unknown key `bufer`; did you mean `buffer`?",
+        ),
+        (
+            "lnk.buffer=1p",
+            "over: lnk.buffer: unknown key `lnk`; did you mean `link`?",
+        ),
+        (
+            "seed=1",
+            "over: seed: unknown key `seed`; did you mean `run.seed`?",
+        ),
+        (
+            "flows.elephant.rtt=1s",
+            "over: flows.elephant.rtt: unknown group `elephant`; did you mean `elephants`?",
+        ),
+        (
+            "flows.elephants.cca.kind=cubik",
+            "over: flows.elephants.cca.kind: unknown cca `cubik`; did you mean `cubic`?",
+        ),
+        (
+            "flows.elephants.cca={ kind = \"cubic\", beta = 7 }",
+            "over: flows.elephants.cca.beta: found `7`; allowed: a number from 0.1 to 0.99",
+        ),
+        (
+            "goal.elephants.loss_rat=<= 1%",
+            "over: goal.elephants.loss_rat: unknown metric `loss_rat`; did you mean `loss_rate`?",
+        ),
+        (
+            "goal.elefants.loss_rate=<= 1%",
+            "over: goal.elefants.loss_rate: unknown group `elefants`; did you mean `elephants`?",
+        ),
+        (
+            "goal.queue_delay_p99=<= 5 msec",
+            "over: goal.queue_delay_p99: found `<= 5 msec`; did you mean `<= 5ms`?",
+        ),
+        (
+            "goal.utilization=90%",
+            "over: goal.utilization: found `90%`; did you mean `>= 90%`?",
+        ),
+        (
+            "link.rate=5mbit",
+            "over: link.rate: found `5mbit`; did you mean `5Mbps`?",
+        ),
+        (
+            "link.buffer",
+            "over: found `link.buffer`; allowed: KEY=VALUE",
+        ),
+    ] {
+        let error = match Override::asked_by("over", asked) {
+            Ok(change) => shown(change),
+            Err(error) => error.to_string(),
+        };
+        assert!(error.starts_with(said), "{error}");
+    }
+    // What was valid before is at fault with whoever changed something else.
+    let listed = with(&["flows.0.rtt=[\"1ms\", \"2ms\", \"3ms\", \"4ms\"]"]).unwrap();
+    let change = Override::asked_by("over", "flows.0.count=2").unwrap();
+    let error = listed.with(&[change]).unwrap_err().to_string();
+    assert!(
+        error.starts_with("over: flows[0].rtt: found a list of 4;"),
+        "{error}"
+    );
+    let text = EXAMPLE.replace("\"50Mbps\"", "\"fast\"");
+    let error = read(&text, &[]).unwrap_err().to_string();
+    assert!(error.starts_with("example.toml:"), "{error}");
+}
+
+/// A name that is taken for another, and British spellings, give the very scenario.
+#[test]
+fn aliases_and_spellings_are_canonical_in_the_end() {
+    let hash = |change: &str| with(&[change]).unwrap().sha256();
+    for (alias, name) in [
+        ("flows.0.cca=reno", "flows.0.cca=newreno"),
+        ("flows.0.cca={ kind = \"reno\" }", "flows.0.cca=newreno"),
+        ("link.queue=fifo", "link.queue=droptail"),
+        ("goal.utilisation=>= 90%", "goal.utilization=>= 90%"),
+        (
+            "fluid.minimum_synchronisation=0.5",
+            "fluid.minimum_synchronization=0.5",
+        ),
+        (
+            "trace.record=[\"utilisation\"]",
+            "trace.record=[\"utilization\"]",
+        ),
+    ] {
+        assert_eq!(hash(alias), hash(name), "{alias}");
+    }
+    let british = EXAMPLE.replace("utilization", "utilisation");
+    assert_ne!(british, EXAMPLE);
+    assert_eq!(
+        read(&british, &[]).unwrap().sha256(),
+        with(&[]).unwrap().sha256()
+    );
+    let twice = EXAMPLE.replace("[goal]", "[goal]\nutilisation = \">= 1%\"");
+    let error = read(&twice, &[]).unwrap_err().to_string();
+    assert!(error.contains("`utilization` in two spellings"), "{error}");
+}
+
+/// Every controller and discipline is explained, and no spelling stands for two of a kind.
+#[test]
+fn every_algorithm_is_explained_and_spelled_once() {
+    let kinds = [
+        forebay_congestion::descriptions(),
+        forebay_discipline::descriptions(),
+    ];
+    for descriptions in kinds {
+        let mut spellings = std::collections::BTreeSet::new();
+        for known in descriptions {
+            assert!(
+                !known.title.is_empty() && !known.source.is_empty(),
+                "{}",
+                known.name
+            );
+            assert!(!known.formula.is_empty(), "{}", known.name);
+            assert!(
+                known.formula.iter().all(|line| !line.is_empty()),
+                "{}",
+                known.name
+            );
+            for spelling in [&known.name].into_iter().chain(known.aliases) {
+                assert!(spellings.insert(*spelling), "{spelling}");
+                assert!(known.is_called(spelling));
+            }
+        }
     }
 }
 
@@ -444,9 +575,10 @@ fn the_ends_of_bounds_are_allowed() {
 fn a_range_upside_down_names_both_ends() {
     let red = |ends: &str| with(&[&format!("link.queue={{ kind = \"red\", {ends} }}")]);
     let error = red("min = \"80p\", max = \"40p\"").unwrap_err();
-    assert_eq!(error.key, "link.queue.max");
-    assert_eq!(error.found, "`40p`");
-    assert_eq!(error.allowed, "at least min, which is `80p`");
+    assert_eq!(
+        error.at_key(),
+        "link.queue.max: found `40p`; allowed: at least min, which is `80p`"
+    );
     for ends in [
         "min = \"40p\", max = \"40p\"",
         "max = \"1p\"",
@@ -525,7 +657,7 @@ proptest! {
 
     #[test]
     fn no_override_panics(key in "[a-z0-9._*\\[\\]]{1,30}", value in "\\PC{0,30}") {
-        let _ = Scenario::parse(EXAMPLE, Format::Toml, "x", &[Override { key, value }]);
+        let _ = Scenario::parse(EXAMPLE, Format::Toml, "x", &[Override::of("overrides", &key, &value)]);
     }
 
     #[test]
@@ -546,10 +678,74 @@ proptest! {
             "{ closed_loop = {} }", "{ poisson = { rate = \"0bps\" } }", "\"9999999999999999999s\"",
         ]),
     ) {
-        let change = Override { key: key.to_owned(), value: value.to_owned() };
+        let change = Override::of("overrides", key, value);
         if let Ok(scenario) = Scenario::parse(EXAMPLE, Format::Toml, "x", &[change]) {
             let again = Scenario::parse(&scenario.canonical_json(), Format::Json, "x", &[]);
             prop_assert_eq!(again.as_ref(), Ok(&scenario));
         }
     }
+}
+
+/// Whether flows are under way is in the canonical form, by the absence of `start`; scenarios of
+/// which nothing repeats itself keep theirs, and their SHA-256.
+#[test]
+fn without_start_what_repeats_itself_is_under_way() {
+    let with = |workload: &str, start: &str| {
+        let text = format!(
+            "[link]\nrate = \"10Mbps\"\nbuffer = \"9p\"\n[[flows]]\nrtt = \"10ms\"\nworkload = {workload}\n{start}"
+        );
+        Scenario::parse(&text, Format::Toml, "test.toml", &[])
+    };
+    for (workload, repeats) in [
+        ("\"persistent\"", false),
+        ("\"voip\"", true),
+        ("{ poisson = { rate = \"1Mbps\" } }", false),
+        ("{ cbr = { rate = \"1Mbps\" } }", true),
+        (
+            "{ on_off = { peak = \"1Mbps\", on = \"1s\", off = \"2s\" } }",
+            true,
+        ),
+        ("{ periodic = { every = \"1s\", size = \"9p\" } }", true),
+        ("{ app_limited = { rate = \"1Mbps\" } }", true),
+        (
+            "{ closed_loop = { users = 3, think = \"1s\", size = \"9p\" } }",
+            false,
+        ),
+    ] {
+        let plain = with(workload, "").unwrap();
+        assert_eq!(plain.flows()[0].under_way, repeats, "{workload}");
+        let canonical = plain.canonical_json();
+        assert_eq!(canonical.contains("\"start\""), !repeats, "{canonical}");
+        let again = Scenario::parse(&canonical, Format::Json, "again", &[]).unwrap();
+        assert_eq!(again.flows(), plain.flows(), "{workload}");
+        let started = with(workload, "start = \"0s\"\n").unwrap();
+        assert!(!started.flows()[0].under_way && started.canonical_json().contains("\"start\""));
+        assert_eq!(started.sha256() == plain.sha256(), !repeats, "{workload}");
+    }
+}
+
+#[test]
+fn periods_of_infinite_mean_have_no_steady_state() {
+    let with = |on: &str, start: &str| {
+        let text = format!(
+            "[link]\nrate = \"10Mbps\"\nbuffer = \"9p\"\n[[flows]]\n\
+             workload = {{ on_off = {{ peak = \"1Mbps\", on = {on}, off = \"1s\" }} }}\n{start}"
+        );
+        Scenario::parse(&text, Format::Toml, "test.toml", &[])
+    };
+    let endless = "{ pareto = { shape = 0.9, minimum = \"1s\" } }";
+    let error = with(endless, "").unwrap_err().to_string();
+    assert!(
+        error.contains("flows[0].workload") && error.contains("`start`"),
+        "{error}"
+    );
+    assert!(with(endless, "start = \"0s\"\n").is_ok());
+    assert!(
+        with(
+            "{ pareto = { shape = 0.9, minimum = \"1s\", maximum = \"9s\" } }",
+            ""
+        )
+        .is_ok()
+    );
+    assert!(with("{ pareto = { shape = 1.1, minimum = \"1s\" } }", "").is_ok());
 }

@@ -213,10 +213,21 @@ impl Parameters {
 pub struct Description {
     /// Name in scenario files.
     pub name: &'static str,
+    /// Other names that stand for it.
+    pub aliases: &'static [&'static str],
     /// One sentence on what it is.
     pub title: &'static str,
+    /// How it decides: equations and rules, a line each, with their symbols in words.
+    pub formula: &'static [&'static str],
     /// RFC or paper, with section.
     pub source: &'static str,
     /// Its parameters in the order they are printed.
     pub parameters: &'static [Parameter],
+}
+
+impl Description {
+    /// Whether this is its name or another that stands for it.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
 }

@@ -42,18 +42,18 @@ def answers(given: Mapping[str, Any]) -> dict[str, Any]:
         told = {name: told[name] if name in told else ask() for name, ask in QUESTIONS.items()}
     for name in ("rate", "rtt"):
         if name not in told:
-            raise InputError(f"new: found no --{name}; allowed: --{name} with a value, or a terminal to ask on")
+            raise InputError(f"found no --{name}; allowed: --{name} with a value, or a terminal to ask on")
     for name in ("web", "background"):
         if name in told:
-            told[name] = share_of_rate(f"--{name}", told[name])
+            told[name] = share_of_rate(name, told[name])
     return told
 
 
-def share_of_rate(option: str, text: str) -> float:
+def share_of_rate(argument: str, text: str) -> float:
     """Read a share of the link's rate: "30%" or "0.3"."""
-    value = share(option, text)
+    value = share(argument, text)
     if value > 2:
-        raise InputError(f"{option}: found `{text}`; allowed: up to 200% of the link's rate")
+        raise InputError(f"found `{text}`; allowed: up to 200% of the link's rate", argument)
     return value
 
 
@@ -62,7 +62,7 @@ def _text(question: str, default: str, check: Callable[[str], object]) -> Callab
         try:
             check(answer)
         except InputError as error:
-            raise click.UsageError(str(error)) from None
+            raise click.UsageError(error.text) from None
         return answer
 
     return lambda: str(click.prompt(question, default=default, value_proc=checked, err=True))
@@ -82,9 +82,9 @@ QUESTIONS: Mapping[str, Callable[[], Any]] = {
     "rtt": _text("Round trip without any queue, or its range", "20ms..80ms", _round_trips),
     "long": _number("Long transfers at a time", 8),
     "cca": _text("Their congestion control", "cubic", drafting.check_controller),
-    "web": _text("Short transfers, as a share of the rate", "20%", lambda text: share_of_rate("--web", text)),
+    "web": _text("Short transfers, as a share of the rate", "20%", lambda text: share_of_rate("web", text)),
     "background": _text(
-        "Traffic that does not slow down, as a share", "10%", lambda text: share_of_rate("--background", text)
+        "Traffic that does not slow down, as a share", "10%", lambda text: share_of_rate("background", text)
     ),
     "video": _number("Video streams of 5 Mb/s", 0),
 }

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from forebay.commands.options import AS_JSON, FILE, JOBS, PICTURES_OUT, REPLICATIONS, SET
+from forebay.commands.sources import source
 from forebay.commands.terminal import progress_bar, show, writing
+from forebay.commands.values import Whole
+from forebay.commands.verb import verb
 from forebay.files import write_whole
 
 if TYPE_CHECKING:
@@ -17,19 +20,22 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 
-@click.command()
+@verb(
+    ("compare link.toml", "Hold every engine and rule against a scenario:"),
+    ("compare link.toml --points 0 --no-picture", "At the scenario's own buffer only:"),
+)
 @FILE
 @SET
 @REPLICATIONS
 @click.option(
     "--points",
-    type=click.IntRange(min=0, max=1000),
+    type=Whole(0, 1000),
     default=9,
     show_default=True,
-    help="Buffers of the range, besides the scenario's own; 0 for none.",
+    help="Ask about this many buffers besides the scenario's own; 0 for none.",
 )
 @PICTURES_OUT
-@click.option("--no-picture", is_flag=True, help="Write no files.")
+@click.option("--no-picture", is_flag=True, help="Write no picture and no JSON.")
 @JOBS
 @AS_JSON
 def compare(
@@ -42,15 +48,18 @@ def compare(
     jobs: int | None,
     as_json: bool,
 ) -> None:
-    """All engines and rules side by side over the buffer range, where they disagree, and why."""
-    from forebay.comparison.comparison import compare as put_side_by_side
-    from forebay.scenario import Scenario
+    """Hold all engines and rules side by side over a range of buffers: where they disagree, and why.
 
-    scenario = Scenario.load(file, overrides)
+    FILE is a scenario in TOML or JSON; - reads it from standard input.
+    """
+    from forebay.comparison.comparison import compare as put_side_by_side
+
+    given = source(file)
+    scenario = given.scenario(overrides)
     with progress_bar("running", quiet=as_json) as progress:
         found = put_side_by_side(scenario, replications=replications, points=points, jobs=jobs, progress=progress)
-    drawn = not no_picture and len(found.curve) > 1
-    written = _write_picture(found, out / f"{file.stem}-comparison") if drawn else []
+    drawn = not no_picture and len(found.points) > 1
+    written = _write_picture(found, out / f"{given.stem}-comparison") if drawn else []
     if as_json:
         click.echo(found.to_json(indent=2))
         return

@@ -7,30 +7,35 @@ import json
 import click
 
 from forebay.commands.options import AS_JSON
+from forebay.commands.values import EXPLAINED
+from forebay.commands.verb import verb
 
 __all__ = ["explain"]
 
 
-@click.command()
-@click.argument("name", required=False)
+@verb(
+    ("explain bbr", "Everything that is called bbr, the rule and the controller:"),
+    ("explain link.buffer", "A key of scenario files:"),
+    ("explain", "The glossary:"),
+)
+@click.argument("name", required=False, type=EXPLAINED)
 @AS_JSON
 def explain(name: str | None, as_json: bool) -> None:
-    """A model, controller or queue discipline: formula, assumptions, source, errata. Without NAME: what there is."""
-    from forebay.explanation import explain as find
+    """Explain everything that NAME means: formula, assumptions, parameters, source.
+
+    NAME is a controller, a queue discipline, a metric, a model, an engine, a platform, or a key or word of scenario
+    files under its dotted name. Without NAME the glossary lists all of them.
+    """
+    from forebay.commands.terminal import width
+    from forebay.explanation import glossary, meanings, names
 
     if name is None:
-        _tell_names(as_json=as_json)
+        click.echo(json.dumps(names(), indent=2) if as_json else glossary(width()))
         return
-    found = find(name)
-    click.echo(found.to_json(indent=2) if as_json else str(found))
-
-
-def _tell_names(*, as_json: bool) -> None:
-    from forebay.explanation import names
-
-    known = names()
+    found = meanings(name)
     if as_json:
-        click.echo(json.dumps(known, indent=2))
+        # One meaning is itself; the others of its name are within.
+        first, *others = (each.to_dict() for each in found)
+        click.echo(json.dumps({**first, "others": others} if others else first, indent=2))
         return
-    for kind, entries in known.items():
-        click.echo(f"{kind}: {', '.join(entries)}")
+    click.echo("\n\n".join(each.text(width()) for each in found))

@@ -7,15 +7,20 @@ from pathlib import Path
 import click
 
 from forebay.commands.terminal import writing
+from forebay.commands.values import OutputFolder, Readable
+from forebay.commands.verb import verb
 
 __all__ = ["plot"]
 
 
-@click.command()
-@click.argument("path", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Where to; beside PATH by default.")
+@verb(
+    ("plot out/link", "Draw what a sweep left in out/link:"),
+    ("plot out/link --out pictures", "Write the pictures elsewhere:"),
+)
+@click.argument("path", type=Readable("what sweep, recommend or run --trace left"))
+@click.option("--out", type=OutputFolder(), help="Write the pictures into this directory; beside PATH by default.")
 def plot(path: Path, out: Path | None) -> None:
-    """Pictures from what sweep, recommend or run --trace left."""
+    """Draw what sweep, recommend or run --trace left at PATH."""
     from forebay.views.pictures import draw
 
     with writing(out or path):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import NoReturn
 
 import click
 
 from forebay.commands.compare import compare
+from forebay.commands.completion import VARIABLE, answer, completion
 from forebay.commands.explain import explain
 from forebay.commands.new import new
 from forebay.commands.plot import plot
@@ -17,24 +19,37 @@ from forebay.commands.run import run
 from forebay.commands.schema import schema
 from forebay.commands.sweep import sweep
 from forebay.commands.translate import translate
-from forebay.errors import ForebayError
+from forebay.commands.verb import OtherSpelling, Verb, Verbs
+from forebay.errors import ForebayError, InputError
 
-__all__ = ["main"]
+__all__ = ["cli", "main"]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(None, "--version", package_name="forebay", message="%(prog)s %(version)s")
 def cli() -> None:
-    """How large should this router's buffer be? Ask with a scenario file."""
+    """Find how large a router's buffer should be, by formulas, a fluid model and packet simulation.
+
+    A scenario file describes a link and its traffic; `forebay new` drafts one.
+    """
 
 
-for verb in (run, recommend, compare, sweep, explain, plot, reproduce, translate, new, schema):
+cli.examples = (
+    ("new link.toml --rate 100Mbps --rtt 40ms --long 8", "Draft a scenario:"),
+    ("recommend link.toml", "Find its buffer:"),
+    ("explain queue_delay_p99", "Look up a name:"),
+)
+for verb in (run, recommend, compare, sweep, explain, plot, reproduce, translate, new, schema, completion):
     cli.add_command(verb)
 
 
 def main() -> None:
     """Entry point: every mistake of the user ends in one line and its exit code."""
+    if VARIABLE in os.environ:
+        sys.exit(answer(cli))
+    context: click.Context | None = None
     try:
+        _check_text(sys.argv[1:])
         # Not cli.main(): it would answer Ctrl-C with a line of its own.
         with cli.make_context("forebay", sys.argv[1:]) as context:
             cli.invoke(context)
@@ -48,14 +63,53 @@ def main() -> None:
         click.echo(error.format_message())
         sys.exit(0)
     except click.ClickException as error:
-        where = f"{error.ctx.command_path}: " if isinstance(error, click.UsageError) and error.ctx else ""
-        fail(f"{where}{error.format_message()}".removeprefix("forebay "), 2)
+        fail(_usage(error), 2)
+    except InputError as error:
+        fail(_named(error, context), error.exit_code)
     except ForebayError as error:
         fail(str(error), error.exit_code)
     except BrokenPipeError:
         # The reader of a pipe left: not a mistake of anyone.
         sys.stdout = None
         sys.exit(0)
+
+
+def _check_text(arguments: list[str]) -> None:
+    """Refuse bytes that are no text, before anything takes them for some."""
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        shown = argument.encode(errors="replace").decode()
+        if shown != argument:
+            named = [part.partition("=")[0] for part in (argument, before) if part.startswith("--")]
+            option = next((part for part in named if part.isprintable()), None)
+            raise InputError(f"found `{shown}`; allowed: text in UTF-8", option)
+
+
+def _named(error: InputError, context: click.Context | None) -> str:
+    """The mistake with the option that was wrong."""
+    chosen = None if context is None else cli.commands.get(context.invoked_subcommand or "")
+    if error.argument is None or not isinstance(chosen, Verb):
+        return str(error)
+    return f"{chosen.option_for(error.argument)}: {error.text}"
+
+
+def _usage(error: click.ClickException) -> str:
+    """A mistake that click found, in the words of all others."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    name = "" if context is None else context.command_path.removeprefix("forebay").strip()
+    where = f"{name}: " if name else ""
+    if isinstance(error, click.NoSuchOption) and context is not None:
+        from forebay import _core
+
+        parameters = context.command.get_params(context)
+        shown = [each.opts[:1] if isinstance(each, OtherSpelling) else each.opts for each in parameters]
+        options = sorted(option for each in shown for option in each if option.startswith("--"))
+        return where + _core.unknown("option", error.option_name, options)
+    if isinstance(error, click.MissingParameter) and context is not None and error.param is not None:
+        missing = error.param.opts[0] if isinstance(error.param, click.Option) else error.param.make_metavar(context)
+        usage = " ".join([context.command_path, *context.command.collect_usage_pieces(context)])
+        return f"{where}found no {missing}; allowed: {usage}"
+    message = error.format_message().rstrip(".")
+    return where + message[:1].lower() + message[1:]
 
 
 def fail(message: str, code: int) -> NoReturn:

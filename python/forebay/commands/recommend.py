@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from forebay.commands.options import AS_JSON, FILE, JOBS, PICTURES_OUT, REPLICATIONS, SET
+from forebay.commands.sources import source
 from forebay.commands.terminal import progress_bar, show, writing
+from forebay.commands.values import ENGINE, GOAL, PLATFORM, OutputFile, Share
+from forebay.commands.verb import verb
+from forebay.errors import Interrupted
 from forebay.files import write_whole
 
 if TYPE_CHECKING:
@@ -19,44 +25,88 @@ if TYPE_CHECKING:
 __all__ = ["recommend"]
 
 
-@click.command()
+@verb(
+    ("recommend link.toml", "Find the smallest buffer that meets the scenario's goals:"),
+    (
+        "recommend link.toml --goal 'utilization>=98%' --for linux",
+        "Ask for more, and for a router's lines:",
+    ),
+    ("recommend link.toml --report answer.html", "Write a shareable page:"),
+    refusal="No buffer meets the goals; the answer says what each of them needs.",
+)
 @FILE
 @click.option(
     "--goal",
     "goals",
     multiple=True,
+    type=GOAL,
     metavar="GOAL",
-    help="Such as 'utilization>=0.99'; overrides the file's. Repeatable.",
+    help="Meet this goal, such as 'utilization>=0.99', instead of the file's on the same metric. May be repeated.",
 )
 @SET
 @click.option(
-    "--also", multiple=True, metavar="BUFFER", help="Measure this buffer too, as in 20p or 0.5BDP. Repeatable."
+    "--also", multiple=True, metavar="BUFFER", help="Measure this buffer, too, as in 20p or 0.5BDP. May be repeated."
 )
-@click.option("--engine", default="packet", show_default=True, help="What measures: packet or fluid.")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="One-sided, that the goals hold.")
-@click.option("--resolution", type=float, default=0.05, show_default=True, help="Relative accuracy of the buffer.")
+@click.option(
+    "--engine", default="packet", show_default=True, type=ENGINE, help="Measure with this engine: packet or fluid."
+)
+@click.option(
+    "--confidence",
+    type=Share(),
+    default="95%",
+    show_default=True,
+    help="Be this confident (one-sided) that the goals hold.",
+)
+@click.option(
+    "--resolution", type=Share(), default="5%", show_default=True, help="Find the buffer to within this share of it."
+)
 @REPLICATIONS
 @PICTURES_OUT
 @click.option("--no-picture", is_flag=True, help="Write no picture and no JSON.")
 @click.option(
     "--report",
     "report_to",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=OutputFile(),
     metavar="FILE.html",
-    help="Also a page to hand on: one file, nothing fetched, interactive pictures, prints on A4.",
+    help="Write a shareable page, too: one file that fetches nothing, with interactive pictures, printable on A4.",
 )
 @click.option(
-    "--for", "system", metavar="SYSTEM", help="Also the lines for ios-xr, ios-xe, junos, eos, sr-os, sonic or linux."
+    "--for",
+    "platforms",
+    multiple=True,
+    type=PLATFORM,
+    metavar="PLATFORM",
+    help="Give the whole configuration for this platform, such as linux, junos or ios-xr, too. May be repeated.",
 )
 @click.option(
     "--fraction",
-    metavar="SHARE",
-    help="All goals in this share of the draws, as in 90%, instead of on average over them.",
+    type=Share(),
+    help="Meet all goals in this share of the draws, as in 90%, instead of on average over them.",
 )
-@click.option("--sensitivity", is_flag=True, help="Also with flows, round trips and load 20 % lower and higher.")
 @click.option(
-    "--pareto", metavar="A,B", help="Also the trade-off between two metrics, as in utilization,queue_delay_p99."
+    "--sensitivity", is_flag=True, help="Search again with flows, round trips and load 20 % lower and higher."
 )
+@click.option(
+    "--pareto",
+    metavar="A,B",
+    help="Show the Pareto-optimal buffers for two metrics, too, as in utilization,queue_delay_p99.",
+)
+@click.option(
+    "--over",
+    metavar="KEY",
+    default="link.buffer",
+    show_default=True,
+    help="The buffer to size while others stay: a class's, as in link.queue.classes.voice.buffer, or another link's.",
+)
+@click.option(
+    "--jitter",
+    is_flag=True,
+    help="A packet time of jitter on every round trip and staggered starts, where flows would move in step.",
+)
+@click.option(
+    "--fresh", is_flag=True, help="Do not go on where an interrupted search stopped, and keep nothing for the next."
+)
+@click.option("--verbose", is_flag=True, help="Print every rule's reasons, every metric and the search's story, too.")
 @JOBS
 @AS_JSON
 def recommend(
@@ -65,29 +115,47 @@ def recommend(
     out: Path,
     no_picture: bool,
     report_to: Path | None,
-    system: str | None,
-    fraction: str | None,
+    fresh: bool,
+    verbose: bool,
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Find the smallest buffer that meets the goals, beside what every rule says."""
-    from forebay.formatting import share
-    from forebay.scenario import Scenario
-    from forebay.search.recommendation import recommend as find
+    """Find the smallest buffer that meets the goals, and put beside it what every rule says.
 
-    scenario = Scenario.load(file, overrides)
-    with progress_bar("simulating", quiet=as_json) as progress:
+    FILE is a scenario in TOML or JSON; - reads it from standard input.
+    """
+    from forebay.search.recommendation import recommend as find
+    from forebay.search.resumption import cache_directory
+
+    given = source(file)
+    scenario = given.scenario(overrides)
+    with _going_on(kept=not fresh), progress_bar("simulating", quiet=as_json) as progress:
         # The other options have the names that the function has.
-        part = None if fraction is None else share("--fraction", fraction)
-        platforms = () if system is None else (system,)
-        answer = find(scenario, fraction=part, platforms=platforms, progress=progress, **asked)
-    written = [] if no_picture else _write_pictures(answer, out, file.stem)
+        answer = find(
+            scenario,
+            progress=progress,
+            resume=None if fresh else cache_directory() / "recommend",
+            tell=lambda line: click.echo(f"forebay: {line}", err=True),
+            **asked,
+        )
+    written = [] if no_picture else _write_pictures(answer, out, given.stem)
     if report_to is not None:
-        _write_page(answer, report_to, file.read_text(encoding="utf-8"))
+        _write_page(answer, report_to, given.text)
         written.append(report_to)
-    _tell(answer, written, as_json=as_json)
+    _tell(answer, written, as_json=as_json, verbose=verbose)
     if not answer.feasible:
         sys.exit(1)
+
+
+@contextmanager
+def _going_on(*, kept: bool) -> Iterator[None]:
+    """Say of an interrupted search that what is done is not lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not kept:
+            raise
+        raise Interrupted("interrupted; the same command goes on from here") from None
 
 
 def _write_pictures(answer: Recommendation, out: Path, name: str) -> list[Path]:
@@ -104,7 +172,7 @@ def _write_pictures(answer: Recommendation, out: Path, name: str) -> list[Path]:
 
 
 def _write_page(answer: Recommendation, path: Path, source: str) -> None:
-    """Write the page to hand on, with the scenario's text and the command that was given."""
+    """Write the shareable page, with the scenario's text and the command that was given."""
     from forebay.views.webpage import recommendation_page
 
     page = recommendation_page(answer, source=source, command=shlex.join(["forebay", *sys.argv[1:]]))
@@ -113,13 +181,13 @@ def _write_page(answer: Recommendation, path: Path, source: str) -> None:
         write_whole(path, page)
 
 
-def _tell(answer: Recommendation, written: list[Path], *, as_json: bool) -> None:
+def _tell(answer: Recommendation, written: list[Path], *, as_json: bool, verbose: bool) -> None:
     """Print the answer, and what was written unless somebody reads JSON."""
     if as_json:
         click.echo(answer.to_json(indent=2))
         return
-    from forebay.views.tables import recommendation_view
+    from forebay.views.recommendation_text import Detail, recommendation_text
 
-    show(recommendation_view(answer))
+    show(recommendation_text(answer, Detail.EVERYTHING if verbose else Detail.ANSWER))
     for path in written:
         click.echo(f"wrote {path}")

@@ -8,24 +8,32 @@ import click
 
 from forebay.commands.options import AS_JSON, JOBS
 from forebay.commands.terminal import show
+from forebay.commands.values import FIGURE, OutputFolder
+from forebay.commands.verb import verb
 
 __all__ = ["reproduce"]
 
 
-@click.command()
-@click.argument("what", default="list")
-@click.option("--quick", is_flag=True, help="The coarse version: shorter runs, fewer buffers and replications.")
+@verb(
+    ("reproduce list", "List papers and figures:"),
+    ("reproduce auge/fig3 --quick", "Reproduce one figure, coarsely:"),
+)
+@click.argument("what", default="list", type=FIGURE)
+@click.option("--quick", is_flag=True, help="Run the coarse version: shorter runs, fewer buffers and replications.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=OutputFolder(),
     default=Path("out/gallery"),
     show_default=True,
-    help="Results, pictures and the HTML page; continued where they exist.",
+    help="Write results, pictures and the page into this directory, and go on with what it has already.",
 )
 @JOBS
 @AS_JSON
 def reproduce(what: str, quick: bool, out: Path, jobs: int | None, as_json: bool) -> None:
-    """Published figures, reproduced and judged. WHAT is list, all, a PAPER or PAPER/FIGURE."""
+    """Reproduce published figures and judge what the papers claim.
+
+    WHAT is list, all, a PAPER or PAPER/FIGURE.
+    """
     from forebay.papers import view
     from forebay.papers.reproduction import estimate
     from forebay.papers.reproduction import reproduce as run_gallery

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from forebay.commands.options import AS_JSON, FILE, JOBS, REPLICATIONS, SEED, SET
+from forebay.commands.sources import source
 from forebay.commands.terminal import progress_bar, show
+from forebay.commands.values import ENGINE, MODEL, OutputFolder, Whole
+from forebay.commands.verb import OtherSpelling, verb
 from forebay.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,10 +22,16 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 
-@click.command()
+@verb(
+    ("run link.toml", "Simulate a scenario and print what happened:"),
+    ("run link.toml --set link.buffer=20p --replications 8", "Try another buffer:"),
+    ("run - --engine fluid --json < scenario.json", "Read the scenario from standard input and print JSON:"),
+)
 @FILE
-@click.option("--engine", default="packet", show_default=True, help="packet, fluid or closed_form.")
-@click.option("--model", help="The closed-form model to use, instead of the one that fits the scenario.")
+@click.option(
+    "--engine", default="packet", show_default=True, type=ENGINE, help="Answer with packet, fluid or closed_form."
+)
+@click.option("--model", type=MODEL, help="Use this closed-form model instead of the one that fits the scenario.")
 @SET
 @SEED
 @REPLICATIONS
@@ -30,27 +39,24 @@ __all__ = ["run"]
     "--precision",
     multiple=True,
     metavar="[METRIC=]X",
-    help="Replications until the half width is this small: 1%, loss_rate=5%, queue_delay_p99=0.5ms. Repeatable.",
+    help="Run replications until the half width is this small: 1%, loss_rate=5%, queue_delay_p99=0.5ms. May be "
+    "repeated.",
 )
 @click.option(
     "--batches",
-    type=int,
-    metavar="N",
-    help="One run, its utilization and mean queue with intervals from N batches of it, as in 20.",
+    type=Whole(5, 1000),
+    help="Run once and take the intervals of utilization and mean queue from this many batches of the run, such as 20.",
 )
-@click.option(
-    "--trace",
-    "trace_to",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Write what was recorded here.",
-)
+@click.option("--trace", "trace_to", type=OutputFolder(), help="Write what the run recorded into this directory.")
 @click.option(
     "--fit-synchronization",
     "--fit-synchronisation",
     "fit",
+    cls=OtherSpelling,
     is_flag=True,
-    help="Fluid engine: let as many flows lose together as the packet engine measures.",
+    help="Let as many flows lose together in the fluid engine as the packet engine measures.",
 )
+@click.option("--verbose", is_flag=True, help="Print every metric of the link and of each group.")
 @JOBS
 @AS_JSON
 def run(
@@ -64,17 +70,20 @@ def run(
     batches: int | None,
     trace_to: Path | None,
     fit: bool,
+    verbose: bool,
     jobs: int | None,
     as_json: bool,
 ) -> None:
-    """Run one scenario on one engine."""
-    from forebay.scenario import Scenario
+    """Run one scenario on one engine and print what it measured.
 
-    scenario = Scenario.load(file, overrides)
-    if fit:
-        scenario = _fitted(scenario, engine, seed=seed, quiet=as_json)
+    FILE is a scenario in TOML, or in JSON where its name ends in .json; - reads either from standard input.
+    """
+    given = source(file)
+    scenario = given.scenario(overrides)
     wanted = Wanted(engine, model, seed, replications, precision, batches, trace_to is not None, jobs)
     wanted.check()
+    if fit:
+        scenario = _fitted(scenario, engine, seed=seed, quiet=as_json)
     with progress_bar("running", quiet=as_json) as progress:
         report = _report(scenario, wanted, progress)
     if trace_to is not None:
@@ -85,9 +94,9 @@ def run(
     if as_json:
         click.echo(report.to_json(indent=2))
     else:
-        from forebay.views.tables import report_view
+        from forebay.views.reports import report_view
 
-        show(report_view(report, scenario.title or str(file)))
+        show(report_view(report, scenario, given.name, verbose=verbose))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +116,19 @@ class Wanted:
         """Refuse what contradicts itself."""
         from forebay import _core
 
+        engines = {known.name: known for known in _core.engines()}
+        if self.engine not in engines:
+            raise InputError(_core.unknown("engine", self.engine, list(engines)), "engine")
         if self.model is not None:
-            choosing = [known.name for known in _core.engines() if known.models]
+            choosing = [known.name for known in engines.values() if known.models]
             if self.engine not in choosing:
                 allowed = f"with --engine {', '.join(choosing)}"
-                raise InputError(f"--model: found beside --engine {self.engine}; allowed: {allowed}")
+                raise InputError(f"found beside --engine {self.engine}; allowed: {allowed}", "model")
         counted = self.replications is not None or self.traces
         if self.precision and counted:
-            raise InputError("--precision: found beside --replications or --trace; allowed: one of them")
+            raise InputError("found beside --replications or --trace; allowed: one of them", "precision")
         if self.batches is not None and (self.precision or counted):
-            raise InputError("--batches: found beside --precision, --replications or --trace; allowed: one of them")
+            raise InputError("found beside --precision, --replications or --trace; allowed: one of them", "batches")
 
 
 def _fitted(scenario: Scenario, engine: str, *, seed: int | None, quiet: bool) -> Scenario:
@@ -124,12 +136,14 @@ def _fitted(scenario: Scenario, engine: str, *, seed: int | None, quiet: bool) -
     from forebay.measurement.synchronisation import fit_synchronization
 
     if engine != "fluid":
-        raise InputError(f"--fit-synchronization: found beside --engine {engine}; allowed: with --engine fluid")
+        raise InputError(f"found beside --engine {engine}; allowed: with --engine fluid", "fit")
+    from forebay.formatting import counted
+
     with progress_bar("fitting", quiet=quiet) as progress:
         fitted = fit_synchronization(scenario, seed=seed, progress=progress)
     click.echo(
-        f"fitted to {fitted.events} congestion events of the packet engine: "
-        f"{100 * fitted.fraction:.1f} % of {fitted.flows} flows lose in one",
+        f"fitted to {counted(fitted.events, 'congestion event')} of the packet engine: "
+        f"{100 * fitted.fraction:.1f} % of {counted(fitted.flows, 'flow')} lose in one",
         err=True,
     )
     for warning in fitted.warnings:

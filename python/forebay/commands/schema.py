@@ -6,12 +6,14 @@ import json
 
 import click
 
+from forebay.commands.verb import verb
+
 __all__ = ["schema"]
 
 
-@click.command()
+@verb(("schema > forebay.schema.json", "Write it for an editor:"))
 def schema() -> None:
-    """The JSON Schema of scenario files, for editors."""
+    """Print the JSON Schema of scenario files, for editors."""
     from forebay import _core
 
     click.echo(json.dumps(json.loads(_core.schema()), indent=2))

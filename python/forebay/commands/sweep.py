@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forebay.commands.options import AS_JSON, JOBS, REPLICATIONS, SEED, SET
-from forebay.commands.terminal import progress_bar, writing
+from forebay.commands.sources import source
+from forebay.commands.terminal import progress_bar, show, writing
+from forebay.commands.values import ENGINE, SCENARIO, SETTING, OutputFile, OutputFolder
+from forebay.commands.verb import verb
 from forebay.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,33 +23,49 @@ if TYPE_CHECKING:
 __all__ = ["sweep"]
 
 
-@click.command()
-@click.argument("file", type=click.Path(path_type=Path), required=False)
+@verb(
+    (
+        "sweep link.toml --over link.buffer=0.1BDP..2BDP:8 --out out/link",
+        "Run eight buffers, evenly spread on a logarithmic scale:",
+    ),
+    (
+        "sweep link.toml --over link.buffer=9p --over run.seed=1,2 --out x",
+        "Run a grid of two keys:",
+    ),
+    refusal="Some runs failed, or a replayed archive gave other numbers.",
+)
+@click.argument("file", type=SCENARIO, required=False)
 @click.option(
     "--over",
     multiple=True,
+    type=SETTING,
     metavar="AXIS",
-    help="KEY=A,B,C or KEY=A..B:N (logarithmic) or KEY=A..B:Nlin, as in link.buffer=0.01BDP..2BDP:12. Repeatable.",
+    help="Vary a key: KEY=A,B,C or KEY=A..B:N (logarithmic) or KEY=A..B:Nlin, as in link.buffer=0.01BDP..2BDP:12. "
+    "May be repeated.",
 )
 @SET
-@click.option("--engine", default="packet", show_default=True, help="Where no axis names it.")
+@click.option(
+    "--engine", default="packet", show_default=True, type=ENGINE, help="Run on this engine where no axis names one."
+)
 @REPLICATIONS
 @SEED
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Results; continued where they exist.")
+@click.option(
+    "--out", type=OutputFolder(), help="Write the results into this directory, and go on with what it has already."
+)
 @click.option("--scheduler", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
 @click.option(
     "--bundle",
     "bundle_to",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=OutputFile(),
     metavar="FILE.zip",
-    help="Also one archive with everything that looking at it and running it again takes.",
+    help="Write one archive, too, with all that it takes to look at the sweep and to run it again.",
 )
 @click.option(
     "--replay",
     "replayed",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=OutputFile(),
     metavar="FILE.zip",
-    help="Run such an archive again and compare every number; takes no FILE and no --over.",
+    help="Run such an archive again and compare every number, without FILE and --over.",
 )
 @JOBS
 @AS_JSON
@@ -63,15 +82,16 @@ def sweep(
     as_json: bool,
     **where: Any,
 ) -> None:
-    """Run a grid of scenarios, resumable, into a folder of Parquet tables."""
-    from forebay.scenario import Scenario
+    """Run a grid of scenarios into a directory of Parquet tables; a sweep that was stopped goes on where it was.
+
+    FILE is a scenario in TOML or JSON; - reads it from standard input.
+    """
     from forebay.sweeps.sweeping import sweep as run_grid
 
     if replayed is not None:
         if file is not None or over or overrides or bundle_to or replications is not None or seed is not None:
-            raise InputError(
-                "--replay: found beside FILE or what changes it; allowed: --out, --jobs, --scheduler, --json"
-            )
+            allowed = "--out, --jobs, --scheduler and --json"
+            raise InputError(f"found beside FILE or what changes it; allowed: {allowed}", "replayed")
         _replay(replayed, as_json=as_json, out=out, **where)
         return
     for name, value in (("FILE", file), ("--over", over), ("--out", out)):
@@ -79,16 +99,21 @@ def sweep(
             raise InputError(f"sweep: found no {name}; allowed: FILE, --over AXIS and --out DIR, or --replay FILE.zip")
     assert file is not None
     assert out is not None
-    scenario = Scenario.load(file, overrides)
+    given = source(file)
+    scenario = given.scenario(overrides)
     with progress_bar("sweeping", quiet=as_json) as progress:
         found = run_grid(
             scenario, over, out, engine=engine, replications=replications, seed=seed, progress=progress, **where
         )
+    if not as_json:
+        from forebay.views.heading import heading
+
+        show(heading(scenario, given.name))
     _tell(found, out, as_json=as_json)
     if found.failed:
         sys.exit(1)
     if bundle_to is not None:
-        _bundle(found, bundle_to, file)
+        _bundle(found, bundle_to, given.text)
         click.echo(f"wrote {bundle_to}", err=as_json)
 
 
@@ -98,18 +123,21 @@ def _tell(found: Sweep, out: Path, *, as_json: bool) -> None:
         summary = {"folder": str(out), "computed": found.computed, "reused": found.reused, "failed": found.failed}
         click.echo(json.dumps(summary, indent=2))
         return
-    click.echo(f"{found.computed} runs computed, {found.reused} were there already: {out}/rows.parquet")
+    from forebay.formatting import counted
+
+    were = "was" if found.reused == 1 else "were"
+    click.echo(f"{counted(found.computed, 'run')} computed, {found.reused} {were} there already: {out}/rows.parquet")
     for job, why in list(found.failed.items())[:20]:
         click.echo(f"failed: {job}: {why}")
 
 
-def _bundle(found: Sweep, path: Path, file: Path) -> None:
+def _bundle(found: Sweep, path: Path, text: str) -> None:
     """Pack a sweep up with its picture and the scenario's text."""
     from forebay.sweeps.bundling import bundle
     from forebay.views.sweep_picture import draw_sweep
 
     with writing(path):
-        bundle(found, path, draw_sweep, file.read_text(encoding="utf-8"))
+        bundle(found, path, draw_sweep, text)
 
 
 def _replay(path: Path, *, as_json: bool, **where: Any) -> None:
@@ -134,5 +162,7 @@ def _tell_differences(found: Replay) -> None:
         click.echo(f"differs: {line}")
     if len(found.differences) > 20:
         click.echo(f"and {len(found.differences) - 20} more; --json lists them all")
+    from forebay.formatting import counted
+
     same = "every number the same to the last bit" if not found.differences else f"{len(found.differences)} differ"
-    click.echo(f"{found.compared} results compared: {same}")
+    click.echo(f"{counted(found.compared, 'result')} compared: {same}")

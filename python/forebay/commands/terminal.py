@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,21 +13,27 @@ from typing import TYPE_CHECKING
 from forebay.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
 
-__all__ = ["progress_bar", "show", "writing"]
+__all__ = ["progress_bar", "show", "width", "writing"]
+
+#: Narrower than this nothing is legible.
+NARROWEST = 40
 
 
 def show(view: RenderableType) -> None:
-    """Print a view without breaking numbers into colours."""
-    console().print(view, highlight=False)
-
-
-def console() -> Console:
-    """Standard output; as wide as the tables where it is no terminal."""
+    """Print a view without coloring its numbers."""
     from rich.console import Console
 
-    return Console() if sys.stdout.isatty() else Console(width=int(os.environ.get("COLUMNS", "160")))
+    Console(width=width()).print(view, highlight=False)
+
+
+def width() -> int:
+    """How wide to print: as the terminal is; elsewhere as COLUMNS says, or 100."""
+    if sys.stdout.isatty():
+        return max(NARROWEST, shutil.get_terminal_size().columns)
+    told = os.environ.get("COLUMNS", "")
+    return max(NARROWEST, int(told)) if told.isdecimal() else 100
 
 
 @contextmanager

@@ -1,48 +1,130 @@
-"""`translate`: a router's setting, read back."""
+"""`translate`: a router's configuration, or what it prints, read back."""
 
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from forebay.commands.options import AS_JSON
+from forebay.commands.values import PLATFORM
+from forebay.commands.verb import verb
+
+if TYPE_CHECKING:
+    from forebay.configuration.configuring import Translation
 
 __all__ = ["translate"]
 
 
-@click.command()
+@verb(
+    ("translate 'buffer-size temporal 20000' --for junos --link 10Gbps", "Read a line of Junos:"),
+    ("translate qos.txt --for linux --toml", "Make the [link] table of a scenario from what a device has:"),
+)
 @click.argument("setting")
-@click.option("--for", "system", required=True, help="ios-xr, ios-xe, junos, eos, sr-os, sonic or linux.")
-@click.option("--link", "rate", required=True, help="Rate that the system counts with, as in 10Gbps.")
-@click.option("--rtt", help="For the multiple of the bandwidth-delay product, as in 10ms.")
+@click.option(
+    "--for",
+    "platform",
+    type=PLATFORM,
+    metavar="PLATFORM",
+    required=True,
+    help="Read it as this platform's, such as linux, junos or ios-xr.",
+)
+@click.option("--link", "rate", metavar="RATE", help="Count with this rate where nothing shapes, as in 10Gbps.")
+@click.option(
+    "--rtt", metavar="TIME", help="Give the multiple of the bandwidth-delay product for this round trip, too."
+)
+@click.option("--packet", default="1500B", show_default=True, help="Count packets as this large.")
+@click.option("--toml", "as_toml", is_flag=True, help="Print the [link] table of a scenario, nothing else.")
 @AS_JSON
-def translate(setting: str, system: str, rate: str, rtt: str | None, as_json: bool) -> None:
-    """Read a router's setting back: bytes, time and bandwidth-delay products."""
-    from forebay import formatting
+def translate(
+    setting: str, platform: str, rate: str | None, rtt: str | None, packet: str, *, as_toml: bool, as_json: bool
+) -> None:
+    """Read a router's configuration back: buffer, rate, discipline.
+
+    SETTING is the text itself, a file, or - for standard input: what `recommend --for` writes, a line of it, or what
+    the device prints.
+    """
+    from forebay.configuration.configuring import link_table
+    from forebay.configuration.configuring import translate as read
+    from forebay.configuration.platforms.platform import Assumed
+
+    rtt_s = None if rtt is None else _amount("rtt", rtt, "time", 1e-12, 1e6)
+    rate_bps = None if rate is None else round(_amount("rate", rate, "rate", 1e3, 1e14))
+    size = round(_amount("packet", packet, "bytes", 64, 65535))
+    found = read(_text(setting), platform, Assumed(rate_bps, size))
+    if as_toml:
+        click.echo(link_table(found.port), nl=False)
+        return
+    multiple = found.seconds / rtt_s if rtt_s and found.seconds is not None else None
+    if as_json:
+        click.echo(json.dumps(_data(found, multiple)))
+        return
+    for line in _lines(found, multiple, rtt):
+        click.echo(line)
+
+
+def _amount(argument: str, text: str, dimension: Any, least: float, most: float) -> float:
+    """An argument's amount, within bounds."""
     from forebay._core import parse_quantity
-    from forebay.configuration.vendors import DIALECTS
-    from forebay.configuration.vendors import translate as read
+    from forebay.errors import InputError, naming
+
+    with naming(argument):
+        amount = parse_quantity(text, dimension)
+    if not least <= amount <= most:
+        bounds = {"rate": "1kbps to 100Tbps", "bytes": "64B to 65535B"}.get(dimension, "1ps to 1000000s")
+        raise InputError(f"found `{text}`; allowed: {bounds}", argument)
+    return amount
+
+
+def _text(setting: str) -> str:
+    """The configuration itself, from standard input, a file, or the argument."""
     from forebay.errors import InputError
 
+    if setting == "-":
+        return sys.stdin.read()
+    path = Path(setting)
     try:
-        rate_bps = parse_quantity(rate, "rate")
-    except InputError as error:
-        raise InputError(f"--link: {error}") from None
-    try:
-        rtt_s = None if rtt is None else parse_quantity(rtt, "time")
-    except InputError as error:
-        raise InputError(f"--rtt: {error}") from None
-    found = read(setting, system, rate_bps)
-    multiple = found.seconds / rtt_s if rtt_s else None
-    if as_json:
-        data = {"bytes": found.bytes, "seconds": found.seconds, "bdp": multiple, "how": found.how}
-        click.echo(json.dumps({**data, "source": DIALECTS[system].source, "quirks": list(DIALECTS[system].quirks)}))
-        return
-    text = f"{formatting.size(found.bytes)}, {formatting.duration(found.seconds)}"
+        if "\n" in setting or len(setting) > 1000 or not path.is_file():
+            return setting
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _data(found: Translation, multiple: float | None) -> dict[str, Any]:
+    from forebay.configuration.configuring import link_table
+    from forebay.configuration.port import as_json
+
+    return {
+        "bytes": found.bytes,
+        "seconds": found.seconds,
+        "bdp": multiple,
+        "how": "; ".join(found.how),
+        "source": found.system.source,
+        "quirks": list(found.system.quirks),
+        "rate_bps": found.port.rate,
+        "queue": found.port.kind,
+        "port": as_json(found.port),
+        "toml": link_table(found.port),
+    }
+
+
+def _lines(found: Translation, multiple: float | None, rtt: str | None) -> list[str]:
+    from forebay import formatting
+    from forebay.configuration.configuring import link_table
+
+    text = formatting.size(found.bytes)
+    if found.seconds is not None:
+        text += f", {formatting.duration(found.seconds)}"
     if multiple is not None:
         text += f", {multiple:.3g} BDP at {rtt}"
-    click.echo(f"{text} ({found.how})")
-    for quirk in DIALECTS[system].quirks:
-        click.echo(f"note: {quirk}")
-    click.echo(f"source: {DIALECTS[system].source}")
+    how = "; ".join(found.how)
+    return [
+        f"{text} ({how})" if how else text,
+        *link_table(found.port).splitlines(),
+        *(f"note: {quirk}" for quirk in found.system.quirks),
+        f"source: {found.system.source}",
+    ]

@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from forebay.display import Shown
 from forebay.plain import plain
-from forebay.report import BufferSize, Estimate
+from forebay.report import BufferSize, Estimate, buffer_columns, estimate_columns
 from forebay.rules import Assumption
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from forebay.scenario import Scenario
 
 __all__ = ["Agreement", "Answer", "Comparison", "Disagreement", "RangePoint", "RuleMark"]
@@ -153,8 +156,8 @@ class RangePoint:
         return self.answers.get(name, {}).get(metric)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison(Shown):
     """Answers side by side.
 
     Attributes
@@ -171,8 +174,8 @@ class Comparison:
         Between answers that apply.
     rules : tuple of RuleMark
         The buffer that each rule asks for.
-    curve : tuple of RangePoint
-        Answers over a range of buffers, in rising order.
+    points : tuple of RangePoint
+        Answers over a range of buffers, in rising order; `curve` has them as a data frame.
     """
 
     scenario: Scenario
@@ -181,11 +184,27 @@ class Comparison:
     agreement: tuple[Agreement, ...]
     disagreements: tuple[Disagreement, ...]
     rules: tuple[RuleMark, ...]
-    curve: tuple[RangePoint, ...]
+    points: tuple[RangePoint, ...]
 
     def answer(self, name: str) -> Answer | None:
         """What an engine or a model says, by its name."""
         return answer_of(name, self.answers)
+
+    @property
+    def curve(self) -> pl.DataFrame:
+        """A row of a polars data frame for each buffer and answer, in rising order of the buffer.
+
+        Its columns are `buffer_packets`, `buffer_bytes`, `buffer_seconds` and `buffer_bdp`, `answer`, then each metric
+        by its name with its `NAME_half_width`.
+        """
+        import polars as pl
+
+        rows = [
+            {**buffer_columns(point.buffer), "answer": name, **estimate_columns(metrics)}
+            for point in self.points
+            for name, metrics in point.answers.items()
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as plain dictionaries and lists, as in the JSON."""
@@ -197,7 +216,7 @@ class Comparison:
                 "agreement": self.agreement,
                 "disagreements": self.disagreements,
                 "rules": self.rules,
-                "curve": self.curve,
+                "curve": self.points,
             }
         )
         return told
@@ -210,6 +229,15 @@ class Comparison:
     def to_json(self, indent: int | None = None) -> str:
         """Return the comparison as JSON text."""
         return json.dumps(self.to_dict(), indent=indent)
+
+    def __repr__(self) -> str:
+        of = f" of {self.scenario.title!r}" if self.scenario.title else ""
+        answering = [answer.name for answer in self.answers if answer.applies and answer.kind == "engine"]
+        found = len(self.disagreements)
+        return (
+            f"<Comparison{of}, buffer {self.buffer.packets:.0f} packets: {', '.join(answering) or 'no engine'}; "
+            f"{found} disagreement{'' if found == 1 else 's'}>"
+        )
 
 
 def answer_of(name: str, answers: Sequence[Answer]) -> Answer | None:

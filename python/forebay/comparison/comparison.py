@@ -62,7 +62,7 @@ def compare(
         An engine that cannot run the scenario is listed with its reason.
     """
     if not 0 <= points <= 1000:
-        raise InputError(f"points: found {points}; allowed: 0 to 1000")
+        raise InputError(f"found {points}; allowed: 0 to 1000", "points")
     count = max(4, scenario.core.replications) if replications is None else replications
     own = Scenario(scenario.core)
     others = [Scenario(scenario.core.with_packets(packets)) for packets in buffers(scenario, points)]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forebay import _core
 from forebay._core import parse_quantity, split_quantity
-from forebay.errors import InputError
+from forebay.configuration.jitter import time_text
+from forebay.errors import InputError, naming
 from forebay.formatting import duration, exactly
 from forebay.goals import split_goal
 from forebay.scenario import Scenario
@@ -91,8 +93,32 @@ def draft(wishes: Wishes) -> str:
     rate = rate_bps(wishes.rate)
     low, high = (round_trip_s(text) for text in _ends(wishes.rtt))
     if low > high:
-        raise InputError(f"--rtt: found `{wishes.rtt}`; allowed: the shorter round trip first, as in 20ms..80ms")
-    warmup, measure, shortened = _durations(wishes, rate, (low + high) / 2)
+        raise InputError(f"found `{wishes.rtt}`; allowed: the shorter round trip first, as in 20ms..80ms", "rtt")
+    _check_values(wishes, rate, (low + high) / 2)
+    return _text(wishes, rate, (low + high) / 2)
+
+
+def _check_values(wishes: Wishes, rate: float, rtt: float) -> None:
+    """Let the scenario's own reader check the values with units, as those of the arguments that they are."""
+    plain = _text(dataclasses.replace(wishes, packet="1500B", buffer="", goals=(), title=""), rate, rtt)
+    changes: list[_core.Change] = [
+        ("goals", f"goal.{name}", f"{sense} {value}") for name, sense, value in _goals(wishes)
+    ]
+    if wishes.buffer:
+        changes.append(("buffer", "link.buffer", wishes.buffer))
+    for group, share in (("long", wishes.long), ("web", wishes.web)):
+        if share:
+            changes.append(("packet", f"flows.{group}.packet", wishes.packet))
+    Scenario.parse(plain, overrides=changes, name="the new scenario")
+
+
+def _goals(wishes: Wishes) -> list[tuple[str, str, str]]:
+    return [split_goal(goal) for goal in wishes.goals]
+
+
+def _text(wishes: Wishes, rate: float, rtt: float) -> str:
+    """The file."""
+    warmup, measure, shortened = _durations(wishes, rate, rtt)
     text = "\n".join(
         [
             *_head(wishes),
@@ -102,31 +128,32 @@ def draft(wishes: Wishes) -> str:
             *_background(wishes),
             *_video(wishes),
             *_run(warmup, measure, shortened=shortened),
-            *_goal(wishes, (low + high) / 2),
+            *_goal(wishes, rtt),
         ]
     )
-    # What is left to check (units of the packet, the buffer, the goals) the scenario's own reader checks best.
     Scenario.parse(text, name="the new scenario")
     return text
 
 
 def rate_bps(text: str) -> float:
-    """Read a link rate, naming the option in the error."""
-    try:
+    """Read the rate of the link."""
+    with naming("rate"):
         rate = parse_quantity(text, "rate")
-    except InputError as error:
-        raise InputError(f"--rate: {error}") from None
     if not SLOWEST <= rate <= FASTEST:
-        raise InputError(f"--rate: found `{text}`; allowed: a rate from 1kbps to 100Tbps")
+        raise InputError(f"found `{text}`; allowed: a rate from 1kbps to 100Tbps", "rate")
     return rate
 
 
 def round_trip_s(text: str) -> float:
-    """Read one round trip, naming the option in the error."""
-    try:
+    """Read one round trip."""
+    with naming("rtt"):
         return parse_quantity(text, "time")
-    except InputError as error:
-        raise InputError(f"--rtt: {error}") from None
+
+
+def packet_bytes(text: str) -> float:
+    """Read the size of a packet."""
+    with naming("packet"):
+        return parse_quantity(text, "bytes")
 
 
 def _ends(rtt: str) -> tuple[str, str]:
@@ -136,27 +163,30 @@ def _ends(rtt: str) -> tuple[str, str]:
 
 def _check(wishes: Wishes) -> None:
     if not (wishes.long or wishes.web or wishes.background or wishes.video):
-        raise InputError("new: found no traffic; allowed: at least one of --long, --web, --background, --video")
-    for name, count in (("--long", wishes.long), ("--video", wishes.video)):
+        raise InputError("found no traffic; allowed: at least one of --long, --web, --background, --video")
+    for name, count in (("long", wishes.long), ("video", wishes.video)):
         if not 0 <= count <= 1_000_000:
-            raise InputError(f"{name}: found {count}; allowed: 0 to 1000000")
-    for name, share in (("--web", wishes.web), ("--background", wishes.background)):
+            raise InputError(f"found {count}; allowed: 0 to 1000000", name)
+    for name, share in (("web", wishes.web), ("background", wishes.background)):
         if not 0 <= share <= 2:
-            raise InputError(f"{name}: found {share:g} of the link's rate; allowed: 0 to 2, or 0% to 200%")
+            raise InputError(f"found {share:g} of the link's rate; allowed: 0 to 2, or 0% to 200%", name)
     check_controller(wishes.cca)
-    queues = [entry[0] for entry in _core.disciplines()]
-    if wishes.queue not in queues:
-        raise InputError(f"--queue: found `{wishes.queue}`; allowed: {', '.join(queues)}")
-    for name, text in (("--title", wishes.title), ("--buffer", wishes.buffer), ("--packet", wishes.packet)):
+    _check_name("queue", wishes.queue, _core.disciplines())
+    for name, text in (("title", wishes.title), ("buffer", wishes.buffer), ("packet", wishes.packet)):
         if any(ord(letter) < 32 or letter in '"\\' for letter in text):
-            raise InputError(f"{name}: found `{text!r}`; allowed: no quotes, backslashes or control characters")
+            raise InputError(f"found `{text!r}`; allowed: no quotes, backslashes or control characters", name)
 
 
 def check_controller(name: str) -> None:
     """Refuse an unknown congestion control."""
-    known = [entry[0] for entry in _core.controllers()]
-    if name not in known:
-        raise InputError(f"--cca: found `{name}`; allowed: {', '.join(known)}")
+    _check_name("cca", name, _core.controllers())
+
+
+def _check_name(argument: str, name: str, registry: Sequence[_core.Algorithm]) -> None:
+    spellings = {spelling for known in registry for spelling in (known.name, *known.aliases)}
+    if name not in spellings:
+        aliases = [(alias, known.name) for known in registry for alias in known.aliases]
+        raise InputError(_core.unknown(argument, name, [known.name for known in registry], aliases), argument)
 
 
 def _head(wishes: Wishes) -> list[str]:
@@ -189,9 +219,18 @@ def _link(wishes: Wishes) -> list[str]:
     ]
 
 
-def _rtt(wishes: Wishes) -> str:
+def _rtt(wishes: Wishes, rate: float) -> str:
+    """Round trips of which no two are alike: equal ones would let the flows move in step."""
     low, high = _ends(wishes.rtt)
-    return f'"{low}"' if low == high else f'{{ uniform = ["{low}", "{high}"] }}'
+    if low != high:
+        return f'{{ uniform = ["{low}", "{high}"] }}'
+    return f'{{ value = "{low}", jitter = "{time_text(packet_bytes(wishes.packet) * 8 / rate)}" }}'
+
+
+def _of_jitter(wishes: Wishes) -> list[str]:
+    low, high = _ends(wishes.rtt)
+    why = "# The jitter is a packet's time on the link: with equal round trips the flows would move in step."
+    return [why] if low == high else []
 
 
 def _access(rate: float) -> str:
@@ -207,7 +246,8 @@ def _long(wishes: Wishes, rate: float, warmup: float) -> list[str]:
         'name   = "long"  # transfers that last longer than the run',
         f"count  = {wishes.long}",
         f'cca    = "{wishes.cca}"  # congestion control',
-        f"rtt    = {_rtt(wishes)}  # there and back without any queue; one number, a list or a law",
+        f"rtt    = {_rtt(wishes, rate)}  # there and back without any queue; one number, a list or a law",
+        *_of_jitter(wishes),
         f'packet = "{wishes.packet}"',
         f'start  = {{ uniform = ["0s", "{_time(min(1.0, warmup / 4))}"] }}',
         "# The senders' own links. Without them every packet would arrive at the very instant at which another leaves.",
@@ -223,7 +263,7 @@ def _web(wishes: Wishes, rate: float) -> list[str]:
         "[[flows]]",
         'name     = "web"  # short transfers that arrive at random, most of them small and a few large',
         f'cca      = "{wishes.cca}"',
-        f"rtt      = {_rtt(wishes)}",
+        f"rtt      = {_rtt(wishes, rate)}",
         f'packet   = "{wishes.packet}"',
         "# load: share of the link's rate that they offer; size: of one transfer",
         f"workload = {{ open_loop = {{ load = {wishes.web:g}, "

@@ -63,7 +63,7 @@ def run_in_batches(
         Where the number of batches is out of range or the engine records nothing.
     """
     if not 5 <= batches <= 1000:
-        raise InputError(f"--batches: found {batches}; allowed: 5 to 1000")
+        raise InputError(f"found {batches}; allowed: 5 to 1000", "batches")
     warmup, measured = scenario.core.duration_s
     every = max(measured / (batches * SAMPLES), 1e-9)
     traced = scenario.changed(
@@ -73,7 +73,8 @@ def run_in_batches(
     (report,) = run_jobs([_core.Job(traced.core, engine, seed, 0, traces=True)])
     traces = report.traces()
     if traces is None or len(traces["queue"]["time_s"]) < 2 * batches:
-        raise InputError(f"--batches: the {engine} engine records too little in {measured:g} s for {batches} batches")
+        text = f"the {engine} engine records too little in {measured:g} s for {batches} batches"
+        raise InputError(text, "batches")
     metrics = dict(report.metrics)
     warnings = []
     for metric, column in RECORDED.items():
@@ -84,7 +85,7 @@ def run_in_batches(
             half_width = statistics.batch_means(series, batches).half_width
             metrics[metric] = dataclasses.replace(metrics[metric], half_width=half_width)
             warnings += _correlation(metric, series, batches)
-    told = report.in_batches(batches, scenario.core.sha256, _with_scaled_delay(metrics))
+    told = report.in_batches(batches, scenario.resolved, scenario.core.sha256, _with_scaled_delay(metrics))
     return told.warned([*warnings, *phase_effects(scenario.core, engine)])
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from forebay import _core
 from forebay.cautions import phase_effects
-from forebay.errors import InputError
+from forebay.errors import InputError, naming
 from forebay.goals import metric_value
 from forebay.metric import unit_of
 from forebay.report import Report
@@ -54,7 +54,7 @@ class Precision:
         except InputError:
             value = 0.0
         if not metric or not value > 0:
-            raise InputError(f"--precision: found `{text}`; allowed: 1%, METRIC=5% or METRIC=0.5ms")
+            raise InputError(f"found `{text}`; allowed: 1%, METRIC=5% or METRIC=0.5ms", "precision")
         return cls(metric, value, None) if relative else cls(metric, None, value)
 
 
@@ -113,7 +113,7 @@ def run_to_precision(
         reports += run_jobs(work, jobs, tell)
         counts = [
             replications_for(
-                [metric_value(goal.metric, report) for report in reports],
+                [_value(goal, report) for report in reports],
                 absolute=goal.absolute,
                 relative=goal.relative,
             )
@@ -123,14 +123,14 @@ def run_to_precision(
         ]
         needed = min(MOST, max(len(reports), *counts))
     missed = [warning for goal in goals if (warning := _missed(goal, reports)) is not None]
-    return Report.over(reports).warned([*missed, *phase_effects(scenario.core, engine)])
+    return Report.over(reports, scenario.resolved).warned([*missed, *phase_effects(scenario.core, engine)])
 
 
 def _missed(goal: Precision, reports: Sequence[Report]) -> Warning | None:
     """What to say where an interval is wider than was asked for."""
     from forebay.statistics import mean_interval
 
-    interval = mean_interval([metric_value(goal.metric, report) for report in reports])
+    interval = mean_interval([_value(goal, report) for report in reports])
     allowed = goal.absolute if goal.absolute is not None else (goal.relative or 0.0) * abs(interval.mean)
     half_width = interval.half_width or 0.0
     if half_width <= allowed * (1 + 1e-9):
@@ -145,4 +145,9 @@ def _missed(goal: Precision, reports: Sequence[Report]) -> Warning | None:
 
 def _positive(goal: Precision, reports: Sequence[Report]) -> bool:
     """Whether a relative goal has a mean to be relative to."""
-    return goal.absolute is not None or any(metric_value(goal.metric, report) != 0 for report in reports)
+    return goal.absolute is not None or any(_value(goal, report) != 0 for report in reports)
+
+
+def _value(goal: Precision, report: Report) -> float:
+    with naming("precision"):
+        return metric_value(goal.metric, report)

@@ -87,7 +87,7 @@ def fit_synchronization(
     core = scenario.core
     flows = core.persistent_flows
     if not flows:
-        raise InputError("--fit-synchronization: found no persistent flows; allowed: a scenario that has some")
+        raise InputError("found no persistent flows; allowed: a scenario that has some", "fit")
     warmup, measure = core.duration_s
     span = min(measure, MOST_ARRIVALS / (1.2 * core.rate_bps / 8 / core.packet_bytes))
     traced = core.with_overrides(
@@ -109,9 +109,7 @@ def fit_synchronization(
         if progress is not None:
             progress(replication + 1, count)
     if not counts:
-        raise InputError(
-            f"--fit-synchronization: found no congestion event in {count} x {span:g} s; allowed: a longer run.measure"
-        )
+        raise InputError(f"found no congestion event in {count} x {span:g} s; allowed: a longer run.measure", "fit")
     warnings = []
     if span < measure:
         text = f"only the first {span:.3g} s after the warm-up were traced"

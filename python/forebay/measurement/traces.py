@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ __all__ = ["write_traces"]
 
 
 def write_traces(report: Report, folder: Path, *, capture: bool = True) -> list[Path]:
-    """Write each recorded table as FOLDER/NAME.parquet, packets also as packets.pcapng, and the report beside them.
+    """Write recorded tables as FOLDER/NAME.parquet, packets also as packets.pcapng; report and scenario beside them.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def write_traces(report: Report, folder: Path, *, capture: bool = True) -> list[
 
     tables = report.traces()
     if tables is None:
-        raise InputError(f"--trace: the {report.engine} engine recorded nothing")
+        raise InputError(f"the {report.engine} engine recorded nothing", "trace")
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -57,8 +58,12 @@ def write_traces(report: Report, folder: Path, *, capture: bool = True) -> list[
                 captured = report.write_pcapng(partial)
             if captured:
                 written.append(path)
-        path = folder / "report.json"
-        write_whole(path, report.to_json(indent=2) + "\n")
+        texts = {"report.json": report.to_json(indent=2)}
+        if report.resolved is not None:
+            texts["scenario.json"] = json.dumps(report.resolved, indent=2)
+        for name, text in texts.items():
+            write_whole(folder / name, text + "\n")
+            written.append(folder / name)
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
-    return [*written, path]
+    return written

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forebay import _core
 from forebay.errors import InputError
 from forebay.papers.claims import Claim
 
@@ -223,12 +224,11 @@ def select(wanted: str, folder: Path = FOLDER) -> list[tuple[Paper, list[Figure]
     if wanted == "all":
         return [(paper, list(paper.figures)) for paper in (load(each, folder) for each in PAPERS)]
     if name not in PAPERS:
-        raise InputError(f"reproduce: found `{wanted}`; allowed: all, {', '.join(PAPERS)}, or PAPER/FIGURE")
+        raise InputError(_core.unknown("paper", wanted, ["all", *PAPERS]), "what")
     paper = load(name, folder)
     if not slash:
         return [(paper, list(paper.figures))]
     found = [each for each in paper.figures if each.name == figure]
     if not found:
-        known = ", ".join(each.id for each in paper.figures)
-        raise InputError(f"reproduce: found `{wanted}`; allowed: {known}")
+        raise InputError(_core.unknown("figure", wanted, [each.id for each in paper.figures]), "what")
     return [(paper, found)]

@@ -2,54 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.views import plots
-from forebay.views.plots import PALETTE
+from forebay.views.headline import Headline
+from forebay.views.rule_panel import MARKERS, PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Picture
     from numpy.typing import ArrayLike, NDArray
 
     from forebay.papers.running import Recording
+    from forebay.views.canvas import Picture
 
-__all__ = ["MARKERS", "band", "buffers", "fraction_axis", "grid", "legend_below", "over_time", "steps", "title"]
+__all__ = [
+    "MARKERS",
+    "band",
+    "buffers",
+    "finish",
+    "fraction_axis",
+    "grid",
+    "legend_below",
+    "names_beside",
+    "over_time",
+    "steps",
+    "title",
+]
 
-MARKERS = "osD^vP*X"
 #: Points of a drawn distribution.
 MOST_STEPS = 1500
 
 
 def grid(rows: int, columns: int, width: float = 9.0, height: float = 5.2, **options: Any) -> tuple[Picture, Any]:
     """A figure of rows x columns panels in the package's style."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
+    from forebay.views import canvas
 
     # Text stays text-sized when the picture is shown at half its size.
-    mpl.rcParams.update({"font.size": 11, "axes.titlesize": 11, "legend.fontsize": 10, "svg.fonttype": "path"})
-    picture, axes = plt.subplots(rows, columns, figsize=(width, height), squeeze=False, layout="constrained", **options)
-    for axis in axes.flat:
-        axis.grid(visible=True, which="major", color="#d8d8d8", linewidth=0.6)
-        axis.spines[["top", "right"]].set_visible(False)
+    sizes = {"font.size": 11, "axes.titlesize": 11, "legend.fontsize": 10}
+    picture = canvas.picture(width, height, **sizes)
+    with canvas.style(**sizes):
+        axes = picture.subplots(rows, columns, squeeze=False, **_of_grid(options))
     return picture, axes
+
+
+def _of_grid(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of `subplots`, those of its grid apart."""
+    ratios = {name: options.pop(name) for name in ("height_ratios", "width_ratios") if name in options}
+    return options | {"gridspec_kw": ratios}
 
 
 def title(picture: Picture, text: str) -> None:
     """Title at the left, as in the package's other pictures."""
-    picture.suptitle(text, fontsize=12, x=0.01, ha="left")
+    from forebay.views import canvas
+
+    canvas.head(picture, Headline(text, ""))
 
 
-def legend_below(picture: Picture, axis: Axes, columns: int = 4) -> None:
-    """One legend for all panels, below them."""
-    handles, labels = axis.get_legend_handles_labels()
-    unique = dict(zip(labels, handles, strict=True))
-    picture.legend(unique.values(), unique.keys(), loc="outside lower center", ncols=columns, frameon=False)
+def finish(picture: Picture, link: str) -> None:
+    """Put the link in a line under the title, and plain numbers on every axis."""
+    from forebay.views import canvas
+
+    _, heading = picture.heading
+    canvas.head(picture, Headline(heading.title, link))
+    for axis in picture.axes:
+        canvas.plain_axes([axis])
+
+
+def legend_below(picture: Picture, axes: Axes | Sequence[Axes], columns: int = 4) -> None:
+    """One legend for all panels, below them, in at most so many columns."""
+    from forebay.views import canvas
+
+    shown = [axes] if not isinstance(axes, Sequence) else axes
+    named = [pair for axis in shown for pair in zip(*axis.get_legend_handles_labels(), strict=True)]
+    unique = {label: handle for handle, label in named}
+    handles = [_named(handle, label) for label, handle in unique.items()]
+    canvas.legend(picture, handles, size=10, most=columns)
+
+
+def _named(handle: Any, label: str) -> Any:
+    handle.set_label(label)
+    return handle
 
 
 def band(axis: Axes, x: ArrayLike, numbers: ArrayLike, index: int, label: str, **options: Any) -> None:
@@ -79,14 +113,12 @@ def band(axis: Axes, x: ArrayLike, numbers: ArrayLike, index: int, label: str, *
 def buffers(axis: Axes, label: str = "buffer (packets that may wait)") -> None:
     """A logarithmic axis of buffers with plain numbers."""
     axis.set_xscale("log")
-    plots.plain_ticks(axis)
     axis.set_xlabel(label)
 
 
 def fraction_axis(axis: Axes, whole: int) -> None:
     """An axis of fractions of a paper's full buffer."""
     axis.set_xscale("log")
-    plots.plain_ticks(axis)
     number = f"{whole:,}".replace(",", "\u2009") if whole >= 10_000 else str(whole)
     axis.set_xlabel(f"buffer (fraction of {number} packets)")
 
@@ -132,6 +164,13 @@ def over_time(
     axes[1, 0].set_ylim(bottom=0)
     title(picture, heading)
     return picture
+
+
+def names_beside(axis: Axes, names: Iterable[tuple[float, float, str]], **options: Any) -> None:
+    """Names beside points, where they have room; the title and the limits stand already."""
+    from forebay.views import canvas
+
+    canvas.place(axis, names, **options)
 
 
 def steps(axis: Axes, values: ArrayLike, index: int, label: str, **options: Any) -> None:

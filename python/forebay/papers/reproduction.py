@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +14,8 @@ from forebay.errors import ForebayError, InputError
 from forebay.files import write_whole
 from forebay.papers import catalogue
 from forebay.papers.catalogue import Figure, Paper
-from forebay.papers.gallery import Drawn, Gallery
+from forebay.papers.gallery import FILE, Drawn, Gallery, left_in
+from forebay.sweeps.axes import Axis, cells
 
 if TYPE_CHECKING:
     from forebay.papers.catalogue import Run
@@ -82,7 +84,7 @@ def reproduce(
     wanted : str
         "all", a paper such as "auge" or a figure such as "auge/fig3".
     out : path-like
-        Results, pictures and the page; what is there already is not run again.
+        Results, pictures and the page; what is there already is not run again, and earlier figures stay on the page.
     quick : bool
         The coarse version: shorter runs, fewer buffers and replications.
     jobs : int, optional
@@ -129,19 +131,39 @@ def reproduce(
             done += sum(costs[paper.name, name] for name in fresh)
             left_out = [name for name in figure.runs if name not in needed[paper.name]]
             results = Results(target, needed[paper.name], failed, left_out)
-            drawn.append(_draw(paper, figure, results, target))
+            link = _link(needed[paper.name][name] for name in figure.runs if name in needed[paper.name])
+            drawn.append(dataclasses.replace(_draw(paper, figure, results, target, link), quick=quick))
             done += PICTURE_S
             tell(0.0, total, done)
-        gallery = Gallery(tuple(drawn), quick, target / "gallery.html")
-        write_page(gallery)
-        write_whole(target / "gallery.json", gallery.to_json(indent=2) + "\n")
+        papers = {paper.name: paper for paper, _ in catalogue.select("all", folder)}
+        anew = {each.figure.id for each in drawn}
+        earlier = (each for each in left_in(target, papers) if each.figure.id not in anew)
+        gallery = Gallery(tuple(drawn), quick, target / "gallery.html", tuple(earlier))
+        write_page(gallery.whole())
+        write_whole(target / FILE, gallery.whole().to_json(indent=2) + "\n")
     except OSError as error:
         raise InputError(f"{error.filename or target}: cannot be written: {error.strerror or error}") from None
     return gallery
 
 
-def _draw(paper: Paper, figure: Figure, results: Results, out: Path) -> Drawn:
+def _link(runs: Iterable[Run]) -> str:
+    """What the links of all runs of a figure have in common, in a line; nothing where only formulas draw it."""
+    from forebay.papers.running import scenario_of
+    from forebay.views.headline import common, headline
+
+    links = []
+    for run in runs:
+        scenario = scenario_of(run)
+        grid = list(cells([Axis.parse(axis) for axis in run.over]))
+        # What an axis changes differs between its ends.
+        for cell in (grid[0], grid[-1]):
+            links.append(headline(scenario.changed(*cell.overrides).resolved, otherwise="").link)
+    return common(links)
+
+
+def _draw(paper: Paper, figure: Figure, results: Results, out: Path, link: str) -> Drawn:
     """Judge a figure's claims, then draw it; a run that failed costs its own figure only."""
+    from forebay.papers import drawing
     from forebay.views import plots
 
     verdicts = tuple(results.judge(claim) for claim in figure.claims)
@@ -153,6 +175,6 @@ def _draw(paper: Paper, figure: Figure, results: Results, out: Path) -> Drawn:
         raise
     except ForebayError as error:
         return Drawn(paper, figure, verdicts, None, str(error))
-    stem = out / paper.name / figure.name
-    plots.save(picture, stem.with_suffix(".svg"), close=False)
-    return Drawn(paper, figure, verdicts, plots.save(picture, stem.with_suffix(".png")))
+    drawing.finish(picture, link)
+    _, png = reversed(plots.save_both(picture, out / paper.name / figure.name))
+    return Drawn(paper, figure, verdicts, png)

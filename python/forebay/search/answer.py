@@ -7,13 +7,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from forebay import formatting
+from forebay.configuration.configuring import Configuration
+from forebay.display import Shown
 from forebay.metric import key_among
 from forebay.plain import plain
-from forebay.report import BufferSize, Estimate
+from forebay.report import BufferSize, Estimate, buffer_columns, estimate_columns
 from forebay.rules import Assumption
+from forebay.search.judgement import Judgement
+from forebay.search.knob import TARGET_LINK, Knob
 from forebay.warning import Warning
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from forebay.configuration.jitter import Jitter
     from forebay.goals import Goal
     from forebay.scenario import Scenario
 
@@ -23,9 +31,12 @@ __all__ = [
     "CurvePoint",
     "Front",
     "FrontPoint",
+    "Gap",
     "Held",
+    "Island",
     "JudgedGoal",
     "JudgedRule",
+    "Miss",
     "NamedBuffer",
     "Recommendation",
     "SearchCost",
@@ -55,8 +66,8 @@ class JudgedGoal:
         How far its mean is on the good side of the threshold.
     met : bool
         Whether the goal is met.
-    confidence : float
-        One-sided, that it is.
+    confidence : float or None
+        One-sided, that it is; None where the replications carry none.
     binding : bool
         Whether it is what keeps the buffer from being smaller.
     """
@@ -68,7 +79,7 @@ class JudgedGoal:
     measured: Estimate
     slack: float
     met: bool
-    confidence: float
+    confidence: float | None
     binding: bool
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,6 +107,23 @@ class UpperEnd:
 
 
 @dataclass(frozen=True, slots=True)
+class Gap:
+    """A measured buffer above the answer that misses a goal which asks for room, the goal, and what was measured."""
+
+    buffer: BufferSize
+    goal: str
+    measured: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Island:
+    """A measured buffer below the answer that meets every goal, and the largest up to the answer that does not."""
+
+    buffer: BufferSize
+    missed_at: BufferSize
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """In how many of the draws all goals hold.
 
@@ -105,8 +133,8 @@ class Held:
         The share that was asked for.
     held, of : int
         Draws.
-    at_least : float
-        Lower bound of the share, one-sided at `confidence`.
+    at_least : float or None
+        Lower bound of the share, one-sided at `confidence`; None where the draws repeat each other.
     confidence : float
         Of the bound.
     """
@@ -114,7 +142,7 @@ class Held:
     wanted: float
     held: int
     of: int
-    at_least: float
+    at_least: float | None
     confidence: float
 
 
@@ -127,13 +155,36 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
+class Miss:
+    """How a goal fares at the measured buffer that comes nearest to meeting all of them.
+
+    Attributes
+    ----------
+    goal : Goal
+        What was asked for.
+    measured : Estimate
+        The metric there.
+    off : float
+        By how much its mean is on the wrong side of the threshold, in the metric's unit; 0 where it is not.
+    met : bool
+        Whether the goal is met there.
+    """
+
+    goal: Goal
+    measured: Estimate
+    off: float
+    met: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Conflict:
-    """Why there is no answer: what each side needs, and the measured buffer that comes nearest."""
+    """Why there is no answer: what each side needs, and how the goals fare at the buffer that comes nearest."""
 
     needs_at_least: Side
     needs_at_most: Side
     compromise: BufferSize | None
     largest_tried: BufferSize
+    nearest: tuple[Miss, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +198,9 @@ class JudgedRule:
     buffer : BufferSize or None
         What it asks for, if anything.
     applies : bool
-        Whether everything that it assumes may hold.
+        Whether it fits more than half of the flows and everything else that it assumes may hold.
     why : str
-        What speaks against it, or for it.
+        What speaks against it, or which part of the traffic it fits, or for it.
     assumptions : tuple of Assumption
         Each with its reason.
     predicted : mapping
@@ -158,6 +209,10 @@ class JudgedRule:
         What to know of it.
     measured : mapping
         Metrics at its buffer, by simulation; empty where it was not simulated.
+    share : float
+        Of the flows, or of the load, that it fits.
+    judgement : Judgement
+        What it is worth here, by the simulation: `judgement.words` says it in short.
     """
 
     name: str
@@ -168,6 +223,8 @@ class JudgedRule:
     predicted: Mapping[str, float]
     notes: tuple[str, ...]
     measured: Metrics
+    share: float
+    judgement: Judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +259,10 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class SearchCost:
-    """What a search cost: replications at so many buffers, and the sums over them."""
+    """What a search cost: replications, some of them left by an interrupted search, at so many buffers, and sums."""
 
     replications: int
+    resumed: int
     buffers: int
     data_packets: int
     events: int
@@ -225,16 +283,6 @@ class Variation:
 
 
 @dataclass(frozen=True, slots=True)
-class Configuration:
-    """The answer as lines of a router's configuration, with where the unit's meaning is documented."""
-
-    system: str
-    lines: tuple[str, ...]
-    source: str
-    quirks: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class FrontPoint:
     """A measured buffer in a trade-off; `on_front` where no other is better in both metrics."""
 
@@ -251,8 +299,8 @@ class Front:
     points: tuple[FrontPoint, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Recommendation:
+@dataclass(frozen=True, slots=True, repr=False)
+class Recommendation(Shown):
     """What `recommend` found.
 
     Attributes
@@ -261,8 +309,9 @@ class Recommendation:
         What was asked about, with its goals.
     buffer : BufferSize or None
         The smallest that meets every goal; None where there is none.
-    confidence : float
-        One-sided, that all goals hold there; without an answer the one that was asked for.
+    confidence : float or None
+        One-sided, that all goals hold there; without an answer the one that was asked for. None where replications are
+        identical or flows move in step: a warning says which.
     resolution : float
         The answer is the smallest to within this fraction.
     binding_goal : str or None
@@ -271,6 +320,10 @@ class Recommendation:
         Each goal by its name, judged at the answer or at the nearest compromise.
     feasible_up_to : UpperEnd or None
         How far above the answer the goals hold.
+    gaps : tuple of Gap
+        Measured buffers above the answer that miss a goal which asks for room.
+    islands : tuple of Island
+        Measured buffers below the answer that meet every goal, though a larger one does not.
     fraction : Held or None
         Where the goals are about a share of the draws: in how many they held.
     conflict : Conflict or None
@@ -279,8 +332,8 @@ class Recommendation:
         Every rule, in the order of the catalogue.
     also : tuple of NamedBuffer
         The scenario's own buffer, and those that were asked about.
-    curve : tuple of CurvePoint
-        Every measured buffer, in rising order.
+    points : tuple of CurvePoint
+        Every measured buffer, in rising order; `curve` has them as a data frame.
     cost : SearchCost
         The only part that differs between equal searches.
     warnings : tuple of Warning
@@ -290,23 +343,29 @@ class Recommendation:
     sensitivity : tuple of Variation, or None
         The answer when something is 20 % off; None where it was not asked for.
     configurations : tuple of Configuration
-        The answer in the words of the systems that were asked for.
+        The answer in the words of the platforms that were asked for.
     pareto : Front or None
         The trade-off that was asked for.
+    jitter : Jitter or None
+        What was made random in the scenario, where that was asked for.
+    knob : Knob
+        Whose buffer it is: the target link's, another link's or a class's.
     """
 
     scenario: Scenario
     buffer: BufferSize | None
-    confidence: float
+    confidence: float | None
     resolution: float
     binding_goal: str | None
     goals: Mapping[str, JudgedGoal]
     feasible_up_to: UpperEnd | None
+    gaps: tuple[Gap, ...]
+    islands: tuple[Island, ...]
     fraction: Held | None
     conflict: Conflict | None
     rules: tuple[JudgedRule, ...]
     also: tuple[NamedBuffer, ...]
-    curve: tuple[CurvePoint, ...]
+    points: tuple[CurvePoint, ...]
     cost: SearchCost
     warnings: tuple[Warning, ...]
     engine: str
@@ -314,6 +373,8 @@ class Recommendation:
     sensitivity: tuple[Variation, ...] | None = None
     configurations: tuple[Configuration, ...] = ()
     pareto: Front | None = None
+    jitter: Jitter | None = None
+    knob: Knob = TARGET_LINK
 
     @property
     def feasible(self) -> bool:
@@ -326,13 +387,42 @@ class Recommendation:
         return None if self.buffer is None else round(self.buffer.packets)
 
     @property
+    def monotone(self) -> bool:
+        """Whether the measured buffers part into those below the answer, which miss a goal, and those above."""
+        return not self.gaps and not self.islands
+
+    @property
     def uncertain(self) -> bool:
         """Whether replications draw what the scenario does not know."""
         return self.scenario.core.uncertain
 
+    @property
+    def curve(self) -> pl.DataFrame:
+        """Every measured buffer as a row of a polars data frame, in rising order.
+
+        Its columns are `buffer_packets`, `buffer_bytes`, `buffer_seconds` and `buffer_bdp`, `replications`, then each
+        metric of the link by its name with its `NAME_half_width`, and each of a group as "group.NAME".
+        """
+        import polars as pl
+
+        rows = [
+            {
+                **buffer_columns(point.buffer),
+                "replications": point.replications,
+                **estimate_columns(point.metrics),
+                **{
+                    f"{group}.{name}": value
+                    for group, metrics in point.groups.items()
+                    for name, value in estimate_columns(metrics).items()
+                },
+            }
+            for point in self.points
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
     def at(self, buffer: BufferSize) -> CurvePoint | None:
         """What was measured at a buffer; None where nothing was."""
-        return next((point for point in self.curve if point.buffer.packets == buffer.packets), None)
+        return next((point for point in self.points if point.buffer.packets == buffer.packets), None)
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain dictionaries and lists, as in the JSON."""
@@ -344,12 +434,14 @@ class Recommendation:
                 "binding_goal": self.binding_goal,
                 "goals": self.goals,
                 "feasible_up_to": self.feasible_up_to,
+                "gaps": self.gaps,
+                "islands": self.islands,
                 "uncertain": self.uncertain,
                 "fraction": self.fraction,
                 "conflict": self.conflict,
                 "rules": self.rules,
                 "also": self.also,
-                "curve": self.curve,
+                "curve": self.points,
                 "cost": self.cost,
                 "warnings": self.warnings,
                 "scenario_sha256": self.scenario.core.sha256,
@@ -369,6 +461,10 @@ class Recommendation:
             yield "configurations", plain(self.configurations)
         if self.pareto is not None:
             yield "pareto", plain(self.pareto)
+        if self.jitter is not None:
+            yield "jitter", plain(self.jitter)
+        if not self.knob.is_target:
+            yield "over", self.knob.key
 
     @property
     def data(self) -> Mapping[str, Any]:
@@ -378,3 +474,13 @@ class Recommendation:
     def to_json(self, indent: int | None = None) -> str:
         """Return the answer as JSON text."""
         return json.dumps(self.to_dict(), indent=indent)
+
+    def __repr__(self) -> str:
+        of = f" for {self.scenario.title!r}" if self.scenario.title else ""
+        if self.buffer is None:
+            return f"<Recommendation{of}: no buffer meets {' and '.join(self.goals)}>"
+        decided = "" if self.binding_goal is None else f", decided by {self.binding_goal}"
+        return (
+            f"<Recommendation{of}: {self.buffer.packets:.0f} packets = {formatting.size(self.buffer.bytes)} = "
+            f"{formatting.duration(self.buffer.seconds)}{decided}>"
+        )

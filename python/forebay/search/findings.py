@@ -5,23 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from forebay import statistics
+from forebay import _core, statistics
 from forebay.cautions import phase_effects
-from forebay.goals import metric_value
+from forebay.configuration.jitter import Jitter, jittered
+from forebay.formatting import duration
+from forebay.goals import Goal, metric_value
 from forebay.report import BufferSize, Estimate, Report
 from forebay.rules import Rule
 from forebay.scenario import Scenario
 from forebay.search.answer import (
     Conflict,
     CurvePoint,
+    Gap,
     Held,
+    Island,
     JudgedGoal,
     JudgedRule,
+    Miss,
     NamedBuffer,
     SearchCost,
     Side,
     UpperEnd,
 )
+from forebay.search.independence import different, enough, in_step
+from forebay.search.judgement import Judgement, worst_miss
 from forebay.search.judging import ShareJudge
 from forebay.search.measurements import Measurements
 from forebay.search.smallest import Outcome, Search
@@ -32,6 +39,8 @@ __all__ = [
     "conflict",
     "cost",
     "fraction",
+    "gaps",
+    "islands",
     "judged_goals",
     "judged_rule",
     "named",
@@ -52,10 +61,11 @@ class Finished:
     search: Search
     outcome: Outcome
     measure: Measurements
+    jitter: Jitter | None = None
 
     def size(self, packets: int) -> BufferSize:
-        """A buffer of so many packets at the scenario's link."""
-        return self.scenario.with_packets(packets).buffer
+        """A buffer of so many packets where the search varies one."""
+        return self.measure.knob.sized(self.scenario, packets)
 
     def at_answer(self) -> tuple[int, Sequence[Report]]:
         """The answer with the fresh replications; without one the compromise with those of the search."""
@@ -64,6 +74,13 @@ class Finished:
             return outcome.buffer, outcome.confirmation
         at = outcome.compromise if outcome.compromise is not None else min(samples)
         return at, samples[at]
+
+    @property
+    def confident(self) -> bool:
+        """Whether the replications at the answer carry a confidence."""
+        _, reports = self.at_answer()
+        step = in_step(self.scenario.core, self.measure.engine, reports)
+        return step is None and enough(different(reports), len(reports))
 
     def measured(self, packets: int) -> Mapping[str, Estimate]:
         """What was measured at a buffer; nothing above the search's ceiling."""
@@ -76,20 +93,20 @@ def judged_goals(finished: Finished, share: float | None) -> Mapping[str, Judged
     """Every goal with what was measured at the answer (or at the compromise) and how far it is from the threshold."""
     at, reports = finished.at_answer()
     goals, judge = finished.scenario.goals, finished.search.plan.judge
-    confidences = judge.confidences(reports, goals)
+    confidences = judge.confidences(reports, goals) if finished.confident else {}
     judged = {}
     for goal in goals:
         values = [metric_value(goal.name, report) for report in reports]
-        interval = statistics.mean_interval(values, 0.95)
+        measured = _estimate(goal, reports)
         judged[goal.name] = JudgedGoal(
             goal,
             held=None if share is None else sum(goal.margin(value) >= 0 for value in values),
             of=None if share is None else len(values),
             at_packets=at,
-            measured=Estimate(interval.mean, interval.half_width),
-            slack=goal.margin(interval.mean),
+            measured=measured,
+            slack=goal.margin(measured.mean),
             met=judge.margin(reports, [goal]) >= 0,
-            confidence=confidences[goal.name],
+            confidence=confidences.get(goal.name),
             binding=goal.name == finished.outcome.binding,
         )
     return judged
@@ -99,7 +116,7 @@ def fraction(finished: Finished, share: float, confidence: float) -> Held:
     """In how many of the fresh draws (or, without an answer, of those at the compromise) all goals hold."""
     _, reports = finished.at_answer()
     held = ShareJudge(share).held(reports, finished.scenario.goals)
-    at_least = statistics.share_at_least(held, len(reports), confidence)
+    at_least = statistics.share_at_least(held, len(reports), confidence) if finished.confident else None
     return Held(share, held, len(reports), at_least, confidence)
 
 
@@ -111,7 +128,29 @@ def upper_end(finished: Finished) -> UpperEnd | None:
     return UpperEnd(finished.size(last), None if beyond is None else finished.size(beyond))
 
 
-def conflict(finished: Finished) -> Conflict:
+def gaps(finished: Finished) -> tuple[Gap, ...]:
+    """Larger buffers that miss a goal which asks for room, with what the search measured there."""
+    goals = {goal.name: goal for goal in finished.scenario.goals}
+    found = ((packets, goals[name]) for packets, name in finished.outcome.gaps)
+    return tuple(
+        Gap(finished.size(packets), goal.name, _estimate(goal, finished.search.samples[packets]))
+        for packets, goal in found
+    )
+
+
+def islands(finished: Finished) -> tuple[Island, ...]:
+    """Smaller buffers that meet every goal although a larger one does not, in rising order."""
+    pairs = sorted(finished.outcome.islands)
+    return tuple(Island(finished.size(packets), finished.size(missed_at)) for packets, missed_at in pairs)
+
+
+def _estimate(goal: Goal, reports: Sequence[Report]) -> Estimate:
+    """The metric of a goal over replications."""
+    interval = statistics.mean_interval([metric_value(goal.name, report) for report in reports], 0.95)
+    return Estimate(interval.mean, interval.half_width)
+
+
+def conflict(finished: Finished, goals: Mapping[str, JudgedGoal]) -> Conflict:
     """Which goals cannot hold together, what each side needs, and the nearest compromise."""
 
     def side(needs: tuple[tuple[str, ...], int | None]) -> Side:
@@ -124,6 +163,7 @@ def conflict(finished: Finished) -> Conflict:
         side(outcome.needs_at_most),
         None if outcome.compromise is None else finished.size(outcome.compromise),
         finished.size(max(finished.search.samples)),
+        tuple(Miss(each.goal, each.measured, max(0.0, -each.slack), each.met) for each in goals.values()),
     )
 
 
@@ -136,12 +176,27 @@ def judged_rule(finished: Finished, rule: Rule) -> JudgedRule:
         rule.name,
         None if packets is None else finished.size(packets),
         rule.applies,
-        rule.refusal or "; ".join(rule.failing or rule.unknown or ["its assumptions hold"]),
+        rule.why,
         rule.assumptions,
         rule.predicted,
         (*rule.notes, f"not simulated: more than {ceiling} packets") if beyond else rule.notes,
         {} if packets is None else finished.measured(packets),
+        rule.share,
+        _judgement(finished, rule, None if beyond else packets),
     )
+
+
+def _judgement(finished: Finished, rule: Rule, packets: int | None) -> Judgement:
+    """What the simulation says of a rule's buffer, of `packets` where it was simulated."""
+    measure, judge = finished.measure, finished.search.plan.judge
+    reports = [] if packets is None else [measure.reports[packets, each] for each in measure.replications(packets)]
+    if packets is None or not reports:
+        return Judgement(rule.applies, rule.share)
+    share = judge.share if isinstance(judge, ShareJudge) else None
+    miss = worst_miss(reports, finished.scenario.goals, share)
+    recommended = finished.outcome.buffer
+    times = None if miss is not None or recommended is None else packets / recommended
+    return Judgement(rule.applies, rule.share, simulated=True, miss=miss, times=times)
 
 
 def named(finished: Finished, name: str, packets: int) -> NamedBuffer:
@@ -162,6 +217,7 @@ def cost(measure: Measurements, wall_s: float) -> SearchCost:
     costs = [report.cost for report in measure.reports.values()]
     return SearchCost(
         replications=len(costs),
+        resumed=measure.resumed,
         buffers=len(measure.buffers()),
         data_packets=sum(each.data_packets for each in costs),
         events=sum(each.events for each in costs),
@@ -172,13 +228,99 @@ def cost(measure: Measurements, wall_s: float) -> SearchCost:
 
 
 def warnings(finished: Finished) -> tuple[Warning, ...]:
-    """What the search noticed, what the runs warned of, whether the warm-up is long enough, what is a coincidence."""
+    """What the confidence rests on, what the search noticed, what the runs warned of, and what is a coincidence."""
     return (
-        *finished.outcome.notes,
+        *_of_evidence(finished),
+        *_of_jitter(finished.jitter),
+        *_of_search(finished),
         *_of_runs(finished.measure),
         *_of_warmup(finished),
         *phase_effects(finished.scenario.core, finished.measure.engine),
     )
+
+
+def _of_evidence(finished: Finished) -> list[Warning]:
+    """Replications that repeat each other, and flows that move in step: why there is no confidence, and what helps."""
+    if not finished.search.samples:
+        return []
+    at, reports = finished.at_answer()
+    independent, count = different(reports), len(reports)
+    found = []
+    if independent < count:
+        if independent == 1:
+            text = (
+                f"all {count} replications at {_shown([at])} are identical to the last bit: nothing random reaches "
+                "them, and one observation carries no confidence"
+            )
+        else:
+            worth = "so many observations" if enough(independent, count) else "too few to carry a confidence"
+            text = f"of the {count} replications at {_shown([at])} only {independent} differ: they are {worth}"
+        found.append(Warning(Kind.IDENTICAL, text, values={"replications": count, "different": independent}))
+    step = in_step(finished.scenario.core, finished.measure.engine, reports)
+    if step is not None:
+        text = (
+            f"{step.flows} flows move in step: they share one round trip and one start, and nothing random flows "
+            "beside them; what is measured is their coincidence rather than the link, and carries no confidence"
+        )
+        found.append(Warning(Kind.LOCK_STEP, text, subject=step.group, values={"flows": step.flows}))
+    if found:
+        found[-1] = found[-1].saying(f"{found[-1]}; {_cure(finished)}")
+    return found
+
+
+def _cure(finished: Finished) -> str:
+    """What makes replications differ."""
+    engine = finished.measure.engine
+    if any(known.name == engine and not known.replicates for known in _core.engines()):
+        return f"the {engine} engine has nothing to repeat"
+    if jittered(finished.scenario)[1].anything:
+        return "repeat with `--jitter`, which makes round trips and starts random"
+    return "give the traffic something random, such as a law for `start`, `rtt` or sizes"
+
+
+def _of_jitter(jitter: Jitter | None) -> list[Warning]:
+    """What was made random in the scenario."""
+    if jitter is None:
+        return []
+    if not jitter.anything:
+        return [Warning(Kind.JITTERED, "`--jitter` changed nothing: every responsive group is random already")]
+    parts, values = [], {}
+    if jitter.round_trips:
+        names = _names([f"`{name}`" for name in jitter.round_trips])
+        parts.append(f"added up to {duration(jitter.round_trip_s)} to the round trips of {names}")
+        values["round_trip_s"] = jitter.round_trip_s
+    if jitter.starts:
+        names = _names([f"`{name}`" for name in jitter.starts])
+        parts.append(f"spread the starts of {names} over {duration(jitter.start_s)}")
+        values["start_s"] = jitter.start_s
+    return [Warning(Kind.JITTERED, f"the scenario was jittered: `--jitter` {' and '.join(parts)}", values=values)]
+
+
+def _of_search(finished: Finished) -> list[Warning]:
+    """The search's own notes, and where its curve falls again, told once."""
+    outcome = finished.outcome
+    found = [note for note in outcome.notes if note.kind is not Kind.MISSED_AGAIN or not outcome.gaps]
+    for name in dict.fromkeys(goal for _, goal in outcome.gaps):
+        at = [packets for packets, goal in outcome.gaps if goal == name]
+        text = f"`{name}` is missed again above the answer, at {_shown(at)}"
+        found.append(Warning(Kind.MISSED_AGAIN, text, subject=name, values={"missed_at": at[0]}))
+    if outcome.islands:
+        at = sorted(packets for packets, _ in outcome.islands)
+        broken = max(missed for _, missed in outcome.islands)
+        text = f"{_shown(at)} would meet every goal, too, but {_shown([broken])} would not"
+        found.append(Warning(Kind.MET_BELOW, text, values={"met_at": at[-1], "missed_at": broken}))
+    return found
+
+
+def _shown(buffers: Sequence[int]) -> str:
+    """Buffers in packets, not too many of them."""
+    named = ", ".join(map(str, buffers[:NAMED])) + (", ..." if len(buffers) > NAMED else "")
+    return f"{named} packet{'' if buffers == [1] else 's'}"
+
+
+def _names(names: Sequence[str]) -> str:
+    """Names as part of a sentence."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _of_runs(measure: Measurements) -> list[Warning]:
@@ -191,8 +333,7 @@ def _of_runs(measure: Measurements) -> list[Warning]:
                 buffers.append(buffer)
     found = []
     for warning, buffers in alike.values():
-        shown = ", ".join(str(buffer) for buffer in buffers[:NAMED]) + (", ..." if len(buffers) > NAMED else "")
-        found.append(warning.saying(f"at {shown} packets: {warning}"))
+        found.append(warning.saying(f"at {_shown(buffers)}: {warning}"))
     return found
 
 
@@ -203,4 +344,4 @@ def _of_warmup(finished: Finished) -> list[Warning]:
     buffer, engine = finished.outcome.buffer, finished.measure.engine
     if buffer is None or engine != "packet":
         return []
-    return warmup_warnings(finished.scenario.with_packets(buffer), engine)
+    return warmup_warnings(finished.measure.knob.turned(finished.scenario, buffer), engine)

@@ -1,7 +1,7 @@
 """When a goal counts as met: on the average over replications, or in a stated share of them.
 
 Both speak of the replications at one buffer and know nothing of searching. A replication is one day on the link or,
-where the scenario is uncertain, one draw of what is not known.
+where the scenario is uncertain, one draw of what is not known. Replications that are equal to the last bit are one day.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Protocol
 from forebay import statistics
 from forebay.goals import Goal, metric_value
 from forebay.report import Report
+from forebay.search.independence import different, enough, outcomes
 
 __all__ = ["AverageJudge", "Judge", "ShareJudge", "Verdict"]
 
@@ -51,9 +52,12 @@ class AverageJudge:
 
     def verdict(self, reports: Reports, goals: Sequence[Goal], level: float) -> Verdict:
         """Missed as soon as one goal is; met where all are."""
+        independent = different(reports)
+        if not enough(independent, len(reports)):
+            return _as_seen(self.margin(reports, goals))
         # Equal results support no more than the sign test's 1 - 2^-n, which four replications cannot raise to the
         # level of a look; they are still as clear as that number of replications can be.
-        cleared = min(level, 1 - 0.5 ** len(reports))
+        cleared = min(level, 1 - 0.5**independent)
         found = self.confidences(reports, goals).values()
         if any(confidence <= 1 - cleared for confidence in found):
             return Verdict.MISSED
@@ -61,9 +65,13 @@ class AverageJudge:
 
     def confidences(self, reports: Reports, goals: Sequence[Goal]) -> Mapping[str, float]:
         """One minus the p-value of each goal's one-sided t test."""
+        independent = different(reports)
         return {
             goal.name: statistics.confidence_that(
-                [metric_value(goal.name, report) for report in reports], goal.sense, goal.threshold
+                [metric_value(goal.name, report) for report in reports],
+                goal.sense,
+                goal.threshold,
+                independent=independent,
             )
             for goal in goals
         }
@@ -100,19 +108,24 @@ class ShareJudge:
 
     def verdict(self, reports: Reports, goals: Sequence[Goal], level: float) -> Verdict:
         """From the number of replications in which all goals hold."""
-        at_least, below = statistics.confidence_that_share(self.held(reports, goals), len(reports), self.share)
+        draws = outcomes(reports)
+        if not enough(len(draws), len(reports)):
+            return _as_seen(self.margin(reports, goals))
+        at_least, below = statistics.confidence_that_share(self.held(draws, goals), len(draws), self.share)
         if at_least >= level:
             return Verdict.MET
         return Verdict.MISSED if below >= level else Verdict.UNCLEAR
 
     def confidences(self, reports: Reports, goals: Sequence[Goal]) -> Mapping[str, float]:
         """By goal; the goal that fails most carries the confidence of all together."""
-        found = {
-            goal.name: statistics.confidence_that_share(self.held(reports, [goal]), len(reports), self.share)[0]
-            for goal in goals
-        }
-        worst = min(goals, key=lambda goal: self.held(reports, [goal])).name
-        together = statistics.confidence_that_share(self.held(reports, goals), len(reports), self.share)[0]
+        draws = outcomes(reports)
+
+        def confidence(asked: Sequence[Goal]) -> float:
+            return statistics.confidence_that_share(self.held(draws, asked), len(draws), self.share)[0]
+
+        found = {goal.name: confidence([goal]) for goal in goals}
+        worst = min(goals, key=lambda goal: self.held(draws, [goal])).name
+        together = confidence(goals)
         return {**found, worst: together}
 
     def margin(self, reports: Reports, goals: Sequence[Goal]) -> float:
@@ -122,3 +135,8 @@ class ShareJudge:
     def confirmations(self, seen: int, confidence: float) -> int:
         """At least twice as many as would do if none of them failed."""
         return max(seen, 2 * statistics.replications_for_share(self.share, confidence))
+
+
+def _as_seen(margin: float) -> Verdict:
+    """What little is observed says; there will hardly be more, however often it is repeated."""
+    return Verdict.MET if margin >= 0 else Verdict.MISSED

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from forebay import _core
 from forebay.report import Report
 from forebay.scenario import Progress, Scenario, run_jobs
+from forebay.search.knob import TARGET_LINK, Knob
+from forebay.search.resumption import Resumption
 
 __all__ = ["Measurements"]
+
+#: A buffer in packets and the number of a replication.
+Pair = tuple[int, int]
 
 
 class Measurements:
@@ -24,27 +29,62 @@ class Measurements:
         Threads.
     progress : callable or None
         Told the replications done and those expected in all, those of earlier searches included.
+    knob : Knob
+        The buffer that is varied.
     before : int
         Replications of earlier searches.
+    resumption : Resumption, optional
+        Where finished replications are kept, and found again.
     """
 
     def __init__(
-        self, scenario: Scenario, engine: str, jobs: int | None, progress: Progress | None, *, before: int = 0
+        self,
+        scenario: Scenario,
+        engine: str,
+        jobs: int | None,
+        progress: Progress | None,
+        *,
+        knob: Knob = TARGET_LINK,
+        before: int = 0,
+        resumption: Resumption | None = None,
     ) -> None:
         self.scenario, self.engine, self.jobs = scenario, engine, jobs
-        self.progress = progress
-        self.reports: dict[tuple[int, int], Report] = {}
+        self.progress, self.knob, self.resumption = progress, knob, resumption
+        self.reports: dict[Pair, Report] = {}
+        #: Replications that an interrupted search had left.
+        self.resumed = 0
         self._expected, self._before = 0, before
+        self._kept = None if resumption is None else resumption.of(scenario.core, engine, knob.key)
 
-    def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Report]:
+    def __call__(self, pairs: Sequence[Pair]) -> list[Report]:
         """Measure (buffer, replication) pairs."""
-        buffers = {buffer: self.scenario.core.with_packets(buffer) for buffer in {pair[0] for pair in pairs}}
+        buffers = {buffer: self.knob.core(self.scenario.core, buffer) for buffer in {pair[0] for pair in pairs}}
+        self._take(pairs, buffers)
+        missing = [pair for pair in pairs if pair not in self.reports]
         seed = self.scenario.core.seed
-        work = [_core.Job(buffers[buffer], self.engine, seed, replication) for buffer, replication in pairs]
+        work = [_core.Job(buffers[buffer], self.engine, seed, replication) for buffer, replication in missing]
         before = len(self.reports)
-        reports = run_jobs(work, self.jobs, lambda done, _all: self._tell(before + done))
-        self.reports.update(zip(pairs, reports, strict=True))
-        return reports
+
+        def keep(job: int, report: Report) -> None:
+            if self._kept is not None:
+                self._kept.add(missing[job], report)
+
+        reports = run_jobs(work, self.jobs, lambda done, _all: self._tell(before + done), keep)
+        self.reports.update(zip(missing, reports, strict=True))
+        return [self.reports[pair] for pair in pairs]
+
+    def _take(self, pairs: Iterable[Pair], buffers: Mapping[int, _core.Scenario]) -> None:
+        """Take those of the pairs that an interrupted search left."""
+        if self._kept is None or not self._kept.count:
+            return
+        digests = {buffer: scenario.sha256 for buffer, scenario in buffers.items()}
+        for pair in pairs:
+            if pair in self.reports:
+                continue
+            report = self._kept.take(pair, digests[pair[0]])
+            if report is not None:
+                self.reports[pair] = report
+                self.resumed += 1
 
     def expect(self, remaining: int) -> None:
         """Take note of how many replications are still to come."""

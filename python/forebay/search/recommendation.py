@@ -5,21 +5,29 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from forebay import _core
-from forebay.configuration.vendors import configure, dialect
+from forebay.configuration.configuring import Configuration, check, configure
+from forebay.configuration.jitter import jittered
+from forebay.configuration.platforms.platform import Platform
+from forebay.configuration.port import Port
 from forebay.errors import InputError
 from forebay.goals import split_goal
+from forebay.metric import find
 from forebay.rules import Rule
 from forebay.rules import rules as rules_of
 from forebay.scenario import Progress, Scenario
 from forebay.search import findings
-from forebay.search.answer import Configuration, Recommendation, Variation
+from forebay.search.answer import Recommendation, Variation
 from forebay.search.findings import Finished
 from forebay.search.judging import AverageJudge, ShareJudge
+from forebay.search.knob import TARGET, Knob, knob
+from forebay.search.measurable import check_goals
 from forebay.search.measurements import Measurements
+from forebay.search.resumption import Resumption
 from forebay.search.smallest import Plan, Search
 from forebay.search.tradeoff import front, metric_pair
 
@@ -43,8 +51,12 @@ def recommend(
     sensitivity: bool = False,
     platforms: Iterable[str] = (),
     pareto: str | None = None,
+    over: str = TARGET,
+    jitter: bool = False,
     jobs: int | None = None,
     progress: Progress | None = None,
+    resume: Path | None = None,
+    tell: Callable[[str], object] | None = None,
 ) -> Recommendation:
     """Find the smallest buffer that meets the goals, by simulation.
 
@@ -72,14 +84,25 @@ def recommend(
     sensitivity : bool
         Whether to repeat the search with the number of flows, the round trips and the load 20 % lower and higher.
     platforms : iterable of str
-        Systems such as "ios-xr" or "linux" whose configuration lines the answer also gives.
+        Platforms such as "ios-xr" or "linux" whose configuration the answer also gives.
     pareto : str, optional
         Two metrics, as in "utilization,queue_delay_p99", whose trade-off over the measured buffers the answer also
         gives.
+    over : str
+        The key of the buffer to size while every other one stays, such as "link.queue.classes.voice.buffer" or
+        "links.uplink.buffer"; the target link's by default. Rules speak of that one only.
+    jitter : bool
+        Whether to add a packet time of jitter to every round trip and to spread the starts, wherever the scenario says
+        nothing random of flows that react; then they cannot move in step.
     jobs : int, optional
         Threads; the answer does not depend on it.
     progress : callable, optional
         Called with the replications done and those expected in all.
+    resume : Path, optional
+        A directory in which finished replications are kept until the answer is there: a call that was interrupted goes
+        on from them, with the same answer. Nothing is kept by default.
+    tell : callable, optional
+        Called with a line on what was found there.
 
     Returns
     -------
@@ -92,21 +115,24 @@ def recommend(
         Without goals, or with a goal on something that the engine does not report.
     """
     started = time.perf_counter()
-    scenario = with_goals(scenario, goals)
-    if not scenario.goals:
-        raise InputError("recommend: found no goal; allowed: a [goal] table or --goal such as 'utilization>=0.99'")
+    goals = list(goals)
     terms = _Terms(confidence, resolution, replications, fraction)
     terms.check()
-    systems = [dialect(system).name for system in platforms]
+    systems = check(platforms, scenario)
     if pareto is not None:
         metric_pair(pareto)
-    measure = Measurements(scenario, engine, jobs, progress)
-    asked = _asked(scenario, also)
-    plan = _plan(scenario, [*asked.values(), *_sized(rules_of(scenario.core))], terms)
+    scenario = _with_checked_goals(scenario, goals, engine)
+    varied = knob(scenario, over)
+    asked = _asked(scenario, varied, also)
+    scenario, added = jittered(scenario) if jitter else (scenario, None)
+    resumption = None if resume is None else Resumption(resume, tell)
+    measure = Measurements(scenario, engine, jobs, progress, knob=varied, resumption=resumption)
+    rules = rules_of(scenario.core) if varied.is_target else ()
+    plan = _plan(scenario, varied, [*asked.values(), *_sized(rules)], terms)
     search = Search(measure, scenario.goals, plan, measure.expect)
-    finished = Finished(scenario, search, search.run(), measure)
-    answer = _answer(finished, terms, asked)
-    return dataclasses.replace(
+    finished = Finished(scenario, search, search.run(), measure, added)
+    answer = _answer(finished, terms, asked, rules)
+    answer = dataclasses.replace(
         answer,
         sensitivity=_sensitivity(finished) if sensitivity else None,
         configurations=tuple(_configurations(answer, systems)),
@@ -114,40 +140,46 @@ def recommend(
         # Last of what takes time.
         cost=findings.cost(measure, time.perf_counter() - started),
     )
+    if resumption is not None:
+        resumption.done()
+    return answer
 
 
-def _answer(finished: Finished, terms: _Terms, asked: Mapping[str, int]) -> Recommendation:
+def _answer(finished: Finished, terms: _Terms, asked: Mapping[str, int], rules: Iterable[Rule]) -> Recommendation:
     """The buffer and how every goal stands there; without one, what is in conflict; and everything measured."""
     outcome, measure = finished.outcome, finished.measure
     found, share = outcome.buffer is not None, terms.fraction
+    goals = findings.judged_goals(finished, share)
+    sure = outcome.confidence if found else terms.confidence
     return Recommendation(
         scenario=finished.scenario,
         buffer=None if outcome.buffer is None else finished.size(outcome.buffer),
-        confidence=outcome.confidence if found else terms.confidence,
+        confidence=sure if finished.confident else None,
         resolution=terms.resolution,
         binding_goal=outcome.binding,
-        goals=findings.judged_goals(finished, share),
+        goals=goals,
         feasible_up_to=findings.upper_end(finished),
+        gaps=findings.gaps(finished),
+        islands=findings.islands(finished),
         fraction=None if share is None else findings.fraction(finished, share, terms.confidence),
-        conflict=None if found else findings.conflict(finished),
-        rules=tuple(findings.judged_rule(finished, rule) for rule in rules_of(finished.scenario.core)),
+        conflict=None if found else findings.conflict(finished, goals),
+        rules=tuple(findings.judged_rule(finished, rule) for rule in rules),
         also=tuple(findings.named(finished, name, packets) for name, packets in asked.items()),
-        curve=tuple(findings.point(finished, packets) for packets in measure.buffers()),
+        points=tuple(findings.point(finished, packets) for packets in measure.buffers()),
         cost=findings.cost(measure, 0.0),
         warnings=findings.warnings(finished),
         engine=measure.engine,
         version=_core.__version__,
+        jitter=finished.jitter,
+        knob=measure.knob,
     )
 
 
-def _configurations(answer: Recommendation, systems: Iterable[str]) -> Iterator[Configuration]:
-    """The answer as lines of each router's configuration; none without an answer."""
-    if answer.buffer is None:
-        return
-    for system in systems:
-        spoken = dialect(system)
-        lines = configure(system, answer.buffer.bytes, answer.scenario.core.rate_bps)
-        yield Configuration(system, tuple(lines), spoken.source, spoken.quirks)
+def _configurations(answer: Recommendation, systems: Iterable[Platform]) -> Iterator[Configuration]:
+    """The answer as each router's configuration; none without an answer."""
+    if answer.packets is not None:
+        port = Port.of(answer.knob.turned(answer.scenario, answer.packets))
+        yield from (configure(system, port) for system in systems)
 
 
 def _sensitivity(finished: Finished) -> tuple[Variation, ...]:
@@ -166,16 +198,46 @@ def _sensitivity(finished: Finished) -> tuple[Variation, ...]:
             if varied is None:
                 continue
             before = len(measure.reports) + sum(entry.replications for entry in found)
-            runs = Measurements(varied, measure.engine, measure.jobs, measure.progress, before=before)
+            runs = Measurements(
+                varied,
+                measure.engine,
+                measure.jobs,
+                measure.progress,
+                knob=measure.knob,
+                before=before,
+                resumption=measure.resumption,
+            )
             answer = Search(runs, varied.goals, nearby, runs.expect).run()
-            buffer = None if answer.buffer is None else varied.with_packets(answer.buffer).buffer
+            buffer = None if answer.buffer is None else measure.knob.sized(varied, answer.buffer)
             found.append(Variation(what, factor, buffer, answer.binding, len(runs.reports)))
     return tuple(found)
 
 
+def _with_checked_goals(scenario: Scenario, goals: Sequence[str], engine: str) -> Scenario:
+    """Add the goals, all of which can be measured; at least one."""
+    places = dict(zip((goal.name for goal in scenario.goals), scenario.core.goal_places, strict=True))
+    names = [_named(goal) for goal in goals]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"found {names.count(name)} goals on `{name}`; allowed: one for each metric", "goals")
+    scenario = with_goals(scenario, goals)
+    if not scenario.goals:
+        raise InputError("found none; allowed: at least one, here or in [goal], such as utilization>=0.99", "goals")
+    check_goals(scenario, engine, {name: place for name, place in places.items() if name not in names})
+    return scenario
+
+
+def _named(goal: str) -> str:
+    """The metric or "group.metric" of a goal, by the name that the scenario gives it."""
+    group, dot, metric = split_goal(goal)[0].rpartition(".")
+    known = find(metric)
+    return f"{group}{dot}{metric if known is None else known.goal_name}"
+
+
 def with_goals(scenario: Scenario, goals: Iterable[str]) -> Scenario:
     """Add goals such as "utilization>=0.99" to a scenario, replacing those on the same metric."""
-    overrides = [f'goal.{name}="{sense} {threshold}"' for name, sense, threshold in map(split_goal, goals)]
+    asked = map(split_goal, goals)
+    overrides = [("goals", f"goal.{name}", f"{sense} {threshold}") for name, sense, threshold in asked]
     return scenario.changed(*overrides) if overrides else scenario
 
 
@@ -196,13 +258,15 @@ class _Terms:
     def check(self) -> None:
         """Refuse what no search can keep."""
         if not 0.5 < self.confidence < 1:
-            raise InputError(f"confidence: found {self.confidence}; allowed: above 0.5 and below 1")
+            raise InputError(
+                f"found {self.confidence:g}; allowed: above 0.5 and below 1, as in 0.95 or 95%", "confidence"
+            )
         if not 0.001 <= self.resolution <= 1:
-            raise InputError(f"resolution: found {self.resolution}; allowed: 0.001 to 1")
+            raise InputError(f"found {self.resolution:g}; allowed: 0.001 to 1, or 0.1% to 100%", "resolution")
         if self.replications is not None and self.replications < 2:
-            raise InputError(f"replications: found {self.replications}; allowed: 2 or more")
+            raise InputError(f"found {self.replications}; allowed: 2 or more", "replications")
         if self.fraction is not None and not 0.05 <= self.fraction <= 0.999:
-            raise InputError(f"fraction: found {self.fraction:g}; allowed: 0.05 to 0.999, or 5% to 99.9%")
+            raise InputError(f"found {self.fraction:g}; allowed: 0.05 to 0.999, or 5% to 99.9%", "fraction")
 
     def looks(self, scenario: Scenario) -> tuple[int, ...]:
         """Replications at the first and each further look at a buffer."""
@@ -212,19 +276,15 @@ class _Terms:
         return _looks_at_share(first, self.confidence, self.fraction)
 
 
-def _asked(scenario: Scenario, also: Iterable[str]) -> dict[str, int]:
+def _asked(scenario: Scenario, varied: Knob, also: Iterable[str]) -> dict[str, int]:
     """The scenario's own buffer and those that the user wants to see, in packets of at least one."""
-    asked = {"as configured": max(1, round(scenario.buffer.packets))}
-    for text in also:
-        asked[text.strip()] = max(1, round(scenario.changed(f"link.buffer={text}").buffer.packets))
-    return asked
+    as_configured = {"as configured": max(1, round(varied.size(scenario).packets))}
+    return as_configured | {text.strip(): varied.read(scenario, text) for text in also}
 
 
-def _plan(scenario: Scenario, wanted: Sequence[int], terms: _Terms) -> Plan:
-    """Look from one packet to two bandwidth-delay products, or a second of queue where there is no such product."""
-    scale = scenario.core.bdp_packets
-    if scale is None:
-        scale = scenario.core.rate_bps / 8 / scenario.core.packet_bytes
+def _plan(scenario: Scenario, varied: Knob, wanted: Sequence[int], terms: _Terms) -> Plan:
+    """Look from one packet to two bandwidth-delay products, or seconds of queue where there is no such product."""
+    scale = varied.scale(scenario)
     ceiling = max(64, math.ceil(CEILING_BDP * scale))
     return Plan(
         smallest=1,

@@ -10,7 +10,14 @@ share of the error probability (Bonferroni). All goals have to hold at once, whi
 intersection of one-sided tests). Because the search picks the buffer that looked
 good, its own samples flatter that buffer; the answer is therefore confirmed on fresh replications which the search
 has not seen, and the confidence that is reported comes from those alone. A refused confirmation moves on to a
-larger buffer at half the error probability, so the total stays within the stated level.
+larger buffer at half the error probability, so the total stays within the stated level. Replications that repeat each
+other to the last bit are one observation: where most of the fresh ones do, no confidence is stated at all.
+
+Curves that fall again. A curve need not be monotone: goals that ask for room may hold at a buffer, be missed at a
+larger one and hold again above. Whoever types a number into a router wants what lies above it to be safe, so the
+search works down from the largest buffer and answers with the smallest from which on the goals keep holding; smaller
+buffers that meet them, too, below such a gap, are named, and are the answer only where nothing above the gap is.
+A gap is believed after all looks.
 
 What to measure next. The first look takes the buffers that the closed forms ask for, which lie around most answers,
 and fills the gaps between them; the edge between two measured buffers is looked for where the line through their
@@ -21,13 +28,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from forebay import statistics
+from forebay.formatting import confidence as confidence_text
 from forebay.goals import Goal, metric_value
 from forebay.report import Report
+from forebay.search.independence import different, enough
 from forebay.search.judging import AverageJudge, Judge, Verdict
 from forebay.warning import Kind, Warning
 
@@ -97,8 +106,9 @@ class Outcome:
     ----------
     buffer : int or None
         Smallest buffer that meets every goal, in packets; None where there is none.
-    confidence : float
-        One-sided confidence that all goals hold at `buffer` (0 where there is none).
+    confidence : float or None
+        One-sided confidence that all goals hold at `buffer` (0 where there is none); None where the fresh replications
+        repeat each other and can carry none.
     confirmation : sequence of reports
         The fresh replications that `confidence` rests on.
     binding : str or None
@@ -113,18 +123,25 @@ class Outcome:
         large, and where there are no such goals.
     compromise : int or None
         Without an answer: the measured buffer whose worst relative miss is smallest.
+    gaps : tuple of (int, str)
+        With an answer: measured buffers above it at which a goal that asks for room is missed, with the goal.
+    islands : tuple of (int, int)
+        With an answer: measured buffers below it that meet every goal, each with a larger one, below the answer, that
+        misses some.
     notes : list of Warning
         What the reader should know: unclear decisions, refused confirmations.
     """
 
     buffer: int | None = None
-    confidence: float = 0.0
+    confidence: float | None = 0.0
     confirmation: Reports = ()
     binding: str | None = None
     up_to: tuple[int, int | None] = (0, None)
     needs_at_least: tuple[tuple[str, ...], int | None] = ((), None)
     needs_at_most: tuple[tuple[str, ...], int | None] = ((), None)
     compromise: int | None = None
+    gaps: tuple[tuple[int, str], ...] = ()
+    islands: tuple[tuple[int, int], ...] = ()
     notes: list[Warning] = field(default_factory=list)
 
 
@@ -158,7 +175,9 @@ class Search:
         self.plan = plan
         self.samples: dict[int, list[Report]] = {}
         self._expect = expect or (lambda _count: None)
+        self._refused: set[int] = set()
         self._refused_as_too_large: int | None = None
+        self._attempts = 0
         self._level = 1 - (1 - plan.confidence) / len(plan.looks)
 
     # Measuring -----------------------------------------------------------------------------------------------
@@ -215,10 +234,14 @@ class Search:
             return outcome
         self._confirm(enough, room, outcome)
         if outcome.buffer is None:
+            self._try_island(enough, room, outcome)
+        if outcome.buffer is None:
             self._largest_allowed(small, outcome)
             outcome.compromise = self._compromise()
         else:
             outcome.up_to = self._upper_end(outcome.buffer)
+            outcome.islands = tuple(self._islands(outcome.buffer))
+            outcome.gaps = tuple(self._gaps(outcome.buffer, room))
         return outcome
 
     def _first_look(self) -> None:
@@ -250,10 +273,14 @@ class Search:
                 return None
             top = min(2 * top, self.plan.ceiling)
             self.sample([top], self.plan.looks[0])
+        return self._lower_edge(top, room, outcome)
+
+    def _lower_edge(self, top: int, room: Sequence[Goal], outcome: Outcome) -> int:
+        """Smallest buffer from which on up to `top` the goals that need room are met, to within the resolution."""
         short = [buffer for buffer in self.samples if buffer < top and self.together(buffer, room) is not Verdict.MET]
         # A first look that is unclear may become clear with more replications: work down from the top.
         for buffer in sorted(short, reverse=True):
-            if self.decide(buffer, room) is not Verdict.MET:
+            if self._falls_short(buffer, room):
                 low = buffer
                 break
         else:
@@ -263,13 +290,63 @@ class Search:
         outcome.binding = self._worst(low, room).name
         return high
 
+    def _falls_short(self, buffer: int, room: Sequence[Goal]) -> bool:
+        """Whether a buffer does not meet goals; after all looks where smaller ones do, so that the curve would fall."""
+        if self.decide(buffer, room) is Verdict.MET:
+            return False
+        smaller = (other for other in self.samples if other < buffer)
+        if any(self.together(other, room) is Verdict.MET for other in smaller):
+            return self._settle(buffer, room) is not Verdict.MET
+        return True
+
+    def _settle(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
+        """Judge after all looks; replications that only repeat each other need no more of them."""
+        if enough(different(self.samples[buffer]), len(self.samples[buffer])):
+            self.sample([buffer], max(self.plan.looks))
+        return self.together(buffer, goals)
+
     def _island(self, room: Sequence[Goal]) -> int | None:
         """The largest measured buffer that meets every goal although the largest of all misses some."""
-        inside = [buffer for buffer in self.samples if self.together(buffer, self.goals) is Verdict.MET]
-        for buffer in sorted(inside, reverse=True):
+        for buffer in self._meeting(max(self.samples)):
             if self.decide(buffer, room) is Verdict.MET:
                 return buffer
         return None
+
+    def _meeting(self, below: int) -> list[int]:
+        """Measured buffers below one that meet every goal, the largest first."""
+        smaller = (buffer for buffer in self.samples if buffer < below)
+        return sorted((at for at in smaller if self.together(at, self.goals) is Verdict.MET), reverse=True)
+
+    def _try_island(self, start: int, room: Sequence[Goal], outcome: Outcome) -> None:
+        """Where nothing from `start` on was confirmed: look among smaller buffers that meet every goal below a gap."""
+        for buffer in self._meeting(start):
+            if buffer not in self._refused and self._settle(buffer, self.goals) is Verdict.MET:
+                break
+        else:
+            return
+        before, needs = outcome.binding, outcome.needs_at_least
+        self._confirm(self._lower_edge(buffer, room, outcome), room, outcome)
+        if outcome.buffer is None:
+            outcome.binding, outcome.needs_at_least = before, needs
+
+    def _islands(self, answer: int) -> Iterator[tuple[int, int]]:
+        """Smaller buffers that meet every goal, each with the largest below the answer that misses some."""
+        smaller = sorted((buffer for buffer in self.samples if buffer < answer), reverse=True)
+        broken = None
+        for buffer in smaller:
+            if buffer in self._refused:
+                continue
+            verdict = self.together(buffer, self.goals)
+            if verdict is Verdict.MISSED and broken is None and self._settle(buffer, self.goals) is Verdict.MISSED:
+                broken = buffer
+            elif verdict is Verdict.MET and broken is not None and self._settle(buffer, self.goals) is Verdict.MET:
+                yield buffer, broken
+
+    def _gaps(self, answer: int, room: Sequence[Goal]) -> Iterator[tuple[int, str]]:
+        """Larger buffers that miss a goal which asks for room, each with the goal that is missed most."""
+        for buffer in sorted(buffer for buffer in self.samples if buffer > answer):
+            if room and self.together(buffer, room) is Verdict.MISSED and self._settle(buffer, room) is Verdict.MISSED:
+                yield buffer, self._worst(buffer, room).name
 
     def _narrow(self, low: int, high: int, goals: Sequence[Goal], above: Verdict) -> tuple[int, int]:
         """Close in on the edge between two buffers of which only one meets the goals: `high` where `above` is MET."""
@@ -328,46 +405,65 @@ class Search:
     def _confirm(self, start: int, room: Sequence[Goal], outcome: Outcome) -> None:
         """Put the found buffer to fresh replications; step up where they refuse it."""
         plan = self.plan
-        unseen = max(plan.looks)
-        allowed = 1 - plan.confidence
+        small = [goal for goal in self.goals if goal not in room]
         buffer = start
-        for attempt in range(1, plan.confirmations + 1):
-            small = [goal for goal in self.goals if goal not in room]
+        while self._attempts < plan.confirmations:
             if small and self.decide(buffer, small) is not Verdict.MET:
                 outcome.binding = self._worst(buffer, small).name
                 return
-            count = plan.judge.confirmations(len(self.samples[buffer]), 1 - allowed / 2**attempt)
-            fresh = range(unseen, unseen + count)
-            self._expect(len(fresh))
-            reports = self.measure([(buffer, replication) for replication in fresh])
-            confidences = plan.judge.confidences(reports, self.goals)
+            self._attempts += 1
             # The k-th attempt spends 2^-k of the error probability: the sum stays below the whole of it.
-            error = (1 - min(confidences.values())) * 2**attempt
-            if error <= allowed:
-                outcome.buffer, outcome.confirmation = buffer, reports
-                outcome.confidence = 1 - error
-                if outcome.binding is None and buffer > min(self.samples):
-                    outcome.binding = min(confidences, key=lambda name: confidences[name])
+            needed = 1 - (1 - plan.confidence) / 2**self._attempts
+            weakest = self._put_to_the_test(buffer, needed, outcome)
+            if weakest is None:
                 return
-            refused = min(confidences, key=lambda name: confidences[name])
-            text = (
-                f"{buffer} packets met every goal in the search but {len(fresh)} fresh replications did not confirm "
-                f"`{refused}` (confidence {confidences[refused]:.3f})"
-            )
-            values = {"packets": buffer, "replications": len(fresh), "confidence": confidences[refused]}
-            outcome.notes.append(Warning(Kind.REFUSED, text, subject=refused, values=values))
-            outcome.binding = refused
-            if refused not in {goal.name for goal in room}:
+            self._refused.add(buffer)
+            outcome.binding = weakest
+            if weakest not in {goal.name for goal in room}:
                 self._refused_as_too_large = buffer
                 return
             # The first two steps are as fine as the search, the later ones ever longer.
-            factor = (1 + plan.resolution) ** (attempt if attempt > 2 else 1)
+            factor = (1 + plan.resolution) ** (self._attempts if self._attempts > 2 else 1)
             buffer = self._step_up(buffer, factor, room)
             outcome.needs_at_least = (outcome.needs_at_least[0], buffer if buffer <= plan.ceiling else None)
-            if buffer > plan.ceiling:
+            if buffer > plan.ceiling or buffer in self._refused:
                 break
         text = "no buffer was confirmed: the goals sit on the edge of what the link can do"
         outcome.notes.append(Warning(Kind.NO_MARGIN, text))
+
+    def _put_to_the_test(self, buffer: int, needed: float, outcome: Outcome) -> str | None:
+        """Confirm a buffer on fresh replications, or name the goal that they do not confirm and note it."""
+        judge = self.plan.judge
+        unseen = max(self.plan.looks)
+        fresh = range(unseen, unseen + judge.confirmations(len(self.samples[buffer]), needed))
+        self._expect(len(fresh))
+        reports = self.measure([(buffer, replication) for replication in fresh])
+        confidences = judge.confidences(reports, self.goals)
+        weakest = min(self.goals, key=lambda goal: (confidences[goal.name], judge.margin(reports, [goal]))).name
+        if enough(different(reports), len(reports)):
+            confirmed = confidences[weakest] >= needed
+            confidence = 1 - (1 - confidences[weakest]) * 2**self._attempts
+        else:
+            # Hardly more than one observation: what it says is all there is, and nothing says how surely.
+            confirmed, confidence = judge.margin(reports, self.goals) >= 0, None
+        if confirmed:
+            outcome.buffer, outcome.confirmation, outcome.confidence = buffer, reports, confidence
+            if outcome.binding is None and buffer > min(self.samples):
+                outcome.binding = weakest
+            return None
+        outcome.notes.append(self._refusal(buffer, len(reports), weakest, (confidences[weakest], needed)))
+        return weakest
+
+    def _refusal(self, buffer: int, replications: int, goal: str, found: tuple[float, float]) -> Warning:
+        """What is said of a buffer that fresh replications did not confirm, with the confidence found and needed."""
+        confidence, needed = found
+        text = (
+            f"{buffer} packets met every goal in the search, but {replications} fresh replications did not confirm "
+            f"`{goal}`: {confidence_text(confidence, 2)} confidence, where attempt {self._attempts} of a search that "
+            f"claims {100 * self.plan.confidence:g} % needs {100 * needed:.5g} %"
+        )
+        values = {"packets": buffer, "replications": replications, "confidence": confidence, "needed": needed}
+        return Warning(Kind.REFUSED, text, subject=goal, values=values)
 
     def _step_up(self, buffer: int, factor: float, room: Sequence[Goal]) -> int:
         """Next buffer, at least `factor` times as large, that meets the goals which need room."""

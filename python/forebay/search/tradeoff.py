@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from forebay import _core
 from forebay.errors import InputError
 from forebay.metric import find, key_among
 from forebay.report import Estimate
@@ -31,7 +32,7 @@ def front(answer: Recommendation, pair: str) -> Front:
         Where the pair is no pair or a metric was not measured.
     """
     one, other = (_measured(name, answer) for name in metric_pair(pair))
-    points = [point for point in answer.curve if one in point.metrics and other in point.metrics]
+    points = [point for point in answer.points if one in point.metrics and other in point.metrics]
     goodness = [[_goodness(key, point.metrics[key]) for key in (one, other)] for point in points]
     found = (
         FrontPoint(
@@ -54,16 +55,16 @@ def metric_pair(text: str) -> tuple[str, str]:
     """
     names = [part.strip() for part in text.split(",")]
     if len(names) != 2 or names[0] == names[1]:
-        raise InputError(f"--pareto: found `{text}`; allowed: two metrics, as in utilization,queue_delay_p99")
+        raise InputError(f"found `{text}`; allowed: two metrics, as in utilization,queue_delay_p99", "pareto")
     return names[0], names[1]
 
 
 def _measured(name: str, answer: Recommendation) -> str:
     """The key of a metric that a goal would name so."""
-    known = answer.curve[0].metrics
+    known = answer.points[0].metrics
     key = key_among(name, known)
     if key is None:
-        raise InputError(f"--pareto: found `{name}`; allowed: {', '.join(known)}")
+        raise InputError(_core.unknown("metric", name, list(known)), "pareto")
     return key
 
 

@@ -18,11 +18,12 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
-from forebay._core import split_quantity
+from forebay._core import parse_quantity, split_quantity
 from forebay.errors import InputError
 
-__all__ = ["Axis", "Cell", "cells"]
+__all__ = ["Axis", "Cell", "Scale", "cells", "scale_of"]
 
 _RANGE = re.compile(r"^(?P<low>[^:]+?)\.\.(?P<high>[^:]+?):(?P<count>\d+)(?P<scale>lin|log)?$")
 _MOST = 100_000
@@ -55,14 +56,14 @@ class Axis:
         key, equals, values = text.partition("=")
         key = key.strip()
         if not equals or not key or not values.strip():
-            raise InputError(f"--over: found `{text}`; allowed: KEY=A,B,C or KEY=A..B:N or KEY=A..B:Nlin")
+            raise InputError(f"found `{text}`; allowed: KEY=A,B,C or KEY=A..B:N or KEY=A..B:Nlin", "over")
         match = _RANGE.match(values.strip())
         if match is None:
             if ".." in values:
-                raise InputError(f"--over {key}: found `{values}`; allowed: A..B:N (logarithmic) or A..B:Nlin")
+                raise InputError(f"{key}: found `{values}`; allowed: A..B:N (logarithmic) or A..B:Nlin", "over")
             parts = _split(values)
             if any(not part for part in parts):
-                raise InputError(f"--over {key}: found an empty value in `{values}`; allowed: A,B,C")
+                raise InputError(f"{key}: found an empty value in `{values}`; allowed: A,B,C", "over")
             return cls(key, tuple(dict.fromkeys(parts)))
         return cls(
             key,
@@ -91,16 +92,15 @@ def _split(values: str) -> list[str]:
 def _spread(key: str, low: str, high: str, count: int, *, linear: bool) -> tuple[str, ...]:
     ends = [split_quantity(low), split_quantity(high)]
     if ends[0] is None or ends[1] is None or not all(_is_unit(end[1]) for end in ends if end is not None):
-        raise InputError(f"--over {key}: found `{low}..{high}`; allowed: two numbers with a unit, as in 0.01BDP..2BDP")
+        raise InputError(f"{key}: found `{low}..{high}`; allowed: two numbers with a unit, as in 0.01BDP..2BDP", "over")
     (first, unit_low), (last, unit_high) = ends[0], ends[1]
     unit = unit_high or unit_low
     if unit_low and unit_high and unit_low != unit_high:
-        raise InputError(f"--over {key}: found units `{unit_low}` and `{unit_high}`; allowed: one unit for both ends")
+        raise InputError(f"{key}: found units `{unit_low}` and `{unit_high}`; allowed: one unit for both ends", "over")
     if not 1 <= count <= _MOST or not last >= first or not (linear or first > 0):
-        raise InputError(
-            f"--over {key}: found {count} values from {low} to {high}; allowed: 1 to {_MOST} rising values"
-            + ("" if linear else ", above zero on a logarithmic scale")
-        )
+        above = "" if linear else ", above zero on a logarithmic scale"
+        found = f"{count} value{'s' * (count != 1)} from {low} to {high}"
+        raise InputError(f"{key}: found {found}; allowed: 1 to {_MOST} rising values{above}", "over")
     if count == 1 or first == last:
         numbers = [first]
     elif linear:
@@ -116,6 +116,52 @@ def _spread(key: str, low: str, high: str, count: int, *, linear: bool) -> tuple
 
 def _is_unit(text: str) -> bool:
     return not text or text == "%" or (text.isascii() and text.isalpha())
+
+
+#: What a quantity with a unit may be, and its base unit.
+_DIMENSIONS: tuple[tuple[Literal["time", "rate", "bytes", "packets", "share"], str], ...] = (
+    ("time", "s"),
+    ("rate", "bps"),
+    ("bytes", "bytes"),
+    ("packets", "packets"),
+    ("share", ""),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Values of an axis as numbers.
+
+    Attributes
+    ----------
+    numbers : tuple of float
+        In the order of the values.
+    unit : str
+        "s", "bps", "bytes", "packets", "BDP", or none for numbers and shares.
+    """
+
+    numbers: tuple[float, ...]
+    unit: str
+
+
+def scale_of(values: Iterable[object]) -> Scale | None:
+    """Values such as "100p" or "2Gbps" as numbers in one base unit; None where they are no quantities of one kind."""
+    texts = [str(value) for value in values]
+    split = [split_quantity(text) for text in texts]
+    if not texts or None in split:
+        return None
+    found = [each for each in split if each is not None]
+    units = {unit for _, unit in found}
+    if units in ({""}, {"BDP"}):
+        return Scale(tuple(number for number, _ in found), units.pop())
+    if "" in units:
+        return None
+    for dimension, unit in _DIMENSIONS:
+        try:
+            return Scale(tuple(parse_quantity(text, dimension) for text in texts), unit)
+        except InputError:
+            continue
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +180,9 @@ class Cell:
     settings: tuple[tuple[str, str], ...]
 
     @property
-    def overrides(self) -> list[str]:
-        """The settings as scenario overrides."""
-        return [f"{key}={value}" for key, value in self.settings if key != "engine"]
+    def overrides(self) -> list[tuple[str, str]]:
+        """The settings as changes of a scenario, which the axes ask for."""
+        return [("over", f"{key}={value}") for key, value in self.settings if key != "engine"]
 
     def engine(self, default: str) -> str:
         """The engine of this cell."""
@@ -148,9 +194,9 @@ def cells(axes: Iterable[Axis]) -> Iterator[Cell]:
     listed = list(axes)
     twice = [axis.key for index, axis in enumerate(listed) if axis.key in [other.key for other in listed[:index]]]
     if twice:
-        raise InputError(f"--over: found `{twice[0]}` twice; allowed: each key once")
+        raise InputError(f"found `{twice[0]}` twice; allowed: each key once", "over")
     size = math.prod(len(axis.values) for axis in listed)
     if size > 10_000_000:
-        raise InputError(f"--over: found {size} cells; allowed: at most 10000000")
+        raise InputError(f"found {size} cells; allowed: at most 10000000", "over")
     for index, values in enumerate(itertools.product(*(axis.values for axis in listed))):
         yield Cell(index, tuple(zip((axis.key for axis in listed), values, strict=True)))

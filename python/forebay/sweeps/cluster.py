@@ -69,11 +69,11 @@ def run_on_cluster(
     try:
         distributed: Any = import_module("distributed")
     except ImportError:
-        raise InputError("--scheduler: found no dask; allowed: after pip install 'forebay[cluster]'") from None
+        raise InputError("found no dask; allowed: after pip install 'forebay[cluster]'", "scheduler") from None
     try:
         client = distributed.Client(address, timeout="10s", set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
-        raise InputError(f"--scheduler: found nobody at `{address}` ({error}); allowed: a Dask scheduler") from None
+        raise InputError(f"found nobody at `{address}` ({error}); allowed: a Dask scheduler", "scheduler") from None
     with client, client.as_current():
         workers = len(client.scheduler_info(n_workers=-1)["workers"])
         if workers:
@@ -109,7 +109,7 @@ def _check_versions(client: Any) -> None:
     versions = set(client.run(_version).values())
     if versions != {_core.__version__}:
         shown = ", ".join(sorted(versions))
-        raise InputError(f"--scheduler: found workers with forebay {shown}; allowed: {_core.__version__}")
+        raise InputError(f"found workers with forebay {shown}; allowed: {_core.__version__}", "scheduler")
 
 
 def _version() -> str:

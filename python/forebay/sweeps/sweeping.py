@@ -20,11 +20,11 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forebay import _core
+from forebay.display import Shown
 from forebay.errors import ForebayError, InputError
 from forebay.files import write_whole
 from forebay.plain import plain
@@ -53,8 +53,8 @@ class Job:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
+@dataclass(frozen=True, slots=True, repr=False)
+class Sweep(Shown):
     """A sweep's folder once everything that can be computed is.
 
     Attributes
@@ -81,15 +81,22 @@ class Sweep:
         return load(self.folder, "summary")
 
     def xarray(self) -> Any:
-        """Return the means as an `xarray.Dataset` over the axes (needs the extra `xarray`)."""
-        pandas = import_module("pandas")
-        frame = self.summary()
-        axes = [name for name in frame.columns if name.startswith("axis.")]
-        means = [name for name in frame.columns if name.endswith(".mean")]
-        table = pandas.DataFrame(frame.select(*axes, *means).to_dict(as_series=False)).set_index(axes)
-        renamed = {name: name.removesuffix(".mean") for name in means}
-        dataset = table.rename(columns=renamed).to_xarray()
-        return dataset.rename({name: name.removeprefix("axis.") for name in axes})
+        """Return the means as an `xarray.Dataset` over the axes (needs the extra `xarray`).
+
+        Coordinates of quantities are numbers in base units (seconds, bits per second, bytes, packets, multiples of the
+        bandwidth-delay product), rising, with the unit as the attribute `units`; other axes keep their texts. Each
+        metric has its half widths beside it as `NAME_half_width`.
+        """
+        from forebay.sweeps.datasets import dataset
+
+        return dataset(self.summary())
+
+    def __repr__(self) -> str:
+        manifest = Manifest.read(self.folder)
+        axes = " x ".join(f"{axis.key} ({len(axis.values)})" for axis in manifest.axes)
+        of = f" of {manifest.title!r}" if manifest.title else ""
+        failed = f", {len(self.failed)} failed" if self.failed else ""
+        return f"<Sweep{of} over {axes or 'nothing'} in {str(self.folder)!r}{failed}>"
 
 
 def sweep(
@@ -139,7 +146,7 @@ def sweep(
     axes = [axis if isinstance(axis, Axis) else Axis.parse(axis) for axis in over]
     count = scenario.core.replications if replications is None else replications
     if count < 1:
-        raise InputError(f"replications: found {count}; allowed: 1 or more")
+        raise InputError(f"found {count}; allowed: 1 or more", "replications")
     seed = scenario.core.seed if seed is None else seed
     manifest = Manifest(_core.__version__, scenario.resolved, scenario.core.sha256, tuple(axes), engine, count, seed)
     work = list(jobs_of(scenario, axes, engine, count, seed))
@@ -157,7 +164,8 @@ def jobs_of(scenario: Scenario, axes: Sequence[Axis], engine: str, count: int, s
         core = scenario.core.with_overrides(cell.overrides) if cell.overrides else scenario.core
         chosen = cell.engine(engine)
         if chosen not in engines:
-            raise InputError(f"engine: found `{chosen}`; allowed: {', '.join(engines)}")
+            argument = "engine" if chosen == engine else "over"
+            raise InputError(_core.unknown("engine", chosen, list(engines)), argument)
         for replication in range(count if engines[chosen].replicates else 1):
             identity = [core.sha256, chosen, seed, replication, _core.__version__]
             key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]
@@ -176,7 +184,7 @@ def _open(folder: Path, manifest: Manifest) -> None:
         for key, value in plain(manifest).items():
             if found.get(key) != value and key != "replications":
                 raise InputError(
-                    f"{path}: found a sweep with another `{key}`; allowed: the same sweep, or a new --out folder"
+                    f"{path}: found a sweep with another `{key}`; allowed: the same sweep, or a new folder", "out"
                 )
         if found == plain(manifest):
             return

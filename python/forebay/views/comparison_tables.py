@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from forebay import formatting
-from forebay.views.tables import buffer_text
+from forebay.views.fitting import Fitting
+from forebay.views.heading import Paragraph, heading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,31 +38,40 @@ SHOWN = (
 def comparison_view(found: Comparison) -> RenderableType:
     """Engines and models side by side, the agreement, the disagreements by assumption, the buffer range."""
     parts: list[RenderableType] = [
-        _answers(found.scenario.title, found.answers),
-        Text(f"buffer {buffer_text(found.buffer)}", style="dim"),
-        Text(""),
+        heading(found.scenario, "comparison"),
+        _answers(found.answers),
     ]
     if found.agreement:
         parts += [_agreement(found.agreement), *_promise(found.agreement), Text("")]
     parts += _disagreements(found)
     parts += [
-        Text(f"{answer.name} does not apply: {answer.why}", style="dim")
+        Paragraph(f"{answer.name} does not apply: {answer.why}", "dim")
         for answer in found.answers
         if not answer.applies
     ]
-    if len(found.curve) > 1:
-        parts.append(_range(found.curve))
+    if len(found.points) > 1:
+        parts.append(_range(found.points))
     return Group(*parts)
 
 
-def _answers(title: str, answers: Sequence[Answer]) -> Table:
-    table = Table(title=escape(title or "comparison"), title_justify="left", box=box.SIMPLE_HEAD)
-    table.add_column("answer of")
-    table.add_column("applies?")
-    for name in SHOWN:
-        table.add_column(formatting.metric_title(name), justify="right")
+def _answers(answers: Sequence[Answer]) -> Fitting:
+    """Every answer with the metrics that there is room for, and the others in tables below."""
+    count = len(SHOWN)
+    return Fitting(
+        [_answers_table(answers, SHOWN[at : at + size]) for at in range(0, count, size)] for size in range(count, 0, -1)
+    )
+
+
+def _answers_table(answers: Sequence[Answer], metrics: Sequence[str]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("answer of", no_wrap=True)
+    table.add_column("applies?", no_wrap=True)
+    for name in metrics:
+        table.add_column(formatting.metric_title(name), justify="right", no_wrap=True)
     for answer in answers:
-        cells = [_estimate(name, answer.metrics.get(name)) for name in SHOWN]
+        if not any(name in answer.metrics for name in metrics) and metrics[0] != SHOWN[0]:
+            continue
+        cells = [_estimate(name, answer.metrics.get(name)) for name in metrics]
         style = None if answer.applies else "dim"
         table.add_row(escape(answer.name), "yes" if answer.applies else "no", *cells, style=style)
     return table
@@ -74,23 +84,37 @@ def _estimate(name: str, found: Estimate | None) -> str:
     return formatting.estimate(name, found)
 
 
-def _agreement(rows: Sequence[Agreement]) -> Table:
-    table = Table(title="How closely the fluid follows the packets", title_justify="left", box=box.SIMPLE_HEAD)
-    for heading in ("engine", "metric"):
-        table.add_column(heading)
-    for heading in ("packet", "fluid", "gap", "allowed"):
-        table.add_column(heading, justify="right")
-    table.add_column("within?")
+def _agreement(rows: Sequence[Agreement]) -> RenderableType:
+    """How far apart the fluid and the packets are; where there is little room, engine by engine and gaps only."""
+    engines = list(dict.fromkeys(row.engine for row in rows))
+    apart = [[row for row in rows if row.engine == engine] for engine in engines]
+    choices = (
+        [_agreement_table(rows, ("engine", "metric", "packet", "fluid", "gap", "allowed", "within?"))],
+        [_agreement_table(each, ("metric", "packet", "fluid", "gap", "allowed", "within?")) for each in apart],
+        [_agreement_table(each, ("metric", "gap", "allowed", "within?")) for each in apart],
+    )
+    return Group(Text("How closely the fluid follows the packets", style="italic"), Fitting(choices))
+
+
+def _agreement_table(rows: Sequence[Agreement], columns: Sequence[str]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    if "engine" not in columns:
+        table.title, table.title_justify = escape(rows[0].engine), "left"
+    for name in columns:
+        text = name in {"engine", "metric", "within?"}
+        table.add_column(name, justify="left" if text else "right", no_wrap=True)
     for row in rows:
-        values = [formatting.value(row.metric, value) for value in row.values]
-        table.add_row(
-            escape(row.engine),
-            formatting.metric_title(row.metric),
-            *values,
-            _gap(row.gap, row.of),
-            _gap(row.allowed, row.of),
-            "–" if row.within is None else "yes" if row.within else "no",
-        )
+        packet, fluid = (formatting.value(row.metric, value) for value in row.values)
+        cells = {
+            "engine": escape(row.engine),
+            "metric": formatting.metric_title(row.metric),
+            "packet": packet,
+            "fluid": fluid,
+            "gap": _gap(row.gap, row.of),
+            "allowed": _gap(row.allowed, row.of),
+            "within?": "–" if row.within is None else "yes" if row.within else "no",
+        }
+        table.add_row(*(cells[name] for name in columns))
     return table
 
 
@@ -101,19 +125,19 @@ def _gap(gap: float | None, of: str) -> str:
     if of == "times":
         return f"factor {gap:.2g}"
     if of == "buffers":
-        return f"{100 * gap:.1f} % of the buffer"
+        return f"{100 * gap:.1f} % of buffer"
     return f"{gap:.2f} points"
 
 
-def _promise(rows: Sequence[Agreement]) -> list[Text]:
+def _promise(rows: Sequence[Agreement]) -> list[Paragraph]:
     if rows[0].expected:
         return [
-            Text("the bounds are promised for `fluid (fitted)` here: the buffer holds a sender's bursts", style="dim")
+            Paragraph("the bounds are promised for `fluid (fitted)` here: the buffer holds a sender's bursts", "dim")
         ]
-    return [Text(f"no agreement is promised here: {rows[0].why}", style="dim")]
+    return [Paragraph(f"no agreement is promised here: {rows[0].why}", "dim")]
 
 
-def _disagreements(found: Comparison) -> list[Text]:
+def _disagreements(found: Comparison) -> list[Paragraph]:
     """One line per answer with what it says otherwise, then the assumptions behind it, one line each."""
     lines = []
     for answer in found.answers:
@@ -121,29 +145,37 @@ def _disagreements(found: Comparison) -> list[Text]:
         if not gaps:
             continue
         one = gaps[0].between[0]
-        lines.append(Text(f"{answer.name} and {one} differ by more than their uncertainty:", style="bold"))
+        lines.append(Paragraph(f"{answer.name} and {one} differ by more than their uncertainty:", "bold"))
         for gap in gaps:
             mine, theirs = (formatting.value(gap.metric, value) for value in gap.values)
-            lines.append(Text(f"  {formatting.metric_title(gap.metric)}: {one} {mine}, {answer.name} {theirs}"))
+            lines.append(Paragraph(f"  {formatting.metric_title(gap.metric)}: {one} {mine}, {answer.name} {theirs}"))
         for each in answer.doubtful:
-            verdict = "does not hold" if each.holds == "no" else "is not known to hold"
-            lines.append(Text(f"    “{each.assumption}” {verdict}: {each.why}", style="yellow"))
+            verdict = {"no": "does not hold", "partly": "holds in part"}.get(each.holds, "is not known to hold")
+            lines.append(Paragraph(f"    “{each.assumption}” {verdict}: {each.why}", "yellow"))
         if not answer.doubtful:
             held = len(answer.assumptions)
             said = "; ".join(answer.notes or ()) or "what remains is the model's own simplification"
-            lines.append(Text(f"    all {held} checked assumptions hold; {said}", style="yellow"))
+            lines.append(Paragraph(f"    all {held} checked assumptions hold; {said}", "yellow"))
     return lines
 
 
-def _range(curve: Sequence[RangePoint]) -> Table:
-    """Utilisation over the buffers by every answer that has it."""
+def _range(curve: Sequence[RangePoint]) -> RenderableType:
+    """Utilization over the buffers by every answer that has it, in as many tables as it takes."""
     names = list(dict.fromkeys(name for point in curve for name in point.answers))
     names = [name for name in names if any(point.estimate(name, "utilization") is not None for point in curve)]
-    table = Table(title="Utilization over the buffer range", title_justify="left", box=box.SIMPLE_HEAD)
-    table.add_column("packets", justify="right")
-    table.add_column("BDP", justify="right")
+    tables = Fitting(
+        [_range_table(curve, names[at : at + size]) for at in range(0, len(names), size)]
+        for size in range(len(names), 0, -1)
+    )
+    return Group(Text("Utilization over the buffer range", style="italic"), tables)
+
+
+def _range_table(curve: Sequence[RangePoint], names: Sequence[str]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("packets", justify="right", no_wrap=True)
+    table.add_column("BDP", justify="right", no_wrap=True)
     for name in names:
-        table.add_column(escape(name), justify="right")
+        table.add_column(escape(name), justify="right", no_wrap=True)
     for point in curve:
         bdp = point.buffer.bdp
         cells = [_estimate("utilization", point.estimate(name, "utilization")) for name in names]

@@ -1,16 +1,19 @@
-"""Pictures: metrics against the buffer on a logarithmic axis, with bands, rules, goals and the answer."""
+"""Pictures of a recommendation: metrics against the buffer with rules, goals and the answer; one against another."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forebay.files import whole
+from forebay.views.headline import headline
 from forebay.views.recommendation_charts import metric_chart, rule_strip, shown_metrics, trade_chart
-from forebay.views.scales import spans_decades
+from forebay.views.rule_panel import PALETTE, RuleLine, draw_rules, height, style_of
+from forebay.views.scales import plain, spans_decades
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -18,43 +21,25 @@ if TYPE_CHECKING:
     from forebay.search.answer import Recommendation
     from forebay.views.charts import GoalLine, MetricChart, Point
 
-__all__ = ["PALETTE", "draw_front", "draw_recommendation", "save", "save_both"]
+__all__ = ["PALETTE", "band", "below_packets", "buffer_title", "draw_front", "draw_recommendation", "save", "save_both"]
 
-#: Okabe and Ito's colours, told apart with any colour vision.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-ANSWER = "#009E73"
-GOAL = "#D55E00"
-
-
-def figure(width: float, height: float, rows: int) -> tuple[Figure, list[Axes]]:
-    """A figure of stacked panels that share their horizontal axis."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    found, axes = plt.subplots(rows, 1, figsize=(width, height), sharex=True, squeeze=False, layout="constrained")
-    for axis in axes[:, 0]:
-        axis.grid(visible=True, which="major", color="#d8d8d8", linewidth=0.6)
-        axis.spines[["top", "right"]].set_visible(False)
-    return found, list(axes[:, 0])
+ANSWER = "#007a59"
+GOAL = "#b84a00"
+#: Inches of a panel, and of a whole picture across.
+PANEL, WIDTH = 1.7, 8.6
 
 
-def save(found: Figure, path: Path, *, close: bool = True) -> Path:
-    """Write a figure and free it; the file appears complete or not at all."""
-    import matplotlib.pyplot as plt
-
+def save(found: Figure, path: Path) -> Path:
+    """Write a figure; the file appears complete or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole(path) as partial:
         found.savefig(partial, dpi=130, format=path.suffix.removeprefix("."))
-    if close:
-        plt.close(found)
     return path
 
 
 def save_both(found: Figure, stem: Path) -> list[Path]:
-    """Write a figure as PNG and as SVG beside it, then free it."""
-    return [save(found, stem.with_suffix(".png"), close=False), save(found, stem.with_suffix(".svg"))]
+    """Write a figure as PNG and as SVG beside it."""
+    return [save(found, stem.with_suffix(".png")), save(found, stem.with_suffix(".svg"))]
 
 
 def band(
@@ -73,37 +58,63 @@ def band(
     axis.plot(buffers, means, color=color, marker=marker, markersize=3.5, linewidth=1.3, label=label)
 
 
+def below_packets(last: BufferSize) -> tuple[str, Callable[[float], str]]:
+    """What stands under a number of packets: multiples of the bandwidth-delay product, or milliseconds without one."""
+    if last.bdp:
+        factor, title = last.bdp / last.packets, "BDP"
+    else:
+        factor, title = 1e3 * last.seconds / last.packets, "ms"
+    return title, lambda packets: plain(float(f"{packets * factor:.2g}"))
+
+
+def buffer_title(below: str = "") -> str:
+    """Title of an axis of buffers."""
+    return f"buffer (packets that may wait{f'; below: {below}' if below else ''})"
+
+
 def draw_recommendation(answer: Recommendation) -> Figure:
-    """Utilisation, loss and delay against the buffer; the rules as marked lines; the goals and the answer."""
-    curve = answer.curve
+    """Utilization, loss and delay against the buffer; the rules as marked lines; the goals and the answer."""
+    from forebay.views import canvas
+
     charts = [metric_chart(answer, name) for name in shown_metrics(answer)]
-    found, axes = figure(8.6, 2.4 + 2.0 * len(charts), len(charts))
-    for axis, chart in zip(axes, charts, strict=True):
-        band(axis, chart.points)
-        axis.set_ylabel(chart.title)
-        _limits(axis, chart)
-        for goal in chart.goals:
-            _mark_goal(axis, goal, chart.title)
-    axes[0].set_xscale("log")
-    axes[-1].set_xlabel("buffer (packets that may wait)")
-    plain_ticks(axes[-1])
-    strip = rule_strip(answer)
-    marks = [
-        (dot.buffer, dot.name, dot.kind == "rule")
-        for dot in strip.dots
-        if dot.kind in {"rule", "norule"} and strip.buffers[0] <= dot.buffer <= strip.buffers[-1]
-    ]
-    mark_rules(axes, marks)
-    _mark_answer(axes, answer)
-    second_scale(axes[-1], curve[-1].buffer)
-    _legend(found, axes[0], with_bands=any(point.replications > 1 for point in curve))
-    title = answer.scenario.title or "Buffer recommendation"
-    found.suptitle(title, fontsize=11, x=0.01, ha="left")
+    rules = _rules(answer)
+    handles = _legend(answer, charts)
+    found, axes = canvas.figure(
+        headline(answer.scenario.resolved, otherwise="Buffer recommendation"),
+        WIDTH,
+        [PANEL] * len(charts),
+        above=height(rules),
+        below=canvas.legend_height(len(handles), 3),
+    )
+    with canvas.style():
+        for axis, chart in zip(axes, charts, strict=True):
+            band(axis, chart.points)
+            canvas.title_axis(axis, chart.title, PANEL)
+            _limits(axis, chart)
+            _mark_goals(axis, chart)
+        axes[0].set_xscale("log")
+        axes[0].set_xlim(axes[0].get_xlim())
+        below, second = below_packets(answer.points[-1].buffer)
+        axes[-1].set_xlabel(buffer_title(below))
+    draw_rules(axes, rules, answer_color=ANSWER if answer.buffer is not None else GOAL)
+    canvas.plain_axes(axes, second)
+    canvas.legend(found, handles)
     return found
 
 
+def _rules(answer: Recommendation) -> list[RuleLine]:
+    """The recommended buffer or the nearest compromise, then every rule from the smallest."""
+    text, best = "recommended", answer.buffer
+    if best is None and answer.conflict is not None:
+        text, best = "nearest miss", answer.conflict.compromise
+    lines = [] if best is None else [RuleLine(f"{text}: {best.packets:,.0f} packets", best.packets, True, answer=True)]
+    return lines + [
+        RuleLine(dot.name, dot.buffer, dot.kind == "rule") for dot in rule_strip(answer).dots if dot.kind != "also"
+    ]
+
+
 def _limits(axis: Axes, chart: MetricChart) -> None:
-    """Loss and delay span decades: a logarithmic axis where they do; utilisation ends just above 100 %."""
+    """Loss and delay span decades: a logarithmic axis where they do; utilization ends just above 100 %."""
     if chart.limits is not None:
         axis.set_ylim(top=100.8)
         return
@@ -114,150 +125,112 @@ def _limits(axis: Axes, chart: MetricChart) -> None:
         return
     axis.set_yscale("log", nonpositive="clip")
     axis.set_ylim(bottom=min(shown) / 2, top=2 * max(shown))
-    plain_decades(axis)
 
 
-def plain_decades(axis: Axes) -> None:
-    """Decades of a logarithmic vertical axis as numbers, not powers."""
-    axis.yaxis.set_major_formatter(lambda number, _position: f"{number:g}")
-    axis.tick_params(axis="y", which="minor", length=0)
+def _mark_goals(axis: Axes, chart: MetricChart) -> None:
+    """Each threshold as a line, shaded where it is missed, and in words above the panel."""
+    from forebay.views import canvas
 
-
-def plain_ticks(axis: Axes) -> None:
-    """Packets as numbers, not powers of ten."""
-    axis.xaxis.set_major_formatter(lambda number, _position: f"{number:,.0f}" if number >= 1 else f"{number:g}")
-
-
-def _mark_goal(axis: Axes, goal: GoalLine, title: str) -> None:
-    threshold = goal.threshold
     low, high = axis.get_ylim()
-    span = (low, min(high, threshold)) if goal.at_least else (max(low, threshold), high)
-    if span[1] > span[0]:
-        axis.axhspan(*span, color=GOAL, alpha=0.07, linewidth=0)
-    axis.axhline(threshold, color=GOAL, linestyle="--", linewidth=1.1)
-    unit = title[title.rindex("(") + 1 : -1] if title.endswith(")") else ""
-    axis.annotate(
-        f"goal {'≥' if goal.at_least else '≤'} {threshold:g} {unit}".strip(),
-        xy=(1.0, threshold),
-        xycoords=("axes fraction", "data"),
-        xytext=(-3, 3),
-        textcoords="offset points",
-        ha="right",
-        va="bottom",
-        color=GOAL,
-        fontsize=8,
-        bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8},
-    )
+    for goal in chart.goals:
+        threshold = goal.threshold
+        span = (low, min(high, threshold)) if goal.at_least else (max(low, threshold), high)
+        if span[1] > span[0]:
+            axis.axhspan(*span, color=GOAL, alpha=0.07, linewidth=0)
+        axis.axhline(threshold, color=GOAL, linestyle="--", linewidth=1.1)
+    if chart.goals:
+        told = "; ".join(_goal(goal, chart.title) for goal in chart.goals)
+        axis.set_title(
+            canvas.cut(told, WIDTH - 2, canvas.SMALL), loc="right", fontsize=canvas.SMALL, color=GOAL, y=1, pad=3
+        )
     axis.set_ylim(low, high)
 
 
-def mark_rules(axes: Sequence[Axes], marks: Iterable[tuple[float, str, bool]]) -> None:
-    """Vertical lines through all panels, named above the highest; rules of about the same buffer share a tag."""
-    together: dict[float, list[tuple[str, bool]]] = {}
-    for packets, name, applies in sorted(marks):
-        for axis in axes:
-            axis.axvline(packets, color="#444444", linestyle="-" if applies else ":", linewidth=0.9, alpha=0.8)
-        near = next((at for at in together if abs(at - packets) <= 0.09 * packets), packets)
-        together.setdefault(near, []).append((name, applies))
-    for packets, names in together.items():
-        names.sort(key=lambda each: not each[1])  # those that apply first
-        axes[0].annotate(
-            ", ".join(name for name, _ in names),
-            xy=(packets, 1.0),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, 3),
-            textcoords="offset points",
-            rotation=50,
-            rotation_mode="anchor",
-            ha="left",
-            va="center",
-            fontsize=8,
-            color="#222222" if names[0][1] else "#8a8a8a",
-        )
+def _goal(goal: GoalLine, title: str) -> str:
+    unit = title[title.rindex("(") + 1 : -1] if title.endswith(")") else ""
+    return f"goal {'≥' if goal.at_least else '≤'} {goal.threshold:g} {unit}".strip()
 
 
-def _mark_answer(axes: Sequence[Axes], answer: Recommendation) -> None:
-    found = answer.buffer
-    text, color = "recommended", ANSWER
-    if found is None and answer.conflict is not None:
-        found = answer.conflict.compromise
-        text, color = "nearest compromise", GOAL
-    if found is None:
-        return
-    for axis in axes:
-        axis.axvline(found.packets, color=color, linewidth=2.2, alpha=0.85)
-    axes[0].annotate(
-        f"{text}: {found.packets:.0f} packets",
-        xy=(found.packets, 0.0),
-        xycoords=("data", "axes fraction"),
-        xytext=(5, 6),
-        textcoords="offset points",
-        color=color,
-        fontsize=9,
-        fontweight="bold",
-        bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8},
-    )
-
-
-def _legend(found: Figure, axis: Axes, *, with_bands: bool) -> None:
-    """Say what the lines and shades mean, below the panels."""
+def _legend(answer: Recommendation, charts: Sequence[MetricChart]) -> list[Any]:
+    """What the lines and shades mean."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     handles: list[Any] = [Line2D([], [], color=PALETTE[0], marker="o", markersize=3.5, label="simulated mean")]
-    if with_bands:
+    if any(point.replications > 1 for point in answer.points):
         handles.append(Patch(color=PALETTE[0], alpha=0.2, label="95 % interval"))
-    if any(line.get_linestyle() == "--" for line in axis.figure.findobj(Line2D)):
+    if any(chart.goals for chart in charts):
         handles.append(Patch(color=GOAL, alpha=0.12, label="goal missed"))
-    handles += [
-        Line2D([], [], color="#444444", linewidth=0.9, label="rule"),
-        Line2D([], [], color="#444444", linewidth=0.9, linestyle=":", label="rule that does not apply here"),
-    ]
-    found.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8, frameon=False)
+    sized = [rule for rule in answer.rules if rule.buffer is not None]
+    return handles + rule_handles(
+        applying=any(rule.applies for rule in sized), others=any(not rule.applies for rule in sized)
+    )
 
 
-def second_scale(axis: Axes, last: BufferSize) -> None:
-    """The same buffers in multiples of the bandwidth-delay product, or in milliseconds without one."""
-    if last.bdp:
-        factor, title = last.bdp / last.packets, "buffer (BDP)"
-    else:
-        factor, title = 1e3 * last.seconds / last.packets, "buffer (ms)"
+def rule_handles(*, applying: bool, others: bool) -> list[Any]:
+    """What lines and markers of rules mean."""
+    from matplotlib.lines import Line2D
 
-    def scaled(packets: Any) -> Any:
-        return packets * factor
-
-    def unscaled(shown: Any) -> Any:
-        return shown / factor
-
-    below = axis.secondary_xaxis(-0.34, functions=(scaled, unscaled))
-    below.set_xlabel(title)
-    below.xaxis.set_major_formatter(lambda number, _position: f"{number:g}")
-    below.spines["bottom"].set_color("#888888")
+    style: dict[str, Any] = {"color": "#444444", "marker": "o", "markersize": 5, "linewidth": 0.9}
+    handles = [Line2D([], [], label="rule", **style)] if applying else []
+    if others:
+        hollow: dict[str, Any] = {
+            "markerfacecolor": "white",
+            "linestyle": ":",
+            "label": "rule that does not apply here",
+        }
+        handles.append(Line2D([], [], **(style | hollow)))
+    return handles
 
 
 def draw_front(answer: Recommendation) -> Figure:
-    """One metric against another, a dot per buffer; the front connected, the rules named."""
+    """One metric against another, a dot per buffer; the front connected, each rule in the legend."""
+    from forebay.views import canvas
+
     trade = trade_chart(answer)
-    found, (axis,) = figure(8.0, 5.6, 1)
     points = [point for point in trade.points if point.kind in {"front", "mean"}]
     where = [(point.x, point.y) for point in points]
     best = sorted((point.x, point.y) for point in points if point.kind == "front")
-    axis.plot(*zip(*best, strict=True), color=PALETTE[0], linewidth=1.3, label="no buffer is better in both")
-    axis.plot(*zip(*where, strict=True), "o", color=PALETTE[0], markersize=4, label="measured buffer")
-    for index, rule in enumerate(point for point in trade.points if point.kind in {"rule", "norule"}):
-        axis.plot([rule.x], [rule.y], "D", color=GOAL, markersize=6, label="rule" if index == 0 else None)
-        axis.annotate(rule.name, (rule.x, rule.y), xytext=(6, 6), textcoords="offset points", fontsize=8, color=GOAL)
-    if spans_decades(x for x, _ in where):
-        axis.set_xscale("log")
-        plain_ticks(axis)
-    last = (-1e9, -1e9)
-    for (x, y), point in sorted(zip(where, points, strict=True), key=lambda pair: pair[0]):
-        pixel = axis.transData.transform((x, y))
-        if abs(pixel[0] - last[0]) > 30 or abs(pixel[1] - last[1]) > 14:  # else the labels would overlap
-            axis.annotate(f"{point.buffer:.0f}p", (x, y), xytext=(4, -9), textcoords="offset points", fontsize=7)
-            last = tuple(pixel)
-    axis.set_xlabel(trade.across)
-    axis.set_ylabel(trade.up)
-    axis.legend(fontsize=8, frameon=False)
-    found.suptitle(answer.scenario.title or "Trade-off", fontsize=11, x=0.01, ha="left")
+    rules = [point for point in trade.points if point.kind in {"rule", "norule"}]
+    found, (axis,) = canvas.figure(
+        headline(answer.scenario.resolved, otherwise="Trade-off"),
+        8.0,
+        [4.4],
+        below=canvas.legend_height(len(rules) + 2, 3),
+    )
+    with canvas.style():
+        handles = list(
+            axis.plot(*zip(*best, strict=True), color=PALETTE[0], linewidth=1.3, label="no buffer is better in both")
+        )
+        handles += axis.plot(
+            *zip(*where, strict=True),
+            "o",
+            color=PALETTE[0],
+            markersize=4,
+            linestyle="none",
+            label="measured buffer (in packets)",
+        )
+        for number, rule in enumerate(rules):
+            color, _ = style_of(number)
+            applies, rounds = rule.kind == "rule", number // len(PALETTE)
+            handles += axis.plot(
+                [rule.x],
+                [rule.y],
+                "D",
+                color=color,
+                fillstyle="full" if applies else "none",
+                # The same color again: larger, so that of two at one place both are seen.
+                markersize=6 + 3 * rounds,
+                zorder=3 - 0.1 * rounds,
+                linestyle="none",
+                label=f"{rule.name}: {rule.buffer:,.0f}{'' if applies else ' (does not apply)'}",
+            )
+        if spans_decades(x for x, _ in where):
+            axis.set_xscale("log")
+        axis.set_xlabel(trade.across)
+        canvas.title_axis(axis, trade.up, 4.4)
+    canvas.plain_axes([axis])
+    canvas.legend(found, handles)
+    named = sorted(points, key=lambda point: (point.kind != "front", point.x))
+    canvas.place(axis, [(point.x, point.y, f"{point.buffer:.0f}") for point in named], size=7.5, color="#444444")
     return found

@@ -21,7 +21,7 @@ __all__ = ["metric_chart", "rule_strip", "shown_metrics", "trade_chart"]
 
 def shown_metrics(answer: Recommendation) -> list[str]:
     """The usual metrics, then those of the goals, each where at least two buffers have it."""
-    curve = answer.curve
+    curve = answer.points
     names = list(formatting.USUAL)
     for name in answer.goals:
         key = curve[-1].key(name)
@@ -32,7 +32,7 @@ def shown_metrics(answer: Recommendation) -> list[str]:
 
 def metric_chart(answer: Recommendation, key: str) -> MetricChart:
     """One metric against the buffer."""
-    curve = answer.curve
+    curve = answer.points
     # A buffer at which no transfer ended has no completion time.
     known = [(point, estimate) for point in curve if (estimate := point.estimate(key)) is not None]
     title, scale = axis_title(key, max(estimate.mean for _, estimate in known))
@@ -75,7 +75,7 @@ def rule_strip(answer: Recommendation) -> RuleStrip:
         told = f"{named.name}: {wording.sizes(named.buffer)}"
         dots.append(Dot(named.name, named.buffer.packets, "also", told))
     dots.sort(key=lambda dot: (dot.buffer, dot.name))
-    buffers = [point.buffer.packets for point in answer.curve]
+    buffers = [point.buffer.packets for point in answer.points]
     return RuleStrip(dots, buffers, _answer(answer), _milliseconds_per_packet(answer))
 
 
@@ -122,5 +122,5 @@ def _answer(answer: Recommendation) -> Named | None:
 
 
 def _milliseconds_per_packet(answer: Recommendation) -> float:
-    last = answer.curve[-1].buffer
+    last = answer.points[-1].buffer
     return 1e3 * last.seconds / last.packets

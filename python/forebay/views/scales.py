@@ -61,7 +61,11 @@ class Axis:
 
     def ticks(self, most: int) -> list[float]:
         """At most about so many round values."""
-        return _decade_ticks(self.low, self.high, most) if self.by_decades else _even_ticks(self.low, self.high, most)
+        if not self.by_decades:
+            return _even_ticks(self.low, self.high, most)
+        found = _decade_ticks(self.low, self.high, most)
+        # Within a decade, its powers of ten and their halves are too few.
+        return found if len(found) > 1 else [tick for tick in _even_ticks(self.low, self.high, most) if tick > 0]
 
 
 def _even_ticks(low: float, high: float, most: int) -> list[float]:
@@ -89,10 +93,10 @@ def spans_decades(values: Iterable[float]) -> bool:
 
 
 def plain(number: float) -> str:
-    """A tick's number, without powers of ten for as long as that is readable."""
-    if number and not 1e-4 <= abs(number) < 1e7:
-        return f"{number:.0e}".replace("e+0", "e").replace("e-0", "e-")
-    return f"{number:,.10g}"
+    """A tick's number, without powers of ten."""
+    if number and abs(number) < 1e-4:
+        return f"{number:.12f}".rstrip("0").rstrip(".")
+    return f"{number:,.10g}" if abs(number) < 1e10 else f"{number:,.0f}"
 
 
 def axis_title(name: str, largest: float) -> tuple[str, float]:

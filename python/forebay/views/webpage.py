@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from forebay import formatting
 from forebay.views import wording
+from forebay.views.headline import headline
 from forebay.views.pages import Row, Table, render
 from forebay.views.recommendation_charts import metric_chart, rule_strip, shown_metrics, trade_chart
 from forebay.views.shapes import Drawing, Size
@@ -57,13 +58,15 @@ def recommendation_page(answer: Recommendation, *, source: str, command: str) ->
     str
         The whole document.
     """
+    heading = headline(answer.scenario.resolved, otherwise="Buffer recommendation")
     page = Page(
-        title=answer.scenario.title or "Buffer recommendation",
+        title=heading.title,
+        link=heading.link,
         question=_question(answer),
         traffic=traffic_table(answer.scenario.resolved),
         found=None if answer.buffer is None else _found(answer, answer.buffer),
         conflict=None if answer.conflict is None else _conflict(answer.conflict),
-        goals=_goals(answer),
+        goals=_goals(answer) if answer.feasible else _misses(answer),
         pictures=_pictures(answer),
         curve=_curve(answer),
         rules=_rules(answer),
@@ -86,7 +89,7 @@ def recommendation_page(answer: Recommendation, *, source: str, command: str) ->
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A buffer that is the answer, or the nearest to one."""
+    """A buffer that is the answer."""
 
     packets: str
     units: str
@@ -94,22 +97,24 @@ class Headline:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A buffer that meets the goals: how closely it is known, in which sense, how surely, and how far up they hold."""
+    """A buffer that meets the goals: what it is among those measured, how surely or why not, and what is around it."""
 
     buffer: Headline
+    standing: str
     resolution: str
     scope: str
     confidence: str
+    doubt: str
     held: str
-    upwards: str
+    around: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Goals that no buffer meets: what each side needs, and what comes nearest."""
+    """Goals that no buffer meets: what each side needs, and which measured buffer comes nearest."""
 
     sides: tuple[str, ...]
-    compromise: Headline | None
+    nearest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +208,7 @@ class Page:
     """The page, section by section; one of `found` and `conflict` is there."""
 
     title: str
+    link: str
     question: str
     traffic: Table
     found: Found | None
@@ -233,7 +239,7 @@ def _question(answer: Recommendation) -> str:
     goals = wishes[0] if len(wishes) == 1 else f"{', '.join(wishes[:-1])} and {wishes[-1]}"
     rate = formatting.exactly(formatting.bandwidth(answer.scenario.core.rate_bps))
     several = "" if len(links) == 1 else f" (the link “{target['name']}” of {len(links)})"
-    return f"What is the smallest buffer for this {rate} link{several} with which {goals}?"
+    return f"What is the smallest buffer{wording.whose(answer)} for this {rate} link{several} with which {goals}?"
 
 
 def _headline(buffer: BufferSize) -> Headline:
@@ -251,16 +257,16 @@ def _found(answer: Recommendation, buffer: BufferSize) -> Found:
     else:
         scope = f"on average{' over the draws of what is not known for certain' if answer.uncertain else ''}"
         held = ""
-    # Never surer than is known.
-    confidence = f"{math.floor(min(answer.confidence, 0.99999) * 1e4) / 100:g} %"
-    upper = answer.feasible_up_to
-    upwards = ""
-    if upper is not None and upper.missed_at is not None:
-        upwards = (
-            f"Every goal still holds at {wording.packets(upper.buffer)}, but not at "
-            f"{wording.packets(upper.missed_at)}, of the buffers that were measured."
-        )
-    return Found(_headline(buffer), f"{100 * answer.resolution:g} %", scope, confidence, held, upwards)
+    return Found(
+        _headline(buffer),
+        wording.standing(answer),
+        f"{100 * answer.resolution:g} %",
+        scope,
+        "" if answer.confidence is None else formatting.confidence(answer.confidence),
+        wording.doubt(answer),
+        held,
+        wording.around(answer),
+    )
 
 
 def _conflict(conflict: answers.Conflict) -> Conflict:
@@ -274,30 +280,44 @@ def _conflict(conflict: answers.Conflict) -> Conflict:
         if names:
             needed = nowhere if side.buffer is None else f"{phrase} {wording.packets(side.buffer)}"
             sides.append(f"{names} {needed}")
-    compromise = conflict.compromise
-    return Conflict(tuple(sides), None if compromise is None else _headline(compromise))
+    nearest = "" if conflict.compromise is None else wording.packets(conflict.compromise)
+    return Conflict(tuple(sides), nearest)
 
 
 def _goals(answer: Recommendation) -> Table:
-    columns = ("goal", "wanted", "measured there", "slack", "verdict")
-    decided = answer.feasible
-    return Table(columns, tuple(_goal(name, goal, decided=decided) for name, goal in answer.goals.items()))
+    """Every goal at the answer."""
+    rows = []
+    for name, goal in answer.goals.items():
+        slack = f"{_points(name, goal.slack)} {'to spare' if goal.slack >= 0 else 'short'}{_held(goal)}"
+        decides = ", decides the size" if goal.binding else ""
+        rows.append(Row((*_asked_and_found(name, goal), slack, f"{_verdict(goal)}{decides}"), kind=_verdict(goal)))
+    return Table(("goal", "wanted", "measured there", "slack", "verdict"), tuple(rows))
 
 
-def _goal(name: str, goal: answers.JudgedGoal, *, decided: bool) -> Row:
-    slack = formatting.value(name, abs(goal.slack)).replace(" %", " points")
-    held = "" if goal.of is None else f", held in {goal.held} of {goal.of} draws"
-    verdict = "met" if goal.met else "missed"
-    return Row(
-        (
-            wording.metric_title(name),
-            f"{wording.sign(goal.goal.sense)} {wording.threshold(name, goal.goal.threshold)}",
-            formatting.estimate(name, goal.measured),
-            f"{slack} {'to spare' if goal.slack >= 0 else 'short'}{held}",
-            f"{verdict}, decides the size" if goal.binding and decided else verdict,
-        ),
-        kind=verdict,
-    )
+def _misses(answer: Recommendation) -> Table:
+    """Every goal at the measured buffer that comes nearest to meeting all, and how far off it is."""
+    rows = []
+    for name, goal in answer.goals.items():
+        off = f"{_points(name, goal.slack) if goal.slack < 0 else '–'}{_held(goal)}"
+        rows.append(Row((*_asked_and_found(name, goal), off, _verdict(goal)), kind=_verdict(goal)))
+    return Table(("goal", "wanted", "measured there", "off by", "verdict"), tuple(rows))
+
+
+def _asked_and_found(name: str, goal: answers.JudgedGoal) -> tuple[str, str, str]:
+    wanted = f"{wording.sign(goal.goal.sense)} {wording.threshold(name, goal.goal.threshold)}"
+    return wording.metric_title(name), wanted, formatting.estimate(name, goal.measured)
+
+
+def _points(name: str, slack: float) -> str:
+    return formatting.value(name, abs(slack)).replace(" %", " points")
+
+
+def _held(goal: answers.JudgedGoal) -> str:
+    return "" if goal.of is None else f", held in {goal.held} of {goal.of} draws"
+
+
+def _verdict(goal: answers.JudgedGoal) -> str:
+    return "met" if goal.met else "missed"
 
 
 # The pictures and the curve --------------------------------------------------------------------------------------
@@ -308,7 +328,7 @@ def _pictures(answer: Recommendation) -> Pictures:
     # On a wide screen all charts share the left edge, so that one buffer lies on one vertical line.
     sizes = (dataclasses.replace(WIDE, left=strip.size(WIDE).left), NARROW)
     strips = [strip.drawing(strip.size(size), "rules by buffer") for size in sizes]
-    figures = [Figure("What each rule asks for", tuple(strips))]
+    figures = [Figure("What each rule asks for", tuple(strips))] if answer.rules else []
     present = {"mean", "band", "goal", "answer"} | {dot.kind for dot in strip.dots}
     for key in shown_metrics(answer):
         chart = metric_chart(answer, key)
@@ -337,7 +357,7 @@ def _curve(answer: Recommendation) -> Table:
                 *(formatting.estimate(name, point.estimate(name)) for name in names),
             )
         )
-        for point in answer.curve
+        for point in answer.points
     ]
     return Table(("packets", "time", *map(wording.metric_title, names)), tuple(rows))
 
@@ -372,7 +392,7 @@ def _sizing_rule(answer: Recommendation, rule: answers.JudgedRule, buffer: Buffe
         title=title,
         summary=summary,
         applies=rule.applies,
-        why="its assumptions hold here" if rule.applies else rule.why,
+        why=rule.why,
     )
 
 
@@ -439,7 +459,7 @@ def _front(front: answers.Front) -> Table:
 
 
 def _configuration(found: answers.Configuration) -> Configuration:
-    return Configuration(found.system, "\n".join(found.lines), found.quirks, found.source)
+    return Configuration(found.system, "\n".join(found.lines), (*found.notes, *found.quirks), found.source)
 
 
 def _method(answer: Recommendation) -> Method:

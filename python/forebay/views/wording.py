@@ -9,8 +9,20 @@ from forebay import formatting
 if TYPE_CHECKING:
     from forebay.goals import Goal
     from forebay.report import BufferSize
+    from forebay.search.answer import Recommendation
 
-__all__ = ["goal_phrase", "metric_title", "packets", "sign", "sizes", "threshold"]
+__all__ = [
+    "around",
+    "doubt",
+    "goal_phrase",
+    "metric_title",
+    "packets",
+    "sign",
+    "sizes",
+    "standing",
+    "threshold",
+    "whose",
+]
 
 
 def metric_title(name: str) -> str:
@@ -47,3 +59,58 @@ def sizes(buffer: BufferSize) -> str:
     return (
         f"{buffer.packets:,.0f} packets = {formatting.size(buffer.bytes)} = {formatting.duration(buffer.seconds)}{bdp}"
     )
+
+
+def whose(answer: Recommendation) -> str:
+    """Whose buffer was sized; nothing where it is the target link's."""
+    link, of_class = answer.knob.place
+    parts = [*([f" of class “{of_class}”"] if of_class else []), *([f" of link “{link}”"] if link else [])]
+    return "".join(parts)
+
+
+def standing(answer: Recommendation) -> str:
+    """What the recommended buffer is among the measured ones: the smallest that will do only where none contradicts."""
+    if answer.gaps:
+        return "the lower end of a range in which every goal is met"
+    if answer.islands:
+        return "the smallest from which on every measured buffer meets the goals that ask for room"
+    return "the smallest that meets every goal"
+
+
+def around(answer: Recommendation) -> tuple[str, ...]:
+    """How the goals fare above the answer, and below it where that is a surprise."""
+    upper = answer.feasible_up_to
+    found = []
+    if answer.gaps:
+        gap = answer.gaps[0]
+        measured = formatting.estimate(gap.goal, gap.measured)
+        more = "" if len(answer.gaps) == 1 else f", and at {len(answer.gaps) - 1} more of the larger buffers measured"
+        what = metric_title(gap.goal)
+        found.append(f"Above it goals are missed again: {what} is {measured} at {packets(gap.buffer)}{more}.")
+    elif upper is not None and upper.missed_at is not None:
+        found.append(
+            f"Every goal still holds at {packets(upper.buffer)}, but not at {packets(upper.missed_at)}, of the buffers "
+            "that were measured."
+        )
+    if answer.islands:
+        at = [f"{island.buffer.packets:,.0f}" for island in answer.islands]
+        which = at[0] if len(at) == 1 else f"{', '.join(at[:-1])} and {at[-1]}"
+        broken = max(answer.islands, key=lambda island: island.missed_at.packets).missed_at
+        found.append(f"Below it {which} packets meet every goal, too, but {packets(broken)} do not.")
+    return tuple(found)
+
+
+def doubt(answer: Recommendation) -> str:
+    """Why no confidence is stated; nothing where one is."""
+    from forebay.warning import Kind
+
+    if answer.confidence is not None:
+        return ""
+    kinds = {warning.kind: warning for warning in answer.warnings}
+    reasons = []
+    if Kind.IDENTICAL in kinds:
+        some = kinds[Kind.IDENTICAL].values["different"] > 1
+        reasons.append(f"{'most of ' if some else ''}the replications are identical")
+    if Kind.LOCK_STEP in kinds:
+        reasons.append("the flows move in step")
+    return " and ".join(reasons) or "the replications carry none"

@@ -33,6 +33,8 @@ pub mod sqrt_n;
 pub mod tiny_buffers;
 pub mod wischik_mckeown;
 
+use forebay_scenario::Unknown;
+
 use crate::error::FormulaError;
 use crate::model::Model;
 
@@ -92,12 +94,11 @@ pub fn models() -> impl Iterator<Item = &'static Model> {
 pub fn model(name: &str) -> Result<&'static Model, FormulaError> {
     let wanted = name.trim().to_lowercase().replace(['_', ' '], "-");
     let is = |model: &&Model| model.name == wanted || model.aliases.contains(&wanted.as_str());
-    models().find(is).ok_or_else(|| FormulaError::Unknown {
-        what: "model",
-        found: name.to_owned(),
-        known: models()
-            .map(|model| model.name)
-            .collect::<Vec<_>>()
-            .join(", "),
+    models().find(is).ok_or_else(|| {
+        let spellings = models().flat_map(|model| {
+            let aliases = model.aliases.iter().map(|alias| (*alias, model.name));
+            [(model.name, model.name)].into_iter().chain(aliases)
+        });
+        FormulaError::Unknown(Unknown::spelled("model", name, spellings))
     })
 }

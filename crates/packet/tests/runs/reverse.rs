@@ -1,8 +1,10 @@
 //! Acknowledgements that cross links.
 
-use forebay_scenario::{Metric, Report};
+use std::collections::BTreeMap;
 
-use super::{of_group, run, run_with, value};
+use forebay_scenario::{Metric, PacketRecord, Report, Segment};
+
+use super::{of_group, run, run_with, traced, value};
 
 fn goodput(report: &Report, group: usize) -> f64 {
     of_group(report, group, Metric::Goodput)
@@ -167,4 +169,119 @@ fn transfers_complete_over_a_way_back() {
         let slowdown = of_group(&with, 0, Metric::SlowdownP50);
         assert!((1.0..4.0).contains(&slowdown), "{slowdown}");
     }
+}
+
+/// The scenario with its acknowledgements on links "up" and "last", of which one is the target that packets are
+/// recorded at; a trickle of other packets crosses both.
+fn recorded(target: &str, changes: &[(&str, &str)]) -> Report {
+    let mut text = format!(
+        "{}{}",
+        ONE_WAY
+            .replace("target = true", "")
+            .replace(
+                "path = [\"down\"]",
+                "path = [\"down\"]\nreverse = [\"up\", \"last\"]"
+            )
+            .replace("measure = \"60s\"", "measure = \"5s\""),
+        r#"
+[[links]]
+name = "last"
+rate = "1Gbps"
+buffer = "1000p"
+[[flows]]
+name = "trickle"
+packet = "100B"
+path = ["up", "last"]
+workload = { cbr = { rate = "1kbps" } }
+[trace]
+record = ["packets"]
+"#
+    );
+    let name = format!("name = \"{target}\"\n");
+    let named = format!("{name}target = true\n");
+    for (from, to) in [(name.as_str(), named.as_str())].iter().chain(changes) {
+        assert!(text.contains(from), "{from}");
+        text = text.replace(from, to);
+    }
+    traced(&text)
+}
+
+fn acknowledgements(report: &Report) -> Vec<PacketRecord> {
+    let packets = &report.traces.as_ref().expect("traces").packets;
+    let (acks, others): (Vec<_>, Vec<_>) = packets
+        .iter()
+        .copied()
+        .partition(|packet| packet.segment.acknowledges());
+    assert!(
+        others
+            .iter()
+            .all(|packet| packet.group == 1 && packet.segment == Segment::Data)
+    );
+    assert!(acks.iter().all(|packet| packet.group == 0));
+    acks
+}
+
+/// Acknowledgements are recorded as such, under the connection whose packets they acknowledge, with what the
+/// receiver has by then, however many of them are lost.
+#[test]
+fn recorded_acknowledgements_say_what_has_arrived() {
+    for (stack, handshake) in [("linux", true), ("ns2", true), ("rfc", false)] {
+        let stacked = format!("cca = \"newreno\"\nstack = \"{stack}\"");
+        let narrow = "rate = \"300kbps\"\nbuffer = \"3p\"";
+        let changes = [
+            ("cca = \"newreno\"", stacked.as_str()),
+            (
+                "name = \"up\"\ntarget = true\nrate = \"1Gbps\"\nbuffer = \"1000p\"",
+                &format!("name = \"up\"\ntarget = true\n{narrow}"),
+            ),
+        ];
+        let report = recorded("up", &changes);
+        let acks = acknowledgements(&report);
+        assert!(acks.iter().any(|ack| ack.dropped));
+        let mut connections: BTreeMap<u32, Vec<PacketRecord>> = BTreeMap::new();
+        for ack in acks {
+            assert_eq!(
+                ack.connection, ack.flow,
+                "persistent flows keep their connection"
+            );
+            connections.entry(ack.connection).or_default().push(ack);
+        }
+        assert_eq!(connections.len(), 4);
+        for (connection, acks) in connections {
+            // Those of the SYN come first, again where they are lost.
+            let opening = acks.iter().take_while(|ack| ack.segment == Segment::SynAck);
+            let opens = opening
+                .inspect(|ack| assert_eq!(ack.packet, acks[0].packet))
+                .count();
+            assert_eq!(opens > 0, handshake, "{stack} {connection}");
+            assert!(
+                !acks[opens..]
+                    .iter()
+                    .any(|ack| ack.segment == Segment::SynAck),
+                "{stack} {connection}"
+            );
+            let awaited: Vec<u64> = acks.iter().map(|ack| ack.packet).collect();
+            assert!(awaited.is_sorted(), "{stack} {connection}");
+            let delivered = (awaited[awaited.len() - 1] * u64::from(acks[0].payload) * 8) as f64;
+            // At the least what was delivered in the measured time.
+            let goodput = report.groups[0].per_flow[connection as usize].goodput_bps;
+            assert!(delivered >= 0.99 * goodput * 5.0, "{stack} {connection}");
+        }
+    }
+}
+
+/// An acknowledgement shows what was there when it set out, however long it has been on its way.
+#[test]
+fn an_acknowledgement_does_not_know_what_came_after_it_set_out() {
+    let far = ("name = \"up\"\n", "name = \"up\"\ndelay = \"15ms\"\n");
+    let numbers = |target: &str| -> Vec<u64> {
+        let report = recorded(target, &[("count = 4", "count = 1"), far]);
+        acknowledgements(&report)
+            .iter()
+            .map(|ack| ack.packet)
+            .collect()
+    };
+    let (near, far) = (numbers("up"), numbers("last"));
+    assert!(far.len() > 1000 && near.len() > far.len());
+    assert_eq!(near[..far.len()], far, "the others are still on their way");
 }

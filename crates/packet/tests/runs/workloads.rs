@@ -1,8 +1,8 @@
 //! What applications do with a connection: incast, writing at a rate, speech, measured sizes.
 
-use forebay_scenario::{Format, Metric, Report, Scenario};
+use forebay_scenario::{Format, Metric, Report, Scenario, WarningKind};
 
-use super::{of_group, run, traced, value};
+use super::{of_group, replication, run, run_with, scenario, traced, value};
 
 /// N responses of ten packets to a port: with room for all of them a round takes a round trip and
 /// the time to send everything, whoever responds first.
@@ -373,4 +373,187 @@ fn a_period_may_have_a_law() {
         .sum::<f64>()
         / all.len() as f64;
     assert!((0.9..1.13).contains(&mean), "{mean}");
+}
+
+/// Two groups of 200 bursty sources each at 90 % of a link.
+const CROWDS: &str = r#"
+[link]
+rate = "30Mbps"
+buffer = "40p"
+[[flows]]
+name = "one"
+count = 200
+packet = "500B"
+workload = { on_off = { peak = "270kbps", on = { exponential = "500ms" }, off = { exponential = "1500ms" } } }
+[[flows]]
+name = "other"
+count = 200
+packet = "500B"
+workload = { on_off = { peak = "270kbps", on = { exponential = "500ms" }, off = { exponential = "1500ms" } } }
+[run]
+warmup = "0s"
+measure = "20s"
+"#;
+
+/// Groups that differ in nothing but their names lose alike, from the beginning; those that are
+/// switched on together do not.
+#[test]
+fn equal_crowds_of_bursty_sources_lose_alike() {
+    let losses = |changes: &[&str]| -> Vec<f64> {
+        let run = |seed| replication(&scenario(CROWDS, changes), seed);
+        let reports: Vec<Report> = (0..4).map(run).collect();
+        let mean = |group| {
+            let of = |report: &Report| of_group(report, group, Metric::LossRate);
+            reports.iter().map(of).sum::<f64>() / 4.0
+        };
+        vec![mean(0), mean(1)]
+    };
+    let steady = losses(&[]);
+    assert!((0.5..2.0).contains(&(steady[0] / steady[1])), "{steady:?}");
+    assert!(steady.iter().all(|loss| *loss < 0.1), "{steady:?}");
+    // In the first tenth of a second as in any other.
+    let early = losses(&["run.measure=100ms"]);
+    assert!(early.iter().all(|loss| *loss < 0.1), "{early:?}");
+    let together = losses(&[
+        "run.measure=100ms",
+        "flows.one.start=0s",
+        "flows.other.start=0s",
+    ]);
+    assert!(together.iter().all(|loss| *loss > 0.3), "{together:?}");
+}
+
+/// Without `start` users of a periodic service are spread over its period, and what applications
+/// write is, too; with it they begin where it says.
+#[test]
+fn what_repeats_itself_begins_anywhere_in_its_period() {
+    for (workload, period) in [
+        ("{ periodic = { every = \"4s\", size = \"1p\" } }", 4.0),
+        ("{ app_limited = { rate = \"12kbps\" } }", 1.0),
+        (
+            "{ on_off = { peak = \"12Mbps\", on = \"1ms\", off = \"1999ms\" } }",
+            2.0,
+        ),
+    ] {
+        let text = format!(
+            "[link]\nrate = \"100Mbps\"\nbuffer = \"400p\"\n\
+             [[flows]]\nname = \"users\"\ncount = 200\nrtt = \"10ms\"\npacket = \"1500B\"\n\
+             workload = {workload}\n[run]\nwarmup = \"0s\"\nmeasure = \"{period}s\"\n"
+        );
+        let begun = |share: f64, start: &str| {
+            let text = text.replace("[run]", &format!("{start}\n[run]"));
+            let end = format!("run.measure={}s", period * share);
+            let report = run_with(&text, &[end]);
+            let flows = report.groups[0].per_flow.iter();
+            flows.filter(|flow| flow.goodput_bps > 0.0).count() as f64 / 200.0
+        };
+        for share in [0.25, 0.5, 0.75] {
+            // Four standard errors; a transfer takes a few milliseconds to arrive.
+            let found = begun(share, "");
+            let error = 4.0 * (share * (1.0 - share) / 200.0_f64).sqrt() + 0.012 / period;
+            assert!((found - share).abs() < error, "{workload} {share} {found}");
+        }
+        assert_eq!(begun(0.25, "start = \"0s\""), 1.0, "{workload}");
+        assert_eq!(begun(0.25, &format!("start = \"{}s\"", period / 2.0)), 0.0);
+        let spread = format!("start = {{ linspace = [\"0s\", \"{period}s\"] }}");
+        assert!((begun(0.5, &spread) - 0.5).abs() < 0.02, "{workload}");
+    }
+}
+
+/// Two streams at a constant rate do not meet at the link for the whole run.
+#[test]
+fn constant_streams_have_phases_of_their_own() {
+    let stream = |name: &str| {
+        format!(
+            "[[flows]]\nname = \"{name}\"\npacket = \"1000B\"\nworkload = {{ cbr = {{ rate = \"1Mbps\" }} }}\n"
+        )
+    };
+    let text = format!(
+        "[link]\nrate = \"10Mbps\"\nbuffer = \"9p\"\n{}{}[run]\nwarmup = \"0s\"\nmeasure = \"1s\"\n",
+        stream("a"),
+        stream("b")
+    );
+    // Packets of 0.8 ms, one each 8 ms: two meet where the phases differ by less than that.
+    let waits = (0..200)
+        .filter(|seed| {
+            let report = replication(&scenario::<&str>(&text, &[]), *seed);
+            value(&report, Metric::QueueDelayMax) > 0.0
+        })
+        .count() as f64;
+    let error = (200.0_f64 * 0.2 * 0.8).sqrt();
+    assert!((waits - 40.0).abs() < 4.0 * error, "{waits}");
+    let together = run_with(&text, &["flows.a.start=0s", "flows.b.start=0s"]);
+    assert!(value(&together, Metric::QueueDelayMax) > 0.0);
+}
+
+/// Sources keep their draws when a group comes before them.
+#[test]
+fn another_group_leaves_the_draws_of_sources_alone() {
+    let group = |name: &str, start: &str| {
+        format!(
+            "[[flows]]\nname = \"{name}\"\ncount = 5\npacket = \"500B\"\n{start}\
+             workload = {{ on_off = {{ peak = \"100kbps\", on = {{ exponential = \"1s\" }}, off = {{ exponential = \"1s\" }} }} }}\n"
+        )
+    };
+    for start in ["", "start = { uniform = [\"0s\", \"5s\"] }\n"] {
+        let goodputs = |before: &str| {
+            let text = format!(
+                "[link]\nrate = \"1Gbps\"\nbuffer = \"900p\"\n{before}{}[run]\nwarmup = \"0s\"\nmeasure = \"9s\"\n",
+                group("late", start)
+            );
+            let report = run(&text);
+            let flows = &report.groups.last().expect("a group").per_flow;
+            flows
+                .iter()
+                .map(|flow| flow.goodput_bps)
+                .collect::<Vec<_>>()
+        };
+        let (alone, behind) = (goodputs(""), goodputs(&group("early", start)));
+        assert_eq!(alone, behind, "{start}");
+        assert!(alone.windows(2).any(|pair| pair[0] != pair[1]));
+    }
+}
+
+/// More than the link carries is delivered in a short time after losses: said, not hidden.
+#[test]
+fn a_goodput_above_the_rate_of_the_link_is_explained() {
+    let text = r#"
+[link]
+rate = "20Mbps"
+buffer = "40p"
+[[flows]]
+name = "bulk"
+count = 40
+cca = "cubic"
+rtt = { uniform = ["8ms", "90ms"] }
+packet = "1000B"
+start = { uniform = ["0s", "1s"] }
+[run]
+warmup = "1s"
+measure = "5s"
+seed = 3
+"#;
+    let said = |report: &Report| {
+        let kinds = report.warnings.iter().map(|warning| warning.kind);
+        kinds
+            .filter(|kind| *kind == WarningKind::GoodputAboveRate)
+            .count()
+    };
+    let short = replication(&scenario::<&str>(text, &[]), 3);
+    assert!(value(&short, Metric::Goodput) > 20e6);
+    assert_eq!(said(&short), 1, "{:?}", short.warnings);
+    let long = run_with(text, &["run.measure=60s"]);
+    assert!(value(&long, Metric::Goodput) < 20e6);
+    assert_eq!(said(&long), 0, "{:?}", long.warnings);
+    // What nobody acknowledges counts when the buffer takes it in.
+    let filling = "[link]\nrate = \"10Mbps\"\nbuffer = \"1000p\"\n[[flows]]\nname = \"flood\"\n\
+         packet = \"1000B\"\nworkload = { cbr = { rate = \"20Mbps\" } }\n[run]\nwarmup = \"0s\"\nmeasure = \"100ms\"\n";
+    let filling = run(filling);
+    assert!(of_group(&filling, 0, Metric::Goodput) > 15e6);
+    assert_eq!(said(&filling), 1);
+    assert!(
+        filling
+            .warnings
+            .iter()
+            .any(|warning| warning.text.contains("goodput of `flood`"))
+    );
 }

@@ -133,8 +133,10 @@ impl<T: Quantity> Law<T> {
             return Err(cursor.error(Self::allowed()));
         };
         let kind = (Self::KINDS.iter().chain(Self::PLAIN)).find(|kind| kind.name == *name);
-        let kind = kind
-            .ok_or_else(|| cursor.error_found(format!("unknown law `{name}`"), Self::allowed()))?;
+        let kind = kind.ok_or_else(|| {
+            let known = Self::KINDS.iter().chain(Self::PLAIN).map(|kind| kind.name);
+            cursor.unknown("law", name, known.map(|name| (name, name)))
+        })?;
         let base = (kind.read)(argument, packet)?;
         let Some(jitter) = cursor.get("jitter") else {
             return Ok(base);
@@ -283,7 +285,8 @@ fn quantity<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<T, Scenar
     let text = cursor
         .text()
         .ok_or_else(|| cursor.error(format!("a text such as {}", T::EXAMPLE)))?;
-    T::read(text, packet).map_err(|allowed| cursor.error(allowed))
+    let valid = |text: &str| T::read(text, packet).is_ok();
+    T::read(text, packet).map_err(|allowed| cursor.quantity_error(valid, allowed))
 }
 
 fn values<T: Quantity>(

@@ -6,7 +6,8 @@ use forebay_units::Bytes;
 use super::{Scenario, bdp_bytes};
 use crate::flows::FlowGroup;
 use crate::link::{BufferLimit, BufferSize, Link};
-use crate::node::ScenarioError;
+use crate::naming::Unknown;
+use crate::node::{Mistake, ScenarioError, Source};
 use crate::report::BufferReport;
 
 /// Where a buffer is: at a link, or in a class of one.
@@ -88,7 +89,7 @@ impl Scenario {
     /// # Errors
     /// A buffer in multiples of a BDP that does not exist, or a buffer that is too large.
     pub fn with_buffer(&self, buffer: BufferSize) -> Result<Self, ScenarioError> {
-        self.with_limit(self.at_target(), "link.buffer", buffer)
+        self.with_limit(self.at_target(), "", buffer)
     }
 
     /// The target link's buffer in every unit.
@@ -116,12 +117,17 @@ impl Scenario {
     }
 
     fn place(&self, key: &str) -> Result<Place, ScenarioError> {
-        self.find_place(key).ok_or_else(|| ScenarioError {
-            file: "scenario".into(),
-            line: None,
-            key: key.into(),
-            found: "no buffer".into(),
-            allowed: self.buffer_keys().join(", "),
+        self.find_place(key).ok_or_else(|| {
+            let known = self.buffer_keys();
+            ScenarioError {
+                source: Source::Argument("over".into()),
+                key: String::new(),
+                mistake: Box::new(Mistake::Name(Unknown::among(
+                    "buffer",
+                    key,
+                    known.iter().map(AsRef::as_ref),
+                ))),
+            }
         })
     }
 
@@ -161,11 +167,12 @@ impl Scenario {
             (size, bdp) => size.resolve(link.rate, bdp.unwrap_or(0.0)),
         };
         let limit = limit.ok_or_else(|| ScenarioError {
-            file: "scenario".into(),
-            line: None,
+            source: Source::Argument("buffer".into()),
             key: key.into(),
-            found: format!("{size:?}"),
-            allowed: "at most 1e12 packets or 1e15 bytes; BDP only with responsive flows".into(),
+            mistake: Box::new(Mistake::value(
+                format!("`{size}`"),
+                "at most 1e12 packets or 1e15 bytes; BDP only with responsive flows",
+            )),
         })?;
         match place.class {
             Some(class) => link.classes[class].buffer = Some(limit),

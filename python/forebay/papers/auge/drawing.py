@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forebay.papers import drawing
-from forebay.views.plots import PALETTE
+from forebay.views.rule_panel import PALETTE
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
-
     from forebay.papers.catalogue import Figure
     from forebay.papers.results import Results
+    from forebay.views.canvas import Picture
 
 
 def fig1(_results: Results, figure: Figure) -> Picture:

@@ -9,14 +9,14 @@ import numpy as np
 from forebay import models
 from forebay.papers import drawing
 from forebay.papers.results import crossing
-from forebay.views.plots import PALETTE
+from forebay.views.rule_panel import PALETTE
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
     from numpy.typing import NDArray
 
     from forebay.papers.catalogue import Figure
     from forebay.papers.results import Results
+    from forebay.views.canvas import Picture
 
 #: 100 Mb/s of 500-byte packets, 6 ms.
 LINK: dict[str, Any] = {"capacity_pps": 25_000.0, "rtt_s": 0.006, "kept": 0.5}
@@ -81,15 +81,17 @@ def fig4(_results: Results, figure: Figure) -> Picture:
     within = shares <= 1
     axis.plot(queues[within], rates[within], color=PALETTE[0], linewidth=2, label="Pareto set: buffers up to B0")
     axis.plot(queues[~within], rates[~within], color=PALETTE[1], linewidth=2, linestyle="--", label="larger buffers")
+    names = []
     for share in (0.1, 0.25, 0.5, 1.0, 1.5):
         x = float(_hybrid("mean_queue", buffer=share * full)) / full
         y = float(_hybrid("mean_rate", buffer=share * full)) / LINK["capacity_pps"]
         axis.plot([x], [y], "o", color="black", markersize=5)
-        axis.annotate(f"{share:g} B0", (x, y), xytext=(7, -14), textcoords="offset points")
+        names.append((x, y, f"{share:g} B0"))
     axis.set_xlabel("mean queue (B0 = 1)")
     axis.set_ylabel("mean rate (capacity = 1)")
-    axis.legend(loc="lower right", frameon=False)
+    drawing.legend_below(picture, axis, 2)
     drawing.title(picture, figure.title)
+    drawing.names_beside(axis, names, size=10)
     return picture
 
 
@@ -103,7 +105,7 @@ def _geometry(figure: Figure, times: Any, rates: Any, area: str) -> Picture:
     axis.set_xlabel("time (round trips)")
     axis.set_ylabel("rate (capacity = 1)")
     axis.set_ylim(0, 1.5)
-    axis.legend(loc="upper right", ncols=3, frameon=False)
+    drawing.legend_below(picture, axis, 3)
     drawing.title(picture, figure.title)
     return picture
 
@@ -132,6 +134,7 @@ def fig7(results: Results, figure: Figure) -> Picture:
     """Simulated Pareto sets."""
     picture, axes = drawing.grid(1, 1, 9.0, 5.6)
     axis = axes[0, 0]
+    names: list[tuple[float, float, str]] = []
     for index, count in enumerate((5, 20)):
         queue = results.curve("pareto", "queue_mean_packets", count=count).mean(axis=1)
         rate = 100 * results.curve("pareto", "utilization", count=count)
@@ -140,15 +143,7 @@ def fig7(results: Results, figure: Figure) -> Picture:
         for size in (20, 60, 100, 140, 200):
             at = int(np.argmin(abs(sizes - size)))
             if sizes[at] == size or abs(sizes[at] - size) <= 10:
-                below = index == 0
-                axis.annotate(
-                    f"{sizes[at]:.0f}",
-                    (queue[at], rate[at].mean()),
-                    xytext=(5, -13) if below else (-8, 7),
-                    textcoords="offset points",
-                    color=PALETTE[index],
-                    fontsize=9,
-                )
+                names.append((float(queue[at]), float(rate[at].mean()), f"{sizes[at]:.0f}"))
         full = float(_hybrid("full_buffer", flows=count))
         shown = np.linspace(0, min(1.6 * full, 2.2 * BDP), 200)
         axis.plot(
@@ -165,6 +160,7 @@ def fig7(results: Results, figure: Figure) -> Picture:
     axis.set_ylabel("mean rate (Mb/s)")
     drawing.legend_below(picture, axis, 4)
     drawing.title(picture, f"{figure.title} (numbers: buffer in packets)")
+    drawing.names_beside(axis, names, size=9)
     return picture
 
 
@@ -197,7 +193,6 @@ def fig8(results: Results, figure: Figure) -> Picture:
     top.set_ylabel("relative error")
     bottom.set_ylabel("B0 (packets)")
     drawing.buffers(bottom, "number of flows")
-    handles = [*top.get_legend_handles_labels()[0], *bottom.get_legend_handles_labels()[0]]
-    picture.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
+    drawing.legend_below(picture, [top, bottom], 4)
     drawing.title(picture, figure.title)
     return picture

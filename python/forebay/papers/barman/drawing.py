@@ -8,13 +8,12 @@ import numpy as np
 
 from forebay.papers import drawing
 from forebay.papers.results import fixed_point
-from forebay.views.plots import PALETTE
+from forebay.views.rule_panel import PALETTE
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
-
     from forebay.papers.catalogue import Figure
     from forebay.papers.results import Results
+    from forebay.views.canvas import Picture
 
 FAST = {"capacity_pps": 125_000.0, "rtts": (0.1155, 0.1245)}
 FASTER = {"capacity_pps": 312_500.0, "rtts": (0.038, 0.142)}

@@ -9,15 +9,15 @@ import numpy as np
 from forebay import models
 from forebay.papers import drawing
 from forebay.papers.quantities import finished_transfers, per_flow, persistent_rates
-from forebay.views.plots import PALETTE
+from forebay.views.rule_panel import PALETTE
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
     from numpy.typing import NDArray
 
     from forebay.papers.catalogue import Figure
     from forebay.papers.results import Results
     from forebay.papers.running import Recording
+    from forebay.views.canvas import Picture
 
 BUFFERS = (18, 500)
 #: 50 Mb/s of 1500-byte packets, harmonic mean round trip 60 ms.

@@ -8,14 +8,14 @@ import numpy as np
 
 from forebay.papers import drawing
 from forebay.papers.results import fixed_point
-from forebay.views.plots import PALETTE
+from forebay.views.rule_panel import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Picture
 
     from forebay.papers.catalogue import Figure
     from forebay.papers.results import Results
+    from forebay.views.canvas import Picture
 
 LEVELS = (0.3, 0.6, 1)
 #: Full buffer of figure 6: the bandwidth-delay product of the mean round trip.

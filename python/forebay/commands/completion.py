@@ -1,0 +1,39 @@
+"""`completion`: what a shell needs to complete verbs, options, keys and names."""
+
+from __future__ import annotations
+
+import os
+
+import click
+from click.shell_completion import get_completion_class, shell_complete
+
+from forebay.commands.verb import verb
+
+__all__ = ["VARIABLE", "answer", "completion"]
+
+#: Set by the shell when it asks for completions.
+VARIABLE = "_FOREBAY_COMPLETE"
+
+#: In bash no space after a key that wants its value.
+_NO_SPACE = '    [[ "${COMPREPLY[*]}" == *= ]] && compopt -o nospace\n'
+
+
+@verb(
+    ("completion bash > ~/.local/share/bash-completion/completions/forebay", "Install for bash:"),
+    ("completion zsh > ~/.zfunc/_forebay", "Install for zsh, where ~/.zfunc is in fpath:"),
+    ("completion fish > ~/.config/fish/completions/forebay.fish", "Install for fish:"),
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the script with which SHELL completes forebay's verbs, options, keys and names."""
+    kind = get_completion_class(shell)
+    assert kind is not None, "click knows these shells"
+    script = kind(click.Group("forebay"), {}, "forebay", VARIABLE).source()
+    if shell == "bash":
+        script = script.replace("    return 0\n", f"{_NO_SPACE}    return 0\n")
+    click.echo(script)
+
+
+def answer(cli: click.Group) -> int:
+    """Answer a shell that asks for completions; the exit code."""
+    return shell_complete(cli, {}, "forebay", VARIABLE, os.environ[VARIABLE])

@@ -1,0 +1,101 @@
+"""Manual pages out of the verbs themselves: `python -m forebay.commands.manual DIRECTORY` writes one for each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from forebay.commands.verb import EXITS, Verb, Verbs
+from forebay.files import write_whole
+
+__all__ = ["Page", "page", "write_pages"]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What one manual page says.
+
+    Attributes
+    ----------
+    name : str
+        "forebay" or "forebay-run".
+    command : str
+        As it is typed: "forebay run".
+    version : str
+        Of forebay.
+    short : str
+        What it does, on one line.
+    usage : str
+        What follows the command.
+    paragraphs : sequence of str
+        The description.
+    options, verbs, exits, examples : sequences of (str, str)
+        Each with its meaning.
+    """
+
+    name: str
+    command: str
+    version: str
+    short: str
+    usage: str
+    paragraphs: Sequence[str]
+    options: Sequence[tuple[str, str]]
+    verbs: Sequence[tuple[str, str]]
+    exits: Sequence[tuple[str, str]]
+    examples: Sequence[tuple[str, str]]
+
+
+def page(command: click.Command, context: click.Context) -> Page:
+    """Gather what a command says of itself."""
+    from forebay import _core
+
+    paragraphs = [" ".join(part.split()) for part in (command.help or "").split("\n\n")]
+    options = [each for each in command.get_params(context) if isinstance(each, click.Option)]
+    records = [option.get_help_record(context) for option in options]
+    children = command.commands if isinstance(command, click.Group) else {}
+    exits = command.exits if isinstance(command, Verb) else EXITS
+    examples = command.examples if isinstance(command, Verb | Verbs) else ()
+    return Page(
+        name=context.command_path.replace(" ", "-"),
+        command=context.command_path,
+        version=_core.__version__,
+        short=paragraphs[0].rstrip("."),
+        usage=" ".join(command.collect_usage_pieces(context)),
+        paragraphs=paragraphs,
+        options=[record for record in records if record is not None],
+        verbs=[(name, child.get_short_help_str(200)) for name, child in sorted(children.items())],
+        exits=[(str(code), meaning) for code, meaning in exits.items()],
+        examples=[(f"forebay {line}", meaning) for line, meaning in examples],
+    )
+
+
+def pages(program: click.Group) -> Iterator[Page]:
+    """The page of the program and those of its verbs."""
+    root = click.Context(program, info_name="forebay")
+    yield page(program, root)
+    for name, command in sorted(program.commands.items()):
+        yield page(command, click.Context(command, info_name=name, parent=root))
+
+
+def write_pages(program: click.Group, folder: Path) -> list[Path]:
+    """Write every page into a directory, for section 1 of the manual."""
+    from forebay.views.manual import roff
+
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for each in pages(program):
+        path = folder / f"{each.name}.1"
+        write_whole(path, roff(each))
+        written.append(path)
+    return written
+
+
+if __name__ == "__main__":
+    from forebay.commands.program import cli
+
+    for path in write_pages(cli, Path(sys.argv[1] if len(sys.argv) > 1 else "out/man")):
+        click.echo(f"wrote {path}")

@@ -1,0 +1,64 @@
+"""The scenario that a verb is about: a file, or standard input."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forebay.errors import InputError
+
+if TYPE_CHECKING:
+    from forebay import _core
+    from forebay.scenario import Scenario
+
+__all__ = ["Source", "source"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text of a scenario, and what it is called.
+
+    Attributes
+    ----------
+    name : str
+        In errors: the file, or "<stdin>".
+    stem : str
+        What the names of written files begin with.
+    text : str
+        As it was read.
+    kind : str
+        "toml" or "json".
+    """
+
+    name: str
+    stem: str
+    text: str
+    kind: str
+
+    def scenario(self, overrides: Iterable[_core.Change] = ()) -> Scenario:
+        """Parse the text and apply changes."""
+        from forebay.scenario import Scenario
+
+        return Scenario.parse(self.text, self.kind, overrides, self.name)
+
+
+def source(path: Path) -> Source:
+    """Read a scenario's file; - stands for standard input, in TOML or JSON.
+
+    Raises
+    ------
+    InputError
+        Where nothing can be read, or no text.
+    """
+    from forebay.scenario import read, utf8
+
+    if str(path) != "-":
+        return Source(str(path), path.stem, read(path), "json" if path.suffix == ".json" else "toml")
+    if sys.stdin is None:
+        raise InputError("<stdin>: cannot be read: it is closed")
+    text = utf8(sys.stdin.buffer.read(), "<stdin>")
+    # No TOML begins with a brace.
+    return Source("<stdin>", "stdin", text, "json" if text.lstrip().startswith("{") else "toml")

@@ -1,0 +1,221 @@
+"""What options take: each kind of value is read, refused in one sentence, and completed by the shell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+from click.shell_completion import CompletionItem
+
+from forebay.errors import InputError
+
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any, Any]
+else:
+    ParamType = click.ParamType  # generic from click 8.4 on only
+
+__all__ = [
+    "CONTROLLER",
+    "DISCIPLINE",
+    "ENGINE",
+    "EXPLAINED",
+    "FIGURE",
+    "GOAL",
+    "MODEL",
+    "PLATFORM",
+    "SCENARIO",
+    "SETTING",
+    "Names",
+    "OutputFile",
+    "OutputFolder",
+    "Readable",
+    "Share",
+    "Whole",
+]
+
+
+class Value(ParamType):
+    """A kind of value; mistakes name the argument, which the command line turns into its option."""
+
+    def refuse(self, found: str, allowed: str, parameter: click.Parameter | None) -> NoReturn:
+        """End with what was found and what is allowed."""
+        raise InputError(f"found {found}; allowed: {allowed}", None if parameter is None else parameter.name)
+
+
+class Whole(Value):
+    """A whole number within closed bounds."""
+
+    name = "n"
+
+    def __init__(self, least: int, most: int) -> None:
+        self.least = least
+        self.most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ARG002
+        """Read the number."""
+        try:
+            number = int(value)
+        except ValueError:
+            self.refuse(f"`{value}`", self.allowed, param)
+        if number < self.least or number > self.most:
+            self.refuse(str(number), self.allowed, param)
+        return number
+
+    @property
+    def allowed(self) -> str:
+        """The bounds."""
+        return f"a whole number from {self.least} to {self.most}"
+
+
+class Share(Value):
+    """A fraction: "95%" or 0.95."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ARG002
+        """Read the share."""
+        if isinstance(value, float):
+            return value
+        from forebay.formatting import share
+
+        return share("share" if param is None else param.name or "share", str(value))
+
+
+class Readable(Value):
+    """Something to read."""
+
+    name = "file"
+
+    def __init__(self, allowed: str) -> None:
+        self.allowed = allowed
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ARG002
+        """Take the name; whether the file can be read is seen when it is read."""
+        if not str(value):
+            self.refuse(f"`{value}`", self.allowed, param)
+        return Path(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+        """Let the shell complete files."""
+        return [CompletionItem(incomplete, type="file")]
+
+
+class OutputFolder(Value):
+    """A directory to write into, made where it is not there."""
+
+    name = "directory"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ARG002
+        """Refuse what is a file."""
+        path = Path(value)
+        if not str(value) or path.is_file():
+            self.refuse(f"`{value}`", "a directory, there or not yet", param)
+        return path
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+        """Let the shell complete directories."""
+        return [CompletionItem(incomplete, type="dir")]
+
+
+class OutputFile(Value):
+    """A file to write."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ARG002
+        """Refuse what is a directory."""
+        path = Path(value)
+        if not str(value) or path.is_dir():
+            self.refuse(f"`{value}`", "the name of a file", param)
+        return path
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+        """Let the shell complete files."""
+        return [CompletionItem(incomplete, type="file")]
+
+
+class Names(Value):
+    """A text that is often one of some names: the shell completes them, whoever uses the value checks it."""
+
+    def __init__(self, name: str, known: Callable[[], Iterable[str]], *, after: str = "") -> None:
+        self.name = name
+        self.known = known
+        self.after = after
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
+        """Take the text."""
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+        """Complete the names."""
+        names = sorted(name + self.after for name in self.known())
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def _engines() -> list[str]:
+    from forebay import _core
+
+    return [engine.name for engine in _core.engines()]
+
+
+def _models() -> list[str]:
+    from forebay import _core
+
+    return [model for engine in _core.engines() for model in engine.models]
+
+
+def _metrics() -> list[str]:
+    from forebay import _core
+
+    return [metric.goal_name for metric in _core.metrics()]
+
+
+def _keys() -> list[str]:
+    from forebay.explanation import setting_keys
+
+    return setting_keys()
+
+
+def _controllers() -> list[str]:
+    from forebay import _core
+
+    return [controller.name for controller in _core.controllers()]
+
+
+def _disciplines() -> list[str]:
+    from forebay import _core
+
+    return [discipline.name for discipline in _core.disciplines()]
+
+
+def _platforms() -> list[str]:
+    from forebay.configuration.platforms.registry import PLATFORMS
+
+    return list(PLATFORMS)
+
+
+def _explained() -> list[str]:
+    from forebay.explanation import names
+
+    return sorted({name for entries in names().values() for name in entries})
+
+
+def _figures() -> list[str]:
+    from forebay.papers.catalogue import PAPERS, load
+
+    papers = [load(name) for name in PAPERS]
+    return ["list", "all", *PAPERS, *(figure.id for paper in papers for figure in paper.figures)]
+
+
+SCENARIO = Readable("a scenario file, or - for standard input")
+ENGINE = Names("engine", _engines)
+MODEL = Names("model", _models)
+GOAL = Names("goal", _metrics)
+SETTING = Names("key=value", _keys, after="=")
+CONTROLLER = Names("cca", _controllers)
+DISCIPLINE = Names("queue", _disciplines)
+PLATFORM = Names("platform", _platforms)
+EXPLAINED = Names("name", _explained)
+FIGURE = Names("what", _figures)

@@ -1,0 +1,119 @@
+"""A verb of the command line: its help ends with examples and exit codes, and its mistakes name its options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from forebay.errors import InputError
+
+__all__ = ["EXITS", "OtherSpelling", "Verb", "Verbs", "verb"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+#: What the exit codes mean that every verb has.
+EXITS = {
+    0: "Done.",
+    1: "Done, but the answer is no, or an error of forebay's own.",
+    2: "The input is wrong; one line on standard error says what.",
+    130: "Interrupted.",
+}
+
+
+class Verb(click.Command):
+    """One verb.
+
+    Parameters
+    ----------
+    examples : sequence of (str, str)
+        Command lines without the name of the program, each with what it does.
+    refusal : str
+        What exit code 1 means here, where it means more than a failure.
+    """
+
+    def __init__(
+        self, *arguments: Any, examples: Sequence[tuple[str, str]] = (), refusal: str = "", **settings: Any
+    ) -> None:
+        super().__init__(*arguments, **settings)
+        self.examples = examples
+        self.refusal = refusal
+
+    @property
+    def exits(self) -> dict[int, str]:
+        """The exit codes of this verb."""
+        if self.refusal:
+            return {**EXITS, 1: self.refusal}
+        return {code: meaning for code, meaning in EXITS.items() if code != 1}
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write examples and exit codes below the options."""
+        write_examples(ctx, formatter, self.examples)
+        write_exits(formatter, self.exits)
+
+    def option_for(self, argument: str) -> str:
+        """The option that sets an argument of the functions that the verb calls."""
+        for parameter in self.params:
+            # `--for` may be given once or several times.
+            if parameter.name in {argument, f"{argument}s", argument.removesuffix("s")}:
+                return parameter.opts[0] if isinstance(parameter, click.Option) else str(parameter.name).upper()
+        return argument
+
+
+class OtherSpelling(click.Option):
+    """An option whose further names are taken but not shown."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Show the first name."""
+        record = super().get_help_record(ctx)
+        return None if record is None else (self.opts[0], record[1])
+
+
+class Verbs(click.Group):
+    """The group of all verbs."""
+
+    examples: Sequence[tuple[str, str]] = ()
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb, or say which was likely meant."""
+        name = args[0]
+        if not name.startswith("-") and name not in self.commands and not ctx.resilient_parsing:
+            from forebay import _core
+
+            raise InputError(_core.unknown("verb", name, list(self.commands)))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write each verb with its whole first sentence."""
+        with formatter.section("Verbs"):
+            formatter.write_dl([(name, each.get_short_help_str(1000)) for name, each in sorted(self.commands.items())])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write examples and exit codes below the verbs."""
+        write_examples(ctx, formatter, self.examples)
+        write_exits(formatter, EXITS)
+
+
+def verb(*examples: tuple[str, str], refusal: str = "") -> Callable[[Callable[..., Any]], Verb]:
+    """Declare a verb, with examples of its use."""
+    return click.command(cls=Verb, examples=examples, refusal=refusal)
+
+
+def write_examples(ctx: click.Context, formatter: click.HelpFormatter, examples: Sequence[tuple[str, str]]) -> None:
+    """Write each example below what it does."""
+    if not examples:
+        return
+    program = ctx.find_root().info_name or "forebay"
+    with formatter.section("Examples"):
+        for line, meaning in examples:
+            formatter.write_text(meaning)
+            formatter.write(f"{'':>{formatter.current_indent}}  {program} {line}\n")
+
+
+def write_exits(formatter: click.HelpFormatter, exits: dict[int, str]) -> None:
+    """Write the exit codes."""
+    with formatter.section("Exit codes"):
+        formatter.write_dl([(str(code), meaning) for code, meaning in exits.items()])

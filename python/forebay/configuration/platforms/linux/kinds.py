@@ -1,0 +1,390 @@
+"""tc's disciplines without classes: what each can be told, and what forebay calls it.
+
+Sources: the manual pages tc-bfifo(8), tc-pfifo(8), tc-codel(8), tc-fq_codel(8), tc-pie(8), tc-fq_pie(8), tc-sfq(8),
+tc-cake(8), tc-dualpi2(8), and net/sched of Linux for the limits that they do not state.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Protocol
+
+from forebay.configuration.platforms.linux.units import LARGEST, MICROSECOND, count, packets, size, time, time_word
+from forebay.configuration.platforms.platform import whole_bytes, whole_packets
+from forebay.configuration.port import Discipline, Limit, Port, Queue, Value
+from forebay.configuration.reading import Mistake
+from forebay.errors import UnsupportedError
+
+__all__ = ["Draft", "Kind", "Options"]
+
+#: What a statement says of a discipline: values by option; a flag is True.
+Options = Mapping[str, Value]
+Reader = Callable[[str], Value]
+
+
+@dataclass(slots=True)
+class Draft:
+    """A queue on its way to what tc can be told, and why it changed."""
+
+    queue: Queue
+    reasons: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def discipline(self) -> Discipline:
+        """The discipline as it is now."""
+        return self.queue.discipline
+
+    def limit(self, limit: Limit, why: str) -> None:
+        """Another limit."""
+        if limit.amount > LARGEST:
+            raise UnsupportedError(f"linux cannot be told of a buffer of {limit}; allowed: up to {LARGEST:,}")
+        if limit != self.queue.limit:
+            self.queue = Queue(limit, self.discipline)
+            self.reasons["buffer"] = why
+
+    def set(self, name: str, value: Value, why: str) -> None:
+        """Another value of a parameter."""
+        if self.discipline.parameters.get(name) != value:
+            self.queue = Queue(self.queue.limit, self.discipline.having(**{name: value}))
+            self.reasons[name] = why
+
+    def ecn(self, why: str) -> None:
+        """Marks in any case."""
+        if not self.discipline.ecn:
+            told = Discipline(self.discipline.kind, self.discipline.parameters, ecn=True)
+            self.queue = Queue(self.queue.limit, told)
+            self.reasons["ecn"] = why
+
+    def time(self, *names: str, least: Fraction = MICROSECOND) -> None:
+        """Times in whole microseconds, up."""
+        for name in names:
+            asked = self.discipline.time(name)
+            told = max(least, math.ceil(asked / MICROSECOND) * MICROSECOND)
+            if told > LARGEST * MICROSECOND:
+                raise UnsupportedError(f"linux cannot be told of {name} = {float(asked):g} s; allowed: up to 4294 s")
+            self.set(name, told, "tc counts whole microseconds")
+
+    def within(self, name: str, least: float, most: float, why: str) -> None:
+        """A whole number or a size in a range."""
+        value = self.discipline.parameters[name]
+        if isinstance(value, Limit):
+            self.set(name, Limit(math.ceil(min(max(value.amount, least), most)), "bytes"), why)
+        else:
+            self.set(name, float(math.floor(min(max(self.discipline.number(name), least), most))), why)
+
+
+class Kind(Protocol):
+    """One of tc's disciplines."""
+
+    @property
+    def simulated(self) -> str:
+        """What forebay calls it."""
+        ...
+
+    @property
+    def options(self) -> Mapping[str, Reader | None]:
+        """Its options with what reads their values; None for a flag."""
+        ...
+
+    def fit(self, draft: Draft, port: Port) -> None:
+        """Change what it cannot be told."""
+        ...
+
+    def write(self, queue: Queue, port: Port) -> str:
+        """The options of a queue that was fitted, after the name."""
+        ...
+
+    def read(self, options: Options, packet: int) -> Queue:
+        """The queue that options mean, defaults filled in."""
+        ...
+
+
+def ecn_word(discipline: Discipline) -> str:
+    """The switch as most of them have it."""
+    return "ecn" if discipline.ecn else "noecn"
+
+
+def decimal_word(value: float) -> str:
+    """A share of one as tc reads it, without an exponent."""
+    return f"{value:.9f}".rstrip("0").rstrip(".")
+
+
+def number_word(value: float) -> str:
+    """A number as tc reads it."""
+    return f"{value:.10g}"
+
+
+def _limit(options: Options, default: int) -> Limit:
+    value = options.get("limit", Limit(default, "packets"))
+    assert isinstance(value, Limit), "a limit"
+    return value
+
+
+IN_PACKETS = "tc counts packets here, of any size"
+KERNEL = "the kernel's own and not to be set"
+
+
+@dataclass(frozen=True, slots=True)
+class Fifo:
+    """pfifo, bfifo and pfifo_head_drop."""
+
+    simulated: str
+    unit: str
+
+    @property
+    def options(self) -> Mapping[str, Reader | None]:
+        return {"limit": packets if self.unit == "packets" else size}
+
+    def fit(self, draft: Draft, port: Port) -> None:
+        limit = draft.queue.limit
+        if self.unit == "bytes":
+            draft.limit(whole_bytes(limit, port.packet), "at least one byte: tc reads 0 as its default")
+        else:
+            draft.limit(whole_packets(limit, port.packet), IN_PACKETS if limit.unit == "bytes" else "at least one")
+
+    def write(self, queue: Queue, port: Port) -> str:  # noqa: ARG002
+        return f"limit {queue.limit.amount}"
+
+    def read(self, options: Options, packet: int) -> Queue:  # noqa: ARG002
+        limit = options.get("limit")
+        if not isinstance(limit, Limit):
+            raise Mistake("no limit", "limit and a number (without one the interface's txqueuelen counts)")
+        return Queue(limit, Discipline(self.simulated))
+
+
+@dataclass(frozen=True, slots=True)
+class CoDel:
+    """codel and fq_codel."""
+
+    simulated: str
+    queueing: bool
+
+    @property
+    def options(self) -> Mapping[str, Reader | None]:
+        own: dict[str, Reader | None] = {"limit": packets, "target": time, "interval": time, "ecn": None, "noecn": None}
+        return own | (
+            {"flows": count, "quantum": size, "drop_batch": count, "memory_limit": size} if self.queueing else {}
+        )
+
+    def fit(self, draft: Draft, port: Port) -> None:
+        draft.limit(whole_packets(draft.queue.limit, port.packet), IN_PACKETS)
+        draft.time("target", "interval")
+        if self.queueing:
+            draft.within("flows", 1, 65536, "fq_codel has 1 to 65,536 queues")
+            draft.within("quantum", 256, 2**20, "fq_codel allows 256 bytes to 1 MiB")
+            draft.within("batch", 1, LARGEST, "whole packets")
+
+    def write(self, queue: Queue, port: Port) -> str:  # noqa: ARG002
+        told = queue.discipline
+        text = f"limit {queue.limit.amount} target {time_word(told.time('target'))} "
+        text += f"interval {time_word(told.time('interval'))} {ecn_word(told)}"
+        if self.queueing:
+            text += f" flows {number_word(told.number('flows'))} quantum {told.level('quantum').amount}"
+            text += f" drop_batch {number_word(told.number('batch'))}"
+        return text
+
+    def read(self, options: Options, packet: int) -> Queue:  # noqa: ARG002
+        values: dict[str, Value] = {
+            "target": options.get("target", Fraction(5, 1000)),
+            "interval": options.get("interval", Fraction(100, 1000)),
+        }
+        if self.queueing:
+            values["flows"] = options.get("flows", 1024.0)
+            values["quantum"] = options.get("quantum", Limit(1514, "bytes"))
+            values["batch"] = options.get("drop_batch", 64.0)
+        marks = "noecn" not in options if self.queueing else "ecn" in options
+        limit = _limit(options, 10240 if self.queueing else 1000)
+        return Queue(limit, Discipline(self.simulated, values, ecn=marks))
+
+
+#: PIE's gains count in sixteenths of 1/s.
+SIXTEENTHS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Pie:
+    """pie and fq_pie."""
+
+    simulated: str
+    queueing: bool
+
+    @property
+    def options(self) -> Mapping[str, Reader | None]:
+        own: dict[str, Reader | None] = {"limit": packets, "target": time, "tupdate": time, "alpha": count}
+        own |= {"beta": count, "ecn": None, "noecn": None, "nobytemode": None, "no_dq_rate_estimator": None}
+        return own | (
+            {"flows": count, "quantum": size, "ecn_prob": count, "memory_limit": size} if self.queueing else {}
+        )
+
+    def fit(self, draft: Draft, port: Port) -> None:
+        draft.limit(whole_packets(draft.queue.limit, port.packet), IN_PACKETS)
+        draft.time("target", "update")
+        for gain in ("alpha", "beta"):
+            told = min(32, max(0, round(draft.discipline.number(gain) * SIXTEENTHS)))
+            draft.set(gain, told / SIXTEENTHS, "tc counts sixteenths of 1/s, from 0 to 32 of them")
+        draft.set("burst", Fraction(150, 1000), f"MAX_BURST is {KERNEL}")
+        if self.queueing:
+            told = round(draft.discipline.number("mark_below") * 100)
+            draft.set("mark_below", told / 100, "fq_pie counts whole percents")
+            draft.within("flows", 1, 65536, "fq_pie has 1 to 65,536 queues")
+            draft.within("quantum", 256, 2**20, "fq_pie allows 256 bytes to 1 MiB")
+        else:
+            draft.set("mark_below", 0.1, f"pie's 10 % is {KERNEL}")
+
+    def write(self, queue: Queue, port: Port) -> str:  # noqa: ARG002
+        told = queue.discipline
+        text = f"limit {queue.limit.amount} target {time_word(told.time('target'))} "
+        text += f"tupdate {time_word(told.time('update'))}"
+        for gain in ("alpha", "beta"):
+            text += f" {gain} {number_word(told.number(gain) * SIXTEENTHS)}"
+        if self.queueing:
+            text += f" flows {number_word(told.number('flows'))} quantum {told.level('quantum').amount}"
+            text += f" ecn_prob {number_word(round(told.number('mark_below') * 100))}"
+        return f"{text} {ecn_word(told)}"
+
+    def read(self, options: Options, packet: int) -> Queue:  # noqa: ARG002
+        def gain(name: str, default: float) -> float:
+            value = options.get(name, default)
+            assert isinstance(value, float), name
+            return value / SIXTEENTHS
+
+        values: dict[str, Value] = {
+            "target": options.get("target", Fraction(15, 1000)),
+            "update": options.get("tupdate", Fraction(15, 1000)),
+            "alpha": gain("alpha", 2.0),
+            "beta": gain("beta", 20.0),
+            "burst": Fraction(150, 1000),
+            "mark_below": 0.1,
+        }
+        if self.queueing:
+            percent = options.get("ecn_prob", 10.0)
+            assert isinstance(percent, float), "ecn_prob"
+            values["mark_below"] = percent / 100
+            values["flows"] = options.get("flows", 1024.0)
+            values["quantum"] = options.get("quantum", Limit(1514, "bytes"))
+        limit = _limit(options, 10240 if self.queueing else 1000)
+        return Queue(limit, Discipline(self.simulated, values, ecn="ecn" in options))
+
+
+@dataclass(frozen=True, slots=True)
+class Sfq:
+    """sfq: a divisor of queues that are a power of two, whole seconds between perturbations."""
+
+    simulated: str = "sfq"
+    #: A flow may have at most so many packets in it (SFQ_MAX_DEPTH).
+    depth = 127
+
+    @property
+    def options(self) -> Mapping[str, Reader | None]:
+        own: dict[str, Reader | None] = {"limit": packets, "perturb": seconds, "quantum": size, "divisor": count}
+        return own | {"flows": count, "depth": count, "headdrop": None}
+
+    def fit(self, draft: Draft, port: Port) -> None:
+        limit = whole_packets(draft.queue.limit, port.packet)
+        if limit.amount > 65535:
+            raise UnsupportedError(f"linux cannot be told of sfq with {limit}; allowed: up to 65,535 packets")
+        draft.limit(limit, IN_PACKETS)
+        queues = min(65536, 2 ** math.ceil(math.log2(draft.discipline.number("flows"))))
+        draft.set("flows", float(queues), "sfq's divisor is a power of two of at most 65,536")
+        draft.within("quantum", 64, LARGEST, "whole bytes")
+        draft.set("perturb", Fraction(math.ceil(draft.discipline.time("perturb"))), "sfq counts whole seconds")
+        if limit.amount > self.depth:
+            draft.notes.append(
+                f"sfq: one flow may hold at most {self.depth} of the {limit} (SFQ_MAX_DEPTH of the kernel)"
+            )
+
+    def write(self, queue: Queue, port: Port) -> str:  # noqa: ARG002
+        told = queue.discipline
+        text = f"limit {queue.limit.amount} quantum {told.level('quantum').amount}"
+        text += f" divisor {number_word(told.number('flows'))} flows {number_word(min(65408, told.number('flows')))}"
+        text += f" depth {min(self.depth, queue.limit.amount)} perturb {number_word(float(told.time('perturb')))}"
+        return text + (" headdrop" if told.word("drop") == "head" else "")
+
+    def read(self, options: Options, packet: int) -> Queue:
+        values: dict[str, Value] = {
+            "flows": options.get("divisor", 1024.0),
+            "quantum": options.get("quantum", Limit(packet, "bytes")),
+            "perturb": options.get("perturb", Fraction(0)),
+            "drop": "head" if "headdrop" in options else "tail",
+        }
+        return Queue(_limit(options, 127), Discipline("sfq", values))
+
+
+def seconds(text: str) -> Value:
+    """Whole seconds, or with the unit that tc prints."""
+    return Fraction(int(count(text.removesuffix("sec"))))
+
+
+@dataclass(frozen=True, slots=True)
+class DualPi2:
+    """dualpi2: in Linux from 6.17 on."""
+
+    simulated: str = "dualpi2"
+
+    @property
+    def options(self) -> Mapping[str, Reader | None]:
+        own: dict[str, Reader | None] = {"limit": packets, "target": time, "tupdate": time, "alpha": gain}
+        own |= {"beta": gain, "coupling_factor": count, "step_thresh": time, "classic_protection": percents}
+        return own | {"drop_on_overload": None, "drop_dequeue": None, "split_gso": None, "memlimit": size}
+
+    def fit(self, draft: Draft, port: Port) -> None:
+        draft.limit(whole_packets(draft.queue.limit, port.packet), IN_PACKETS)
+        draft.time("target", "update", "step")
+        for name in ("alpha", "beta"):
+            draft.set(
+                name, float(f"{min(255.99, draft.discipline.number(name)):.6g}"), "tc keeps 1/256 of 1/s, below 256"
+            )
+        draft.within("coupling", 0, 255, "a whole number up to 255")
+        told = min(99, round(draft.discipline.number("classic_share") * 100)) / 100
+        draft.set("classic_share", told, "whole percents below 100")
+        draft.ecn("dualpi2 always marks")
+
+    def write(self, queue: Queue, port: Port) -> str:  # noqa: ARG002
+        told = queue.discipline
+        text = f"limit {queue.limit.amount} target {time_word(told.time('target'))}"
+        text += f" tupdate {time_word(told.time('update'))} alpha {number_word(told.number('alpha'))}"
+        text += f" beta {number_word(told.number('beta'))} coupling_factor {number_word(told.number('coupling'))}"
+        text += f" step_thresh {time_word(told.time('step'))}"
+        return text + f" classic_protection {number_word(round(told.number('classic_share') * 100))}%"
+
+    def read(self, options: Options, packet: int) -> Queue:  # noqa: ARG002
+        values: dict[str, Value] = {
+            "target": options.get("target", Fraction(15, 1000)),
+            "update": options.get("tupdate", Fraction(16, 1000)),
+            "alpha": options.get("alpha", 0.16),
+            "beta": options.get("beta", 3.2),
+            "coupling": options.get("coupling_factor", 2.0),
+            "step": options.get("step_thresh", Fraction(1, 1000)),
+            "classic_share": options.get("classic_protection", 0.1),
+        }
+        return Queue(_limit(options, 10000), Discipline("dualpi2", values, ecn=True))
+
+
+def gain(text: str) -> Value:
+    """A gain in 1/s, with decimals."""
+    try:
+        return float(text)
+    except ValueError:
+        raise Mistake(f"`{text}`", "a number such as 0.16") from None
+
+
+def percents(text: str) -> Value:
+    """A share as "10%" or "10"."""
+    return count(text.removesuffix("%")) / 100
+
+
+KINDS: Mapping[str, Kind] = {
+    "pfifo": Fifo("droptail", "packets"),
+    "bfifo": Fifo("droptail", "bytes"),
+    "pfifo_head_drop": Fifo("drophead", "packets"),
+    "codel": CoDel("codel", queueing=False),
+    "fq_codel": CoDel("fq_codel", queueing=True),
+    "pie": Pie("pie", queueing=False),
+    "fq_pie": Pie("fq_pie", queueing=True),
+    "sfq": Sfq(),
+    "dualpi2": DualPi2(),
+}

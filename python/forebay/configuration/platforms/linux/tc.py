@@ -1,0 +1,335 @@
+"""Linux: a token bucket at the link's rate, and beneath it the discipline, or classes with one each.
+
+Everything is in the words of tc(8) of iproute2. The shaper is tc-tbf(8), whose rate `tc qdisc show` prints; cake shapes
+by itself. A size table (tc-stab(8)) takes the 14 bytes of the Ethernet header off, so that rates, limits and quanta
+count bytes of IP packets, as a scenario does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from forebay.configuration.platforms.linux.kinds import KINDS, Draft
+from forebay.configuration.platforms.linux.tree import ALL, Node, fragment, parse
+from forebay.configuration.platforms.linux.units import LARGEST, rate_word
+from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, bands, refusal
+from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass
+from forebay.configuration.reading import Mistake, statements
+from forebay.errors import InputError, UnsupportedError
+
+__all__ = ["LINUX", "Linux", "kind_of"]
+
+#: Bytes of an Ethernet header, which tc counts and IP does not.
+HEADER = 14
+#: The bucket holds what the link sends in this time, at least two full frames: less than timers can keep up with slows
+#: the link down, more lets bursts pass that no queue sees.
+BURST = Fraction(200, 10**6)
+#: Classes of flows of a hashed drr (tc-drr(8), as in its example).
+HASHED = 1024
+#: Code points for classes to begin with: EF, AF41 to AF11, CS4 to CS1, and those between.
+CODE_POINTS = (46, 34, 26, 18, 10, 32, 24, 16, 8, 36, 28, 20, 12, 38, 30)
+
+_DISCIPLINES = {
+    "droptail": "bfifo or pfifo",
+    "drophead": "pfifo_head_drop",
+    "red": "red",
+    "choke": "choke",
+    "codel": "codel",
+    "fq_codel": "fq_codel",
+    "pie": "pie",
+    "fq_pie": "fq_pie",
+    "cake": "cake",
+    "sfq": "sfq",
+    "drr": "drr with a class for each hashed flow",
+    "dualpi2": "dualpi2, Linux 6.17 and later",
+    "priority": "prio",
+    "classes": "prio or drr",
+}
+
+
+def kind_of(queue: Queue) -> str:
+    """Tc's name of a queue's discipline."""
+    if queue.discipline.kind == "droptail":
+        return "bfifo" if queue.limit.unit == "bytes" else "pfifo"
+    return next(name for name, kind in ALL.items() if kind.simulated == queue.discipline.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Linux:
+    """tc(8)."""
+
+    name: str = "linux"
+    title: str = "Linux traffic control"
+    source: str = "iproute2: tc(8), tc-tbf(8), tc-stab(8) and the manual page of each discipline"
+    quirks: tuple[str, ...] = (
+        "replace eth0 by the interface; its ring and byte queue limits (BQL) hold packets in front of the discipline",
+        "turn offloads off (ethtool -K eth0 gro off gso off tso off): a bunch of segments counts as one packet",
+        "leave the shaper (tbf) out where the port itself runs at the link's rate",
+    )
+    disciplines: Mapping[str, str] = dataclasses.field(default_factory=lambda: _DISCIPLINES)
+    nearest: Mapping[str, str] = dataclasses.field(
+        default_factory=lambda: {"step": "red", "cobalt": "codel", "stfq": "fq_codel", "dynamic_threshold": "droptail"}
+    )
+
+    def fit(self, port: Port) -> Fitted:
+        """The nearest port that tc can be told."""
+        reasons: dict[str, str] = {}
+        notes: list[str] = []
+        rate = max(8, port.bits_per_second // 8 * 8)
+        if rate != port.rate:
+            reasons["rate"] = "tc keeps whole bytes per second"
+        told = dataclasses.replace(port, rate=rate, memory=None)
+        if port.memory is not None:
+            reasons["memory"] = "ports of Linux share no memory"
+        queue = port.queue
+        if isinstance(queue, Queue) and queue.discipline.kind == "priority":
+            queue, said = bands(self.name, port, queue, most=16)
+            notes.extend(said)
+        if isinstance(queue, Queue):
+            return self._fit_one(told, queue, reasons, notes)
+        return self._fit_classes(told, queue, reasons, notes)
+
+    def _fit_one(self, port: Port, queue: Queue, reasons: dict[str, str], notes: list[str]) -> Fitted:
+        draft = Draft(queue)
+        if queue.discipline.kind == "drr":
+            _fit_hashed(draft, port)
+        else:
+            ALL[kind_of(queue)].fit(draft, port)
+        return Fitted(port.with_queue(draft.queue), reasons | draft.reasons, (*notes, *draft.notes))
+
+    def _fit_classes(self, port: Port, found: Classes, reasons: dict[str, str], notes: list[str]) -> Fitted:
+        if len(found.classes) > 16:
+            raise UnsupportedError(f"linux cannot be told of {len(found.classes)} classes; allowed: up to 16")
+        told = []
+        least = min(entry.weight for entry in found.classes)
+        for number, entry in enumerate(found.classes):
+            if entry.queue.discipline.kind not in _DISCIPLINES or entry.queue.discipline.kind in ("cake", "drr"):
+                raise refusal(self, entry.queue.discipline.kind)
+            draft = Draft(entry.queue)
+            ALL[kind_of(entry.queue)].fit(draft, port)
+            reasons |= {f"{entry.name}.{name}": why for name, why in draft.reasons.items()}
+            notes.extend(f"{entry.name}: {note}" for note in draft.notes)
+            weight = 1.0
+            if found.schedule != "strict":
+                weight = math.ceil(Fraction(entry.weight) / Fraction(least) * port.packet) / port.packet
+                reasons[f"{entry.name}.weight"] = "quanta are whole bytes"
+            told.append(TrafficClass(entry.name, entry.groups, weight, draft.queue))
+            notes.append(_mapping(entry, number, len(found.classes)))
+        schedule = found.schedule
+        if schedule == "wrr":
+            schedule, reasons["schedule"] = "dwrr", "tc's drr takes turns of bytes, not of packets"
+        return Fitted(port.with_queue(Classes(schedule, tuple(told))), reasons, tuple(notes))
+
+    def write(self, port: Port) -> list[str]:
+        """The commands."""
+        if isinstance(port.queue, Queue) and port.queue.discipline.kind == "cake":
+            return [f"tc qdisc replace dev eth0 root cake {ALL['cake'].write(port.queue, port)}"]
+        bits = port.bits_per_second
+        burst = max(2 * (port.packet + HEADER + port.framing), math.ceil(bits / 8 * BURST))
+        limit = min(LARGEST, math.ceil(port.limit_bytes()) or 1)
+        shaper = f"tbf rate {rate_word(bits)} burst {min(LARGEST, burst)} limit {limit}"
+        shaper += f" overhead {port.framing}" if port.framing else ""
+        root = f"tc qdisc replace dev eth0 root handle 1: stab overhead -{HEADER} linklayer ethernet {shaper}"
+        return [root, *self._beneath(port)]
+
+    def _beneath(self, port: Port) -> Iterator[str]:
+        beneath = "tc qdisc replace dev eth0 parent 1:1"
+        if isinstance(port.queue, Classes):
+            if port.queue.schedule == "strict":
+                count = len(port.queue.classes)
+                others = " ".join([str(count - 1)] * 16)
+                yield f"{beneath} handle 10: prio bands {count} priomap {others}"
+            else:
+                yield f"{beneath} handle 10: drr"
+            yield from _classes(port, port.queue)
+        elif port.queue.discipline.kind == "drr":
+            yield f"{beneath} handle 10: drr"
+            yield from _hashed(port.queue)
+        else:
+            kind = kind_of(port.queue)
+            yield f"{beneath} {kind} {ALL[kind].write(port.queue, port)}"
+
+    def read(self, text: str, assumed: Assumed) -> Reading:
+        """Commands of tc, or what `tc qdisc show` prints, plain or as JSON; a discipline alone, too."""
+        lines = statements(text)
+        if not lines:
+            raise Mistake("nothing", "tc's commands, or what `tc qdisc show` prints").error()
+        if lines[0][0].text in ALL and len(lines) == 1:
+            return _reading([fragment(text)], assumed)
+        return _reading(parse(text), assumed)
+
+
+def _mapping(entry: TrafficClass, number: int, count: int) -> str:
+    """One line on where a class's traffic goes."""
+    who = ", ".join(entry.groups) or "what is left"
+    if number == count - 1:
+        return f"class 10:{number + 1} ({entry.name}): {who}, every packet that no filter takes"
+    return f"class 10:{number + 1} ({entry.name}): {who}, by DSCP {CODE_POINTS[number]}, to be replaced by yours"
+
+
+def _classes(port: Port, found: Classes) -> Iterator[str]:
+    last = len(found.classes) - 1
+    for number, entry in enumerate(found.classes):
+        if found.schedule != "strict":
+            quantum = round(entry.weight * port.packet)
+            yield f"tc class replace dev eth0 parent 10: classid 10:{number + 1:x} drr quantum {quantum}"
+        kind = kind_of(entry.queue)
+        yield f"tc qdisc replace dev eth0 parent 10:{number + 1:x} {kind} {ALL[kind].write(entry.queue, port)}"
+    for number in range(last):
+        field = f"0x{CODE_POINTS[number] << 2:02x} 0xfc flowid 10:{number + 1:x}"
+        begin = "tc filter add dev eth0 parent 10: protocol"
+        yield f"{begin} ip prio {2 * number + 1} u32 match ip dsfield {field}"
+        yield f"{begin} ipv6 prio {2 * number + 2} u32 match ip6 priority {field}"
+    if found.schedule != "strict":
+        yield f"tc filter add dev eth0 parent 10: protocol all prio 99 matchall classid 10:{last + 1:x}"
+
+
+def _fit_hashed(draft: Draft, port: Port) -> None:
+    """Drr with one queue a flow: hashed flows are tc's nearest, each with a limit of its own."""
+    fifo = KINDS["bfifo" if draft.queue.limit.unit == "bytes" else "pfifo"]
+    fifo.fit(draft, port)
+    draft.within("quantum", 64, LARGEST, "whole bytes")
+    drops = "the head of the longest queue" if draft.discipline.word("drop") == "longest" else "the arrival"
+    draft.set("drop", "tail", "each class of drr drops its own arrivals")
+    limit = draft.queue.limit
+    draft.notes.append(f"buffer: simulated {limit} that all flows share, dropping {drops}, configured {limit} for each")
+    draft.notes.append(f"flows: simulated a queue for each, configured {HASHED:,} that flows are hashed into")
+
+
+def _hashed(queue: Queue) -> Iterator[str]:
+    limit = f"{'bfifo' if queue.limit.unit == 'bytes' else 'pfifo'} limit {queue.limit.amount}"
+    yield f"for i in $(seq 1 {HASHED}); do"
+    yield (
+        f"  tc class replace dev eth0 parent 10: classid 10:$(printf %x $i) drr quantum "
+        f"{queue.discipline.level('quantum').amount}"
+    )
+    yield f"  tc qdisc replace dev eth0 parent 10:$(printf %x $i) {limit}"
+    yield "done"
+    keys = "src,dst,proto,proto-src,proto-dst"
+    flow = f"flow hash keys {keys} divisor {HASHED} baseclass 10:1"
+    yield f"tc filter add dev eth0 parent 10: protocol all prio 1 handle 1 {flow}"
+
+
+# Reading.
+
+
+def _reading(roots: list[Node], assumed: Assumed) -> Reading:
+    with_queue = [root for root in roots if root.kind not in ("pfifo_fast", "noqueue")]
+    if len(with_queue) != 1:
+        kinds = ", ".join(root.kind for root in with_queue) or "none"
+        raise InputError(
+            f"translate: found {len(with_queue)} roots ({kinds}); allowed: the disciplines of one interface"
+        )
+    root = with_queue[0]
+    how: list[str] = []
+    rate, node, layer = _shaper(root, how)
+    packet = assumed.packet
+    queue = _queue(node, packet, how)
+    return Reading(Port(rate or assumed.rate, packet, queue, layer), tuple(how))
+
+
+def _shaper(root: Node, how: list[str]) -> tuple[int | None, Node, str]:
+    """The rate of what shapes, what is beneath it, and whose bits the rate counts."""
+    if root.kind == "cake":
+        bandwidth = root.options.get("bandwidth")
+        counted = root.options.get("overhead", float(HEADER))
+        assert isinstance(counted, float), "overhead"
+        return (int(bandwidth) if isinstance(bandwidth, int | float) else None), root, _layer(int(counted), how)
+    if root.kind not in ("tbf", "htb"):
+        return None, root, _layer(HEADER if root.stab is None else HEADER + root.stab, how)
+    node, shaping = root, root.options
+    if root.kind == "htb":
+        while node.kind == "htb":
+            inner = [child for child in node.children if child.is_class] or node.children
+            if len(inner) != 1:
+                raise InputError(f"translate: found htb with {len(inner)} classes; allowed: one that shapes the link")
+            node = inner[0]
+            shaping = node.options if node.is_class else shaping
+    else:
+        node = next(iter(root.children), root)
+    given = shaping.get("ceil", shaping.get("rate"))
+    overhead = shaping.get("overhead", 0.0)
+    assert isinstance(overhead, float), "overhead"
+    layer = _layer(int(overhead) + HEADER + (root.stab or 0), how)
+    if node.kind == "tbf":
+        limit = node.options.get("limit")
+        if not isinstance(limit, Limit):
+            raise InputError(
+                "translate: found tbf with a latency and no discipline; allowed: a limit, or a qdisc beneath it"
+            )
+        how.append("tbf without a discipline beneath it is a bfifo of its limit")
+        node = Node("bfifo", "", "", {"limit": limit}, node.line)
+    return (int(given) if isinstance(given, int | float) else None), node, layer
+
+
+def _layer(counted: int, how: list[str]) -> str:
+    """Whose bits a rate counts that adds so many bytes to every IP packet."""
+    known = {0: "l3", 18: "l2", 38: "l1"}
+    if counted not in known:
+        how.append(f"tc counts {counted} bytes a packet beside those of IP, which forebay does not")
+    return known.get(counted, "l3")
+
+
+def _queue(node: Node, packet: int, how: list[str]) -> Queue | Classes:
+    if node.kind in ("prio", "drr"):
+        return _read_classes(node, packet, how)
+    if node.kind not in ALL:
+        raise InputError(f"translate: found {node.kind} with nothing beneath it; allowed: a discipline beneath it")
+    queue = ALL[node.kind].read(node.options, packet)
+    if node.kind in ("bfifo", "red"):
+        how.append(f"{node.kind} counts bytes")
+    else:
+        how.append(f"{node.kind} counts packets of any size, {packet} bytes assumed")
+    return queue
+
+
+def _read_classes(node: Node, packet: int, how: list[str]) -> Queue | Classes:
+    if node.kind == "prio":
+        leaves = sorted((child for child in node.children if not child.is_class), key=lambda leaf: _minor(leaf.parent))
+        members = [(1.0, leaf) for leaf in leaves]
+    else:
+        members = _drr_members(node, how)
+    queues = [(weight, _queue(leaf, packet, [])) for weight, leaf in members]
+    if node.kind == "drr" and len(queues) == HASHED and len({str(queue) for _, queue in queues}) == 1:
+        first = queues[0][1]
+        assert isinstance(first, Queue), "a fifo in each class"
+        how.append(f"{HASHED:,} equal classes of drr are read as a queue for each flow")
+        quantum = Limit(round(members[0][0]), "bytes")
+        return Queue(first.limit, Discipline("drr", {"drop": "tail", "quantum": quantum}))
+    least = min((weight for weight, _ in queues), default=1.0)
+    told = []
+    for number, (weight, queue) in enumerate(queues):
+        if isinstance(queue, Classes):
+            raise InputError("translate: found classes within classes; allowed: one level of them")
+        name = f"{'band' if node.kind == 'prio' else 'class'}{number}"
+        told.append(TrafficClass(name, (), weight / least, queue))
+    if not told:
+        raise InputError(f"translate: found {node.kind} without disciplines in its classes; allowed: one in each")
+    how.append("each class has a buffer of its own")
+    return Classes("strict" if node.kind == "prio" else "dwrr", tuple(told))
+
+
+def _drr_members(node: Node, how: list[str]) -> list[tuple[float, Node]]:
+    classes = sorted((child for child in node.children if child.is_class), key=lambda found: _minor(found.handle))
+    if not classes:
+        how.append("drr's weights are in `tc class show`; taken as equal")
+        return [(1.0, leaf) for leaf in sorted(node.children, key=lambda leaf: _minor(leaf.parent))]
+    found = []
+    for entry in classes:
+        if not entry.children:
+            raise InputError(f"translate: found class {entry.handle} without a discipline; allowed: one in each class")
+        quantum = entry.options.get("quantum", Limit(1514, "bytes"))
+        assert isinstance(quantum, Limit), "quantum"
+        found.append((float(quantum.amount), entry.children[0]))
+    return found
+
+
+def _minor(handle: str) -> int:
+    return int(handle.partition(":")[2] or "0", 16)
+
+
+LINUX = Linux()

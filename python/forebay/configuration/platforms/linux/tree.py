@@ -1,0 +1,395 @@
+"""Statements of tc as a tree of disciplines and classes: written, and read from commands or from what tc prints."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from forebay.configuration.platforms.linux.cake import CAKE
+from forebay.configuration.platforms.linux.kinds import KINDS, Kind, Options, Reader
+from forebay.configuration.platforms.linux.red import CHOKE, RED
+from forebay.configuration.platforms.linux.units import count, rate, size, time
+from forebay.configuration.port import Limit, Value
+from forebay.configuration.reading import Mistake, Word, Words, statements, whole
+from forebay.errors import InputError
+
+__all__ = ["ALL", "Node", "fragment", "parse"]
+
+#: Every discipline that is read, shapers and those with classes apart.
+ALL: Mapping[str, Kind] = {**KINDS, "red": RED, "choke": CHOKE, "cake": CAKE}
+
+
+def _signed(text: str) -> Value:
+    sign = -1 if text.startswith("-") else 1
+    return float(sign * whole(text.removeprefix("-"), "bytes per packet", most=65535))
+
+
+def _burst(text: str) -> Value:
+    """A size, with the size of its cells where tc prints them."""
+    return size(text.partition("/")[0])
+
+
+def _rate(text: str) -> Value:
+    return float(rate(text))
+
+
+def _word(text: str) -> Value:
+    return text
+
+
+_SHAPING: Mapping[str, Reader | None] = {
+    "rate": _rate,
+    "burst": _burst,
+    "buffer": _burst,
+    "maxburst": _burst,
+    "mpu": size,
+    "mtu": _burst,
+    "overhead": _signed,
+    "linklayer": _word,
+}
+#: Options of disciplines with a class or classes, and of classes.
+_FRAMES: Mapping[str, Mapping[str, Reader | None]] = {
+    "tbf": {**_SHAPING, "limit": size, "latency": time, "lat": time, "peakrate": _rate, "minburst": _burst},
+    "htb": {
+        **dict.fromkeys(("r2q", "direct_qlen", "ver"), count),
+        **dict.fromkeys(("default", "direct_packets_stat"), _word),
+    },
+    "htb class": {
+        **_SHAPING,
+        **{"ceil": _rate, "cburst": _burst, "prio": count, "quantum": size, "level": count},
+    },
+    "prio": {"bands": count, "priomap": None},
+    "drr": {},
+    "drr class": {"quantum": size},
+}
+
+
+@dataclass(slots=True)
+class Node:
+    """A discipline or a class: `parent` is the handle of what it hangs on, empty at the root."""
+
+    kind: str
+    handle: str
+    parent: str
+    options: Options
+    line: int | None
+    stab: int | None = None
+    is_class: bool = False
+    children: list[Node] = field(default_factory=list)
+
+
+def parse(text: str) -> list[Node]:
+    """The roots of a text: commands, or what `tc qdisc show` prints, plain or as JSON."""
+    if text.lstrip().startswith("["):
+        return _grown(_printed(text))
+    return _grown(_said(text))
+
+
+def _grown(nodes: Iterable[Node]) -> list[Node]:
+    """Hang every node on its parent."""
+    told = list(nodes)
+    roots: list[Node] = []
+    by_handle = {node.handle: node for node in told if node.handle}
+    for node in told:
+        parent = by_handle.get(node.parent)
+        if parent is None and node.parent:
+            # A class that was not printed: 1:1 belongs to 1:.
+            parent = by_handle.get(node.parent.partition(":")[0] + ":")
+        if parent is None or parent is node:
+            roots.append(node)
+        else:
+            parent.children.append(node)
+    return roots
+
+
+# Commands and plain output.
+
+
+def _said(text: str) -> Iterator[Node]:
+    for line in _unrolled(statements(text)):
+        words = Words(line)
+        if words.skip("tc"):
+            yield from _command(words)
+        elif words.peek() in ("qdisc", "class"):
+            yield _shown(words)
+        elif words.peek() in _STATISTICS:
+            continue
+        elif words.peek() == "linklayer":
+            _table(words)
+        elif words.peek() in _HARMLESS:
+            continue
+        else:
+            words.fail("tc, qdisc, class, or a discipline with its options", ["tc", "qdisc", "class", *ALL])
+
+
+#: What begins the lines of statistics that `tc -s` prints.
+_STATISTICS = frozenset(
+    [
+        "Sent",
+        "backlog",
+        "marked",
+        "early",
+        "new_flows_len",
+        "maxpacket",
+        "new_flow_count",
+        "count",
+        "lended",
+        "tokens",
+        "deficit",
+        "rate",
+        "prob",
+        "delay",
+        "pkts_in",
+        "pkts_in:",
+        "ecn_mark",
+        "dropped_overlimit",
+        "old_flows",
+        "memory",
+        "capacity",
+        "min/max",
+        "average",
+        "requeues",
+        "target",
+        "window",
+        "drop_next",
+        "direct_packets_stat",
+        "used:",
+    ]
+)
+#: Commands that are written beside those of tc and say nothing of a queue.
+_HARMLESS = frozenset(("ethtool", "sudo"))
+
+
+def _unrolled(lines: Sequence[list[Word]]) -> Iterator[list[Word]]:
+    """Lines with `for NAME in $(seq FIRST LAST); do ...; done` written out."""
+    pending = list(lines)
+    while pending:
+        line = pending.pop(0)
+        if line[0].text == "sudo":
+            line = line[1:]
+        if line[0].text != "for":
+            yield line
+            continue
+        words = Words(line, 1)
+        name = words.take("the name of a variable")
+        words.keyword(["in"])
+        numbers = _sequence(words)
+        words.end("; do")
+        body: list[list[Word]] = []
+        while pending and pending[0][0].text != "done":
+            inner = pending.pop(0)
+            inner = inner[1:] if inner[0].text == "do" else inner
+            body.extend([inner] if inner else [])
+        if not pending:
+            words.fail("do ...; done")
+        pending.pop(0)
+        for number in numbers:
+            for inner in body:
+                yield [Word(_substituted(word.text, name, number), word.line) for word in _joined(inner)]
+
+
+def _sequence(words: Words) -> range:
+    words.keyword(["$(seq"])
+    first = words.value(whole)
+    last = words.value(lambda text: whole(text.removesuffix(")"), most=65535))
+    return range(first, last + 1)
+
+
+def _joined(words: Sequence[Word]) -> Iterator[Word]:
+    """Words with `$(printf %x $i)` as one."""
+    pending = ""
+    for word in words:
+        pending = f"{pending} {word.text}" if pending else word.text
+        if pending.count("(") > pending.count(")"):
+            continue
+        yield Word(pending, word.line)
+        pending = ""
+
+
+def _substituted(text: str, name: str, number: int) -> str:
+    text = text.replace(f"$(printf %x ${name})", f"{number:x}")
+    return re.sub(rf"\${name}\b|\$\{{{name}\}}", str(number), text)
+
+
+def _command(words: Words) -> Iterator[Node]:
+    while words.peek().startswith("-"):
+        words.take("")
+    what = words.keyword(["qdisc", "class", "filter"])
+    verb = words.keyword(["add", "replace", "change", "del", "delete", "show"])
+    if what == "filter" or verb in ("del", "delete", "show"):
+        return
+    yield _object(words, what)
+
+
+def _shown(words: Words) -> Node:
+    """`qdisc tbf 1: dev eth0 root refcnt 2 rate 16Mbit ...` or `class htb 1:1 root prio 0 rate ...`."""
+    what = words.take("")
+    kind = _kind(words, what)
+    handle = words.take("a handle such as 1:")
+    node = Node(kind, _handle(handle, what), "", {}, words.line, is_class=what == "class")
+    while words.peek() in ("dev", "root", "parent", "refcnt", "leaf", "offloaded"):
+        place = words.take("")
+        if place in ("dev", "refcnt", "leaf"):
+            words.take(f"a word after {place}")
+        if place == "parent":
+            node.parent = words.take("a handle such as 1:1")
+    if node.is_class and not node.parent:
+        node.parent = handle.partition(":")[0] + ":"
+    node.options = _options(words, kind, what)
+    return node
+
+
+def _kind(words: Words, what: str) -> str:
+    return words.keyword(_KNOWN[what])
+
+
+def _handle(text: str, what: str) -> str:
+    return text if what == "class" or text.endswith(":") else f"{text}:"
+
+
+def _object(words: Words, what: str) -> Node:
+    node = Node("", "", "", {}, words.line, is_class=what == "class")
+    known = _KNOWN[what]
+    while words.peek() not in known:
+        place = words.keyword((*_PLACES[what], *known) if words.peek() not in _PLACES[what] else _PLACES[what])
+        if place == "stab":
+            node.stab = _table(words)
+        elif place != "root":
+            given = words.take(f"a word after {place}")
+            if place == "parent":
+                node.parent = given
+            elif place in ("handle", "classid"):
+                node.handle = _handle(given, what)
+    node.kind = words.take("")
+    node.options = _options(words, node.kind, what)
+    return node
+
+
+#: What is read, disciplines and classes.
+_KNOWN: Mapping[str, tuple[str, ...]] = {
+    "qdisc": (*ALL, *(name for name in _FRAMES if " " not in name), "pfifo_fast", "noqueue"),
+    "class": ("htb", "drr"),
+}
+_PLACES = {
+    "qdisc": ("dev", "root", "parent", "handle", "stab"),
+    "class": ("dev", "root", "parent", "classid"),
+}
+
+
+def _table(words: Words) -> int:
+    """A size table that adds to every packet: `overhead -14 linklayer ethernet`."""
+    overhead = 0
+    while words.peek() in ("overhead", "linklayer", "mpu", "mtu", "tsize"):
+        name = words.take("")
+        if name == "overhead":
+            overhead = int(words.value(lambda text: int(float(str(_signed(text))))))
+        elif name == "linklayer":
+            words.keyword(["ethernet"])
+        else:
+            words.value(size)
+    return overhead
+
+
+def _options(words: Words, kind: str, what: str) -> Options:
+    name = f"{kind} class" if what == "class" else kind
+    readers = _FRAMES[name] if name in _FRAMES else ALL[kind].options
+    found: dict[str, Value] = {}
+    line = words.line
+    while words.more:
+        option = words.keyword(readers)
+        reader = readers[option]
+        if option == "priomap":
+            while re.fullmatch("[0-9]+", words.peek()):
+                words.take("")
+        found[option] = True if reader is None else words.value(reader)
+    if kind in ALL and what == "qdisc":
+        _checked(kind, found, line)
+    return found
+
+
+def _checked(kind: str, options: Options, line: int | None) -> None:
+    """Read once, so that what lacks is said with its line."""
+    try:
+        ALL[kind].read(options, 1500)
+    except Mistake as mistake:
+        raise mistake.error(line) from None
+
+
+def fragment(text: str) -> Node:
+    """A discipline without a command around it: "bfifo limit 150000"."""
+    words = Words(next(iter(statements(text))))
+    kind = words.keyword(ALL)
+    return Node(kind, "", "", _options(words, kind, "qdisc"), words.line)
+
+
+# JSON.
+
+#: Options that `tc -j` prints in another way than tc reads them.
+_MICROSECONDS = frozenset(("target", "interval", "tupdate", "lat", "rtt", "step_thresh"))
+_SIZED = frozenset(("quantum", "memory_limit", "memlimit", "avpkt", "burst", "cburst"))
+_IGNORED = frozenset(("peakburst", "peakrate", "mpu", "linklayer", "priomap", "multiqueue", "diffserv", "flowmode"))
+
+
+def _printed(text: str) -> Iterator[Node]:
+    """What `tc -j qdisc show` and `tc -j class show` print."""
+    try:
+        entries = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"translate: line {error.lineno}: found no JSON ({error.msg}); allowed: what tc -j prints"
+        ) from None
+    for entry in entries:
+        is_class = "class" in entry
+        kind = entry.get("kind") or entry.get("class")
+        known = _KNOWN["class" if is_class else "qdisc"]
+        if kind not in known:
+            raise Mistake(f"`{kind}`", ", ".join(known)).error()
+        stab = entry.get("stab", {}).get("overhead")
+        handle, parent = str(entry.get("handle", "")), str(entry.get("parent", ""))
+        if is_class and not parent:
+            parent = handle.partition(":")[0] + ":"
+        given = entry.get("options", {}) if not is_class else {**entry, **entry.get("options", {})}
+        readers = _FRAMES.get(f"{kind} class" if is_class else kind) or (ALL[kind].options if kind in ALL else {})
+        node = Node(kind, handle, parent, _told(kind, given, readers), None, stab, is_class)
+        if kind in ALL:
+            _checked(kind, node.options, None)
+        yield node
+
+
+def _told(kind: str, given: Mapping[str, Any], readers: Mapping[str, Reader | None]) -> Options:
+    found: dict[str, Value] = {}
+    for name, value in given.items():
+        plain = _NAMES.get((kind, name), name)
+        if plain not in readers or plain in _IGNORED or value is False:
+            continue
+        reader = readers[plain]
+        if reader is None:
+            found[plain] = True
+        elif plain in _MICROSECONDS and isinstance(value, int):
+            found[plain] = _microseconds(value)
+        elif plain in ("rate", "ceil", "bandwidth") and isinstance(value, int):
+            found[plain] = float(value * 8)
+        elif plain in _SIZED and isinstance(value, int):
+            found[plain] = Limit(value, "bytes")
+        else:
+            try:
+                found[plain] = reader(f"{value:.12g}" if isinstance(value, float) else str(value))
+            except Mistake as mistake:
+                raise mistake.error() from None
+    return found
+
+
+#: Names that differ between tc's options and its JSON.
+_NAMES = {("fq_pie", "ecn_prob"): "ecn_prob", ("sfq", "perturb"): "perturb"}
+
+
+def _microseconds(value: int) -> Fraction:
+    """A time as the kernel gave it back: it keeps units of 1024 ns, so 5 ms comes back as 4,999 us."""
+    for step in (1000, 500, 100, 50, 10, 5):
+        if -value % step <= 1 and value >= 1000:
+            return Fraction(value + -value % step, 10**6)
+    return Fraction(value, 10**6)

@@ -1,0 +1,152 @@
+"""What a platform is: it fits a port to what it can be told, writes that down, and reads it back.
+
+Three laws hold for every platform, and tests hold it to them: `read(write(fit(x)))` is `fit(x)`; fitting twice is
+fitting once; whatever `fit` changed is said, with both figures.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from forebay._core import disciplines
+from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass
+from forebay.errors import UnsupportedError
+
+__all__ = ["Assumed", "Fitted", "Platform", "Reading", "bands", "refusal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The nearest port that a platform can be told.
+
+    Attributes
+    ----------
+    port : Port
+        What the lines will say.
+    reasons : mapping
+        Why it is not what was simulated, by the name of what differs (see `forebay.configuration.port.differences`).
+    notes : tuple of str
+        What differs and no figure shows.
+    """
+
+    port: Port
+    reasons: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """What a reader has to know and a configuration may not say.
+
+    Attributes
+    ----------
+    rate : int or None
+        Bits per second of the link, from `--link`.
+    packet : int
+        Bytes of a full packet, where something counts packets.
+    """
+
+    rate: int | None = None
+    packet: int = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a configuration says, and how its figures come about."""
+
+    port: Port
+    how: tuple[str, ...] = ()
+
+
+class Platform(Protocol):
+    """One operating system.
+
+    Attributes
+    ----------
+    name : str
+        As in `--for`.
+    title : str
+        What it is.
+    source : str
+        The documents that its lines follow.
+    quirks : tuple of str
+        What to know before typing the lines.
+    disciplines : mapping
+        Each discipline of forebay's that it has, with what it calls it.
+    nearest : mapping
+        For those that it has not, the nearest of forebay's that it has; where nothing is said the first of its own.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102 - see above
+    @property
+    def title(self) -> str: ...  # noqa: D102
+    @property
+    def source(self) -> str: ...  # noqa: D102
+    @property
+    def quirks(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def disciplines(self) -> Mapping[str, str]: ...  # noqa: D102
+    @property
+    def nearest(self) -> Mapping[str, str]: ...  # noqa: D102
+
+    def fit(self, port: Port) -> Fitted:
+        """The nearest port that it can be told; raises `UnsupportedError` where there is none.
+
+        It is called for disciplines that the platform has only.
+        """
+        ...
+
+    def write(self, port: Port) -> list[str]:
+        """The whole configuration of a port that was fitted."""
+        ...
+
+    def read(self, text: str, assumed: Assumed) -> Reading:
+        """What a configuration, a part of one, or what the device prints says; raises `InputError`."""
+        ...
+
+
+def refusal(platform: Platform, kind: str) -> UnsupportedError:
+    """The error for a discipline that a platform does not have."""
+    nearest = platform.nearest.get(kind, next(iter(platform.disciplines)))
+    there = platform.disciplines[nearest]
+    called = nearest if there == nearest else f"{nearest} ({there})"
+    known = [entry.name for entry in disciplines()]
+    if kind != "classes" and kind not in known:
+        return UnsupportedError(f"{platform.name} cannot be told of {kind}")
+    return UnsupportedError(f"{platform.name} has no {kind}; the nearest it has: {called}")
+
+
+def bands(name: str, port: Port, queue: Queue, *, most: int) -> tuple[Classes, tuple[str, ...]]:
+    """The simulated `priority` as classes: a band each, the first of them strictly before the others.
+
+    Its buffer is one for all bands; the classes of routers have one each, of the same size here.
+    """
+    count = round(queue.discipline.number("bands"))
+    if not 2 <= count <= most:
+        found = f"{count} band{'s' * (count != 1)}"
+        raise UnsupportedError(f"{name} cannot be told of priority with {found}; allowed: 2 to {most}")
+    groups = [*port.groups, *[""] * count][: max(count, len(port.groups))]
+    members = [tuple(name for name in groups[band : band + 1] if name) for band in range(count - 1)]
+    members.append(tuple(name for name in groups[count - 1 :] if name))
+    told = Queue(queue.limit, Discipline("droptail"))
+    classes = tuple(TrafficClass(f"band{band}", who, 1.0, told) for band, who in enumerate(members))
+    drops = "the last packet of the lowest band" if queue.discipline.word("drop") == "lowest" else "the arrival"
+    note = (
+        f"buffer: simulated {queue.limit} that {count} bands share, dropping {drops}, "
+        f"configured {queue.limit} for each band"
+    )
+    return Classes("strict", classes), (note,)
+
+
+def whole_packets(limit: Limit, packet: int) -> Limit:
+    """A limit as whole packets, never fewer bytes and at least one."""
+    return Limit(max(1, -int(-limit.in_packets(packet) // 1)), "packets")
+
+
+def whole_bytes(limit: Limit, packet: int, least: int = 1) -> Limit:
+    """A limit as whole bytes, never fewer."""
+    return Limit(max(least, -int(-limit.in_bytes(packet) // 1)), "bytes")

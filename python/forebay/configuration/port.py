@@ -1,0 +1,401 @@
+"""What was simulated at the target link, as a router sees it: rate, packet, buffer and discipline with every parameter.
+
+A threshold that the scenario states relative to the buffer, or leaves to the discipline, is a number of packets or
+bytes here, so that a platform needs to know nothing else.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from forebay.configuration.quantities import bits, count_text, exact, rate_text, time_text
+from forebay.scenario import Scenario
+
+__all__ = ["MARKING", "Classes", "Discipline", "Limit", "Port", "Queue", "TrafficClass", "Value", "differences"]
+
+Unit = Literal["packets", "bytes"]
+
+#: Disciplines that mark packets of flows that understand ECN.
+MARKING = frozenset({"red", "choke", "pie", "fq_pie", "codel", "fq_codel", "cobalt", "cake", "dualpi2", "step"})
+#: Parameters that are a level of the queue, in whatever unit the scenario states them.
+THRESHOLDS = frozenset({"min", "max", "threshold"})
+#: Bytes per packet that a rate counts beside those of IP, by the scenario's `rate_layer`.
+FRAMING = {"l3": 0, "l2": 18, "l1": 38}
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A level of a queue: whole packets or bytes of IP, or, before a platform has rounded it, a fraction of one."""
+
+    amount: int | float
+    unit: Unit
+
+    def in_bytes(self, packet: int) -> float:
+        """Bytes, where a packet has so many."""
+        return self.amount * packet if self.unit == "packets" else self.amount
+
+    def in_packets(self, packet: int) -> float:
+        """Packets of so many bytes."""
+        return self.amount if self.unit == "packets" else self.amount / packet
+
+    def __str__(self) -> str:
+        return count_text(self.amount, {"packets": "packet", "bytes": "byte"}[self.unit])
+
+
+#: A time is a fraction of seconds, a level or a size a limit.
+Value = Fraction | Limit | float | bool | str
+
+
+@dataclass(frozen=True, slots=True)
+class Discipline:
+    """A queue discipline with all of its parameters resolved.
+
+    Attributes
+    ----------
+    kind : str
+        As in the scenario: "fq_codel".
+    parameters : mapping
+        By the scenario's names, in their order.
+    ecn : bool
+        Whether packets of flows that understand it are marked instead of dropped.
+    """
+
+    kind: str
+    parameters: Mapping[str, Value] = dataclasses.field(default_factory=dict)
+    ecn: bool = False
+
+    def time(self, name: str) -> Fraction:
+        """A parameter that is a time, in seconds."""
+        value = self.parameters[name]
+        assert isinstance(value, Fraction), name
+        return value
+
+    def level(self, name: str) -> Limit:
+        """A parameter that is a level or a size."""
+        value = self.parameters[name]
+        assert isinstance(value, Limit), name
+        return value
+
+    def number(self, name: str) -> float:
+        """A parameter that is a number."""
+        value = self.parameters[name]
+        assert isinstance(value, int | float), name
+        return value
+
+    def word(self, name: str) -> str:
+        """A parameter that is one of several words."""
+        value = self.parameters[name]
+        assert isinstance(value, str), name
+        return value
+
+    def switch(self, name: str) -> bool:
+        """A parameter that is true or false."""
+        value = self.parameters[name]
+        assert isinstance(value, bool), name
+        return value
+
+    def having(self, **values: Value) -> Discipline:
+        """The same with other values of some parameters."""
+        return dataclasses.replace(self, parameters={**self.parameters, **values})
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What waits together: a limit and the discipline that decides below it."""
+
+    limit: Limit
+    discipline: Discipline
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficClass:
+    """One class of traffic with a queue of its own.
+
+    Attributes
+    ----------
+    name : str
+        As in the scenario.
+    groups : tuple of str
+        Flow groups that it carries; empty where a configuration does not say.
+    weight : float
+        Its share among the classes that take turns.
+    queue : Queue
+        Its buffer and discipline.
+    priority : bool
+        Whether it goes before all classes that take turns.
+    """
+
+    name: str
+    groups: tuple[str, ...]
+    weight: float
+    queue: Queue
+    priority: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Classes and who goes first: "strict" priority in their order, or turns ("wrr" of packets, "dwrr" of bytes)."""
+
+    schedule: Literal["strict", "wrr", "dwrr"]
+    classes: tuple[TrafficClass, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """The target link.
+
+    Attributes
+    ----------
+    rate : int or None
+        Bits per second; None where a configuration that was read has no shaper.
+    layer : str
+        Whose bits: those of IP packets ("l3"), of Ethernet frames ("l2") or of the wire ("l1").
+    packet : int
+        Bytes of a full IP packet.
+    queue : Queue or Classes
+        What waits there.
+    memory : Limit, optional
+        The memory that the port shares with others.
+    groups : tuple of str
+        Flow groups that cross it, in the order of the scenario.
+    """
+
+    rate: int | None
+    packet: int
+    queue: Queue | Classes
+    layer: str = "l3"
+    memory: Limit | None = None
+    groups: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Port:
+        """The target link of a scenario."""
+        resolved = scenario.resolved
+        link = next(link for link in resolved["links"] if link["target"])
+        flows = [group for group in resolved["flows"] if link["name"] in group.get("path", [link["name"]])]
+        packet = math.ceil(scenario.core.packet_bytes)
+        rate = bits(link["rate"]) if isinstance(link["rate"], str) else round(scenario.core.rate_bps)
+        memory = next((entry for entry in resolved.get("memories", ()) if entry["name"] == link.get("memory")), None)
+        setting = _Setting(
+            rate=Fraction(rate * packet, packet + FRAMING[link["rate_layer"]]),
+            delay=exact(link["delay"])[0],
+            packet=packet,
+            ecn=any(group.get("ecn", False) for group in flows),
+        )
+        return cls(
+            rate=rate,
+            packet=packet,
+            queue=setting.queue(_limit(link["buffer"]), link["queue"]),
+            layer=link["rate_layer"],
+            memory=None if memory is None else _limit(memory["size"]),
+            groups=tuple(group["name"] for group in flows),
+        )
+
+    @property
+    def framing(self) -> int:
+        """Bytes per packet that the rate counts beside those of IP."""
+        return FRAMING[self.layer]
+
+    @property
+    def bits_per_second(self) -> int:
+        """The rate, where there is one."""
+        assert self.rate is not None, "a port to be configured has a rate"
+        return self.rate
+
+    @property
+    def ip_rate(self) -> Fraction:
+        """Bits of full IP packets per second."""
+        return Fraction(self.bits_per_second * self.packet, self.packet + self.framing)
+
+    @property
+    def kind(self) -> str:
+        """The discipline by its name, or "classes"."""
+        return self.queue.discipline.kind if isinstance(self.queue, Queue) else "classes"
+
+    def queues(self) -> Iterator[tuple[str, Queue]]:
+        """Each queue with the name of its class, empty where there are no classes."""
+        if isinstance(self.queue, Queue):
+            yield "", self.queue
+        else:
+            yield from ((entry.name, entry.queue) for entry in self.queue.classes)
+
+    def limit_bytes(self) -> float:
+        """All that may wait, in bytes of full packets."""
+        return sum(queue.limit.in_bytes(self.packet) for _, queue in self.queues())
+
+    def with_queue(self, queue: Queue | Classes) -> Port:
+        """The same link with another queue."""
+        return dataclasses.replace(self, queue=queue)
+
+
+def _limit(text: str) -> Limit:
+    amount, dimension = exact(text)
+    assert dimension in ("packets", "bytes"), text
+    whole = int(amount) if amount.denominator == 1 else float(amount)
+    return Limit(whole, "packets" if dimension == "packets" else "bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """What parameters are relative to (`Setting` of crates/discipline/src/port.rs)."""
+
+    rate: Fraction
+    delay: Fraction
+    packet: int
+    ecn: bool
+
+    def queue(self, limit: Limit, table: Mapping[str, Any]) -> Queue | Classes:
+        """The queue of a resolved table."""
+        if table["kind"] == "classes":
+            return Classes(table["schedule"], tuple(self._classes(table["classes"], limit)))
+        kind = table["kind"]
+        given = {name: self._value(name, value, limit) for name, value in table.items() if name != "kind"}
+        values = {**given, **self._automatic(kind, given, limit)}
+        return Queue(limit, Discipline(kind, values, ecn=self.ecn and kind in MARKING))
+
+    def _classes(self, tables: Iterable[Mapping[str, Any]], limit: Limit) -> Iterator[TrafficClass]:
+        for table in tables:
+            own = _limit(table["buffer"]) if "buffer" in table else limit
+            queue = self.queue(own, table.get("queue", {"kind": "droptail"}))
+            assert isinstance(queue, Queue), "classes hold no classes"
+            groups, weight = tuple(table.get("groups", ())), float(table.get("weight", 1))
+            yield TrafficClass(table["name"], groups, weight, queue, priority=table.get("priority", False))
+
+    def _value(self, name: str, value: Any, limit: Limit) -> Value:
+        if isinstance(value, bool):
+            return value
+        if name in THRESHOLDS:
+            return self._level(value, limit)
+        if isinstance(value, int | float):
+            return float(value)
+        try:
+            amount, dimension = exact(value)
+        except ValueError:
+            return str(value)
+        return amount if dimension == "time" else Limit(math.ceil(amount), "bytes")
+
+    def _level(self, value: Any, limit: Limit) -> Limit:
+        """A threshold in the limit's unit."""
+        if isinstance(value, int | float):
+            return _whole(value * limit.amount, limit.unit)
+        amount, dimension = exact(value)
+        if dimension == "share":
+            return _whole(amount * Fraction(limit.amount), limit.unit)
+        if dimension == "packets":
+            return _whole(amount * (1 if limit.unit == "packets" else self.packet), limit.unit)
+        size = amount * self.rate / 8 if dimension == "time" else amount
+        return _whole(size / self.packet if limit.unit == "packets" else size, limit.unit)
+
+    def _automatic(self, kind: str, given: Mapping[str, Value], limit: Limit) -> dict[str, Value]:
+        """Parameters that the scenario leaves to the discipline (crates/discipline/src/red.rs, drr.rs, sfq.rs)."""
+        found: dict[str, Value] = {}
+        if kind in ("drr", "sfq") and "quantum" not in given:
+            found["quantum"] = Limit(self.packet, "bytes")
+        if kind not in ("red", "choke"):
+            return found
+        per_second = float(self.rate / 8 / self.packet)
+        least = given.get("min", max(self._level("5p", limit), self._level("2500us", limit), key=lambda x: x.amount))
+        assert isinstance(least, Limit), "a threshold"
+        most = given.get("max", _whole(3 * least.amount, limit.unit))
+        assert isinstance(most, Limit), "a threshold"
+        found["min"], found["max"] = least, max(least, most, key=lambda level: level.amount)
+        if "weight" not in given:
+            longest = max(3 * (float(self.delay) + 1 / per_second), 0.1)
+            found["weight"] = -math.expm1(-1 / (10 * longest * per_second))
+        if "bottom" not in given:
+            found["bottom"] = min(10 / per_second, 0.01)
+        return found
+
+
+def _whole(amount: Fraction | float, unit: Unit) -> Limit:
+    """A level, an integer where it is one but for the rounding of floating-point numbers."""
+    found = float(amount)
+    nearest = round(found)
+    return Limit(nearest if abs(found - nearest) <= 1e-9 * max(1, nearest) else found, unit)
+
+
+def differences(asked: Port, told: Port) -> Iterator[tuple[str, str, str]]:
+    """In what two ports differ: the name of it and both figures.
+
+    Names of classes and of groups do not count, nor does what differs in the eighth digit.
+    """
+    if asked.rate != told.rate:
+        yield "rate", _rate(asked.rate), _rate(told.rate)
+    if asked.layer != told.layer:
+        yield "rate_layer", asked.layer, told.layer
+    if asked.memory != told.memory:
+        yield "memory", str(asked.memory or "none"), str(told.memory or "none")
+    if isinstance(asked.queue, Classes) and isinstance(told.queue, Classes):
+        if asked.queue.schedule != told.queue.schedule:
+            yield "schedule", asked.queue.schedule, told.queue.schedule
+        ordered = [_ordered(queue) for queue in (asked.queue, told.queue)]
+        shares = [_shares(queue) for queue in ordered]
+        for at, (one, other) in enumerate(zip(ordered[0].classes, ordered[1].classes, strict=True)):
+            if shares[0][at] != shares[1][at]:
+                yield f"{one.name}.weight", f"{one.weight:g}", f"{other.weight:g}"
+            yield from ((f"{one.name}.{name}", a, b) for name, a, b in _queue_differences(one.queue, other.queue))
+    elif isinstance(asked.queue, Queue) and isinstance(told.queue, Queue):
+        yield from _queue_differences(asked.queue, told.queue)
+    else:
+        yield "queue", asked.kind, told.kind
+
+
+def _ordered(queue: Classes) -> Classes:
+    """The classes as they are served: those with priority before those that take turns."""
+    if queue.schedule == "strict":
+        return queue
+    return Classes(queue.schedule, tuple(sorted(queue.classes, key=lambda entry: not entry.priority)))
+
+
+def _shares(queue: Classes) -> list[Fraction]:
+    """What each class may send of what the classes send that take turns."""
+    weights = [Fraction(0 if entry.priority or queue.schedule == "strict" else entry.weight) for entry in queue.classes]
+    return [weight / max(sum(weights), Fraction(1, 10**9)) for weight in weights]
+
+
+def _queue_differences(asked: Queue, told: Queue) -> Iterator[tuple[str, str, str]]:
+    if asked.limit != told.limit:
+        yield "buffer", str(asked.limit), str(told.limit)
+    one, other = asked.discipline, told.discipline
+    if one.kind != other.kind:
+        yield "queue", one.kind, other.kind
+        return
+    for name in dict.fromkeys([*one.parameters, *other.parameters]):
+        if name in ("bottom", "top") and not other.parameters.get("adaptive", True):
+            continue  # means nothing where the probability stays
+        a, b = one.parameters.get(name), other.parameters.get(name)
+        if a != b and value_text(a) != value_text(b):
+            yield name, value_text(a), value_text(b)
+    if one.ecn != other.ecn:
+        yield "ecn", _switch(one.ecn), _switch(other.ecn)
+
+
+def value_text(value: Value | None) -> str:
+    """A parameter's value for a reader."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return _switch(value)
+    if isinstance(value, Fraction):
+        return time_text(value)
+    return f"{value:.7g}" if isinstance(value, float) else str(value)
+
+
+def _switch(value: bool) -> str:
+    return "on" if value else "off"
+
+
+def _rate(rate: int | None) -> str:
+    return "none" if rate is None else rate_text(rate)
+
+
+def as_json(port: Port) -> dict[str, Any]:
+    """The port as plain dictionaries."""
+    told: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(port), default=float))
+    return told

@@ -1,0 +1,200 @@
+"""Reading what somebody typed into a router: a cursor over words that names what it does not understand."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NoReturn, TypeVar
+
+from forebay.errors import InputError
+
+__all__ = ["Mistake", "Word", "Words", "closest", "statements", "whole"]
+
+T = TypeVar("T")
+
+
+class Mistake(Exception):  # noqa: N818 - as a reader of the text would call it
+    """A word is not understood: what was found, what is allowed, and what was probably meant.
+
+    Whoever reads a whole text adds the line and raises the error for the user.
+    """
+
+    def __init__(self, found: str, allowed: str, meant: str = "") -> None:
+        super().__init__(found)
+        self.found, self.allowed, self.meant = found, allowed, meant
+
+    def error(self, line: int | None = None) -> InputError:
+        """The error with the line of the text, where it has several."""
+        where = "" if line is None else f"line {line}: "
+        meant = f"; did you mean `{self.meant}`?" if self.meant else ""
+        return InputError(f"translate: {where}found {self.found}; allowed: {self.allowed}{meant}")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word of a text and the number of its line."""
+
+    text: str
+    line: int
+
+
+def statements(text: str, *, comment: str = "#", separators: str = ";") -> list[list[Word]]:
+    r"""Split a text into statements of words: one a line, or several between separators.
+
+    A backslash at the end of a line joins the next, as in a shell; quotes hold words together and are dropped; from
+    `comment` on a line says nothing.
+    """
+    found: list[list[Word]] = []
+    current: list[Word] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        whole_line = line.strip()
+        continues = whole_line.endswith("\\")
+        for match in _WORD.finditer(whole_line.removesuffix("\\")):
+            piece = match[0]
+            if comment and piece.startswith(comment):
+                break
+            if piece in separators:
+                found.append(current)
+                current = []
+                continue
+            closed = piece.rstrip(separators) if separators and not piece.startswith('"') else piece
+            current.append(Word(closed.replace('"', "").replace("'", ""), number))
+            if closed != piece:
+                found.append(current)
+                current = []
+        if not continues:
+            found.append(current)
+            current = []
+    found.append(current)
+    return [words for words in found if words]
+
+
+_WORD = re.compile(r"""(?:"[^"]*"|'[^']*'|[^\s"'])+""")
+
+
+@dataclass(slots=True)
+class Words:
+    """A cursor over the words of one statement.
+
+    Attributes
+    ----------
+    words : sequence of Word
+        The statement.
+    at : int
+        The number of the next word.
+    """
+
+    words: Sequence[Word]
+    at: int = 0
+    several: bool = field(default=True)
+
+    @property
+    def more(self) -> bool:
+        """Whether anything is left."""
+        return self.at < len(self.words)
+
+    @property
+    def line(self) -> int:
+        """The line of the next word, or of the last."""
+        return self.words[min(self.at, len(self.words) - 1)].line
+
+    def peek(self) -> str:
+        """The next word; empty at the end."""
+        return self.words[self.at].text if self.more else ""
+
+    def take(self, allowed: str) -> str:
+        """The next word, whatever it is; at the end an error that says what is allowed."""
+        if not self.more:
+            self.fail(allowed)
+        self.at += 1
+        return self.words[self.at - 1].text
+
+    def skip(self, *texts: str) -> bool:
+        """Take the next word where it is one of these; says whether it was."""
+        if self.more and self.peek() in texts:
+            self.at += 1
+            return True
+        return False
+
+    def keyword(self, allowed: Collection[str]) -> str:
+        """The next word, which has to be one of these."""
+        if self.peek() not in allowed:
+            self.fail(", ".join(allowed), allowed)
+        return self.take("")
+
+    def value(self, reader: Callable[[str], T]) -> T:
+        """The next word as a value; `reader` raises `Mistake` where it is none."""
+        if not self.more:
+            try:
+                return reader("")
+            except Mistake as mistake:
+                self.fail(mistake.allowed)
+        try:
+            found = reader(self.peek())
+        except Mistake as mistake:
+            raise mistake.error(self.line) from None
+        self.at += 1
+        return found
+
+    def end(self, allowed: str = "the end of the line") -> None:
+        """Refuse what is left."""
+        if self.more:
+            self.fail(allowed)
+
+    def fail(self, allowed: str, known: Iterable[str] = ()) -> NoReturn:
+        """Refuse the next word."""
+        if not self.more:
+            last = self.words[-1].text if self.words else ""
+            raise Mistake(f"nothing after `{last}`", allowed).error(self.line)
+        text = self.peek()
+        raise Mistake(f"`{text}`", allowed, closest(text, known)).error(self.line)
+
+
+def closest(text: str, known: Iterable[str]) -> str:
+    """The likeliest of the words that are known; empty where none is like it."""
+    found = difflib.get_close_matches(text.lower(), list(known), n=1, cutoff=0.6)
+    return found[0] if found else ""
+
+
+def whole(text: str, what: str = "a whole number", *, least: int = 0, most: int | None = None) -> int:
+    """Read a whole number of digits only: "1,000" and "1.5" are mistakes."""
+    limits = f"{what} of {least} to {most}" if most is not None else what
+    if not re.fullmatch(r"[0-9]+", text):
+        bare = text.replace(",", "").replace("_", "").replace("'", "")
+        meant = bare if re.fullmatch(r"[0-9]+", bare) else ""
+        raise Mistake(f"`{text}`" if text else "nothing", f"{limits}, digits only", meant)
+    number = int(text)
+    if number < least or (most is not None and number > most):
+        raise Mistake(f"`{text}`", limits)
+    return number
+
+
+def suffixed(text: str, units: Mapping[str, Fraction], what: str, bare: Fraction | None) -> Fraction:
+    """Read a number with a unit behind it, in any case; `bare` is the unit of a number without one.
+
+    Parameters
+    ----------
+    text : str
+        Such as "200kb".
+    units : mapping
+        Each unit in lower case with its factor.
+    what : str
+        For the error, as in "a size such as 1514, 64k or 32Mb".
+    bare : Fraction, optional
+        None where a unit has to be named.
+    """
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([A-Za-z%]*)", text)
+    if match is None:
+        plain = text.replace(",", "")
+        meant = plain if plain != text and re.fullmatch(r"[0-9.]+[A-Za-z]*", plain) else ""
+        raise Mistake(f"`{text}`" if text else "nothing", what, meant)
+    unit = match[2].lower()
+    if not unit and bare is not None:
+        return Fraction(match[1]) * bare
+    if unit not in units:
+        likely = closest(unit, units)
+        raise Mistake(f"`{text}`", what, f"{match[1]}{likely}" if likely else "")
+    return Fraction(match[1]) * units[unit]

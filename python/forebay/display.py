@@ -1,0 +1,40 @@
+"""What a notebook does with an answer: it shows a table where a cell ends, and a picture where it is asked for one.
+
+Answers stand below the views that draw them. Only the package itself knows both, so it is asked for the views.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Shown"]
+
+
+class Shown:
+    """An answer with a table and a picture of its own."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        """The answer as a table, for notebooks."""
+        return str(_views().table(self))
+
+    def plot(self) -> Figure:
+        """Draw the answer.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A figure of its own: nothing of `matplotlib.pyplot` changes. Its `savefig` writes it.
+        """
+        figure: Figure = _views().picture(self)
+        return figure
+
+
+def _views() -> Any:
+    package = import_module(__name__.partition(".")[0])
+    return package._notebook()

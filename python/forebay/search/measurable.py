@@ -1,0 +1,194 @@
+"""Goals that a report will not have a figure for, or that ask for more than all, found before anything runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from forebay import _core
+from forebay.errors import InputError
+from forebay.goals import Goal
+from forebay.metric import Metric, find
+from forebay.scenario import Scenario
+
+__all__ = ["check_goals", "measurable"]
+
+#: Kinds of workloads whose transfers end.
+TRANSFERS = frozenset({"finite", "closed_loop", "periodic", "open_loop", "incast"})
+#: Kinds that do not react to congestion.
+UNRESPONSIVE = frozenset({"poisson", "cbr", "on_off"})
+
+#: Metrics of the link, and of each group, for engines that do not report all there are.
+ENGINES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
+    "fluid": (
+        frozenset(
+            {
+                *("utilization", "loss_rate", "queue_mean", "queue_delay_mean", "queue_delay_p50", "queue_delay_p95"),
+                *("queue_delay_p99", "queue_delay_max", "goodput", "jain_index", "synchronization"),
+            }
+        ),
+        frozenset({"loss_rate", "goodput", "flow_goodput_p10", "flow_goodput_p50"}),
+    ),
+}
+
+#: Metrics that are at most 1 without being spoken of in per cent.
+AT_MOST_ONE = frozenset({"jain_index", "synchronization", "short_transfers"})
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What traffic a metric needs, in words, and the kinds of workloads that are such."""
+
+    what: str
+    kinds: Collection[str]
+
+    def met_by(self, kinds: Iterable[str]) -> bool:
+        """Whether one of these workloads will do."""
+        return any(kind in self.kinds for kind in kinds)
+
+
+_PERSISTENT = frozenset({"persistent"})
+_RESPONSIVE = Need("flows that react to congestion", TRANSFERS | _PERSISTENT | {"app_limited"})
+_LONG = Need("persistent flows", _PERSISTENT)
+_ENDING = Need("transfers that end", TRANSFERS)
+_INCAST = Need("an incast", frozenset({"incast"}))
+_BULK = Need("persistent flows or transfers that end", TRANSFERS | _PERSISTENT)
+
+#: What metrics of a group need, by how their names begin.
+_OF_GROUPS = {
+    "retransmissions": _RESPONSIVE,
+    "timeouts": _RESPONSIVE,
+    "long_flows": _RESPONSIVE,
+    "window_mean": _RESPONSIVE,
+    "completion_time": _ENDING,
+    "slowdown": _ENDING,
+    "short_transfers": _ENDING,
+    "request_time": _INCAST,
+    "flow_goodput": _BULK,
+}
+#: What metrics of the link need.
+_OF_LINK = {
+    "goodput": _RESPONSIVE,
+    "long_flows": _RESPONSIVE,
+    "jain_index": _LONG,
+    "synchronization": _LONG,
+    "congestion_events": _LONG,
+    "losses_per_event": _LONG,
+}
+
+
+def check_goals(scenario: Scenario, engine: str, places: Mapping[str, str]) -> None:
+    """Refuse goals that cannot be measured, and shares of more than all.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With its goals.
+    engine : str
+        What will measure.
+    places : mapping
+        File, line and key of each goal that stands in a file, by its name; the others were asked for.
+
+    Raises
+    ------
+    InputError
+        The first such goal: where it was written, what was found, what is allowed.
+    """
+    for goal in scenario.goals:
+        place = places.get(goal.name)
+        _check_threshold(goal, place)
+        _check_metric(goal, scenario, engine, place)
+
+
+def _check_threshold(goal: Goal, place: str | None) -> None:
+    metric = find(goal.name)
+    if metric is None or goal.threshold <= 1:
+        return
+    if metric.unit == "share":
+        which, likely, allowed = (
+            f", which is {100 * goal.threshold:g} %",
+            f"{goal.threshold:g}%",
+            "0 to 1, or 0% to 100%",
+        )
+    elif metric.goal_name in AT_MOST_ONE:
+        which, likely, allowed = "", f"{goal.threshold / 100:g}", "0 to 1"
+    else:
+        return
+    meant = f"did you mean `{goal.sense} {likely}`? " if goal.threshold <= 100 else ""
+    raise _mistake(place, f"found `{goal.name} {goal.sense} {goal.threshold:g}`{which}; {meant}allowed: {allowed}")
+
+
+def _mistake(place: str | None, text: str) -> InputError:
+    """A mistake at a place of a file, or in what was asked for."""
+    return InputError(text, "goals") if place is None else InputError(f"{place}: {text}")
+
+
+def _check_metric(goal: Goal, scenario: Scenario, engine: str, place: str | None) -> None:
+    group, dot, name = goal.name.rpartition(".")
+    kinds = _kinds(scenario)
+    metric = find(name)
+    allowed = measurable(scenario, engine, group if dot else None)
+    if metric is None or metric.goal_name in allowed:
+        return
+    whose = f"group `{group}`" if dot else "the link"
+    why = _why(metric, kinds[group] if dot else None, engine)
+    raise _mistake(place, f"found `{goal.name}`, which is not measured{why}; allowed for {whose}: {', '.join(allowed)}")
+
+
+def _why(metric: Metric, kind: str | None, engine: str) -> str:
+    """What keeps a metric from being measured, for a group with this workload or for the link."""
+    if kind is None and metric.scope == "group":
+        return f": it is of a flow group, as in GROUP.{metric.goal_name}"
+    if kind is not None and metric.scope == "link":
+        return ": it is of the link; write it without the group"
+    need = _need(metric.goal_name, of_group=kind is not None)
+    if need is not None and (kind is None or kind not in need.kinds):
+        here = "there are none" if kind is None else f"the group's workload is {kind}"
+        return f": it needs {need.what}, and {here}"
+    return f": the {engine} engine does not report it"
+
+
+def measurable(scenario: Scenario, engine: str, group: str | None = None) -> list[str]:
+    """Metrics that an engine may report of a scenario, as goals name them, in report order.
+
+    Whether it does may depend on what happens: no loss, no losses per event.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Whose traffic is looked at.
+    engine : str
+        One that may leave some out.
+    group : str, optional
+        The flow group; the link by default.
+    """
+    kinds = _kinds(scenario)
+    traffic = set(kinds.values()) if group is None else {kinds[group]}
+    scope = "link" if group is None else "group"
+    reported = ENGINES[engine][group is not None] if engine in ENGINES else None
+    found = []
+    for metric in _core.metrics():
+        if metric.scope not in {scope, "both"} or (reported is not None and metric.goal_name not in reported):
+            continue
+        need = _need(metric.goal_name, of_group=group is not None)
+        if need is None or need.met_by(traffic):
+            found.append(metric.goal_name)
+    return found
+
+
+def _need(goal_name: str, *, of_group: bool) -> Need | None:
+    if not of_group:
+        return _OF_LINK.get(goal_name)
+    return next((need for begin, need in _OF_GROUPS.items() if goal_name.startswith(begin)), None)
+
+
+def _kinds(scenario: Scenario) -> dict[str, str]:
+    """The kind of each group's workload."""
+    groups: list[Mapping[str, Any]] = json.loads(scenario.core.canonical_json())["flows"]
+    found = {}
+    for group in groups:
+        workload = group["workload"]
+        found[str(group["name"])] = workload if isinstance(workload, str) else str(next(iter(workload)))
+    return found

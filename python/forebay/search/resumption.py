@@ -1,0 +1,187 @@
+"""Finished replications on disk, so that an interrupted search goes on where it stopped.
+
+Each search of a scenario has a file with a line for each replication, added as soon as it is done: whatever ends the
+process, what is complete stays. A line carries its own checksum; what is damaged, or not of this search, is ignored.
+The file goes away when the answer is there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from forebay import _core
+from forebay.report import Report
+
+__all__ = ["Kept", "Resumption", "cache_directory"]
+
+#: Where replications of interrupted searches are kept: at most so many bytes, a search and all of them, for so long.
+MOST_BYTES_OF_ONE = 256 * 2**20
+MOST_BYTES = 2**30
+MOST_SECONDS = 30 * 86_400.0
+
+Pair = tuple[int, int]
+
+
+def cache_directory() -> Path:
+    """Where the user's platform keeps what may be deleted."""
+    home = os.environ.get("XDG_CACHE_HOME")
+    if home and Path(home).is_absolute():  # a relative one is to be ignored, says the XDG specification
+        return Path(home) / "forebay"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "forebay"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "forebay" / "Cache"
+    return Path.home() / ".cache" / "forebay"
+
+
+class Resumption:
+    """What one call of `recommend` goes on from, and leaves if it is interrupted.
+
+    Parameters
+    ----------
+    directory : Path
+        Where the files are; made when something is to be written.
+    tell : callable, optional
+        Told in a line what was found there.
+    """
+
+    def __init__(self, directory: Path, tell: Callable[[str], object] | None = None) -> None:
+        self._directory, self._tell = directory, tell or (lambda _line: None)
+        self._opened: list[Kept] = []
+        _tidy(directory)
+
+    def of(self, scenario: _core.Scenario, engine: str, varied: str) -> Kept:
+        """The replications of a scenario with one buffer varied that an interrupted search left, and those to come."""
+        kept = Kept(self._directory, scenario, engine, varied)
+        self._opened.append(kept)
+        if kept.damaged:
+            lines = "1 line" if kept.damaged == 1 else f"{kept.damaged} lines"
+            self._tell(f"ignored {lines} of {kept.path} that cannot be read")
+        if kept.count:
+            done = "1 replication" if kept.count == 1 else f"{kept.count} replications"
+            self._tell(f"resuming: {done} done before")
+        return kept
+
+    def done(self) -> None:
+        """Remove what was kept: the answer is there."""
+        for kept in self._opened:
+            kept.remove()
+
+
+class Kept:
+    """The kept replications of one search.
+
+    Parameters
+    ----------
+    directory : Path
+        Where its file is.
+    scenario : forebay._core.Scenario
+        What is simulated; its own buffer does not matter for what is kept, but is part of the name.
+    engine : str
+        What simulates it.
+    varied : str
+        The key of the buffer that is.
+    """
+
+    def __init__(self, directory: Path, scenario: _core.Scenario, engine: str, varied: str) -> None:
+        self._search = {
+            "scenario_sha256": scenario.sha256,
+            "engine": engine,
+            "version": _core.__version__,
+            "seed": scenario.seed,
+            "varied": varied,
+        }
+        name = hashlib.sha256(json.dumps(self._search).encode()).hexdigest()
+        self.path = directory / f"{name[:32]}.jsonl"
+        self._texts: dict[Pair, str] = {}
+        self.damaged = 0
+        self._bytes = self._read()
+
+    @property
+    def count(self) -> int:
+        """Replications that an interrupted search left."""
+        return len(self._texts)
+
+    def take(self, pair: Pair, scenario_sha256: str) -> Report | None:
+        """A kept replication by buffer and number, if it is one of the scenario with this digest."""
+        text = self._texts.get(pair)
+        restored = None if text is None else _core.Report.restored(text)
+        if restored is None or json.loads(restored.json())["scenario_sha256"] != scenario_sha256:
+            return None
+        return Report(restored)
+
+    def add(self, pair: Pair, report: Report) -> None:
+        """Keep a replication. A disk that is full, or not to be written, costs the resumption and nothing else."""
+        if self._bytes > MOST_BYTES_OF_ONE:
+            return
+        lines: list[dict[str, Any]] = [] if self._bytes else [{"search": self._search}]
+        lines.append({"buffer": pair[0], "replication": pair[1], "kept": report.core.kept()})
+        text = b"".join(map(_line, lines))
+        with suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("ab", buffering=0) as file:
+                file.write(text)
+            self._bytes += len(text)
+
+    def remove(self) -> None:
+        """Remove the file."""
+        with suppress(OSError):
+            self.path.unlink(missing_ok=True)
+
+    def _read(self) -> int:
+        """Read what is there; return the bytes of it that a new line may follow."""
+        try:
+            raw = self.path.read_bytes()
+        except OSError:
+            return 0
+        whole = raw[: raw.rfind(b"\n") + 1]  # a line that was being written is none
+        entries = list(_entries(whole))
+        if not any(entry is not None and entry.get("search") == self._search for entry in entries):
+            self.damaged = len(entries)
+            self.remove()
+            return 0
+        self.damaged = sum(entry is None for entry in entries)
+        for entry in entries:
+            if entry is not None and "kept" in entry:
+                self._texts[entry["buffer"], entry["replication"]] = entry["kept"]
+        if len(whole) < len(raw):
+            with suppress(OSError):
+                os.truncate(self.path, len(whole))
+        return len(whole)
+
+
+def _line(entry: dict[str, Any]) -> bytes:
+    """An entry as a line with its checksum."""
+    text = json.dumps(entry).encode()
+    return b"%08x %s\n" % (zlib.crc32(text), text)
+
+
+def _entries(text: bytes) -> Iterator[dict[str, Any] | None]:
+    """The entry of each line; None for a damaged one."""
+    for line in text.splitlines():
+        checksum, _, entry = line.partition(b" ")
+        yield json.loads(entry) if checksum == b"%08x" % zlib.crc32(entry) else None
+
+
+def _tidy(directory: Path) -> None:
+    """Remove files that are too old, and the oldest where all together are too large."""
+    found = []
+    for path in directory.glob("*.jsonl"):
+        with suppress(OSError):
+            state = path.stat()
+            found.append((state.st_mtime, state.st_size, path))
+    left = 0
+    for changed, size, path in sorted(found, key=lambda each: each[0], reverse=True):
+        left += size
+        if left > MOST_BYTES or time.time() - changed > MOST_SECONDS:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)

@@ -1,0 +1,63 @@
+"""A sweep as an `xarray.Dataset`: numbers on its axes, so that it can be sliced, interpolated and plotted."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from forebay.errors import ForebayError
+from forebay.sweeps.axes import scale_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["dataset"]
+
+#: The axis that says what waits, and what its values come to, by unit.
+BUFFER = "axis.link.buffer"
+RESOLVED = {"buffer.packets": "packets", "buffer.bytes": "bytes", "buffer.seconds": "s"}
+
+
+def dataset(summary: pl.DataFrame) -> Any:
+    """The means and half widths of a sweep's summary over its axes.
+
+    Raises
+    ------
+    ForebayError
+        Without pandas and xarray.
+    """
+    try:
+        pandas = import_module("pandas")
+        import_module("xarray")
+    except ImportError:
+        raise ForebayError("xarray: found no pandas and xarray; allowed: pip install 'forebay[xarray]'") from None
+    axes = [name for name in summary.columns if name.startswith("axis.")]
+    coordinates = {name: _coordinate(name, summary) for name in axes}
+    columns: dict[str, Any] = {name.removeprefix("axis."): values for name, (values, _) in coordinates.items()}
+    for name in summary.columns:
+        if name.endswith(".mean"):
+            columns[name.removesuffix(".mean")] = summary[name].to_list()
+        elif name.endswith(".half_width"):
+            columns[f"{name.removesuffix('.half_width')}_half_width"] = summary[name].to_list()
+    names = [name.removeprefix("axis.") for name in axes]
+    # Two ways to write one value make the same cell twice.
+    table = pandas.DataFrame(columns).drop_duplicates(names).set_index(names)
+    found = table.to_xarray().sortby(names)
+    for name, (_, unit) in coordinates.items():
+        if unit is not None:
+            found[name.removeprefix("axis.")].attrs["units"] = unit or "1"
+    return found
+
+
+def _coordinate(name: str, summary: pl.DataFrame) -> tuple[list[Any], str | None]:
+    """The values along an axis and their unit; texts have none."""
+    written = summary[name].to_list()
+    scale = scale_of(written)
+    if scale is not None:
+        return list(scale.numbers), scale.unit
+    if name == BUFFER:
+        # Written in units of several kinds: in packets, where each value is one buffer throughout.
+        for column, unit in RESOLVED.items():
+            if summary.select(name, column).unique().height == summary[name].n_unique():
+                return summary[column].to_list(), unit
+    return [str(value) for value in written], None

@@ -1,0 +1,368 @@
+"""Figures that belong to nobody else: made without pyplot, drawn in one style, with texts that keep to their places.
+
+What is told in words stands outside of the panels (headline, names of rules, goals, legends) or is placed by measuring
+it, so that no two texts meet and none leaves the figure. Texts are taken as they are: a dollar begins no formula.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.style
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.category import StrCategoryLocator
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.textpath import text_to_path
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from forebay.views.headline import Headline
+from forebay.views.scales import Axis as Scale
+from forebay.views.scales import plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Text
+    from matplotlib.transforms import Bbox
+
+__all__ = [
+    "Picture",
+    "figure",
+    "head",
+    "legend",
+    "legend_height",
+    "picture",
+    "place",
+    "plain_axes",
+    "style",
+    "title_axis",
+    "width_of",
+    "wrapped",
+]
+
+TITLE, LINK, SMALL = 11.0, 8.5, 8.0
+#: Inches around what stands at the edge of a figure.
+MARGIN = 0.1
+#: Inches from one line of text to the next, per point.
+LINE = 1.3 / 72
+
+_STYLE = {
+    "text.parse_math": False,
+    "svg.fonttype": "path",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#d8d8d8",
+    "grid.linewidth": 0.6,
+}
+
+
+@contextmanager
+def style(**more: Any) -> Iterator[None]:
+    """Make and draw texts, ticks and lines in the package's style, whatever the reader's own is."""
+    with matplotlib.style.context(["default", {**_STYLE, **more}]):
+        yield
+
+
+class Picture(Figure):
+    """A figure in the package's style that a notebook shows by itself, with pyplot or without."""
+
+    #: What this picture has of its own beyond the style.
+    settings: dict[str, Any]
+    #: The texts of its headline, and what they say.
+    heading: tuple[list[Text], Headline]
+
+    def draw(self, renderer: Any) -> None:
+        """Draw it; ticks are made on the way."""
+        with style(**self.settings):
+            super().draw(renderer)
+
+    def _repr_png_(self) -> bytes:
+        data = io.BytesIO()
+        self.savefig(data, format="png", dpi=110)
+        return data.getvalue()
+
+
+def picture(width: float, height: float, **settings: Any) -> Picture:
+    """An empty figure; sizes in inches."""
+    with style(**settings):
+        made = Picture(figsize=(width, height))
+    made.settings, made.heading = settings, ([], Headline("", ""))
+    FigureCanvasAgg(made)
+    return made
+
+
+def figure(
+    heading: Headline,
+    width: float,
+    panels: Sequence[float],
+    *,
+    above: float = 0.0,
+    below: float = 0.0,
+    together: bool = True,
+) -> tuple[Picture, list[Axes]]:
+    """Stacked panels under a headline.
+
+    Parameters
+    ----------
+    heading : Headline
+        Title and link.
+    width : float
+        Inches.
+    panels : sequence of float
+        Height of each, in inches.
+    above, below : float
+        Inches for what stands above the first panel and for legends.
+    together : bool
+        Whether they share their horizontal axis; else each has one of its own.
+    """
+    # Between the panels there is little, under the last its axis.
+    height = (
+        _head_height(_lines(heading, width))
+        + above
+        + sum(panels)
+        + 0.15 * len(panels)
+        + 0.6 * (1 if together else len(panels))
+        + below
+    )
+    made = picture(width, height)
+    head(made, heading)
+    with style():
+        axes = made.subplots(
+            len(panels), 1, sharex=together, squeeze=False, gridspec_kw={"height_ratios": list(panels)}
+        )
+    return made, list(axes[:, 0])
+
+
+def head(made: Picture, heading: Headline) -> None:
+    """Write a headline at the upper left corner, instead of the one that is there, and keep the panels below it."""
+    texts, _ = made.heading
+    for text in texts:
+        text.remove()
+    width, height = (float(inches) for inches in made.get_size_inches())
+    lines = _lines(heading, width)
+    made.set_layout_engine(ConstrainedLayoutEngine(rect=(0, 0, 1, 1 - _head_height(lines) / height)))
+    y, written = height - MARGIN, []
+    with style():
+        for line, size, bold in lines:
+            weight, color = ("bold", "#111111") if bold else ("normal", "#555555")
+            x_y = MARGIN / width, y / height
+            written.append(made.text(*x_y, line, fontsize=size, fontweight=weight, color=color, va="top"))
+            y -= size * LINE
+    made.heading = written, heading
+
+
+def _lines(heading: Headline, width: float) -> list[tuple[str, float, bool]]:
+    """The lines of a headline: text, size in points, whether it is bold."""
+    inches = width - 2 * MARGIN
+    title = [(line, TITLE, True) for line in wrapped(heading.title, inches, TITLE, bold=True, most=3)]
+    return title + [(line, LINK, False) for line in wrapped(heading.link, inches, LINK, most=4)]
+
+
+def _head_height(lines: Sequence[tuple[str, float, bool]]) -> float:
+    return 2 * MARGIN + sum(size * LINE for _, size, _ in lines) if lines else 0.0
+
+
+# Texts -----------------------------------------------------------------------------------------------------------
+
+
+#: Pixels are whole: what is drawn is up to so many times as wide as what is measured without them.
+HINTED = 1.04
+
+
+@cache
+def width_of(text: str, points: float, *, bold: bool = False) -> float:
+    """Inches that a text takes at most."""
+    font = FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal", size=points)
+    width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
+    return HINTED * float(width) / 72
+
+
+def cut(text: str, inches: float, points: float, *, bold: bool = False) -> str:
+    """A text that is no wider than so many inches, with an ellipsis where something is left out."""
+    text = " ".join(text.split())
+    if width_of(text, points, bold=bold) <= inches:
+        return text
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if width_of(text[:middle].rstrip() + "…", points, bold=bold) <= inches:
+            low = middle
+        else:
+            high = middle - 1
+    return text[:low].rstrip() + "…"
+
+
+def wrapped(text: str, inches: float, points: float, *, bold: bool = False, most: int = 3) -> list[str]:
+    """The lines of a text, none wider than so many inches; at most so many."""
+    lines: list[str] = []
+    words = text.split()
+    while words:
+        if len(lines) == most - 1:
+            return [*lines, cut(" ".join(words), inches, points, bold=bold)]
+        count = 1
+        while count < len(words) and width_of(" ".join(words[: count + 1]), points, bold=bold) <= inches:
+            count += 1
+        lines.append(cut(" ".join(words[:count]), inches, points, bold=bold))
+        words = words[count:]
+    return lines
+
+
+def title_axis(axis: Axes, title: str, inches: float) -> None:
+    """Name a vertical axis along so many inches."""
+    size = 10.0
+    axis.set_ylabel("\n".join(wrapped(title, inches, size, most=3)), fontsize=size)
+
+
+def legend(made: Figure, handles: Sequence[Any], *, size: float = SMALL, most: int = 6) -> float:
+    """Put a legend below all panels, in as many columns as have room, at most so many; the inches that it takes."""
+    if not handles:
+        return 0.0
+    width = float(made.get_size_inches()[0]) - 2 * MARGIN
+    room = 0.62  # what stands beside a label
+    for handle in handles:
+        # A label with an underscore in front would be passed over.
+        handle.set_label(cut(str(handle.get_label()).lstrip("_"), width - room, size))
+    widest = max(width_of(str(handle.get_label()), size) for handle in handles)
+    columns = max(1, min(len(handles), most, int(width / (widest + room))))
+    with style():
+        made.legend(handles=list(handles), loc="outside lower center", ncols=columns, fontsize=size, frameon=False)
+    return legend_height(len(handles), columns, size)
+
+
+def legend_height(entries: int, columns: int, size: float = SMALL) -> float:
+    """Inches that a legend takes."""
+    return -(-entries // columns) * size * 1.55 / 72 + 0.2
+
+
+# Ticks -----------------------------------------------------------------------------------------------------------
+
+
+def plain_axes(axes: Sequence[Axes], second: Callable[[float], str] | None = None) -> None:
+    """Plain numbers on all axes, once their limits stand: no powers of ten, no offsets, none that meet.
+
+    Axes whose ticks have names keep them.
+
+    Parameters
+    ----------
+    axes : sequence of Axes
+        Panels; those above the last share its horizontal axis.
+    second : callable, optional
+        What stands under a number of the horizontal axis.
+    """
+    for axis in axes:
+        _plain(axis.yaxis, _size(axis, "height"), None)
+    made: Any = axes[0].figure
+    made.align_ylabels()
+    _plain(axes[-1].xaxis, _size(axes[-1], "width"), second)
+
+
+def _size(axis: Axes, what: str) -> float:
+    """About the inches that a panel has."""
+    made: Any = axis.figure
+    width, height = made.get_size_inches()
+    place = axis.get_subplotspec()
+    rows, columns = (1, 1) if place is None else place.get_gridspec().get_geometry()
+    if what == "width":
+        return max(0.8, (float(width) - 1.3) / columns)
+    return max(0.8, (float(height) - 1.6) / rows)
+
+
+class _PlainLocator(FixedLocator):
+    """Round numbers that were chosen here, not by who drew the axis."""
+
+
+def _plain(axis: Any, inches: float, second: Callable[[float], str] | None) -> None:
+    def said(number: float) -> str:
+        return plain(number) if second is None else f"{plain(number)}\n{second(number)}"
+
+    locator = axis.get_major_locator()
+    if isinstance(locator, FixedLocator | StrCategoryLocator) and not isinstance(locator, _PlainLocator):
+        return
+    axis.set_major_formatter(FuncFormatter(lambda number, _position: said(number)))
+    axis.set_minor_locator(NullLocator())
+    low, high = sorted(float(end) for end in axis.get_view_interval())
+    by_decades = axis.get_scale() == "log"
+    if not by_decades and second is None:
+        return
+    scale = Scale(low, high, 0, 1, by_decades=by_decades)
+    ticks: list[float] = []
+    for most in (10, 8, 6, 5, 4, 3, 2):
+        ticks = scale.ticks(most)
+        if axis.axis_name == "y":
+            room = 2.2 * SMALL / 72 * len(ticks)
+        else:
+            room = sum(max(width_of(line, 10) for line in said(tick).split("\n")) + 0.12 for tick in ticks)
+        if len(ticks) <= most and room <= inches and _apart(scale, ticks, said, inches, axis.axis_name):
+            break
+    axis.set_major_locator(_PlainLocator(ticks))
+
+
+def _apart(scale: Scale, ticks: Sequence[float], said: Callable[[float], str], inches: float, name: str) -> bool:
+    """Whether no number touches the next one."""
+    if name == "y":
+        return all(inches * abs(scale(b) - scale(a)) > 0.18 for a, b in pairwise(ticks))
+    widths = [max(width_of(line, 10) for line in said(tick).split("\n")) for tick in ticks]
+    return all(
+        inches * (scale(ticks[at + 1]) - scale(ticks[at])) > 0.5 * (widths[at] + widths[at + 1]) + 0.08
+        for at in range(len(ticks) - 1)
+    )
+
+
+# Names beside points ---------------------------------------------------------------------------------------------
+
+#: Where a name may stand from its point: direction across and up.
+_AROUND = ((1, -1), (-1, 1), (1, 1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0))
+
+
+def place(axis: Axes, names: Iterable[tuple[float, float, str]], *, size: float = SMALL, **options: Any) -> list[str]:
+    """Write names beside points wherever they have room: inside of the axes and clear of each other.
+
+    Parameters
+    ----------
+    axis : Axes
+        Whose limits and layout stand.
+    names : iterable of (x, y, text)
+        In the order of their importance: what has no room is left out.
+
+    Returns
+    -------
+    list of str
+        What was written.
+    """
+    made: Any = axis.figure
+    made.draw_without_rendering()
+    renderer = made.canvas.get_renderer()
+    inside = axis.get_window_extent(renderer)
+    taken = [text.get_window_extent(renderer) for text in axis.texts]
+    written = []
+    for x, y, words in names:
+        for across, up in _AROUND:
+            with style():
+                text = axis.annotate(
+                    words,
+                    (x, y),
+                    xytext=(5 * across, 5 * up),
+                    textcoords="offset points",
+                    ha={1: "left", 0: "center", -1: "right"}[across],
+                    va={1: "bottom", 0: "center", -1: "top"}[up],
+                    fontsize=size,
+                    **options,
+                )
+            box = text.get_window_extent(renderer)
+            if _within(box, inside) and not any(box.padded(1).overlaps(other) for other in taken):
+                taken.append(box)
+                written.append(words)
+                break
+            text.remove()
+    return written
+
+
+def _within(box: Bbox, room: Bbox) -> bool:
+    return bool(box.x0 >= room.x0 and box.x1 <= room.x1 and box.y0 >= room.y0 and box.y1 <= room.y1)

@@ -1,0 +1,90 @@
+"""What stands above every answer: the title, and the link that it is about."""
+
+from __future__ import annotations
+
+import textwrap
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+
+from forebay import formatting
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+
+    from forebay.report import BufferSize
+    from forebay.scenario import Scenario
+
+__all__ = ["Paragraph", "buffer_text", "heading", "link_text"]
+
+
+def buffer_text(buffer: BufferSize) -> str:
+    """One buffer in every unit."""
+    packets = f"{buffer.packets:.0f}"
+    text = (
+        f"{packets} packet{'' if packets == '1' else 's'} = {formatting.size(buffer.bytes)} = "
+        f"{formatting.duration(buffer.seconds)}"
+    )
+    return text if buffer.bdp is None else f"{text} = {buffer.bdp:.3g} BDP"
+
+
+def link_text(scenario: Scenario) -> str:
+    """The link: rate, queue and buffer."""
+    core = scenario.core
+    rate = formatting.exactly(formatting.bandwidth(core.rate_bps))
+    return f"{rate} link, {core.queue}, buffer {buffer_text(scenario.buffer)}"
+
+
+def heading(scenario: Scenario, otherwise: str) -> RenderableType:
+    """The title, or `otherwise` where the scenario has none, and the link."""
+    return Group(Text(scenario.title or otherwise, style="bold"), Paragraph(link_text(scenario)))
+
+
+class Paragraph:
+    """Text that is wrapped between words, never between a number and its unit.
+
+    Parameters
+    ----------
+    text : str
+        One line.
+    style : str
+        As rich has them.
+    """
+
+    def __init__(self, text: str, style: str = "") -> None:
+        self.text = text
+        self.style = style
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Give the lines."""
+        style = console.get_style(self.style, default=Style.null())
+        indent = " " * (len(self.text) - len(self.text.lstrip()))
+        told = textwrap.wrap(
+            _bound(self.text.lstrip()),
+            options.max_width,
+            initial_indent=indent,
+            subsequent_indent=f"{indent}  ",
+            break_on_hyphens=False,
+        )
+        for line in told:
+            yield Segment(line.replace(_BOUND, " "), style)
+            yield Segment.line()
+
+
+#: A space at which nothing is wrapped.
+_BOUND = "\N{NO-BREAK SPACE}"
+
+
+def _bound(text: str) -> str:
+    """The text with every number bound to the word that follows it, and what is on both sides of ± and =."""
+    words = text.split(" ")
+    bound = words[0]
+    for before, word in pairwise(words):
+        together = before.lstrip("(≥≤~")[:1].isdigit() and not before.endswith((",", ";", ":"))
+        together = (together and word != "=") or word == "±" or before in {"±", "=", "≥", "≤"}
+        bound += (_BOUND if together else " ") + word
+    return bound

@@ -1,0 +1,106 @@
+"""What every table, picture and page begins with: the scenario's title, and the link and its traffic in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from forebay import formatting
+from forebay._core import parse_quantity
+from forebay.errors import InputError
+from forebay.views.traffic import law
+
+if TYPE_CHECKING:
+    from forebay.report import BufferSize
+
+__all__ = ["Headline", "common", "headline"]
+
+#: Between the parts of a link's line.
+_DOT = " · "
+
+#: Groups of flows that are named; what is beyond is counted.
+NAMED = 4
+#: Workloads that are told by their rate.
+_UNANSWERED = {"poisson": "Poisson", "cbr": "constant rate"}
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """A title, and under it the link in a line: its rate, buffer, queue and traffic."""
+
+    title: str
+    link: str
+
+
+def headline(resolved: Mapping[str, Any] | None, *, otherwise: str, buffer: BufferSize | None = None) -> Headline:
+    """The headline of a resolved scenario.
+
+    Parameters
+    ----------
+    resolved : mapping or None
+        Every key filled in; None where nothing is known of the scenario.
+    otherwise : str
+        The title of a scenario without one.
+    buffer : BufferSize, optional
+        Where the answer is about one buffer; else only its unit is told.
+    """
+    if resolved is None:
+        return Headline(otherwise, "")
+    links = resolved["links"]
+    target = next(link for link in links if link["target"])
+    several = f" (“{target['name']}”, one of {len(links)} links)" if len(links) > 1 else ""
+    parts = [
+        f"{_rate(target['rate'])}{several}",
+        _buffer(str(target["buffer"]), buffer),
+        f"{_queue(target['queue'])} queue",
+        _traffic(resolved["flows"]),
+    ]
+    return Headline(str(resolved.get("title") or "") or otherwise, _DOT.join(part for part in parts if part))
+
+
+def common(links: Sequence[str]) -> str:
+    """The parts that all of some links' lines have."""
+    first, *others = [link.split(_DOT) for link in links] or [[]]
+    return _DOT.join(part for part in first if all(part in other for other in others))
+
+
+def _rate(found: Any) -> str:
+    """A rate as an engineer writes it; anything that is not one number as the scenario has it."""
+    try:
+        return formatting.exactly(formatting.bandwidth(parse_quantity(found, "rate")))
+    except (InputError, TypeError):
+        return law(found)
+
+
+def _buffer(written: str, buffer: BufferSize | None) -> str:
+    """The buffer, or at least what its limit counts."""
+    counts = "packets" if written.endswith("p") and not written.endswith("BDP") else "bytes"
+    if buffer is None:
+        return f"buffer limit in {counts}"
+    return f"buffer {buffer.packets:,.0f} packets = {formatting.duration(buffer.seconds)}, limit in {counts}"
+
+
+def _queue(queue: Any) -> str:
+    return str(queue["kind"] if isinstance(queue, Mapping) else queue)
+
+
+def _traffic(groups: list[Mapping[str, Any]]) -> str:
+    told = [_group(group) for group in groups[:NAMED]]
+    more = len(groups) - NAMED
+    return ", ".join([*told, f"{more} more group{'' if more == 1 else 's'}"] if more > 0 else told)
+
+
+def _group(group: Mapping[str, Any]) -> str:
+    """A group of flows: how many, of what, over which round trip."""
+    workload = group["workload"]
+    kind = workload if isinstance(workload, str) else next(iter(workload))
+    body = {} if isinstance(workload, str) else workload[kind]
+    if kind in _UNANSWERED:
+        return f"{_rate(body['rate'])} {group['name']} ({_UNANSWERED[kind]})"
+    if kind == "on_off":
+        return f"{group['name']} (on and off, peak {_rate(body['peak'])})"
+    counted = {"closed_loop": "users", "incast": "servers"}
+    count = body[counted[kind]] if kind in counted else group.get("count", "")
+    many = law(count) if count != "" and kind != "open_loop" else ""
+    return f"{many} {group['name']} ({group['cca']['kind']}, {law(group['rtt'])})".strip()

@@ -1,0 +1,199 @@
+"""Answers in a notebook: a compact table where a cell ends, a picture where one is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+from forebay import formatting
+from forebay.comparison.answers import Comparison
+from forebay.errors import InputError
+from forebay.report import Report
+from forebay.search.answer import Recommendation
+from forebay.sweeps.sweeping import Sweep
+from forebay.views import wording
+from forebay.views.headline import Headline, headline
+from forebay.views.pages import Row, Table, render
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from forebay.report import Estimate
+
+__all__ = ["picture", "table"]
+
+#: Rows of a table at most; what is beyond is counted.
+MOST_ROWS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a notebook shows of an answer: headline, the answer in a sentence, a table, what to be careful about."""
+
+    headline: Headline
+    answer: str
+    table: Table
+    warnings: tuple[str, ...]
+
+
+def table(answer: object) -> str:
+    """The answer as a piece of HTML."""
+    return render("notebook.html.j2", _note(answer))
+
+
+def picture(answer: object) -> Figure:
+    """The answer as a figure."""
+    return _drawn(answer)
+
+
+# Tables ----------------------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def _note(answer: object) -> Note:
+    raise TypeError(f"no table for {type(answer).__name__}")
+
+
+@_note.register(Report)
+def _(report: Report) -> Note:
+    names = list(report.metrics)
+    for group in report.groups:
+        names += [name for name in group.metrics if name not in names]
+    columns = ("", "link", *(f"{group.name} ({group.flows})" for group in report.groups))
+    rows = []
+    for name in names:
+        estimates = [report.metrics.get(name), *(group.metrics.get(name) for group in report.groups)]
+        rows.append((formatting.metric_title(name), *_estimates(name, estimates)))
+    often = f"{report.replications} replication{'' if report.replications == 1 else 's'}"
+    told = f"{report.engine} engine, {often}, seed {report.seed}"
+    heading = headline(report.resolved, otherwise="Report", buffer=report.buffer)
+    return Note(heading, told, _table(columns, rows, limited=False), tuple(report.warnings))
+
+
+@_note.register(Recommendation)
+def _(answer: Recommendation) -> Note:
+    names = [name for name in formatting.USUAL if any(name in point.metrics for point in answer.points)]
+    names += [key for key in (answer.points[0].key(name) for name in answer.goals) if key and key not in names]
+    columns = ("", "buffer", "applies", *(formatting.metric_title(name) for name in names))
+    rows = []
+    if answer.buffer is not None:
+        rows.append(("recommended", answer.buffer, "", answer.at(answer.buffer)))
+    sized = [
+        (rule.name, rule.buffer, "yes" if rule.applies else "no", answer.at(rule.buffer))
+        for rule in answer.rules
+        if rule.buffer is not None
+    ]
+    rows += sorted(sized, key=lambda row: row[1].packets)
+    rows += [(named.name, named.buffer, "", answer.at(named.buffer)) for named in answer.also]
+    cells = [
+        (
+            name,
+            wording.packets(buffer),
+            applies,
+            *(formatting.estimate(key, None if at is None else at.estimate(key)) for key in names),
+        )
+        for name, buffer, applies, at in rows
+    ]
+    heading = headline(answer.scenario.resolved, otherwise="Recommendation")
+    return Note(heading, _recommended(answer), _table(columns, cells, limited=False), tuple(answer.warnings))
+
+
+def _recommended(answer: Recommendation) -> str:
+    goals = " and ".join(wording.goal_phrase(judged.goal) for judged in answer.goals.values())
+    if answer.buffer is None:
+        return f"No buffer was found with which {goals}."
+    decided = "" if answer.binding_goal is None else f"; {wording.metric_title(answer.binding_goal)} decides"
+    return f"{wording.sizes(answer.buffer)}: the smallest with which {goals}{decided}."
+
+
+@_note.register(Comparison)
+def _(found: Comparison) -> Note:
+    names = list(dict.fromkeys(name for answer in found.answers for name in answer.metrics))
+    shown = [name for name in names if sum(name in answer.metrics for answer in found.answers) > 1] or names
+    columns = ("", "applies", *(formatting.metric_title(name) for name in shown))
+    rows = [
+        (
+            answer.name,
+            "yes" if answer.applies else "no",
+            *(formatting.estimate(name, answer.metrics.get(name)) for name in shown),
+        )
+        for answer in found.answers
+    ]
+    count = len(found.disagreements)
+    told = f"{count} disagreement{'' if count == 1 else 's'} beyond the intervals"
+    heading = headline(found.scenario.resolved, otherwise="Comparison", buffer=found.buffer)
+    return Note(heading, told, _table(columns, rows, limited=False), ())
+
+
+@_note.register(Sweep)
+def _(found: Sweep) -> Note:
+    from forebay.sweeps.manifest import Manifest
+
+    manifest, summary = Manifest.read(found.folder), found.summary()
+    axes = [name for name in summary.columns if name.startswith("axis.")]
+    metrics = [name for name in formatting.USUAL if f"{name}.mean" in summary.columns]
+    columns = (*(name.removeprefix("axis.") for name in axes), *(formatting.metric_title(name) for name in metrics))
+    rows = [(*(str(row[name]) for name in axes), *_cells(row, metrics)) for row in summary.iter_rows(named=True)]
+    told = f"{summary.height} cell{'' if summary.height == 1 else 's'} in {found.folder}"
+    failed = tuple(f"{job}: {why}" for job, why in list(found.failed.items())[:MOST_ROWS])
+    heading = headline(manifest.scenario, otherwise="Sweep")
+    return Note(heading, told, _table(columns, rows, limited=True), failed)
+
+
+def _cells(row: Mapping[str, Any], metrics: Iterable[str]) -> Iterable[str]:
+    from forebay.report import Estimate
+
+    for name in metrics:
+        mean = row[f"{name}.mean"]
+        yield formatting.estimate(name, None if mean is None else Estimate(mean, row[f"{name}.half_width"]))
+
+
+def _estimates(name: str, found: Iterable[Estimate | None]) -> Iterable[str]:
+    return (formatting.estimate(name, estimate) for estimate in found)
+
+
+def _table(columns: tuple[str, ...], rows: list[tuple[str, ...]], *, limited: bool) -> Table:
+    shown = rows[:MOST_ROWS] if limited else rows
+    more = len(rows) - len(shown)
+    caption = f"the first {len(shown)} of {len(rows)} rows; summary() has them all" if more else ""
+    return Table(columns, tuple(map(Row, shown)), caption)
+
+
+# Pictures --------------------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def _drawn(answer: object) -> Figure:
+    raise TypeError(f"no picture for {type(answer).__name__}")
+
+
+@_drawn.register(Report)
+def _(report: Report) -> Figure:
+    from forebay.views.report_picture import draw_report
+
+    return draw_report(report)
+
+
+@_drawn.register(Recommendation)
+def _(answer: Recommendation) -> Figure:
+    from forebay.views.plots import draw_recommendation
+
+    return draw_recommendation(answer)
+
+
+@_drawn.register(Comparison)
+def _(found: Comparison) -> Figure:
+    from forebay.views.comparison_picture import draw_comparison
+
+    if len(found.points) < 2:
+        raise InputError("plot: found one buffer; allowed: a comparison with points=1 or more")
+    return draw_comparison(found)
+
+
+@_drawn.register(Sweep)
+def _(found: Sweep) -> Figure:
+    from forebay.views.sweep_picture import sweep_figure
+
+    return sweep_figure(found.folder)
