@@ -261,9 +261,13 @@ fn index(items: &[Node], part: &str, key: &str) -> Result<usize, Mistake> {
             let last = items.len().saturating_sub(1);
             Mistake::value(format!("`{part}`"), format!("a number from 0 to {last}"))
         } else {
-            let what = match key.split('.').next() {
+            // The key has the list's name before the part.
+            let lists = key.split('.').zip(key.split('.').skip(1));
+            let list = lists.into_iter().find(|(_, name)| *name == part);
+            let what = match list.map(|(list, _)| list) {
                 Some("flows") => "group",
                 Some("memories") => "memory",
+                Some("classes") => "class",
                 _ => "link",
             };
             Mistake::Name(Unknown::among(what, part, names))

@@ -171,7 +171,8 @@ def _check(wishes: Wishes) -> None:
         if not 0 <= share <= 2:
             raise InputError(f"found {share:g} of the link's rate; allowed: 0 to 2, or 0% to 200%", name)
     check_controller(wishes.cca)
-    _check_name("queue", wishes.queue, _core.disciplines())
+    # Classes say nothing without their names and groups.
+    _check_name("queue", wishes.queue, [known for known in _core.disciplines() if known.name != "classes"])
     for name, text in (("title", wishes.title), ("buffer", wishes.buffer), ("packet", wishes.packet)):
         if any(ord(letter) < 32 or letter in '"\\' for letter in text):
             raise InputError(f"found `{text!r}`; allowed: no quotes, backslashes or control characters", name)
