@@ -13,7 +13,7 @@ export CARGO_TERM_COLOR ?= never
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format bench reference checks gallery docs man lock clean tools
+.PHONY: help setup demo test check format bench reference checks gallery manual docs man lock clean tools
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -24,6 +24,7 @@ help:
 	@echo "make reference  forebay against other programs' numbers [REFERENCE=DIR] [ONLY=oracle,ns2,linux,ns3]"
 	@echo "make checks     the table How we know it is right: theory, and REFERENCE; WRITE=docs/checking.md renews it there"
 	@echo "make gallery    the papers' figures, full, and the documentation's pages about them [QUICK=1] [GALLERY=DIR]"
+	@echo "make manual     the figures of docs/recommend.md and docs/rules.md, ten minutes [ONLY=NAME,...] [QUICK=1]"
 	@echo "make docs       the documentation, into out/site"
 	@echo "make man        the manual pages, into out/man"
 	@echo "make format     reformat every source file"
@@ -82,6 +83,10 @@ GALLERY ?= out/gallery
 gallery: $(VENV)/.build
 	$(BIN)/forebay reproduce all $(if $(QUICK),--quick) --out "$(GALLERY)"
 	$(BIN)/python -m forebay.papers.renewal "$(GALLERY)" docs
+
+# The cheapest scenario first; a run that is interrupted goes on where it stopped.
+manual: $(VENV)/.build
+	@$(BIN)/python -m forebay.checks.manual scenarios docs $(if $(ONLY),--only $(ONLY)) $(if $(QUICK),--quick)
 
 $(VENV)/.docs: requirements/docs.txt $(VENV)/.packages
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt

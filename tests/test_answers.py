@@ -81,7 +81,7 @@ def test_the_keys_of_a_recommendation_keep_their_order(found: Recommendation) ->
         *("held", "of", "sense", "threshold", "at_packets", "measured", "slack", "met", "confidence", "binding")
     ]
     assert list(told["rules"][0]) == [
-        *("name", "buffer", "applies", "why", "assumptions", "predicted", "notes", "measured")
+        *("name", "buffer", "applies", "why", "assumptions", "predicted", "notes", "measured", "share", "judgement")
     ]
     assert told["recommendation"] == plain(found.buffer)
     assert json.loads(found.to_json()) == found.data == told
@@ -141,6 +141,23 @@ def test_configurations_are_those_of_the_answer(found: Recommendation) -> None:
     assert not conflict.feasible
     assert conflict.configurations == ()
     assert "configuration" not in conflict.to_dict()
+
+
+def test_a_conflict_tells_how_each_goal_fares_at_the_nearest_miss() -> None:
+    conflict = recommend(Scenario.parse(SMALL), ["utilization>=0.99", "queue_delay_p99<=20ms", "loss_rate<=99%"])
+    assert conflict.conflict is not None
+    nearest = conflict.conflict.nearest
+    assert [miss.goal.name for miss in nearest] == list(conflict.goals)
+    for miss, judged in zip(nearest, conflict.goals.values(), strict=True):
+        assert miss.measured == judged.measured
+        assert miss.met is judged.met
+        assert miss.off == max(0.0, -judged.slack)
+        assert (miss.off == 0) is (miss.goal.margin(miss.measured.mean) >= 0)
+    assert any(miss.off > 0 for miss in nearest)
+    assert any(miss.met for miss in nearest)
+    told = conflict.to_dict()["conflict"]["nearest"]
+    assert [list(each) for each in told] == [["goal", "measured", "off", "met"]] * 3
+    assert told[0]["goal"] == {"name": nearest[0].goal.name, "sense": ">=", "threshold": 0.99}
 
 
 @pytest.mark.parametrize(

@@ -505,6 +505,40 @@ def test_a_real_figure(real: tuple[Path, dict[str, object]]) -> None:
     assert finished(out) == before
 
 
+def test_a_folder_keeps_its_figures(real: tuple[Path, dict[str, object]], tmp_path: Path) -> None:
+    """What is reproduced into one folder adds to its gallery, in the catalogue's order; nothing stands there twice."""
+    out = tmp_path / "gallery"
+    shutil.copytree(real[0], out)
+
+    def ids() -> list[str]:
+        page = (out / "gallery.html").read_text(encoding="utf-8")
+        found = re.findall(r'<section id="([^"]+)">', page)
+        figures = json.loads((out / "gallery.json").read_text(encoding="utf-8"))["figures"]
+        assert found == [f"{figure['paper']}/{figure['figure']}" for figure in figures]
+        assert page.count("data:image/png") == len(found)
+        return found
+
+    before = json.loads((out / "gallery.json").read_text(encoding="utf-8"))["figures"]
+    answer = forebay("reproduce", "avrachenkov/fig4", "--json", "--out", out)
+    assert answer.code == 0, answer.err
+    assert [figure["figure"] for figure in json.loads(answer.out)["figures"]] == ["fig4"], "what was asked for"
+    assert ids() == ["auge/fig4", "avrachenkov/fig4"]
+    after = json.loads((out / "gallery.json").read_text(encoding="utf-8"))
+    (kept,) = (figure for figure in after["figures"] if figure["paper"] == "auge")
+    assert {**kept, "picture": ""} == {**before[0], "picture": ""}, "verdicts and all"
+    assert [figure["quick"] for figure in after["figures"]] == [True, False]
+    assert "(coarse)" in (out / "gallery.html").read_text(encoding="utf-8")
+    assert forebay("reproduce", "avrachenkov/fig1", "--out", out).code == 0
+    assert forebay("reproduce", "avrachenkov/fig4", "--out", out).code == 0
+    assert ids() == ["auge/fig4", "avrachenkov/fig1", "avrachenkov/fig4"]
+    (out / "auge" / "fig4.png").unlink()
+    assert forebay("reproduce", "avrachenkov/fig1", "--out", out).code == 0
+    assert ids() == ["avrachenkov/fig1", "avrachenkov/fig4"], "a picture that somebody took away"
+    (out / "gallery.json").write_text("not JSON", encoding="utf-8")
+    assert forebay("reproduce", "avrachenkov/fig1", "--out", out).code == 0
+    assert ids() == ["avrachenkov/fig1"]
+
+
 def test_the_page_is_self_contained(real: tuple[Path, dict[str, object]]) -> None:
     out, _ = real
     page = (out / "gallery.html").read_text(encoding="utf-8")

@@ -220,6 +220,38 @@ def test_noise_makes_no_gaps() -> None:
     assert told <= 6
 
 
+class Unlucky(Link):
+    """A link whose first replications at one buffer are far below its mean."""
+
+    def report(self, buffer: int, replication: int) -> Report:
+        if buffer == 140 and replication < 4:
+            return Report.of(
+                {"engine": "test", "metrics": {"utilization": {"mean": 0.85 + 0.001 * replication}}, "groups": []}
+            )
+        return super().report(buffer, replication)
+
+
+def test_a_gap_is_believed_after_all_looks() -> None:
+    """Four replications miss at 140 packets, twelve more do not: the answer is the edge far below."""
+    plan = Plan(smallest=1, largest=1000, ceiling=8000, also=(112, 120, 140, 150))
+    unlucky = Unlucky({"utilization": lambda buffer: 0.85 if buffer < EDGE else 0.96}, noise=0.002)
+    outcome = Search(unlucky, [Goal("utilization", ">=", 0.9)], plan).run()
+    assert outcome.buffer is not None
+    assert EDGE <= outcome.buffer <= EDGE * 1.05 + 1
+    assert (outcome.gaps, outcome.islands) == ((), ())
+
+
+def test_what_was_refused_is_no_island() -> None:
+    link = Link({"utilization": dented}, noise=0.005)
+    search = Search(link, [Goal("utilization", ">=", 0.9)], DENT)
+    search.sample([18, 42, 56, 70], 4)
+    assert list(search._islands(70)) == [(42, 56), (18, 56)]
+    search._refused = {42}
+    assert list(search._islands(70)) == [(18, 56)]
+    search._refused = {56}
+    assert list(search._islands(70)) == []
+
+
 # What carries a confidence --------------------------------------------------------------------------------------
 
 

@@ -101,6 +101,22 @@ def test_batch_means_of_too_short_batches_undercover() -> None:
     assert covered / REPETITIONS < 0.75
 
 
+def test_observations_that_repeat_others_do_not_count() -> None:
+    """As Student's t would have it of so many observations with the spread of all."""
+    from scipy.special import stdtr
+
+    values = [0.91, 0.92, 0.93, 0.95] * 2
+    error = float(np.std(values, ddof=1)) / math.sqrt(4)
+    expected = float(stdtr(3, (np.mean(values) - 0.9) / error))
+    assert statistics.confidence_that(values, ">=", 0.9, independent=4) == pytest.approx(expected, rel=1e-12)
+    assert statistics.confidence_that(values, ">=", 0.9, independent=8) == statistics.confidence_that(values, ">=", 0.9)
+    assert statistics.confidence_that(values, ">=", 0.9, independent=1) == 0.5
+    assert statistics.confidence_that([1.0] * 8, ">=", 0.9, independent=3) == 1 - 2**-3
+    for count in (0, 9):
+        with pytest.raises(ValueError, match="independent observations must be 1 to 8"):
+            statistics.confidence_that(values, ">=", 0.9, independent=count)
+
+
 def test_small_samples_do_not_pretend() -> None:
     assert statistics.mean_interval([3.0]).half_width is None
     assert statistics.confidence_that([3.0], ">=", 0.0) == 0.5

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import io
 import json
 import re
-import shutil
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
-from forebay import Scenario, Warning, recommend
+from forebay import Scenario, Warning, formatting, recommend
+from forebay.report import Estimate
+from forebay.search.answer import Gap, Island
 from forebay.search.recommendation import Recommendation
 from forebay.search.tradeoff import front
 from forebay.views import webpage
+from forebay.views.recommendation_text import Detail, recommendation_text
 from forebay.views.scales import Axis
 from forebay.views.traffic import law as in_words
-from tests.conftest import ROOT, SMALL, forebay
+from tests.conftest import ROOT, SMALL, forebay, show
 
 #: Elements without an end tag.
 VOID = {"meta", "link", "input", "br"}
@@ -120,7 +123,55 @@ def test_page_of_a_conflict_names_both_sides(conflict: Recommendation) -> None:
     assert "utilization needs at least" in text
     assert "p99 queueing delay allows at most" in text
     assert "nearest compromise" in text
+    assert 'class="big"' not in page_of(conflict), "nothing to type into a router"
+    assert conflict.conflict is not None
+    assert conflict.conflict.compromise is not None
+    assert f"is {conflict.conflict.compromise.packets:.0f} packets" in text
+    assert "off by" in text
+    for miss in conflict.conflict.nearest:
+        if not miss.met:
+            assert formatting.value(miss.goal.name, miss.off).replace(" %", " points") in text
     assert "decides the size" not in text
+
+
+def test_the_page_rounds_a_confidence_as_the_text_does(feasible: Recommendation) -> None:
+    for probability, shown in ((0.9697, "96.9 %"), (0.99997, "&gt; 99.9 %"), (1.0, "&gt; 99.9 %")):
+        page = page_of(dataclasses.replace(feasible, confidence=probability))
+        assert f"<strong>{shown} confidence</strong>" in page
+        console = Console(width=200, record=True, file=io.StringIO())
+        console.print(recommendation_text(dataclasses.replace(feasible, confidence=probability)))
+        assert f"(confidence {shown.replace('&gt;', '>')})" in console.export_text()
+
+
+def test_what_contradicts_the_answer_is_said_with_it(feasible: Recommendation) -> None:
+    """Not "the smallest that meets every goal" where a measured buffer speaks against it."""
+    assert feasible.monotone
+    assert feasible.buffer is not None
+    words = "the smallest that meets every goal"
+    assert words in page_of(feasible)
+    small, large = feasible.curve[0].buffer, feasible.curve[-1].buffer
+    gap = Gap(large, "utilization", Estimate(0.5, 0.01))
+    island = Island(small, dataclasses.replace(small, packets=2.0))
+    for answer, told in (
+        (
+            dataclasses.replace(feasible, gaps=(gap, gap)),
+            f"missed again: utilization is 50.0 ± 1.0 % at {large.packets:.0f}",
+        ),
+        (
+            dataclasses.replace(feasible, islands=(island,)),
+            f"Below it {small.packets:.0f} packets meet every goal, too, but 2",
+        ),
+        (dataclasses.replace(feasible, islands=(island,), gaps=(gap,)), "the lower end of a range"),
+    ):
+        assert not answer.monotone
+        page = page_of(answer)
+        assert words not in page
+        console = Console(width=300, record=True, file=io.StringIO())
+        console.print(recommendation_text(answer, Detail.EVERYTHING))
+        shown = console.export_text()
+        assert words not in shown
+        assert told in page
+        assert told in shown
 
 
 def test_nothing_of_the_scenario_is_taken_for_markup(feasible: Recommendation) -> None:
@@ -175,33 +226,6 @@ def test_ticks_are_round_and_few() -> None:
 
 
 # In a browser ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    chromium, driver = (shutil.which(name) for name in ("chromium", "chromedriver"))
-    if chromium is None or driver is None:
-        pytest.skip("needs chromium and chromedriver on PATH (Debian: apt-get install chromium chromium-driver)")
-    from selenium import webdriver
-    from selenium.webdriver.chrome.options import Options
-    from selenium.webdriver.chrome.service import Service
-
-    options = Options()
-    options.binary_location = chromium
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    running = webdriver.Chrome(options=options, service=Service(driver))
-    yield running
-    running.quit()
-
-
-def show(browser: Any, path: Path, width: int) -> None:
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
-    browser.get(path.as_uri())
 
 
 @pytest.mark.parametrize("which", ["feasible", "conflict"])

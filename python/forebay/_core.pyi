@@ -87,7 +87,7 @@ class Rule:
     name: str
     packets: float | None
     refusal: str | None
-    checks: list[tuple[str, Literal["yes", "no", "unknown"], str]]
+    checks: list[tuple[str, Literal["yes", "partly", "no", "unknown"], str, float | None]]
     predicted: list[tuple[str, float]]
     notes: list[str]
 

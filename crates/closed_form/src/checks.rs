@@ -1,104 +1,185 @@
-//! Assumptions that several models share, held against a scenario.
+//! Assumptions that several models share, held against a scenario. Each reason stands for itself,
+//! behind "applies: " or "does not apply: ".
 
-use forebay_scenario::{Check, Holds};
+use forebay_scenario::{Check, Holds, ModelError};
 
-use crate::situation::{CommonController, Situation};
+use crate::mix::{Asked, shared};
+use crate::response::Response;
+use crate::situation::{Situation, nothing_left};
+use crate::words::{act, count, duration, name, percent, there_are};
+
+/// Flows from which on a rule that averages over many of them may speak.
+pub(crate) const MANY: f64 = 10.0;
+
+/// Flows from which on a sum of independent windows is nearly normal: "hundreds".
+pub(crate) const HUNDREDS: f64 = 100.0;
 
 /// Whether an assumption holds, and why.
 pub(crate) fn checked(assumption: &'static str, holds: bool, why: String) -> Check {
     Check {
         assumption,
         holds: if holds { Holds::Yes } else { Holds::No },
+        share: None,
         why,
     }
 }
 
+/// An assumption of which the scenario does not say whether it holds.
+pub(crate) fn unknown(assumption: &'static str, why: String) -> Check {
+    Check {
+        holds: Holds::Unknown,
+        ..checked(assumption, true, why)
+    }
+}
+
+/// An assumption whose figure a formula may fail to give: then it does not hold, for the formula's
+/// reason.
+pub(crate) fn unless_refused(assumption: &'static str, figure: Result<Check, ModelError>) -> Check {
+    figure.unwrap_or_else(|error| checked(assumption, false, error.to_string()))
+}
+
 /// Flows that last fill the link.
 pub(crate) fn has_long_flows(s: &Situation) -> Check {
-    let mut parts = vec![format!("{} persistent flows", s.persistent)];
-    if s.bottlenecked < s.persistent {
-        let held = s.persistent - s.bottlenecked;
-        parts.push(format!(
-            "{held} of them held down by receive windows or access links"
-        ));
-    }
-    if s.long_transfers > 0.0 {
-        parts.push(format!(
-            "about {:.1} long transfers at a time",
-            s.long_transfers
-        ));
-    }
-    checked(
-        "long flows that fill the link",
-        s.long_flows() >= 0.5,
-        parts.join(", "),
-    )
+    let held = s.persistent - s.bottlenecked;
+    let filled = act(s.long_flows(), "long flow", ("fills", "fill"));
+    let why = match (s.long_flows() >= 0.5, held > 0.0) {
+        (true, false) => format!("{filled} the link"),
+        (true, true) => {
+            format!("{filled} the link; receive windows or access links hold {held} more down")
+        }
+        (false, true) => {
+            let flows = count(held, "flow").replacen("one", "the one", 1);
+            format!("receive windows or access links keep {flows} from filling the link")
+        }
+        (false, false) => "no flow lasts long enough to fill the link".to_owned(),
+    };
+    checked("long flows that fill the link", s.long_flows() >= 0.5, why)
 }
 
 /// One long flow, or few.
 pub(crate) fn few_flows(s: &Situation) -> Check {
+    /// From about so many on, some flow or other is always out of step.
+    const FEW: f64 = 20.0;
     let n = s.long_flows();
-    let why = if n <= 1.5 {
-        "one long flow".to_owned()
-    } else if n < 20.0 {
-        format!("{n:.0} long flows may still cut together")
+    let why = if n < 1.5 {
+        there_are(n, "long flow")
+    } else if n < FEW {
+        format!("{} may still move in step", count(n, "long flow"))
     } else {
-        format!("{n:.0} long flows do not all cut together")
+        format!("{} do not move in step", count(n, "long flow"))
     };
-    checked("one long flow, or few that cut together", n < 20.0, why)
+    checked("one long flow, or few that cut together", n < FEW, why)
 }
 
 /// At least `least` long flows.
 pub(crate) fn many_flows(s: &Situation, least: f64) -> Check {
     let n = s.long_flows();
-    let why =
-        format!("{n:.0} long flows; from about {least:.0} on their windows move independently");
+    let there = there_are(n, "long flow");
+    let why = if n >= least {
+        format!("{there}, enough to move independently")
+    } else if least >= HUNDREDS {
+        format!("{there}, and the rule needs about {least:.0} whose windows move independently")
+    } else {
+        format!("{there}, and the rule averages over many: about {least:.0} and more")
+    };
     checked("many unsynchronised long flows", n >= least, why)
+}
+
+/// Traffic of many sources, as Poisson arrivals need.
+pub(crate) fn many_sources(s: &Situation) -> Check {
+    let why = if s.sources >= MANY {
+        "the load comes from many flows".to_owned()
+    } else if s.sources == 0.0 {
+        "no traffic offers a load of its own".to_owned()
+    } else {
+        let sources = if s.sources < 1.05 {
+            "one flow".to_owned()
+        } else {
+            format!("about {:.0} flows", s.sources)
+        };
+        format!(
+            "the load comes from {sources}, and Poisson arrivals need many: about {MANY:.0} and more"
+        )
+    };
+    checked("Poisson arrivals of many flows", s.sources >= MANY, why)
 }
 
 /// Controllers with a response function.
 pub(crate) fn loss_based(s: &Situation) -> Check {
-    let Some(controller) = &s.controller else {
-        return checked(
-            "controllers that cut at a loss",
-            false,
-            "no responsive flows".into(),
-        );
+    let fits = |part: &crate::mix::Part| part.response.is_some();
+    let assumption = "controllers that cut at a loss";
+    let check = s.mix.check(&Asked {
+        assumption,
+        about: "controllers that cut at a loss by a known law",
+        fits: &fits,
+    });
+    let Some(taken) = s.mix.cutting().filter(|_| s.mix.kinds(fits) > 1) else {
+        return check;
     };
-    let why = if s.mixed {
-        format!("several controllers; {} taken for all", controller.name)
+    let taken = name(taken.controller());
+    let how = if s.mix.names(fits) == taken {
+        "their parameters differ, and the formula takes the commonest".to_owned()
     } else {
-        format!("all flows use {}", controller.name)
+        format!("the formula takes the cut of {taken}")
     };
-    let holds = match (controller.response.is_some(), s.mixed) {
-        (false, _) => Holds::No,
-        (true, true) => Holds::Unknown,
-        (true, false) => Holds::Yes,
-    };
-    Check {
-        assumption: "controllers that cut at a loss",
-        holds,
-        why,
+    let why = format!("{}; {how}", check.why);
+    match check.holds {
+        Holds::Yes => Check {
+            share: check.share,
+            ..unknown(assumption, why)
+        },
+        _ => Check { why, ..check },
     }
 }
 
 /// Reno in all but name.
 pub(crate) fn reno(s: &Situation) -> Check {
-    let name = s
-        .controller
-        .as_ref()
-        .map_or("none", |controller| controller.name);
-    let holds = s.controller.as_ref().is_some_and(CommonController::is_reno) && !s.mixed;
-    checked("Reno windows", holds, format!("controller: {name}"))
+    s.mix.check(&Asked {
+        assumption: "Reno windows",
+        about: "Reno",
+        fits: &|part| part.response.as_deref().is_some_and(Response::is_reno),
+    })
+}
+
+/// Sources that send no bursts: paced, or behind access links of a tenth of the link at most.
+pub(crate) fn paced_or_limited(s: &Situation) -> Check {
+    let smooth =
+        |part: &crate::mix::Part| part.paced || part.core_access.is_some_and(|ratio| ratio >= 10.0);
+    let share = s.mix.share(smooth);
+    let why = if share >= 1.0 {
+        "the flows are paced or behind slow access links".to_owned()
+    } else if share > 0.0 {
+        let these = "those that are paced or behind slow access links";
+        s.mix.part_of(share, (these, "send bursts"))
+    } else {
+        "no flow is paced or behind an access link of a tenth of the link's rate".to_owned()
+    };
+    shared("paced or access-limited sources", share, why)
 }
 
 /// A drop-tail queue.
 pub(crate) fn droptail(s: &Situation) -> Check {
-    checked(
-        "drop-tail queue",
-        s.discipline == "droptail",
-        format!("queue: {}", s.discipline),
-    )
+    queue(s, "drop-tail queue", ("droptail", "drop-tail"))
+}
+
+/// A queue of the discipline of this name in scenario files, and in words.
+pub(crate) fn queue(
+    s: &Situation,
+    assumption: &'static str,
+    (discipline, words): (&str, &str),
+) -> Check {
+    let found = match s.discipline {
+        "droptail" => "drop-tail".to_owned(),
+        "red" => "RED".to_owned(),
+        "step" => "step marking".to_owned(),
+        other => name(other),
+    };
+    let why = if s.discipline == discipline {
+        format!("the queue is {words}")
+    } else {
+        format!("the queue is {found}, and the rule is about {words}")
+    };
+    checked(assumption, s.discipline == discipline, why)
 }
 
 /// Windows and access links that allow the flows to fill the link.
@@ -109,10 +190,19 @@ pub(crate) fn saturable(s: &Situation) -> Check {
     } else {
         f64::INFINITY
     };
-    let why = if limit.is_finite() {
-        format!("receive windows and access links allow {limit:.2} of the link; {room:.2} is left")
+    let why = if room <= 0.0 {
+        nothing_left()
+    } else if limit >= room {
+        format!(
+            "nothing keeps the flows from filling what is left of the link, {}",
+            percent(room)
+        )
     } else {
-        format!("no receive window or access link limits the flows; {room:.2} of the link is left")
+        format!(
+            "receive windows and access links let the flows take {} of the link, and {} is left to them",
+            percent(limit.max(0.0)),
+            percent(room)
+        )
     };
     checked(
         "flows able to fill the link",
@@ -123,11 +213,29 @@ pub(crate) fn saturable(s: &Situation) -> Check {
 
 /// A load below one.
 pub(crate) fn below_one(s: &Situation) -> Check {
-    let load = s.offered_load();
-    checked(
-        "offered load below 1",
-        load < 1.0,
-        format!("offered load {load:.3}"),
+    load_below_one(s.offered_load())
+}
+
+/// The same of another load.
+pub(crate) fn load_below_one(load: f64) -> Check {
+    let why = if load < 1.0 {
+        format!("the offered load is {} of the link", percent(load))
+    } else {
+        too_much(load)
+    };
+    checked("offered load below 1", load < 1.0, why)
+}
+
+/// Why a formula has no answer at a load of 1 and more.
+pub(crate) fn too_much(load: f64) -> String {
+    let needed = if load > 1.0 {
+        "less than 100 %"
+    } else {
+        "less than that"
+    };
+    format!(
+        "the offered load is {} of the link; the formula needs {needed}",
+        percent(load)
     )
 }
 
@@ -141,13 +249,16 @@ pub(crate) fn equal_round_trips(s: &Situation) -> Check {
     let high = s.flows.iter().map(|g| g.rtt_s).fold(0.0, f64::max);
     let assumption = "round-trip times that differ (no lock-step)";
     if s.flows.is_empty() {
-        let why = "the scenario has no persistent flows".to_owned();
-        return Check {
-            assumption,
-            holds: Holds::Unknown,
-            why,
-        };
+        let why = "there are no long flows whose round-trip times could differ".to_owned();
+        return unknown(assumption, why);
     }
-    let why = format!("round-trip times from {low:.4} to {high:.4} s");
+    let (from, to) = (duration(low), duration(high));
+    let why = if high > 1.05 * low {
+        format!("round-trip times of {from} to {to} keep the flows out of step")
+    } else if from == to {
+        format!("all long flows have a round-trip time of {from} and may move in step")
+    } else {
+        format!("with round-trip times of {from} to {to} the flows may move in step")
+    };
     checked(assumption, high > 1.05 * low, why)
 }

@@ -4,12 +4,14 @@
 //! share it), overload (more is offered than the link carries).
 
 use forebay_scenario::{
-    Engine, EngineDescription, EngineError, Estimate, GroupReport, Holds, Metric, Report,
-    RunOptions, Scenario, Warning, WarningKind, counted,
+    Engine, EngineDescription, EngineError, Estimate, GroupReport, Holds, Metric, ModelError,
+    Report, RunOptions, Scenario, Warning, WarningKind,
 };
 
+use crate::models::bbr;
 use crate::rules::{rule, rules};
 use crate::situation::Situation;
+use crate::words::{act, count, percent};
 
 /// How the traffic and the link stand to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,21 +31,19 @@ pub fn regime(scenario: &Scenario) -> (Regime, String) {
     if fixed >= 1.0 {
         return (
             Regime::Overload,
-            format!("traffic that does not yield offers {fixed:.3} of the link"),
+            format!(
+                "traffic that does not yield offers {} of the link",
+                percent(fixed)
+            ),
         );
     }
     if s.bottlenecked > 0.0 {
-        let why = format!(
-            "{} on what the rest leaves",
-            counted(s.bottlenecked.round() as u64, "persistent flow")
-        );
-        return (Regime::Elastic, why);
+        let flows = act(s.bottlenecked, "long flow", ("takes", "take"));
+        return (Regime::Elastic, format!("{flows} what the rest leaves"));
     }
     if s.persistent > 0.0 && s.open_loop + s.closed_loop == 0.0 {
-        let why = format!(
-            "windows and access links hold {} below the link",
-            counted(s.persistent.round() as u64, "flow")
-        );
+        let flows = count(s.persistent, "flow");
+        let why = format!("receive windows and access links keep {flows} from filling the link");
         return (Regime::Transparent, why);
     }
     if s.open_loop + s.closed_loop == 0.0 {
@@ -56,8 +56,8 @@ pub fn regime(scenario: &Scenario) -> (Regime, String) {
         Some(limits) if limits < 0.1 => (
             Regime::Transparent,
             format!(
-                "access links limit the flows; the link does {:.1} % of the time",
-                limits * 100.0
+                "access links limit the flows, and the link itself {} of the time",
+                percent(limits)
             ),
         ),
         _ => (
@@ -74,7 +74,7 @@ pub fn default_model(scenario: &Scenario) -> (&'static str, String) {
     let name = match regime {
         Regime::Overload => "overload",
         Regime::Transparent => "mm1k",
-        Regime::Elastic if s.controller.as_ref().is_some_and(|c| c.name == "bbr") => "bbr",
+        Regime::Elastic if bbr::decides(&s.mix) => "bbr",
         Regime::Elastic if s.bottlenecked == 0.0 => "processor-sharing",
         Regime::Elastic if s.bottlenecked >= 100.0 => "sqrt-n",
         Regime::Elastic => "one-flow",
@@ -130,7 +130,8 @@ impl Engine for ClosedFormEngine {
         let (default, why) = default_model(scenario);
         let model = rule(options.model.as_deref().unwrap_or(default))?;
         let name = model.name();
-        let prediction = model.predict(scenario)?;
+        let refuse = |error| ModelError::NotApplicable(format!("{name} does not apply: {error}"));
+        let prediction = model.predict(scenario).map_err(refuse)?;
         if options.model.is_none() {
             let text = format!("model {name}: {why}");
             report
@@ -139,12 +140,12 @@ impl Engine for ClosedFormEngine {
         }
         for check in model.assumptions(scenario) {
             if check.holds != Holds::Yes {
-                let doubt = if check.holds == Holds::No {
-                    "does not hold"
-                } else {
-                    "is not known"
+                let doubt = match check.holds {
+                    Holds::No => " does not apply:",
+                    Holds::Partly | Holds::Yes => "",
+                    Holds::Unknown => " may not apply:",
                 };
-                let text = format!("{name}: {} {doubt}: {}", check.assumption, check.why);
+                let text = format!("{name}{doubt} {}", check.why);
                 let warning = Warning::new(WarningKind::Assumption, text);
                 report.warnings.push(warning.about(check.assumption));
             }

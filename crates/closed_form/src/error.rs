@@ -2,6 +2,8 @@
 
 use forebay_scenario::{ModelError, Unknown};
 
+use crate::words::figure;
+
 /// Why a formula gives no number: always the quantity, the value found and what is allowed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -76,13 +78,37 @@ impl From<FormulaError> for ModelError {
                 allowed,
             } => Self::OutOfRange {
                 quantity: quantity.into(),
-                found: found.to_string(),
-                allowed: allowed.into(),
+                found: figure(found),
+                allowed: in_words(allowed),
             },
             FormulaError::Unknown(unknown) => Self::Unknown(unknown),
+            FormulaError::Unreachable {
+                quantity, bound, ..
+            } => Self::NoSolution(format!("the {quantity} is out of reach: {bound}")),
+            FormulaError::NotRepresentable { quantity, .. } => {
+                Self::NoSolution(format!("the {quantity} is beyond every number"))
+            }
             other => Self::NoSolution(other.to_string()),
         }
     }
+}
+
+/// A range as an engineer reads it.
+fn in_words(allowed: &str) -> String {
+    let range = allowed.split(" (").next().unwrap_or(allowed);
+    let words = match range {
+        "a finite number > 0" => "more than 0",
+        "a finite number >= 0" => "0 or more",
+        "a finite number >= 1" => "1 or more",
+        "0 < x < 1" => "more than 0 and less than 1",
+        "0 <= x <= 1" => "0 to 1",
+        "0 < x <= 1" => "more than 0, up to 1",
+        "0 <= x < 1" => "less than 1",
+        "0 < x < 2" => "more than 0 and less than 2",
+        other if other.contains(['<', '>']) => "another",
+        other => other,
+    };
+    words.into()
 }
 
 /// `value` if it is finite and above zero.

@@ -17,6 +17,7 @@ mod error;
 mod evaluation;
 mod explanation;
 mod inputs;
+mod mix;
 pub mod model;
 pub mod models;
 mod numeric;
@@ -27,6 +28,7 @@ pub mod reference;
 pub mod response;
 mod rules;
 mod situation;
+mod words;
 
 pub use engine::{ClosedFormEngine, Regime, default_model, regime};
 pub use error::FormulaError;

@@ -2,24 +2,47 @@
 
 use forebay_scenario::{Metric, ModelError};
 
-use crate::error::{FormulaError, open_unit, positive};
+use crate::checks::too_much;
 use crate::model::{Numbers, Packets};
+use crate::response::Response;
 use crate::situation::Situation;
+use crate::words::act;
 
 /// Utilisation by traffic that the link does not hold up for good: its offered load.
 pub(crate) fn carried_load(s: &Situation) -> Numbers {
     no_bottlenecked_flows(s)?;
-    let load = open_unit("offered load", s.offered_load())?;
-    Ok(vec![(Metric::Utilization, load)])
+    Ok(vec![(Metric::Utilization, stable(s.offered_load())?)])
 }
 
 /// Refuses links that persistent flows fill.
 pub(crate) fn no_bottlenecked_flows(s: &Situation) -> Result<(), ModelError> {
     if s.bottlenecked > 0.0 {
-        let why = format!("{} persistent flows fill the link", s.bottlenecked);
-        return Err(ModelError::NotApplicable(why));
+        return Err(ModelError::NotApplicable(filled(s)));
     }
     Ok(())
+}
+
+/// That long flows fill the link, in words.
+pub(crate) fn filled(s: &Situation) -> String {
+    let flows = act(s.bottlenecked, "long flow", ("fills", "fill"));
+    format!("{flows} the link")
+}
+
+/// A load above 0 and below 1, with which a queue has a steady state.
+pub(crate) fn stable(load: f64) -> Result<f64, ModelError> {
+    if load >= 1.0 {
+        return Err(ModelError::NotApplicable(too_much(load)));
+    }
+    some(load)
+}
+
+/// A load above 0.
+pub(crate) fn some(load: f64) -> Result<f64, ModelError> {
+    if load > 0.0 {
+        return Ok(load);
+    }
+    let none = "no traffic offers a load of its own: long flows take what there is";
+    Err(ModelError::NotApplicable(none.into()))
 }
 
 /// The smallest whole buffer up to 1e7 packets that is good enough, for conditions that get easier
@@ -56,18 +79,33 @@ pub(crate) fn on_whole_link(s: &Situation, share: f64) -> f64 {
 }
 
 /// Utilisation that the long flows must reach on what is left for the link to reach `goal`.
-pub(crate) fn residual_goal(s: &Situation, goal: f64) -> Result<f64, FormulaError> {
-    let residual = positive("capacity left to the long flows (share)", s.residual())?;
+pub(crate) fn residual_goal(s: &Situation, goal: f64) -> Result<f64, ModelError> {
+    let residual = s.left()?;
     Ok(((goal - 1.0 + residual) / residual).clamp(1e-9, 1.0))
 }
 
 /// Fraction of the fair window that the long flows keep at a cut.
 pub(crate) fn kept(s: &Situation) -> Result<f64, ModelError> {
-    let controller = s.controller.as_ref().ok_or_else(no_long_flows)?;
     let window = s.fair_window()?;
-    let cannot =
-        || ModelError::NotApplicable(format!("no law here says how {} cuts", controller.name));
-    controller.kept(window).ok_or_else(cannot)
+    let kept = s.mix.cutting().and_then(|part| part.kept(window));
+    kept.ok_or_else(|| no_law(s))
+}
+
+/// The response function of the commonest controller that has one.
+pub(crate) fn response(s: &Situation) -> Result<&dyn Response, ModelError> {
+    let cutting = s.mix.cutting().and_then(|part| part.response.as_deref());
+    cutting.ok_or_else(|| no_law(s))
+}
+
+/// Why there is no number where no controller cuts by a known law.
+fn no_law(s: &Situation) -> ModelError {
+    if s.mix.kinds(|_| true) == 0 {
+        return no_long_flows();
+    }
+    let names = s.mix.names(|_| true);
+    ModelError::NotApplicable(format!(
+        "no published law says how {names} cuts its window at a loss"
+    ))
 }
 
 /// How many long flows there are, at least one.
@@ -82,5 +120,5 @@ pub(crate) fn long_flows(s: &Situation) -> Result<f64, ModelError> {
 
 /// Why there is no number without long flows.
 pub(crate) fn no_long_flows() -> ModelError {
-    ModelError::NotApplicable("no long flows share the link".into())
+    ModelError::NotApplicable("no long flows fill the link".into())
 }

@@ -4,6 +4,7 @@ use forebay_congestion::fluid::FluidLaw;
 use forebay_discipline::{Limit, Setting};
 use forebay_scenario::{Algorithm, FlowGroup, Scenario, Workload};
 
+use crate::mix::{Mix, Part};
 use crate::models::aimd::AimdResponse;
 use crate::models::closed_loop::ClosedLoop;
 use crate::models::core_access::RateLimited;
@@ -14,7 +15,7 @@ use crate::models::mathis::RenoResponse;
 use crate::models::processor_sharing as sharing;
 use crate::models::scalable_response::ScalableResponse;
 use crate::response::Response;
-use crate::situation::{CommonController, RedQueue, RttClass, Situation};
+use crate::situation::{RedQueue, RttClass, Situation};
 
 /// Round-trip times per group that stand for its law.
 const POINTS: usize = 256;
@@ -24,7 +25,6 @@ impl Situation {
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let capacity_pps = scenario.packets_per_second();
         let persistent = scenario.persistent_flows() as f64;
-        let (controller, mixed) = common_controller(scenario);
         let mut situation = Self {
             capacity_pps,
             buffer: scenario.buffer().packets,
@@ -33,8 +33,9 @@ impl Situation {
             bottlenecked: 0.0,
             held_down: 0.0,
             flows: Vec::new(),
-            controller,
-            mixed,
+            mix: Mix::new(("flows", "flows"), Vec::new()),
+            sources: 0.0,
+            slow_share: 0.0,
             background: scenario.background_load() + application_limited(scenario),
             open_loop: scenario.open_loop_load(),
             closed_loop: 0.0,
@@ -43,17 +44,16 @@ impl Situation {
             core_limits: None,
             saturation: saturation(scenario, capacity_pps),
             largest_window: largest_window(scenario),
-            paced: scenario
-                .target_flows()
-                .filter(|group| group.responsive())
-                .all(|group| group.stack.pacing),
             discipline: scenario.target().discipline.name(),
             red: red_queue(scenario),
             marking_threshold: marking_threshold(scenario),
             other_links: scenario.links().len() - 1,
         };
-        situation.share_out(scenario);
-        situation.count_transfers(scenario);
+        let mut offers: Vec<Offer<'_>> = scenario.target_flows().map(Offer::new).collect();
+        situation.share_out(scenario, &mut offers);
+        situation.count_transfers(scenario, &mut offers);
+        situation.mix = mix(scenario, &offers);
+        (situation.sources, situation.slow_share) = sources(scenario, &offers);
         situation.core_limits = situation.core_access.and_then(|ratio| {
             let system = RateLimited::new(ratio.max(1.0), situation.offered_load()).ok()?;
             Some(system.core_limits())
@@ -62,65 +62,72 @@ impl Situation {
     }
 
     /// Max-min shares: which persistent groups this link bottlenecks, and what the others take.
-    fn share_out(&mut self, scenario: &Scenario) {
-        let mut groups: Vec<(f64, &FlowGroup)> = scenario
-            .target_flows()
-            .filter(|group| group.persistent())
-            .map(|group| (largest_share(group, scenario, self.capacity_pps), group))
+    fn share_out(&mut self, scenario: &Scenario, offers: &mut [Offer<'_>]) {
+        let share = |group| largest_share(group, scenario, self.capacity_pps);
+        let mut persistent: Vec<(f64, &mut Offer<'_>)> = offers
+            .iter_mut()
+            .filter(|offer| offer.group.persistent())
+            .map(|offer| (share(offer.group), offer))
             .collect();
-        groups.sort_by(|a, b| a.0.total_cmp(&b.0));
+        persistent.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut left = (1.0 - self.background).max(0.0);
         let mut flows = self.persistent;
-        for (share, group) in groups {
-            let count = group.count as f64;
+        for (share, offer) in persistent {
+            let count = offer.group.count as f64;
             if share < left / flows {
-                self.held_down += share * count;
-                left -= share * count;
+                offer.load = share * count;
+                self.held_down += offer.load;
+                left -= offer.load;
                 flows -= count;
             } else {
+                offer.long_flows = count;
                 self.bottlenecked += count;
-                self.flows.extend(round_trips(group));
+                self.flows.extend(round_trips(offer.group));
             }
         }
     }
 
     /// Loads of the transfers, and how many in progress have outlived slow start.
-    fn count_transfers(&mut self, scenario: &Scenario) {
+    fn count_transfers(&mut self, scenario: &Scenario, offers: &mut [Offer<'_>]) {
         let free = (1.0 - self.background - self.held_down).max(0.0);
         let rate = scenario.target().rate.as_bytes_per_second() * free;
-        let load = if free > 0.0 {
-            self.open_loop / free
+        let link = scenario.target().rate.as_bits_per_second() as f64;
+        let arriving = if free > 0.0 {
+            sharing::mean_flows(self.open_loop / free).unwrap_or(MANY)
         } else {
-            f64::INFINITY
+            MANY
         };
-        let mut transfers = Vec::new();
-        for group in scenario.target_flows() {
+        let groups: Vec<&FlowGroup> = offers.iter().map(|offer| offer.group).collect();
+        for offer in &mut *offers {
+            let group = offer.group;
+            // Groups that ask alike are one crowd, however they are divided.
+            let alike = groups.iter().filter(|other| asks_alike(group, other));
+            let users: f64 = alike.map(|other| other.count as f64).sum();
+            let part = group.count as f64 / users;
             match &group.workload {
-                Workload::OpenLoop { size, .. } => {
-                    let active = sharing::mean_flows(load).unwrap_or(f64::INFINITY);
-                    transfers.push((active, size.mean() / group.packet.mean()));
+                Workload::OpenLoop { .. } => {
+                    offer.load = group.open_loop_rate().unwrap_or(0.0) / link;
+                    offer.active = arriving * offer.load / self.open_loop;
                 }
                 Workload::Periodic { every, size } => {
                     // They yield: each user waits for its transfer before it asks again.
-                    let users = group.count as f64;
                     let load = users * size.mean() / (rate * every.mean());
-                    self.closed_loop += load.min(1.0) * free;
+                    offer.load = part * load.min(1.0) * free;
                     let active = sharing::mean_flows(load).map_or(users, |mean| mean.min(users));
-                    transfers.push((active, size.mean() / group.packet.mean()));
+                    offer.active = part * active;
+                    self.closed_loop += offer.load;
                 }
-                Workload::ClosedLoop { users, think, size }
+                Workload::ClosedLoop { think, size, .. }
                 | Workload::Incast {
-                    servers: users,
-                    pause: think,
-                    size,
-                    ..
+                    pause: think, size, ..
                 } => {
                     let ratio = size.mean() / (rate * think.mean());
-                    let Ok(closed) = ClosedLoop::new(*users as f64, ratio) else {
+                    let Ok(closed) = ClosedLoop::new(users, ratio) else {
                         continue;
                     };
-                    self.closed_loop += closed.utilization() * free;
-                    transfers.push((closed.mean_active(), size.mean() / group.packet.mean()));
+                    offer.load = part * closed.utilization() * free;
+                    offer.active = part * closed.mean_active();
+                    self.closed_loop += offer.load;
                 }
                 // What lasts, is no steady state, or does not yield is read elsewhere.
                 Workload::Persistent
@@ -131,44 +138,145 @@ impl Situation {
                 | Workload::OnOff { .. } => {}
             }
         }
-        let active: f64 = transfers.iter().map(|(active, _)| active).sum();
+        let active: f64 = offers.iter().map(|offer| offer.active).sum();
         let pipe = self.capacity_pps * free * self.rtt_s.unwrap_or(0.0) + self.buffer;
         let fair_window = pipe / (self.bottlenecked + active).max(1.0);
         // Slow start sends twice the window that it ends with.
-        let long = transfers
-            .iter()
-            .filter(|(_, packets)| *packets > 2.0 * fair_window);
-        self.long_transfers = long.map(|(active, _)| active).sum();
+        for offer in offers.iter_mut().filter(|offer| offer.active > 0.0) {
+            if offer.packets() > 2.0 * fair_window {
+                offer.long_flows = offer.active;
+                self.long_transfers += offer.active;
+            }
+        }
+        if self.long_transfers >= MANY {
+            self.long_transfers = f64::INFINITY;
+        }
     }
 }
 
-/// The controller that most long flows use (most flows, where none is persistent), and whether
-/// there are others.
-fn common_controller(scenario: &Scenario) -> (Option<CommonController>, bool) {
-    let persistent = scenario.persistent_flows() > 0;
-    let groups = || {
-        let responsive = scenario.target_flows().filter(|group| group.responsive());
-        responsive.filter(move |group| !persistent || group.persistent())
-    };
-    let mut names: Vec<(&'static str, u64)> = Vec::new();
-    for group in groups() {
-        let name = group.controller.name();
-        match names.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, count)) => *count += group.count,
-            None => names.push((name, group.count)),
+/// Transfers in progress where more are offered than the link carries: ever more.
+const MANY: f64 = 1e12;
+
+/// What a group sends over the target link.
+struct Offer<'a> {
+    group: &'a FlowGroup,
+    /// Over the rate of the link; of persistent flows only what they take where they are held down.
+    load: f64,
+    /// Transfers in progress on average.
+    active: f64,
+    /// Flows in progress that outlive slow start and that the link holds up.
+    long_flows: f64,
+}
+
+impl<'a> Offer<'a> {
+    const fn new(group: &'a FlowGroup) -> Self {
+        Self {
+            group,
+            load: 0.0,
+            active: 0.0,
+            long_flows: 0.0,
         }
     }
-    let commonest = names
+
+    /// Packets of a transfer.
+    fn packets(&self) -> f64 {
+        match &self.group.workload {
+            Workload::OpenLoop { size, .. }
+            | Workload::Periodic { size, .. }
+            | Workload::ClosedLoop { size, .. }
+            | Workload::Incast { size, .. } => size.mean() / self.group.packet.mean(),
+            _ => 0.0,
+        }
+    }
+}
+
+/// Whether two groups' users ask for the same as often.
+fn asks_alike(group: &FlowGroup, other: &FlowGroup) -> bool {
+    use Workload::{ClosedLoop, Incast, Periodic};
+    match (&group.workload, &other.workload) {
+        (Periodic { every, size }, Periodic { every: e, size: s }) => (every, size) == (e, s),
+        (
+            ClosedLoop { think, size, .. },
+            ClosedLoop {
+                think: t, size: s, ..
+            },
+        ) => (think, size) == (t, s),
+        (
+            Incast { pause, size, .. },
+            Incast {
+                pause: p, size: s, ..
+            },
+        ) => (pause, size) == (p, s),
+        _ => std::ptr::eq(group, other),
+    }
+}
+
+/// The flows that the formulas are about: the long ones; where there are none those that react to
+/// congestion by what they send, or by their number.
+fn mix(scenario: &Scenario, offers: &[Offer<'_>]) -> Mix {
+    let link = scenario.target().rate.as_bits_per_second() as f64;
+    let weigh = |words, weight: &dyn Fn(&Offer<'_>) -> f64| {
+        let responsive = offers.iter().filter(|offer| offer.group.responsive());
+        let part = |offer: &Offer<'_>| {
+            let response = response(&offer.group.controller);
+            Part::new(offer.group, (weight(offer), link), response)
+        };
+        Mix::new(words, responsive.map(part).collect())
+    };
+    if offers.iter().any(|offer| offer.long_flows > 0.0) {
+        weigh(("long flows", "long flows"), &|offer| offer.long_flows)
+    } else if offers
         .iter()
-        .max_by_key(|(_, count)| *count)
-        .map(|(name, _)| *name);
-    let controller = groups()
-        .find(|group| Some(group.controller.name()) == commonest)
-        .map(|group| CommonController {
-            name: group.controller.name(),
-            response: response(&group.controller),
-        });
-    (controller, names.len() > 1)
+        .any(|offer| offer.group.responsive() && own_load(offer, link) > 0.0)
+    {
+        weigh(("flows", "load that reacts to congestion"), &|offer| {
+            own_load(offer, link)
+        })
+    } else {
+        weigh(("flows", "flows"), &|offer| offer.group.count as f64)
+    }
+}
+
+/// Load of the group that does not depend on who else is there, over the link's rate.
+fn own_load(offer: &Offer<'_>, link_bps: f64) -> f64 {
+    let group = offer.group;
+    if let Workload::ApplicationLimited { rate } = group.workload {
+        return rate.as_bits_per_second() as f64 * group.count as f64 / link_bps;
+    }
+    let unresponsive = group.unresponsive_rate().map(|rate| rate / link_bps);
+    unresponsive.unwrap_or(offer.load)
+}
+
+/// How many equal sources would offer a load of the same variability, (sum l)^2 / (sum l^2) over the
+/// flows' loads l, and which share of it comes from flows that send at a tenth of the link's rate at
+/// most. Poisson arrivals, of packets or of transfers, are those of infinitely many sources.
+fn sources(scenario: &Scenario, offers: &[Offer<'_>]) -> (f64, f64) {
+    let link = scenario.target().rate.as_bits_per_second() as f64;
+    let capacity_pps = scenario.packets_per_second();
+    let (mut total, mut squares, mut slow) = (0.0, 0.0, 0.0);
+    for offer in offers {
+        let (group, load) = (offer.group, own_load(offer, link));
+        let flows = match group.workload {
+            Workload::Poisson { .. } | Workload::OpenLoop { .. } => f64::INFINITY,
+            // They answer all at once.
+            Workload::Incast { .. } => 1.0,
+            _ => group.count as f64,
+        };
+        let peak = match &group.workload {
+            Workload::Poisson { .. } => 0.0,
+            Workload::Cbr { .. } => load / flows,
+            Workload::OnOff { peak, .. } => peak.as_bits_per_second() as f64 / link,
+            Workload::ApplicationLimited { rate } => rate.as_bits_per_second() as f64 / link,
+            _ => largest_share(group, scenario, capacity_pps),
+        };
+        total += load;
+        squares += load * load / flows;
+        slow += if peak <= 0.1 { load } else { 0.0 };
+    }
+    if total == 0.0 {
+        return (0.0, 0.0);
+    }
+    (total * total / squares, (slow / total * 1e9).round() / 1e9)
 }
 
 /// The response function of a controller; none where it has none.

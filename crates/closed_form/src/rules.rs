@@ -4,12 +4,14 @@
 use std::sync::LazyLock;
 
 use forebay_scenario::{
-    BufferSize, Check, ClosedForm, Goal, Holds, ModelError, Prediction, Scenario, Unknown,
+    BufferSize, Check, ClosedForm, Goal, ModelError, Prediction, Scenario, Unknown,
 };
 
+use crate::checks::{checked, unknown};
 use crate::model::{Model, Sizing};
 use crate::models::models;
 use crate::situation::{Situation, Targets};
+use crate::words::figure;
 
 /// All models with a sizing rule or a prediction for links, in the order of the registry.
 ///
@@ -40,7 +42,7 @@ pub fn rule(name: &str) -> Result<&'static dyn ClosedForm, ModelError> {
 impl Model {
     /// Its view of links, or that it has none.
     fn sizing(&self) -> Result<&Sizing, ModelError> {
-        let none = || format!("{} says nothing about a link", self.name);
+        let none = || "the model says nothing about a link".to_owned();
         self.sizing
             .as_ref()
             .ok_or_else(|| ModelError::NotApplicable(none()))
@@ -57,31 +59,30 @@ impl ClosedForm for Model {
         let sizing = self.sizing.as_ref();
         let mut checks = sizing.map_or_else(Vec::new, |rule| (rule.assumptions)(&situation));
         if situation.other_links > 0 {
-            let why = format!("{} more links are on the paths", situation.other_links);
-            checks.push(Check {
-                assumption: "one bottleneck",
-                holds: Holds::Unknown,
-                why,
-            });
+            let others = situation.other_links as f64;
+            let why = format!("{} and may hold up the flows", on_the_paths(others));
+            checks.push(unknown("one bottleneck", why));
+        }
+        let classes = scenario.target().classes.len();
+        if classes > 1 {
+            let why = format!("{classes} classes with a queue each share the link");
+            checks.push(checked("one queue for all traffic", false, why));
         }
         checks
     }
 
     fn predict(&self, scenario: &Scenario) -> Result<Prediction, ModelError> {
         let sizing = self.sizing()?;
-        let sizes_only = || {
-            let name = self.name;
-            format!("{name} sizes a buffer and predicts nothing at another")
-        };
+        let sizes_only = || "the rule gives a buffer and predicts nothing at another".to_owned();
         let predict = sizing
             .predict
             .ok_or_else(|| ModelError::NotApplicable(sizes_only()))?;
         let mut prediction = Prediction::default();
         for (metric, value) in predict(&Situation::new(scenario))? {
             if !value.is_finite() {
+                let name = metric.name().replace('_', " ");
                 return Err(ModelError::NoSolution(format!(
-                    "{} is {value}",
-                    metric.name()
+                    "the formula gives no finite {name}"
                 )));
             }
             prediction.metrics.insert(metric, value);
@@ -101,13 +102,21 @@ impl ClosedForm for Model {
     }
 }
 
+/// How many other links there are, in words.
+fn on_the_paths(others: f64) -> String {
+    match others {
+        1.0 => "one more link is on the paths".into(),
+        _ => format!("{others} more links are on the paths"),
+    }
+}
+
 /// A buffer of at least `packets`, whole.
 fn whole_packets(packets: f64) -> Result<BufferSize, ModelError> {
     if !(0.0..=1e12).contains(&packets) {
         return Err(ModelError::OutOfRange {
-            quantity: "buffer (packets)".into(),
-            found: packets.to_string(),
-            allowed: "0 to 1e12".into(),
+            quantity: "buffer".into(),
+            found: format!("{} packets", figure(packets)),
+            allowed: "one of 1e12 packets at most".into(),
         });
     }
     Ok(BufferSize::Packets((packets * (1.0 - 1e-12)).ceil() as u64))

@@ -1,11 +1,10 @@
 //! What the formulas need to know of a scenario: its target link, its long flows, its load.
 
 use forebay_discipline::{DropCurve, Limit, Setting};
-use forebay_scenario::{Goal, Metric, Relation};
+use forebay_scenario::{Goal, Metric, ModelError, Relation};
 use forebay_units::parameter::Parameters;
 
-use crate::error::{FormulaError, positive};
-use crate::response::Response;
+use crate::mix::Mix;
 
 /// A scenario in the formulas' units. Its 22 fields are what the rules ask of a scenario, one figure
 /// each and all public to them: a rule reads the three or four that its formula has.
@@ -25,10 +24,13 @@ pub(crate) struct Situation {
     pub(crate) held_down: f64,
     /// Bottlenecked persistent flows by round-trip time.
     pub(crate) flows: Vec<RttClass>,
-    /// The commonest controller of the long flows.
-    pub(crate) controller: Option<CommonController>,
-    /// Whether the long flows use several controllers.
-    pub(crate) mixed: bool,
+    /// The long flows, or where there are none all flows that react to congestion.
+    pub(crate) mix: Mix,
+    /// How many sources of one size offer a load of the same variability; infinite for Poisson
+    /// arrivals, 0 without load.
+    pub(crate) sources: f64,
+    /// Share of the offered load from flows whose peak is a tenth of the link at most.
+    pub(crate) slow_share: f64,
     /// rho of the unresponsive groups.
     pub(crate) background: f64,
     /// rho of the open-loop transfers.
@@ -47,8 +49,6 @@ pub(crate) struct Situation {
     pub(crate) saturation: f64,
     /// Largest receive window of the responsive flows, packets; none where one is unlimited.
     pub(crate) largest_window: Option<f64>,
-    /// Whether every responsive flow is paced.
-    pub(crate) paced: bool,
     /// Name of the target's queue discipline.
     pub(crate) discipline: &'static str,
     /// The target's RED, where it has that.
@@ -94,36 +94,6 @@ impl RedQueue {
     }
 }
 
-/// The controller that most long flows use, as the formulas see it.
-#[derive(Debug)]
-pub(crate) struct CommonController {
-    /// Its name in scenario files.
-    pub(crate) name: &'static str,
-    /// Its response function; none for controllers without one (BBR).
-    pub(crate) response: Option<Box<dyn Response>>,
-}
-
-impl CommonController {
-    /// Fraction of a window of `window` packets that it keeps at a cut.
-    pub(crate) fn kept(&self, window: f64) -> Option<f64> {
-        Some(self.response.as_ref()?.kept(window))
-    }
-
-    /// Standard deviation over mean of its window between two cuts.
-    pub(crate) fn variation(&self, window: f64) -> Result<Option<f64>, FormulaError> {
-        let response = self.response.as_ref();
-        response
-            .map(|response| response.variation(window))
-            .transpose()
-    }
-
-    /// Whether it is Reno in all but name.
-    pub(crate) fn is_reno(&self) -> bool {
-        let response = self.response.as_ref();
-        response.is_some_and(|response| response.is_reno())
-    }
-}
-
 impl Situation {
     /// rho of everything that does not adapt by itself to a full link.
     pub(crate) fn offered_load(&self) -> f64 {
@@ -146,26 +116,33 @@ impl Situation {
     }
 
     /// Bandwidth-delay product in packets of what is left to the long flows.
-    pub(crate) fn residual_bdp(&self) -> Result<f64, FormulaError> {
-        let rtt = positive(
-            "harmonic mean RTT of the responsive flows (s)",
-            self.rtt_s.unwrap_or(0.0),
-        )?;
-        let residual = positive("capacity left to the long flows (share)", self.residual())?;
-        Ok(self.capacity_pps * rtt * residual)
+    pub(crate) fn residual_bdp(&self) -> Result<f64, ModelError> {
+        Ok(self.bdp()? * self.left()?)
     }
 
     /// Bandwidth-delay product in packets of the whole link.
-    pub(crate) fn bdp(&self) -> Result<f64, FormulaError> {
-        let rtt = positive(
-            "harmonic mean RTT of the responsive flows (s)",
-            self.rtt_s.unwrap_or(0.0),
-        )?;
-        Ok(self.capacity_pps * rtt)
+    pub(crate) fn bdp(&self) -> Result<f64, ModelError> {
+        Ok(self.capacity_pps * self.round_trip()?)
+    }
+
+    /// T, where there is one.
+    pub(crate) fn round_trip(&self) -> Result<f64, ModelError> {
+        let none =
+            || ModelError::NotApplicable("no flow has a round trip: nobody acknowledges".into());
+        self.rtt_s.filter(|rtt| *rtt > 0.0).ok_or_else(none)
+    }
+
+    /// Share of the capacity left to the long flows, where something is left.
+    pub(crate) fn left(&self) -> Result<f64, ModelError> {
+        let residual = self.residual();
+        if residual > 0.0 {
+            return Ok(residual);
+        }
+        Err(ModelError::NotApplicable(nothing_left()))
     }
 
     /// Fair share of the window of one long flow, packets.
-    pub(crate) fn fair_window(&self) -> Result<f64, FormulaError> {
+    pub(crate) fn fair_window(&self) -> Result<f64, ModelError> {
         Ok((self.residual_bdp()? + self.buffer) / self.long_flows().max(1.0))
     }
 
@@ -173,6 +150,11 @@ impl Situation {
     pub(crate) fn system_capacity(&self) -> f64 {
         (self.buffer + 1.0).round()
     }
+}
+
+/// Why nothing can be said of long flows beside a load of the whole link.
+pub(crate) fn nothing_left() -> String {
+    "other traffic leaves nothing of the link to the long flows".into()
 }
 
 /// What a buffer must give, out of a scenario's goals.

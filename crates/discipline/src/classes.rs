@@ -23,7 +23,7 @@ use crate::registry::{Admission, Discipline, Queue, QueueDiscipline, discipline}
 pub const MAX_CLASSES: usize = 256;
 
 /// What a class is set up with.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct ClassSetting<'a> {
     /// The name of its discipline.
     pub discipline: &'static str,
@@ -168,7 +168,12 @@ impl QueueDiscipline for Classes {
     }
 
     fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
-        if let Some(at) = self.sending.take() {
+        if let Some(at) = self.sending.take()
+            && !self.members[at].is_backlogged()
+        {
+            // As a link that runs out of packets asks once in vain: flow queues and CoDel note it.
+            let none = self.members[at].queue.dequeue(port);
+            debug_assert!(none.is_none());
             self.note_empty(at, port.now);
         }
         while let Some(at) = self.next() {

@@ -131,6 +131,13 @@ const CHANGES: &[&[&str]] = &[
     &["receive_window=20", "initial_window=10"],
 ];
 
+/// Classes whose buffers are shared, or their own, or one of either.
+const CLASSES: [&str; 3] = [
+    r#"classes = [{ name = "bulk", groups = ["bulk"], weight = 3 }, { name = "rest" }]"#,
+    r#"drop = "tail", classes = [{ name = "bulk", groups = ["bulk"], buffer = "20p", queue = "codel" }, { name = "rest", buffer = "9kB" }]"#,
+    r#"classes = [{ name = "bulk", groups = ["bulk"], queue = "red" }, { name = "rest", priority = true, buffer = "5ms", queue = "fq_codel" }]"#,
+];
+
 const CONTROLLERS: &[&str] = &["newreno", "cubic", "bbr", "dctcp", "vegas", "hstcp", "aimd"];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -153,7 +160,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             };
             all.push((name, text, overrides));
         }
-        for description in forebay_discipline::descriptions() {
+        let disciplines = forebay_discipline::descriptions().iter();
+        for description in disciplines.filter(|description| description.name != "classes") {
             for changes in CHANGES.iter().take(10) {
                 let queue = format!("queue = \"{}\"", description.name);
                 let text = text.replace("queue = \"droptail\"", &queue);
@@ -171,6 +179,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let overrides = vec![format!("link.buffer={buffer}"), format!("link.rate={rate}")];
             all.push(("buffer", LINK.to_owned(), overrides.clone()));
             all.push(("buffer", format!("{LINK}{BACKGROUND}"), overrides));
+        }
+    }
+    for schedule in ["strict", "wrr", "dwrr"] {
+        for classes in CLASSES {
+            let queue =
+                format!("queue = {{ kind = \"classes\", schedule = \"{schedule}\", {classes} }}");
+            for (name, text) in [
+                ("link", format!("{LINK}{BACKGROUND}")),
+                ("path", PATH.to_owned()),
+            ] {
+                let text = text.replace("queue = \"droptail\"", &queue);
+                for changes in CHANGES.iter().take(3) {
+                    let overrides = changes.iter().map(|change| format!("flows.bulk.{change}"));
+                    all.push((name, text.clone(), overrides.collect()));
+                }
+            }
         }
     }
     for (name, text, overrides) in &all {

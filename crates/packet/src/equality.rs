@@ -135,7 +135,9 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
 #[test]
 fn both_paths_give_the_same_report_for_every_discipline_that_decides_at_arrival() {
     let mut at_arrival = 0;
-    for description in forebay_discipline::descriptions() {
+    let all = forebay_discipline::descriptions().iter();
+    // Classes have an event for each departure, and no name that says enough alone.
+    for description in all.filter(|description| description.name != "classes") {
         let mut folded_somewhere = false;
         for (text, mut changes) in cases() {
             let queue = format!("link.queue={}", description.name);

@@ -40,17 +40,18 @@ impl Histogram {
     #[inline]
     pub(crate) fn add_value(&mut self, value: u64) {
         let bucket = Self::bucket(value);
-        if bucket >= self.counts.len() {
-            self.reach(bucket);
+        match self.counts.get_mut(bucket) {
+            Some(count) => *count += 1,
+            None => self.add_beyond(bucket),
         }
-        self.counts[bucket] += 1;
     }
 
-    /// Makes room up to this bucket, and to the end of its power of two.
+    /// The first value in a bucket beyond: makes room to the end of its power of two.
     #[cold]
     #[inline(never)]
-    fn reach(&mut self, bucket: usize) {
+    fn add_beyond(&mut self, bucket: usize) {
         self.counts.resize((bucket | ((1 << PRECISION) - 1)) + 1, 0);
+        self.counts[bucket] += 1;
     }
 
     /// Takes over what another one holds.

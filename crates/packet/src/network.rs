@@ -91,9 +91,16 @@ impl Network {
         });
         let mut links = links.collect::<Result<Vec<_>, _>>()?;
         let groups = scenario.flows().len();
-        // Of each group and of acknowledgements, which are nobody's data.
-        let target = links[scenario.target_index()].statistics_mut();
-        target.keep_apart(groups + 1);
+        if groups > 1
+            || scenario
+                .flows()
+                .iter()
+                .any(|group| !group.reverse.is_empty())
+        {
+            // Those of each group, and those of acknowledgements, which are nobody's data.
+            let target = links[scenario.target_index()].statistics_mut();
+            target.keep_apart(groups + 1);
+        }
         let mut network = Self {
             links,
             memories: Memories::new(scenario),

@@ -16,6 +16,7 @@ use proptest::prelude::*;
 use crate::PacketEngine;
 use crate::report::report;
 use crate::simulation::Simulation;
+use crate::statistics::Account;
 
 /// Random words that choose; where they end the first choice is taken.
 struct Tape<'a>(std::slice::Iter<'a, u16>);
@@ -246,10 +247,37 @@ fn group(tape: &mut Tape<'_>, number: usize, paths: &[&str]) -> String {
     text
 }
 
+/// Any discipline; classes with any in them, with and without buffers of their own.
+fn queue(tape: &mut Tape<'_>) -> String {
+    let chosen = algorithm(tape, forebay_discipline::descriptions());
+    if !chosen.contains("\"classes\"") {
+        return chosen;
+    }
+    let all = forebay_discipline::descriptions().iter().copied();
+    let inner: Vec<_> = all
+        .filter(|description| description.name != "classes")
+        .collect();
+    let mut class = |name: &str, more: &str| {
+        let queue = algorithm(tape, &inner);
+        let buffer = tape.one(&[
+            "",
+            ", buffer = \"10p\"",
+            ", buffer = \"0p\"",
+            ", buffer = \"3ms\"",
+        ]);
+        let weight = tape.one(&["", ", weight = 7", ", priority = true"]);
+        format!("{{ name = \"{name}\"{more}{buffer}{weight}, queue = {queue} }}")
+    };
+    let first = class("first", ", groups = [\"g0\"]");
+    let rest = class("rest", "");
+    let open = chosen.trim_end_matches([' ', '}']);
+    format!("{open}, classes = [{first}, {rest}] }}")
+}
+
 fn link(tape: &mut Tape<'_>, shared: bool) -> String {
     let rates = ["10Mbps", "9999991bps", "1Mbps", "30Mbps"];
     let buffers = ["50p", "0p", "1p", "30kB", "0B", "5ms", "1000000000000p"];
-    let queue = algorithm(tape, forebay_discipline::descriptions());
+    let queue = queue(tape);
     let mut text = format!(
         "rate = \"{}\"\nbuffer = \"{}\"\nqueue = {queue}\n",
         tape.one(&rates),
@@ -365,6 +393,7 @@ fn check_conservation(simulation: &Simulation<'_>) {
         }
     }
     let target = simulation.network.target().statistics();
+    check_waits(simulation);
     let flows = &simulation.traffic.hosts.flows;
     let sources = flows.unresponsive.iter();
     let sources = sources.map(|flow| flow.counts().since(flow.before.0));
@@ -377,6 +406,45 @@ fn check_conservation(simulation: &Simulation<'_>) {
         assert!(counts.dropped <= counts.arrived, "{counts:?}");
     }
     assert_eq!((arrived, dropped), (target.arrivals, target.drops));
+}
+
+/// Of each group as many packets have waited at the target as were taken in; of what its discipline
+/// would discard only after the run's end, fewer.
+fn check_waits(simulation: &Simulation<'_>) {
+    let target = simulation.network.target();
+    if target.statistics().since > forebay_units::Time::ZERO {
+        return;
+    }
+    let flows = &simulation.traffic.hosts.flows;
+    let groups = simulation.traffic.groups.len();
+    let mut taken = vec![0; groups + 1];
+    for flow in &flows.responsive {
+        taken[flow.transit.group.index()] += flow.transit.arrived - flow.transit.dropped;
+    }
+    for flow in &flows.unresponsive {
+        let group = flow.transit.group.index();
+        let group = if flow.acks_of.is_some() {
+            groups
+        } else {
+            group
+        };
+        taken[group] += flow.transit.arrived - flow.transit.dropped;
+    }
+    let alone = groups == 1 && flows.unresponsive.iter().all(|flow| flow.acks_of.is_none());
+    for (group, taken) in taken
+        .iter()
+        .enumerate()
+        .take(if alone { 1 } else { groups + 1 })
+    {
+        let waits = target.statistics().waits_of(Account::new(group));
+        let waited = waits.histogram.count();
+        assert!(waited <= *taken, "{group}: {waited} {taken}");
+        assert!(
+            waited == *taken || target.has_departures(),
+            "{group}: {waited} {taken}"
+        );
+        assert!(waits.sum <= u128::from(waits.longest.as_picos()) * u128::from(waited));
+    }
 }
 
 /// Payload delivered in order is at most what the links carried, where all is measured. Of

@@ -14,8 +14,8 @@ pub(crate) struct Rule {
     packets: Option<f64>,
     /// Why it has no number, where it has none.
     refusal: Option<String>,
-    /// (assumption, "yes" | "no" | "unknown", why).
-    checks: Vec<(String, String, String)>,
+    /// (assumption, "yes" | "partly" | "no" | "unknown", why, share of the flows or of the load).
+    checks: Vec<(String, String, String, Option<f64>)>,
     /// Metrics that it predicts at the scenario's own buffer, by their names in reports.
     predicted: Vec<(String, f64)>,
     /// Remarks that belong to the predictions.
@@ -36,10 +36,16 @@ fn ask(model: &dyn ClosedForm, scenario: &forebay_scenario::Scenario) -> Rule {
     let checks = model.assumptions(scenario).into_iter().map(|check| {
         let holds = match check.holds {
             Holds::Yes => "yes",
+            Holds::Partly => "partly",
             Holds::No => "no",
             Holds::Unknown => "unknown",
         };
-        (check.assumption.to_owned(), holds.to_owned(), check.why)
+        (
+            check.assumption.to_owned(),
+            holds.to_owned(),
+            check.why,
+            check.share,
+        )
     });
     let mut rule = Rule {
         name: model.name().to_owned(),

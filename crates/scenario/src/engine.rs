@@ -165,7 +165,9 @@ pub enum EngineError {
 pub enum Holds {
     /// It does.
     Yes,
-    /// It does not.
+    /// For more than half of the flows, or of the load.
+    Partly,
+    /// It does not, or for half of them at most.
     No,
     /// The scenario does not say.
     Unknown,
@@ -178,7 +180,10 @@ pub struct Check {
     pub assumption: &'static str,
     /// Whether it holds.
     pub holds: Holds,
-    /// Why, with the scenario's figures.
+    /// For which share of the flows it does, 0 to 1, or of the load; none where it is about neither.
+    pub share: Option<f64>,
+    /// Why, with the scenario's figures: what an engineer reads behind "does not apply: ", or behind
+    /// "applies: ".
     pub why: String,
 }
 
@@ -207,24 +212,24 @@ pub trait ClosedForm: Sync {
     fn size(&self, scenario: &Scenario, goals: &[Goal]) -> Result<Option<BufferSize>, ModelError>;
 }
 
-/// Why a model has no number.
+/// Why a model has no number: what an engineer reads behind "does not apply: ".
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ModelError {
     /// An input is outside of the model's domain.
-    #[error("{quantity}: found {found}; allowed: {allowed}")]
+    #[error("the {quantity} is {found}; the formula needs {allowed}")]
     OutOfRange {
-        /// The quantity, with its symbol.
+        /// The quantity in words.
         quantity: String,
         /// Its value.
         found: String,
-        /// The bound that it breaks.
+        /// What it must be, in words.
         allowed: String,
     },
     /// The model does not speak about such scenarios.
-    #[error("not applicable: {0}")]
+    #[error("{0}")]
     NotApplicable(String),
     /// There is no solution.
-    #[error("no solution: {0}")]
+    #[error("{0}")]
     NoSolution(String),
     /// There is no such model, quantity or parameter.
     #[error("{0}")]

@@ -19,7 +19,6 @@ use crate::naming::{Unknown, counted};
 use crate::node::{Format, Mistake, Node, ScenarioError, Source};
 use crate::options::{FluidOptions, RunPlan, TraceOptions};
 use crate::overrides::Override;
-use crate::workload::Workload;
 
 /// One link (or several) and its traffic, read from a file and valid.
 ///
@@ -259,13 +258,7 @@ impl Scenario {
 
     /// Load of the open-loop transfers over the target link's rate.
     pub fn open_loop_load(&self) -> f64 {
-        let offered = self.target_flows().map(|group| match &group.workload {
-            Workload::OpenLoop { interarrival, size } => {
-                let packets = size.mean_units(group.payload().get().max(1) as f64);
-                packets * group.packet.mean() * 8.0 / interarrival.mean()
-            }
-            _ => 0.0,
-        });
+        let offered = self.target_flows().filter_map(FlowGroup::open_loop_rate);
         offered.sum::<f64>() / self.target().rate.as_bits_per_second() as f64
     }
 

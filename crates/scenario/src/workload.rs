@@ -492,6 +492,16 @@ impl FlowGroup {
         matches!(self.workload, Workload::Persistent)
     }
 
+    /// Mean load offered by the arrivals of an open loop, headers included, in bits per second; none
+    /// for other groups.
+    pub fn open_loop_rate(&self) -> Option<f64> {
+        let Workload::OpenLoop { interarrival, size } = &self.workload else {
+            return None;
+        };
+        let packets = size.mean_units(self.payload().get().max(1) as f64);
+        Some(packets * self.packet.mean() * 8.0 / interarrival.mean())
+    }
+
     /// Mean load offered by an unresponsive group, in bits per second; none for a responsive one.
     pub fn unresponsive_rate(&self) -> Option<f64> {
         match &self.workload {

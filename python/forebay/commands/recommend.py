@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ from forebay.commands.sources import source
 from forebay.commands.terminal import progress_bar, show, writing
 from forebay.commands.values import ENGINE, GOAL, PLATFORM, OutputFile, Share
 from forebay.commands.verb import verb
+from forebay.errors import Interrupted
 from forebay.files import write_whole
 
 if TYPE_CHECKING:
@@ -89,6 +92,13 @@ __all__ = ["recommend"]
     help="Show the Pareto-optimal buffers for two metrics, too, as in utilization,queue_delay_p99.",
 )
 @click.option(
+    "--over",
+    metavar="KEY",
+    default="link.buffer",
+    show_default=True,
+    help="The buffer to size while others stay: a class's, as in link.queue.classes.voice.buffer, or another link's.",
+)
+@click.option(
     "--jitter",
     is_flag=True,
     help="A packet time of jitter on every round trip and staggered starts, where flows would move in step.",
@@ -96,6 +106,7 @@ __all__ = ["recommend"]
 @click.option(
     "--fresh", is_flag=True, help="Do not go on where an interrupted search stopped, and keep nothing for the next."
 )
+@click.option("--verbose", is_flag=True, help="Print every rule's reasons, every metric and the search's story, too.")
 @JOBS
 @AS_JSON
 def recommend(
@@ -105,6 +116,7 @@ def recommend(
     no_picture: bool,
     report_to: Path | None,
     fresh: bool,
+    verbose: bool,
     as_json: bool,
     **asked: Any,
 ) -> None:
@@ -117,7 +129,7 @@ def recommend(
 
     given = source(file)
     scenario = given.scenario(overrides)
-    with progress_bar("simulating", quiet=as_json) as progress:
+    with _going_on(kept=not fresh), progress_bar("simulating", quiet=as_json) as progress:
         # The other options have the names that the function has.
         answer = find(
             scenario,
@@ -130,9 +142,20 @@ def recommend(
     if report_to is not None:
         _write_page(answer, report_to, given.text)
         written.append(report_to)
-    _tell(answer, written, as_json=as_json)
+    _tell(answer, written, as_json=as_json, verbose=verbose)
     if not answer.feasible:
         sys.exit(1)
+
+
+@contextmanager
+def _going_on(*, kept: bool) -> Iterator[None]:
+    """Say of an interrupted search that what is done is not lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not kept:
+            raise
+        raise Interrupted("interrupted; the same command goes on from here") from None
 
 
 def _write_pictures(answer: Recommendation, out: Path, name: str) -> list[Path]:
@@ -158,13 +181,13 @@ def _write_page(answer: Recommendation, path: Path, source: str) -> None:
         write_whole(path, page)
 
 
-def _tell(answer: Recommendation, written: list[Path], *, as_json: bool) -> None:
+def _tell(answer: Recommendation, written: list[Path], *, as_json: bool, verbose: bool) -> None:
     """Print the answer, and what was written unless somebody reads JSON."""
     if as_json:
         click.echo(answer.to_json(indent=2))
         return
-    from forebay.views.tables import recommendation_view
+    from forebay.views.recommendation_text import Detail, recommendation_text
 
-    show(recommendation_view(answer))
+    show(recommendation_text(answer, Detail.EVERYTHING if verbose else Detail.ANSWER))
     for path in written:
         click.echo(f"wrote {path}")

@@ -141,7 +141,8 @@ def _table(queue: Queue | Classes) -> str:
     classes = ", ".join(
         "{ "
         + f'name = "{entry.name}", groups = [{", ".join(f"{name!r}" for name in entry.groups)}], '
-        + f'weight = {entry.weight:g}, buffer = "{_level(entry.queue.limit)}", queue = {_table(entry.queue)}'
+        + f"weight = {entry.weight:g}, {'priority = true, ' if entry.priority else ''}"
+        + f'buffer = "{_level(entry.queue.limit)}", queue = {_table(entry.queue)}'
         + " }"
         for entry in queue.classes
     )

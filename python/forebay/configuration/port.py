@@ -127,12 +127,15 @@ class TrafficClass:
         Its share among the classes that take turns.
     queue : Queue
         Its buffer and discipline.
+    priority : bool
+        Whether it goes before all classes that take turns.
     """
 
     name: str
     groups: tuple[str, ...]
     weight: float
     queue: Queue
+    priority: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +264,8 @@ class _Setting:
             own = _limit(table["buffer"]) if "buffer" in table else limit
             queue = self.queue(own, table.get("queue", {"kind": "droptail"}))
             assert isinstance(queue, Queue), "classes hold no classes"
-            yield TrafficClass(table["name"], tuple(table.get("groups", ())), float(table.get("weight", 1)), queue)
+            groups, weight = tuple(table.get("groups", ())), float(table.get("weight", 1))
+            yield TrafficClass(table["name"], groups, weight, queue, priority=table.get("priority", False))
 
     def _value(self, name: str, value: Any, limit: Limit) -> Value:
         if isinstance(value, bool):
@@ -317,7 +321,10 @@ def _whole(amount: Fraction | float, unit: Unit) -> Limit:
 
 
 def differences(asked: Port, told: Port) -> Iterator[tuple[str, str, str]]:
-    """In what two ports differ: the name of it and both figures. Names of classes and of groups do not count."""
+    """In what two ports differ: the name of it and both figures.
+
+    Names of classes and of groups do not count, nor does what differs in the eighth digit.
+    """
     if asked.rate != told.rate:
         yield "rate", _rate(asked.rate), _rate(told.rate)
     if asked.layer != told.layer:
@@ -327,14 +334,29 @@ def differences(asked: Port, told: Port) -> Iterator[tuple[str, str, str]]:
     if isinstance(asked.queue, Classes) and isinstance(told.queue, Classes):
         if asked.queue.schedule != told.queue.schedule:
             yield "schedule", asked.queue.schedule, told.queue.schedule
-        for one, other in zip(asked.queue.classes, told.queue.classes, strict=True):
-            if one.weight != other.weight:
+        ordered = [_ordered(queue) for queue in (asked.queue, told.queue)]
+        shares = [_shares(queue) for queue in ordered]
+        for at, (one, other) in enumerate(zip(ordered[0].classes, ordered[1].classes, strict=True)):
+            if shares[0][at] != shares[1][at]:
                 yield f"{one.name}.weight", f"{one.weight:g}", f"{other.weight:g}"
             yield from ((f"{one.name}.{name}", a, b) for name, a, b in _queue_differences(one.queue, other.queue))
     elif isinstance(asked.queue, Queue) and isinstance(told.queue, Queue):
         yield from _queue_differences(asked.queue, told.queue)
     else:
         yield "queue", asked.kind, told.kind
+
+
+def _ordered(queue: Classes) -> Classes:
+    """The classes as they are served: those with priority before those that take turns."""
+    if queue.schedule == "strict":
+        return queue
+    return Classes(queue.schedule, tuple(sorted(queue.classes, key=lambda entry: not entry.priority)))
+
+
+def _shares(queue: Classes) -> list[Fraction]:
+    """What each class may send of what the classes send that take turns."""
+    weights = [Fraction(0 if entry.priority or queue.schedule == "strict" else entry.weight) for entry in queue.classes]
+    return [weight / max(sum(weights), Fraction(1, 10**9)) for weight in weights]
 
 
 def _queue_differences(asked: Queue, told: Queue) -> Iterator[tuple[str, str, str]]:
@@ -345,8 +367,10 @@ def _queue_differences(asked: Queue, told: Queue) -> Iterator[tuple[str, str, st
         yield "queue", one.kind, other.kind
         return
     for name in dict.fromkeys([*one.parameters, *other.parameters]):
+        if name in ("bottom", "top") and not other.parameters.get("adaptive", True):
+            continue  # means nothing where the probability stays
         a, b = one.parameters.get(name), other.parameters.get(name)
-        if a != b:
+        if a != b and value_text(a) != value_text(b):
             yield name, value_text(a), value_text(b)
     if one.ecn != other.ecn:
         yield "ecn", _switch(one.ecn), _switch(other.ecn)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NoReturn, TypeVar
@@ -119,11 +119,10 @@ class Words:
             return True
         return False
 
-    def keyword(self, allowed: Iterable[str]) -> str:
+    def keyword(self, allowed: Collection[str]) -> str:
         """The next word, which has to be one of these."""
-        known = list(allowed)
-        if self.peek() not in known:
-            self.fail(", ".join(known), known)
+        if self.peek() not in allowed:
+            self.fail(", ".join(allowed), allowed)
         return self.take("")
 
     def value(self, reader: Callable[[str], T]) -> T:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forebay.papers.catalogue import Figure, Paper
-from forebay.papers.claims import VERDICTS, Verdict
+from forebay.papers.catalogue import PAPERS, Figure, Paper
+from forebay.papers.claims import VERDICTS, Measured, Verdict
 
-__all__ = ["Drawn", "Gallery"]
+__all__ = ["FILE", "Drawn", "Gallery", "left_in"]
+
+#: What a gallery's folder says of its figures.
+FILE = "gallery.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,8 @@ class Drawn:
         PNG; an SVG of the same name lies beside it.
     trouble : str
         Why there is no picture.
+    quick : bool
+        Whether it is the coarse version.
     """
 
     paper: Paper
@@ -34,6 +40,7 @@ class Drawn:
     verdicts: tuple[Verdict, ...]
     picture: Path | None
     trouble: str = ""
+    quick: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """The shape of `reproduce --json`."""
@@ -43,6 +50,7 @@ class Drawn:
             "title": self.figure.title,
             "picture": None if self.picture is None else str(self.picture),
             "trouble": self.trouble,
+            "quick": self.quick,
             "claims": [verdict.as_dict() for verdict in self.verdicts],
         }
 
@@ -54,23 +62,77 @@ class Gallery:
     Attributes
     ----------
     drawn : tuple of Drawn
+        What was asked for.
     quick : bool
         Whether it is the coarse version.
     page : Path
         The HTML page with all pictures.
+    earlier : tuple of Drawn
+        What the same folder had before, and this call did not draw anew.
     """
 
     drawn: tuple[Drawn, ...]
     quick: bool
     page: Path
+    earlier: tuple[Drawn, ...] = ()
+
+    def whole(self) -> Gallery:
+        """Everything that the folder has, in the order of the catalogue."""
+        places = {name: place for place, name in enumerate(PAPERS)}
+
+        def order(each: Drawn) -> tuple[int, int]:
+            names = [figure.name for figure in each.paper.figures]
+            place = names.index(each.figure.name) if each.figure.name in names else len(names)
+            return places.get(each.paper.name, len(places)), place
+
+        drawn = tuple(sorted((*self.earlier, *self.drawn), key=order))
+        return Gallery(drawn, any(each.quick for each in drawn), self.page)
 
     def counts(self) -> dict[str, int]:
-        """Claims by verdict."""
+        """Claims by verdict, of what was asked for."""
         found = Counter(verdict.verdict for each in self.drawn for verdict in each.verdicts)
         return {name: found[name] for name in VERDICTS}
 
     def to_json(self, indent: int | None = None) -> str:
-        """Everything but the pictures."""
+        """Everything that was asked for but the pictures."""
         figures = [each.as_dict() for each in self.drawn]
         data = {"quick": self.quick, "figures": figures, "counts": self.counts(), "page": str(self.page)}
         return json.dumps(data, indent=indent)
+
+
+def left_in(folder: Path, papers: Mapping[str, Paper]) -> Iterator[Drawn]:
+    """The figures that a gallery's folder has from earlier calls, of those that the papers still have.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the gallery, possibly new.
+    papers : mapping
+        By name.
+    """
+    try:
+        found = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    for entry in found.get("figures", ()):
+        paper = papers.get(entry["paper"])
+        figure = None if paper is None else next((each for each in paper.figures if each.name == entry["figure"]), None)
+        if paper is None or figure is None:
+            continue
+        picture = folder / paper.name / f"{figure.name}.png"
+        there = entry["picture"] is not None and picture.is_file()
+        if not there and not entry["trouble"]:
+            continue  # somebody took it away
+        quick = bool(entry.get("quick", found.get("quick", False)))
+        verdicts = tuple(_verdicts(figure, entry["claims"]))
+        yield Drawn(paper, figure, verdicts, picture if there else None, entry["trouble"], quick)
+
+
+def _verdicts(figure: Figure, claims: list[Mapping[str, Any]]) -> Iterator[Verdict]:
+    """What was found of the claims that the figure still has."""
+    known = {claim.quantity: claim for claim in figure.claims}
+    for entry in claims:
+        claim = known.get(entry["quantity"])
+        if claim is not None:
+            measured = None if entry["ours"] is None else Measured(entry["ours"], entry["half_width"])
+            yield Verdict(claim, measured, entry["verdict"], entry["why"])

@@ -47,7 +47,7 @@ class ClaimRow:
 
 @dataclass(frozen=True, slots=True)
 class FigureSection:
-    """A figure; `picture` is a PNG in base 64, and `trouble` says why there is none."""
+    """A figure; `picture` is a PNG in base 64, and `trouble` says why there is none; `version` where they are mixed."""
 
     id: str
     name: str
@@ -55,6 +55,7 @@ class FigureSection:
     shows: str
     picture: str | None
     trouble: str
+    version: str
     claims: tuple[ClaimRow, ...]
 
 
@@ -84,24 +85,34 @@ class Page:
 
 def _page(gallery: Gallery) -> Page:
     counts = gallery.counts()
+    mixed = len({each.quick for each in gallery.drawn}) > 1
     papers = dict.fromkeys(each.paper.name for each in gallery.drawn)
     return Page(
         figures=str(len(gallery.drawn)),
         claims=str(sum(counts.values())),
-        version="the coarse version (--quick)" if gallery.quick else "the full version",
+        version=_version(gallery),
         counts=", ".join(f"{number} {_WORDS[name]}" for name, number in counts.items()),
-        papers=tuple(_paper([each for each in gallery.drawn if each.paper.name == name]) for name in papers),
+        papers=tuple(
+            _paper([each for each in gallery.drawn if each.paper.name == name], mixed=mixed) for name in papers
+        ),
     )
 
 
-def _paper(drawn: Sequence[Drawn]) -> PaperSection:
+def _version(gallery: Gallery) -> str:
+    coarse = sum(each.quick for each in gallery.drawn)
+    if 0 < coarse < len(gallery.drawn):
+        return f"the full version ({coarse} of the figures in the coarse one, --quick)"
+    return "the coarse version (--quick)" if gallery.quick else "the full version"
+
+
+def _paper(drawn: Sequence[Drawn], *, mixed: bool) -> PaperSection:
     """The section of the paper that all of the figures are of."""
     paper = drawn[0].paper
-    figures = tuple(_figure(each) for each in drawn)
+    figures = tuple(_figure(each, mixed=mixed) for each in drawn)
     return PaperSection(paper.name, paper.title, paper.authors, paper.venue, str(paper.year), paper.question, figures)
 
 
-def _figure(drawn: Drawn) -> FigureSection:
+def _figure(drawn: Drawn, *, mixed: bool) -> FigureSection:
     figure = drawn.figure
     return FigureSection(
         id=figure.id,
@@ -110,6 +121,7 @@ def _figure(drawn: Drawn) -> FigureSection:
         shows=figure.shows,
         picture=None if drawn.picture is None else base64.b64encode(drawn.picture.read_bytes()).decode("ascii"),
         trouble=drawn.trouble,
+        version=("coarse" if drawn.quick else "full") if mixed else "",
         claims=tuple(_claim(verdict) for verdict in drawn.verdicts),
     )
 

@@ -66,9 +66,14 @@ def renew(gallery: Mapping[str, Any], pictures: Path, docs: Path) -> list[Path]:
             shown = docs / "images" / "papers" / f"{owner}-{name}.png"
             write_whole(shown, picture.read_bytes())
             written.append(shown)
-        write_whole(page, between(text, MARKS, verdicts(figures, quick=gallery["quick"]), str(page)))
+        write_whole(page, between(text, MARKS, verdicts(figures, quick=_coarse(gallery, figures)), str(page)))
         written.append(page)
     return written
+
+
+def _coarse(gallery: Mapping[str, Any], figures: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether any of the figures is of the coarse version."""
+    return any(figure.get("quick", gallery["quick"]) for figure in figures)
 
 
 def verdicts(figures: Iterable[Mapping[str, Any]], *, quick: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from forebay.errors import ForebayError, InputError
 from forebay.files import write_whole
 from forebay.papers import catalogue
 from forebay.papers.catalogue import Figure, Paper
-from forebay.papers.gallery import Drawn, Gallery
+from forebay.papers.gallery import FILE, Drawn, Gallery, left_in
+from forebay.sweeps.axes import Axis, cells
 
 if TYPE_CHECKING:
     from forebay.papers.catalogue import Run
@@ -82,7 +84,7 @@ def reproduce(
     wanted : str
         "all", a paper such as "auge" or a figure such as "auge/fig3".
     out : path-like
-        Results, pictures and the page; what is there already is not run again.
+        Results, pictures and the page; what is there already is not run again, and earlier figures stay on the page.
     quick : bool
         The coarse version: shorter runs, fewer buffers and replications.
     jobs : int, optional
@@ -130,24 +132,33 @@ def reproduce(
             left_out = [name for name in figure.runs if name not in needed[paper.name]]
             results = Results(target, needed[paper.name], failed, left_out)
             link = _link(needed[paper.name][name] for name in figure.runs if name in needed[paper.name])
-            drawn.append(_draw(paper, figure, results, target, link))
+            drawn.append(dataclasses.replace(_draw(paper, figure, results, target, link), quick=quick))
             done += PICTURE_S
             tell(0.0, total, done)
-        gallery = Gallery(tuple(drawn), quick, target / "gallery.html")
-        write_page(gallery)
-        write_whole(target / "gallery.json", gallery.to_json(indent=2) + "\n")
+        papers = {paper.name: paper for paper, _ in catalogue.select("all", folder)}
+        anew = {each.figure.id for each in drawn}
+        earlier = (each for each in left_in(target, papers) if each.figure.id not in anew)
+        gallery = Gallery(tuple(drawn), quick, target / "gallery.html", tuple(earlier))
+        write_page(gallery.whole())
+        write_whole(target / FILE, gallery.whole().to_json(indent=2) + "\n")
     except OSError as error:
         raise InputError(f"{error.filename or target}: cannot be written: {error.strerror or error}") from None
     return gallery
 
 
 def _link(runs: Iterable[Run]) -> str:
-    """The link of a figure's first run in a line; nothing for a figure that only formulas draw."""
+    """What the links of all runs of a figure have in common, in a line; nothing where only formulas draw it."""
     from forebay.papers.running import scenario_of
-    from forebay.views.headline import headline
+    from forebay.views.headline import common, headline
 
-    first = next(iter(runs), None)
-    return "" if first is None else headline(scenario_of(first).resolved, otherwise="").link
+    links = []
+    for run in runs:
+        scenario = scenario_of(run)
+        grid = list(cells([Axis.parse(axis) for axis in run.over]))
+        # What an axis changes differs between its ends.
+        for cell in (grid[0], grid[-1]):
+            links.append(headline(scenario.changed(*cell.overrides).resolved, otherwise="").link)
+    return common(links)
 
 
 def _draw(paper: Paper, figure: Figure, results: Results, out: Path, link: str) -> Drawn:

@@ -14,6 +14,8 @@ from forebay.metric import key_among
 from forebay.plain import plain
 from forebay.report import BufferSize, Estimate, buffer_columns, estimate_columns
 from forebay.rules import Assumption
+from forebay.search.judgement import Judgement
+from forebay.search.knob import TARGET_LINK, Knob
 from forebay.warning import Warning
 
 if TYPE_CHECKING:
@@ -196,9 +198,9 @@ class JudgedRule:
     buffer : BufferSize or None
         What it asks for, if anything.
     applies : bool
-        Whether everything that it assumes may hold.
+        Whether it fits more than half of the flows and everything else that it assumes may hold.
     why : str
-        What speaks against it, or for it.
+        What speaks against it, or which part of the traffic it fits, or for it.
     assumptions : tuple of Assumption
         Each with its reason.
     predicted : mapping
@@ -207,6 +209,10 @@ class JudgedRule:
         What to know of it.
     measured : mapping
         Metrics at its buffer, by simulation; empty where it was not simulated.
+    share : float
+        Of the flows, or of the load, that it fits.
+    judgement : Judgement
+        What it is worth here, by the simulation: `judgement.words` says it in short.
     """
 
     name: str
@@ -217,6 +223,8 @@ class JudgedRule:
     predicted: Mapping[str, float]
     notes: tuple[str, ...]
     measured: Metrics
+    share: float
+    judgement: Judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,6 +348,8 @@ class Recommendation(Shown):
         The trade-off that was asked for.
     jitter : Jitter or None
         What was made random in the scenario, where that was asked for.
+    knob : Knob
+        Whose buffer it is: the target link's, another link's or a class's.
     """
 
     scenario: Scenario
@@ -364,6 +374,7 @@ class Recommendation(Shown):
     configurations: tuple[Configuration, ...] = ()
     pareto: Front | None = None
     jitter: Jitter | None = None
+    knob: Knob = TARGET_LINK
 
     @property
     def feasible(self) -> bool:
@@ -452,6 +463,8 @@ class Recommendation(Shown):
             yield "pareto", plain(self.pareto)
         if self.jitter is not None:
             yield "jitter", plain(self.jitter)
+        if not self.knob.is_target:
+            yield "over", self.knob.key
 
     @property
     def data(self) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from forebay import statistics
+from forebay import _core, statistics
 from forebay.cautions import phase_effects
 from forebay.configuration.jitter import Jitter, jittered
 from forebay.formatting import duration
@@ -28,6 +28,7 @@ from forebay.search.answer import (
     UpperEnd,
 )
 from forebay.search.independence import different, enough, in_step
+from forebay.search.judgement import Judgement, worst_miss
 from forebay.search.judging import ShareJudge
 from forebay.search.measurements import Measurements
 from forebay.search.smallest import Outcome, Search
@@ -63,8 +64,8 @@ class Finished:
     jitter: Jitter | None = None
 
     def size(self, packets: int) -> BufferSize:
-        """A buffer of so many packets at the scenario's link."""
-        return self.scenario.with_packets(packets).buffer
+        """A buffer of so many packets where the search varies one."""
+        return self.measure.knob.sized(self.scenario, packets)
 
     def at_answer(self) -> tuple[int, Sequence[Report]]:
         """The answer with the fresh replications; without one the compromise with those of the search."""
@@ -175,12 +176,27 @@ def judged_rule(finished: Finished, rule: Rule) -> JudgedRule:
         rule.name,
         None if packets is None else finished.size(packets),
         rule.applies,
-        rule.refusal or "; ".join(rule.failing or rule.unknown or ["its assumptions hold"]),
+        rule.why,
         rule.assumptions,
         rule.predicted,
         (*rule.notes, f"not simulated: more than {ceiling} packets") if beyond else rule.notes,
         {} if packets is None else finished.measured(packets),
+        rule.share,
+        _judgement(finished, rule, None if beyond else packets),
     )
+
+
+def _judgement(finished: Finished, rule: Rule, packets: int | None) -> Judgement:
+    """What the simulation says of a rule's buffer, of `packets` where it was simulated."""
+    measure, judge = finished.measure, finished.search.plan.judge
+    reports = [] if packets is None else [measure.reports[packets, each] for each in measure.replications(packets)]
+    if packets is None or not reports:
+        return Judgement(rule.applies, rule.share)
+    share = judge.share if isinstance(judge, ShareJudge) else None
+    miss = worst_miss(reports, finished.scenario.goals, share)
+    recommended = finished.outcome.buffer
+    times = None if miss is not None or recommended is None else packets / recommended
+    return Judgement(rule.applies, rule.share, simulated=True, miss=miss, times=times)
 
 
 def named(finished: Finished, name: str, packets: int) -> NamedBuffer:
@@ -243,8 +259,8 @@ def _of_evidence(finished: Finished) -> list[Warning]:
     step = in_step(finished.scenario.core, finished.measure.engine, reports)
     if step is not None:
         text = (
-            f"{step.flows} flows move in step: they have one round trip and one start, and nothing random flows beside "
-            "them; what is measured is their coincidence rather than the link, and carries no confidence"
+            f"{step.flows} flows move in step: they share one round trip and one start, and nothing random flows "
+            "beside them; what is measured is their coincidence rather than the link, and carries no confidence"
         )
         found.append(Warning(Kind.LOCK_STEP, text, subject=step.group, values={"flows": step.flows}))
     if found:
@@ -254,6 +270,9 @@ def _of_evidence(finished: Finished) -> list[Warning]:
 
 def _cure(finished: Finished) -> str:
     """What makes replications differ."""
+    engine = finished.measure.engine
+    if any(known.name == engine and not known.replicates for known in _core.engines()):
+        return f"the {engine} engine has nothing to repeat"
     if jittered(finished.scenario)[1].anything:
         return "repeat with `--jitter`, which makes round trips and starts random"
     return "give the traffic something random, such as a law for `start`, `rtt` or sizes"
@@ -325,4 +344,4 @@ def _of_warmup(finished: Finished) -> list[Warning]:
     buffer, engine = finished.outcome.buffer, finished.measure.engine
     if buffer is None or engine != "packet":
         return []
-    return warmup_warnings(finished.scenario.with_packets(buffer), engine)
+    return warmup_warnings(finished.measure.knob.turned(finished.scenario, buffer), engine)

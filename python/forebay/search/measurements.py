@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from forebay import _core
 from forebay.report import Report
 from forebay.scenario import Progress, Scenario, run_jobs
+from forebay.search.knob import TARGET_LINK, Knob
 from forebay.search.resumption import Resumption
 
 __all__ = ["Measurements"]
@@ -28,6 +29,8 @@ class Measurements:
         Threads.
     progress : callable or None
         Told the replications done and those expected in all, those of earlier searches included.
+    knob : Knob
+        The buffer that is varied.
     before : int
         Replications of earlier searches.
     resumption : Resumption, optional
@@ -41,20 +44,21 @@ class Measurements:
         jobs: int | None,
         progress: Progress | None,
         *,
+        knob: Knob = TARGET_LINK,
         before: int = 0,
         resumption: Resumption | None = None,
     ) -> None:
         self.scenario, self.engine, self.jobs = scenario, engine, jobs
-        self.progress, self.resumption = progress, resumption
+        self.progress, self.knob, self.resumption = progress, knob, resumption
         self.reports: dict[Pair, Report] = {}
         #: Replications that an interrupted search had left.
         self.resumed = 0
         self._expected, self._before = 0, before
-        self._kept = None if resumption is None else resumption.of(scenario.core, engine)
+        self._kept = None if resumption is None else resumption.of(scenario.core, engine, knob.key)
 
     def __call__(self, pairs: Sequence[Pair]) -> list[Report]:
         """Measure (buffer, replication) pairs."""
-        buffers = {buffer: self.scenario.core.with_packets(buffer) for buffer in {pair[0] for pair in pairs}}
+        buffers = {buffer: self.knob.core(self.scenario.core, buffer) for buffer in {pair[0] for pair in pairs}}
         self._take(pairs, buffers)
         missing = [pair for pair in pairs if pair not in self.reports]
         seed = self.scenario.core.seed
@@ -75,6 +79,8 @@ class Measurements:
             return
         digests = {buffer: scenario.sha256 for buffer, scenario in buffers.items()}
         for pair in pairs:
+            if pair in self.reports:
+                continue
             report = self._kept.take(pair, digests[pair[0]])
             if report is not None:
                 self.reports[pair] = report

@@ -24,6 +24,7 @@ from forebay.search import findings
 from forebay.search.answer import Recommendation, Variation
 from forebay.search.findings import Finished
 from forebay.search.judging import AverageJudge, ShareJudge
+from forebay.search.knob import TARGET, Knob, knob
 from forebay.search.measurable import check_goals
 from forebay.search.measurements import Measurements
 from forebay.search.resumption import Resumption
@@ -50,6 +51,7 @@ def recommend(
     sensitivity: bool = False,
     platforms: Iterable[str] = (),
     pareto: str | None = None,
+    over: str = TARGET,
     jitter: bool = False,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -86,6 +88,9 @@ def recommend(
     pareto : str, optional
         Two metrics, as in "utilization,queue_delay_p99", whose trade-off over the measured buffers the answer also
         gives.
+    over : str
+        The key of the buffer to size while every other one stays, such as "link.queue.classes.voice.buffer" or
+        "links.uplink.buffer"; the target link's by default. Rules speak of that one only.
     jitter : bool
         Whether to add a packet time of jitter to every round trip and to spread the starts, wherever the scenario says
         nothing random of flows that react; then they cannot move in step.
@@ -117,14 +122,16 @@ def recommend(
     if pareto is not None:
         metric_pair(pareto)
     scenario = _with_checked_goals(scenario, goals, engine)
-    asked = _asked(scenario, also)
+    varied = knob(scenario, over)
+    asked = _asked(scenario, varied, also)
     scenario, added = jittered(scenario) if jitter else (scenario, None)
     resumption = None if resume is None else Resumption(resume, tell)
-    measure = Measurements(scenario, engine, jobs, progress, resumption=resumption)
-    plan = _plan(scenario, [*asked.values(), *_sized(rules_of(scenario.core))], terms)
+    measure = Measurements(scenario, engine, jobs, progress, knob=varied, resumption=resumption)
+    rules = rules_of(scenario.core) if varied.is_target else ()
+    plan = _plan(scenario, varied, [*asked.values(), *_sized(rules)], terms)
     search = Search(measure, scenario.goals, plan, measure.expect)
     finished = Finished(scenario, search, search.run(), measure, added)
-    answer = _answer(finished, terms, asked)
+    answer = _answer(finished, terms, asked, rules)
     answer = dataclasses.replace(
         answer,
         sensitivity=_sensitivity(finished) if sensitivity else None,
@@ -138,7 +145,7 @@ def recommend(
     return answer
 
 
-def _answer(finished: Finished, terms: _Terms, asked: Mapping[str, int]) -> Recommendation:
+def _answer(finished: Finished, terms: _Terms, asked: Mapping[str, int], rules: Iterable[Rule]) -> Recommendation:
     """The buffer and how every goal stands there; without one, what is in conflict; and everything measured."""
     outcome, measure = finished.outcome, finished.measure
     found, share = outcome.buffer is not None, terms.fraction
@@ -156,7 +163,7 @@ def _answer(finished: Finished, terms: _Terms, asked: Mapping[str, int]) -> Reco
         islands=findings.islands(finished),
         fraction=None if share is None else findings.fraction(finished, share, terms.confidence),
         conflict=None if found else findings.conflict(finished, goals),
-        rules=tuple(findings.judged_rule(finished, rule) for rule in rules_of(finished.scenario.core)),
+        rules=tuple(findings.judged_rule(finished, rule) for rule in rules),
         also=tuple(findings.named(finished, name, packets) for name, packets in asked.items()),
         points=tuple(findings.point(finished, packets) for packets in measure.buffers()),
         cost=findings.cost(measure, 0.0),
@@ -164,13 +171,14 @@ def _answer(finished: Finished, terms: _Terms, asked: Mapping[str, int]) -> Reco
         engine=measure.engine,
         version=_core.__version__,
         jitter=finished.jitter,
+        knob=measure.knob,
     )
 
 
 def _configurations(answer: Recommendation, systems: Iterable[Platform]) -> Iterator[Configuration]:
     """The answer as each router's configuration; none without an answer."""
     if answer.packets is not None:
-        port = Port.of(answer.scenario.with_packets(answer.packets))
+        port = Port.of(answer.knob.turned(answer.scenario, answer.packets))
         yield from (configure(system, port) for system in systems)
 
 
@@ -191,10 +199,16 @@ def _sensitivity(finished: Finished) -> tuple[Variation, ...]:
                 continue
             before = len(measure.reports) + sum(entry.replications for entry in found)
             runs = Measurements(
-                varied, measure.engine, measure.jobs, measure.progress, before=before, resumption=measure.resumption
+                varied,
+                measure.engine,
+                measure.jobs,
+                measure.progress,
+                knob=measure.knob,
+                before=before,
+                resumption=measure.resumption,
             )
             answer = Search(runs, varied.goals, nearby, runs.expect).run()
-            buffer = None if answer.buffer is None else varied.with_packets(answer.buffer).buffer
+            buffer = None if answer.buffer is None else measure.knob.sized(varied, answer.buffer)
             found.append(Variation(what, factor, buffer, answer.binding, len(runs.reports)))
     return tuple(found)
 
@@ -262,19 +276,15 @@ class _Terms:
         return _looks_at_share(first, self.confidence, self.fraction)
 
 
-def _asked(scenario: Scenario, also: Iterable[str]) -> dict[str, int]:
+def _asked(scenario: Scenario, varied: Knob, also: Iterable[str]) -> dict[str, int]:
     """The scenario's own buffer and those that the user wants to see, in packets of at least one."""
-    asked = {"as configured": max(1, round(scenario.buffer.packets))}
-    for text in also:
-        asked[text.strip()] = max(1, round(scenario.changed(("also", "link.buffer", text)).buffer.packets))
-    return asked
+    as_configured = {"as configured": max(1, round(varied.size(scenario).packets))}
+    return as_configured | {text.strip(): varied.read(scenario, text) for text in also}
 
 
-def _plan(scenario: Scenario, wanted: Sequence[int], terms: _Terms) -> Plan:
-    """Look from one packet to two bandwidth-delay products, or a second of queue where there is no such product."""
-    scale = scenario.core.bdp_packets
-    if scale is None:
-        scale = scenario.core.rate_bps / 8 / scenario.core.packet_bytes
+def _plan(scenario: Scenario, varied: Knob, wanted: Sequence[int], terms: _Terms) -> Plan:
+    """Look from one packet to two bandwidth-delay products, or seconds of queue where there is no such product."""
+    scale = varied.scale(scenario)
     ceiling = max(64, math.ceil(CEILING_BDP * scale))
     return Plan(
         smallest=1,

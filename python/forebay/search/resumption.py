@@ -59,9 +59,9 @@ class Resumption:
         self._opened: list[Kept] = []
         _tidy(directory)
 
-    def of(self, scenario: _core.Scenario, engine: str) -> Kept:
-        """The replications of one scenario on one engine that an interrupted search left, and those to come."""
-        kept = Kept(self._directory, scenario, engine)
+    def of(self, scenario: _core.Scenario, engine: str, varied: str) -> Kept:
+        """The replications of a scenario with one buffer varied that an interrupted search left, and those to come."""
+        kept = Kept(self._directory, scenario, engine, varied)
         self._opened.append(kept)
         if kept.damaged:
             lines = "1 line" if kept.damaged == 1 else f"{kept.damaged} lines"
@@ -88,14 +88,17 @@ class Kept:
         What is simulated; its own buffer does not matter for what is kept, but is part of the name.
     engine : str
         What simulates it.
+    varied : str
+        The key of the buffer that is.
     """
 
-    def __init__(self, directory: Path, scenario: _core.Scenario, engine: str) -> None:
+    def __init__(self, directory: Path, scenario: _core.Scenario, engine: str, varied: str) -> None:
         self._search = {
             "scenario_sha256": scenario.sha256,
             "engine": engine,
             "version": _core.__version__,
             "seed": scenario.seed,
+            "varied": varied,
         }
         name = hashlib.sha256(json.dumps(self._search).encode()).hexdigest()
         self.path = directory / f"{name[:32]}.jsonl"

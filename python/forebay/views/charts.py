@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from forebay.views.labels import Label, Spot, cut, placed, width
 from forebay.views.scales import Axis, plain, spans_decades
 from forebay.views.shapes import (
     Across,
@@ -102,14 +103,19 @@ class MetricChart:
         """Draw it; `label` is what a screen reader says."""
         horizontal = _buffers(size, [point.buffer for point in self.points])
         vertical = self._vertical(size)
+        curve = [(horizontal(point.buffer), vertical(point.mean)) for point in self.points]
+        labels = [] if self.answer is None else [self._answer_label(size, horizontal, vertical, self.answer)]
+        labels += [self._goal_label(size, vertical, goal) for goal in self.goals]
+        names = placed(labels, size, curve)
+        of_answer, of_goals = (names[:1], names[1:]) if self.answer is not None else ([], names)
         series = (
-            Series("goal", tuple(self._goals(size, vertical))),
+            Series("goal", (*self._goals(size, vertical), *of_goals)),
             *_marks(size, horizontal, self.marks),
-            *_answer(size, horizontal, self.answer, self._name_height(size, vertical)),
+            *_answer(size, horizontal, self.answer, of_answer),
             *self._curve(horizontal, vertical),
         )
-        across = _packets(horizontal, self.milliseconds_per_packet)
-        return Drawing(size, label, across, _up(vertical, self.title), series)
+        across = _packets(size, horizontal, self.milliseconds_per_packet)
+        return Drawing(size, label, across, _up(size, vertical, self.title), series)
 
     def _curve(self, horizontal: Axis, vertical: Axis) -> Iterable[Series]:
         where = [(horizontal(point.buffer), point) for point in self.points]
@@ -120,14 +126,19 @@ class MetricChart:
         dots = [_marker(place, 2.6, point) for place, point in zip(means, self.points, strict=True)]
         yield Series("mean", (Curve(means), *dots))
 
-    def _name_height(self, size: Size, vertical: Axis) -> float:
-        """Where the answer's name does not hide the curve: at the bottom, or at the top where the curve is low."""
-        bottom = size.lowest - 7
-        if self.answer is None:
-            return bottom
-        answer = self.answer.buffer
-        near = min(self.points, key=lambda point: abs(math.log(point.buffer / answer)))
-        return size.top + 11 if vertical(near.mean) > vertical.middle else bottom
+    def _answer_label(self, size: Size, horizontal: Axis, vertical: Axis, answer: Named) -> Label:
+        """The answer's name beside its line: at the bottom, or at the top where the curve is low there."""
+        near = min(self.points, key=lambda point: abs(math.log(point.buffer / answer.buffer)))
+        heights = [size.lowest - 7, size.top + 11, (size.top + size.lowest) / 2]
+        if vertical(near.mean) > vertical.middle:
+            heights = [heights[1], heights[0], heights[2]]
+        x = horizontal(answer.buffer)
+        sides = [Spot(x - 5, 0, "end"), Spot(x + 5, 0, "start")]
+        # First on the side with more room.
+        if x - horizontal.start <= horizontal.end - x:
+            sides.reverse()
+        sides += [Spot(size.rightmost - 3, 0, "end"), Spot(size.left + 4, 0, "start")]
+        return Label(answer.text, tuple(Spot(side.x, y, side.anchor) for side in sides for y in heights), bold=True)
 
     def _vertical(self, size: Size) -> Axis:
         pixels = (size.lowest, size.top)
@@ -148,12 +159,16 @@ class MetricChart:
             top, bottom = (y, vertical.start) if goal.at_least else (vertical.end, y)
             yield Region((left, top), right - left, max(0.0, bottom - top))
             yield Line((left, y), (right, y))
-            # Named at the end from which the curve keeps away.
-            first, last = (abs(vertical(point.mean) - y) for point in (self.points[0], self.points[-1]))
-            if first > last:
-                yield Text((left + 4, y - 4), goal.text, "start")
-            else:
-                yield Text((right - 3, y - 4), goal.text, "end")
+
+    def _goal_label(self, size: Size, vertical: Axis, goal: GoalLine) -> Label:
+        """A goal's name at its line: first at the end from which the curve keeps away, above the line."""
+        y = vertical(goal.threshold)
+        first, last = (abs(vertical(point.mean) - y) for point in (self.points[0], self.points[-1]))
+        ends = [Spot(size.left + 4, 0, "start"), Spot(size.rightmost - 3, 0, "end")]
+        if first <= last:
+            ends.reverse()
+        heights = [y + step for far in range(6) for step in (-4 - 13 * far, 12 + 13 * far)]
+        return Label(goal.text, tuple(Spot(end.x, height, end.anchor) for height in heights for end in ends))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +197,7 @@ class RuleStrip:
             width.name,
             width.width,
             width.top + self.row * len(self.dots) + width.bottom,
-            max(width.left, 8 + 6.6 * max((len(dot.name) for dot in self.dots), default=0)),
+            min(0.5 * width.width, max(width.left, 8 + 6.6 * max((len(dot.name) for dot in self.dots), default=0))),
             width.right,
             width.top,
             width.bottom,
@@ -195,13 +210,13 @@ class RuleStrip:
             Series(dot.kind, tuple(self._row(size, horizontal, dot, size.top + self.row * (index + 0.5))))
             for index, dot in enumerate(self.dots)
         ]
-        series = (*_answer(size, horizontal, self.answer, None), *rows)
-        return Drawing(size, label, _packets(horizontal, self.milliseconds_per_packet), None, series)
+        series = (*_answer(size, horizontal, self.answer, ()), *rows)
+        return Drawing(size, label, _packets(size, horizontal, self.milliseconds_per_packet), None, series)
 
     def _row(self, size: Size, horizontal: Axis, dot: Dot, y: float) -> Iterable[Shape]:
         x = horizontal(dot.buffer)
         yield Line((size.left, y), (x, y), "stem")
-        yield Text((size.left - 8, y + 4), dot.name, "end")
+        yield Text((size.left - 8, y + 4), cut(dot.name, size.left - 8), "end")
         if dot.buffer > horizontal.high * (1 + 1e-9):
             yield Text((x - 8, y + 4), f"{plain(dot.buffer)} →", "end")
             yield _marker((x, y), 0.1, dot)
@@ -263,7 +278,7 @@ class TradeChart:
             # Above everything else.
             series.append(Series("front", tuple(_names(front, size))))
         across = Across(self.across, horizontal.middle, _ticks_across(horizontal))
-        return Drawing(size, label, across, _up(vertical, self.up), tuple(series))
+        return Drawing(size, label, across, _up(size, vertical, self.up), tuple(series))
 
 
 Chart = MetricChart | RuleStrip | TradeChart
@@ -291,12 +306,16 @@ def _marker(place: Place, radius: float, shown: Point | Dot | Meeting) -> Marker
     return Marker(place, radius, f"{shown.buffer:g}", shown.tip)
 
 
-def _packets(horizontal: Axis, milliseconds_per_packet: float) -> Across:
+def _packets(size: Size, horizontal: Axis, milliseconds_per_packet: float) -> Across:
     """The axis of buffers: packets, below them the time that so many take."""
     if milliseconds_per_packet <= 0:
         return Across("buffer (packets)", horizontal.middle, _ticks_across(horizontal))
+    below = "ms at the link rate"
+    half = 0.5 * width(f"buffer (packets), below: {below}")
+    # Under the middle of the plot, or as near as it fits into the picture.
+    middle = max(half, min(horizontal.middle, size.width - half))
     ticks = _ticks_across(horizontal, lambda packets: plain(float(f"{packets * milliseconds_per_packet:.2g}")))
-    return Across("buffer (packets)", horizontal.middle, ticks, "ms at the link rate")
+    return Across("buffer (packets)", middle, ticks, below)
 
 
 def _ticks_across(horizontal: Axis, below: Callable[[float], str] | None = None) -> tuple[Tick, ...]:
@@ -305,7 +324,9 @@ def _ticks_across(horizontal: Axis, below: Callable[[float], str] | None = None)
     return tuple(Tick(horizontal(tick), plain(tick), None if below is None else below(tick)) for tick in ticks)
 
 
-def _up(vertical: Axis, title: str) -> Up:
+def _up(size: Size, vertical: Axis, title: str) -> Up:
+    # Turned, its length has the height of the plot and what it may reach below it.
+    title = cut(title, 2 * min(vertical.middle, size.height - vertical.middle))
     return Up(title, vertical.middle, tuple(Tick(vertical(tick), plain(tick)) for tick in vertical.ticks(6)))
 
 
@@ -317,16 +338,9 @@ def _marks(size: Size, horizontal: Axis, marks: Iterable[tuple[float, str]]) -> 
             yield Series(series, (Line((x, size.top), (x, size.lowest), "mark"),))
 
 
-def _answer(size: Size, horizontal: Axis, answer: Named | None, name_at: float | None) -> Iterable[Series]:
-    """The line of the answer through the chart, with its name at a height where one is given."""
+def _answer(size: Size, horizontal: Axis, answer: Named | None, names: Iterable[Text]) -> Iterable[Series]:
+    """The line of the answer through the chart, with its name."""
     if answer is None:
         return
     x = horizontal(answer.buffer)
-    shapes: list[Shape] = [Line((x, size.top), (x, size.lowest))]
-    if name_at is not None:
-        # On the side with more room.
-        before = x - horizontal.start > horizontal.end - x
-        shapes.append(
-            Text((x - 5, name_at), answer.text, "end") if before else Text((x + 5, name_at), answer.text, "start")
-        )
-    yield Series("answer", tuple(shapes))
+    yield Series("answer", (Line((x, size.top), (x, size.lowest)), *names))

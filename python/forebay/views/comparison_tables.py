@@ -150,7 +150,7 @@ def _disagreements(found: Comparison) -> list[Paragraph]:
             mine, theirs = (formatting.value(gap.metric, value) for value in gap.values)
             lines.append(Paragraph(f"  {formatting.metric_title(gap.metric)}: {one} {mine}, {answer.name} {theirs}"))
         for each in answer.doubtful:
-            verdict = "does not hold" if each.holds == "no" else "is not known to hold"
+            verdict = {"no": "does not hold", "partly": "holds in part"}.get(each.holds, "is not known to hold")
             lines.append(Paragraph(f"    “{each.assumption}” {verdict}: {each.why}", "yellow"))
         if not answer.doubtful:
             held = len(answer.assumptions)

@@ -212,14 +212,16 @@ def draw_front(answer: Recommendation) -> Figure:
         )
         for number, rule in enumerate(rules):
             color, _ = style_of(number)
-            applies = rule.kind == "rule"
+            applies, rounds = rule.kind == "rule", number // len(PALETTE)
             handles += axis.plot(
                 [rule.x],
                 [rule.y],
                 "D",
                 color=color,
-                fillstyle=FILLED[number // len(PALETTE) % len(FILLED)] if applies else "none",
-                markersize=6.5,
+                fillstyle="full" if applies else "none",
+                # The same color again: larger, so that of two at one place both are seen.
+                markersize=6 + 3 * rounds,
+                zorder=3 - 0.1 * rounds,
                 linestyle="none",
                 label=f"{rule.name}: {rule.buffer:,.0f}{'' if applies else ' (does not apply)'}",
             )
@@ -232,7 +234,3 @@ def draw_front(answer: Recommendation) -> Figure:
     named = sorted(points, key=lambda point: (point.kind != "front", point.x))
     canvas.place(axis, [(point.x, point.y, f"{point.buffer:.0f}") for point in named], size=7.5, color="#444444")
     return found
-
-
-#: Markers of the rules that apply are filled in one of these ways.
-FILLED = ("full", "left", "top", "right", "bottom")

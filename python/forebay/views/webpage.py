@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from forebay import formatting
 from forebay.views import wording
+from forebay.views.headline import headline
 from forebay.views.pages import Row, Table, render
 from forebay.views.recommendation_charts import metric_chart, rule_strip, shown_metrics, trade_chart
 from forebay.views.shapes import Drawing, Size
@@ -57,8 +58,10 @@ def recommendation_page(answer: Recommendation, *, source: str, command: str) ->
     str
         The whole document.
     """
+    heading = headline(answer.scenario.resolved, otherwise="Buffer recommendation")
     page = Page(
-        title=answer.scenario.title or "Buffer recommendation",
+        title=heading.title,
+        link=heading.link,
         question=_question(answer),
         traffic=traffic_table(answer.scenario.resolved),
         found=None if answer.buffer is None else _found(answer, answer.buffer),
@@ -205,6 +208,7 @@ class Page:
     """The page, section by section; one of `found` and `conflict` is there."""
 
     title: str
+    link: str
     question: str
     traffic: Table
     found: Found | None
@@ -235,7 +239,7 @@ def _question(answer: Recommendation) -> str:
     goals = wishes[0] if len(wishes) == 1 else f"{', '.join(wishes[:-1])} and {wishes[-1]}"
     rate = formatting.exactly(formatting.bandwidth(answer.scenario.core.rate_bps))
     several = "" if len(links) == 1 else f" (the link “{target['name']}” of {len(links)})"
-    return f"What is the smallest buffer for this {rate} link{several} with which {goals}?"
+    return f"What is the smallest buffer{wording.whose(answer)} for this {rate} link{several} with which {goals}?"
 
 
 def _headline(buffer: BufferSize) -> Headline:
@@ -324,7 +328,7 @@ def _pictures(answer: Recommendation) -> Pictures:
     # On a wide screen all charts share the left edge, so that one buffer lies on one vertical line.
     sizes = (dataclasses.replace(WIDE, left=strip.size(WIDE).left), NARROW)
     strips = [strip.drawing(strip.size(size), "rules by buffer") for size in sizes]
-    figures = [Figure("What each rule asks for", tuple(strips))]
+    figures = [Figure("What each rule asks for", tuple(strips))] if answer.rules else []
     present = {"mean", "band", "goal", "answer"} | {dot.kind for dot in strip.dots}
     for key in shown_metrics(answer):
         chart = metric_chart(answer, key)
@@ -388,7 +392,7 @@ def _sizing_rule(answer: Recommendation, rule: answers.JudgedRule, buffer: Buffe
         title=title,
         summary=summary,
         applies=rule.applies,
-        why="its assumptions hold here" if rule.applies else rule.why,
+        why=rule.why,
     )
 
 

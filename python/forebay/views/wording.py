@@ -11,7 +11,18 @@ if TYPE_CHECKING:
     from forebay.report import BufferSize
     from forebay.search.answer import Recommendation
 
-__all__ = ["around", "doubt", "goal_phrase", "metric_title", "packets", "sign", "sizes", "standing", "threshold"]
+__all__ = [
+    "around",
+    "doubt",
+    "goal_phrase",
+    "metric_title",
+    "packets",
+    "sign",
+    "sizes",
+    "standing",
+    "threshold",
+    "whose",
+]
 
 
 def metric_title(name: str) -> str:
@@ -48,6 +59,13 @@ def sizes(buffer: BufferSize) -> str:
     return (
         f"{buffer.packets:,.0f} packets = {formatting.size(buffer.bytes)} = {formatting.duration(buffer.seconds)}{bdp}"
     )
+
+
+def whose(answer: Recommendation) -> str:
+    """Whose buffer was sized; nothing where it is the target link's."""
+    link, of_class = answer.knob.place
+    parts = [*([f" of class “{of_class}”"] if of_class else []), *([f" of link “{link}”"] if link else [])]
+    return "".join(parts)
 
 
 def standing(answer: Recommendation) -> str:

@@ -8,7 +8,7 @@
 use forebay_congestion::hstcp::HstcpResponse;
 use forebay_scenario::{Metric, ModelError};
 
-use crate::checks::{droptail, has_long_flows, loss_based, many_flows, saturable};
+use crate::checks::{MANY, droptail, has_long_flows, loss_based, many_flows, saturable};
 use crate::error::{FormulaError, at_least_one, positive};
 use crate::inputs::{CAPACITY, CAPACITY_PPS, RTTS, SYSTEM};
 use crate::model::{Example, Model, Numbers, Packets, Sizing, symbol, variant};
@@ -21,7 +21,7 @@ use crate::models::mathis::RenoResponse;
 use crate::models::mm1k;
 use crate::models::scalable_response::ScalableResponse;
 use crate::numeric;
-use crate::pieces::{buffer_where, no_long_flows};
+use crate::pieces::{buffer_where, no_long_flows, response};
 use crate::quantity::{Arguments, Input, quantity};
 use crate::reference::{Column, Reference, named};
 use crate::response::Response;
@@ -141,7 +141,7 @@ pub static MODEL: Model = Model {
             vec![
                 has_long_flows(s),
                 loss_based(s),
-                many_flows(s, 10.0),
+                many_flows(s, MANY),
                 droptail(s),
                 saturable(s),
             ]
@@ -273,11 +273,8 @@ pub(crate) fn shared(s: &Situation, system_capacity: f64) -> Result<SharedLink<'
     if s.flows.is_empty() {
         return Err(no_long_flows());
     }
-    let controller = s.controller.as_ref().ok_or_else(no_long_flows)?;
-    let response = controller.response.as_deref().ok_or_else(|| {
-        ModelError::NotApplicable(format!("{} has no response function", controller.name))
-    })?;
-    positive("capacity left to the long flows (share)", s.residual())?;
+    let response = response(s)?;
+    s.left()?;
     Ok(SharedLink {
         capacity_pps: s.capacity_pps,
         system_capacity,

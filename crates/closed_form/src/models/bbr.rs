@@ -2,9 +2,10 @@
 
 use forebay_scenario::{Check, Metric};
 
-use crate::checks::{checked, few_flows, saturable};
+use crate::checks::{few_flows, saturable};
 use crate::error::{FormulaError, non_negative, positive, representable, unit};
 use crate::inputs::{B, B_OVER_BDP, BDP, BDP_PACKETS, BUF, BUFFER, BUFFER_BDP, FLOWS, PIPE};
+use crate::mix::{Asked, MAJORITY, Mix, Part};
 use crate::model::{Example, Model, Numbers, Packets, Sizing, symbol};
 use crate::pieces::on_whole_link;
 use crate::quantity::quantity;
@@ -81,16 +82,21 @@ fn size(s: &Situation, _: &Targets) -> Packets {
     Ok(Some(0.25 * s.residual_bdp()?))
 }
 
+fn is_bbr(part: &Part) -> bool {
+    part.controller() == "bbr"
+}
+
 fn bbr_only(s: &Situation) -> Check {
-    let name = s
-        .controller
-        .as_ref()
-        .map_or("none", |controller| controller.name);
-    checked(
-        "BBR version 1",
-        name == "bbr" && !s.mixed,
-        format!("controller: {name}"),
-    )
+    s.mix.check(&Asked {
+        assumption: "BBR version 1",
+        about: "BBR version 1",
+        fits: &is_bbr,
+    })
+}
+
+/// Whether most flows are BBR's.
+pub(crate) fn decides(mix: &Mix) -> bool {
+    mix.share(is_bbr) > MAJORITY
 }
 
 /// min(1, 3/4 + B/BDP): the worst utilisation over one round trip of one flow (Spang, Arslan &

@@ -2,7 +2,7 @@
 
 use forebay_scenario::Metric;
 
-use crate::checks::{has_long_flows, loss_based, saturable};
+use crate::checks::{few_flows, has_long_flows, loss_based, saturable};
 use crate::error::{FormulaError, non_negative, positive, probability, representable};
 use crate::inputs::{B_OVER_BDP, BETA, BUF, BUFFER_BDP, KEPT, PIPE, RTT, RTT_S};
 use crate::model::{Example, Model, Numbers, Packets, Sizing};
@@ -61,7 +61,7 @@ pub static MODEL: Model = Model {
         arguments: &[("kept", &[0.7])],
     },
     sizing: Some(Sizing {
-        assumptions: |s| vec![has_long_flows(s), loss_based(s), saturable(s)],
+        assumptions: |s| vec![has_long_flows(s), loss_based(s), few_flows(s), saturable(s)],
         predict: Some(predict),
         size: Some(size),
         note: "worst utilisation over one round trip, all flows cutting together: a lower bound",

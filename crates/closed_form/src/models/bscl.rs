@@ -1,9 +1,9 @@
 //! BSCL: buffer sizing for congested links (Dhamdhere, Jiang & Dovrolis, INFOCOM 2005): a bound
 //! each for utilisation, loss and delay.
 
-use forebay_scenario::{Check, Holds, ModelError};
+use forebay_scenario::{Check, ModelError};
 
-use crate::checks::{droptail, has_long_flows, reno, saturable};
+use crate::checks::{checked, droptail, has_long_flows, reno, saturable, unknown};
 use crate::error::{
     FormulaError, at_least_one, non_negative, positive, probability, representable, unit,
 };
@@ -176,8 +176,8 @@ const RATE_CONSTANT: Input = Input::new(
 .or(0.87);
 
 fn size(s: &Situation, t: &Targets) -> Packets {
-    let rtt = positive("harmonic mean RTT (s)", s.rtt_s.unwrap_or(0.0))?;
-    let capacity = s.capacity_pps * positive("capacity left (share)", s.residual())?;
+    let rtt = s.round_trip()?;
+    let capacity = s.capacity_pps * s.left()?;
     let link = Bscl::new(capacity, rtt, long_flows(s)?)?;
     let mut need = link.utilization_buffer(if s.long_flows() <= 1.5 { 1.0 } else { 0.5 })?;
     if let Some(loss) = t.loss {
@@ -189,28 +189,21 @@ fn size(s: &Situation, t: &Targets) -> Packets {
         .filter(|cap| need > *cap)
     {
         return Err(ModelError::NoSolution(format!(
-            "utilisation and loss need {need:.0} packets, the delay allows {cap:.0}"
+            "utilization and loss need {need:.0} packets, and the delay allows {cap:.0}"
         )));
     }
     Ok(Some(need))
 }
 
 fn half_hit(s: &Situation) -> Check {
-    let holds = if s.long_flows() <= 1.5 {
-        Holds::Yes
-    } else {
-        Holds::Unknown
-    };
-    let why = if holds == Holds::Yes {
-        "one flow takes every loss".to_owned()
-    } else {
-        "half of the flows taken; the scenario does not say".to_owned()
-    };
-    Check {
-        assumption: "a known share of flows hit by a loss event",
-        holds,
-        why,
+    let assumption = "a known share of flows hit by a loss event";
+    if s.long_flows() <= 1.5 {
+        return checked(assumption, true, "every loss hits the same flow".into());
     }
+    unknown(
+        assumption,
+        "the scenario does not say how many flows a loss event hits; half of them are taken".into(),
+    )
 }
 
 /// A congested link and its locally bottlenecked flows.

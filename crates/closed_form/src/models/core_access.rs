@@ -1,9 +1,9 @@
 //! Flows limited by their access links (Lakshmikantha, Beck & Srikant): Erlang C, extended to a
 //! number of servers that need not be whole.
 
-use forebay_scenario::{Check, ModelError};
+use forebay_scenario::{Check, Holds, ModelError};
 
-use crate::checks::{below_one, checked};
+use crate::checks::{below_one, checked, many_sources, too_much};
 use crate::error::{FormulaError, check, stable_load};
 use crate::inputs::STABLE_LOAD;
 use crate::model::{Example, Model, Packets, Sizing, symbol};
@@ -12,6 +12,7 @@ use crate::pieces::carried_load;
 use crate::quantity::{Input, quantity};
 use crate::reference::{Column, Reference, named};
 use crate::situation::{Situation, Targets};
+use crate::words::percent;
 
 /// The model.
 pub static MODEL: Model = Model {
@@ -53,7 +54,7 @@ pub static MODEL: Model = Model {
         arguments: &[("core_access_ratio", &[10.0]), ("load", &[0.8])],
     },
     sizing: Some(Sizing {
-        assumptions: |s| vec![rate_limited(s), below_one(s)],
+        assumptions: |s| vec![many_sources(s), rate_limited(s), below_one(s)],
         predict: Some(carried_load),
         size: Some(size),
         note: "flows limited by their access links: the link carries what is offered",
@@ -86,35 +87,33 @@ const CORE: Input = Input::new(
 );
 
 fn size(s: &Situation, t: &Targets) -> Packets {
-    let limits = s.core_limits.ok_or_else(|| {
-        ModelError::NotApplicable("not every flow has an access rate below the link's".into())
-    })?;
-    if limits > 0.1 {
-        return Err(ModelError::NotApplicable(format!(
-            "the link, not the access, limits the flows {:.0} % of the time",
-            limits * 100.0
-        )));
+    let check = rate_limited(s);
+    if check.holds != Holds::Yes {
+        return Err(ModelError::NotApplicable(check.why));
     }
-    let system = mm1k::capacity_for_loss(s.offered_load(), t.loss.unwrap_or(1e-3))?;
-    Ok(Some((system - 1.0).max(0.0)))
+    mm1k::size(s, t)
 }
 
 fn rate_limited(s: &Situation) -> Check {
     let assumption = "flows limited by access links slower than the link";
     match (s.core_access, s.core_limits) {
-        (Some(ratio), Some(limits)) => checked(
-            assumption,
-            limits < 0.1,
-            format!(
-                "link/access ratio {ratio:.1}: the link limits the flows {:.1} % of the time",
-                limits * 100.0
-            ),
-        ),
-        _ => checked(
-            assumption,
-            false,
-            "not every flow has an access rate".into(),
-        ),
+        (Some(_), Some(limits)) => {
+            let why = format!(
+                "the link, not the access links, limits the flows {} of the time",
+                percent(limits)
+            );
+            if limits < 0.1 {
+                checked(assumption, true, why)
+            } else {
+                let why = format!("{why}, and the rule needs less than 10 %");
+                checked(assumption, false, why)
+            }
+        }
+        (Some(_), None) => checked(assumption, false, too_much(s.offered_load())),
+        (None, _) => {
+            let why = "not every flow has an access link of its own".into();
+            checked(assumption, false, why)
+        }
     }
 }
 

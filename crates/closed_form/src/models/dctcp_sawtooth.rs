@@ -6,6 +6,7 @@ use forebay_scenario::{Check, Metric, ModelError};
 use crate::checks::{checked, has_long_flows, saturable};
 use crate::error::{FormulaError, non_negative, positive, representable};
 use crate::inputs::{BDP, FLOWCOUNT, FLOWS, PIPE};
+use crate::mix::{Asked, Part};
 use crate::model::{Example, Model, Numbers, Packets, Sizing, symbol};
 use crate::numeric;
 use crate::pieces::long_flows;
@@ -102,14 +103,14 @@ fn predict(s: &Situation) -> Numbers {
     let sawtooth = sawtooth(s)?;
     let refuse = |why: String| Err(ModelError::NotApplicable(why));
     if s.marking_threshold.is_none() {
-        return refuse("the queue does not mark by a threshold".into());
+        return refuse("the queue does not mark from a threshold on".into());
     }
     if sawtooth.min_queue() < 0.0 {
-        return refuse("the queue runs empty: the threshold is below the swing".into());
+        return refuse("the threshold is so low that the queue runs empty in each swing".into());
     }
     if s.buffer < sawtooth.max_queue() {
         return refuse(format!(
-            "the swing needs {:.0} packets of buffer",
+            "the queue swings up to {:.0} packets, more than the buffer holds",
             sawtooth.max_queue()
         ));
     }
@@ -142,29 +143,27 @@ fn sawtooth(s: &Situation) -> Result<Sawtooth, ModelError> {
 }
 
 fn is_dctcp(s: &Situation) -> bool {
-    let controller = s.controller.as_ref();
-    controller.is_some_and(|controller| controller.name == "dctcp")
+    s.mix.share(is_its_flow) > 0.0
+}
+
+fn is_its_flow(part: &Part) -> bool {
+    part.controller() == "dctcp"
 }
 
 fn dctcp_only(s: &Situation) -> Check {
-    let name = s
-        .controller
-        .as_ref()
-        .map_or("none", |controller| controller.name);
-    checked(
-        "DCTCP windows",
-        is_dctcp(s) && !s.mixed,
-        format!("controller: {name}"),
-    )
+    s.mix.check(&Asked {
+        assumption: "DCTCP windows",
+        about: "DCTCP",
+        fits: &is_its_flow,
+    })
 }
 
 fn step_marking(s: &Situation) -> Check {
     let why = match s.marking_threshold {
-        Some(threshold) => format!("arrivals are marked from {threshold:.0} packets on"),
-        None => format!(
-            "queue: {}; a threshold of a seventh of the BDP taken",
-            s.discipline
-        ),
+        Some(threshold) => format!("the queue marks from {threshold:.0} packets on"),
+        None => "the queue does not mark from a threshold on; a seventh of the bandwidth-delay product is \
+            taken for one"
+            .to_owned(),
     };
     checked(
         "ECN marks from one threshold on",

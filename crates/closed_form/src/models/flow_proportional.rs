@@ -2,7 +2,7 @@
 
 use forebay_scenario::Metric;
 
-use crate::checks::{has_long_flows, loss_based, saturable};
+use crate::checks::{MANY, many_flows, reno, saturable};
 use crate::error::{FormulaError, positive, representable};
 use crate::inputs::{BUF, FLOWCOUNT, FLOWS, N};
 use crate::model::{Example, Model, Numbers, Packets, Sizing, symbol};
@@ -26,7 +26,7 @@ pub static MODEL: Model = Model {
         symbol("S", "storage: pipe and buffer", "packets"),
         symbol("p", "loss", "1"),
     ],
-    assumptions: &["long Reno flows that fill the link"],
+    assumptions: &["many long Reno flows that fill the link"],
     source: "Morris, TCP behavior with many flows (ICNP 1997) and Scalable TCP congestion control (INFOCOM 2000) (recalled); same as eq. (3) of Dhamdhere & Dovrolis.",
     errata: &[],
     variants: &[],
@@ -62,7 +62,7 @@ pub static MODEL: Model = Model {
         arguments: &[("flows", &[100.0]), ("storage", &[750.0])],
     },
     sizing: Some(Sizing {
-        assumptions: |s| vec![has_long_flows(s), loss_based(s), saturable(s)],
+        assumptions: |s| vec![many_flows(s, MANY), reno(s), saturable(s)],
         predict: Some(predict),
         size: Some(size),
         note: "six packets per flow keep windows large enough for fast retransmit",

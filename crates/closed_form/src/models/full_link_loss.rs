@@ -2,7 +2,7 @@
 
 use forebay_scenario::{Check, Metric, ModelError};
 
-use crate::checks::{checked, has_long_flows, loss_based, saturable};
+use crate::checks::{MANY, checked, loss_based, many_flows, saturable, unless_refused};
 use crate::error::{FormulaError, non_negative, positive, probability, representable};
 use crate::inputs::{
     B, BDP, BUFFER, CAPACITY, CAPACITY_PPS, FLOWS, LOSS, LOSS_PROBABILITY, N, PROPAGATION_S, RTT,
@@ -15,6 +15,7 @@ use crate::pieces::buffer_where;
 use crate::quantity::{Arguments, Input, quantity};
 use crate::reference::{Column, Reference, named};
 use crate::situation::{Situation, Targets};
+use crate::words::figure;
 
 /// The model.
 pub static MODEL: Model = Model {
@@ -31,7 +32,7 @@ pub static MODEL: Model = Model {
         symbol("B", "buffer", "packets"),
     ],
     assumptions: &[
-        "the flows fill the link",
+        "many flows that keep the link full",
         "windows above about four packets: no timeouts (use pftk below)",
     ],
     source: "Dhamdhere & Dovrolis, Open issues in router buffer sizing (CCR 2006), eq. (3).",
@@ -68,7 +69,7 @@ pub static MODEL: Model = Model {
     sizing: Some(Sizing {
         assumptions: |s| {
             vec![
-                has_long_flows(s),
+                many_flows(s, MANY),
                 loss_based(s),
                 saturable(s),
                 windows_above_four(s),
@@ -122,14 +123,19 @@ fn full_link_loss(s: &Situation, buffer: f64) -> Result<f64, ModelError> {
 
 fn windows_above_four(s: &Situation) -> Check {
     let assumption = "windows above about four packets (fast retransmit, not timeouts)";
-    match s.fair_window() {
-        Ok(window) => checked(
-            assumption,
-            window > 4.0,
-            format!("fair share {window:.1} packets"),
-        ),
-        Err(error) => checked(assumption, false, error.to_string()),
-    }
+    let check = s.fair_window().map(|window| {
+        let share = figure(window);
+        let why = if window > 4.0 {
+            format!("a flow's share of the pipe and the buffer is {share} packets")
+        } else {
+            format!(
+                "a flow's share of the pipe and the buffer is {share} packets, and below about four a \
+                loss costs a timeout, which the formula leaves out"
+            )
+        };
+        checked(assumption, window > 4.0, why)
+    });
+    unless_refused(assumption, check)
 }
 
 /// N long flows through one link.

@@ -1,7 +1,8 @@
 //! Two datagrams per input link: Gorinsky, Kantawala & Turner.
 
-use forebay_scenario::{Check, Holds};
+use forebay_scenario::Check;
 
+use crate::checks::{MANY, many_flows, paced_or_limited, unknown};
 use crate::error::{FormulaError, positive, representable};
 use crate::inputs::BUF;
 use crate::model::{Example, Model, Packets, Sizing, symbol};
@@ -18,7 +19,7 @@ pub static MODEL: Model = Model {
     summary: "A buffer that depends on the number of input links only; senders must adapt to it.",
     formula: "B = 2L",
     symbols: &[BUF, symbol("L", "input links", "links")],
-    assumptions: &["smooth senders", "independent of rates and flows"],
+    assumptions: &["many smooth senders", "independent of rates and flows"],
     source: "Gorinsky, Kantawala & Turner, Link buffer sizing: a new look at the old problem (ISCC 2005).",
     errata: &[],
     variants: &[],
@@ -34,16 +35,7 @@ pub static MODEL: Model = Model {
         arguments: &[("input_links", &[4.0])],
     },
     sizing: Some(Sizing {
-        assumptions: |s| {
-            vec![Check {
-                assumption: "few input links, whatever the flows",
-                holds: Holds::Unknown,
-                why: format!(
-                    "the scenario does not say how many links feed this one; {} flows taken",
-                    s.long_flows().max(1.0).round()
-                ),
-            }]
-        },
+        assumptions: |s| vec![many_flows(s, MANY), paced_or_limited(s), input_links()],
         predict: None,
         size: Some(size),
         note: "",
@@ -54,6 +46,14 @@ pub static MODEL: Model = Model {
 /// The names in reference tables.
 const REFERENCES: &[Reference] =
     &[named("gorinsky", "buffer", &[]).quantity("buffer", &[Column::of(&["input_links"])])];
+
+fn input_links() -> Check {
+    unknown(
+        "few input links, whatever the flows",
+        "the scenario does not say how many links feed this one; each long flow is taken for one"
+            .into(),
+    )
+}
 
 fn size(s: &Situation, _: &Targets) -> Packets {
     Ok(Some(two_per_input(long_flows(s)?.ceil())?))

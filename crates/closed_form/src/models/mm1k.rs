@@ -5,18 +5,20 @@
 //! packets is K = B + 1. Every function takes ln(rho) through `log1p`-style differences so that
 //! K up to 1e6 neither underflows nor cancels.
 
-use forebay_scenario::{Check, Metric};
+use forebay_scenario::{Check, Holds, Metric, ModelError};
 
-use crate::checks::{below_one, checked, droptail};
+use crate::checks::{below_one, checked, droptail, many_sources};
 use crate::error::{FormulaError, non_negative, open_unit, positive, stable_load};
 use crate::inputs::{K, LOAD, LOSS, LOSS_GOAL, RHO, STABLE_LOAD, SYSTEM};
+use crate::mix::shared;
 use crate::model::{Example, Model, Numbers, Packets, Sizing, symbol, variant};
 use crate::models::processor_sharing as sharing;
 use crate::numeric;
-use crate::pieces::no_bottlenecked_flows;
+use crate::pieces::{filled, no_bottlenecked_flows, some};
 use crate::quantity::{Arguments, Input, quantity};
 use crate::reference::{Column, Reference, named};
 use crate::situation::{Situation, Targets};
+use crate::words::percent;
 
 /// The model.
 pub static MODEL: Model = Model {
@@ -89,7 +91,7 @@ pub static MODEL: Model = Model {
         arguments: &[("load", &[0.9]), ("system_capacity", &[100.0])],
     },
     sizing: Some(Sizing {
-        assumptions: |s| vec![transparent(s), below_one(s), droptail(s)],
+        assumptions: |s| vec![transparent(s), many_sources(s), below_one(s), droptail(s)],
         predict: Some(predict),
         size: Some(size),
         note: "Poisson arrivals, exponential packet sizes: pessimistic for packets of one size",
@@ -167,7 +169,7 @@ fn finite(a: &Arguments) -> Result<Mm1k, FormulaError> {
 
 fn predict(s: &Situation) -> Numbers {
     no_bottlenecked_flows(s)?;
-    let queue = Mm1k::new(s.offered_load(), s.system_capacity())?;
+    let queue = Mm1k::new(some(s.offered_load())?, s.system_capacity())?;
     Ok(vec![
         (Metric::Utilization, queue.utilization()),
         (Metric::LossRate, queue.loss()),
@@ -179,46 +181,86 @@ fn predict(s: &Situation) -> Numbers {
     ])
 }
 
-fn size(s: &Situation, t: &Targets) -> Packets {
-    let system = capacity_for_loss(s.offered_load(), t.loss.unwrap_or(1e-3))?;
-    Ok(Some((system - 1.0).max(0.0)))
+pub(crate) fn size(s: &Situation, t: &Targets) -> Packets {
+    let load = some(s.offered_load())?;
+    let loss = t.loss.unwrap_or(1e-3);
+    let least = (1.0 - 1.0 / load).max(0.0);
+    if loss <= least {
+        let load = percent(load);
+        return Err(ModelError::NoSolution(format!(
+            "at an offered load of {load} of the link every buffer loses more than {}",
+            percent(least)
+        )));
+    }
+    if loss >= 1.0 {
+        return Ok(Some(0.0));
+    }
+    Ok(Some((capacity_for_loss(load, loss)? - 1.0).max(0.0)))
 }
 
 fn transparent(s: &Situation) -> Check {
     let assumption = "no flow can fill the link by itself (transparent regime)";
     if s.bottlenecked > 0.0 {
-        return checked(
-            assumption,
-            false,
-            format!("{} persistent flows fill the link", s.bottlenecked),
-        );
+        return checked(assumption, false, filled(s));
+    }
+    let slow = slow_flows(s, assumption);
+    if slow.holds != Holds::Yes {
+        return slow;
     }
     if s.open_loop + s.closed_loop == 0.0 {
         let why = if s.persistent > 0.0 {
-            format!(
-                "windows and access links hold {} flows below their share",
-                s.persistent
-            )
+            "receive windows or access links keep each flow far from filling the link"
         } else {
-            "only unresponsive traffic".to_owned()
+            "no flow can fill the link by itself"
         };
-        return checked(assumption, true, why);
+        return Check {
+            why: why.into(),
+            ..slow
+        };
     }
     match s.core_limits {
-        Some(limits) => checked(
-            assumption,
-            limits < 0.1,
-            format!(
-                "the link limits its flows {:.1} % of the time",
-                limits * 100.0
-            ),
-        ),
-        None => checked(
-            assumption,
-            false,
-            "no access link keeps the flows slow".into(),
-        ),
+        Some(limits) if limits < 0.1 => {
+            let why = format!(
+                "access links limit the transfers all but {} of the time",
+                percent(limits)
+            );
+            checked(assumption, true, why)
+        }
+        Some(limits) => {
+            let why = format!(
+                "the link itself limits its transfers {} of the time, and the rule needs less than 10 %",
+                percent(limits)
+            );
+            checked(assumption, false, why)
+        }
+        None => {
+            let why = "no access link keeps a transfer from filling the link";
+            checked(assumption, false, why.into())
+        }
     }
+}
+
+/// Which share of the load comes from flows that send at a tenth of the link's rate at most, where
+/// they are not transfers.
+fn slow_flows(s: &Situation, assumption: &'static str) -> Check {
+    if s.open_loop + s.closed_loop > 0.0 || s.sources == 0.0 {
+        return checked(
+            assumption,
+            true,
+            "no flow can fill the link by itself".into(),
+        );
+    }
+    let share = s.slow_share;
+    let why = if share <= 0.0 {
+        "each flow sends at more than a tenth of the link's rate, and the rule is about slower ones"
+            .into()
+    } else {
+        format!(
+            "fits {} of the load: flows of a tenth of the link's rate at most; the others send faster",
+            percent(share)
+        )
+    };
+    shared(assumption, share, why)
 }
 
 /// Load and size of an M/M/1/K queue.

@@ -11,6 +11,7 @@ use crate::pieces::{kept, on_whole_link, residual_goal};
 use crate::quantity::{Input, quantity};
 use crate::reference::{Column, Reference, named};
 use crate::situation::{Situation, Targets};
+use crate::words::percent;
 
 /// The model.
 pub static MODEL: Model = Model {
@@ -105,13 +106,11 @@ fn size(s: &Situation, t: &Targets) -> Packets {
 
 fn smooth_background(s: &Situation) -> Check {
     let load = s.background + s.open_loop + s.closed_loop;
+    let taken = format!("other traffic takes {} of the link", percent(load));
     let why = if load < 0.05 {
-        format!("other traffic takes {:.1} % of the link", load * 100.0)
+        taken
     } else {
-        format!(
-            "other traffic takes {:.0} % of the link; its bursts cost losses that the formula ignores",
-            load * 100.0
-        )
+        format!("{taken}, and the formula leaves out the losses that its bursts cost")
     };
     checked("other traffic without bursts", load < 0.05, why)
 }

@@ -8,6 +8,7 @@ use crate::model::{Example, Model, Numbers, Sizing, symbol};
 use crate::models::mm1k::Mm1k;
 use crate::quantity::quantity;
 use crate::situation::Situation;
+use crate::words::percent;
 
 /// The model.
 pub static MODEL: Model = Model {
@@ -46,7 +47,7 @@ pub static MODEL: Model = Model {
             vec![checked(
                 "offered load of 1 and more",
                 load >= 1.0,
-                format!("offered load {load:.3}"),
+                load_of(load),
             )]
         },
         predict: Some(predict),
@@ -56,12 +57,22 @@ pub static MODEL: Model = Model {
     references: &[],
 };
 
+/// The load of traffic that does not yield, in words.
+fn load_of(load: f64) -> String {
+    let said = format!(
+        "traffic that does not yield offers {} of the link",
+        percent(load)
+    );
+    if load >= 1.0 {
+        return said;
+    }
+    format!("{said}, and the rule is about 100 % and more")
+}
+
 fn predict(s: &Situation) -> Numbers {
     let load = s.background + s.open_loop;
     if load < 1.0 {
-        return Err(ModelError::NotApplicable(format!(
-            "the offered load is {load:.3}, below 1"
-        )));
+        return Err(ModelError::NotApplicable(load_of(load)));
     }
     let queue = Mm1k::new(load, s.system_capacity())?;
     Ok(vec![

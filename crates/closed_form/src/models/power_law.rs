@@ -1,7 +1,8 @@
 //! The best buffer where loss falls as a power of it: after Prasad, Dovrolis & Thottan.
 
-use forebay_scenario::{Check, Holds};
+use forebay_scenario::Check;
 
+use crate::checks::{MANY, many_flows, unknown};
 use crate::error::{FormulaError, check, representable};
 use crate::inputs::{BUF, PIPE};
 use crate::model::{Example, Model, Packets, Sizing, symbol};
@@ -18,6 +19,7 @@ pub static MODEL: Model = Model {
     formula: "p = a B^(−e),  rate = 1/((T + B/C)√p)   ⇒   B = CT · e/(2 − e)",
     symbols: &[BUF, PIPE, symbol("e", "exponent of the loss", "1")],
     assumptions: &[
+        "one flow among many, whose losses it does not cause",
         "output/input capacity ratio below 1",
         "a measured exponent, 0 < e < 2",
     ],
@@ -36,13 +38,7 @@ pub static MODEL: Model = Model {
         arguments: &[("exponent", &[0.5])],
     },
     sizing: Some(Sizing {
-        assumptions: |_| {
-            vec![Check {
-                assumption: "loss falls as a power of the buffer, B^-1/2",
-                holds: Holds::Unknown,
-                why: "the exponent is measured, not derived; 1/2 taken".into(),
-            }]
-        },
+        assumptions: |s| vec![many_flows(s, MANY), measured_exponent()],
         predict: None,
         size: Some(size),
         note: "",
@@ -53,6 +49,13 @@ pub static MODEL: Model = Model {
 /// The names in reference tables.
 const REFERENCES: &[Reference] = &[named("power-law", "optimal buffer / BDP", &[])
     .quantity("buffer_bdp", &[Column::of(&["exponent"])])];
+
+fn measured_exponent() -> Check {
+    unknown(
+        "loss falls as a power of the buffer, B^-1/2",
+        "the exponent of the loss has to be measured; 1/2 is taken".into(),
+    )
+}
 
 fn size(s: &Situation, _: &Targets) -> Packets {
     Ok(Some(s.residual_bdp()? * power_law_buffer(0.5)?))

@@ -3,15 +3,16 @@
 
 use forebay_scenario::Check;
 
-use crate::checks::{below_one, checked};
+use crate::checks::{below_one, checked, many_sources};
 use crate::error::{FormulaError, check, non_negative, positive, representable, stable_load};
 use crate::inputs::{CAPACITY, RHO, STABLE_LOAD};
 use crate::model::{Example, Model, Sizing, symbol};
 use crate::numeric;
-use crate::pieces::carried_load;
+use crate::pieces::{carried_load, filled};
 use crate::quantity::{Input, quantity};
 use crate::reference::{Column, Reference, named};
 use crate::situation::Situation;
+use crate::words::percent;
 
 /// The model.
 pub static MODEL: Model = Model {
@@ -100,7 +101,7 @@ pub static MODEL: Model = Model {
         arguments: &[("load", &[0.5]), ("n", &[4.0])],
     },
     sizing: Some(Sizing {
-        assumptions: |s| vec![transfers(s), below_one(s)],
+        assumptions: |s| vec![transfers(s), many_sources(s), below_one(s)],
         predict: Some(carried_load),
         size: None,
         note: "transfers end sooner or later: the link carries what is offered",
@@ -136,10 +137,13 @@ const FLOWS_N: Input = Input::new("n", "flows", "number of flows in progress", "
 
 fn transfers(s: &Situation) -> Check {
     let load = s.open_loop + s.closed_loop;
-    let why = format!(
-        "{} persistent flows, transfers offer {load:.3} of the link",
-        s.bottlenecked
-    );
+    let why = if s.bottlenecked > 0.0 {
+        format!("{}, and the rule is about transfers that end", filled(s))
+    } else if load > 0.0 {
+        format!("transfers that end offer {} of the link", percent(load))
+    } else {
+        "the scenario has no transfers that end and come again".to_owned()
+    };
     checked(
         "transfers that end, no persistent flows",
         load > 0.0 && s.bottlenecked == 0.0,

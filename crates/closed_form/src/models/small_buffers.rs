@@ -2,8 +2,8 @@
 
 use forebay_scenario::{Check, Metric, ModelError};
 
-use crate::checks::{checked, many_flows, reno, saturable};
-use crate::error::{FormulaError, non_negative, positive, probability, representable};
+use crate::checks::{HUNDREDS, checked, many_flows, reno, saturable, unknown, unless_refused};
+use crate::error::{FormulaError, non_negative, positive, representable};
 use crate::inputs::{B, BUF, BUFFER};
 use crate::model::{Example, Model, Numbers, Packets, Sizing, symbol};
 use crate::numeric;
@@ -11,6 +11,7 @@ use crate::pieces::{long_flows, on_whole_link};
 use crate::quantity::{Input, quantity};
 use crate::reference::{Column, Reference, named};
 use crate::situation::{Situation, Targets};
+use crate::words::figure;
 
 /// The model.
 pub static MODEL: Model = Model {
@@ -60,7 +61,7 @@ pub static MODEL: Model = Model {
         arguments: &[("elasticity", &[20.0])],
     },
     sizing: Some(Sizing {
-        assumptions: |s| vec![many_flows(s, 100.0), reno(s), saturable(s), stable(s)],
+        assumptions: |s| vec![many_flows(s, HUNDREDS), reno(s), saturable(s), stable(s)],
         predict: Some(predict),
         size: Some(size),
         note: "loss = load^buffer; its buffer is the largest that keeps the flows from swinging together",
@@ -120,7 +121,8 @@ fn size(s: &Situation, _: &Targets) -> Packets {
     };
     if !stable(1.0) {
         return Err(ModelError::NoSolution(format!(
-            "windows of {fair:.1} packets swing with any buffer"
+            "windows of {} packets oscillate together whatever the buffer",
+            figure(fair)
         )));
     }
     let margin = |ln_b: f64| {
@@ -134,23 +136,35 @@ fn size(s: &Situation, _: &Targets) -> Packets {
 
 fn stability(s: &Situation) -> Result<Stability, ModelError> {
     let at = Stability::new(s.residual_bdp()? / long_flows(s)?, s.buffer.max(1.0))?;
-    probability("loss at the equilibrium", at.loss())?;
+    if at.loss() > 1.0 {
+        return Err(ModelError::NotApplicable(format!(
+            "a flow's share of the pipe is {} packets, too few for windows that are lost in part",
+            figure(at.fair_window)
+        )));
+    }
     Ok(at)
 }
 
 fn stable(s: &Situation) -> Check {
     let assumption = "a stable equilibrium (flows that do not swing together)";
-    match stability(s).and_then(|at| Ok((at.margin()?, at.window()))) {
-        Ok((margin, window)) => checked(
+    let check = stability(s).and_then(|at| {
+        let (window, steady) = (at.window(), critical_window(at.buffer)?);
+        let (buffer, windows) = (figure(at.buffer), figure(window));
+        if window > steady {
+            let why = format!("windows of {windows} packets are steady at a buffer of {buffer} packets");
+            return Ok(checked(assumption, true, why));
+        }
+        // The scenario's own buffer says nothing against the one that the rule asks for.
+        Ok(unknown(
             assumption,
-            margin > 0.0,
             format!(
-                "window {window:.1} packets at a buffer of {:.0}: margin {margin:.2} rad",
-                s.buffer
+                "windows of {windows} packets oscillate together at the scenario's buffer of {buffer} packets, \
+                where only those above {} would be steady; the rule's buffer is smaller",
+                figure(steady)
             ),
-        ),
-        Err(error) => checked(assumption, false, error.to_string()),
-    }
+        ))
+    });
+    unless_refused(assumption, check)
 }
 
 /// Raina & Wischik: Reno flows through a buffer of B packets that loses p = rho^B.

@@ -3,13 +3,13 @@
 
 use forebay_scenario::{Metric, ModelError};
 
-use crate::checks::{equal_round_trips, loss_based, many_flows, saturable};
+use crate::checks::{HUNDREDS, equal_round_trips, loss_based, many_flows, saturable};
 use crate::error::{FormulaError, at_least_one, non_negative, positive, representable, unit};
 use crate::inputs::{B_OVER_BDP, BDP, BDP_PACKETS, BUF, BUFFER_BDP, FLOWCOUNT, FLOWS, N, PIPE};
 use crate::model::{Example, Model, Numbers, Packets, Sizing, symbol};
 use crate::models::cubic_response::CubicResponse;
 use crate::numeric::two_sided_normal;
-use crate::pieces::{long_flows, no_long_flows, on_whole_link, residual_goal};
+use crate::pieces::{long_flows, on_whole_link, residual_goal, response};
 use crate::quantity::{Arguments, Input, quantity};
 use crate::reference::{Column, Reference, named};
 use crate::situation::{Situation, Targets};
@@ -103,7 +103,7 @@ pub static MODEL: Model = Model {
     sizing: Some(Sizing {
         assumptions: |s| {
             vec![
-                many_flows(s, 100.0),
+                many_flows(s, HUNDREDS),
                 loss_based(s),
                 equal_round_trips(s),
                 saturable(s),
@@ -195,10 +195,7 @@ fn size(s: &Situation, t: &Targets) -> Packets {
 }
 
 fn window_sum(s: &Situation) -> Result<WindowSum, ModelError> {
-    let controller = s.controller.as_ref().ok_or_else(no_long_flows)?;
-    let variation = controller
-        .variation(s.fair_window()?)?
-        .ok_or_else(|| ModelError::NotApplicable(format!("{} has no sawtooth", controller.name)))?;
+    let variation = response(s)?.variation(s.fair_window()?)?;
     Ok(WindowSum {
         flows: long_flows(s)?,
         variation,

@@ -1,15 +1,17 @@
 //! Buffers of tens of packets for paced or access-limited sources: Enachescu, Ganjali, Goel, McKeown
 //! & Roughgarden.
 
-use forebay_scenario::{Check, Holds};
+use forebay_scenario::Check;
 
-use crate::checks::{below_one, checked};
+use crate::checks::{MANY, checked, load_below_one, many_flows, paced_or_limited, unknown};
 use crate::error::{FormulaError, check, open_unit, positive, representable};
 use crate::inputs::{BUF, STABLE_LOAD};
 use crate::model::{Example, Model, Packets, Sizing, symbol};
+use crate::pieces::stable;
 use crate::quantity::{Input, quantity};
 use crate::reference::{Column, Reference, named};
 use crate::situation::{Situation, Targets};
+use crate::words::figure;
 
 /// The model.
 pub static MODEL: Model = Model {
@@ -26,7 +28,7 @@ pub static MODEL: Model = Model {
         symbol("d", "2 as published, 8 by the direct area argument", "1"),
     ],
     assumptions: &[
-        "paced sources, or access links far slower than the link",
+        "many paced sources, or access links far slower than the link",
         "load below 1",
     ],
     source: "Enachescu, Ganjali, Goel, McKeown & Roughgarden (CCR 2005, INFOCOM 2006); constant recalled.",
@@ -71,7 +73,14 @@ pub static MODEL: Model = Model {
         arguments: &[("largest_window", &[64.0]), ("load", &[0.8])],
     },
     sizing: Some(Sizing {
-        assumptions: |s| vec![paced_or_limited(s), below_one(s), known_window(s)],
+        assumptions: |s| {
+            vec![
+                many_flows(s, MANY),
+                paced_or_limited(s),
+                load_below_one(load(s)),
+                known_window(s),
+            ]
+        },
         predict: None,
         size: Some(size),
         note: "",
@@ -90,12 +99,17 @@ const REFERENCES: &[Reference] = &[named("tiny-buffer", "buffer", &[]).quantity(
     ],
 )];
 
-fn size(s: &Situation, t: &Targets) -> Packets {
-    let load = if s.persistent > 0.0 {
+/// The load if nothing were lost: long flows offer what their windows and access links allow.
+fn load(s: &Situation) -> f64 {
+    if s.persistent > 0.0 {
         (s.background + s.saturation).min(1.0)
     } else {
         s.offered_load()
-    };
+    }
+}
+
+fn size(s: &Situation, t: &Targets) -> Packets {
+    let load = stable(load(s))?;
     let largest_window = s.largest_window.unwrap_or(s.fair_window()?);
     let throughput_share = t.utilization.filter(|goal| *goal < 1.0).unwrap_or(0.9);
     Ok(Some(
@@ -109,31 +123,17 @@ fn size(s: &Situation, t: &Targets) -> Packets {
     ))
 }
 
-fn paced_or_limited(s: &Situation) -> Check {
-    let limited = s.core_access.is_some_and(|ratio| ratio >= 10.0);
-    let why = match (s.paced, s.core_access) {
-        (true, _) => "all flows are paced".to_owned(),
-        (false, Some(ratio)) => format!("access links at 1/{ratio:.1} of the link's rate"),
-        (false, None) => "flows send bursts at the speed of the link".to_owned(),
-    };
-    checked("paced or access-limited sources", s.paced || limited, why)
-}
-
 fn known_window(s: &Situation) -> Check {
-    let (holds, why) = match s.largest_window {
-        Some(window) => (
-            Holds::Yes,
-            format!("receive windows of at most {window} packets"),
+    let assumption = "a known largest window";
+    match s.largest_window {
+        Some(window) => {
+            let why = format!("receive windows are {} packets at most", figure(window));
+            checked(assumption, true, why)
+        }
+        None => unknown(
+            assumption,
+            "no receive window is given; a flow's fair share is taken for the largest".into(),
         ),
-        None => (
-            Holds::Unknown,
-            "no receive window is given; the fair share is taken".to_owned(),
-        ),
-    };
-    Check {
-        assumption: "a known largest window",
-        holds,
-        why,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The square-root rule with a confidence: Wischik & McKeown (CCR 2005).
 
-use crate::checks::{equal_round_trips, many_flows, reno, saturable};
+use crate::checks::{HUNDREDS, equal_round_trips, many_flows, reno, saturable};
 use crate::error::FormulaError;
 use crate::inputs::{BDP, BDP_PACKETS, BUF, FLOWCOUNT, FLOWS, N, PIPE};
 use crate::model::{Example, Model, Packets, Sizing, symbol};
@@ -46,7 +46,7 @@ pub static MODEL: Model = Model {
     sizing: Some(Sizing {
         assumptions: |s| {
             vec![
-                many_flows(s, 100.0),
+                many_flows(s, HUNDREDS),
                 reno(s),
                 equal_round_trips(s),
                 saturable(s),

@@ -117,12 +117,20 @@ warmup = "0s"
 measure = "3s"
 "#;
 
+/// Classes with two buffers, one of them dropping heads and the other out of the middle.
+const CLASSES: &str = r#"{ kind = "classes", schedule = "dwrr", classes = [
+    { name = "some", groups = ["through"], buffer = "9p", queue = "drophead" }, { name = "rest", queue = "choke" } ] }"#;
+
 /// At each hop, of what has been offered all was dropped, waits, is in flight to the next hop or has
 /// reached it; what the last hop has taken in counts as delivered.
 #[test]
 fn what_is_offered_is_dropped_or_waits_or_goes_on() {
     for description in forebay_discipline::descriptions() {
-        let queue = format!("target = true\nqueue = \"{}\"", description.name);
+        let queue = match description.name {
+            "classes" => CLASSES.to_owned(),
+            name => format!("\"{name}\""),
+        };
+        let queue = format!("target = true\nqueue = {queue}");
         let scenario = scenario(&UNRESPONSIVE.replace("target = true", &queue), &[]);
         for departures in [Departures::Folded, Departures::Events] {
             let seed = Seed::default();

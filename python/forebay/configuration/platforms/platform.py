@@ -13,7 +13,7 @@ from typing import Protocol
 
 from forebay._core import disciplines
 from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass
-from forebay.errors import InputError, UnsupportedError
+from forebay.errors import UnsupportedError
 
 __all__ = ["Assumed", "Fitted", "Platform", "Reading", "bands", "refusal"]
 
@@ -120,14 +120,15 @@ def refusal(platform: Platform, kind: str) -> UnsupportedError:
     return UnsupportedError(f"{platform.name} has no {kind}; the nearest it has: {called}")
 
 
-def bands(port: Port, queue: Queue, *, most: int) -> tuple[Classes, tuple[str, ...]]:
+def bands(name: str, port: Port, queue: Queue, *, most: int) -> tuple[Classes, tuple[str, ...]]:
     """The simulated `priority` as classes: a band each, the first of them strictly before the others.
 
     Its buffer is one for all bands; the classes of routers have one each, of the same size here.
     """
     count = round(queue.discipline.number("bands"))
     if not 2 <= count <= most:
-        raise InputError(f"priority: found {count} bands; allowed: 2 to {most} here")
+        found = f"{count} band{'s' * (count != 1)}"
+        raise UnsupportedError(f"{name} cannot be told of priority with {found}; allowed: 2 to {most}")
     groups = [*port.groups, *[""] * count][: max(count, len(port.groups))]
     members = [tuple(name for name in groups[band : band + 1] if name) for band in range(count - 1)]
     members.append(tuple(name for name in groups[count - 1 :] if name))

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from forebay import _core
-from forebay.configuration.platforms.buffers import EOS, IOS_XE, IOS_XR, JUNOS, SROS
+from forebay.configuration.platforms.eos import EOS, EOS_TRIDENT
+from forebay.configuration.platforms.ios_xe import IOS_XE
+from forebay.configuration.platforms.ios_xr import IOS_XR
+from forebay.configuration.platforms.junos import JUNOS
 from forebay.configuration.platforms.linux.tc import LINUX
+from forebay.configuration.platforms.nx_os import NX_OS
 from forebay.configuration.platforms.platform import Platform
+from forebay.configuration.platforms.sros import SROS
 from forebay.errors import InputError
 
 __all__ = ["ALIASES", "PLATFORMS", "platform"]
@@ -15,8 +20,10 @@ __all__ = ["ALIASES", "PLATFORMS", "platform"]
 _ALL: tuple[Platform, ...] = (
     IOS_XR,
     IOS_XE,
+    NX_OS,
     JUNOS,
     EOS,
+    EOS_TRIDENT,
     SROS,
     LINUX,
 )

@@ -5,7 +5,7 @@ mod chain;
 
 use forebay_scenario::{Check, ModelError};
 
-use crate::checks::{checked, has_long_flows, loss_based, many_flows, saturable};
+use crate::checks::{MANY, has_long_flows, loss_based, many_flows, queue, saturable};
 use crate::error::FormulaError;
 use crate::inputs::{CAPACITY, CAPACITY_PPS, LOAD, RHO, RTTS, SYSTEM};
 use crate::model::{Example, Model, Numbers, Packets, Sizing, symbol, variant};
@@ -90,7 +90,7 @@ pub static MODEL: Model = Model {
             vec![
                 has_long_flows(s),
                 loss_based(s),
-                many_flows(s, 10.0),
+                many_flows(s, MANY),
                 red(s),
                 saturable(s),
             ]
@@ -253,11 +253,7 @@ fn fixed_point(a: &Arguments, beyond: Beyond) -> Result<FixedPoint, FormulaError
 }
 
 fn red(s: &Situation) -> Check {
-    checked(
-        "RED queue",
-        s.discipline == "red",
-        format!("queue: {}", s.discipline),
-    )
+    queue(s, "RED queue", ("red", "RED"))
 }
 
 fn predict(s: &Situation) -> Numbers {

@@ -4,15 +4,16 @@ mod fluid;
 
 use forebay_scenario::{Check, Metric, ModelError};
 
-use crate::checks::{checked, has_long_flows, loss_based, saturable};
-use crate::error::{FormulaError, positive};
+use crate::checks::{checked, has_long_flows, saturable, unless_refused};
+use crate::error::FormulaError;
 use crate::inputs::{B, BETA, BUF, BUFFER, CAPACITY, CAPACITY_PPS, FLOWS, KEPT, N, RTT, RTT_S};
+use crate::mix::{Asked, Part};
 use crate::model::{Example, Model, Numbers, Packets, Sizing, symbol, variant};
-use crate::pieces::{kept, no_long_flows, on_whole_link, residual_goal};
+use crate::pieces::{no_long_flows, on_whole_link, residual_goal};
 use crate::quantity::{Arguments, Input, quantity};
 use crate::reference::{Column, Reference, named};
-use crate::response::Response;
 use crate::situation::{Situation, Targets};
+use crate::words::percent;
 
 pub use fluid::{Connections, HybridFluid, Point, Tradeoff};
 
@@ -134,7 +135,7 @@ pub static MODEL: Model = Model {
         assumptions: |s| {
             vec![
                 has_long_flows(s),
-                loss_based(s),
+                linear_growth(s),
                 frozen_round_trips(s),
                 saturable(s),
             ]
@@ -367,34 +368,46 @@ fn size(s: &Situation, t: &Targets) -> Packets {
 /// The fluid of the long flows, all cutting together.
 fn hybrid_fluid(s: &Situation) -> Result<HybridFluid, ModelError> {
     let growth: f64 = s.flows.iter().map(|g| g.flows / (g.rtt_s * g.rtt_s)).sum();
-    let capacity = s.capacity_pps * positive("capacity left (share)", s.residual())?;
+    let capacity = s.capacity_pps * s.left()?;
     if growth == 0.0 {
         return Err(no_long_flows());
     }
-    let response = s
-        .controller
-        .as_ref()
-        .and_then(|controller| controller.response.as_deref());
-    let increase = response
-        .and_then(Response::additive_increase)
-        .ok_or_else(|| {
-            ModelError::NotApplicable("growth is not one packet per round trip".into())
-        })?;
-    Ok(HybridFluid::new(capacity, growth * increase, kept(s)?)?)
+    let window = s.fair_window()?;
+    let linear = s.mix.commonest(|part| increase(part).is_some());
+    let law = linear.and_then(|part| Some((increase(part)?, part.kept(window)?)));
+    let (increase, kept) = law.ok_or_else(|| ModelError::NotApplicable(linear_growth(s).why))?;
+    Ok(HybridFluid::new(capacity, growth * increase, kept)?)
+}
+
+/// Packets per round trip by which a flow's window grows, where that is a constant.
+fn increase(part: &Part) -> Option<f64> {
+    part.response.as_deref()?.additive_increase()
+}
+
+fn linear_growth(s: &Situation) -> Check {
+    s.mix.check(&Asked {
+        assumption: "windows that grow by a constant in each round trip",
+        about: "windows that grow by a constant in each round trip",
+        fits: &|part| increase(part).is_some(),
+    })
 }
 
 fn frozen_round_trips(s: &Situation) -> Check {
     let assumption = "queueing delay far below the propagation time (frozen round-trip times)";
-    let ratio = hybrid_fluid(s).and_then(|fluid| {
-        let rtt = positive("harmonic mean RTT (s)", s.rtt_s.unwrap_or(0.0))?;
-        Ok(fluid.frozen_rtt_ratio(rtt)?)
+    let ratio = hybrid_fluid(s).and_then(|fluid| Ok(fluid.frozen_rtt_ratio(s.round_trip()?)?));
+    let check = ratio.map(|ratio| {
+        let buffer = format!(
+            "its buffer would be {} of the bandwidth-delay product",
+            percent(ratio)
+        );
+        let why = if ratio < 0.2 {
+            format!("{buffer}, too little to lengthen the round trips")
+        } else {
+            format!(
+                "{buffer}, and waiting there lengthens the round trips that it takes for constant"
+            )
+        };
+        checked(assumption, ratio < 0.2, why)
     });
-    match ratio {
-        Ok(ratio) => checked(
-            assumption,
-            ratio < 0.2,
-            format!("its optimal buffer is {ratio:.3} BDP"),
-        ),
-        Err(error) => checked(assumption, false, error.to_string()),
-    }
+    unless_refused(assumption, check)
 }

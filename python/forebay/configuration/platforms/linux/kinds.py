@@ -108,6 +108,11 @@ def ecn_word(discipline: Discipline) -> str:
     return "ecn" if discipline.ecn else "noecn"
 
 
+def decimal_word(value: float) -> str:
+    """A share of one as tc reads it, without an exponent."""
+    return f"{value:.9f}".rstrip("0").rstrip(".")
+
+
 def number_word(value: float) -> str:
     """A number as tc reads it."""
     return f"{value:.10g}"
@@ -330,11 +335,9 @@ class DualPi2:
         draft.limit(whole_packets(draft.queue.limit, port.packet), IN_PACKETS)
         draft.time("target", "update", "step")
         for name in ("alpha", "beta"):
-            told = min(255.99609375, max(0.0, round(draft.discipline.number(name) * 256) / 256))
-            shown = float(f"{told:.6f}")
-            if abs(draft.discipline.number(name) - told) > 1 / 512 or shown != draft.discipline.number(name):
-                asked = float(f"{draft.discipline.number(name):.6f}")
-                draft.set(name, min(255.99609375, asked), "tc keeps 1/256 of 1/s")
+            draft.set(
+                name, float(f"{min(255.99, draft.discipline.number(name)):.6g}"), "tc keeps 1/256 of 1/s, below 256"
+            )
         draft.within("coupling", 0, 255, "a whole number up to 255")
         told = min(99, round(draft.discipline.number("classic_share") * 100)) / 100
         draft.set("classic_share", told, "whole percents below 100")

@@ -10,16 +10,21 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from forebay.configuration.platforms.linux.kinds import Draft, Options, Reader, number_word
+from forebay.configuration.platforms.linux.kinds import Draft, Options, Reader, decimal_word
 from forebay.configuration.platforms.linux.units import LARGEST, count, packets, probability, rate, rate_word, size
 from forebay.configuration.platforms.platform import whole_bytes, whole_packets
 from forebay.configuration.port import Discipline, Limit, Port, Queue, Unit, Value
 from forebay.configuration.reading import Mistake
+from forebay.errors import UnsupportedError
 
 __all__ = ["CHOKE", "RED", "burst_of", "shift_of"]
 
 #: The fastest rate of which tc's `bandwidth` can be told: 32 bits of bytes per second.
 FASTEST = LARGEST * 8
+#: Thresholds have to be shifted by at least one bit in 32 (`red_check_params`).
+HIGHEST = 2**30
+#: Why choke's upper threshold is another one.
+CAPPED = "choke refuses a max above its limit; max_p keeps the slope"
 
 
 def shift_of(burst: int, least: float) -> int | None:
@@ -64,15 +69,20 @@ class Red:
 
     def fit(self, draft: Draft, port: Port) -> None:
         self._levels(draft, port)
-        told = draft.discipline
         draft.set("gentle", value=False, why="tc drops everything above max; simulate link.queue.gentle = false")
         draft.set("wait", value=False, why="tc spaces drops from one arrival on; simulate link.queue.wait = false")
-        draft.set("max_p", float(number_word(max(told.number("max_p"), 1e-6))), "ten digits, at least a millionth")
+        told = draft.discipline
+        # What tc_red_eval_P can express: a rise of 2^-31 a byte, for choke too.
+        gentlest = 1.001 * (told.level("max").in_bytes(port.packet) - told.level("min").in_bytes(port.packet)) / 2**31
+        if gentlest > 1:
+            raise UnsupportedError(f"linux cannot be told of {self.simulated} with max 2 GiB above min; allowed: less")
+        probability = max(math.ceil(gentlest * 10**9) / 10**9, round(told.number("max_p"), 9))
+        draft.set("max_p", min(1.0, probability), "nine decimals, and no curve flatter than tc's 2^-31 steps")
         if self.unit == "packets":
             draft.set("adaptive", value=False, why="choke is not adaptive; simulate link.queue.adaptive = false")
         draft.set("bottom", 0.01, "the kernel's adaptive RED goes from 1 % to 50 %")
         draft.set("top", 0.5, "the kernel's adaptive RED goes from 1 % to 50 %")
-        shift = self._shift(told, port)
+        shift = self._shift(draft.discipline, port)
         draft.set("weight", 2.0**-shift, "the kernel keeps the average as a shift, so weights are powers of two")
         if port.ip_rate > FASTEST:
             draft.notes.append(
@@ -84,14 +94,31 @@ class Red:
         why = f"{'red counts bytes' if self.unit == 'bytes' else 'choke counts packets'} of {port.packet} in a packet"
         draft.limit(whole(draft.queue.limit, port.packet), why)
         least = whole(draft.discipline.level("min"), port.packet)
+        two = whole(Limit(2, "packets"), port.packet)
+        low = least.amount < two.amount
+        least = two if low else least
         most = whole(draft.discipline.level("max"), port.packet)
-        draft.set("min", least, why)
-        apart = "max has to be above min"
-        draft.set(
-            "max",
-            max(most, Limit(least.amount + 1, self.unit), key=lambda x: x.amount),
-            why if most.amount > least.amount else apart,
-        )
+        draft.set("min", least, "tc's burst needs at least two packets below min" if low else why)
+        if most.amount <= least.amount:
+            most, why = Limit(least.amount + 1, self.unit), "max has to be above min"
+        if self.unit == "packets" and most.amount > draft.queue.limit.amount:
+            most, why = self._capped(draft, least, most), CAPPED
+        if most.amount >= HIGHEST:
+            raise UnsupportedError(
+                f"linux cannot be told of {self.simulated} with max = {most}; allowed: below {HIGHEST:,}"
+            )
+        draft.set("max", most, why)
+
+    def _capped(self, draft: Draft, least: Limit, most: Limit) -> Limit:
+        """The limit as the upper threshold, with the probability that the curve has there."""
+        limit = draft.queue.limit
+        if least.amount >= limit.amount:
+            raise UnsupportedError(
+                f"linux cannot be told of choke with min = {least}; allowed: below the buffer, {limit}"
+            )
+        share = (limit.amount - least.amount) / (most.amount - least.amount)
+        draft.set("max_p", draft.discipline.number("max_p") * share, CAPPED)
+        return limit
 
     def _shift(self, told: Discipline, port: Port) -> int:
         """The power of two nearest to the weight that tc and the kernel accept."""
@@ -117,7 +144,7 @@ class Red:
         text = f"limit {queue.limit.amount} min {told.level('min').amount} max {told.level('max').amount}"
         bandwidth = rate_word(min(int(port.ip_rate), FASTEST) // 8 * 8)
         text += (
-            f" avpkt {port.packet} burst {burst} bandwidth {bandwidth} probability {number_word(told.number('max_p'))}"
+            f" avpkt {port.packet} burst {burst} bandwidth {bandwidth} probability {decimal_word(told.number('max_p'))}"
         )
         text += " adaptive" if told.switch("adaptive") else ""
         return text + (" ecn" if told.ecn else "")

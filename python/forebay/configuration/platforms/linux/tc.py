@@ -19,7 +19,7 @@ from forebay.configuration.platforms.linux.units import LARGEST, rate_word
 from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, bands, refusal
 from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass
 from forebay.configuration.reading import Mistake, statements
-from forebay.errors import InputError
+from forebay.errors import InputError, UnsupportedError
 
 __all__ = ["LINUX", "Linux", "kind_of"]
 
@@ -87,7 +87,7 @@ class Linux:
             reasons["memory"] = "ports of Linux share no memory"
         queue = port.queue
         if isinstance(queue, Queue) and queue.discipline.kind == "priority":
-            queue, said = bands(port, queue, most=16)
+            queue, said = bands(self.name, port, queue, most=16)
             notes.extend(said)
         if isinstance(queue, Queue):
             return self._fit_one(told, queue, reasons, notes)
@@ -103,7 +103,7 @@ class Linux:
 
     def _fit_classes(self, port: Port, found: Classes, reasons: dict[str, str], notes: list[str]) -> Fitted:
         if len(found.classes) > 16:
-            raise InputError(f"linux: found {len(found.classes)} classes; allowed: up to 16")
+            raise UnsupportedError(f"linux cannot be told of {len(found.classes)} classes; allowed: up to 16")
         told = []
         least = min(entry.weight for entry in found.classes)
         for number, entry in enumerate(found.classes):

@@ -123,7 +123,7 @@ def _said(text: str) -> Iterator[Node]:
         elif words.peek() in _HARMLESS:
             continue
         else:
-            words.fail("tc, qdisc, class, or what `tc qdisc show` prints", ["tc", "qdisc", "class"])
+            words.fail("tc, qdisc, class, or a discipline with its options", ["tc", "qdisc", "class", *ALL])
 
 
 #: What begins the lines of statistics that `tc -s` prints.
@@ -244,8 +244,7 @@ def _shown(words: Words) -> Node:
 
 
 def _kind(words: Words, what: str) -> str:
-    known = [*ALL, *(name for name in _FRAMES if " " not in name)]
-    return words.keyword(known if what == "qdisc" else ["htb", "drr"])
+    return words.keyword(_KNOWN[what])
 
 
 def _handle(text: str, what: str) -> str:
@@ -254,9 +253,9 @@ def _handle(text: str, what: str) -> str:
 
 def _object(words: Words, what: str) -> Node:
     node = Node("", "", "", {}, words.line, is_class=what == "class")
-    known = [*ALL, *(name for name in _FRAMES if " " not in name)] if what == "qdisc" else ["htb", "drr"]
+    known = _KNOWN[what]
     while words.peek() not in known:
-        place = words.keyword([*_PLACES[what], *known])
+        place = words.keyword((*_PLACES[what], *known) if words.peek() not in _PLACES[what] else _PLACES[what])
         if place == "stab":
             node.stab = _table(words)
         elif place != "root":
@@ -270,6 +269,11 @@ def _object(words: Words, what: str) -> Node:
     return node
 
 
+#: What is read, disciplines and classes.
+_KNOWN: Mapping[str, tuple[str, ...]] = {
+    "qdisc": (*ALL, *(name for name in _FRAMES if " " not in name), "pfifo_fast", "noqueue"),
+    "class": ("htb", "drr"),
+}
 _PLACES = {
     "qdisc": ("dev", "root", "parent", "handle", "stab"),
     "class": ("dev", "root", "parent", "classid"),
@@ -341,7 +345,7 @@ def _printed(text: str) -> Iterator[Node]:
     for entry in entries:
         is_class = "class" in entry
         kind = entry.get("kind") or entry.get("class")
-        known = [*ALL, *(name for name in _FRAMES if " " not in name)]
+        known = _KNOWN["class" if is_class else "qdisc"]
         if kind not in known:
             raise Mistake(f"`{kind}`", ", ".join(known)).error()
         stab = entry.get("stab", {}).get("overhead")

@@ -1,5 +1,7 @@
 //! What every registered discipline must do, whatever its algorithm.
 
+mod classes;
+
 use forebay_discipline::{
     Ecn, Label, Limit, Packet, Port, Queue, Setting, descriptions, discipline,
 };

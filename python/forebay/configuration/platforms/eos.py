@@ -1,0 +1,324 @@
+"""Arista EOS: transmit queues of an interface; the 7280R and 7500R bound their delay, Trident switches share memory.
+
+The families differ in what bounds a queue, so they are two platforms: `eos` and `eos-trident`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
+from forebay.configuration.platforms.modular_qos import (
+    Amount,
+    Class,
+    Curve,
+    Handler,
+    Policies,
+    Policy,
+    Shape,
+    Unit,
+    amounts,
+    identifier,
+    ignore,
+    lines,
+    resolved,
+)
+from forebay.configuration.platforms.platform import Assumed, Reading, whole_bytes
+from forebay.configuration.platforms.routers import WRED, Router, in_time, members, microseconds, percents
+from forebay.configuration.port import Classes, Limit, Port, Queue
+from forebay.configuration.reading import Mistake, whole
+
+__all__ = ["EOS", "EOS_TRIDENT"]
+
+#: The queue of traffic class 1, where best effort (DSCP 0 to 7) goes; 7 is for control traffic.
+FIRST, LAST = 1, 6
+#: The largest threshold (Arista's AVD schema, random_detect.ecn.threshold).
+MOST = 256_000_000
+#: Whole kb/s of 32 bits.
+FASTEST = (2**32 - 1) * 1000
+#: Multiples of the free memory that a Trident queue may hold, as powers of two.
+ALPHAS = range(-6, 4)
+
+_UNITS = {
+    "bytes": Unit(bytes=1),
+    "kbytes": Unit(bytes=1000),
+    "mbytes": Unit(bytes=10**6),
+    **dict.fromkeys(("milliseconds", "ms"), Unit(seconds=Fraction(1, 1000))),
+    **dict.fromkeys(("microseconds", "us"), Unit(seconds=Fraction(1, 10**6))),
+}
+
+
+@dataclass(frozen=True)
+class Eos(Router):
+    """Arista EOS; `queue_word` is what a unicast queue is called."""
+
+    queue_word: str = "tx-queue"
+
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        return {
+            **WRED,
+            **dict.fromkeys(("min", "max", "threshold"), "counted in bytes, max above min"),
+            "buffer": "counted in bytes" if self.shared else "a queue is bounded by its delay in whole microseconds",
+            "max_p": "whole per cent, at least one",
+            "alpha": "thresholds are powers of two from 1/64 to 8",
+            "memory": "the switch's own memory is what ports share",
+            "rate": "the shaper counts frames, in whole kb/s",
+            "rate_layer": "the shaper counts frames",
+            "others": "random-detect ecn marks what it can and leaves the rest",
+        }
+
+    @property
+    def shared(self) -> bool:
+        """Whether queues are bounded by what is free of the switch's memory."""
+        return "dynamic_threshold" in self.disciplines
+
+    def link(self, port: Port) -> tuple[int, str]:
+        return self.shaped(port, "l2", FASTEST)
+
+    def limit(self, limit: Limit, port: Port) -> Limit:
+        if self.shared:
+            return whole_bytes(limit, port.packet)
+        return in_time(microseconds(limit, port), port.ip_rate)
+
+    def level(self, level: Limit, queue: Limit, port: Port) -> Limit:
+        del queue
+        return self.within(Router.level(self, level, Limit(0, "bytes"), port), MOST - 1)
+
+    def alpha(self, alpha: float) -> float:
+        return 2.0 ** min(ALPHAS[-1], max(ALPHAS[0], round(math.log2(alpha))))
+
+    def remarks(self, queue: Queue) -> Iterator[str]:
+        told = queue.discipline
+        if told.kind == "red" and told.ecn:
+            yield "ecn: packets that cannot be marked wait up to the limit, as random-detect drop would drop all"
+        if self.shared and told.kind != "dynamic_threshold":
+            yield "buffer: a queue of Trident has no fixed limit; it holds as much as is free of the switch's memory"
+
+    def write(self, port: Port) -> list[str]:
+        shape = f"   shape rate {port.bits_per_second // 1000} kbps"
+        queues = _queues(port.queue)
+        profile = self._profile(queues)
+        body = [line for number, told, queue in queues for line in self._queue((number, told, queue), port)]
+        return [*profile, "interface Ethernet1", shape, *body]
+
+    def _profile(self, queues: Sequence[tuple[int, list[str], Queue]]) -> list[str]:
+        """The memory's profile, on switches that share it."""
+        if not self.shared:
+            return []
+        found = ["platform trident mmu queue profile FOREBAY"]
+        for number, _, queue in queues:
+            dynamic = queue.discipline.kind == "dynamic_threshold"
+            alpha = Fraction(queue.discipline.number("alpha") if dynamic else 1.0)
+            found.append(f"   egress unicast queue {number} threshold {alpha}")
+        return [*found, "!", "platform trident mmu queue profile FOREBAY apply", "!"]
+
+    def _queue(self, entry: tuple[int, list[str], Queue], port: Port) -> list[str]:
+        """The lines of a queue of the interface."""
+        number, served, queue = entry
+        told = queue.discipline
+        found = list(served)
+        if self.shared:
+            found.append(f"! of a memory of {queue.limit.amount} bytes")
+        else:
+            found.append(f"latency maximum {microseconds(queue.limit, port)} microseconds")
+        if told.kind == "step":
+            level = told.level("threshold").amount
+            curve = f"minimum-threshold {level} bytes maximum-threshold {level} bytes"
+            found.append(f"random-detect ecn {curve} max-mark-probability 100 weight 0")
+        if told.kind == "red":
+            curve = (
+                f"minimum-threshold {told.level('min').amount} bytes maximum-threshold {told.level('max').amount} bytes"
+            )
+            kind, probability = ("ecn", "max-mark-probability") if told.ecn else ("drop", "drop-probability")
+            weight = round(-math.log2(told.number("weight")))
+            percent = round(told.number("max_p") * 100)
+            found.append(f"random-detect {kind} {curve} {probability} {percent} weight {weight}")
+        return [f"   {self.queue_word} {number}", *(f"      {line}" for line in found)]
+
+    def read(self, text: str, assumed: Assumed) -> Reading:
+        state = Policies()
+        for words in lines(text, ""):
+            then, said = _GRAMMAR.read(words)
+            then(state, said)
+        root = Class("interface", 1, rate=state.speed, layer="l2", child=_by_number(state))
+        shape = _TRIDENT if self.shared else _JERICHO
+        return resolved(Policy("interface", [root]), assumed, shape)
+
+
+def _queues(queue: Queue | Classes) -> list[tuple[int, list[str], Queue]]:
+    """Each queue with its number and what says how it is served, the highest number first."""
+    if isinstance(queue, Queue):
+        return [(FIRST, [], queue)]
+    found = members(queue)
+    shares = iter(percents([entry.weight for entry, level in found if level is None]))
+    numbers = range(len(found) - 1 + FIRST, FIRST - 1, -1)
+    return [
+        (
+            number,
+            ["priority strict"] if level is not None else ["no priority", f"bandwidth percent {next(shares)}"],
+            entry.queue,
+        )
+        for number, (entry, level) in zip(numbers, found, strict=True)
+    ]
+
+
+def _by_number(state: Policies) -> Policy:
+    """The queues that were named, the highest first; strict ones have a priority each in that order."""
+    queues = state.named("queues")
+    queues.classes.sort(key=lambda entry: -int(entry.name) if entry.name.isdigit() else 0)
+    for level, entry in enumerate([entry for entry in queues.classes if entry.level is not None], 1):
+        entry.level = level
+    return queues
+
+
+def _start_queue(state: Policies, said: Said) -> None:
+    state.policy = state.named("queues")
+    state.at = state.policy.of(str(said.number("queue")), said.line)
+
+
+def _at(state: Policies, said: Said) -> Class:
+    """The queue that a line is about; a part of a configuration is about the first."""
+    if state.at is None:
+        state.policy = state.named("queues")
+        state.at = state.policy.of(str(FIRST), said.line)
+    return state.at
+
+
+def _shape_rate(state: Policies, said: Said) -> None:
+    state.speed = said.number("rate") * 1000
+
+
+def _limit(state: Policies, said: Said) -> None:
+    _at(state, said).limit = Amount(said.number("amount"), said.word("unit", "microseconds"), said.line)
+
+
+def _threshold(state: Policies, said: Said) -> None:
+    state.policy = state.named("queues")
+    power = said.values["alpha"]
+    assert isinstance(power, Fraction)
+    state.policy.of(str(said.number("queue")), said.line).alpha = float(power)
+
+
+def _priority(state: Policies, said: Said) -> None:
+    _at(state, said).level = 1
+
+
+def _share(state: Policies, said: Said) -> None:
+    _at(state, said).share = said.number("share")
+
+
+def _curve(state: Policies, said: Said) -> None:
+    entry = _at(state, said)
+    least = Amount(said.number("least"), said.word("unit"), said.line)
+    most = Amount(said.number("most"), said.word("most_unit"), said.line)
+    entry.curves.append(Curve(least, most, said.number("percent", 100) / 100, said.word("kind")))
+    entry.weight = 2.0 ** -said.number("weight")
+    entry.ecn = said.word("kind") == "ecn"
+
+
+def _multiple(text: str) -> Fraction:
+    """A multiple of the free memory: "1/8" or "2"."""
+    known = [str(Fraction(2) ** power) for power in ALPHAS]
+    if text not in known:
+        raise Mistake(f"`{text}`" if text else "nothing", ", ".join(known))
+    return Fraction(text)
+
+
+_THRESHOLDS = "bytes|kbytes|mbytes|milliseconds|microseconds"
+_FORMS: Sequence[Form[Handler]] = (
+    Form("interface <word>", ignore),
+    Form("qos profile <word>", ignore),
+    Form("service-profile <word>", ignore),
+    Form("shape rate <rate> [kbps]", _shape_rate),
+    Form("tx-queue|uc-tx-queue <queue>", _start_queue),
+    Form("latency maximum <amount> [unit=milliseconds|microseconds|ms|us]", _limit),
+    Form("! of a memory of <amount> unit=bytes", _limit),
+    Form("priority strict", _priority),
+    Form("no priority", ignore),
+    Form("bandwidth percent <share>", _share),
+    Form(
+        f"random-detect kind=ecn minimum-threshold <least> unit={_THRESHOLDS} maximum-threshold <most> "
+        f"most_unit={_THRESHOLDS} [max-mark-probability <percent>] [weight <weight>]",
+        _curve,
+    ),
+    Form(
+        f"random-detect kind=drop minimum-threshold <least> unit={_THRESHOLDS} maximum-threshold <most> "
+        f"most_unit={_THRESHOLDS} drop-probability <percent> [weight <weight>]",
+        _curve,
+    ),
+    Form("random-detect ecn count", ignore),
+    Form("platform trident mmu queue profile <word> [apply]", ignore),
+    Form("egress unicast queue <queue> threshold <alpha>", _threshold),
+    Form("egress unicast queue <queue> reserved [bytes|cells] <weight>", ignore),
+    Form("exit|end", ignore),
+    Form("! ...", ignore),
+    Form("!", ignore),
+    Form("!! ...", ignore),
+)
+_READERS: Mapping[str, Reader] = {
+    **amounts(amount=2**40, rate=2**32, least=MOST, most=MOST, percent=100, share=100),
+    "word": identifier,
+    "queue": lambda text: whole(text, "a queue", most=7),
+    "weight": lambda text: whole(text, "a weight", most=15),
+    "alpha": _multiple,
+}
+_OPENING = "a line of an interface's queue such as `latency maximum 5 milliseconds`"
+_GRAMMAR: Grammar[Handler] = Grammar(_FORMS, _READERS, _OPENING)
+_JERICHO = Shape(_UNITS, others="queue", limit="latency maximum", missing="its default is 5 ms on 7500R; write it down")
+_TRIDENT = Shape(
+    _UNITS,
+    others="queue",
+    limit="memory",
+    missing="a threshold is a multiple of the free memory of the switch, which differs by model: say it in a line "
+    "`! of a memory of 12000000 bytes` of the queue",
+)
+
+_SOURCE = "Arista, 'EOS User Manual', 'Quality of Service' (shape rate, priority, bandwidth percent, random-detect); "
+_NEAREST = {"codel": "red", "cobalt": "red", "pie": "red", "choke": "red", "dualpi2": "step"}
+_COMMON = {
+    "red": "random-detect drop or ecn",
+    "step": "random-detect ecn, minimum = maximum",
+    "classes": "transmit queues with priority strict and bandwidth percent",
+}
+
+EOS = Eos(
+    name="eos",
+    title="Arista EOS (7280R, 7500R)",
+    source=_SOURCE
+    + "TOI 'VOQ latency': 'this feature allows setting the desired maximum VOQ latency. Drop probabilities are "
+    "adjusted in hardware to meet this limit'; ranges of Arista's AVD, eos_cli_config_gen",
+    quirks=(
+        "best effort (DSCP 0 to 7) is traffic class 1 and so transmit queue 1; queue 7 is for control traffic",
+        "uncertain: the limit is on the virtual output queue of each ingress, enforced by drop probabilities; several "
+        "ingresses may hold one limit each",
+        "uncertain: the latency keyword and its range differ between platforms and releases; check after setting it",
+        "uncertain: kbytes are read as 1000 bytes; the lines are in bytes",
+        "Trident switches share their memory: --for eos-trident",
+    ),
+    disciplines={"droptail": "latency maximum", **_COMMON, "priority": "transmit queues with priority strict"},
+    nearest={**_NEAREST, "dynamic_threshold": "droptail"},
+    levels=LAST,
+    classes=LAST,
+    others="queue",
+)
+EOS_TRIDENT = Eos(
+    name="eos-trident",
+    title="Arista EOS (Trident: 7050X, 7060X, 7260X)",
+    source=_SOURCE + "platform trident mmu queue profile, as Arista's AVD writes it (eos_cli_config_gen, platform)",
+    quirks=(
+        "best effort (DSCP 0 to 7) is traffic class 1 and so unicast queue 1; queue 7 is for control traffic",
+        "the profile is the whole switch's: every port's queues get its thresholds",
+        "uncertain: which multiples a switch takes depends on its model",
+        "uncertain: kbytes are read as 1000 bytes; the lines are in bytes",
+    ),
+    disciplines={"dynamic_threshold": "mmu queue profile, threshold", **_COMMON},
+    nearest={**_NEAREST, "priority": "classes"},
+    levels=LAST,
+    classes=LAST,
+    others="queue",
+    queue_word="uc-tx-queue",
+)

@@ -1,0 +1,486 @@
+"""Cisco's modular QoS command line: policies of classes that an interface is given, as typed and as shown.
+
+The three systems share its bones (policy-map, class, service-policy); their units, ranges and words are in a file each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
+from forebay.configuration.platforms.platform import Assumed, Reading
+from forebay.configuration.platforms.routers import members, prioritized, wred
+from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass, Value
+from forebay.configuration.reading import Mistake, Word, closest, statements, whole
+from forebay.errors import InputError
+
+__all__ = [
+    "COMMON",
+    "DEFAULT",
+    "PREFIX",
+    "Amount",
+    "Class",
+    "Curve",
+    "Handler",
+    "Policies",
+    "Policy",
+    "Shape",
+    "Unit",
+    "amounts",
+    "identifier",
+    "ignore",
+    "legible",
+    "names",
+    "reading",
+    "resolved",
+]
+
+DEFAULT = "class-default"
+#: Before names, so that they are none that a router has already.
+PREFIX = "FOREBAY-"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit: bytes each, seconds each, a part of the queue's limit each, or packets of any size where it is none."""
+
+    bytes: int | None = None
+    seconds: Fraction | None = None
+    part: Fraction | None = None
+
+    def limit(self, amount: int, rate: Fraction | None) -> Limit:
+        """So many of it; `rate` is what times count at."""
+        if self.bytes is not None:
+            return Limit(amount * self.bytes, "bytes")
+        if self.seconds is None:
+            return Limit(amount, "packets")
+        if rate is None:
+            raise InputError(
+                "found none; allowed: the link's rate, as a time counts at it and the text has no shaper", "rate"
+            )
+        size = amount * self.seconds * rate / 8
+        return Limit(int(size) if size.denominator == 1 else float(size), "bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A limit as it is typed."""
+
+    amount: int
+    unit: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """WRED's thresholds and the largest probability, for one of the values that it tells apart."""
+
+    least: Amount
+    most: Amount
+    probability: float | None
+    of: str = ""
+
+
+@dataclass(slots=True)
+class Class:
+    """A class of a policy as far as it was read.
+
+    Attributes
+    ----------
+    name : str
+        As in `class voice`.
+    rate, layer : int and str
+        Its shaper, and whose bits that counts.
+    child : Policy, optional
+        The policy of what it holds.
+    level : int, optional
+        Its strict priority.
+    share, share_unit : int and str
+        Its part of what the priorities leave: a ratio, per cent, or kb/s.
+    limit, alpha
+        Its queue limit, fixed or as a multiple of what is free.
+    curves : list of Curve
+        WRED.
+    weight : float, optional
+        Of an arrival in WRED's average.
+    ecn : bool
+        Whether it marks.
+    """
+
+    name: str
+    line: int
+    rate: int | None = None
+    layer: str = "l3"
+    child: Policy | None = None
+    level: int | None = None
+    share: int | None = None
+    share_unit: str = "ratio"
+    limit: Amount | None = None
+    alpha: float | None = None
+    curves: list[Curve] = field(default_factory=list)
+    weight: float | None = None
+    detects: bool = False
+    ecn: bool = False
+
+    @property
+    def used(self) -> bool:
+        """Whether anything is said of it but that it gets nothing."""
+        return self.share != 0 or self.limit is not None or self.level is not None
+
+
+@dataclass(slots=True)
+class Policy:
+    """A policy-map."""
+
+    name: str
+    classes: list[Class] = field(default_factory=list)
+    #: The queue that all of strict priority share, where a device shows one.
+    shared: Class | None = None
+
+    def of(self, name: str, line: int) -> Class:
+        """The class of this name, new where it is the first time."""
+        for known in self.classes:
+            if known.name == name:
+                return known
+        self.classes.append(Class(name, line))
+        return self.classes[-1]
+
+
+Handler = Callable[["Policies", Said], None]
+
+
+@dataclass(slots=True)
+class Policies:
+    """What the lines so far have said.
+
+    Attributes
+    ----------
+    policies : dict of str to Policy
+        By name.
+    at, policy : Class and Policy, optional
+        What a line is about.
+    interface : bool
+        Whether lines are about an interface.
+    attached : list of Policy
+        The policies that interfaces have for what they send.
+    speed : int, optional
+        Bits of the wire per second, where an interface says how fast it is.
+    """
+
+    policies: dict[str, Policy] = field(default_factory=dict)
+    policy: Policy | None = None
+    at: Class | None = None
+    interface: bool = False
+    attached: list[Policy] = field(default_factory=list)
+    speed: int | None = None
+
+    def named(self, name: str) -> Policy:
+        """The policy of this name, new where it is the first time."""
+        return self.policies.setdefault(name, Policy(name))
+
+    def current(self, line: int) -> Class:
+        """The class that a line is about; a part of a configuration begins in the class of everything."""
+        if self.at is None:
+            if self.policy is None:
+                self.policy = self.named("")
+            self.at = self.policy.of(DEFAULT, line)
+        return self.at
+
+
+def start_policy(state: Policies, said: Said) -> None:
+    """`policy-map NAME`."""
+    state.policy, state.at, state.interface = state.named(said.word("policy")), None, False
+
+
+def start_class(state: Policies, said: Said) -> None:
+    """`class NAME`."""
+    if state.policy is None:
+        state.policy = state.named("")
+    state.at = state.policy.of(said.word("class"), said.line)
+
+
+def start_other(state: Policies, _: Said) -> None:
+    """`class-map NAME`, of which nothing matters here."""
+    state.policy, state.at, state.interface = None, None, False
+
+
+def start_interface(state: Policies, _: Said) -> None:
+    """`interface NAME`."""
+    state.policy, state.at, state.interface = None, None, True
+
+
+def attach(state: Policies, said: Said) -> None:
+    """`service-policy output NAME` at an interface, `service-policy NAME` in a class."""
+    policy = state.named(said.word("policy"))
+    if state.interface or said.has("direction"):
+        state.attached.append(policy)
+    else:
+        state.current(said.line).child = policy
+
+
+def show(state: Policies, said: Said) -> None:
+    """What a device shows of the policy of an interface or, without a direction, of a class."""
+    policy = state.named(said.word("policy"))
+    if said.has("direction"):
+        state.attached.append(policy)
+    else:
+        state.current(said.line).child = policy
+    state.policy, state.at = policy, None
+
+
+def take_limit(state: Policies, said: Said) -> None:
+    """`queue-limit N UNIT`."""
+    state.current(said.line).limit = Amount(said.number("amount"), said.word("unit", "packets"), said.line)
+
+
+def take_level(state: Policies, said: Said) -> None:
+    """`priority level N`."""
+    state.current(said.line).level = said.number("level", 1)
+
+
+def take_share(state: Policies, said: Said) -> None:
+    """`bandwidth remaining ratio N` and the like."""
+    entry = state.current(said.line)
+    entry.share, entry.share_unit = said.number("share"), said.word("of", "ratio")
+
+
+def take_detection(state: Policies, said: Said) -> None:
+    """`random-detect`."""
+    state.current(said.line).detects = True
+
+
+def take_ecn(state: Policies, said: Said) -> None:
+    """`random-detect ecn`."""
+    state.current(said.line).ecn = True
+
+
+def ignore(_: Policies, __: Said) -> None:
+    """What says nothing of queues."""
+
+
+#: What the three have alike.
+COMMON: Sequence[Form[Handler]] = (
+    Form("class-map [type qos|queuing] [match-any|match-all] <class>", start_other),
+    Form("description ...", ignore),
+    Form("match ...", ignore),
+    Form("exit|end|!", ignore),
+)
+
+
+def identifier(text: str) -> str:
+    """Read a name."""
+    if not text:
+        raise Mistake("nothing", "a name")
+    return text
+
+
+def legible(name: str, *, most: int = 30) -> str:
+    """A scenario's name as routers take names."""
+    kept = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "-_") else "-" for sign in name)
+    return kept[:most] or "class"
+
+
+def names(classes: Classes) -> list[str]:
+    """The names of classes, which differ; the last that has no strict priority is the class of everything else."""
+    rest = max((at for at, (_, level) in enumerate(members(classes)) if level is None), default=-1)
+    told: list[str] = []
+    for at, entry in enumerate(classes.classes):
+        bare = PREFIX + legible(entry.name)
+        free = DEFAULT if at == rest else bare if bare not in (*told, DEFAULT) else f"{bare}-{at + 1}"
+        told.append(free)
+    return told
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a system's policies mean.
+
+    Attributes
+    ----------
+    units : mapping
+        Its units by name.
+    limit, missing : str
+        What a queue's limit is called, and what to do where none is said.
+    share_of_rate : bool
+        Whether times count at a class's share of the rate, not at the rate.
+    others : str
+        What becomes of packets above a marking threshold that cannot be marked.
+    """
+
+    units: Mapping[str, Unit]
+    others: str = "drop"
+    limit: str = "queue-limit"
+    share_of_rate: bool = False
+    missing: str = "its default depends on the hardware; the device shows it"
+
+
+def lines(text: str, comment: str) -> list[list[Word]]:
+    """The lines of a text without a device's prompts."""
+    found = statements(text, comment=comment, separators="")
+    return [words for words in found if not _prompt(words)]
+
+
+def _prompt(words: Sequence[Word]) -> bool:
+    """Whether a line is what was typed at a device, as in `router#show policy-map interface`."""
+    first = words[0].text
+    typed = first.partition("#" if "#" in first else ">")[2]
+    return first in ("show", "sh") or (("#" in first or ">" in first) and typed in ("", "show", "sh"))
+
+
+def reading(text: str, grammar: Grammar[Handler], assumed: Assumed, shape: Shape, *, comment: str = "!") -> Reading:
+    """What a text of a system's lines says; `comment` begins what says nothing."""
+    state = Policies()
+    for words in lines(text, comment):
+        then, said = grammar.read(words)
+        then(state, said)
+    return resolved(_root(state), assumed, shape, state.speed)
+
+
+def resolved(root: Policy, assumed: Assumed, shape: Shape, speed: int | None = None) -> Reading:
+    """The port of an outermost policy: a shaper or the speed of the port, and a queue or classes."""
+    return _Resolved(assumed, shape).port(root, speed)
+
+
+def _root(state: Policies) -> Policy:
+    """The policy that an interface has, or the one that no other holds."""
+    if len({policy.name for policy in state.attached}) > 1:
+        names = ", ".join(f"`{policy.name}`" for policy in state.attached)
+        raise InputError(f"translate: found several policies at interfaces ({names}); allowed: one interface at a time")
+    children = [
+        entry.child for policy in state.policies.values() for entry in policy.classes if entry.child is not None
+    ]
+    roots = [policy for policy in state.policies.values() if policy.classes and policy not in children]
+    if state.attached:
+        if not state.attached[0].classes:
+            meant = closest(state.attached[0].name, [policy.name for policy in roots])
+            known = ", ".join(f"`{policy.name}`" for policy in roots if policy.name) or "a text that has its policy-map"
+            allowed = f"{known}" + (f"; did you mean `{meant}`?" if meant else "")
+            raise InputError(f"translate: found no policy-map `{state.attached[0].name}`; allowed: {allowed}")
+        return state.attached[0]
+    if len(roots) != 1:
+        found = f"{len(roots)} policies and no interface" if roots else "no policy"
+        raise InputError(f"translate: found {found}; allowed: a policy-map, a part of one, or what an interface shows")
+    return roots[0]
+
+
+@dataclass(slots=True)
+class _Resolved:
+    """From classes to a port: rates of times, defaults, and what belongs together."""
+
+    assumed: Assumed
+    shape: Shape
+    how: dict[str, None] = field(default_factory=dict)
+
+    def port(self, root: Policy, speed: int | None) -> Reading:
+        """The port of the outermost policy."""
+        root.classes = [entry for entry in root.classes if entry.used] or root.classes
+        top = root.classes[0]
+        shaped = top if top.rate is not None and len(root.classes) == 1 else None
+        policy = top.child if len(root.classes) == 1 and top.child is not None else root
+        if not policy.classes:
+            raise InputError(f"translate: found no policy-map `{policy.name}`; allowed: a text that has it")
+        rate, layer = (speed, "l3" if speed is None else "l1") if shaped is None else (shaped.rate, shaped.layer)
+        bare = Port(rate, self.assumed.packet, _NOTHING, layer=layer)
+        counted = bare.ip_rate if rate is not None else None
+        if counted is None and self.assumed.rate is not None:
+            counted = Fraction(self.assumed.rate)
+        if len(policy.classes) == 1:
+            queue = self.queue(policy.classes[0], counted)
+            return Reading(bare.with_queue(queue), tuple(self.how))
+        shares = self.shares(policy, counted)
+        total = sum(share for entry, share in zip(policy.classes, shares, strict=True) if entry.level is None)
+        found = []
+        for entry, share in zip(policy.classes, shares, strict=True):
+            part = Fraction(share, total) if entry.level is None and self.shape.share_of_rate else Fraction(1)
+            if entry.limit is None and entry.level is not None and policy.shared is not None:
+                entry.limit = policy.shared.limit
+            queue = self.queue(entry, None if counted is None else counted * part)
+            found.append((TrafficClass(entry.name.removeprefix(PREFIX), (), float(share), queue), entry.level))
+        return Reading(bare.with_queue(prioritized(found)), tuple(self.how))
+
+    def shares(self, policy: Policy, rate: Fraction | None) -> list[int]:
+        """What each class may send of the rest, in one unit; what says nothing has what the others leave."""
+        turns = [entry for entry in policy.classes if entry.level is None]
+        units = {entry.share_unit for entry in turns if entry.share is not None}
+        if len(units) > 1:
+            raise InputError(
+                f"translate: found bandwidth in {' and '.join(sorted(units))}; allowed: one unit in a policy"
+            )
+        said = sum(entry.share or 0 for entry in turns)
+        silent = sum(entry.share is None for entry in turns)
+        whole_link = {"percent": 100, "kbps": int(rate / 1000) if rate is not None else said + silent}
+        left = (whole_link[next(iter(units))] - said) // max(1, silent) if units and units != {"ratio"} else 1
+        return [entry.share if entry.share is not None else max(1, left) for entry in policy.classes]
+
+    def queue(self, entry: Class, rate: Fraction | None) -> Queue:
+        """The queue of a class; `rate` is what its times count at."""
+        if entry.limit is None:
+            found = f"line {entry.line}: found no {self.shape.limit} in `{entry.name}`"
+            raise InputError(f"translate: {found}; allowed: a {self.shape.limit} ({self.shape.missing})")
+        limit = self.limit(entry.limit, rate)
+        if entry.alpha is not None and not entry.curves:
+            return Queue(limit, Discipline("dynamic_threshold", {"alpha": entry.alpha}))
+        if not entry.curves:
+            if entry.detects or entry.ecn:
+                raise InputError(
+                    f"translate: line {entry.line}: found random-detect without thresholds in class `{entry.name}`; "
+                    "allowed: its minimum and maximum (the defaults depend on the hardware; the device shows them)"
+                )
+            return Queue(limit, Discipline("droptail"))
+        curve = self.curve(entry.curves)
+        least, most = self.limit(curve.least, rate, limit), self.limit(curve.most, rate, limit)
+        if entry.ecn and least == most and curve.probability in (1, None):
+            return Queue(limit, Discipline("step", {"threshold": least, "others": self.shape.others}, ecn=True))
+        told = {"max_p": curve.probability, "weight": entry.weight}
+        values: dict[str, Value] = {"min": least, "max": most}
+        values |= {name: value for name, value in told.items() if value is not None}
+        return Queue(limit, wred(values, ecn=entry.ecn))
+
+    def curve(self, curves: Sequence[Curve]) -> Curve:
+        """The one curve of all values that WRED tells apart."""
+        for other in curves[1:]:
+            same = (other.least.amount, other.most.amount, other.probability)
+            if same != (curves[0].least.amount, curves[0].most.amount, curves[0].probability):
+                raise InputError(
+                    f"translate: line {other.least.line}: found another curve for {other.of} than for {curves[0].of}; "
+                    "allowed: the same for all, as red has one"
+                )
+        return curves[0]
+
+    def limit(self, amount: Amount, rate: Fraction | None, beside: Limit | None = None) -> Limit:
+        """A limit or, beside a queue's limit and in its unit, a threshold."""
+        unit = self.shape.units[amount.unit]
+        if unit.part is not None and beside is not None:
+            part = amount.amount * unit.part * Fraction(beside.amount)
+            return Limit(int(part) if part.denominator == 1 else float(part), beside.unit)
+        found = unit.limit(amount.amount, rate)
+        if unit.bytes is not None and amount.unit != "bytes":
+            self.how[f"1 {_singular(amount.unit)} = {unit.bytes:,} bytes"] = None
+        if unit.seconds is not None and rate is not None:
+            self.how[f"{amount.amount} {amount.unit} at {float(rate) / 1e6:g} Mb/s = {found}"] = None
+        if beside is not None and beside.unit != found.unit:
+            size = (
+                found.in_packets(self.assumed.packet)
+                if beside.unit == "packets"
+                else found.in_bytes(self.assumed.packet)
+            )
+            return Limit(size, beside.unit)
+        return found
+
+
+def _singular(unit: str) -> str:
+    return unit.removesuffix("s") if unit not in ("ms", "us") else unit
+
+
+_NOTHING = Queue(Limit(0, "bytes"), Discipline("droptail"))
+
+
+def amounts(**limits: int) -> dict[str, Reader]:
+    """Readers of whole numbers from one up to these."""
+    return {name: _amount(most) for name, most in limits.items()}
+
+
+def _amount(most: int) -> Reader:
+    return lambda text: whole(text, "a whole number", least=1, most=most)

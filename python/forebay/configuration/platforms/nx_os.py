@@ -1,0 +1,292 @@
+"""Cisco NX-OS (Nexus 9000): queuing policies with fixed or dynamic limits, WRED and ECN in bytes, shapers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
+from forebay.configuration.platforms.modular_qos import (
+    COMMON,
+    Amount,
+    Curve,
+    Handler,
+    Policies,
+    Shape,
+    Unit,
+    amounts,
+    attach,
+    identifier,
+    ignore,
+    reading,
+    show,
+    start_class,
+    start_interface,
+    start_policy,
+    take_level,
+    take_limit,
+    take_share,
+)
+from forebay.configuration.platforms.platform import Assumed, Reading, whole_bytes
+from forebay.configuration.platforms.routers import WRED, Router, members, percents
+from forebay.configuration.port import Classes, Limit, Port, Queue
+from forebay.configuration.reading import Mistake, whole
+
+__all__ = ["NX_OS"]
+
+MOST = 2**32 - 1
+#: Whole kb/s of 32 bits.
+FASTEST = MOST * 1000
+#: The multiples of the free memory: `queue-limit dynamic N` is 2 to the power of N - 7.
+DYNAMIC = range(11)
+#: Speeds of ports in Mb/s, of which an interface can be told.
+SPEEDS = (100, 1000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000, 800_000)
+REST = "c-out-8q-q-default"
+QUEUES = (*(f"c-out-8q-q{number}" for number in range(7, 0, -1)), REST)
+
+_UNITS = {
+    "packets": Unit(),
+    "bytes": Unit(bytes=1),
+    "kbytes": Unit(bytes=1000),
+    "mbytes": Unit(bytes=10**6),
+    "ms": Unit(seconds=Fraction(1, 1000)),
+    "us": Unit(seconds=Fraction(1, 10**6)),
+}
+_RATES = {"bps": 1, "kbps": 10**3, "mbps": 10**6, "gbps": 10**9}
+
+
+@dataclass(frozen=True)
+class NxOs(Router):
+    """Cisco NX-OS."""
+
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        return {
+            **WRED,
+            **dict.fromkeys(("buffer", "min", "max", "threshold"), "counted in bytes, max above min"),
+            "max_p": "whole per cent, at least one",
+            "alpha": "dynamic limits are powers of two from 1/128 to 8",
+            "memory": "the switch's own memory is what ports share",
+            "rate": "a queue is shaped by its frames, in whole kb/s; a port of several has its own speed, "
+            f"{', '.join(f'{speed / 1000:g}' for speed in SPEEDS)} Gb/s",
+            "rate_layer": "shapers count frames, speeds of ports preamble and gap too",
+            "others": "WRED drops what it cannot mark",
+        }
+
+    def link(self, port: Port) -> tuple[int | None, str]:
+        if port.rate is None or port.rate in [speed * 10**6 for speed in SPEEDS]:
+            return port.rate, "l3" if port.rate is None else "l1"
+        if isinstance(port.queue, Classes) or port.kind == "priority":
+            return None, "l3"
+        return self.shaped(port, "l2", FASTEST)
+
+    def limit(self, limit: Limit, port: Port) -> Limit:
+        return self.within(whole_bytes(limit, port.packet), MOST)
+
+    def level(self, level: Limit, queue: Limit, port: Port) -> Limit:
+        return self.within(Router.level(self, level, queue, port), MOST - 1)
+
+    def alpha(self, alpha: float) -> float:
+        return 2.0 ** (min(DYNAMIC[-1], max(DYNAMIC[0], round(math.log2(alpha)) + 7)) - 7)
+
+    def write(self, port: Port) -> list[str]:
+        lines = ["policy-map type queuing FOREBAY"]
+        speed: list[str] = []
+        if port.layer == "l1":
+            speed = [f"  speed {port.bits_per_second // 10**6}"]
+        if isinstance(port.queue, Queue):
+            shape = [] if speed else [f"    shape min 0 kbps max {port.bits_per_second // 1000} kbps"]
+            lines += [f"  class type queuing {REST}", *shape, *_queue(port.queue)]
+        else:
+            lines += _classes(port.queue)
+        return [*lines, "interface Ethernet1/1", *speed, "  service-policy type queuing output FOREBAY"]
+
+    def read(self, text: str, assumed: Assumed) -> Reading:
+        return reading(text, _GRAMMAR, assumed, _SHAPE, comment="")
+
+
+def _queue(queue: Queue) -> list[str]:
+    """A queue's lines in its class."""
+    told = queue.discipline
+    if told.kind == "dynamic_threshold":
+        power = round(math.log2(told.number("alpha"))) + 7
+        return [f"    queue-limit dynamic {power}", f"    ! of a memory of {queue.limit.amount} bytes"]
+    lines = [f"    queue-limit {queue.limit.amount} bytes"]
+    if told.kind == "droptail":
+        return lines
+    if told.kind == "step":
+        least = most = told.level("threshold").amount
+        percent, weight = 100, 0
+    else:
+        least, most = told.level("min").amount, told.level("max").amount
+        percent, weight = round(told.number("max_p") * 100), round(-math.log2(told.number("weight")))
+    line = f"    random-detect minimum-threshold {least} bytes maximum-threshold {most} bytes"
+    return [*lines, f"{line} drop-probability {percent} weight {weight}{' ecn' if told.ecn else ''}"]
+
+
+def _classes(classes: Classes) -> list[str]:
+    """A class for every queue of the port; those that nothing uses get nothing."""
+    found = members(classes)
+    shares = percents([entry.weight for entry, level in found if level is None])
+    given = dict(zip((*QUEUES[: len(found) - 1], REST), found, strict=True))
+    turns = iter(shares)
+    lines: list[str] = []
+    for name in QUEUES:
+        lines.append(f"  class type queuing {name}")
+        if name not in given:
+            lines.append("    bandwidth remaining percent 0")
+            continue
+        entry, level = given[name]
+        lines.append(
+            f"    priority level {level}" if level is not None else f"    bandwidth remaining percent {next(turns)}"
+        )
+        lines += _queue(entry.queue)
+    return lines
+
+
+def _shape(state: Policies, said: Said) -> None:
+    entry = state.current(said.line)
+    entry.rate, entry.layer = said.number("rate") * _RATES[said.word("rate_unit")], "l2"
+
+
+def _speed(state: Policies, said: Said) -> None:
+    state.speed = said.number("speed") * 10**6
+
+
+def _dynamic(state: Policies, said: Said) -> None:
+    state.current(said.line).alpha = 2.0 ** (said.number("power") - 7)
+
+
+def _curve(state: Policies, said: Said) -> None:
+    entry = state.current(said.line)
+    least = Amount(said.number("least"), said.word("unit"), said.line)
+    most = Amount(said.number("most"), said.word("most_unit"), said.line)
+    percent = said.number("percent") if said.has("percent") else None
+    entry.curves.append(Curve(least, most, None if percent is None else percent / 100))
+    entry.weight = 2.0 ** -said.number("weight") if said.has("weight") else None
+    entry.ecn = said.has("ecn")
+
+
+def _shown_queue(state: Policies, said: Said) -> None:
+    """A row of `show queuing interface`: group, share, priority, shaper and limit."""
+    if state.policy is None:
+        state.policy = state.named("")
+        state.attached.append(state.policy)
+    group = said.number("group")
+    entry = state.at = state.policy.of(QUEUES[7 - group], said.line)
+    share, level = said.number("shown_share", -1), said.number("shown_level", -1)
+    entry.level = None if level < 0 else level
+    entry.share = None if share < 0 else share
+    entry.alpha = 2.0 ** (said.number("shown_dynamic") - 7)
+
+
+def _or_none(text: str) -> int:
+    """A number, or "-" where there is none, which is below all."""
+    return -1 if text == "-" else whole(text, "a number or -")
+
+
+def _dynamic_limit(text: str) -> int:
+    """A limit as `show queuing interface` shows it: "9(D)" is a dynamic one."""
+    if not text.endswith("(D)"):
+        raise Mistake(
+            f"`{text}`" if text else "nothing", "a dynamic limit such as 9(D); the unit of static ones is not shown"
+        )
+    return whole(text[:-3], "a dynamic limit", most=DYNAMIC[-1])
+
+
+_CONFIGURED: Sequence[Form[Handler]] = (
+    *COMMON,
+    Form("policy-map type queuing <policy>", start_policy),
+    Form("class type queuing <class>", start_class),
+    Form("system qos", start_interface),
+    Form("interface <word> [<word>]", start_interface),
+    Form("speed <speed>", _speed),
+    Form("service-policy type queuing direction=output <policy>", attach),
+    Form("shape min <count> bps|kbps|mbps|gbps max <rate> rate_unit=bps|kbps|mbps|gbps", _shape),
+    Form("queue-limit dynamic <power>", _dynamic),
+    Form("queue-limit <amount> [unit=packets|bytes|kbytes|mbytes|ms|us]", take_limit),
+    Form("! of a memory of <amount> unit=bytes", take_limit),
+    Form("! ...", ignore),
+    Form("bandwidth remaining of=percent <share>", take_share),
+    Form("bandwidth of=percent <share>", take_share),
+    Form("priority [level <level>]", take_level),
+    Form(
+        "random-detect minimum-threshold <least> unit=packets|bytes|kbytes|mbytes maximum-threshold <most> "
+        "most_unit=packets|bytes|kbytes|mbytes [drop-probability <percent> weight <weight>] [cap-average] [ecn=ecn]",
+        _curve,
+    ),
+)
+#: `show policy-map interface` and `show queuing interface` (Cisco Nexus 9000 Series NX-OS Command Reference, 9.3(x)).
+_SHOWN: Sequence[Form[Handler]] = (
+    Form("Service-policy (queuing) direction=output: <policy>", show),
+    Form("Class-map (queuing): <class> ...", start_class),
+    Form("Global|SNMP|slot|Egress|QoS-Group#|Min ...", ignore),
+    Form("queue dropped|depth|transmit ...", ignore),
+    Form("<rule>", ignore),
+    Form("<group> <shown_share> <shown_level> <minus> <minus> <minus> <shown_dynamic>", _shown_queue),
+    Form("<interface>", start_interface),
+)
+
+
+def _rule(text: str) -> str:
+    if not text or set(text) - set("-=+"):
+        raise Mistake(f"`{text}`" if text else "nothing", "a rule")
+    return text
+
+
+def _interface(text: str) -> str:
+    if not text.startswith(("Ethernet", "port-channel")):
+        raise Mistake(f"`{text}`" if text else "nothing", "an interface such as Ethernet1/1")
+    return text
+
+
+_READERS: Mapping[str, Reader] = {
+    **amounts(amount=MOST, level=8, rate=10**12, least=MOST, most=MOST, percent=100, speed=10**6),
+    **dict.fromkeys(("policy", "class", "word"), identifier),
+    "count": lambda text: whole(text, "a rate"),
+    "share": lambda text: whole(text, "whole per cent", most=100),
+    "power": lambda text: whole(text, "a power", most=DYNAMIC[-1]),
+    "weight": lambda text: whole(text, "a weight", most=15),
+    "group": lambda text: whole(text, "a qos-group", most=7),
+    "shown_share": _or_none,
+    "shown_level": _or_none,
+    "minus": _or_none,
+    "shown_dynamic": _dynamic_limit,
+    "rule": _rule,
+    "interface": _interface,
+}
+_OPENING = "a line of a queuing policy or of `show policy-map interface`, such as `queue-limit 96000 bytes`"
+_GRAMMAR: Grammar[Handler] = Grammar((*_CONFIGURED, *_SHOWN), _READERS, _OPENING)
+_SHAPE = Shape(
+    _UNITS,
+    missing="a dynamic one is a multiple of the free memory of the switch, which differs by model: say it in a line "
+    "`! of a memory of 12000000 bytes` of the class",
+)
+
+NX_OS = NxOs(
+    name="nx-os",
+    title="Cisco NX-OS (Nexus 9000)",
+    source="Cisco, 'Cisco Nexus 9000 Series NX-OS Command Reference (Configuration Commands), Release 9.3(x)', "
+    "queue-limit (dynamic: 0-1/128 to 10-8), random-detect; 'Cisco Nexus 9000 Series NX-OS Quality of Service "
+    "Configuration Guide', 'Configuring Queuing and Scheduling'",
+    quirks=(
+        "the queues' class maps are the system's own and match qos-group 1 to 7, which a policy of type qos sets",
+        "a fixed queue-limit takes the queue out of the switch's dynamic sharing; the memory of one slice bounds it",
+        "uncertain: whether shapers count the check sequence and the gap depends on the model; 18 bytes a frame more "
+        "than IP are assumed",
+        "uncertain: kbytes are read as 1000 bytes; the lines are in bytes",
+    ),
+    disciplines={
+        "droptail": "queue-limit in bytes",
+        "red": "random-detect",
+        "step": "random-detect with ecn, minimum = maximum",
+        "dynamic_threshold": "queue-limit dynamic",
+        "classes": "queuing classes with priority and bandwidth remaining",
+        "priority": "a queuing class with priority",
+    },
+    nearest={**dict.fromkeys(("codel", "cobalt", "pie", "choke"), "red"), "dualpi2": "step"},
+    levels=2,
+    classes=8,
+)

@@ -1,0 +1,323 @@
+"""What routers have in common: a shaper, tail drop, WRED with ECN, and classes by priority and share.
+
+A router names its grains and ranges; how a port is fitted to them is said here once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, bands, refusal
+from forebay.configuration.port import FRAMING, Classes, Discipline, Limit, Port, Queue, TrafficClass, Value
+from forebay.configuration.quantities import rate_text
+from forebay.errors import UnsupportedError
+
+__all__ = [
+    "WRED",
+    "Router",
+    "in_time",
+    "lowest_terms",
+    "members",
+    "microseconds",
+    "of_hundred",
+    "percents",
+    "power_of_two",
+    "prioritized",
+    "ratios",
+    "settled",
+    "whole",
+    "whole_rate",
+    "wred",
+]
+
+#: Why WRED is not the RED that was simulated.
+WRED = {
+    "gentle": "WRED drops everything above max; simulate link.queue.gentle = false",
+    "adaptive": "WRED keeps its probability; simulate link.queue.adaptive = false",
+    "wait": "how far apart WRED's drops are cannot be told",
+    "weight": "the average is kept as a shift, so weights are powers of two",
+    "memory": "queue limits are per queue",
+    "schedule": "classes take turns by bytes",
+    "ecn": "a step is for marking",
+}
+
+
+@dataclass(frozen=True)
+class Router(ABC):
+    """A router's operating system, told of in its own grains.
+
+    Attributes
+    ----------
+    name, title, source, quirks, disciplines, nearest
+        See `Platform`.
+    levels : int
+        Strict priorities, what has none counted as the last.
+    classes : int
+        Queues of one port.
+    others : str
+        What becomes of packets above a marking threshold that cannot be marked: "drop" or "queue".
+    """
+
+    name: str
+    title: str
+    source: str
+    quirks: tuple[str, ...]
+    disciplines: Mapping[str, str]
+    nearest: Mapping[str, str]
+    levels: int = 2
+    classes: int = 8
+    others: str = "drop"
+    marks: bool = True
+
+    @property
+    @abstractmethod
+    def reasons(self) -> Mapping[str, str]:
+        """Why the port is not what was simulated, by what differs."""
+
+    @abstractmethod
+    def link(self, port: Port) -> tuple[int | None, str]:
+        """The rate that it can be told, None where it cannot, and the layer whose bits those are."""
+
+    @abstractmethod
+    def limit(self, limit: Limit, port: Port) -> Limit:
+        """The nearest limit, never less; raises `UnsupportedError` where it is out of range."""
+
+    def level(self, level: Limit, queue: Limit, port: Port) -> Limit:
+        """The nearest threshold in a queue of this limit; in the limit's unit and grain where nothing else is said."""
+        return whole(level, queue.unit, port.packet)
+
+    def apart(self, least: Limit, most: Limit, queue: Limit) -> tuple[Limit, Limit]:
+        """Two thresholds that differ, so that a curve is no step."""
+        del queue
+        return least, most if most.amount > least.amount else Limit(least.amount + 1, least.unit)
+
+    def probability(self, probability: float) -> float:
+        """The nearest probability; whole per cent, at least one, where nothing else is said."""
+        return max(1, round(probability * 100)) / 100
+
+    def weight(self, weight: float) -> float:
+        """The nearest weight of an arrival in the average."""
+        return power_of_two(weight, 0, 15)
+
+    def alpha(self, alpha: float) -> float:
+        """The nearest multiple of the free memory, for systems that have dynamic thresholds."""
+        raise NotImplementedError
+
+    def remarks(self, queue: Queue) -> Iterator[str]:
+        """What differs in a queue as told, and no figure shows."""
+        del queue
+        yield from ()
+
+    def shares(self, weights: Sequence[float]) -> list[float]:
+        """The nearest weights, in lowest terms."""
+        return of_hundred(weights)
+
+    @abstractmethod
+    def write(self, port: Port) -> list[str]:
+        """See `Platform`."""
+
+    @abstractmethod
+    def read(self, text: str, assumed: Assumed) -> Reading:
+        """See `Platform`."""
+
+    def fit(self, port: Port) -> Fitted:
+        """See `Platform`."""
+        rate, layer = self.link(port)
+        told = dataclasses.replace(port, rate=rate, layer=layer, memory=None)
+        queue, notes = port.queue, list[str]()
+        if isinstance(queue, Queue) and queue.discipline.kind == "dynamic_threshold" and port.memory is not None:
+            queue = Queue(port.memory, queue.discipline)
+        if isinstance(queue, Queue) and queue.discipline.kind == "priority":
+            queue, more = bands(self.name, port, queue, most=min(self.levels, self.classes))
+            notes.extend(more)
+        fitted: Queue | Classes
+        reasons = dict(self.reasons)
+        if isinstance(queue, Queue):
+            fitted = self.queue(queue, told)
+        else:
+            fitted = self._classes(queue, told, notes)
+            named = {f"{entry.name}.{name}": why for entry in fitted.classes for name, why in reasons.items()}
+            reasons.update(named)
+        told = told.with_queue(fitted)
+        notes += dict.fromkeys(remark for _, each in told.queues() for remark in self.remarks(each))
+        return Fitted(told, reasons, tuple(notes))
+
+    def queue(self, queue: Queue, port: Port) -> Queue:
+        """A queue with its discipline as it can be told."""
+        asked = queue.discipline
+        if asked.kind not in self.disciplines:
+            raise refusal(self, asked.kind)
+        limit = self.limit(queue.limit, port)
+        if asked.kind == "red":
+            return Queue(limit, self.red(asked, limit, port))
+        if asked.kind == "step":
+            level = self.level(asked.level("threshold"), limit, port)
+            return Queue(limit, Discipline("step", {"threshold": level, "others": self.others}, ecn=True))
+        if asked.kind == "dynamic_threshold":
+            return Queue(limit, Discipline("dynamic_threshold", {"alpha": self.alpha(asked.number("alpha"))}))
+        return Queue(limit, asked)
+
+    def red(self, asked: Discipline, limit: Limit, port: Port) -> Discipline:
+        """RED as the system's WRED."""
+        least, most = (self.level(asked.level(name), limit, port) for name in ("min", "max"))
+        least, most = self.apart(least, most, limit)
+        values: dict[str, Value] = {"min": least, "max": most}
+        for name, nearest in (("max_p", self.probability), ("weight", self.weight)):
+            if name in asked.parameters:
+                values[name] = nearest(asked.number(name))
+        return wred(values, ecn=asked.ecn and self.marks)
+
+    def within(self, limit: Limit, most: int) -> Limit:
+        """The limit; refused where it is above the most that can be told."""
+        if limit.amount > most:
+            unit = "bytes" if limit.unit == "bytes" else "packets"
+            raise UnsupportedError(f"{self.name} cannot be told of {limit}; allowed: up to {most:,} {unit}")
+        return limit
+
+    def shaped(self, port: Port, layer: str, most: int) -> tuple[int, str]:
+        """The rate of a shaper that counts a layer's bits in whole kb/s; refused where it is above the most."""
+        rate = whole_rate(port, layer)
+        if rate > most:
+            raise UnsupportedError(f"{self.name} cannot shape to {rate_text(rate)}; allowed: up to {rate_text(most)}")
+        return rate, layer
+
+    def _classes(self, asked: Classes, port: Port, notes: list[str]) -> Classes:
+        asked = settled(asked.schedule, asked.classes)
+        self._count(asked)
+        turns = [entry.weight for entry, level in members(asked) if asked.schedule != "strict" and level is None]
+        shares = iter(self.shares(turns))
+        queues = self.same_unit([self.queue(entry.queue, port) for entry in asked.classes], port)
+        told = tuple(
+            dataclasses.replace(entry, queue=queue, weight=next(shares, 1.0) if level is None else 1.0)
+            for (entry, level), queue in zip(members(asked), queues, strict=True)
+        )
+        carried = "; ".join(f"{entry.name}: {', '.join(entry.groups)}" for entry in told if entry.groups)
+        if carried:
+            notes.append(f"classes: packets have to be classified where they come in ({carried})")
+        return Classes("strict" if asked.schedule == "strict" else "dwrr", told)
+
+    def _count(self, asked: Classes) -> None:
+        count = len(asked.classes)
+        if count > self.classes:
+            raise UnsupportedError(f"{self.name} cannot be told of {count} classes; allowed: up to {self.classes}")
+        strict = 1 + sum(level is not None for _, level in members(asked))
+        if strict > self.levels:
+            allowed = f"up to {self.levels}, with what comes last"
+            raise UnsupportedError(f"{self.name} cannot be told of {strict} strict priorities; allowed: {allowed}")
+
+    def same_unit(self, queues: Sequence[Queue], port: Port) -> list[Queue]:
+        """Queues of one policy, all in bytes where their units differ."""
+        if len({queue.limit.unit for queue in queues}) == 1:
+            return list(queues)
+        return [self.queue(in_bytes(queue, port.packet), port) for queue in queues]
+
+
+def wred(values: Mapping[str, Value], *, ecn: bool) -> Discipline:
+    """RED with these parameters, as WRED has the others."""
+    return Discipline("red", {**values, "gentle": False, "adaptive": False, "wait": False}, ecn=ecn)
+
+
+def in_bytes(queue: Queue, packet: int) -> Queue:
+    """The queue with its limit in bytes."""
+    return Queue(Limit(queue.limit.in_bytes(packet), "bytes"), queue.discipline)
+
+
+def whole(limit: Limit, unit: str, packet: int) -> Limit:
+    """A level as whole packets or bytes, at least one."""
+    if unit == "packets":
+        return Limit(max(1, round(limit.in_packets(packet))), "packets")
+    return Limit(max(1, round(limit.in_bytes(packet))), "bytes")
+
+
+def whole_rate(port: Port, layer: str, grain: int = 1000) -> int:
+    """The rate that carries the same full packets where another layer's bytes count, in whole units of `grain`."""
+    exact = port.ip_rate * (port.packet + FRAMING[layer]) / port.packet
+    return max(grain, round(Fraction(exact) / grain) * grain)
+
+
+def microseconds(limit: Limit, port: Port) -> int:
+    """Whole microseconds in which a limit of full packets is sent, never less but for the rounding of a number."""
+    exact = Fraction(limit.in_bytes(port.packet)) * 8 * 10**6 / port.ip_rate
+    return max(1, math.ceil(exact * (1 - Fraction(1, 10**15))))
+
+
+def in_time(count: int, rate: Fraction) -> Limit:
+    """What is sent at a rate in so many microseconds."""
+    size = count * rate / (8 * 10**6)
+    return Limit(int(size) if size.denominator == 1 else float(size), "bytes")
+
+
+def power_of_two(weight: float, least: int, most: int) -> float:
+    """The nearest power of two, from 2^-most to 2^-least."""
+    return 2.0 ** -min(most, max(least, round(-math.log2(weight))))
+
+
+def lowest_terms(weights: Sequence[int]) -> list[float]:
+    """Weights over their greatest common divisor."""
+    divisor = math.gcd(*weights) if weights else 1
+    return [float(weight // max(1, divisor)) for weight in weights]
+
+
+def ratios(weights: Sequence[float], most: int) -> list[float]:
+    """Weights as whole numbers from one to `most`, in lowest terms."""
+    exact = [Fraction(weight).limit_denominator(10**6) for weight in weights]
+    scale = Fraction(math.lcm(*(weight.denominator for weight in exact)))
+    scale = min(scale, Fraction(most) / max(exact, default=Fraction(1)))
+    return lowest_terms([max(1, round(weight * scale)) for weight in exact])
+
+
+def percents(weights: Sequence[float]) -> list[int]:
+    """Whole per cent, at least one each, that sum to 100: the largest remainders are rounded up."""
+    total = sum(weights)
+    exact = [100 * weight / total for weight in weights]
+    told = [max(1, math.floor(share)) for share in exact]
+    order = sorted(range(len(told)), key=lambda at: (told[at] - exact[at], at))
+    while sum(told) < 100:
+        told[order.pop(0)] += 1
+    while sum(told) > 100:
+        told[max(range(len(told)), key=lambda at: told[at])] -= 1
+    return told
+
+
+def of_hundred(weights: Sequence[float]) -> list[float]:
+    """Weights as whole per cent, in lowest terms."""
+    return lowest_terms(percents(weights)) if weights else []
+
+
+def settled(schedule: Literal["strict", "wrr", "dwrr"], classes: Sequence[TrafficClass]) -> Classes:
+    """Classes in the one form of several that mean the same: priorities first, strict where at most one takes turns."""
+    turns = sum(not entry.priority for entry in classes)
+    first = classes if schedule == "strict" else sorted(classes, key=lambda entry: not entry.priority)
+    if schedule != "strict" and turns > 1:
+        return Classes(schedule, tuple(first))
+    return Classes("strict", tuple(dataclasses.replace(entry, weight=1.0, priority=False) for entry in first))
+
+
+def members(classes: Classes) -> list[tuple[TrafficClass, int | None]]:
+    """Each class with its strict priority from 1 on; None for those that take turns and for the last of strict ones."""
+    found: list[tuple[TrafficClass, int | None]] = []
+    level = 0
+    last = len(classes.classes) - 1
+    for at, entry in enumerate(classes.classes):
+        strict = at < last if classes.schedule == "strict" else entry.priority
+        level += strict
+        found.append((entry, level if strict else None))
+    return found
+
+
+def prioritized(found: Sequence[tuple[TrafficClass, int | None]]) -> Classes:
+    """The classes that a configuration has, each with its strict priority from 1 on, or None where it takes turns."""
+    ordered = sorted(found, key=lambda each: (each[1] is None, each[1] or 0))
+    weights = lowest_terms([round(entry.weight) for entry, level in ordered if level is None])
+    turns = iter(weights)
+    classes = [
+        dataclasses.replace(entry, priority=level is not None, weight=1.0 if level is not None else next(turns))
+        for entry, level in ordered
+    ]
+    return settled("dwrr", classes)

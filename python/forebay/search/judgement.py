@@ -1,0 +1,148 @@
+"""What a rule is worth on a link: whether it applies there, and what the simulation says of its buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from forebay import formatting
+from forebay.goals import Goal, metric_value
+from forebay.metric import unit_of
+from forebay.report import Report
+from forebay.search.judging import ShareJudge
+
+__all__ = ["Judgement", "Miss", "worst_miss"]
+
+Unit = Literal["points", "s", "%"]
+
+#: The name under which a missed share of the draws stands where other misses have the goal's.
+FRACTION = "fraction"
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """By how much a goal is missed.
+
+    Attributes
+    ----------
+    goal : str
+        Its name; "fraction" where every goal holds on average, but not in as many draws as was asked for.
+    by : float
+        How far the mean is on the wrong side of the threshold.
+    unit : {"points", "s", "%"}
+        Percentage points for ratios, seconds for times, percent of the threshold for everything else.
+    """
+
+    goal: str
+    by: float
+    unit: Unit
+
+    @property
+    def words(self) -> str:
+        """As in "30 points" or "2.10 ms"."""
+        if self.unit == "s":
+            return formatting.duration(self.by)
+        number = f"{self.by:.0f}" if self.by >= 9.95 else f"{self.by:.2g}"
+        return f"{number} %" if self.unit == "%" else f"{number} point{'' if number == '1' else 's'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Whether a rule applies, and what the simulation says of its buffer.
+
+    Attributes
+    ----------
+    applies : bool
+        Whether it fits more than half of the flows and nothing else that it assumes fails.
+    share : float
+        Of the flows, or of the load where a rule is about that, that it fits.
+    simulated : bool
+        Whether its buffer was simulated; if not, nothing is known of it.
+    miss : Miss or None
+        The goal that its buffer misses worst, relative to the thresholds; None where it meets all.
+    times : float or None
+        Where it meets every goal: its buffer over the recommended one.
+    """
+
+    applies: bool
+    share: float
+    simulated: bool = False
+    miss: Miss | None = None
+    times: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        """Whether it applies: "applies", "applies to 60 %" (of the flows) or "does not apply"."""
+        if not self.applies:
+            return "does not apply"
+        return "applies" if self.share >= 1 else f"applies to {_share(self.share)}"
+
+    @property
+    def found(self) -> str:
+        """What the simulation says: "30 points off", "meets every goal at 2.9 x the recommendation", or nothing."""
+        if self.miss is not None:
+            return f"{self.miss.words} off"
+        if not self.simulated:
+            return ""
+        if self.times is None:
+            return "meets every goal"
+        times = f"{self.times:.0f}" if self.times >= 9.95 else f"{self.times:.1f}"
+        return (
+            "meets every goal at the recommendation"
+            if times == "1.0"
+            else f"meets every goal at {times} x the recommendation"
+        )
+
+    @property
+    def words(self) -> str:
+        """Both: "applies, 30 points off"; of a rule that does not apply only that."""
+        return ", ".join(filter(None, (self.verdict, self.found))) if self.applies else self.verdict
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in the JSON."""
+        return asdict(self) | {"words": self.words}
+
+
+def worst_miss(reports: Sequence[Report], goals: Sequence[Goal], share: float | None) -> Miss | None:
+    """The goal whose mean over the replications is farthest on the wrong side, relative to its threshold.
+
+    Parameters
+    ----------
+    reports : sequence of Report
+        Of the replications at one buffer.
+    goals : sequence of Goal
+        What was asked for.
+    share : float or None
+        In which share of the draws all goals have to hold at once, where that was asked for.
+
+    Returns
+    -------
+    Miss or None
+        None where every goal is met.
+    """
+    margins = {}
+    for goal in goals:
+        mean = sum(metric_value(goal.name, report) for report in reports) / len(reports)
+        margins[goal.name] = goal.margin(mean)
+    worst = min(goals, key=lambda goal: margins[goal.name] / (abs(goal.threshold) or 1.0))
+    if margins[worst.name] < 0:
+        return _miss(worst, -margins[worst.name])
+    if share is None:
+        return None
+    held = ShareJudge(share).held(reports, goals) / len(reports)
+    return Miss(FRACTION, 100 * (share - held), "points") if held < share else None
+
+
+def _miss(goal: Goal, by: float) -> Miss:
+    unit = unit_of(goal.name)
+    if unit == "share":
+        return Miss(goal.name, 100 * by, "points")
+    if unit == "s":
+        return Miss(goal.name, by, "s")
+    return Miss(goal.name, 100 * by / (abs(goal.threshold) or 1.0), "%")
+
+
+def _share(share: float) -> str:
+    """A share in percent that is not 100 unless it is all."""
+    return "over 99 %" if share > 0.995 else f"{100 * share:.0f} %"

@@ -1,0 +1,98 @@
+"""What a search varies: the buffer of the target link, of another link, or of a class at one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from forebay import _core
+from forebay.errors import InputError
+from forebay.report import BufferSize
+from forebay.scenario import Scenario
+
+__all__ = ["TARGET", "TARGET_LINK", "Knob", "knob"]
+
+#: The key of the target link's own buffer.
+TARGET = "link.buffer"
+#: A buffer that no scenario has: two keys whose scenarios are the same with it name the same buffer.
+MARK = 999_983
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """A buffer by its key.
+
+    Attributes
+    ----------
+    key : str
+        As in `--set`: "link.buffer", "link.queue.classes.voice.buffer", "links.uplink.buffer".
+    """
+
+    key: str = TARGET
+
+    @property
+    def is_target(self) -> bool:
+        """Whether it is the target link's, of which rules and bandwidth-delay products speak."""
+        return self.key == TARGET
+
+    @property
+    def place(self) -> tuple[str | None, str | None]:
+        """The other link and the class whose buffer it is, by name; None for the target link and for no class."""
+        where, _, within = self.key.removesuffix(".buffer").partition(".queue.classes.")
+        return where.removeprefix("links.") if where.startswith("links.") else None, within or None
+
+    def turned(self, scenario: Scenario, packets: int) -> Scenario:
+        """The scenario with a buffer of so many packets there; every other buffer stays."""
+        return Scenario(self.core(scenario.core, packets))
+
+    def core(self, scenario: _core.Scenario, packets: int) -> _core.Scenario:
+        """The same as the core has it."""
+        return scenario.with_buffer(self.key, packets)
+
+    def size(self, scenario: Scenario) -> BufferSize:
+        """The buffer that the scenario has there, in packets of those that wait there."""
+        return BufferSize(**scenario.core.buffer_of(self.key))
+
+    def sized(self, scenario: Scenario, packets: int) -> BufferSize:
+        """A buffer of so many packets there, in every unit."""
+        return self.size(self.turned(scenario, packets))
+
+    def read(self, scenario: Scenario, text: str) -> int:
+        """A buffer such as "5ms" in whole packets there, at least one."""
+        return max(1, round(self.size(scenario.changed(("also", self.key, text))).packets))
+
+    def scale(self, scenario: Scenario) -> float:
+        """Packets of one bandwidth-delay product there, or of a second of queue where there is no such product."""
+        if self.is_target and scenario.core.bdp_packets is not None:
+            return scenario.core.bdp_packets
+        size = self.sized(scenario, MARK)
+        return size.packets / (size.seconds if size.bdp is None else size.bdp)
+
+
+#: What is varied unless something else is asked for.
+TARGET_LINK = Knob()
+
+
+def knob(scenario: Scenario, over: str) -> Knob:
+    """Find the buffer that a key names.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Which has it.
+    over : str
+        Its key; links and classes may be numbered.
+
+    Raises
+    ------
+    InputError
+        Names the keys of all buffers.
+    """
+    keys: Sequence[str] = scenario.core.buffer_keys
+    if over in keys:
+        return Knob(over)
+    try:
+        meant = scenario.core.with_buffer(over, MARK).sha256
+    except InputError:
+        raise InputError(_core.unknown("buffer", over, list(keys)), "over") from None
+    return Knob(next(key for key in keys if scenario.core.with_buffer(key, MARK).sha256 == meant))

@@ -1,0 +1,313 @@
+"""Every platform and every discipline: written, read back as the same, and whatever differs is said."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, reject, settings
+from hypothesis import strategies as st
+
+from forebay import InputError, Scenario, _core
+from forebay.configuration.configuring import check, configure, link_table, translate
+from forebay.configuration.platforms.platform import Assumed
+from forebay.configuration.platforms.registry import ALIASES, PLATFORMS, platform
+from forebay.configuration.port import (
+    MARKING,
+    THRESHOLDS,
+    Classes,
+    Limit,
+    Port,
+    Queue,
+    TrafficClass,
+    differences,
+)
+from forebay.errors import UnsupportedError
+from tests.conftest import ROOT, forebay
+
+KINDS = [entry.name for entry in _core.disciplines()]
+PARAMETERS = {
+    entry.name: [(name, allowed) for name, _, allowed, _ in entry.parameters] for entry in _core.disciplines()
+}
+SCENARIOS = sorted((ROOT / "scenarios").glob("*.toml"))
+
+#: Without shrinking, which takes minutes where a port has many parameters.
+QUICK = settings(
+    max_examples=25,
+    deadline=None,
+    derandomize=True,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+
+#: Values of each kind of parameter, as a scenario writes them.
+TIMES = st.one_of(
+    st.sampled_from(["1us", "5ms", "15ms", "100ms", "1s"]),
+    st.integers(1, 10**12).map(lambda ns: f"{ns}ns"),
+)
+LEVELS = st.one_of(
+    st.integers(0, 300).map(lambda count: f"{count}p"),
+    st.integers(0, 300).map(lambda percent: f"{percent}%"),
+    st.integers(0, 10**7).map(lambda size: f"{size}B"),
+    st.integers(0, 10**8).map(lambda ns: f"{ns}ns"),
+)
+
+
+def values(allowed: str) -> st.SearchStrategy[Any]:
+    """Values of a parameter, by what the registry says is allowed."""
+    if allowed == "true or false":
+        return st.booleans()
+    if "% of the buffer" in allowed:
+        return LEVELS
+    if allowed.startswith("a "):
+        return TIMES if "time" in allowed else st.integers(1, 10**7).map(lambda size: f"{size}B")
+    if " to " in allowed:
+        low, high = (float(end) for end in allowed.split(" to "))
+        if high > 100 and low >= 1:
+            return st.integers(int(low), int(high))
+        return st.floats(low, high, allow_nan=False) | st.sampled_from([low, high])
+    return st.sampled_from(allowed.split(", "))
+
+
+@st.composite
+def queues(draw: st.DrawFn, kind: str) -> Mapping[str, Any]:
+    """A queue of a scenario with some of its parameters given."""
+    chosen = [entry for entry in PARAMETERS[kind] if draw(st.booleans())]
+    return {"kind": kind, **{name: draw(values(allowed)) for name, allowed in chosen}}
+
+
+RATES = st.sampled_from([1_000, 64_000, 16_000_000, 10**9, 25 * 10**9, 400 * 10**9, 10**14]) | st.integers(1000, 10**12)
+BUFFERS = st.one_of(
+    st.sampled_from(["1p", "64p", "1B", "150kB"]),
+    st.integers(1, 10**6).map(lambda count: f"{count}p"),
+    st.integers(1, 10**9).map(lambda size: f"{size}B"),
+)
+
+
+@st.composite
+def ports(draw: st.DrawFn, kind: str) -> Port:
+    """A port of a scenario that is valid."""
+    link = {
+        "rate": f"{draw(RATES)}bps",
+        "buffer": draw(BUFFERS),
+        "queue": draw(queues(kind)),
+        "rate_layer": draw(st.sampled_from(["l3", "l3", "l2", "l1"])),
+    }
+    packet = draw(st.sampled_from([1500, 1500, 1000, 9000, 577]))
+    flows = [
+        {"name": name, "cca": "cubic", "rtt": "20ms", "packet": f"{packet}B", "ecn": draw(st.booleans())}
+        for name in ("bulk", "voice", "video")[: draw(st.integers(1, 3))]
+    ]
+    run = {"warmup": "1s", "measure": "1s"}
+    try:
+        return Port.of(Scenario.of({"link": link, "flows": flows, "run": run}))
+    except InputError:  # such as a `max` below `min`
+        reject()
+
+
+def anonymous(port: Port) -> Port:
+    """The port without the names of groups and classes, which lines for a router do not have."""
+    queue = port.queue
+    if isinstance(queue, Classes):
+        unnamed = tuple(
+            TrafficClass(str(number), (), entry.weight, entry.queue) for number, entry in enumerate(queue.classes)
+        )
+        queue = Classes(queue.schedule, unnamed)
+    return dataclasses.replace(port, groups=(), queue=queue)
+
+
+#: Platforms that write no shaper, so that their lines do not say how fast the link is.
+UNSHAPED = {"ios-xr", "ios-xe", "junos", "eos", "sros"}
+
+
+def hold_laws(system: str, port: Port) -> None:
+    """What holds for every platform and port; the platform may also refuse a value, by name."""
+    spoken = PLATFORMS[system]
+    refused = configure(spoken, port)
+    if not refused.lines:
+        assert f"{system} " in refused.notes[0]
+        assert "allowed: " in refused.notes[0]
+        return
+    fitted = spoken.fit(port)
+    again = spoken.fit(fitted.port)
+    assert again.port == fitted.port
+    lines = spoken.write(fitted.port)
+    read = spoken.read("\n".join(lines), Assumed(fitted.port.rate if system in UNSHAPED else None, port.packet)).port
+    assert anonymous(read) == anonymous(fitted.port)
+    assert spoken.write(fitted.port) == spoken.write(dataclasses.replace(read, queue=fitted.port.queue)) == lines
+    told = configure(spoken, port)
+    assert told.lines == tuple(lines)
+    for name, before, after in differences(port, fitted.port):
+        if name != "queue" or isinstance(port.queue, Queue) == isinstance(fitted.port.queue, Queue):
+            assert before != after, f"{name}: both figures look alike"
+            assert any(before in note and after in note for note in told.notes), name
+            assert fitted.reasons.get(name), f"{name}: no reason"
+    # Never less room than was simulated, whatever the platform counts in.
+    for (_, asked), (_, given_) in zip(port.queues(), fitted.port.queues(), strict=False):
+        assert given_.limit.in_bytes(port.packet) >= asked.limit.in_bytes(port.packet) - 1e-6
+
+
+# The contract ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("system", list(PLATFORMS))
+def test_each_platform_emits_each_discipline_or_refuses_it_by_name(system: str, kind: str) -> None:
+    scenario = Scenario.load(ROOT / "scenarios" / "dsl-access.toml", [f"link.queue={kind}"])
+    if kind in PLATFORMS[system].disciplines:
+        told = configure(PLATFORMS[system], Port.of(scenario))
+        assert told.lines, told.notes
+        hold_laws(system, Port.of(scenario))
+        return
+    with pytest.raises(UnsupportedError, match=f"^{system} has no {kind}; the nearest it has: ") as refused:
+        check([system], scenario)
+    nearest = str(refused.value).rpartition(": ")[2].partition(" (")[0]
+    assert nearest in PLATFORMS[system].disciplines
+
+
+@pytest.mark.parametrize("system", list(PLATFORMS))
+def test_each_platform_says_where_its_lines_come_from(system: str) -> None:
+    spoken = PLATFORMS[system]
+    assert spoken.name == system
+    assert spoken.title
+    assert spoken.source
+    assert spoken.quirks
+    assert set(spoken.disciplines) <= {*KINDS, "classes"}
+    assert set(spoken.nearest) <= {*KINDS, "classes"}
+    assert set(spoken.nearest.values()) <= set(spoken.disciplines)
+
+
+@pytest.mark.parametrize("system", list(PLATFORMS))
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_every_shipped_scenario(system: str, path: Path) -> None:
+    port = Port.of(Scenario.load(path))
+    if port.kind in PLATFORMS[system].disciplines:
+        hold_laws(system, port)
+        assert configure(PLATFORMS[system], port).lines
+
+
+@pytest.mark.parametrize(
+    ("system", "kind"),
+    [(system, kind) for system in PLATFORMS for kind in KINDS if kind in PLATFORMS[system].disciplines],
+)
+@QUICK
+@given(data=st.data())
+def test_what_is_written_is_read_back(system: str, kind: str, data: st.DataObject) -> None:
+    hold_laws(system, data.draw(ports(kind)))
+
+
+@pytest.mark.parametrize("system", [name for name, each in PLATFORMS.items() if "classes" in each.disciplines])
+@QUICK
+@given(data=st.data())
+def test_classes_are_read_back(system: str, data: st.DataObject) -> None:
+    inner = [kind for kind in ("droptail", "red", "codel", "fq_codel", "pie") if kind in PLATFORMS[system].disciplines]
+    queue = [data.draw(ports(data.draw(st.sampled_from(inner)))).queue for _ in range(data.draw(st.integers(2, 5)))]
+    weights = [data.draw(st.sampled_from([1.0, 2.0, 0.5, 7.0, 0.1])) for _ in queue]
+    classes = tuple(
+        TrafficClass(f"class-{number}", (f"group-{number}",), weight, each)
+        for number, (weight, each) in enumerate(zip(weights, queue, strict=True))
+        if isinstance(each, Queue)
+    )
+    schedule = data.draw(st.sampled_from(["strict", "wrr", "dwrr"]))
+    hold_laws(system, Port(data.draw(RATES), 1500, Classes(schedule, classes)))
+
+
+def test_names_and_their_other_spellings() -> None:
+    for other, name in ALIASES.items():
+        if name in PLATFORMS:
+            assert platform(other) is PLATFORMS[name]
+    with pytest.raises(InputError, match=r"found `linus`; allowed: .*; did you mean `linux`\?"):
+        platform("linus")
+
+
+# The port -----------------------------------------------------------------------------------------------------------
+
+
+def test_levels_and_markers_are_those_of_the_registry() -> None:
+    levels = {name for entries in PARAMETERS.values() for name, allowed in entries if "% of the buffer" in allowed}
+    assert levels == THRESHOLDS
+    assert set(KINDS) >= MARKING
+
+
+def test_a_port_is_what_was_simulated() -> None:
+    red = 'link.queue={kind = "red", min = "40%", max = "10ms", max_p = 0.2}'
+    port = Port.of(Scenario.load(ROOT / "scenarios" / "dsl-access.toml", [red]))
+    assert (port.rate, port.packet, port.groups) == (16_000_000, 1500, ("download", "call", "web"))
+    assert isinstance(port.queue, Queue)
+    told = port.queue.discipline
+    assert port.queue.limit == Limit(64, "packets")
+    assert told.level("min") == Limit(25.6, "packets")
+    # 10 ms at 16 Mb/s are 20,000 bytes, below the lower threshold of 25.6 packets: never below it.
+    assert told.level("max") == Limit(25.6, "packets")
+    assert not told.ecn
+    marking = Port.of(Scenario.load(ROOT / "scenarios" / "datacentre-leaf.toml"))
+    assert isinstance(marking.queue, Queue)
+    assert marking.queue.discipline.ecn
+    assert marking.queue.discipline.level("threshold") == Limit(100, "packets")
+
+
+def test_what_is_left_to_red_is_what_the_engine_takes() -> None:
+    """At 16 Mb/s 2.5 ms are 3.3 packets, so five are the least; at 1 Gb/s they are 208.3."""
+    for rate, least in (("16Mbps", 5.0), ("1Gbps", 2500 * 125 / 1500)):
+        port = Port.of(Scenario.load(ROOT / "scenarios" / "dsl-access.toml", [f"link.rate={rate}", "link.queue=red"]))
+        assert isinstance(port.queue, Queue)
+        told = port.queue.discipline
+        assert told.level("min").amount == pytest.approx(least)
+        assert told.level("max").amount == pytest.approx(3 * least)
+        # Ten round trips of 100 ms.
+        per_second = port.bits_per_second / 8 / 1500
+        assert told.number("weight") == pytest.approx(1 / per_second, rel=1e-3)
+        assert told.number("bottom") == pytest.approx(min(0.01, 10 / per_second))
+
+
+def test_a_rate_of_frames_counts_their_headers() -> None:
+    port = Port.of(Scenario.load(ROOT / "scenarios" / "dsl-access.toml", ["link.rate_layer=l1"]))
+    assert port.framing == 38
+    assert float(port.ip_rate) == pytest.approx(16e6 * 1500 / 1538)
+
+
+@QUICK
+@given(data=st.data(), kind=st.sampled_from(KINDS))
+def test_the_link_table_is_read_as_the_same_port(data: st.DataObject, kind: str) -> None:
+    port = data.draw(ports(kind))
+    text = link_table(port) + (
+        "[run]\nwarmup = '1s'\nmeasure = '1s'\n"
+        f"[[flows]]\nname = 'a'\ncca = 'cubic'\nrtt = '20ms'\npacket = '{port.packet}B'\n"
+    )
+    again = Port.of(Scenario.parse(text))
+    assert dataclasses.replace(again, queue=port.queue, groups=()) == dataclasses.replace(port, groups=())
+    assert isinstance(again.queue, Queue)
+    assert isinstance(port.queue, Queue)
+    assert again.queue.limit == port.queue.limit
+    for name, value in port.queue.discipline.parameters.items():
+        told = again.queue.discipline.parameters[name]
+        if isinstance(value, Limit) and isinstance(told, Limit):
+            # Levels are written in whole bytes.
+            assert told.unit == value.unit
+            assert told.amount == pytest.approx(value.amount, abs=0.5)
+        else:
+            assert told == pytest.approx(value) if isinstance(value, float) else told == value
+
+
+# The commands -------------------------------------------------------------------------------------------------------
+
+
+def test_recommend_refuses_before_it_simulates(small: Path) -> None:
+    answer = forebay("recommend", small, "--set", "link.queue=stfq", "--for", "linux", "--no-picture")
+    assert answer.code == 2
+    assert answer.err == "forebay: linux has no stfq; the nearest it has: fq_codel\n"
+
+
+def test_recommend_writes_for_several_platforms(small: Path) -> None:
+    answer = forebay("recommend", small, "--for", "linux", "--for", "ios-xr", "--no-picture", "--json")
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)
+    assert [entry["system"] for entry in told["configurations"]] == ["linux", "ios-xr"]
+    lines = "\n".join(told["configuration"]["lines"])
+    read = translate(lines, "linux", Assumed(packet=1000))
+    assert read.bytes == told["recommendation"]["bytes"]
+    assert read.seconds == pytest.approx(told["recommendation"]["seconds"])

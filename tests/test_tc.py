@@ -1,0 +1,366 @@
+"""The lines for Linux, given to the real tc in a network namespace of the test's own, and what it prints read back."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import shutil
+import subprocess
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from forebay import InputError, Scenario, _core
+from forebay.configuration.configuring import configure, link_table, translate
+from forebay.configuration.platforms.linux import units
+from forebay.configuration.platforms.linux.red import burst_of, shift_of
+from forebay.configuration.platforms.linux.tc import LINUX
+from forebay.configuration.platforms.platform import Assumed
+from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass
+from tests.conftest import ROOT, forebay
+
+KINDS = [entry.name for entry in _core.disciplines() if entry.name in LINUX.disciplines]
+DSL = ROOT / "scenarios" / "dsl-access.toml"
+
+
+def port(*overrides: str, file: Path = DSL) -> Port:
+    return Port.of(Scenario.load(file, overrides))
+
+
+def lines(*overrides: str) -> str:
+    return "\n".join(configure(LINUX, port(*overrides)).lines)
+
+
+# The real tc --------------------------------------------------------------------------------------------------------
+
+
+def in_namespace(script: str) -> subprocess.CompletedProcess[str]:
+    """A shell script in a network namespace of its own, with a device `eth0` that is the loopback's stand-in."""
+    return subprocess.run(
+        ["unshare", "-Urn", "sh", "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@cache
+def tc_runs() -> str:
+    """Why there is no tc to try, if there is none."""
+    if shutil.which("tc") is None and not Path("/usr/sbin/tc").exists():
+        return "no tc (iproute2) is installed"
+    if shutil.which("unshare") is None:
+        return "no unshare is installed"
+    tried = in_namespace("tc qdisc show dev lo")
+    return "" if tried.returncode == 0 else f"namespaces are not allowed here: {tried.stderr.strip()}"
+
+
+@pytest.fixture
+def tc() -> None:
+    """Skips where there is no tc or no namespace for it."""
+    if why := tc_runs():
+        pytest.skip(why)
+
+
+def given_to_tc(told: list[str] | tuple[str, ...], show: str) -> tuple[list[tuple[int, str]], str]:
+    """Exit code and errors of each statement in turn, and what `show` prints at the end."""
+    statements = "\n".join(told)
+    script = ["PATH=$PATH:/usr/sbin:/sbin", "ip link set lo up"]
+    for statement in _statements(statements.replace("dev eth0", "dev lo")):
+        script.append(f"said=$( {{ {statement}\n}} 2>&1 ); code=$?; echo $said; echo rc $code")
+    script.append(f"echo shown; {show}")
+    done = in_namespace("\n".join(script))
+    head, _, shown = done.stdout.partition("shown\n")
+    outcomes = re.findall(r"(.*)\nrc ([0-9]+)", head)
+    return [(int(code), said.strip()) for said, code in outcomes], shown
+
+
+def _statements(text: str) -> list[str]:
+    """Commands, a loop as one of them."""
+    found: list[str] = []
+    for line in text.splitlines():
+        if found and found[-1].startswith("for ") and not found[-1].endswith("done"):
+            found[-1] += f"\n{line}"
+        else:
+            found.append(line)
+    return found
+
+
+#: What the kernel says of a statement beneath a discipline that it has not.
+BENEATH = (
+    "Class doesn't support",
+    "Parent qdisc",
+    "No such file",
+    "Failed to find",
+    "Parent Qdisc",
+    "We have an error",
+)
+
+
+@pytest.mark.usefixtures("tc")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rate", ["16Mbps", "400Gbps", "64kbps"])
+def test_tc_takes_every_discipline(kind: str, rate: str) -> None:
+    changes = [f"link.queue={kind}", f"link.rate={rate}", "flows.1.workload.cbr.rate=10kbps"]
+    # Its automatic thresholds at 400 Gb/s are far above 64 packets.
+    told = configure(LINUX, port(*changes, *(["link.buffer=100000p"] if kind == "choke" else [])))
+    assert told.lines
+    # Of a thousand equal classes a few are enough.
+    told_to_tc = [line.replace("$(seq 1 1024)", "$(seq 1 3)") for line in told.lines]
+    found, _ = given_to_tc(told_to_tc, "tc qdisc show dev lo")
+    assert len(found) == len(_statements("\n".join(told.lines)))
+    unknown = False
+    for code, said in found:
+        if "Unknown qdisc" in said:
+            pytest.skip(f"this iproute2 is too old for {kind}")
+        if code == 0:
+            continue
+        # 2 is the kernel's refusal, 1 would be tc's own.
+        assert code == 2, said
+        assert "kind is unknown" in said or (unknown and any(words in said for words in BENEATH)), said
+        unknown = True
+
+
+@pytest.mark.usefixtures("tc")
+@pytest.mark.parametrize("show", ["tc -s -j qdisc show", "tc -s qdisc show", "tc -d -j qdisc show", "tc -d qdisc show"])
+@pytest.mark.parametrize(
+    ("kind", "rate", "buffer"),
+    [
+        ("droptail", "16Mbps", "64p"),
+        ("droptail", "16Mbps", "96000B"),
+        ("droptail", "400Gbps", "1p"),
+        ("droptail", "400Gbps", "1B"),
+        ("droptail", "10Gbps", "1MB"),
+        ("droptail", "64kbps", "5p"),
+        ("drophead", "1Gbps", "100p"),
+    ],
+)
+def test_what_the_kernel_has_is_read_back(show: str, kind: str, rate: str, buffer: str) -> None:
+    asked = port(f"link.queue={kind}", f"link.rate={rate}", f"link.buffer={buffer}", "flows.1.workload.cbr.rate=1kbps")
+    told = configure(LINUX, asked)
+    found, shown = given_to_tc(told.lines, f"{show} dev lo")
+    assert all(code == 0 for code, _ in found), found
+    read = translate(shown, "linux", Assumed())
+    assert dataclasses.replace(read.port, layer="l3") == dataclasses.replace(asked, groups=())
+
+
+@pytest.mark.usefixtures("tc")
+def test_the_shaper_counts_frames_where_the_scenario_does() -> None:
+    for layer in ("l1", "l2", "l3"):
+        asked = port(f"link.rate_layer={layer}")
+        found, shown = given_to_tc(configure(LINUX, asked).lines, "tc -d -j qdisc show dev lo")
+        assert all(code == 0 for code, _ in found), found
+        assert translate(shown, "linux", Assumed()).port == dataclasses.replace(asked, groups=())
+
+
+@pytest.mark.usefixtures("tc")
+def test_an_htb_of_a_user_is_read() -> None:
+    told = [
+        "tc qdisc add dev eth0 root handle 1: htb default 10",
+        "tc class add dev eth0 parent 1: classid 1:10 htb rate 20mbit",
+        "tc qdisc add dev eth0 parent 1:10 pfifo limit 50",
+    ]
+    _, shown = given_to_tc(told, "tc class show dev lo; tc qdisc show dev lo")
+    for text in ("\n".join(told), shown):
+        read = translate(text, "linux", Assumed()).port
+        assert read.rate == 20_000_000
+        assert read.queue == Queue(Limit(50, "packets"), Discipline("droptail"))
+
+
+@pytest.mark.usefixtures("tc")
+@settings(
+    max_examples=8,
+    deadline=None,
+    derandomize=True,
+    phases=(Phase.generate,),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(text=st.from_regex(r"\A[1-9][0-9]{0,4}(\.[0-9])?([kKmM]?[bB]?)\Z"))
+def test_a_size_is_what_tc_makes_of_it(text: str) -> None:
+    """tc's own reader of sizes: the limit of a bfifo comes back in bytes."""
+    found, shown = given_to_tc([f"tc qdisc replace dev eth0 root bfifo limit {text}"], "tc -j qdisc show dev lo")
+    if found[0][0] == 0:
+        assert json.loads(shown)[0]["options"]["limit"] == units.size(text).amount
+
+
+@pytest.mark.usefixtures("tc")
+@pytest.mark.parametrize("text", ["16mbit", "2mbps", "1.5gbit", "8kibit", "64000", "400Gbit", "100kbps", "1.1Mbit"])
+def test_a_rate_is_what_tc_makes_of_it(text: str) -> None:
+    told = f"tc qdisc replace dev eth0 root tbf rate {text} burst 100k limit 1m"
+    _, shown = given_to_tc([told], "tc -j qdisc show dev lo")
+    assert json.loads(shown)[0]["options"]["rate"] * 8 == units.rate(text)
+
+
+# What users have ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("tc qdisc add dev eth0 root pfifo limit 100", 150_000),
+        ("bfifo limit 150000", 150_000),
+        ("bfifo limit 200kb", 204_800),
+        ("bfifo limit 1.5m", 1_572_864),
+        ("bfifo limit 8kbit", 1024),
+        ("sudo tc qdisc replace dev eth0 root fq_codel limit 100p", 150_000),
+        ("tc qdisc add dev eth0 root tbf rate 16mbit burst 5k limit 96000", 96_000),
+        (
+            "tc qdisc add dev a root handle 1: tbf rate 1gbit burst 5k\ntc qdisc add dev a parent 1: pfifo limit 9",
+            13_500,
+        ),
+    ],
+)
+def test_single_settings(text: str, size: int) -> None:
+    found = translate(text, "linux", Assumed(10**9))
+    assert found.bytes == size
+    assert found.seconds == pytest.approx(size * 8 / (found.port.rate or 0))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("bfifo limit 1,000", r"found `1,000`; allowed: a size such as .*; did you mean `1000`\?"),
+        ("pfifo limit 1,000 packets", r"found `1,000`; .* did you mean `1000`\?"),
+        ("pfifo limit 1000 packets", "found `packets`; allowed: limit"),
+        ("pfifo limit 200kb", "found `200kb`; allowed: a number of packets"),
+        ("pfifo limit 1.5", "found `1.5`"),
+        ("pfifo limit -5", "found `-5`"),
+        ("bfifo limit 200kB/s", "found `200kB/s`"),
+        ("bfifo limit 200kp", r"found `200kp`; .* did you mean `200k`\?"),
+        ("bfifo limit 5g", "found `5g`; allowed: a size below 4 GiB"),
+        ("fq_codel limt 64", r"found `limt`; allowed: limit, .*; did you mean `limit`\?"),
+        ("fq_codel target 5 ms", "found `ms`"),
+        ("fq_codl limit 64", r"did you mean `fq_codel`\?"),
+        ("tc qdisc add dev eth0 root hfsc", "found `hfsc`"),
+        ("tc qdisc add dev eth0 rot pfifo limit 5", r"did you mean `root`\?"),
+        ("tc qdsc add dev eth0 root pfifo limit 5", r"did you mean `qdisc`\?"),
+        ("bfifo", "found no limit"),
+        ("pfifo limit", "found nothing after `limit`"),
+        ("red min 3000 max 9000 avpkt 1500", "found no limit"),
+        ("red limit 60000 min 9000 max 18000 avpkt 1500 burst 1", "burst of at least min / avpkt"),
+        ("", "found nothing"),
+        ("tc qdisc add dev eth0 root htb\ntc qdisc add dev eth1 root pfifo limit 5", "2 roots"),
+        ("tc qdisc add dev eth0 root tbf rate 1mbit burst 5k latency 50ms", "found tbf with a latency"),
+        ("tc qdisc add dev eth0 root pfifo limit 5\nlimit 5", "line 2: found `limit`"),
+        ("[{]", "line 1: found no JSON"),
+        ('[{"kind": "hfsc"}]', "found `hfsc`"),
+        ("cake bandwidth 16mbit", "found no memlimit"),
+    ],
+)
+def test_what_is_not_understood_is_an_error(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        translate(text, "linux", Assumed(10**9))
+
+
+def test_what_other_kernels_print() -> None:
+    """As tc-fq_codel(8) and a machine with the discipline print it; 5 ms come back as 4,999 us."""
+    plain = (
+        "qdisc fq_codel 8001: dev eth0 root refcnt 2 limit 64p flows 1024 quantum 1514 target 5ms interval 100ms "
+        "memory_limit 32Mb ecn drop_batch 64 \n Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0) \n"
+        " backlog 0b 0p requeues 0\n  maxpacket 0 drop_overlimit 0 new_flow_count 0 ecn_mark 0\n"
+        "  new_flows_len 0 old_flows_len 0\n"
+    )
+    printed = json.dumps(
+        [
+            {
+                "kind": "fq_codel",
+                "handle": "8001:",
+                "dev": "eth0",
+                "root": True,
+                "refcnt": 2,
+                "options": {
+                    "limit": 64,
+                    "flows": 1024,
+                    "quantum": 1514,
+                    "target": 4999,
+                    "interval": 99999,
+                    "memory_limit": 33554432,
+                    "ecn": True,
+                    "drop_batch": 64,
+                },
+                "bytes": 0,
+                "packets": 0,
+                "drop_overlimit": 0,
+            }
+        ]
+    )
+    for text in (plain, printed):
+        read = translate(text, "linux", Assumed(10**8)).port
+        assert isinstance(read.queue, Queue)
+        told = read.queue.discipline
+        assert told.kind == "fq_codel"
+        assert told.ecn
+        assert told.time("target") == Fraction(5, 1000)
+        assert told.time("interval") == Fraction(100, 1000)
+        assert told.level("quantum") == Limit(1514, "bytes")
+        assert read.queue.limit == Limit(64, "packets")
+
+
+# What is written ----------------------------------------------------------------------------------------------------
+
+
+def test_the_issue_s_example() -> None:
+    told = lines("link.queue=fq_codel")
+    assert "tbf rate 16mbit" in told
+    assert "fq_codel limit 64 target 5ms interval 100ms noecn flows 1024 quantum 1514" in told
+
+
+def test_marks_are_written_where_flows_understand_them() -> None:
+    assert "noecn" in lines("link.queue=codel")
+    assert "noecn" not in lines("link.queue=codel", "flows.0.ecn=true")
+    assert " ecn" in lines("link.queue=red", "flows.0.ecn=true")
+
+
+def test_priority_is_prio_with_a_filter_for_each_band_but_the_last() -> None:
+    told = lines('link.queue={kind = "priority", bands = 3}')
+    assert "prio bands 3 priomap 2 2 2" in told
+    assert told.count("flowid 10:1") == told.count("flowid 10:2") == 2
+    assert "flowid 10:3" not in told
+
+
+def test_weights_become_quanta() -> None:
+    queue = Queue(Limit(10, "packets"), Discipline("droptail"))
+    classes = tuple(TrafficClass(str(weight), (), weight, queue) for weight in (1.0, 3.0, 1.5))
+    told = "\n".join(configure(LINUX, Port(10**9, 1500, Classes("dwrr", classes))).lines)
+    assert re.findall(r"drr quantum ([0-9]+)", told) == ["1500", "4500", "2250"]
+    assert "matchall classid 10:3" in told
+
+
+@given(shift=st.integers(1, 24), least=st.floats(2, 1000))
+def test_a_burst_gives_the_weight_that_it_was_found_for(shift: int, least: float) -> None:
+    burst = burst_of(shift, least)
+    if burst is not None:
+        assert shift_of(burst, least) == shift
+        before = shift_of(burst - 1, least)
+        assert before is None or before < shift
+
+
+def test_a_translation_becomes_a_scenario(tmp_path: Path) -> None:
+    table = forebay("translate", lines("link.queue=fq_codel"), "--for", "linux", "--toml")
+    assert table.code == 0, table.err
+    rest = DSL.read_text(encoding="utf-8")
+    rest = rest[: rest.index("[link]")] + table.out + rest[rest.index("[[flows]]") :]
+    (tmp_path / "read.toml").write_text(rest, encoding="utf-8")
+    assert port("link.queue=fq_codel") == Port.of(Scenario.load(tmp_path / "read.toml"))
+
+
+def test_translate_reads_files_and_standard_input(tmp_path: Path) -> None:
+    file = tmp_path / "shown.txt"
+    file.write_text(lines(), encoding="utf-8")
+    from_file = forebay("translate", file, "--for", "linux", "--json")
+    assert from_file.code == 0, from_file.err
+    told = json.loads(from_file.out)
+    assert told["bytes"] == 96_000
+    assert told["seconds"] == pytest.approx(0.048)
+    assert told["rate_bps"] == 16_000_000
+    assert told["queue"] == "droptail"
+    assert told["toml"] == link_table(translate(lines(), "linux", Assumed()).port)
+
+
+def test_without_a_rate_there_is_no_time() -> None:
+    answer = forebay("translate", "pfifo limit 10", "--for", "linux", "--json")
+    assert answer.code == 0, answer.err
+    assert json.loads(answer.out)["seconds"] is None
+    assert "rate" not in forebay("translate", "pfifo limit 10", "--for", "linux", "--toml").out
