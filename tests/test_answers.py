@@ -81,7 +81,7 @@ def test_the_keys_of_a_recommendation_keep_their_order(found: Recommendation) ->
         *("held", "of", "sense", "threshold", "at_packets", "measured", "slack", "met", "confidence", "binding")
     ]
     assert list(told["rules"][0]) == [
-        *("name", "buffer", "applies", "why", "assumptions", "predicted", "notes", "measured")
+        *("name", "buffer", "applies", "why", "assumptions", "predicted", "notes", "measured", "share", "judgement")
     ]
     assert told["recommendation"] == plain(found.buffer)
     assert json.loads(found.to_json()) == found.data == told
@@ -163,7 +163,7 @@ def test_a_conflict_tells_how_each_goal_fares_at_the_nearest_miss() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"platforms": ["cat-os"]}, "platform: unknown platform `cat-os`; known: ios-xr, "),
+        ({"platforms": ["cat-os"]}, "platforms: unknown platform `cat-os`; known: ios-xr, "),
         ({"pareto": "utilization"}, "pareto: found `utilization`; allowed: two metrics"),
     ],
 )

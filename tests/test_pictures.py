@@ -24,7 +24,7 @@ from forebay.search.answer import Recommendation
 from forebay.search.tradeoff import front
 from forebay.sweeps.sweeping import Sweep
 from forebay.views import canvas, plots
-from forebay.views.headline import Headline, headline
+from forebay.views.headline import Headline, common, headline
 from forebay.views.report_picture import traces_figure
 from forebay.views.scales import plain
 from tests.conftest import ROOT, SMALL, forebay
@@ -210,7 +210,7 @@ def test_a_flow_has_a_line_for_each_transfer() -> None:
     (axis,) = figure.axes
     assert [list(line.get_xdata()) for line in axis.lines] == [times[:3], times[3:5], times[5:]]
     assert len({line.get_color() for line in axis.lines}) == 1
-    assert [text.get_text() for text in figure.legends[0].texts] == ["web 1"]
+    assert [text.get_text() for text in figure.legends[0].texts] == ["web"]
 
 
 def test_transfers_of_a_run_are_lines_of_their_own(tmp_path: Path) -> None:
@@ -318,3 +318,13 @@ assert {{label.get_color() for label in figure.axes[0].get_yticklabels()}} == {{
     code += "\nimport sys; assert 'matplotlib.pyplot' not in sys.modules"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_figure_of_several_links_says_what_they_share() -> None:
+    a, b = (
+        "50 Mb/s · buffer limit in packets · droptail queue · 1 long",
+        "50 Mb/s · buffer limit in bytes · droptail queue · 1 long",
+    )
+    assert common([a]) == a
+    assert common([a, b]) == "50 Mb/s · droptail queue · 1 long"
+    assert common([]) == ""

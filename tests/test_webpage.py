@@ -20,8 +20,8 @@ from forebay.search.answer import Gap, Island
 from forebay.search.recommendation import Recommendation
 from forebay.search.tradeoff import front
 from forebay.views import webpage
+from forebay.views.recommendation_text import Detail, recommendation_text
 from forebay.views.scales import Axis
-from forebay.views.tables import recommendation_view
 from forebay.views.traffic import law as in_words
 from tests.conftest import ROOT, SMALL, forebay, show
 
@@ -139,8 +139,8 @@ def test_the_page_rounds_a_confidence_as_the_text_does(feasible: Recommendation)
         page = page_of(dataclasses.replace(feasible, confidence=probability))
         assert f"<strong>{shown} confidence</strong>" in page
         console = Console(width=200, record=True, file=io.StringIO())
-        console.print(recommendation_view(dataclasses.replace(feasible, confidence=probability)))
-        assert f"with {shown.replace('&gt;', '>')} confidence" in console.export_text()
+        console.print(recommendation_text(dataclasses.replace(feasible, confidence=probability)))
+        assert f"(confidence {shown.replace('&gt;', '>')})" in console.export_text()
 
 
 def test_what_contradicts_the_answer_is_said_with_it(feasible: Recommendation) -> None:
@@ -167,7 +167,7 @@ def test_what_contradicts_the_answer_is_said_with_it(feasible: Recommendation) -
         page = page_of(answer)
         assert words not in page
         console = Console(width=300, record=True, file=io.StringIO())
-        console.print(recommendation_view(answer))
+        console.print(recommendation_text(answer, Detail.EVERYTHING))
         shown = console.export_text()
         assert words not in shown
         assert told in page

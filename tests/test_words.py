@@ -91,11 +91,11 @@ MISTAKES = [
     ),
     (
         ["recommend", "{file}", "--goal", "utilizaton>=0.9"],
-        "--goal: unknown metric `utilizaton`; did you mean `utilization`?",
+        "--goal: utilizaton: unknown metric `utilizaton`; did you mean `utilization`?",
     ),
     (
         ["recommend", "{file}", "--goal", "blk.loss_rate<=1%"],
-        "--goal: unknown group `blk`; did you mean `bulk`?",
+        "--goal: blk.loss_rate: unknown group `blk`; did you mean `bulk`?",
     ),
     (
         ["recommend", "{file}", "--confidence", "150%"],
@@ -147,7 +147,7 @@ MISTAKES = [
     ),
     (
         ["new", "-", "--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--goal", "los>=1"],
-        "--goal: unknown metric `los`; did you mean `loss_rate`?",
+        "--goal: los: unknown metric `los`; did you mean `loss_rate`?",
     ),
     (
         ["translate", "x", "--for", "junos", "--link", "fast"],
@@ -487,7 +487,9 @@ def test_completed_keys_are_keys() -> None:
             scenario.changed(f"{key}=")
         except InputError as error:
             refusals[key] = str(error)
-    assert [key for key, refusal in refusals.items() if "unknown key" in refusal] == []
+    # What is within a queue depends on its kind.
+    refused = [key for key, refusal in refusals.items() if "unknown key" in refusal]
+    assert [key for key in refused if not key.startswith("link.queue.")] == []
 
 
 def test_manual_pages_are_well_formed(tmp_path: Path) -> None:

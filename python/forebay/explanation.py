@@ -427,7 +427,8 @@ def meanings(name: str) -> tuple[Explanation, ...]:
     within = [entry for entry in _all() if entry.kind == "scenario key" and _ends_with(entry, wanted)]
     found = (*exact, *called, *(entry for entry in within if entry not in exact))
     if not found:
-        raise InputError(_core.unknown("name", name.strip(), _known_beside(name)))
+        aliases = [(alias, entry.name) for entry in _all() for alias in entry.aliases]
+        raise InputError(_core.unknown("name", name.strip(), _known_beside(name), aliases))
     return found
 
 

@@ -7,7 +7,7 @@ use forebay_scenario::{
     BufferSize, Check, ClosedForm, Goal, ModelError, Prediction, Scenario, Unknown,
 };
 
-use crate::checks::unknown;
+use crate::checks::{checked, unknown};
 use crate::model::{Model, Sizing};
 use crate::models::models;
 use crate::situation::{Situation, Targets};
@@ -62,6 +62,11 @@ impl ClosedForm for Model {
             let others = situation.other_links as f64;
             let why = format!("{} and may hold up the flows", on_the_paths(others));
             checks.push(unknown("one bottleneck", why));
+        }
+        let classes = scenario.target().classes.len();
+        if classes > 1 {
+            let why = format!("{classes} classes with a queue each share the link");
+            checks.push(checked("one queue for all traffic", false, why));
         }
         checks
     }

@@ -315,6 +315,30 @@ fn a_second_link_leaves_the_bottleneck_open() {
     }
 }
 
+#[test]
+fn no_rule_applies_to_a_link_with_several_classes() {
+    let classes = |list: &str| {
+        scenario(&format!(
+            "[link]\nrate = \"50Mbps\"\nbuffer = \"50p\"\nqueue = {{ kind = \"classes\", classes = [{list}] }}\n\
+             [[flows]]\nname = \"a\"\nrtt = \"60ms\"\n[[flows]]\nname = \"b\"\nrtt = \"60ms\"\n"
+        ))
+    };
+    let two = classes("{ name = \"x\", groups = [\"a\"] }, { name = \"y\" }");
+    let one = classes("{ name = \"x\" }");
+    for rule in rules() {
+        let told = why(rule.name(), "one queue", &two);
+        assert_eq!(
+            told,
+            "2 classes with a queue each share the link",
+            "{}",
+            rule.name()
+        );
+        let checks = rule.assumptions(&two);
+        assert!(checks.iter().any(|check| check.holds == Holds::No));
+        assert_eq!(why(rule.name(), "one queue", &one), "", "{}", rule.name());
+    }
+}
+
 /// The engine fits a registry that is a constant.
 static REGISTRY: [&dyn Engine; 1] = [&ClosedFormEngine];
 

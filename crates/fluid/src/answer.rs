@@ -38,6 +38,14 @@ impl Translation {
                 .groups
                 .push(self.group_report((number, group), &goodputs, outcome));
         }
+        if scenario.target_flows().count() == 1 && target.arrived > 0.0 {
+            // All that waits is one group's.
+            let at = scenario.target_index();
+            let groups = scenario.flows().iter().zip(&mut report.groups);
+            for (_, group) in groups.filter(|(spec, _)| spec.path.contains(&at)) {
+                put_delays(&mut group.metrics, target);
+            }
+        }
         for (number, link) in scenario.links().iter().enumerate() {
             if number != self.model.target {
                 let metrics = link_metrics(&outcome.links[number]);
@@ -180,14 +188,22 @@ fn link_metrics(link: &LinkOutcome) -> BTreeMap<Metric, Estimate> {
     put(Metric::QueueMean, link.queue_mean);
     if link.arrived > 0.0 {
         put(Metric::LossRate, link.loss_rate);
-        put(Metric::QueueDelayMean, link.delay_mean);
-        for (metric, delay) in link.delay_quantiles {
-            put(metric, delay);
-        }
-        put(Metric::QueueDelayMax, link.delay_max);
     }
     if let Some(fraction) = link.synchronization {
         put(Metric::Synchronization, fraction);
     }
+    if link.arrived > 0.0 {
+        put_delays(&mut metrics, link);
+    }
     metrics
+}
+
+/// How long packets wait at a link.
+fn put_delays(metrics: &mut BTreeMap<Metric, Estimate>, link: &LinkOutcome) {
+    let mut put = |metric, value: f64| metrics.insert(metric, Estimate::from(value));
+    put(Metric::QueueDelayMean, link.delay_mean);
+    for (metric, delay) in link.delay_quantiles {
+        put(metric, delay);
+    }
+    put(Metric::QueueDelayMax, link.delay_max);
 }

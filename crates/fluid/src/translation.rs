@@ -203,6 +203,12 @@ impl Translation {
             ),
             "mark_rate, retransmissions, timeouts and completion times are not in a fluid model",
         );
+        // Which group's packets come when the queue is long is not tallied.
+        note(
+            scenario.target_flows().count() > 1,
+            (WarningKind::Silent, "queue_delay"),
+            "the queue delays are those of all packets: the fluid engine does not tell whose packets waited",
+        );
     }
 }
 

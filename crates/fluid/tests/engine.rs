@@ -232,9 +232,40 @@ fn red_signals_early_and_other_disciplines_are_refused_by_name() {
     let mean = |report: &Report| report.value(Metric::QueueMean).unwrap();
     assert!(mean(&red) < mean(&tail), "{} {}", mean(&red), mean(&tail));
     assert!(red.value(Metric::LossRate).unwrap() > 0.0);
-    match with("\"codel\"") {
-        Err(EngineError::Unsupported { feature, .. }) => assert_eq!(feature, "queue `codel`"),
-        other => panic!("{other:?}"),
+    let classes = r#"{ kind = "classes", classes = [{ name = "all" }] }"#;
+    for (queue, name) in [("\"codel\"", "codel"), (classes, "classes")] {
+        match with(queue) {
+            Err(EngineError::Unsupported { feature, .. }) => {
+                assert_eq!(feature, format!("queue `{name}`"));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// One group's queue delays are the link's; of several it is said that they are not told apart.
+#[test]
+fn the_delays_of_one_group_are_those_of_the_link() {
+    let delays = [
+        Metric::QueueDelayMean,
+        Metric::QueueDelayP50,
+        Metric::QueueDelayP95,
+        Metric::QueueDelayP99,
+        Metric::QueueDelayMax,
+    ];
+    let another = "[[flows]]\nname = \"noise\"\nworkload = { poisson = { rate = \"9Mbps\" } }\n";
+    for (more, alone) in [("", true), (another, false)] {
+        let report = run(&format!("{ELEPHANTS}{more}")).unwrap();
+        for metric in delays {
+            let of_group = report.groups[0]
+                .metrics
+                .get(&metric)
+                .map(|delay| delay.mean);
+            let expected = report.value(metric).filter(|_| alone);
+            assert_eq!(of_group, expected, "{metric:?}");
+        }
+        let said = |warning: &&forebay_scenario::Warning| warning.text.contains("whose packets");
+        assert_eq!(report.warnings.iter().find(said).is_none(), alone);
     }
 }
 

@@ -11,9 +11,23 @@ pub(crate) fn likeliest(found: &str, known: Vec<String>) -> Option<String> {
 }
 
 /// The sentence on a name that does not exist: the name that was likely meant, and those that exist.
+/// `aliases` are other spellings, each with the name that it stands for.
 #[pyfunction]
-pub(crate) fn unknown(what: &str, found: &str, known: Vec<String>) -> String {
-    Unknown::among(what, found, known.iter().map(String::as_str)).to_string()
+#[pyo3(signature = (what, found, known, aliases=Vec::new()))]
+pub(crate) fn unknown(
+    what: &str,
+    found: &str,
+    known: Vec<String>,
+    aliases: Vec<(String, String)>,
+) -> String {
+    let spellings = known.iter().flat_map(|name| {
+        let others = aliases
+            .iter()
+            .filter(move |(_, stands_for)| stands_for == name);
+        let others = others.map(move |(alias, _)| (alias.as_str(), name.as_str()));
+        std::iter::once((name.as_str(), name.as_str())).chain(others)
+    });
+    Unknown::spelled(what, found, spellings).to_string()
 }
 
 /// The American spelling of a name, which is the one that forebay has.

@@ -21,16 +21,17 @@ keys! {
     pub struct TrafficClass {
         /// Name, unique at the link; keys such as `link.queue.classes.voice.buffer` use it.
         name: String = String::new(), required("\"voice\"", NAME);
-        /// The flow groups in it; groups that no class names are in the last class.
+        /// Names of the flow groups in it; groups that no class names are in the last class.
         groups: Vec<String> = Vec::new(), key(GROUPS);
-        /// Its part of what the classes with turns send; for the schedules `wrr` and `dwrr`.
+        /// Its share of what the classes that take turns send, against their weights; for the schedules
+        /// `wrr` and `dwrr`.
         weight: u64 = 1, key(Whole(1, 10_000));
-        /// Whether it goes before all classes with turns; for the schedules `wrr` and `dwrr`.
+        /// Whether it is served before all classes that take turns; for the schedules `wrr` and `dwrr`.
         priority: bool = false, key(Switch);
         /// What may wait in it, at the link's rate and bandwidth-delay product; without one it shares
         /// the link's buffer with the other classes that have none.
         buffer: Option<BufferLimit> = None, key(Maybe(Buffer));
-        /// Who of the class is dropped and who goes first; any discipline without classes.
+        /// Which of its packets are dropped and which go first: any discipline without classes of its own.
         discipline: Algorithm = Algorithm::new(forebay_discipline::descriptions()[0]),
             key(WITHIN, "queue");
     }
@@ -122,8 +123,7 @@ impl LinkQueue {
         let schema =
             json!({"type": "array", "minItems": 1, "maxItems": MAX_CLASSES, "items": item});
         let grammar = Grammar::new(schema, allowed).with_keys(TrafficClass::texts());
-        let meaning =
-            "For the discipline `classes`: the classes, the first of several strict ones first.";
+        let meaning = "For the discipline `classes`: its classes, strict ones in the order in which they are served.";
         KeyText::of("classes", meaning, grammar)
     }
 }
@@ -168,7 +168,8 @@ impl Form<Queue> for LinkQueue {
         let mut grammar = QUEUE.grammar();
         let kinds = grammar.schema["oneOf"].as_array_mut();
         for kind in kinds.into_iter().flatten() {
-            if kind["properties"]["kind"]["const"] == NAME_OF_CLASSES {
+            let names = kind["properties"]["kind"]["enum"].as_array();
+            if names.is_some_and(|names| names.contains(&NAME_OF_CLASSES.into())) {
                 kind["properties"]["classes"] = classes.schema.clone();
                 kind["required"] = json!(["kind", "classes"]);
             } else if let Some(words) = kind["enum"].as_array_mut() {
@@ -225,8 +226,8 @@ impl Link {
         for (number, cursor) in names.iter().flatten().enumerate() {
             let group = &self.classes[at].groups[number];
             if !flows.iter().any(|known| known.name == *group) {
-                let known: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
-                return Err(cursor.error(known.join(", ")));
+                let known = flows.iter().map(|flow| flow.name.as_str());
+                return Err(cursor.unknown("group", group, known.map(|name| (name, name))));
             }
             let before = &self.classes[at].groups[..number];
             let elsewhere = self.classes[..at].iter().find(|c| c.groups.contains(group));

@@ -111,10 +111,10 @@ fn mistakes_say_where_they_are_and_what_is_allowed() {
             "link.queue.classes[0].queue.mix", "unknown key `mix`", "min"),
     ] {
         let error = parse(&queue).unwrap_err();
-        let start = format!("f.toml:5: {key}: found ");
+        let start = format!("f.toml:5: {key}: ");
         assert!(error.starts_with(&start), "{queue}: {error}");
-        let (says, rest) = error[start.len()..].split_once("; allowed: ").unwrap();
-        assert!(says.contains(found) && rest.contains(allowed), "{queue}: {error}");
+        let says = &error[start.len()..];
+        assert!(says.contains(found) && says.contains(allowed), "{queue}: {error}");
     }
     let bare = format!("{HEAD}queue = \"classes\"\n{TAIL}");
     let error = Scenario::parse(&bare, Format::Toml, "f.toml", &[]).unwrap_err();
@@ -129,7 +129,9 @@ fn mistakes_say_where_they_are_and_what_is_allowed() {
 fn a_mistake_in_a_class_has_its_own_line() {
     let error = parse(&THREE.replace("\"web\"]", "\"wed\"]")).unwrap_err();
     assert!(
-        error.starts_with("f.toml:7: link.queue.classes[1].groups[0]: found `wed`"),
+        error.starts_with(
+            "f.toml:7: link.queue.classes[1].groups[0]: unknown group `wed`; did you mean `web`?"
+        ),
         "{error}"
     );
 }
@@ -176,7 +178,7 @@ fn overrides_find_a_class_by_its_name_and_by_its_number() {
     let unknown = Override::parse("link.queue.classes.vioce.buffer=40p").unwrap();
     let error = scenario.with(&[unknown]).unwrap_err().to_string();
     assert!(
-        error.contains("found `vioce`; allowed: one of voice, web, rest"),
+        error.contains("unknown class `vioce`; did you mean `voice`? known: voice, web, rest"),
         "{error}"
     );
     let other = Override::parse("link.queue=fq_codel").unwrap();
@@ -261,14 +263,9 @@ fn an_unknown_key_is_answered_with_the_known_ones() {
     ] {
         let error = scenario.buffer_of(key).unwrap_err();
         assert_eq!(error, scenario.with_packets(key, 3).unwrap_err());
-        assert_eq!(error.key, key);
-        assert!(
-            error
-                .mistake
-                .allowed()
-                .contains("link.queue.classes.voice.buffer"),
-            "{error}"
-        );
+        let text = error.to_string();
+        assert!(text.contains(&format!("unknown buffer `{key}`")), "{text}");
+        assert!(text.contains("link.queue.classes.voice.buffer"), "{text}");
     }
     let error = scenario
         .with_packets("link.queue.classes.voice.buffer", u64::MAX)
@@ -330,7 +327,7 @@ fn the_schema_and_explain_know_the_keys_of_a_class() {
             .unwrap()
             .contains(&"classes".into())
     );
-    let with = |form: &&serde_json::Value| form["properties"]["kind"]["const"] == "classes";
+    let with = |form: &&serde_json::Value| form["properties"]["kind"]["enum"][0] == "classes";
     let form = forms.iter().find(with).unwrap();
     assert_eq!(form["required"], serde_json::json!(["kind", "classes"]));
     let item = &form["properties"]["classes"]["items"];

@@ -106,6 +106,7 @@ __all__ = ["recommend"]
 @click.option(
     "--fresh", is_flag=True, help="Do not go on where an interrupted search stopped, and keep nothing for the next."
 )
+@click.option("--verbose", is_flag=True, help="Print every rule's reasons, every metric and the search's story, too.")
 @JOBS
 @AS_JSON
 def recommend(
@@ -115,6 +116,7 @@ def recommend(
     no_picture: bool,
     report_to: Path | None,
     fresh: bool,
+    verbose: bool,
     as_json: bool,
     **asked: Any,
 ) -> None:
@@ -140,7 +142,7 @@ def recommend(
     if report_to is not None:
         _write_page(answer, report_to, given.text)
         written.append(report_to)
-    _tell(answer, written, as_json=as_json)
+    _tell(answer, written, as_json=as_json, verbose=verbose)
     if not answer.feasible:
         sys.exit(1)
 
@@ -179,13 +181,13 @@ def _write_page(answer: Recommendation, path: Path, source: str) -> None:
         write_whole(path, page)
 
 
-def _tell(answer: Recommendation, written: list[Path], *, as_json: bool) -> None:
+def _tell(answer: Recommendation, written: list[Path], *, as_json: bool, verbose: bool) -> None:
     """Print the answer, and what was written unless somebody reads JSON."""
     if as_json:
         click.echo(answer.to_json(indent=2))
         return
-    from forebay.views.tables import recommendation_view
+    from forebay.views.recommendation_text import Detail, recommendation_text
 
-    show(recommendation_view(answer))
+    show(recommendation_text(answer, Detail.EVERYTHING if verbose else Detail.ANSWER))
     for path in written:
         click.echo(f"wrote {path}")

@@ -29,7 +29,7 @@ __all__ = ["sweep"]
         "Run eight buffers, evenly spread on a logarithmic scale:",
     ),
     (
-        "sweep link.toml --over link.buffer=9p,64p --over run.seed=1,2 --out x",
+        "sweep link.toml --over link.buffer=9p --over run.seed=1,2 --out x",
         "Run a grid of two keys:",
     ),
     refusal="Some runs failed, or a replayed archive gave other numbers.",

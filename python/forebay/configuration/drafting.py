@@ -171,7 +171,8 @@ def _check(wishes: Wishes) -> None:
         if not 0 <= share <= 2:
             raise InputError(f"found {share:g} of the link's rate; allowed: 0 to 2, or 0% to 200%", name)
     check_controller(wishes.cca)
-    _check_name("queue", wishes.queue, _core.disciplines())
+    # Classes say nothing without their names and groups.
+    _check_name("queue", wishes.queue, [known for known in _core.disciplines() if known.name != "classes"])
     for name, text in (("title", wishes.title), ("buffer", wishes.buffer), ("packet", wishes.packet)):
         if any(ord(letter) < 32 or letter in '"\\' for letter in text):
             raise InputError(f"found `{text!r}`; allowed: no quotes, backslashes or control characters", name)
@@ -185,7 +186,8 @@ def check_controller(name: str) -> None:
 def _check_name(argument: str, name: str, registry: Sequence[_core.Algorithm]) -> None:
     spellings = {spelling for known in registry for spelling in (known.name, *known.aliases)}
     if name not in spellings:
-        raise InputError(_core.unknown(argument, name, [known.name for known in registry]), argument)
+        aliases = [(alias, known.name) for known in registry for alias in known.aliases]
+        raise InputError(_core.unknown(argument, name, [known.name for known in registry], aliases), argument)
 
 
 def _head(wishes: Wishes) -> list[str]:

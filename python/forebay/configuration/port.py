@@ -341,8 +341,9 @@ def differences(asked: Port, told: Port) -> Iterator[tuple[str, str, str]]:
         ordered = [_ordered(queue) for queue in (asked.queue, told.queue)]
         shares = [_shares(queue) for queue in ordered]
         for at, (one, other) in enumerate(zip(ordered[0].classes, ordered[1].classes, strict=True)):
-            if shares[0][at] != shares[1][at]:
-                yield f"{one.name}.share", f"{one.weight:g}", f"{other.weight:g}"
+            simulated, configured = (f"{100 * float(share[at]):.6g} %" for share in shares)
+            if simulated != configured:
+                yield f"{one.name}.share", simulated, configured
             yield from ((f"{one.name}.{name}", a, b) for name, a, b in _queue_differences(one.queue, other.queue))
     elif isinstance(asked.queue, Queue) and isinstance(told.queue, Queue):
         yield from _queue_differences(asked.queue, told.queue)
@@ -359,8 +360,10 @@ def _ordered(queue: Classes) -> Classes:
 
 def _shares(queue: Classes) -> list[Fraction]:
     """What each class may send of what the classes send that take turns."""
-    weights = [Fraction(0 if entry.priority or queue.schedule == "strict" else entry.weight) for entry in queue.classes]
-    return [weight / max(sum(weights), Fraction(1, 10**9)) for weight in weights]
+    strict = queue.schedule == "strict"
+    weights = [Fraction(0 if entry.priority or strict else entry.weight) for entry in queue.classes]
+    alone = sum(weight > 0 for weight in weights) < 2
+    return [Fraction(0) if alone else weight / sum(weights) for weight in weights]
 
 
 def _queue_differences(asked: Queue, told: Queue) -> Iterator[tuple[str, str, str]]:

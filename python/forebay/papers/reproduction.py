@@ -15,6 +15,7 @@ from forebay.files import write_whole
 from forebay.papers import catalogue
 from forebay.papers.catalogue import Figure, Paper
 from forebay.papers.gallery import FILE, Drawn, Gallery, left_in
+from forebay.sweeps.axes import Axis, cells
 
 if TYPE_CHECKING:
     from forebay.papers.catalogue import Run
@@ -146,12 +147,18 @@ def reproduce(
 
 
 def _link(runs: Iterable[Run]) -> str:
-    """The link of a figure's first run in a line; nothing for a figure that only formulas draw."""
+    """What the links of all runs of a figure have in common, in a line; nothing where only formulas draw it."""
     from forebay.papers.running import scenario_of
-    from forebay.views.headline import headline
+    from forebay.views.headline import common, headline
 
-    first = next(iter(runs), None)
-    return "" if first is None else headline(scenario_of(first).resolved, otherwise="").link
+    links = []
+    for run in runs:
+        scenario = scenario_of(run)
+        grid = list(cells([Axis.parse(axis) for axis in run.over]))
+        # What an axis changes differs between its ends.
+        for cell in (grid[0], grid[-1]):
+            links.append(headline(scenario.changed(*cell.overrides).resolved, otherwise="").link)
+    return common(links)
 
 
 def _draw(paper: Paper, figure: Figure, results: Results, out: Path, link: str) -> Drawn:

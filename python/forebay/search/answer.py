@@ -199,12 +199,8 @@ class JudgedRule:
         What it asks for, if anything.
     applies : bool
         Whether it fits more than half of the flows and everything else that it assumes may hold.
-    share : float
-        Of the flows, or of the load, that it fits.
     why : str
         What speaks against it, or which part of the traffic it fits, or for it.
-    judgement : Judgement
-        What it is worth here, by the simulation: `judgement.words` says it in short.
     assumptions : tuple of Assumption
         Each with its reason.
     predicted : mapping
@@ -213,18 +209,22 @@ class JudgedRule:
         What to know of it.
     measured : mapping
         Metrics at its buffer, by simulation; empty where it was not simulated.
+    share : float
+        Of the flows, or of the load, that it fits.
+    judgement : Judgement
+        What it is worth here, by the simulation: `judgement.words` says it in short.
     """
 
     name: str
     buffer: BufferSize | None
     applies: bool
-    share: float
     why: str
-    judgement: Judgement
     assumptions: tuple[Assumption, ...]
     predicted: Mapping[str, float]
     notes: tuple[str, ...]
     measured: Metrics
+    share: float
+    judgement: Judgement
 
 
 @dataclass(frozen=True, slots=True)

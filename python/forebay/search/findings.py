@@ -176,13 +176,13 @@ def judged_rule(finished: Finished, rule: Rule) -> JudgedRule:
         rule.name,
         None if packets is None else finished.size(packets),
         rule.applies,
-        rule.share,
         rule.why,
-        _judgement(finished, rule, None if beyond else packets),
         rule.assumptions,
         rule.predicted,
         (*rule.notes, f"not simulated: more than {ceiling} packets") if beyond else rule.notes,
         {} if packets is None else finished.measured(packets),
+        rule.share,
+        _judgement(finished, rule, None if beyond else packets),
     )
 
 

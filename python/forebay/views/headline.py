@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,10 @@ from forebay.views.traffic import law
 if TYPE_CHECKING:
     from forebay.report import BufferSize
 
-__all__ = ["Headline", "headline"]
+__all__ = ["Headline", "common", "headline"]
+
+#: Between the parts of a link's line.
+_DOT = " · "
 
 #: Groups of flows that are named; what is beyond is counted.
 NAMED = 4
@@ -53,7 +56,13 @@ def headline(resolved: Mapping[str, Any] | None, *, otherwise: str, buffer: Buff
         f"{_queue(target['queue'])} queue",
         _traffic(resolved["flows"]),
     ]
-    return Headline(str(resolved.get("title") or "") or otherwise, " · ".join(part for part in parts if part))
+    return Headline(str(resolved.get("title") or "") or otherwise, _DOT.join(part for part in parts if part))
+
+
+def common(links: Sequence[str]) -> str:
+    """The parts that all of some links' lines have."""
+    first, *others = [link.split(_DOT) for link in links] or [[]]
+    return _DOT.join(part for part in first if all(part in other for other in others))
 
 
 def _rate(found: Any) -> str:

@@ -111,8 +111,8 @@ class _Flows:
     def _name(self, group: int, flow: int) -> str:
         if group >= len(self.groups):
             return f"flow {flow}"
-        first = min(number for of, number in self.flows if of == group)
-        return f"{self.groups[group]} {flow - first + 1}"
+        mine = [number for of, number in self.flows if of == group]
+        return self.groups[group] if len(mine) == 1 else f"{self.groups[group]} {flow - min(mine) + 1}"
 
     def _style(self, index: int) -> dict[str, Any]:
         return {
@@ -160,10 +160,15 @@ def _utilization(axis: Axes, tables: Mapping[str, pl.DataFrame]) -> None:
 
 def _packets(axis: Axes, tables: Mapping[str, pl.DataFrame]) -> None:
     import polars as pl
+    from matplotlib.ticker import MaxNLocator
 
     dropped = tables["packets"].filter(pl.col("dropped"))
     axis.plot(dropped["time_s"], dropped["flow"], ".", color=PALETTE[1], markersize=2)
     axis.set_ylabel("drops (flow)")
+    axis.yaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    if dropped.height:
+        flows = dropped["flow"].to_list()
+        axis.set_ylim(min(flows) - 0.7, max(flows) + 0.7)
 
 
 def _transfers(axis: Axes, tables: Mapping[str, pl.DataFrame]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -19,12 +19,12 @@ from forebay.views.heading import Paragraph, heading
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from forebay.report import Estimate, GroupReport, Metrics, Report
+    from forebay.report import Estimate, GroupReport, Report
     from forebay.scenario import Scenario
 
     Shown = Callable[[str, Estimate | None], str]
 
-__all__ = ["report_view"]
+__all__ = ["metric_table", "report_view"]
 
 #: The link's metrics that matter wherever they are reported, and those that matter where they are not zero.
 LINK = ("utilization", "loss_rate", "mark_rate", "queue_delay_mean_s", "queue_delay_p99_s", "goodput_bps")
@@ -61,10 +61,10 @@ def report_view(report: Report, scenario: Scenario, otherwise: str, *, verbose: 
     """
     parts: list[RenderableType] = [heading(scenario, otherwise)]
     if verbose:
-        parts += [_listed("link", report.metrics, list(report.metrics))]
-        parts += [_listed(_group_title(group), group.metrics, list(group.metrics)) for group in report.groups]
+        parts += [metric_table("link", report.metrics, list(report.metrics))]
+        parts += [metric_table(_group_title(group), group.metrics, list(group.metrics)) for group in report.groups]
     else:
-        parts += [_listed("link", report.metrics, _mattering(report, scenario)), _groups(report.groups)]
+        parts += [metric_table("link", report.metrics, _mattering(report, scenario)), _groups(report.groups)]
     parts += [Paragraph(line, "dim") for line in _cost_lines(report)]
     parts += [Paragraph(f"warning: {warning}", "yellow") for warning in report.warnings]
     return Group(*parts)
@@ -82,7 +82,7 @@ def _group_title(group: GroupReport) -> str:
     return f"{group.name} ({counted(group.flows, 'flow')})"
 
 
-def _listed(title: str, metrics: Metrics, names: Sequence[str]) -> Table:
+def metric_table(title: str, metrics: Mapping[str, Estimate], names: Sequence[str]) -> Table:
     """One metric a line."""
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column(escape(title), no_wrap=True)
@@ -104,7 +104,7 @@ def _choices(groups: Sequence[GroupReport], names: Sequence[str]) -> Iterator[Se
         for shown in (formatting.estimate, _mean):
             yield [_table(groups, names[: len(names) - cut], shown)]
     yield [
-        _listed(_group_title(group), group.metrics, [name for name in names if name in group.metrics])
+        metric_table(_group_title(group), group.metrics, [name for name in names if name in group.metrics])
         for group in groups
     ]
 

@@ -392,7 +392,7 @@ def _sizing_rule(answer: Recommendation, rule: answers.JudgedRule, buffer: Buffe
         title=title,
         summary=summary,
         applies=rule.applies,
-        why="its assumptions hold here" if rule.applies else rule.why,
+        why=rule.why,
     )
 
 

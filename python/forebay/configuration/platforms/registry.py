@@ -43,5 +43,5 @@ def platform(name: str) -> Platform:
     """A platform by its name; an `InputError` names all of them where there is none."""
     known = ALIASES.get(name.lower(), name.lower())
     if known not in PLATFORMS:
-        raise InputError(_core.unknown("platform", name, list(PLATFORMS)), "platforms")
+        raise InputError(_core.unknown("platform", name, list(PLATFORMS), list(ALIASES.items())), "platforms")
     return PLATFORMS[known]

@@ -1,0 +1,377 @@
+"""What `recommend` prints: the answer in three lines, then the rules; the search's story where it is asked for.
+
+The three lines are the link, the number and what decides it. Everything below them fits the width that there is:
+columns leave from the right before a number would wrap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Group
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from forebay import formatting
+from forebay.formatting import USUAL, counted
+from forebay.views.configuration_text import configuration_lines
+from forebay.views.fitting import Fitting
+from forebay.views.heading import Paragraph, buffer_text
+from forebay.views.reports import metric_table
+from forebay.views.wording import around, doubt, sign, standing, threshold, whose
+from forebay.warning import Kind
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from forebay.report import BufferSize, Estimate
+    from forebay.search.answer import (
+        Conflict,
+        Front,
+        JudgedGoal,
+        JudgedRule,
+        Miss,
+        Recommendation,
+        SearchCost,
+        Side,
+        Variation,
+    )
+    from forebay.search.judgement import Judgement
+
+__all__ = ["Detail", "recommendation_text"]
+
+
+class Detail(Enum):
+    """How much is told: the answer, or all that the search knows."""
+
+    ANSWER = "answer"
+    EVERYTHING = "everything"
+
+
+def recommendation_text(answer: Recommendation, detail: Detail = Detail.ANSWER) -> RenderableType:
+    """The answer, then the rules, then what was asked for besides.
+
+    Parameters
+    ----------
+    answer : Recommendation
+        What was found.
+    detail : Detail
+        Whether reasons and the search's story are told too.
+
+    Returns
+    -------
+    RenderableType
+        Fits the console that it is printed on, from 60 columns.
+    """
+    parts: list[RenderableType] = [*_headline(answer), _rules(answer), *_left_out(answer, detail)]
+    parts += _goals(answer) if answer.conflict is None else [_nearest_miss(answer.conflict)]
+    for configuration in answer.configurations:
+        parts += [Text(), *configuration_lines(configuration)]
+    if answer.sensitivity is not None:
+        parts += [Text(), _sensitivity(answer.sensitivity)]
+    if answer.pareto is not None:
+        parts += [Text(), _front(answer.pareto)]
+    if detail is Detail.EVERYTHING:
+        parts += [Text(), *_reasons(answer.rules), *_story(answer)]
+    return Group(*parts, *_warnings(answer, detail), Paragraph(_cost(answer.cost), "dim"))
+
+
+# The first three lines -------------------------------------------------------------------------------------------
+
+
+def _headline(answer: Recommendation) -> Iterator[RenderableType]:
+    """The link, the number, what decides it."""
+    core = answer.scenario.core
+    rate = formatting.exactly(formatting.bandwidth(core.rate_bps))
+    yield Text(f"{answer.scenario.title or 'recommendation'}: {rate}, {core.queue}", overflow="ellipsis", no_wrap=True)
+    if answer.buffer is None:
+        yield from _no_buffer(answer)
+        return
+    sure = doubt(answer) if answer.confidence is None else formatting.confidence(answer.confidence)
+    said = "no confidence: " if answer.confidence is None else "confidence "
+    yield Paragraph(f"Buffer{whose(answer)}: {buffer_text(answer.buffer)} ({said}{sure})", "bold green")
+    yield Paragraph(_decisive(answer))
+    for line in () if answer.monotone else around(answer):
+        yield Paragraph(line, "yellow")
+
+
+def _decisive(answer: Recommendation) -> str:
+    """What keeps the buffer from being smaller, and up to where the goals hold."""
+    upper = answer.feasible_up_to
+    stated = upper is not None and upper.missed_at is not None and not answer.gaps
+    most = f"; all hold up to {_packets(upper.buffer)}" if upper is not None and stated else ""
+    if answer.binding_goal is None:
+        return f"Nothing asks for more: every goal holds at the smallest buffer{most}."
+    goal = answer.goals[answer.binding_goal]
+    return f"Decided by {_asked(goal)}: {formatting.estimate(answer.binding_goal, goal.measured)} here{most}."
+
+
+def _no_buffer(answer: Recommendation) -> Iterator[RenderableType]:
+    """That there is no number, and what each side needs."""
+    conflict = answer.conflict
+    assert conflict is not None, "without an answer there is a reason"
+    yield Text(
+        "No buffer was confirmed to meet every goal: they leave no margin."
+        if all(goal.met for goal in answer.goals.values())
+        else "No buffer meets every goal.",
+        style="bold red",
+    )
+    sides = [_least(conflict.needs_at_least, conflict.largest_tried), _most(conflict.needs_at_most)]
+    yield Paragraph("; ".join(side for side in sides if side) + ".")
+
+
+def _least(side: Side, largest: BufferSize) -> str:
+    if not side.goals:
+        return ""
+    if side.buffer is None:
+        return f"{_titles(side.goals)}: missed even at {buffer_text(largest)}, the largest buffer tried"
+    return f"{_titles(side.goals)} {_verb(side, 'needs', 'need')} at least {buffer_text(side.buffer)}"
+
+
+def _most(side: Side) -> str:
+    if not side.goals:
+        return ""
+    if side.buffer is None:
+        return f"{_titles(side.goals)}: missed even at the smallest buffer"
+    return f"{_titles(side.goals)} {_verb(side, 'allows', 'allow')} at most {buffer_text(side.buffer)}"
+
+
+def _titles(goals: Iterable[str]) -> str:
+    return " and ".join(formatting.metric_title(name) for name in goals)
+
+
+def _verb(side: Side, one: str, several: str) -> str:
+    return one if len(side.goals) == 1 else several
+
+
+# Goals -----------------------------------------------------------------------------------------------------------
+
+
+def _asked(goal: JudgedGoal | Miss) -> str:
+    """A goal as it was asked for."""
+    name = goal.goal.name
+    return f"{formatting.metric_title(name)} {sign(goal.goal.sense)} {threshold(name, goal.goal.threshold)}"
+
+
+def _goals(answer: Recommendation) -> Iterator[RenderableType]:
+    """A line for each goal that does not decide."""
+    others = {name: goal for name, goal in answer.goals.items() if name != answer.binding_goal}
+    for name, goal in others.items():
+        slack = _difference(name, abs(goal.slack))
+        held = "" if goal.of is None else f"; held in {goal.held} of {goal.of} draws"
+        side = f"{slack} to spare" if goal.slack >= 0 else f"missed by {slack}"
+        yield Paragraph(f"{_asked(goal)}: {formatting.estimate(name, goal.measured)}, {side}{held}")
+    if answer.fraction is not None:
+        part = answer.fraction
+        bound = "" if part.at_least is None else f": in at least {formatting.confidence(part.at_least)} of all draws"
+        yield Paragraph(f"All goals at once held in {part.held} of {counted(part.of, 'fresh draw')}{bound}.")
+
+
+def _nearest_miss(conflict: Conflict) -> RenderableType:
+    """How each goal fares at the measured buffer that comes nearest."""
+    if conflict.compromise is None:
+        return Text()
+    table = Table(title=f"The nearest miss: {buffer_text(conflict.compromise)}", title_justify="left", box=box.SIMPLE)
+    table.add_column("goal", no_wrap=True)
+    for heading in ("measured", "off by"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for miss in conflict.nearest:
+        off = "met" if miss.met else _difference(miss.goal.name, miss.off)
+        measured = formatting.estimate(miss.goal.name, miss.measured)
+        table.add_row(escape(_asked(miss)), measured, off, style=None if miss.met else "red")
+    return table
+
+
+def _difference(name: str, amount: float) -> str:
+    """A difference between two values of a metric: shares differ by points."""
+    return formatting.value(name, amount).replace(" %", " points")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A buffer that somebody asked for: whose it is, what was measured there, what that says of a rule."""
+
+    name: str
+    buffer: BufferSize
+    measured: Mapping[str, Estimate]
+    words: str = ""
+    style: str = ""
+
+
+# Rules -----------------------------------------------------------------------------------------------------------
+
+
+def _rules(answer: Recommendation) -> RenderableType:
+    """A row for each buffer that somebody asked for, with as much as the console has room for."""
+    rows = _rows(answer)
+    return Fitting([_table(rows, *columns)] for columns in _columns(_shown(answer)))
+
+
+def _columns(names: Sequence[str]) -> Iterator[tuple[bool, Sequence[str], bool]]:
+    """Whether sizes have columns, the metrics, whether intervals are told: from all to the first metric."""
+    for whole in (True, False):
+        for intervals in (True, False):
+            yield whole, names, intervals
+    for left in range(len(names) - 1, 0, -1):
+        yield False, names[:left], False
+
+
+def _rows(answer: Recommendation) -> list[_Row]:
+    """Rules, named buffers and the answer, from the smallest to the largest."""
+    rows = [
+        _Row(rule.name, rule.buffer, rule.measured, _words(rule.judgement), "" if rule.applies else "dim")
+        for rule in answer.rules
+        if rule.buffer is not None
+    ]
+    rows += [_Row(named.name, named.buffer, named.measured) for named in answer.also]
+    at = None if answer.buffer is None else answer.at(answer.buffer)
+    if at is not None:
+        # Where a goal was judged on fresh replications, these are what counts.
+        fresh = {at.key(name): goal.measured for name, goal in answer.goals.items() if "." not in name}
+        measured = {key: fresh.get(key, found) for key, found in at.metrics.items()}
+        rows.append(_Row("forebay", at.buffer, measured, style="bold green"))
+    return sorted(rows, key=lambda row: (row.buffer.packets, row.name == "forebay"))
+
+
+def _table(rows: Iterable[_Row], whole: bool, names: Sequence[str], intervals: bool) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("rule", no_wrap=True)
+    table.add_column("packets", justify="right", no_wrap=True)
+    for heading in ("size", "time", "BDP") if whole else ():
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name in names:
+        table.add_column(_short(name), justify="right", no_wrap=True)
+    table.add_column("simulated", no_wrap=True)
+    shown = formatting.estimate if intervals else _mean
+    for row in rows:
+        cells = [shown(key, row.measured.get(key)) for key in names]
+        table.add_row(escape(row.name), *_cells(row.buffer)[: 4 if whole else 1], *cells, row.words, style=row.style)
+    return table
+
+
+def _words(found: Judgement) -> str:
+    """What the simulation says of a rule, short enough for a column."""
+    if not found.applies or found.times is None:
+        return found.words
+    return f"{found.verdict}, {found.times:.2g} x needed"
+
+
+def _shown(answer: Recommendation) -> list[str]:
+    """The usual metrics, then those that goals on the link are about."""
+    keys = [answer.points[0].key(name) for name in answer.goals if "." not in name]
+    return [*USUAL, *(key for key in keys if key is not None and key not in USUAL)]
+
+
+def _short(name: str) -> str:
+    return "util." if name == "utilization" else formatting.metric_title(name)
+
+
+def _mean(name: str, found: Estimate | None) -> str:
+    return "–" if found is None else formatting.value(name, found.mean)
+
+
+def _cells(buffer: BufferSize | None) -> list[str]:
+    """Packets, bytes, time and bandwidth-delay products."""
+    if buffer is None:
+        return ["–"] * 4
+    bdp = "–" if buffer.bdp is None else f"{buffer.bdp:.3g}"
+    return [f"{buffer.packets:,.0f}", formatting.size(buffer.bytes), formatting.duration(buffer.seconds), bdp]
+
+
+def _left_out(answer: Recommendation, detail: Detail) -> Iterator[RenderableType]:
+    """Where the reasons are, and which rules that apply have no row."""
+    yield Text()
+    if detail is Detail.EVERYTHING:
+        silent = [rule.name for rule in answer.rules if rule.applies and rule.buffer is None]
+        if silent:
+            yield Paragraph(f"No buffer under these goals: {', '.join(silent)}.", "dim")
+    elif any(not rule.applies for rule in answer.rules):
+        yield Paragraph("Why rules do not apply: --verbose.", "dim")
+
+
+def _reasons(rules: Sequence[JudgedRule]) -> Iterator[RenderableType]:
+    """Why rules do not apply, or only to a part."""
+    for rule in rules:
+        if not rule.applies or rule.share < 1:
+            yield Paragraph(f"{rule.name} {rule.judgement.verdict}: {rule.why}", "dim")
+
+
+# What was asked for besides ----------------------------------------------------------------------------------------
+
+
+def _sensitivity(entries: Iterable[Variation]) -> Table:
+    """How the answer moves when something is 20 % off."""
+    table = Table(title="When something is 20 % off", title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("what", no_wrap=True)
+    for heading in ("packets", "time", "BDP"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("decided by")
+    for entry in entries:
+        decisive = "–" if entry.binding_goal is None else formatting.metric_title(entry.binding_goal)
+        what = f"{entry.what} {100 * (entry.factor - 1):+.0f} %"
+        packets, _, time, bdp = _cells(entry.recommendation)
+        none = entry.recommendation is None
+        table.add_row(
+            what, *(("none", "–", "–") if none else (packets, time, bdp)), decisive, style="red" if none else None
+        )
+    return table
+
+
+def _front(front: Front) -> Table:
+    """Measured buffers that no other beats in both metrics."""
+    table = Table(
+        title="Pareto-optimal: no measured buffer is better in both", title_justify="left", box=box.SIMPLE_HEAD
+    )
+    for heading in ("packets", "time", "BDP", *map(formatting.metric_title, front.metrics)):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for point in front.points:
+        if point.on_front:
+            packets, _, time, bdp = _cells(point.buffer)
+            cells = [formatting.estimate(name, point.measured[name]) for name in front.metrics]
+            table.add_row(packets, time, bdp, *cells)
+    return table
+
+
+def _story(answer: Recommendation) -> Iterator[RenderableType]:
+    """What the confidence is about, and every metric at the answer."""
+    at = None if answer.buffer is None else answer.at(answer.buffer)
+    if at is None:
+        return
+    over = "draws of what is uncertain" if answer.uncertain else "replications"
+    held = (
+        f"on average over {over}" if answer.fraction is None else f"in {100 * answer.fraction.wanted:g} % of the draws"
+    )
+    yield Paragraph(f"The buffer is {standing(answer)} {held}, seen in {over} that the search had not used.", "dim")
+    yield metric_table(f"at {_packets(at.buffer)}", at.metrics, list(at.metrics))
+    for name, metrics in at.groups.items():
+        yield metric_table(name, metrics, list(metrics))
+
+
+#: What the search met on its way; the first lines say what of it matters.
+STORY = frozenset({Kind.REFUSED, Kind.MISSED_AGAIN, Kind.MET_BELOW})
+
+
+def _warnings(answer: Recommendation, detail: Detail) -> Iterator[RenderableType]:
+    """What a reader must know."""
+    told = [warning for warning in answer.warnings if detail is Detail.EVERYTHING or warning.kind not in STORY]
+    if told:
+        yield Text()
+    for warning in told:
+        yield Paragraph(f"warning: {warning}", "yellow")
+
+
+def _cost(cost: SearchCost) -> str:
+    before = f" ({cost.resumed:,} from before)" if cost.resumed else ""
+    return (
+        f"{counted(cost.replications, 'replication')}{before} at {counted(cost.buffers, 'buffer')}, "
+        f"{counted(cost.data_packets, 'data packet')}, {cost.cpu_s:.1f} CPU seconds in {cost.wall_s:.1f} s"
+    )
+
+
+def _packets(buffer: BufferSize) -> str:
+    return counted(round(buffer.packets), "packet")
