@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from forebay.configuration.port import (
     TrafficClass,
     differences,
 )
+from forebay.configuration.quantities import exact
 from forebay.errors import UnsupportedError
 from tests.conftest import ROOT, forebay
 
@@ -252,6 +255,26 @@ def test_names_and_their_other_spellings() -> None:
         platform("linus")
 
 
+def test_classes_with_what_a_platform_lacks_are_refused_before_anything_is_simulated() -> None:
+    queue = CLASSES.replace("KIND", "codel")
+    with pytest.raises(UnsupportedError, match=r"^sonic has no codel; the nearest it has: red"):
+        check(["sonic"], Scenario.load(ROOT / "scenarios" / "dsl-access.toml", [f"link.queue={queue}"]))
+
+
+def test_a_shared_buffer_is_said_and_weights_become_whole_numbers() -> None:
+    queue = CLASSES.replace("KIND", "droptail")
+    port = Port.of(Scenario.load(ROOT / "scenarios" / "dsl-access.toml", [f"link.queue={queue}"]))
+    told = configure(PLATFORMS["linux"], port)
+    assert "buffer: simulated 64 packets that web and rest share, configured 64 packets for each" in told.notes
+    assert isinstance(port.queue, Classes)
+    uneven = (1.0, 1.0, 2.25)
+    weighed = [dataclasses.replace(entry, weight=w) for entry, w in zip(port.queue.classes, uneven, strict=True)]
+    table = link_table(port.with_queue(Classes("dwrr", tuple(weighed))))
+    # The first goes before the others; 4 to 9 is 1 to 2.25.
+    assert re.findall("weight = ([0-9]+)", table) == ["4", "9"]
+    assert 'buffer = "138p"' in table
+
+
 # The port -----------------------------------------------------------------------------------------------------------
 
 
@@ -290,6 +313,21 @@ def test_what_is_left_to_red_is_what_the_engine_takes() -> None:
         per_second = port.bits_per_second / 8 / 1500
         assert told.number("weight") == pytest.approx(1 / per_second, rel=1e-3)
         assert told.number("bottom") == pytest.approx(min(0.01, 10 / per_second))
+
+
+@pytest.mark.parametrize(
+    ("text", "amount", "dimension"),
+    [
+        ("64KiB", 65_536, "bytes"),
+        ("1.5kB", 1500, "bytes"),
+        ("16Mbps", 16 * 10**6, "rate"),
+        ("5ms", Fraction(5, 1000), "time"),
+        ("40%", Fraction(2, 5), "share"),
+        ("7p", 7, "packets"),
+    ],
+)
+def test_amounts_of_a_scenario_are_exact(text: str, amount: int | Fraction, dimension: str) -> None:
+    assert exact(text) == (amount, dimension)
 
 
 def test_a_rate_of_frames_counts_their_headers() -> None:

@@ -95,6 +95,7 @@ def test_a_whole_config_db_is_read() -> None:
         ('"static_th": "1518000.5"', "found `1518000.5` as static_th"),
         ('"statc_th": "1518000"', "found `statc_th` in .*; did you mean `static_th`"),
         ('"dynamic_th": "1"', "found dynamic_th without the pool's size"),
+        ('{"BUFFER_PROFILE": {"a": {"static_th": "1"}}, "BUFFER_QUEUE": {"Ethernet0|25": {"profile": "a"}}}', "`25`"),
         ('"size": "0"', "a profile without a threshold"),
         (
             '{"BUFFER_PROFILE": {"a": {"static_th": "1"}}, "BUFFER_QUEUE": {"Ethernet0|0": {"profile": "b"}}}',
@@ -170,6 +171,12 @@ def test_an_sfq_of_routeros_is_never_raised_beyond_what_it_holds() -> None:
     assert told.notes == ("routeros cannot be told of sfq with 500 packets; allowed: up to 128 packets",)
 
 
+def test_marks_of_routeros_are_as_its_manual_says() -> None:
+    for kind, marks in (("codel", False), ("fq-codel", True)):
+        found = read("routeros", f"/queue type add name=a kind={kind}")
+        assert queue(found).discipline.ecn == marks
+
+
 # OpenWrt ------------------------------------------------------------------------------------------------------------
 
 
@@ -185,6 +192,9 @@ def test_openwrt_is_a_queue_of_sqm() -> None:
         "eqdisc_opts 'interval 100ms flows 1024 quantum 1514 drop_batch 64'",
     ):
         assert f"option {option}" in told
+    # The overhead would count in the limit of a bfifo, too.
+    assert "qdisc 'bfifo'" in lines("openwrt", "link.buffer=96000B")
+    assert "qdisc 'pfifo'" in lines("openwrt", "link.buffer=96000B", "link.rate_layer=l1")
     cake = lines("openwrt", "link.queue=cake", "link.rate_layer=l2")
     assert "piece_of_cake.qos" in cake
     assert "option overhead '18'" in cake

@@ -383,6 +383,14 @@ def test_bursts_are_turned_into_weights_as_tc_does() -> None:
     assert shift_of(20, 30) is None
 
 
+def test_a_low_threshold_leaves_the_weight_alone() -> None:
+    """At one packet or less no burst gives any weight but a half, so the threshold is two."""
+    told = LINUX.fit(port('link.queue={ kind = "red", min = "1p", max = "9p", weight = 0.001953125 }')).port.queue
+    assert isinstance(told, Queue)
+    assert told.discipline.number("weight") == 2.0**-9
+    assert told.discipline.level("min") == Limit(3000, "bytes")
+
+
 def test_red_keeps_to_32_bits_of_the_kernel() -> None:
     """`red_check_params`: a threshold times the weight's power of two is below 2^32."""
     for level in (10**6, 10**8, 2**29):
