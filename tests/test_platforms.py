@@ -33,7 +33,16 @@ KINDS = [entry.name for entry in _core.disciplines()]
 PARAMETERS = {
     entry.name: [(name, allowed) for name, _, allowed, _ in entry.parameters] for entry in _core.disciplines()
 }
+#: Those with one queue.
+ONE = [kind for kind in KINDS if kind != "classes"]
 SCENARIOS = sorted((ROOT / "scenarios").glob("*.toml"))
+
+#: A phone call first, then the others in turns.
+CLASSES = (
+    '{ kind = "classes", schedule = "dwrr", classes = [{ name = "voice", groups = ["call"], priority = true, '
+    'buffer = "10p", queue = "KIND" }, { name = "web", groups = ["web"], weight = 3, queue = "KIND" }, '
+    '{ name = "rest", queue = "KIND" }] }'
+)
 
 #: Without shrinking, which takes minutes where a port has many parameters.
 QUICK = settings(
@@ -114,7 +123,8 @@ def anonymous(port: Port) -> Port:
     queue = port.queue
     if isinstance(queue, Classes):
         unnamed = tuple(
-            TrafficClass(str(number), (), entry.weight, entry.queue) for number, entry in enumerate(queue.classes)
+            TrafficClass(str(number), (), entry.weight, entry.queue, entry.priority)
+            for number, entry in enumerate(queue.classes)
         )
         queue = Classes(queue.schedule, unnamed)
     return dataclasses.replace(port, groups=(), queue=queue)
@@ -147,7 +157,9 @@ def hold_laws(system: str, port: Port) -> None:
             assert any(before in note and after in note for note in told.notes), name
             assert fitted.reasons.get(name), f"{name}: no reason"
     # Never less room than was simulated, whatever the platform counts in.
-    for (_, asked), (_, given_) in zip(port.queues(), fitted.port.queues(), strict=False):
+    there = dict(fitted.port.queues())
+    for name, asked in port.queues():
+        given_ = there.get(name) or there["band0"]
         assert given_.limit.in_bytes(port.packet) >= asked.limit.in_bytes(port.packet) - 1e-6
 
 
@@ -157,7 +169,11 @@ def hold_laws(system: str, port: Port) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("system", list(PLATFORMS))
 def test_each_platform_emits_each_discipline_or_refuses_it_by_name(system: str, kind: str) -> None:
-    scenario = Scenario.load(ROOT / "scenarios" / "dsl-access.toml", [f"link.queue={kind}"])
+    inner = next(
+        each for each in PLATFORMS[system].disciplines if each in ("droptail", "dynamic_threshold", "fq_codel")
+    )
+    queue = CLASSES.replace("KIND", inner) if kind == "classes" else kind
+    scenario = Scenario.load(ROOT / "scenarios" / "dsl-access.toml", [f"link.queue={queue}"])
     if kind in PLATFORMS[system].disciplines:
         told = configure(PLATFORMS[system], Port.of(scenario))
         assert told.lines, told.notes
@@ -192,7 +208,7 @@ def test_every_shipped_scenario(system: str, path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("system", "kind"),
-    [(system, kind) for system in PLATFORMS for kind in KINDS if kind in PLATFORMS[system].disciplines],
+    [(system, kind) for system in PLATFORMS for kind in ONE if kind in PLATFORMS[system].disciplines],
 )
 @QUICK
 @given(data=st.data())
@@ -206,9 +222,10 @@ def test_what_is_written_is_read_back(system: str, kind: str, data: st.DataObjec
 def test_classes_are_read_back(system: str, data: st.DataObject) -> None:
     inner = [kind for kind in ("droptail", "red", "codel", "fq_codel", "pie") if kind in PLATFORMS[system].disciplines]
     queue = [data.draw(ports(data.draw(st.sampled_from(inner)))).queue for _ in range(data.draw(st.integers(2, 5)))]
+    first = data.draw(st.sets(st.integers(0, 4), max_size=2))
     weights = [data.draw(st.sampled_from([1.0, 2.0, 0.5, 7.0, 0.1])) for _ in queue]
     classes = tuple(
-        TrafficClass(f"class-{number}", (f"group-{number}",), weight, each)
+        TrafficClass(f"class-{number}", (f"group-{number}",), weight, each, number in first)
         for number, (weight, each) in enumerate(zip(weights, queue, strict=True))
         if isinstance(each, Queue)
     )
@@ -220,7 +237,7 @@ def test_names_and_their_other_spellings() -> None:
     for other, name in ALIASES.items():
         if name in PLATFORMS:
             assert platform(other) is PLATFORMS[name]
-    with pytest.raises(InputError, match=r"found `linus`; allowed: .*; did you mean `linux`\?"):
+    with pytest.raises(InputError, match=r"(?=.*linus)(?=.*did you mean `linux`)"):
         platform("linus")
 
 
@@ -271,7 +288,7 @@ def test_a_rate_of_frames_counts_their_headers() -> None:
 
 
 @QUICK
-@given(data=st.data(), kind=st.sampled_from(KINDS))
+@given(data=st.data(), kind=st.sampled_from(ONE))
 def test_the_link_table_is_read_as_the_same_port(data: st.DataObject, kind: str) -> None:
     port = data.draw(ports(kind))
     text = link_table(port) + (

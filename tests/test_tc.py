@@ -24,7 +24,7 @@ from forebay.configuration.platforms.platform import Assumed
 from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass
 from tests.conftest import ROOT, forebay
 
-KINDS = [entry.name for entry in _core.disciplines() if entry.name in LINUX.disciplines]
+KINDS = [kind.name for kind in _core.disciplines() if kind.name in LINUX.disciplines and kind.name != "classes"]
 DSL = ROOT / "scenarios" / "dsl-access.toml"
 
 
@@ -167,6 +167,22 @@ def test_an_htb_of_a_user_is_read() -> None:
         read = translate(text, "linux", Assumed()).port
         assert read.rate == 20_000_000
         assert read.queue == Queue(Limit(50, "packets"), Discipline("droptail"))
+
+
+@pytest.mark.usefixtures("tc")
+def test_the_kernel_takes_the_filters() -> None:
+    """Of prio it has nothing, so they hang on an htb of the same handles."""
+    told = configure(LINUX, port('link.queue={kind = "priority", bands = 3}')).lines
+    filters = [line for line in told if line.startswith("tc filter")]
+    assert len(filters) == 4
+    found, shown = given_to_tc(
+        ["tc qdisc add dev eth0 root handle 10: htb default 3", *filters], "tc filter show dev lo parent 10:"
+    )
+    assert all(code == 0 for code, _ in found), found
+    assert shown.count("flowid 10:1") == shown.count("flowid 10:2") == 2
+    # EF and AF41 where they are in either header.
+    assert "match 00b80000/00fc0000 at 0" in shown
+    assert "match 0b800000/0fc00000 at 0" in shown
 
 
 @pytest.mark.usefixtures("tc")

@@ -91,11 +91,11 @@ MISTAKES = [
     ),
     (
         ["recommend", "{file}", "--goal", "utilizaton>=0.9"],
-        "--goal: unknown metric `utilizaton`; did you mean `utilization`?",
+        "--goal: utilizaton: unknown metric `utilizaton`; did you mean `utilization`?",
     ),
     (
         ["recommend", "{file}", "--goal", "blk.loss_rate<=1%"],
-        "--goal: unknown group `blk`; did you mean `bulk`?",
+        "--goal: blk.loss_rate: unknown group `blk`; did you mean `bulk`?",
     ),
     (
         ["recommend", "{file}", "--confidence", "150%"],
@@ -147,7 +147,7 @@ MISTAKES = [
     ),
     (
         ["new", "-", "--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--goal", "los>=1"],
-        "--goal: unknown metric `los`; did you mean `loss_rate`?",
+        "--goal: los: unknown metric `los`; did you mean `loss_rate`?",
     ),
     (
         ["translate", "x", "--for", "junos", "--link", "fast"],

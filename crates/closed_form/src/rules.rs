@@ -7,7 +7,7 @@ use forebay_scenario::{
     BufferSize, Check, ClosedForm, Goal, ModelError, Prediction, Scenario, Unknown,
 };
 
-use crate::checks::unknown;
+use crate::checks::{checked, unknown};
 use crate::model::{Model, Sizing};
 use crate::models::models;
 use crate::situation::{Situation, Targets};
@@ -65,11 +65,8 @@ impl ClosedForm for Model {
         }
         let classes = scenario.target().classes.len();
         if classes > 1 {
-            checks.push(Check {
-                assumption: "one queue for all traffic",
-                holds: Holds::No,
-                why: format!("{classes} classes with a queue each share the link"),
-            });
+            let why = format!("{classes} classes with a queue each share the link");
+            checks.push(checked("one queue for all traffic", false, why));
         }
         checks
     }

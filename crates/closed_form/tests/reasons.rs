@@ -76,6 +76,28 @@ fn a_rule_speaks_of_the_share_that_it_fits() {
     assert_eq!((all.holds, all.share), (Holds::Yes, Some(1.0)));
 }
 
+/// A formula of one kind of flow takes the commonest that it fits; at a tie the one that cuts deeper,
+/// whichever comes first: its buffer is the larger.
+#[test]
+fn at_a_tie_the_deeper_cut_decides() {
+    let size = |groups: &[String]| {
+        let scenario = link("", groups);
+        forebay_closed_form::rule("bdp")
+            .unwrap()
+            .size(&scenario, &[])
+            .unwrap()
+    };
+    let (reno, cubic) = (|n| long(n, "newreno"), |n| long(n, "cubic"));
+    let deep = size(&[reno(8)]);
+    assert_ne!(deep, size(&[cubic(8)]));
+    assert_eq!(size(&[reno(4), cubic(4)]), deep);
+    assert_eq!(size(&[cubic(4), reno(4)]), deep);
+    assert_eq!(size(&[cubic(2), reno(4), cubic(2)]), deep);
+    assert_eq!(size(&[reno(4), cubic(5)]), size(&[cubic(9)]));
+    // BBR has no such cut: the others' counts, however few they are.
+    assert_eq!(size(&[long(7, "bbr"), reno(1)]), deep);
+}
+
 /// Scenarios of all kinds: those that come with forebay, and odd ones.
 fn scenarios() -> Vec<(String, Scenario)> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");

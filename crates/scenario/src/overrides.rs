@@ -57,7 +57,7 @@ impl Override {
                 key: String::new(),
                 mistake: Box::new(Mistake::value(
                     format!("`{text}`"),
-                    "KEY=VALUE, as in link.buffer=100p",
+                    "key=value, as in link.buffer=100p",
                 )),
             }),
         }
@@ -69,7 +69,8 @@ impl Override {
             key: key.to_owned(),
             value: value.to_owned(),
             argument: argument.into(),
-            written: String::new(),
+            // A goal is written with its metric.
+            written: key.strip_prefix("goal.").unwrap_or_default().to_owned(),
         }
     }
 
@@ -157,7 +158,7 @@ impl Node {
     /// Puts `value` at the end of `path`.
     fn put(&mut self, path: &[&str], value: Self, change: &Override) -> Result<(), ScenarioError> {
         let Some((last, parents)) = path.split_last() else {
-            let allowed = "KEY=VALUE, as in link.buffer=100p";
+            let allowed = "key=value, as in link.buffer=100p";
             return Err(change.error(Mistake::value("no key", allowed)));
         };
         let mut node = self;

@@ -424,7 +424,7 @@ fn a_mistake_points_at_who_made_it() {
         ),
         (
             "link.buffer",
-            "over: found `link.buffer`; allowed: KEY=VALUE",
+            "over: found `link.buffer`; allowed: key=value",
         ),
     ] {
         let error = match Override::asked_by("over", asked) {

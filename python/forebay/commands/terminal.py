@@ -25,7 +25,7 @@ def show(view: RenderableType) -> None:
     """Print a view without coloring its numbers."""
     from rich.console import Console
 
-    Console(width=width()).print(view, highlight=False)
+    Console(width=width()).print(view, highlight=False, crop=False)
 
 
 def width() -> int:

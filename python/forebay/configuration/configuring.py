@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from forebay.configuration.platforms.platform import Assumed, Platform, refusal
 from forebay.configuration.platforms.registry import platform
-from forebay.configuration.port import Classes, Limit, Port, Queue, Value, differences
+from forebay.configuration.port import Classes, Limit, Port, Queue, TrafficClass, Value, differences
 from forebay.configuration.quantities import scenario_rate, scenario_size, scenario_time
 from forebay.errors import ForebayError
 from forebay.scenario import Scenario
@@ -95,7 +96,7 @@ def configure(system: Platform, port: Port) -> Configuration:
         lines = tuple(system.write(fitted.port))
     except ForebayError as error:
         return Configuration(system.name, (), system.source, quirks, (str(error),), system.title)
-    notes = (*_differences(port, fitted.port, fitted.reasons), *fitted.notes)
+    notes = (*_differences(port, fitted.port, fitted.reasons), *_shared(port), *fitted.notes)
     return Configuration(system.name, lines, system.source, quirks, notes, system.title)
 
 
@@ -110,6 +111,9 @@ def translate(text: str, name: str, assumed: Assumed) -> Translation:
 def _held(system: Platform, port: Port) -> None:
     if port.kind not in system.disciplines:
         raise refusal(system, port.kind)
+    for _, queue in port.queues():
+        if queue.discipline.kind not in system.disciplines:
+            raise refusal(system, queue.discipline.kind)
 
 
 def _differences(asked: Port, told: Port, reasons: Mapping[str, str]) -> Iterator[str]:
@@ -120,17 +124,48 @@ def _differences(asked: Port, told: Port, reasons: Mapping[str, str]) -> Iterato
         yield f"{name}: simulated {simulated}, configured {configured}" + (f" ({reason})" if reason else "")
 
 
+def _shared(port: Port) -> Iterator[str]:
+    """Classes that share the link's buffer in the scenario have one each in a router."""
+    sharing = [] if isinstance(port.queue, Queue) else [entry for entry in port.queue.classes if entry.shared]
+    if len(sharing) > 1:
+        names = ", ".join(entry.name for entry in sharing[:-1]) + f" and {sharing[-1].name}"
+        limit = sharing[0].queue.limit
+        yield f"buffer: simulated {limit} that {names} share, configured {limit} for each"
+
+
 def link_table(port: Port) -> str:
-    """The `[link]` table of a scenario with this port."""
+    """The `[link]` table of a scenario with this port.
+
+    The link's own buffer is what all classes have together; each has its own.
+    """
     lines = ["[link]"]
     if port.rate is not None:
         lines.append(f'rate   = "{scenario_rate(port.rate)}"')
     if port.layer != "l3":
         lines.append(f'rate_layer = "{port.layer}"')
-    if isinstance(port.queue, Queue):
-        lines.append(f'buffer = "{_level(port.queue.limit)}"')
+    lines.append(f'buffer = "{_level(_together(port))}"')
+    if isinstance(port.queue, Classes):
+        lines.append("# groups are the names of your [[flows]]; the last class takes what no other names")
     lines.append(f"queue  = {_table(port.queue)}")
     return "\n".join(lines) + "\n"
+
+
+def _together(port: Port) -> Limit:
+    """All that may wait: in packets where every limit is in packets."""
+    limits = [queue.limit for _, queue in port.queues()]
+    if all(limit.unit == "packets" for limit in limits):
+        return Limit(sum(limit.amount for limit in limits), "packets")
+    return Limit(math.ceil(port.limit_bytes()), "bytes")
+
+
+def _weights(found: Classes) -> list[int]:
+    """Weights as whole numbers from 1 to 10,000, in the same proportions where there are such."""
+    least = min(entry.weight for entry in found.classes)
+    shares = [Fraction(entry.weight / least).limit_denominator(100) for entry in found.classes]
+    common = math.lcm(*(share.denominator for share in shares))
+    largest = max(shares) * common
+    scale = Fraction(common) if largest <= 10_000 else 10_000 / max(shares)
+    return [max(1, round(share * scale)) for share in shares]
 
 
 def _table(queue: Queue | Classes) -> str:
@@ -139,14 +174,25 @@ def _table(queue: Queue | Classes) -> str:
         pairs = [("kind", f'"{told.kind}"'), *((name, _value(value)) for name, value in told.parameters.items())]
         return "{ " + ", ".join(f"{name} = {value}" for name, value in pairs) + " }"
     classes = ", ".join(
-        "{ "
-        + f'name = "{entry.name}", groups = [{", ".join(f"{name!r}" for name in entry.groups)}], '
-        + f"weight = {entry.weight:g}, {'priority = true, ' if entry.priority else ''}"
-        + f'buffer = "{_level(entry.queue.limit)}", queue = {_table(entry.queue)}'
-        + " }"
-        for entry in queue.classes
+        # The last class carries what no other does.
+        f"{{ {_class(entry, weight, named=entry is not queue.classes[-1])} }}"
+        for entry, weight in zip(queue.classes, _weights(queue), strict=True)
     )
     return f'{{ kind = "classes", schedule = "{queue.schedule}", classes = [{classes}] }}'
+
+
+def _class(entry: TrafficClass, weight: int, *, named: bool) -> str:
+    """The keys of one class; where a configuration does not say which groups it carries, one of its own name."""
+    groups = ", ".join(f'"{name}"' for name in entry.groups or ((entry.name,) if named else ()))
+    pairs = {
+        "name": f'"{entry.name}"',
+        **({"groups": f"[{groups}]"} if groups else {}),
+        **({"priority": "true"} if entry.priority else {}),
+        **({"weight": str(weight)} if not entry.priority and weight != 1 else {}),
+        "buffer": f'"{_level(entry.queue.limit)}"',
+        "queue": _table(entry.queue),
+    }
+    return ", ".join(f"{name} = {value}" for name, value in pairs.items())
 
 
 def _value(value: Value) -> str:

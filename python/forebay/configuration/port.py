@@ -129,6 +129,8 @@ class TrafficClass:
         Its buffer and discipline.
     priority : bool
         Whether it goes before all classes that take turns.
+    shared : bool
+        Whether it has no buffer of its own: its limit is the link's, for all classes together that share it.
     """
 
     name: str
@@ -136,6 +138,7 @@ class TrafficClass:
     weight: float
     queue: Queue
     priority: bool = False
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +256,7 @@ class _Setting:
     def queue(self, limit: Limit, table: Mapping[str, Any]) -> Queue | Classes:
         """The queue of a resolved table."""
         if table["kind"] == "classes":
-            return Classes(table["schedule"], tuple(self._classes(table["classes"], limit)))
+            return Classes(table.get("schedule", "strict"), tuple(self._classes(table["classes"], limit)))
         kind = table["kind"]
         given = {name: self._value(name, value, limit) for name, value in table.items() if name != "kind"}
         values = {**given, **self._automatic(kind, given, limit)}
@@ -265,7 +268,8 @@ class _Setting:
             queue = self.queue(own, table.get("queue", {"kind": "droptail"}))
             assert isinstance(queue, Queue), "classes hold no classes"
             groups, weight = tuple(table.get("groups", ())), float(table.get("weight", 1))
-            yield TrafficClass(table["name"], groups, weight, queue, priority=table.get("priority", False))
+            shared = "buffer" not in table
+            yield TrafficClass(table["name"], groups, weight, queue, table.get("priority", False), shared)
 
     def _value(self, name: str, value: Any, limit: Limit) -> Value:
         if isinstance(value, bool):
@@ -337,8 +341,9 @@ def differences(asked: Port, told: Port) -> Iterator[tuple[str, str, str]]:
         ordered = [_ordered(queue) for queue in (asked.queue, told.queue)]
         shares = [_shares(queue) for queue in ordered]
         for at, (one, other) in enumerate(zip(ordered[0].classes, ordered[1].classes, strict=True)):
-            if shares[0][at] != shares[1][at]:
-                yield f"{one.name}.weight", f"{one.weight:g}", f"{other.weight:g}"
+            simulated, configured = (f"{100 * float(share[at]):.6g} %" for share in shares)
+            if simulated != configured:
+                yield f"{one.name}.share", simulated, configured
             yield from ((f"{one.name}.{name}", a, b) for name, a, b in _queue_differences(one.queue, other.queue))
     elif isinstance(asked.queue, Queue) and isinstance(told.queue, Queue):
         yield from _queue_differences(asked.queue, told.queue)
@@ -355,8 +360,10 @@ def _ordered(queue: Classes) -> Classes:
 
 def _shares(queue: Classes) -> list[Fraction]:
     """What each class may send of what the classes send that take turns."""
-    weights = [Fraction(0 if entry.priority or queue.schedule == "strict" else entry.weight) for entry in queue.classes]
-    return [weight / max(sum(weights), Fraction(1, 10**9)) for weight in weights]
+    strict = queue.schedule == "strict"
+    weights = [Fraction(0 if entry.priority or strict else entry.weight) for entry in queue.classes]
+    alone = sum(weight > 0 for weight in weights) < 2
+    return [Fraction(0) if alone else weight / sum(weights) for weight in weights]
 
 
 def _queue_differences(asked: Queue, told: Queue) -> Iterator[tuple[str, str, str]]:

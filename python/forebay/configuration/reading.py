@@ -155,8 +155,9 @@ class Words:
 
 def closest(text: str, known: Iterable[str]) -> str:
     """The likeliest of the words that are known; empty where none is like it."""
-    found = difflib.get_close_matches(text.lower(), list(known), n=1, cutoff=0.6)
-    return found[0] if found else ""
+    as_known = {word.lower(): word for word in known}
+    found = difflib.get_close_matches(text.lower(), list(as_known), n=1, cutoff=0.6)
+    return as_known[found[0]] if found else ""
 
 
 def whole(text: str, what: str = "a whole number", *, least: int = 0, most: int | None = None) -> int:

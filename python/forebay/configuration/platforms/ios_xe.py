@@ -362,9 +362,9 @@ _SHAPE = Shape(_UNITS)
 IOS_XE = IosXe(
     name="ios-xe",
     title="Cisco IOS XE (ASR 1000, Catalyst 8000)",
-    source="Cisco, 'QoS: Modular QoS Command-Line Interface Configuration Guide, Cisco IOS XE', 'Queue Limits "
-    "and WRED'; ranges of Cisco-IOS-XE-policy.yang 17.3.1; 'Cisco ASR 1000 QoS' (Q&A c67-731655): shapers count Ethernet headers, "
-    "not the check sequence or the gap, and `account user-defined` corrects that",
+    source="Cisco, 'QoS: Modular QoS Command-Line Interface Configuration Guide, Cisco IOS XE', 'Queue Limits and "
+    "WRED'; ranges of Cisco-IOS-XE-policy.yang 17.3.1; 'Cisco ASR 1000 QoS' (Q&A c67-731655): shapers count Ethernet "
+    "headers, not the check sequence or the gap, which `account user-defined` corrects",
     quirks=(
         "a packet counts as one whatever its size; all classes of a policy and WRED have the unit of the queue limit",
         "leave the shape line out where the port itself has the link's rate",

@@ -567,9 +567,10 @@ class _Resolved:
 JUNOS = Junos(
     name="junos",
     title="Juniper Junos (MX Series)",
-    source="Juniper, 'buffer-size (Schedulers)': drops begin above logical interface speed x temporal "
-    "microseconds; 'Managing Congestion on the Egress Interface by Configuring the Scheduler Buffer Size'; 'drop-profiles "
-    "(Definition)': fill levels and drop probabilities in per cent, interpolated; 'show class-of-service scheduler-map'",
+    source="Juniper, 'buffer-size (Schedulers)': drops begin above logical interface speed x temporal microseconds; "
+    "'Managing Congestion on the Egress Interface by Configuring the Scheduler Buffer Size'; 'drop-profiles "
+    "(Definition)': fill levels and drop probabilities in per cent, interpolated; 'show class-of-service "
+    "scheduler-map'",
     quirks=(
         "the time counts at the shaping rate, so a port that is shaped otherwise needs its own value",
         "the longest buffer depends on the platform: 50,000 microseconds on IQ PICs of M320 and T Series, 100,000 on "

@@ -109,8 +109,10 @@ class Platform(Protocol):
         ...
 
 
-def refusal(platform: Platform, kind: str) -> UnsupportedError:
-    """The error for a discipline that a platform does not have."""
+def refusal(platform: Platform, kind: str, where: str = "") -> UnsupportedError:
+    """The error for a discipline that a platform does not have, or not in a class."""
+    if where and kind in platform.disciplines:
+        return UnsupportedError(f"{platform.name} cannot be told of {kind} in {where}; allowed: it alone")
     nearest = platform.nearest.get(kind, next(iter(platform.disciplines)))
     there = platform.disciplines[nearest]
     called = nearest if there == nearest else f"{nearest} ({there})"
@@ -140,6 +142,18 @@ def bands(name: str, port: Port, queue: Queue, *, most: int) -> tuple[Classes, t
         f"configured {queue.limit} for each band"
     )
     return Classes("strict", classes), (note,)
+
+
+#: Code points for classes to begin with: EF, AF41 to AF11, CS4 to CS1, and those between.
+CODE_POINTS = (46, 34, 26, 18, 10, 32, 24, 16, 8, 36, 28, 20, 12, 38, 30)
+
+
+def class_note(where: str, entry: TrafficClass, number: int, count: int) -> str:
+    """One line on which traffic goes into a class; what no filter takes goes into the last."""
+    who = ", ".join(entry.groups) or "what is left"
+    if number == count - 1:
+        return f"{where} ({entry.name}): {who}, every packet that no filter takes"
+    return f"{where} ({entry.name}): {who}, by DSCP {CODE_POINTS[number]}, to be replaced by yours"
 
 
 def whole_packets(limit: Limit, packet: int) -> Limit:

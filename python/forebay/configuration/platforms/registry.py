@@ -11,7 +11,10 @@ from forebay.configuration.platforms.ios_xr import IOS_XR
 from forebay.configuration.platforms.junos import JUNOS
 from forebay.configuration.platforms.linux.tc import LINUX
 from forebay.configuration.platforms.nx_os import NX_OS
+from forebay.configuration.platforms.openwrt import OPENWRT
 from forebay.configuration.platforms.platform import Platform
+from forebay.configuration.platforms.routeros import ROUTEROS
+from forebay.configuration.platforms.sonic import SONIC
 from forebay.configuration.platforms.sros import SROS
 from forebay.errors import InputError
 
@@ -25,6 +28,9 @@ _ALL: tuple[Platform, ...] = (
     EOS,
     EOS_TRIDENT,
     SROS,
+    SONIC,
+    ROUTEROS,
+    OPENWRT,
     LINUX,
 )
 PLATFORMS: Mapping[str, Platform] = {each.name: each for each in _ALL}

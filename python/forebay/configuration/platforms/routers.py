@@ -42,6 +42,7 @@ WRED = {
     "adaptive": "WRED keeps its probability; simulate link.queue.adaptive = false",
     "wait": "how far apart WRED's drops are cannot be told",
     "weight": "the average is kept as a shift, so weights are powers of two",
+    "share": "weights are whole numbers or whole per cent",
     "memory": "queue limits are per queue",
     "schedule": "classes take turns by bytes",
     "ecn": "a step is for marking",
@@ -267,9 +268,12 @@ def lowest_terms(weights: Sequence[int]) -> list[float]:
 def ratios(weights: Sequence[float], most: int) -> list[float]:
     """Weights as whole numbers from one to `most`, in lowest terms."""
     exact = [Fraction(weight).limit_denominator(10**6) for weight in weights]
-    scale = Fraction(math.lcm(*(weight.denominator for weight in exact)))
-    scale = min(scale, Fraction(most) / max(exact, default=Fraction(1)))
-    return lowest_terms([max(1, round(weight * scale)) for weight in exact])
+    scale = math.lcm(*(weight.denominator for weight in exact))
+    told = [int(weight) for weight in lowest_terms([round(weight * scale) for weight in exact])]
+    largest = max(told, default=1)
+    if largest > most:
+        told = [max(1, round(Fraction(weight * most, largest))) for weight in told]
+    return lowest_terms(told)
 
 
 def percents(weights: Sequence[float]) -> list[int]:

@@ -63,7 +63,7 @@ class Cake:
         )
         if int(draft.queue.limit.amount) * memory > LARGEST:
             raise UnsupportedError(
-                f"linux cannot be told of cake with {draft.queue.limit}; allowed: up to 4 GiB of memory"
+                f"{draft.name} cannot be told of cake with {draft.queue.limit}; allowed: up to 4 GiB of memory"
             )
         draft.time("interval")
         told = draft.discipline.time("interval") / 20

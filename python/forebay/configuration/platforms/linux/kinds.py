@@ -32,6 +32,8 @@ class Draft:
     queue: Queue
     reasons: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    #: The platform, for refusals.
+    name: str = "linux"
 
     @property
     def discipline(self) -> Discipline:
@@ -41,7 +43,7 @@ class Draft:
     def limit(self, limit: Limit, why: str) -> None:
         """Another limit."""
         if limit.amount > LARGEST:
-            raise UnsupportedError(f"linux cannot be told of a buffer of {limit}; allowed: up to {LARGEST:,}")
+            raise UnsupportedError(f"{self.name} cannot be told of a buffer of {limit}; allowed: up to {LARGEST:,}")
         if limit != self.queue.limit:
             self.queue = Queue(limit, self.discipline)
             self.reasons["buffer"] = why
@@ -65,7 +67,9 @@ class Draft:
             asked = self.discipline.time(name)
             told = max(least, math.ceil(asked / MICROSECOND) * MICROSECOND)
             if told > LARGEST * MICROSECOND:
-                raise UnsupportedError(f"linux cannot be told of {name} = {float(asked):g} s; allowed: up to 4294 s")
+                raise UnsupportedError(
+                    f"{self.name} cannot be told of {name} = {float(asked):g} s; allowed: up to 4294 s"
+                )
             self.set(name, told, "tc counts whole microseconds")
 
     def within(self, name: str, least: float, most: float, why: str) -> None:
@@ -286,7 +290,7 @@ class Sfq:
     def fit(self, draft: Draft, port: Port) -> None:
         limit = whole_packets(draft.queue.limit, port.packet)
         if limit.amount > 65535:
-            raise UnsupportedError(f"linux cannot be told of sfq with {limit}; allowed: up to 65,535 packets")
+            raise UnsupportedError(f"{draft.name} cannot be told of sfq with {limit}; allowed: up to 65,535 packets")
         draft.limit(limit, IN_PACKETS)
         queues = min(65536, 2 ** math.ceil(math.log2(draft.discipline.number("flows"))))
         draft.set("flows", float(queues), "sfq's divisor is a power of two of at most 65,536")

@@ -91,7 +91,9 @@ class Red:
 
     def _levels(self, draft: Draft, port: Port) -> None:
         whole = whole_bytes if self.unit == "bytes" else whole_packets
-        why = f"{'red counts bytes' if self.unit == 'bytes' else 'choke counts packets'} of {port.packet} in a packet"
+        why = (
+            f"{'red counts bytes' if self.unit == 'bytes' else 'choke counts packets'}, {port.packet:,} bytes a packet"
+        )
         draft.limit(whole(draft.queue.limit, port.packet), why)
         least = whole(draft.discipline.level("min"), port.packet)
         two = whole(Limit(2, "packets"), port.packet)

@@ -16,7 +16,15 @@ from fractions import Fraction
 from forebay.configuration.platforms.linux.kinds import KINDS, Draft
 from forebay.configuration.platforms.linux.tree import ALL, Node, fragment, parse
 from forebay.configuration.platforms.linux.units import LARGEST, rate_word
-from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, bands, refusal
+from forebay.configuration.platforms.platform import (
+    CODE_POINTS,
+    Assumed,
+    Fitted,
+    Reading,
+    bands,
+    class_note,
+    refusal,
+)
 from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass
 from forebay.configuration.reading import Mistake, statements
 from forebay.errors import InputError, UnsupportedError
@@ -30,8 +38,7 @@ HEADER = 14
 BURST = Fraction(200, 10**6)
 #: Classes of flows of a hashed drr (tc-drr(8), as in its example).
 HASHED = 1024
-#: Code points for classes to begin with: EF, AF41 to AF11, CS4 to CS1, and those between.
-CODE_POINTS = (46, 34, 26, 18, 10, 32, 24, 16, 8, 36, 28, 20, 12, 38, 30)
+
 
 _DISCIPLINES = {
     "droptail": "bfifo or pfifo",
@@ -47,8 +54,10 @@ _DISCIPLINES = {
     "drr": "drr with a class for each hashed flow",
     "dualpi2": "dualpi2, Linux 6.17 and later",
     "priority": "prio",
-    "classes": "prio or drr",
+    "classes": "prio, drr or ets",
 }
+#: What shapes by itself, or has classes of its own.
+_NOT_BENEATH = ("cake", "drr", "priority", "classes")
 
 
 def kind_of(queue: Queue) -> str:
@@ -105,23 +114,34 @@ class Linux:
         if len(found.classes) > 16:
             raise UnsupportedError(f"linux cannot be told of {len(found.classes)} classes; allowed: up to 16")
         told = []
-        least = min(entry.weight for entry in found.classes)
-        for number, entry in enumerate(found.classes):
-            if entry.queue.discipline.kind not in _DISCIPLINES or entry.queue.discipline.kind in ("cake", "drr"):
-                raise refusal(self, entry.queue.discipline.kind)
+        ordered = found.classes
+        if found.schedule != "strict":
+            ordered = tuple(sorted(ordered, key=lambda entry: not entry.priority))
+        least = min((entry.weight for entry in ordered if not entry.priority), default=1.0)
+        for number, entry in enumerate(ordered):
+            if entry.queue.discipline.kind not in _DISCIPLINES or entry.queue.discipline.kind in _NOT_BENEATH:
+                raise refusal(self, entry.queue.discipline.kind, "a class")
             draft = Draft(entry.queue)
             ALL[kind_of(entry.queue)].fit(draft, port)
             reasons |= {f"{entry.name}.{name}": why for name, why in draft.reasons.items()}
             notes.extend(f"{entry.name}: {note}" for note in draft.notes)
-            weight = 1.0
-            if found.schedule != "strict":
-                weight = math.ceil(Fraction(entry.weight) / Fraction(least) * port.packet) / port.packet
-                reasons[f"{entry.name}.weight"] = "quanta are whole bytes"
-            told.append(TrafficClass(entry.name, entry.groups, weight, draft.queue))
-            notes.append(_mapping(entry, number, len(found.classes)))
+            weight, first = 1.0, found.schedule != "strict" and entry.priority
+            if found.schedule != "strict" and not first:
+                quantum = math.ceil(Fraction(entry.weight) / Fraction(least) * port.packet)
+                if quantum > LARGEST:
+                    raise UnsupportedError(
+                        f"linux cannot be told of a weight of {entry.weight:g}; allowed: a quantum of 4 GiB"
+                    )
+                weight = quantum / port.packet
+            told.append(TrafficClass(entry.name, entry.groups, weight, draft.queue, first))
+            notes.append(class_note(f"class 10:{number + 1:x}", entry, number, len(ordered)))
+        reasons |= {f"{entry.name}.share": "quanta are whole bytes" for entry in ordered}
         schedule = found.schedule
         if schedule == "wrr":
-            schedule, reasons["schedule"] = "dwrr", "tc's drr takes turns of bytes, not of packets"
+            schedule, reasons["schedule"] = "dwrr", "Linux takes turns of bytes, not of packets"
+        if all(entry.priority for entry in told):
+            schedule, reasons["schedule"] = "strict", "no class takes turns"
+            told = [dataclasses.replace(entry, priority=False) for entry in told]
         return Fitted(port.with_queue(Classes(schedule, tuple(told))), reasons, tuple(notes))
 
     def write(self, port: Port) -> list[str]:
@@ -143,6 +163,12 @@ class Linux:
                 count = len(port.queue.classes)
                 others = " ".join([str(count - 1)] * 16)
                 yield f"{beneath} handle 10: prio bands {count} priomap {others}"
+            elif first := sum(entry.priority for entry in port.queue.classes):
+                turns = [entry for entry in port.queue.classes if not entry.priority]
+                quanta = " ".join(str(round(entry.weight * port.packet)) for entry in turns)
+                count = len(port.queue.classes)
+                others = " ".join([str(count - 1)] * 16)
+                yield f"{beneath} handle 10: ets bands {count} strict {first} quanta {quanta} priomap {others}"
             else:
                 yield f"{beneath} handle 10: drr"
             yield from _classes(port, port.queue)
@@ -163,18 +189,11 @@ class Linux:
         return _reading(parse(text), assumed)
 
 
-def _mapping(entry: TrafficClass, number: int, count: int) -> str:
-    """One line on where a class's traffic goes."""
-    who = ", ".join(entry.groups) or "what is left"
-    if number == count - 1:
-        return f"class 10:{number + 1} ({entry.name}): {who}, every packet that no filter takes"
-    return f"class 10:{number + 1} ({entry.name}): {who}, by DSCP {CODE_POINTS[number]}, to be replaced by yours"
-
-
 def _classes(port: Port, found: Classes) -> Iterator[str]:
     last = len(found.classes) - 1
+    in_turn = found.schedule != "strict" and not any(entry.priority for entry in found.classes)
     for number, entry in enumerate(found.classes):
-        if found.schedule != "strict":
+        if in_turn:
             quantum = round(entry.weight * port.packet)
             yield f"tc class replace dev eth0 parent 10: classid 10:{number + 1:x} drr quantum {quantum}"
         kind = kind_of(entry.queue)
@@ -184,7 +203,7 @@ def _classes(port: Port, found: Classes) -> Iterator[str]:
         begin = "tc filter add dev eth0 parent 10: protocol"
         yield f"{begin} ip prio {2 * number + 1} u32 match ip dsfield {field}"
         yield f"{begin} ipv6 prio {2 * number + 2} u32 match ip6 priority {field}"
-    if found.schedule != "strict":
+    if in_turn:
         yield f"tc filter add dev eth0 parent 10: protocol all prio 99 matchall classid 10:{last + 1:x}"
 
 
@@ -275,7 +294,7 @@ def _layer(counted: int, how: list[str]) -> str:
 
 
 def _queue(node: Node, packet: int, how: list[str]) -> Queue | Classes:
-    if node.kind in ("prio", "drr"):
+    if node.kind in ("prio", "drr", "ets"):
         return _read_classes(node, packet, how)
     if node.kind not in ALL:
         raise InputError(f"translate: found {node.kind} with nothing beneath it; allowed: a discipline beneath it")
@@ -288,37 +307,46 @@ def _queue(node: Node, packet: int, how: list[str]) -> Queue | Classes:
 
 
 def _read_classes(node: Node, packet: int, how: list[str]) -> Queue | Classes:
-    if node.kind == "prio":
-        leaves = sorted((child for child in node.children if not child.is_class), key=lambda leaf: _minor(leaf.parent))
-        members = [(1.0, leaf) for leaf in leaves]
-    else:
-        members = _drr_members(node, how)
+    members = _drr_members(node, how) if node.kind == "drr" else _bands(node)
     queues = [(weight, _queue(leaf, packet, [])) for weight, leaf in members]
     if node.kind == "drr" and len(queues) == HASHED and len({str(queue) for _, queue in queues}) == 1:
         first = queues[0][1]
         assert isinstance(first, Queue), "a fifo in each class"
         how.append(f"{HASHED:,} equal classes of drr are read as a queue for each flow")
-        quantum = Limit(round(members[0][0]), "bytes")
+        quantum = Limit(round(members[0][0] or 0), "bytes")
         return Queue(first.limit, Discipline("drr", {"drop": "tail", "quantum": quantum}))
-    least = min((weight for weight, _ in queues), default=1.0)
+    if not queues:
+        raise InputError(f"translate: found {node.kind} without disciplines in its classes; allowed: one in each")
+    least = min((weight for weight, _ in queues if weight is not None), default=1.0)
+    strict = all(weight is None for weight, _ in queues)
     told = []
     for number, (weight, queue) in enumerate(queues):
         if isinstance(queue, Classes):
             raise InputError("translate: found classes within classes; allowed: one level of them")
-        name = f"{'band' if node.kind == 'prio' else 'class'}{number}"
-        told.append(TrafficClass(name, (), weight / least, queue))
-    if not told:
-        raise InputError(f"translate: found {node.kind} without disciplines in its classes; allowed: one in each")
+        share = 1.0 if weight is None else weight / least
+        told.append(TrafficClass(f"class{number}", (), share, queue, weight is None and not strict))
     how.append("each class has a buffer of its own")
-    return Classes("strict" if node.kind == "prio" else "dwrr", tuple(told))
+    return Classes("strict" if strict else "dwrr", tuple(told))
 
 
-def _drr_members(node: Node, how: list[str]) -> list[tuple[float, Node]]:
+def _bands(node: Node) -> list[tuple[float | None, Node]]:
+    """The bands of prio or ets with the quanta of those that take turns."""
+    leaves = sorted((child for child in node.children if not child.is_class), key=lambda leaf: _minor(leaf.parent))
+    if node.kind == "prio":
+        return [(None, leaf) for leaf in leaves]
+    first = node.options.get("strict", 0.0)
+    assert isinstance(first, float), "strict"
+    quanta = [float(each) for each in str(node.options.get("quanta", "")).split()]
+    quanta += [1514.0] * (len(leaves) - int(first) - len(quanta))
+    return list(zip([*[None] * int(first), *quanta], leaves, strict=False))
+
+
+def _drr_members(node: Node, how: list[str]) -> list[tuple[float | None, Node]]:
     classes = sorted((child for child in node.children if child.is_class), key=lambda found: _minor(found.handle))
     if not classes:
         how.append("drr's weights are in `tc class show`; taken as equal")
         return [(1.0, leaf) for leaf in sorted(node.children, key=lambda leaf: _minor(leaf.parent))]
-    found = []
+    found: list[tuple[float | None, Node]] = []
     for entry in classes:
         if not entry.children:
             raise InputError(f"translate: found class {entry.handle} without a discipline; allowed: one in each class")

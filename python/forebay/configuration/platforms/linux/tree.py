@@ -17,7 +17,7 @@ from forebay.configuration.port import Limit, Value
 from forebay.configuration.reading import Mistake, Word, Words, statements, whole
 from forebay.errors import InputError
 
-__all__ = ["ALL", "Node", "fragment", "parse"]
+__all__ = ["ALL", "Node", "fragment", "options_of", "parse"]
 
 #: Every discipline that is read, shapers and those with classes apart.
 ALL: Mapping[str, Kind] = {**KINDS, "red": RED, "choke": CHOKE, "cake": CAKE}
@@ -63,6 +63,7 @@ _FRAMES: Mapping[str, Mapping[str, Reader | None]] = {
         **{"ceil": _rate, "cburst": _burst, "prio": count, "quantum": size, "level": count},
     },
     "prio": {"bands": count, "priomap": None},
+    "ets": {"bands": count, "strict": count, "quanta": None, "priomap": None},
     "drr": {},
     "drr class": {"quantum": size},
 }
@@ -296,18 +297,26 @@ def _table(words: Words) -> int:
 
 def _options(words: Words, kind: str, what: str) -> Options:
     name = f"{kind} class" if what == "class" else kind
-    readers = _FRAMES[name] if name in _FRAMES else ALL[kind].options
-    found: dict[str, Value] = {}
     line = words.line
+    found = _raw(words, _FRAMES[name] if name in _FRAMES else ALL[kind].options)
+    if kind in ALL and what == "qdisc":
+        _checked(kind, found, line)
+    return found
+
+
+def _raw(words: Words, readers: Mapping[str, Reader | None]) -> dict[str, Value]:
+    """Options up to the end of the statement."""
+    found: dict[str, Value] = {}
     while words.more:
         option = words.keyword(readers)
         reader = readers[option]
-        if option == "priomap":
+        if option in ("priomap", "quanta"):
+            numbers = []
             while re.fullmatch("[0-9]+", words.peek()):
-                words.take("")
-        found[option] = True if reader is None else words.value(reader)
-    if kind in ALL and what == "qdisc":
-        _checked(kind, found, line)
+                numbers.append(words.take(""))
+            found[option] = " ".join(numbers)
+        else:
+            found[option] = True if reader is None else words.value(reader)
     return found
 
 
@@ -324,6 +333,11 @@ def fragment(text: str) -> Node:
     words = Words(next(iter(statements(text))))
     kind = words.keyword(ALL)
     return Node(kind, "", "", _options(words, kind, "qdisc"), words.line)
+
+
+def options_of(words: Words, kind: str) -> Options:
+    """Options of a discipline that stand alone."""
+    return _raw(words, ALL[kind].options)
 
 
 # JSON.
@@ -367,7 +381,9 @@ def _told(kind: str, given: Mapping[str, Any], readers: Mapping[str, Reader | No
         if plain not in readers or plain in _IGNORED or value is False:
             continue
         reader = readers[plain]
-        if reader is None:
+        if isinstance(value, list):
+            found[plain] = " ".join(map(str, value))
+        elif reader is None:
             found[plain] = True
         elif plain in _MICROSECONDS and isinstance(value, int):
             found[plain] = _microseconds(value)

@@ -1,0 +1,267 @@
+"""OpenWrt: a queue of SQM, /etc/config/sqm, whose scripts set up tc.
+
+OpenWrt wiki, "SQM configuration /etc/config/sqm"; sqm-scripts (github.com/tohojo/sqm-scripts): simplest_tbf.qos and
+piece_of_cake.qos, functions.sh for what each option becomes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from forebay.configuration.platforms.linux.kinds import Draft
+from forebay.configuration.platforms.linux.tree import ALL, options_of
+from forebay.configuration.platforms.linux.units import size, time
+from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, whole_packets
+from forebay.configuration.port import FRAMING, Limit, Port, Queue, Value
+from forebay.configuration.reading import Mistake, Word, Words, statements, whole
+from forebay.errors import UnsupportedError
+
+__all__ = ["OPENWRT", "OpenWrt"]
+
+#: Options of a queue that say something of the link, and those that do not.
+_READ = (
+    *("enabled", "upload", "download", "script", "qdisc", "linklayer", "overhead"),
+    *("elimit", "ilimit", "etarget", "itarget", "egress_ecn", "ingress_ecn", "eqdisc_opts", "iqdisc_opts"),
+)
+_HARMLESS = (
+    *("interface", "qdisc_advanced", "qdisc_really_really_advanced", "squash_dscp", "squash_ingress"),
+    *("linklayer_advanced", "linklayer_adaptation_mechanism", "tcMTU", "tcTSIZE", "tcMPU", "debug_logging"),
+    *("verbosity", "target", "shaper_burst", "htb_quantum_function", "debug_log"),
+)
+#: Scripts with one queue.
+_SCRIPTS = ("simplest_tbf.qos", "simplest.qos", "piece_of_cake.qos", "layer_cake.qos")
+#: Packets where a queue names no limit (defaults.sh).
+_DEFAULT_LIMIT = 1001
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWrt:
+    """SQM."""
+
+    name: str = "openwrt"
+    title: str = "OpenWrt SQM"
+    source: str = "OpenWrt wiki, 'SQM configuration /etc/config/sqm'; simplest_tbf.qos and functions.sh of sqm-scripts"
+    quirks: tuple[str, ...] = (
+        "replace eth0, then `service sqm restart`; other disciplines than fq_codel and cake need kmod-sched",
+        "upload is what leaves eth0; for what arrives there use download, ilimit, itarget, ingress_ecn and iqdisc_opts",
+        "SQM chooses the burst of the shaper itself, up to ten packets, and turns no offload off",
+    )
+    disciplines: Mapping[str, str] = dataclasses.field(
+        default_factory=lambda: {
+            "droptail": "pfifo or bfifo",
+            "fq_codel": "fq_codel",
+            "codel": "codel",
+            "cake": "piece_of_cake.qos",
+            "pie": "pie",
+            "fq_pie": "fq_pie",
+            "sfq": "sfq",
+        }
+    )
+    nearest: Mapping[str, str] = dataclasses.field(
+        default_factory=lambda: {
+            **dict.fromkeys(("red", "step", "cobalt", "choke", "dualpi2"), "codel"),
+            **dict.fromkeys(("drr", "stfq", "priority", "classes"), "fq_codel"),
+        }
+    )
+
+    def fit(self, port: Port) -> Fitted:
+        """Whole kilobits per second above what tc itself cannot be told."""
+        rate = max(1000, port.bits_per_second // 1000 * 1000)
+        if port.bits_per_second < 1000 or rate > 2**31 * 1000:
+            raise UnsupportedError(f"openwrt cannot be told of {port.bits_per_second} b/s; allowed: 1 kb/s to 2 Tb/s")
+        told = dataclasses.replace(port, rate=rate, memory=None)
+        assert isinstance(port.queue, Queue), "a discipline without classes"
+        draft = Draft(port.queue, name=self.name)
+        if _kind(port) == "pfifo" and port.queue.limit.unit == "bytes":
+            draft.limit(whole_packets(port.queue.limit, port.packet), "SQM's overhead would count in bytes too")
+        ALL[_kind(port)].fit(draft, told)
+        reasons = {"rate": "SQM counts whole kilobits per second", "memory": "ports of Linux share no memory"}
+        return Fitted(told.with_queue(draft.queue), reasons | draft.reasons, tuple(draft.notes))
+
+    def write(self, port: Port) -> list[str]:
+        """The file."""
+        assert isinstance(port.queue, Queue), "a discipline without classes"
+        kind = _kind(port)
+        options = {
+            "enabled": "1",
+            "interface": "eth0",
+            "download": "0",
+            "upload": str(port.bits_per_second // 1000),
+            "qdisc": kind,
+            "script": "piece_of_cake.qos" if kind == "cake" else "simplest_tbf.qos",
+            "linklayer": "ethernet",
+            "overhead": str(port.framing if kind == "cake" else port.framing - 14),
+        }
+        rest = ALL[kind].write(port.queue, port).split()
+        if kind == "cake":
+            # The script says bandwidth, besteffort and overhead itself.
+            words = " ".join(rest)
+            opts = words[words.index("triple-isolate") :].replace(f" overhead {port.framing}", "")
+        else:
+            taken = {"limit": "elimit", "target": "etarget"}
+            kept = []
+            while rest:
+                word = rest.pop(0)
+                if word in taken:
+                    options[taken[word]] = rest.pop(0)
+                elif word in ("ecn", "noecn"):
+                    options["egress_ecn"] = word.upper()
+                else:
+                    kept.append(word)
+            opts = " ".join(kept)
+        if opts:
+            options |= {"qdisc_advanced": "1", "qdisc_really_really_advanced": "1", "eqdisc_opts": opts}
+        return ["config queue 'forebay'", *(f"\toption {name} '{value}'" for name, value in options.items())]
+
+    def read(self, text: str, assumed: Assumed) -> Reading:
+        """A section of /etc/config/sqm, or what `uci show sqm` prints."""
+        return _reading(_section(text), assumed)
+
+
+def _kind(port: Port) -> str:
+    assert isinstance(port.queue, Queue), "a discipline without classes"
+    kind = port.queue.discipline.kind
+    if kind != "droptail":
+        return kind
+    return "bfifo" if port.queue.limit.unit == "bytes" and not port.framing else "pfifo"
+
+
+def _section(text: str) -> dict[str, Word]:
+    """The options of the one queue that is enabled."""
+    sections: list[dict[str, Word]] = []
+    for line in statements(text, separators=""):
+        words = Words(line)
+        if words.skip("config"):
+            words.keyword(["queue"])
+            sections.append({})
+        elif words.skip("option"):
+            name = words.keyword((*_READ, *_HARMLESS))
+            value = words.take(f"a value of {name}")
+            words.end()
+            if not sections:
+                sections.append({})
+            sections[-1][name] = Word(value, line[0].line)
+        elif words.peek().startswith("sqm."):
+            _shown(words, sections)
+        else:
+            words.fail("config queue, option, or what `uci show sqm` prints", ["config", "option"])
+    enabled = [found for found in sections if found.get("enabled", Word("1", 0)).text == "1" and found]
+    if len(enabled) != 1:
+        raise Mistake(f"{len(enabled)} queues that are enabled", "one `config queue`").error()
+    return enabled[0]
+
+
+def _shown(words: Words, sections: list[dict[str, Word]]) -> None:
+    """A line of `uci show sqm`: sqm.eth0.upload='16000'."""
+    line = words.line
+    path, sign, value = words.take("").partition("=")
+    parts = path.split(".")
+    if not sign or len(parts) not in (2, 3):
+        raise Mistake(f"`{path}`", "sqm.SECTION.OPTION='VALUE'").error(line)
+    if len(parts) == 2:
+        sections.append({})
+        return
+    if parts[2] not in (*_READ, *_HARMLESS):
+        Words([Word(parts[2], line)]).keyword((*_READ, *_HARMLESS))
+    if not sections:
+        sections.append({})
+    rest = " ".join(word.text for word in words.words[words.at :])
+    sections[-1][parts[2]] = Word(f"{value} {rest}".strip(), line)
+
+
+def _reading(found: dict[str, Word], assumed: Assumed) -> Reading:
+    def text(name: str, default: str = "") -> str:
+        return found[name].text if name in found else default
+
+    def number(name: str) -> int:
+        try:
+            return whole(text(name, "0"))
+        except Mistake as mistake:
+            raise Mistake(f"{mistake.found} as {name}", mistake.allowed, mistake.meant).error(
+                found[name].line
+            ) from None
+
+    way = "e" if number("upload") else "i"
+    kilobits = number("upload") or number("download")
+    script, kind = text("script", "simple.qos"), text("qdisc", "fq_codel")
+    if script not in _SCRIPTS:
+        raise Mistake(f"script `{script}`, which has tiers", ", ".join(_SCRIPTS)).error(_line(found, "script"))
+    cake = script in ("piece_of_cake.qos", "layer_cake.qos")
+    kind = "cake" if cake else kind
+    if kind not in ("pfifo", "bfifo", "fq_codel", "codel", "pie", "fq_pie", "sfq", "cake"):
+        Words([Word(kind, _line(found, "qdisc") or 1)]).keyword(
+            ("fq_codel", "codel", "pie", "fq_pie", "sfq", "pfifo", "bfifo")
+        )
+    how: list[str] = []
+    layer = _layer(text("linklayer", "none"), text("overhead", "0"), found, how, cake=cake)
+    options: dict[str, Value] = {}
+    if f"{way}qdisc_opts" in found:
+        word = found[f"{way}qdisc_opts"]
+        options.update(options_of(Words([Word(each, word.line) for each in word.text.split()]), kind))
+    if not cake:
+        options |= _own(kind, way, kilobits, found)
+    if cake:
+        options["bandwidth"] = float(kilobits * 1000)
+    packet = assumed.packet
+    try:
+        queue = ALL[kind].read(options, packet)
+    except Mistake as mistake:
+        raise mistake.error() from None
+    how.append(f"{'upload' if way == 'e' else 'download'} through {kind}")
+    return Reading(Port(kilobits * 1000 or assumed.rate, packet, queue, layer), tuple(how))
+
+
+def _line(found: Mapping[str, Word], name: str) -> int | None:
+    return found[name].line if name in found else None
+
+
+def _layer(linklayer: str, overhead: str, found: Mapping[str, Word], how: list[str], *, cake: bool) -> str:
+    if linklayer not in ("none", "ethernet"):
+        raise Mistake(f"linklayer `{linklayer}`", "none or ethernet").error(_line(found, "linklayer"))
+    try:
+        sign = -1 if overhead.startswith("-") else 1
+        extra = sign * whole(overhead.removeprefix("-"), "bytes per packet")
+    except Mistake as mistake:
+        raise mistake.error(_line(found, "overhead")) from None
+    counted = (0 if cake else 14) + extra if linklayer == "ethernet" else 14
+    for layer, framing in FRAMING.items():
+        if framing == counted:
+            return layer
+    how.append(f"SQM counts {counted} bytes a packet beside those of IP, which forebay does not")
+    return "l3"
+
+
+def _own(kind: str, way: str, kilobits: int, found: Mapping[str, Word]) -> dict[str, Value]:
+    """Limit, target and ECN, as functions.sh hands them to tc."""
+    options: dict[str, Value] = {}
+    limit = found.get(f"{way}limit")
+    try:
+        if limit is not None:
+            options["limit"] = size(limit.text) if kind == "bfifo" else Limit(whole(limit.text), "packets")
+        else:
+            options["limit"] = Limit(
+                _DEFAULT_LIMIT * (1500 if kind == "bfifo" else 1), "bytes" if kind == "bfifo" else "packets"
+            )
+        if kind.endswith(("codel", "pie")):
+            target = found.get(f"{way}target")
+            if target is not None and target.text != "auto":
+                options["target"] = time(target.text)
+            else:
+                # adapt_target_to_slow_link
+                microseconds = max(5000, 33 * 53 * 8 * 1000 // max(1, kilobits))
+                options["target"] = Fraction(microseconds, 10**6)
+                if kind.endswith("codel"):
+                    options["interval"] = Fraction(95000 + microseconds, 10**6)
+            ecn = found.get("egress_ecn" if way == "e" else "ingress_ecn", Word("ECN", 0))
+            if ecn.text not in ("ECN", "NOECN"):
+                raise Mistake(f"`{ecn.text}`", "ECN or NOECN")
+            options["ecn" if ecn.text == "ECN" else "noecn"] = True
+    except Mistake as mistake:
+        raise mistake.error(_line(found, f"{way}limit")) from None
+    return options
+
+
+OPENWRT = OpenWrt()

@@ -1,0 +1,421 @@
+"""MikroTik RouterOS: a queue type, and a queue tree on the interface that shapes.
+
+MikroTik, "Queues" (help.mikrotik.com/docs/display/ROS/Queues): queue types and their properties, `/queue tree`,
+`/queue interface`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from forebay.configuration.platforms.linux.cake import CAKE, memory_of
+from forebay.configuration.platforms.linux.kinds import KINDS, Draft
+from forebay.configuration.platforms.linux.red import burst_of, shift_of
+from forebay.configuration.platforms.linux.units import time_word
+from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, whole_packets
+from forebay.configuration.port import FRAMING, Discipline, Limit, Port, Queue, Value
+from forebay.configuration.reading import Mistake, Words, closest, statements, suffixed, whole
+from forebay.errors import InputError, UnsupportedError
+
+__all__ = ["ROUTEROS", "RouterOs"]
+
+_TIMES = {"s": Fraction(1), "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6), "m": Fraction(60)}
+_RATES = {"": Fraction(1), "k": Fraction(10**3), "m": Fraction(10**6), "g": Fraction(10**9), "bps": Fraction(1)}
+_RATES |= {"kbps": Fraction(10**3), "mbps": Fraction(10**6), "gbps": Fraction(10**9)}
+_SIZES = {"": Fraction(1), "b": Fraction(1), "kib": Fraction(2**10), "mib": Fraction(2**20), "gib": Fraction(2**30)}
+
+
+def _time(text: str) -> Value:
+    return suffixed(text, _TIMES, "a time such as 5ms or 1s", None)
+
+
+def _rate(text: str) -> Value:
+    return float(suffixed(text, _RATES, "a rate such as 16M or 512k", Fraction(1)))
+
+
+def _size(text: str) -> Value:
+    return Limit(int(suffixed(text, _SIZES, "a size such as 96000 or 32.0MiB", Fraction(1))), "bytes")
+
+
+def _packets(text: str) -> Value:
+    return Limit(whole(text, "a number of packets"), "packets")
+
+
+def _count(text: str) -> Value:
+    return float(whole(text))
+
+
+def _signed(text: str) -> Value:
+    sign = -1 if text.startswith("-") else 1
+    return float(sign * whole(text.removeprefix("-")))
+
+
+def _yes(text: str) -> Value:
+    if text not in ("yes", "no"):
+        raise Mistake(f"`{text}`", "yes or no", closest(text, ("yes", "no")))
+    return text == "yes"
+
+
+def _word(text: str) -> Value:
+    return text
+
+
+Reader = Callable[[str], Value]
+
+_CODEL: Mapping[str, Reader] = {"limit": _packets, "target": _time, "interval": _time, "ecn": _yes}
+#: Properties of a queue type by its kind, after the kind's own prefix.
+_PROPERTIES: Mapping[str, Mapping[str, Reader]] = {
+    "pfifo": {"limit": _packets},
+    "bfifo": {"limit": _size},
+    "red": {
+        **dict.fromkeys(("limit", "min-threshold", "max-threshold"), _packets),
+        **dict.fromkeys(("burst", "avg-packet"), _count),
+    },
+    "sfq": {"allot": _count, "perturb": _time},
+    "codel": _CODEL,
+    "fq-codel": {**_CODEL, "flows": _count, "quantum": _count, "memlimit": _size},
+    "cake": {
+        **{"bandwidth": _rate, "rtt": _time, "memlimit": _size, "overhead": _signed, "mpu": _signed},
+        **dict.fromkeys(("diffserv", "flowmode", "nat", "wash", "ack-filter", "overhead-scheme", "rtt-scheme"), _word),
+    },
+}
+_TREE = ("name", "parent", "queue", "max-limit", "limit-at", "priority", "packet-mark", "disabled", "comment")
+_SIMPLE = (*_TREE, "target", "dst", "burst-limit", "burst-threshold", "burst-time", "bucket-size")
+#: Packets that an sfq of RouterOS holds, and its queues ("SFQ" in the source).
+_SFQ_LIMIT, _SFQ_FLOWS = 128, 1024
+
+
+@dataclass(frozen=True, slots=True)
+class RouterOs:
+    """/queue."""
+
+    name: str = "routeros"
+    title: str = "MikroTik RouterOS 7"
+    source: str = "MikroTik, 'Queues' (help.mikrotik.com/docs/display/ROS/Queues): queue types, queue tree"
+    quirks: tuple[str, ...] = (
+        "replace ether1; FastTrack passes by every queue, so turn its rule off",
+        "set max-limit=0 where the port itself runs at the link's rate",
+        "uncertain: whether limits and rates count the 14 bytes of the Ethernet header",
+    )
+    disciplines: Mapping[str, str] = dataclasses.field(
+        default_factory=lambda: {
+            "droptail": "pfifo or bfifo",
+            "fq_codel": "fq-codel",
+            "codel": "codel",
+            "cake": "cake",
+            "red": "red",
+            "sfq": "sfq",
+        }
+    )
+    nearest: Mapping[str, str] = dataclasses.field(
+        default_factory=lambda: {
+            **dict.fromkeys(("pie", "step", "cobalt", "choke", "dualpi2"), "codel"),
+            **dict.fromkeys(("fq_pie", "drr", "stfq", "priority", "classes"), "fq_codel"),
+        }
+    )
+
+    def fit(self, port: Port) -> Fitted:
+        """What Linux beneath it can be told, and RouterOS has a property for."""
+        assert isinstance(port.queue, Queue), "a discipline without classes"
+        kind = port.queue.discipline.kind
+        draft = Draft(port.queue, name=self.name)
+        layer = port.layer if kind == "cake" else "l3"
+        told = dataclasses.replace(port, layer=layer, memory=None)
+        if kind == "droptail":
+            KINDS["bfifo" if port.queue.limit.unit == "bytes" else "pfifo"].fit(draft, told)
+        elif kind == "cake":
+            CAKE.fit(draft, told)
+        elif kind == "red":
+            _fit_red(draft, port)
+        elif kind == "sfq":
+            _fit_sfq(draft, port)
+        else:
+            KINDS[kind].fit(draft, told)
+            if kind == "fq_codel":
+                draft.set("batch", 64.0, "the kernel's own and not to be set")
+        reasons = {
+            "rate_layer": "RouterOS knows no overhead of a shaper, but in cake",
+            "memory": "ports of Linux share no memory",
+        }
+        return Fitted(told.with_queue(draft.queue), reasons | draft.reasons, tuple(draft.notes))
+
+    def write(self, port: Port) -> list[str]:
+        """The commands."""
+        assert isinstance(port.queue, Queue), "a discipline without classes"
+        kind, properties = _written(port, port.queue)
+        prefix = f"{kind}-"
+        said = " ".join(f"{prefix}{name}={value}" for name, value in properties.items())
+        lines = ["/queue type", f"add name=forebay kind={kind} {said}"]
+        if kind == "cake":
+            return [*lines, "/queue interface", "set ether1 queue=forebay"]
+        limit = _rate_word(port.bits_per_second)
+        return [*lines, "/queue tree", f"add name=forebay parent=ether1 queue=forebay max-limit={limit}"]
+
+    def read(self, text: str, assumed: Assumed) -> Reading:
+        """Commands of `/queue`, as typed or as `/export` prints them, or a line of `/queue type print`."""
+        return _reading(text, assumed)
+
+
+def _fit_red(draft: Draft, port: Port) -> None:
+    why = f"RouterOS counts packets, here of {port.packet} bytes"
+    draft.limit(whole_packets(draft.queue.limit, port.packet), why)
+    least = max(whole_packets(draft.discipline.level("min"), port.packet).amount, 2)
+    most = max(whole_packets(draft.discipline.level("max"), port.packet).amount, least + 1)
+    if most >= 2**20:
+        raise UnsupportedError(f"routeros cannot be told of red with max = {most:,} packets; allowed: below {2**20:,}")
+    draft.set("min", Limit(int(least), "packets"), f"{why}, at least two")
+    draft.set("max", Limit(int(most), "packets"), f"{why}, more than min")
+    draft.set("max_p", 0.02, "RouterOS has no setting; that of Linux by default is assumed")
+    for name in ("gentle", "wait", "adaptive"):
+        draft.set(name, value=False, why=f"RouterOS's red has it not; simulate link.queue.{name} = false")
+    draft.set("bottom", 0.01, "nothing adapts")
+    draft.set("top", 0.5, "nothing adapts")
+    wanted = min(20, max(1, round(-math.log2(draft.discipline.number("weight")))))
+    shifts = sorted(range(1, 21), key=lambda shift: (abs(shift - wanted), shift))
+    shift = next(shift for shift in shifts if burst_of(shift, float(least)) is not None)
+    draft.set("weight", 2.0**-shift, "the kernel keeps the average as a shift, so weights are powers of two")
+    if draft.discipline.ecn:
+        draft.queue = Queue(draft.queue.limit, Discipline("red", draft.discipline.parameters))
+        draft.reasons["ecn"] = "RouterOS's red does not mark"
+
+
+def _fit_sfq(draft: Draft, port: Port) -> None:
+    limit = whole_packets(draft.queue.limit, port.packet)
+    if limit.amount > _SFQ_LIMIT:
+        raise UnsupportedError(f"routeros cannot be told of sfq with {limit}; allowed: up to {_SFQ_LIMIT} packets")
+    draft.limit(Limit(_SFQ_LIMIT, "packets"), "an sfq of RouterOS holds 128 packets")
+    draft.set("flows", float(_SFQ_FLOWS), "an sfq of RouterOS has 1,024 queues")
+    draft.within("quantum", 64, 32767, "from 64 to 32,767 bytes")
+    draft.set("perturb", Fraction(math.ceil(draft.discipline.time("perturb"))), "whole seconds")
+    draft.set("drop", "tail", "RouterOS has no other")
+
+
+def _written(port: Port, queue: Queue) -> tuple[str, dict[str, object]]:
+    """The kind and its properties."""
+    told = queue.discipline
+    limit = queue.limit.amount
+    if told.kind == "droptail":
+        return ("bfifo" if queue.limit.unit == "bytes" else "pfifo"), {"limit": limit}
+    if told.kind == "sfq":
+        return "sfq", {"allot": told.level("quantum").amount, "perturb": f"{told.time('perturb')}s"}
+    if told.kind == "red":
+        least = told.level("min").amount
+        burst = burst_of(round(-math.log2(told.number("weight"))), float(least))
+        levels = {"limit": limit, "min-threshold": least, "max-threshold": told.level("max").amount}
+        return "red", {**levels, "burst": burst, "avg-packet": port.packet}
+    if told.kind == "cake":
+        memory = math.ceil(int(limit) * memory_of(port.packet) / 1024)
+        rate = {"bandwidth": _rate_word(port.bits_per_second), "rtt": time_word(told.time("interval"))}
+        rest = {"overhead": port.framing, "memlimit": f"{memory}.0KiB", "diffserv": "besteffort"}
+        return "cake", {**rate, **rest, "flowmode": "triple-isolate"}
+    times: dict[str, object] = {name: time_word(told.time(name)) for name in ("target", "interval")}
+    found = {"limit": limit, **times, "ecn": "yes" if told.ecn else "no"}
+    if told.kind == "fq_codel":
+        found |= {"flows": round(told.number("flows")), "quantum": told.level("quantum").amount}
+    return told.kind.replace("_", "-"), found
+
+
+def _rate_word(bits: int) -> str:
+    for power, unit in ((9, "G"), (6, "M"), (3, "k")):
+        if bits % 10**power == 0 and bits >= 10**power:
+            return f"{bits // 10**power}{unit}"
+    return str(bits)
+
+
+# Reading.
+
+_MENUS = {"type": None, "tree": _TREE, "simple": _SIMPLE, "interface": ("queue",)}
+
+
+@dataclass(slots=True)
+class _Said:
+    """What the statements of a text say."""
+
+    types: dict[str, tuple[str, dict[str, Value], int]] = dataclasses.field(default_factory=dict)
+    shaped: list[tuple[str, float | None, int]] = dataclasses.field(default_factory=list)
+
+
+def _reading(text: str, assumed: Assumed) -> Reading:
+    said = _Said()
+    menu = "type"
+    for line in statements(_joined(text)):
+        words = Words(line)
+        if words.peek().startswith("/"):
+            menu = _menu(words)
+            if not words.more:
+                continue
+        if words.peek() in ("add", "set"):
+            words.take("")
+        elif re.fullmatch("[0-9]+", words.peek()):
+            words.take("")
+            words.skip("*", "X", "D")
+        _statement(words, menu, said)
+    return _together(said, assumed)
+
+
+def _joined(text: str) -> str:
+    """Lines that go on after a backslash, perhaps within a word, as one; the others keep their numbers."""
+
+    def join(match: re.Match[str]) -> str:
+        parts = re.split(r"\\\n[ \t]*", match[0])
+        return "".join(parts) + "\n" * (len(parts) - 1)
+
+    return re.sub(r".*\\\n(?:.*\\\n)*.*", join, text)
+
+
+def _menu(words: Words) -> str:
+    """`/queue type`, `/queue/type`, or `/queue tree add`."""
+    path = words.take("").strip("/").split("/")
+    if path[0] != "queue":
+        words.at -= 1
+        words.fail("/queue type, /queue tree, /queue simple or /queue interface", ["/queue"])
+    menu = path[1] if len(path) > 1 else words.keyword(tuple(_MENUS))
+    if menu not in _MENUS:
+        words.at -= 1
+        words.fail(", ".join(_MENUS), _MENUS)
+    return menu
+
+
+def _statement(words: Words, menu: str, said: _Said) -> None:
+    """`name=forebay kind=pfifo pfifo-limit=64`."""
+    line = words.line
+    pairs: dict[str, tuple[str, int]] = {}
+    while words.more:
+        name, sign, value = words.take("").partition("=")
+        if not sign and menu == "interface":
+            continue  # the interface
+        if not sign:
+            words.at -= 1
+            words.fail("name=value")
+        pairs[name] = (value, line)
+    if menu == "type":
+        _type(pairs, said, line)
+        return
+    known = _MENUS[menu] or ()
+    for name in pairs:
+        if name not in known:
+            raise Mistake(f"`{name}`", ", ".join(known), closest(name, known)).error(line)
+    limit = pairs.get("max-limit", ("0", line))[0].partition("/")[0]
+    queue = pairs.get("queue", ("default-small" if menu != "interface" else "", line))[0].partition("/")[0]
+    try:
+        rate = float(str(_rate(limit)))
+    except Mistake as mistake:
+        raise mistake.error(line) from None
+    said.shaped.append((queue, rate or None, line))
+
+
+def _type(pairs: Mapping[str, tuple[str, int]], said: _Said, line: int) -> None:
+    kind = pairs.get("kind", ("", line))[0]
+    if not kind:
+        # A property alone says which kind it is of.
+        kind = next(
+            (
+                known
+                for known in sorted(_PROPERTIES, key=len, reverse=True)
+                if any(name.startswith(f"{known}-") for name in pairs)
+            ),
+            "",
+        )
+    if kind not in _PROPERTIES:
+        raise Mistake(f"kind `{kind}`", ", ".join(_PROPERTIES), closest(kind, _PROPERTIES)).error(line)
+    readers = {f"{kind}-{name}": reader for name, reader in _PROPERTIES[kind].items()}
+    found: dict[str, Value] = {}
+    for name, (value, at) in pairs.items():
+        if name in ("name", "kind", "comment"):
+            continue
+        if name not in readers:
+            raise Mistake(f"`{name}`", ", ".join(readers), closest(name, readers)).error(at)
+        if value:
+            try:
+                found[name.removeprefix(f"{kind}-")] = readers[name](value)
+            except Mistake as mistake:
+                raise mistake.error(at) from None
+    said.types[pairs.get("name", ("", line))[0]] = (kind, found, line)
+
+
+def _together(said: _Said, assumed: Assumed) -> Reading:
+    rate: int | None = None
+    if len(said.shaped) > 1:
+        raise InputError(f"translate: found {len(said.shaped)} queues; allowed: one that shapes the interface")
+    if said.shaped:
+        name, limit, line = said.shaped[0]
+        rate = None if limit is None else int(limit)
+        if name not in said.types:
+            known = ", ".join(said.types) or "none is there"
+            raise Mistake(f"queue `{name}`", f"a queue type of the text: {known}", closest(name, said.types)).error(
+                line
+            )
+        kind, found, line = said.types[name]
+    elif len(said.types) == 1:
+        kind, found, line = next(iter(said.types.values()))
+    else:
+        raise InputError(
+            f"translate: found {len(said.types)} queue types and no queue; allowed: one type, or a queue that names one"
+        )
+    try:
+        queue = _queue(kind, found, assumed)
+    except Mistake as mistake:
+        raise mistake.error(line) from None
+    layer = "l3"
+    if kind == "cake":
+        bandwidth = found.get("bandwidth", 0.0)
+        assert isinstance(bandwidth, float), "bandwidth"
+        rate = int(bandwidth) or rate
+        counted = found.get("overhead", 14.0)
+        layer = next((name for name, framing in FRAMING.items() if framing == counted), "l3")
+    counts = "bytes" if kind == "bfifo" else f"packets of any size, {assumed.packet} bytes assumed"
+    return Reading(Port(rate or assumed.rate, assumed.packet, queue, layer), (f"{kind} counts {counts}",))
+
+
+def _queue(kind: str, found: Mapping[str, Value], assumed: Assumed) -> Queue:
+    if kind in ("codel", "fq-codel"):
+        options = {name: value for name, value in found.items() if name not in ("ecn", "memlimit")}
+        if isinstance(quantum := options.get("quantum"), float):
+            options["quantum"] = Limit(int(quantum), "bytes")
+        marks = found.get("ecn", kind == "fq-codel")
+        options["ecn" if marks else "noecn"] = True
+        return KINDS[kind.replace("-", "_")].read(options, assumed.packet)
+    if kind == "cake":
+        options = {name: value for name, value in found.items() if name in ("bandwidth", "rtt", "memlimit")}
+        options["bandwidth"] = options.get("bandwidth") or float(assumed.rate or 0)
+        return CAKE.read(options, assumed.packet)
+    if kind == "sfq":
+        allot, perturb = found.get("allot", 1514.0), found.get("perturb", Fraction(5))
+        assert isinstance(allot, float), "allot"
+        values: dict[str, Value] = {
+            "flows": 1024.0,
+            "quantum": Limit(int(allot), "bytes"),
+            "perturb": perturb,
+            "drop": "tail",
+        }
+        return Queue(Limit(_SFQ_LIMIT, "packets"), Discipline("sfq", values))
+    if kind == "red":
+        return _read_red(found)
+    limit = found.get("limit")
+    if not isinstance(limit, Limit):
+        raise Mistake("no limit", f"{kind}-limit and a number")
+    return Queue(limit, Discipline("droptail"))
+
+
+def _read_red(found: Mapping[str, Value]) -> Queue:
+    """RouterOS's own values where one is not said ("synchronous-default")."""
+    levels = {"limit": 60, "min-threshold": 10, "max-threshold": 50}
+    limit, least, most = (found.get(name, Limit(value, "packets")) for name, value in levels.items())
+    assert isinstance(limit, Limit), "red-limit"
+    assert isinstance(least, Limit), "red-min-threshold"
+    burst = found.get("burst", 20.0)
+    assert isinstance(burst, float), "red-burst"
+    shift = shift_of(int(burst), float(least.amount))
+    if shift is None:
+        raise Mistake(f"burst {burst:g}", f"a burst of at least {least}")
+    values: dict[str, Value] = {"min": least, "max": most, "max_p": 0.02, "weight": 2.0**-shift}
+    values |= {"gentle": False, "adaptive": False, "bottom": 0.01, "top": 0.5, "wait": False}
+    return Queue(limit, Discipline("red", values))
+
+
+ROUTEROS = RouterOs()
