@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from forebay import Recommendation, Scenario, _core, recommend
+from forebay import InputError, Recommendation, Scenario, _core, recommend
 from forebay.report import Report
 from forebay.scenario import run_jobs
 from forebay.search import resumption
@@ -230,6 +230,13 @@ def test_a_report_of_another_scenario_is_not_taken(tmp_path: Path) -> None:
     assert said == ["resuming: 1 replication done before"]
     assert answer.cost.resumed == 0
     assert without_cost(answer.to_json()) == without_cost(recommend(scenario).to_json())
+
+
+def test_a_question_that_is_wrong_leaves_nothing(tmp_path: Path) -> None:
+    """A formula that is asked for what it does not say finds that out at the first buffer."""
+    with pytest.raises(InputError):
+        search(tmp_path, engine="closed_form")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_directory_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> None:

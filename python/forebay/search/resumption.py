@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from forebay import _core
+from forebay.errors import ForebayError, Interrupted
 from forebay.report import Report
 
 __all__ = ["Kept", "Resumption", "cache_directory"]
@@ -46,6 +47,8 @@ def cache_directory() -> Path:
 class Resumption:
     """What one call of `recommend` goes on from, and leaves if it is interrupted.
 
+    A context: what is kept goes when the answer is there, or when there is none because the question is wrong.
+
     Parameters
     ----------
     directory : Path
@@ -71,10 +74,13 @@ class Resumption:
             self._tell(f"resuming: {done} done before")
         return kept
 
-    def done(self) -> None:
-        """Remove what was kept: the answer is there."""
-        for kept in self._opened:
-            kept.remove()
+    def __enter__(self) -> Resumption:
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        if error is None or (isinstance(error, ForebayError) and not isinstance(error, Interrupted)):
+            for kept in self._opened:
+                kept.remove()
 
 
 class Kept:
