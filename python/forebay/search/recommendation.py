@@ -127,11 +127,11 @@ def recommend(
     asked = _asked(scenario, varied, also)
     scenario, added = jittered(scenario) if jitter else (scenario, None)
     resumption = None if resume is None else Resumption(resume, tell)
-    measure = Measurements(scenario, engine, jobs, progress, knob=varied, resumption=resumption)
     rules = rules_of(scenario.core) if varied.is_target else ()
     plan = _plan(scenario, varied, [*asked.values(), *_sized(rules)], terms)
-    search = Search(measure, scenario.goals, plan, measure.expect)
     with resumption or nullcontext():
+        measure = Measurements(scenario, engine, jobs, progress, knob=varied, resumption=resumption)
+        search = Search(measure, scenario.goals, plan, measure.expect)
         finished = Finished(scenario, search, search.run(), measure, added)
         answer = _answer(finished, terms, asked, rules)
         return dataclasses.replace(
