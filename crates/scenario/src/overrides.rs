@@ -263,6 +263,7 @@ fn index(items: &[Node], part: &str, key: &str) -> Result<usize, Mistake> {
             Mistake::value(format!("`{part}`"), format!("a number from 0 to {last}"))
         } else {
             let what = match key.split('.').next() {
+                _ if key.contains(".classes.") => "class",
                 Some("flows") => "group",
                 Some("memories") => "memory",
                 _ => "link",
