@@ -136,7 +136,7 @@ def test_a_class_is_sized_while_the_others_stay() -> None:
     assert told["rules"] == []
     assert {each["name"]: each["buffer"]["packets"] for each in told["also"]} == {"as configured": 20, "2kB": 10}
     # What was measured is the class's own affair: each point is a run with just that buffer changed.
-    at = next(point for point in answer.curve if point.buffer.packets == 10)
+    at = next(point for point in answer.points if point.buffer.packets == 10)
     report = Scenario(scenario.core.with_buffer(VOICE, 10)).run(replications=at.replications)
     assert report.metrics == at.metrics
     assert answer.scenario.core.buffer_of("link.queue.classes.rest.buffer")["packets"] == 60
