@@ -1,9 +1,7 @@
 //! Classes of traffic: how they are read, written, refused and changed.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use forebay_scenario::{
-    BufferLimit, BufferSize, Format, Mistake, Override, Scenario, schema, sections,
-};
+use forebay_scenario::{BufferLimit, BufferSize, Format, Override, Scenario, schema, sections};
 use forebay_units::Bytes;
 
 const HEAD: &str = r#"
