@@ -462,6 +462,12 @@ def test_translate_reads_files_and_standard_input(tmp_path: Path) -> None:
     assert told["toml"] == link_table(translate(lines(), "linux", Assumed()).port)
 
 
+def test_a_file_that_is_not_there_is_said() -> None:
+    answer = forebay("translate", "shown.json", "--for", "linux")
+    assert answer.code == 2
+    assert answer.err == "forebay: shown.json: cannot be read: No such file or directory\n"
+
+
 def test_without_a_rate_there_is_no_time() -> None:
     answer = forebay("translate", "pfifo limit 10", "--for", "linux", "--json")
     assert answer.code == 0, answer.err
