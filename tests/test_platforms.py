@@ -201,7 +201,8 @@ def test_each_platform_says_where_its_lines_come_from(system: str) -> None:
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_every_shipped_scenario(system: str, path: Path) -> None:
     port = Port.of(Scenario.load(path))
-    if port.kind in PLATFORMS[system].disciplines:
+    kinds = {port.kind, *(queue.discipline.kind for _, queue in port.queues())}
+    if kinds <= set(PLATFORMS[system].disciplines):
         hold_laws(system, port)
         assert configure(PLATFORMS[system], port).lines
 
@@ -231,6 +232,16 @@ def test_classes_are_read_back(system: str, data: st.DataObject) -> None:
     )
     schedule = data.draw(st.sampled_from(["strict", "wrr", "dwrr"]))
     hold_laws(system, Port(data.draw(RATES), 1500, Classes(schedule, classes)))
+
+
+def test_the_manual_lists_every_platform() -> None:
+    """`docs/configurations.md`: the routers in a table of their own, of the others a row each."""
+    manual = (ROOT / "docs" / "configurations.md").read_text(encoding="utf-8")
+    for name, each in PLATFORMS.items():
+        assert f"`{name}`" in manual
+        if name in ("linux", "openwrt", "routeros", "sonic"):
+            has = ", ".join(kind if kind == there else f"{kind} ({there})" for kind, there in each.disciplines.items())
+            assert f"| `{name}` | {each.title} | {has} | {each.source} |\n" in manual
 
 
 def test_names_and_their_other_spellings() -> None:

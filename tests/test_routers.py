@@ -337,7 +337,9 @@ def test_wred_is_refused_in_a_priority_class_of_ios_xe() -> None:
 
 def test_the_manual_says_which_router_has_what() -> None:
     rows = [
-        line.split("|")[1:-1] for line in (ROOT / "docs" / "configurations.md").read_text().splitlines() if "|" in line
+        line.split("|")[1:-1]
+        for line in (ROOT / "docs" / "configurations.md").read_text().splitlines()
+        if line.startswith("|")
     ]
     table = {row[0].strip(" `"): [cell.strip() for cell in row[1:]] for row in rows}
     systems = [cell.strip("`") for cell in table[""]]

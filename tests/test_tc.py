@@ -170,6 +170,30 @@ def test_an_htb_of_a_user_is_read() -> None:
 
 
 @pytest.mark.usefixtures("tc")
+@pytest.mark.parametrize("kind", ["red", "choke"])
+def test_tc_takes_every_curve(kind: str) -> None:
+    """Thresholds, weights and probabilities at the ends of what there is: tc computes tables of them and may refuse."""
+    told = []
+    curves = [(least, most, weight) for least in (0, 1, 7, 90) for most in (1, 8, 99) for weight in (1e-9, 0.001, 1.0)]
+    for least, most, weight in curves:
+        if least > most:
+            continue
+        table = f'{{ kind = "{kind}", min = "{least}p", max = "{most}p", max_p = 1e-9, weight = {weight} }}'
+        for rate in ("10kbps", "16Mbps", "100Gbps"):
+            changes = (
+                f"link.queue={table}",
+                f"link.rate={rate}",
+                "flows.1.workload.cbr.rate=1kbps",
+                "link.buffer=100p",
+            )
+            told.append(configure(LINUX, port(*changes)).lines[-1].replace("parent 1:1", "root"))
+    found, _ = given_to_tc(told, "true")
+    assert len(found) == len(told)
+    assert {code for code, _ in found} <= {0, 2}, [each for each in found if each[0] == 1]
+    assert all("kind is unknown" in said for code, said in found if code)
+
+
+@pytest.mark.usefixtures("tc")
 def test_the_kernel_takes_the_filters() -> None:
     """Of prio it has nothing, so they hang on an htb of the same handles."""
     told = configure(LINUX, port('link.queue={kind = "priority", bands = 3}')).lines
@@ -323,6 +347,69 @@ def test_the_issue_s_example() -> None:
     assert "fq_codel limit 64 target 5ms interval 100ms noecn flows 1024 quantum 1514" in told
 
 
+@pytest.mark.parametrize(
+    ("queue", "words"),
+    [
+        ("pie", "limit 64 target 15ms tupdate 15ms alpha 2 beta 20 noecn"),
+        ("fq_pie", "alpha 2 beta 20 flows 1024 quantum 1514 ecn_prob 10"),
+        # 16 Mb/s are 2,000,000 bytes a second, of which the 4096th is 488; a packet of 1500 takes 2304 bytes of memory.
+        ("cake", "cake bandwidth 16mbit besteffort triple-isolate rtt 100ms overhead 0 memlimit 147456"),
+        ("sfq", "sfq limit 64 quantum 1500 divisor 1024 flows 1024 depth 64 perturb 0"),
+        ("dualpi2", "alpha 0.16 beta 3.2 coupling_factor 2 step_thresh 1ms classic_protection 10%"),
+        ("drophead", "pfifo_head_drop limit 64"),
+        # min is five packets; a weight of 1/1333 is nearest to 2^-10.
+        ("red", "red limit 96000 min 7500 max 22500 avpkt 1500 burst 66 bandwidth 16mbit probability 0.1 adaptive"),
+    ],
+)
+def test_the_defaults_of_each_discipline(queue: str, words: str) -> None:
+    assert words in lines(f"link.queue={queue}")
+
+
+def test_what_follows_from_other_settings_is_the_kernel_s() -> None:
+    told = LINUX.fit(port("link.queue=cake")).port.queue
+    assert isinstance(told, Queue)
+    assert told.discipline.level("quantum") == Limit(488, "bytes")
+    assert told.discipline.time("target") == Fraction(5, 1000)
+    long = configure(LINUX, port("link.queue=sfq", "link.buffer=500p"))
+    assert " depth 127 " in long.lines[-1]
+    assert any("at most 127" in note for note in long.notes)
+
+
+def test_bursts_are_turned_into_weights_as_tc_does() -> None:
+    """The example of tc-red(8), min 30000 avpkt 1000 burst 55, by hand: 26 packets of allowance are below the sum of a
+    weight of 1/32, which is 26.4, and above that of 1/16, which is 15.5."""
+    assert shift_of(55, 30) == 5
+    assert shift_of(1, 0.5) is None
+    assert shift_of(20, 30) is None
+
+
+def test_red_keeps_to_32_bits_of_the_kernel() -> None:
+    """`red_check_params`: a threshold times the weight's power of two is below 2^32."""
+    for level in (10**6, 10**8, 2**29):
+        asked = port(
+            f'link.queue={{ kind = "red", min = "{level // 4}B", max = "{level}B", weight = 1e-9, max_p = 1.0 }}'
+        )
+        told = LINUX.fit(asked).port.queue
+        assert isinstance(told, Queue)
+        assert told.discipline.level("max").amount / told.discipline.number("weight") < 2**32
+    refused = configure(LINUX, port('link.queue={ kind = "red", min = "1GiB", max = "2GiB" }'))
+    assert refused.notes[0].startswith("linux cannot be told of red with max = 2,147,483,648 bytes; allowed: below ")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("5ms", 5000), ("5msecs", 5000), ("7usecs", 7), ("7", 7), ("2sec", 2_000_000), ("1.5s", 1_500_000)],
+)
+def test_times_are_those_of_tc(text: str, seconds: int) -> None:
+    assert units.time(text) == Fraction(seconds, 10**6)
+
+
+def test_rates_are_whole_bytes() -> None:
+    assert units.rate("1001bit") == 1000
+    assert units.rate("16Mibit") == 16 * 2**20
+    assert units.rate("3bps") == 24
+
+
 def test_marks_are_written_where_flows_understand_them() -> None:
     assert "noecn" in lines("link.queue=codel")
     assert "noecn" not in lines("link.queue=codel", "flows.0.ecn=true")
@@ -373,6 +460,12 @@ def test_translate_reads_files_and_standard_input(tmp_path: Path) -> None:
     assert told["rate_bps"] == 16_000_000
     assert told["queue"] == "droptail"
     assert told["toml"] == link_table(translate(lines(), "linux", Assumed()).port)
+
+
+def test_a_file_that_is_not_there_is_said() -> None:
+    answer = forebay("translate", "shown.json", "--for", "linux")
+    assert answer.code == 2
+    assert answer.err == "forebay: shown.json: cannot be read: No such file or directory\n"
 
 
 def test_without_a_rate_there_is_no_time() -> None:

@@ -149,7 +149,7 @@ def test_what_contradicts_the_answer_is_said_with_it(feasible: Recommendation) -
     assert feasible.buffer is not None
     words = "the smallest that meets every goal"
     assert words in page_of(feasible)
-    small, large = feasible.curve[0].buffer, feasible.curve[-1].buffer
+    small, large = feasible.points[0].buffer, feasible.points[-1].buffer
     gap = Gap(large, "utilization", Estimate(0.5, 0.01))
     island = Island(small, dataclasses.replace(small, packets=2.0))
     for answer, told in (

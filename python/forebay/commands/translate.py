@@ -79,6 +79,10 @@ def _amount(argument: str, text: str, dimension: Any, least: float, most: float)
     return amount
 
 
+#: What the name of a file ends with that is expected to be there.
+_SUFFIXES = (".json", ".txt", ".conf", ".cfg", ".log", ".sh", ".rsc")
+
+
 def _text(setting: str) -> str:
     """The configuration itself, from standard input, a file, or the argument."""
     from forebay.errors import InputError
@@ -87,7 +91,9 @@ def _text(setting: str) -> str:
         return sys.stdin.read()
     path = Path(setting)
     try:
-        if "\n" in setting or len(setting) > 1000 or not path.is_file():
+        if "\n" in setting or len(setting) > 1000:
+            return setting
+        if not path.is_file() and (" " in setting or path.suffix not in _SUFFIXES):
             return setting
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -166,7 +166,7 @@ def whole(text: str, what: str = "a whole number", *, least: int = 0, most: int 
     if not re.fullmatch(r"[0-9]+", text):
         bare = text.replace(",", "").replace("_", "").replace("'", "")
         meant = bare if re.fullmatch(r"[0-9]+", bare) else ""
-        raise Mistake(f"`{text}`" if text else "nothing", f"{limits}, digits only", meant)
+        raise Mistake(f"`{text}`" if text else "nothing", f"{what}, digits only", meant)
     number = int(text)
     if number < least or (most is not None and number > most):
         raise Mistake(f"`{text}`", limits)

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from forebay.configuration.configuring import Configuration
 
 __all__ = ["configuration_lines"]
 
 
-def configuration_lines(found: Configuration) -> list[Text]:
-    """The lines of one platform."""
+def configuration_lines(found: Configuration) -> list[RenderableType]:
+    """The lines of one platform, never cut or wrapped, and what is to be known of them."""
     head = f"For {found.system} ({found.title}):" if found.title else f"For {found.system}:"
+    notes = Table.grid(padding=(0, 1))
+    for note in found.notes:
+        notes.add_row("note:", Text(note))
+    for quirk in found.quirks if found.lines else ():
+        notes.add_row("note:", Text(quirk), style="dim")
+    notes.add_row("source:", Text(found.source), style="dim")
     return [
         Text(head, style="bold"),
         *(Text(f"  {line}", no_wrap=True, overflow="ignore") for line in found.lines),
-        *(Text(f"  note: {note}") for note in found.notes),
-        *(Text(f"  note: {quirk}", style="dim") for quirk in found.quirks),
-        Text(f"  source: {found.source}", style="dim"),
+        Padding(notes, (0, 0, 0, 2)),
     ]

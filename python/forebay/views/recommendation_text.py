@@ -69,7 +69,7 @@ def recommendation_text(answer: Recommendation, detail: Detail = Detail.ANSWER) 
         Fits the console that it is printed on, from 60 columns.
     """
     parts: list[RenderableType] = [*_headline(answer), _rules(answer), *_left_out(answer, detail)]
-    parts += _goals(answer) if answer.conflict is None else [_nearest_miss(answer.conflict)]
+    parts += _goals(answer) if answer.conflict is None else _nearest_miss(answer.conflict)
     for configuration in answer.configurations:
         parts += [Text(), *configuration_lines(configuration)]
     if answer.sensitivity is not None:
@@ -172,11 +172,12 @@ def _goals(answer: Recommendation) -> Iterator[RenderableType]:
         yield Paragraph(f"All goals at once held in {part.held} of {counted(part.of, 'fresh draw')}{bound}.")
 
 
-def _nearest_miss(conflict: Conflict) -> RenderableType:
+def _nearest_miss(conflict: Conflict) -> Iterator[RenderableType]:
     """How each goal fares at the measured buffer that comes nearest."""
     if conflict.compromise is None:
-        return Text()
-    table = Table(title=f"The nearest miss: {buffer_text(conflict.compromise)}", title_justify="left", box=box.SIMPLE)
+        return
+    yield Paragraph(f"The nearest miss: {buffer_text(conflict.compromise)}")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("goal", no_wrap=True)
     for heading in ("measured", "off by"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -184,7 +185,7 @@ def _nearest_miss(conflict: Conflict) -> RenderableType:
         off = "met" if miss.met else _difference(miss.goal.name, miss.off)
         measured = formatting.estimate(miss.goal.name, miss.measured)
         table.add_row(escape(_asked(miss)), measured, off, style=None if miss.met else "red")
-    return table
+    yield table
 
 
 def _difference(name: str, amount: float) -> str:

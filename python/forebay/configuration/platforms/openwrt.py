@@ -230,7 +230,7 @@ def _layer(linklayer: str, overhead: str, found: Mapping[str, Word], how: list[s
     for layer, framing in FRAMING.items():
         if framing == counted:
             return layer
-    how.append(f"SQM counts {counted} bytes a packet beside those of IP, which forebay does not")
+    how.append(f"rates and bytes include {counted} bytes of framing a packet beside IP")
     return "l3"
 
 

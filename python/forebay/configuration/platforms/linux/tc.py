@@ -289,7 +289,7 @@ def _layer(counted: int, how: list[str]) -> str:
     """Whose bits a rate counts that adds so many bytes to every IP packet."""
     known = {0: "l3", 18: "l2", 38: "l1"}
     if counted not in known:
-        how.append(f"tc counts {counted} bytes a packet beside those of IP, which forebay does not")
+        how.append(f"rates and bytes include {counted} bytes of framing a packet beside IP")
     return known.get(counted, "l3")
 
 
