@@ -21,7 +21,7 @@ from forebay.checks.manual import (
 )
 from forebay.errors import InputError
 from forebay.scenario import Scenario
-from forebay.search.judgement import Miss
+from forebay.search.judgment import Miss
 from tests.conftest import ROOT
 
 DOCS, SCENARIOS = ROOT / "docs", ROOT / "scenarios"

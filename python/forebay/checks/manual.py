@@ -22,7 +22,7 @@ from forebay.files import between, write_whole
 from forebay.metric import find
 from forebay.plain import plain
 from forebay.search.answer import Recommendation
-from forebay.search.judgement import Miss
+from forebay.search.judgment import Miss
 
 __all__ = ["Figures", "RuleFigures", "answers_table", "main", "measure", "read_figures", "renewed", "rules_table"]
 
@@ -92,9 +92,9 @@ def figures_of(name: str, answer: Recommendation) -> Figures:
                 None if rule.buffer is None else round(rule.buffer.packets),
                 rule.applies,
                 rule.share,
-                rule.judgement.simulated,
-                rule.judgement.miss,
-                rule.judgement.times,
+                rule.judgment.simulated,
+                rule.judgment.miss,
+                rule.judgment.times,
             )
             for rule in answer.rules
         ),

@@ -30,7 +30,7 @@ ENGINES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     ),
 }
 
-#: Metrics that are at most 1 without being spoken of in per cent.
+#: Metrics that are at most 1 without being spoken of in percent.
 AT_MOST_ONE = frozenset({"jain_index", "synchronization", "short_transfers"})
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         Side,
         Variation,
     )
-    from forebay.search.judgement import Judgement
+    from forebay.search.judgment import Judgment
 
 __all__ = ["Detail", "recommendation_text"]
 
@@ -225,7 +225,7 @@ def _columns(names: Sequence[str]) -> Iterator[tuple[bool, Sequence[str], bool]]
 def _rows(answer: Recommendation) -> list[_Row]:
     """Rules, named buffers and the answer, from the smallest to the largest."""
     rows = [
-        _Row(rule.name, rule.buffer, rule.measured, _words(rule.judgement), "" if rule.applies else "dim")
+        _Row(rule.name, rule.buffer, rule.measured, _words(rule.judgment), "" if rule.applies else "dim")
         for rule in answer.rules
         if rule.buffer is not None
     ]
@@ -255,7 +255,7 @@ def _table(rows: Iterable[_Row], whole: bool, names: Sequence[str], intervals: b
     return table
 
 
-def _words(found: Judgement) -> str:
+def _words(found: Judgment) -> str:
     """What the simulation says of a rule, short enough for a column."""
     if not found.applies or found.times is None:
         return found.words
@@ -299,7 +299,7 @@ def _reasons(rules: Sequence[JudgedRule]) -> Iterator[RenderableType]:
     """Why rules do not apply, or only to a part."""
     for rule in rules:
         if not rule.applies or rule.share < 1:
-            yield Paragraph(f"{rule.name} {rule.judgement.verdict}: {rule.why}", "dim")
+            yield Paragraph(f"{rule.name} {rule.judgment.verdict}: {rule.why}", "dim")
 
 
 # What was asked for besides ----------------------------------------------------------------------------------------
