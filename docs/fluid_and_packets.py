@@ -28,7 +28,7 @@ PARTS = (0.02, 0.05, 0.1, 0.2)
 REPLICATIONS = 8
 #: Heads of the tables.
 FOLLOWED = (
-    *("scenario", "buffer", "utilisation: packets", "fluid (fitted)", "fluid", "loss: packets", "fluid (fitted)"),
+    *("scenario", "buffer", "utilization: packets", "fluid (fitted)", "fluid", "loss: packets", "fluid (fitted)"),
     *("mean queue / buffer: packets", "fluid (fitted)"),
 )
 SMALL_HEAD = ("scenario", "buffer, packets", "longest flow's fair window", "unpaced", "paced", "fluid, fitted to paced")

@@ -81,7 +81,7 @@ def test_the_keys_of_a_recommendation_keep_their_order(found: Recommendation) ->
         *("held", "of", "sense", "threshold", "at_packets", "measured", "slack", "met", "confidence", "binding")
     ]
     assert list(told["rules"][0]) == [
-        *("name", "buffer", "applies", "why", "assumptions", "predicted", "notes", "measured", "share", "judgement")
+        *("name", "buffer", "applies", "why", "assumptions", "predicted", "notes", "measured", "share", "judgment")
     ]
     assert told["recommendation"] == plain(found.buffer)
     assert json.loads(found.to_json()) == found.data == told

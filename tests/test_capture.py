@@ -13,7 +13,7 @@ import pytest
 from forebay import Scenario
 from forebay.measurement.traces import write_traces
 
-#: Data of one group and acknowledgements of the other cross the target link, which is often full.
+#: Data of one group and acknowledgments of the other cross the target link, which is often full.
 TWO_WAY = """
 [[links]]
 name = "down"
@@ -181,7 +181,7 @@ def test_both_interfaces_are_the_two_in_one_file(tmp_path: Path) -> None:
 
 
 def test_connections_read_as_tcp_does(tmp_path: Path) -> None:
-    """Sequence numbers of data follow the SYN without a hole but losses; acknowledgements only rise, the other way."""
+    """Sequence numbers of data follow the SYN without a hole but losses; acknowledgments only rise, the other way."""
     _, packets, table = capture(tmp_path)
     sent, acknowledged = defaultdict(list), defaultdict(list)
     for packet in packets:

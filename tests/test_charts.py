@@ -194,7 +194,7 @@ def test_a_picture_and_a_report_show_the_same(tmp_path: Path) -> None:
         assert [tuple(at) for at in curve.get_xydata()] == [(point.buffer, point.mean) for point in chart.points]
         goals = [line.get_ydata()[0] for line in axis.lines if line.get_linestyle() == "--"]
         assert goals == [goal.threshold for goal in chart.goals]
-    assert [goal.threshold for chart in charts for goal in chart.goals] == [85, 150], "in per cent and in milliseconds"
+    assert [goal.threshold for chart in charts for goal in chart.goals] == [85, 150], "in percent and in milliseconds"
     plots.save(picture, tmp_path / "picture.png")
     trade = trade_chart(answer)
     traded = plots.draw_front(answer)

@@ -56,7 +56,7 @@ def test_a_buffer_too_small_for_bursts_is_told_apart_and_pacing_is_the_differenc
     assert next(each for each in fluid.assumptions if "come evenly" in each.assumption).holds == "yes"
 
 
-def test_the_judgement_is_arithmetic() -> None:
+def test_the_judgment_is_arithmetic() -> None:
     def answer(name: str, utilization: float, loss: float, queue: float) -> Answer:
         metrics = {"utilization": utilization, "loss_rate": loss, "queue_mean_packets": queue}
         return Answer(name, "engine", True, "", (), {key: Estimate(value) for key, value in metrics.items()})

@@ -21,7 +21,7 @@ from forebay.checks.manual import (
 )
 from forebay.errors import InputError
 from forebay.scenario import Scenario
-from forebay.search.judgement import Miss
+from forebay.search.judgment import Miss
 from tests.conftest import ROOT
 
 DOCS, SCENARIOS = ROOT / "docs", ROOT / "scenarios"
@@ -44,15 +44,15 @@ loss_rate = "<= 1%"
 
 def test_the_tables_of_the_manual_are_those_of_the_figures() -> None:
     figures = read_figures(DOCS / "recommended.json")
-    for page, text in renewed(DOCS, figures).items():
+    names = [path.stem for path in SCENARIOS.glob("*.toml")]
+    for page, text in renewed(DOCS, figures, names).items():
         assert page.read_text(encoding="utf-8") == text, f"renew {page.name}: make manual ONLY=..."
 
 
-def test_every_shipped_scenario_has_figures_and_they_are_its_own() -> None:
-    figures = read_figures(DOCS / "recommended.json")
-    for path in SCENARIOS.glob("*.toml"):
-        assert path.stem in figures, f"make manual ONLY={path.stem}"
-        assert figures[path.stem].sha256 == Scenario.load(path).core.sha256, f"make manual ONLY={path.stem}"
+def test_figures_are_of_the_scenarios_as_they_are() -> None:
+    for name, figures in read_figures(DOCS / "recommended.json").items():
+        core = Scenario.load(SCENARIOS / f"{name}.toml").core
+        assert figures.sha256 == core.sha256, f"make manual ONLY={name}"
 
 
 @pytest.mark.parametrize("name", ["dsl-access", "lab-dumbbell"])
@@ -98,6 +98,9 @@ def test_the_rules_are_counted_over_the_scenarios() -> None:
     ]
     rows = answers_table(found).splitlines()[2:]
     assert [row.split("`")[1] for row in rows] == ["b", "c", "a", "d"], "the cheapest first"
+    assert answers_table(found, ["a", "new"]).splitlines()[-1] == (
+        "| `new` | not measured yet: `make manual ONLY=new` | | |"
+    )
     assert rows[0] == "| `b` | 9 packets = 1.00 ms | 8 | 1.0 |"
 
 

@@ -110,11 +110,12 @@ def test_a_goal_that_cannot_be_is_refused_at_once(goal: str, told: list[str], sm
     with pytest.raises(InputError) as raised:
         recommend(Scenario.load(small), [goal], progress=refuse)
     assert time.perf_counter() - started < 0.5
-    assert str(raised.value).startswith("--goal: ")
+    assert str(raised.value).startswith("goals: ")
     for part in told:
         assert part in str(raised.value)
     answer = forebay("recommend", small, "--goal", goal)
     assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert "--goal: " in answer.err
 
 
 def refuse(_done: int, _all: int) -> None:
@@ -122,7 +123,7 @@ def refuse(_done: int, _all: int) -> None:
 
 
 def test_fairness_needs_flows_that_last() -> None:
-    with pytest.raises(InputError, match=r"--goal: found `jain_index`.*needs persistent flows, and there are none"):
+    with pytest.raises(InputError, match=r"goals: found `jain_index`.*needs persistent flows, and there are none"):
         recommend(scenario("open_loop"), ["jain_index>=0.9"], progress=refuse)
 
 
@@ -159,7 +160,7 @@ def test_an_option_replaces_what_is_wrong_in_the_file(small: Path) -> None:
 
 def test_two_goals_on_one_metric_are_one_too_many(small: Path) -> None:
     for pair in (["utilization>=0.9", "utilization<=0.99"], ["queue_delay_p99<=9ms", "queue_delay_p99_s<=8ms"]):
-        with pytest.raises(InputError, match=r"--goal: found 2 goals on `(utilization|queue_delay_p99)`; allowed: one"):
+        with pytest.raises(InputError, match=r"goals: found 2 goals on `(utilization|queue_delay_p99)`; allowed: one"):
             recommend(Scenario.load(small), pair, progress=refuse)
 
 

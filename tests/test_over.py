@@ -136,7 +136,7 @@ def test_a_class_is_sized_while_the_others_stay() -> None:
     assert told["rules"] == []
     assert {each["name"]: each["buffer"]["packets"] for each in told["also"]} == {"as configured": 20, "2kB": 10}
     # What was measured is the class's own affair: each point is a run with just that buffer changed.
-    at = next(point for point in answer.curve if point.buffer.packets == 10)
+    at = next(point for point in answer.points if point.buffer.packets == 10)
     report = Scenario(scenario.core.with_buffer(VOICE, 10)).run(replications=at.replications)
     assert report.metrics == at.metrics
     assert answer.scenario.core.buffer_of("link.queue.classes.rest.buffer")["packets"] == 60
@@ -167,7 +167,7 @@ def test_the_command_line_says_whose_buffer_it_is(tmp_path: Path) -> None:
     path.write_text(CLASSES, encoding="utf-8")
     answer = forebay("recommend", path, "--over", VOICE, "--out", tmp_path, "--report", page)
     assert answer.code == 0, answer.err
-    assert "Recommended buffer of class “voice”: " in answer.out
+    assert "Buffer of class “voice”: " in answer.out
     assert "does not apply" not in answer.out
     text = page.read_text(encoding="utf-8")
     assert "What is the smallest buffer of class “voice” for this 10 Mb/s link" in text
@@ -189,7 +189,7 @@ def test_what_is_no_buffer_is_refused_before_anything_runs(over: str, told: str)
     def refuse(_done: int, _all: int) -> None:
         raise AssertionError("simulated")
 
-    with pytest.raises(InputError, match=r"^--over: ") as raised:
+    with pytest.raises(InputError, match=r"^over: ") as raised:
         recommend(Scenario.parse(CLASSES), over=over, progress=refuse)
     assert told in str(raised.value)
 

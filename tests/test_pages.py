@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import pytest
 
 from forebay import Scenario, Warning, recommend
-from forebay.papers.catalogue import Figure, load
+from forebay.papers.catalog import Figure, load
 from forebay.papers.claims import Claim, Measured, Region, Verdict
 from forebay.papers.gallery import Drawn, Gallery
 from forebay.papers.page import write_page

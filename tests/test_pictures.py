@@ -19,7 +19,7 @@ import pytest
 from forebay import Report, Scenario, compare, recommend, sweep
 from forebay.comparison.answers import Comparison
 from forebay.papers import drawing
-from forebay.papers.catalogue import load
+from forebay.papers.catalog import load
 from forebay.search.answer import Recommendation
 from forebay.search.tradeoff import front
 from forebay.sweeps.sweeping import Sweep

@@ -295,7 +295,7 @@ def test_a_port_is_what_was_simulated() -> None:
     # 10 ms at 16 Mb/s are 20,000 bytes, below the lower threshold of 25.6 packets: never below it.
     assert told.level("max") == Limit(25.6, "packets")
     assert not told.ecn
-    marking = Port.of(Scenario.load(ROOT / "scenarios" / "datacentre-leaf.toml"))
+    marking = Port.of(Scenario.load(ROOT / "scenarios" / "datacenter-leaf.toml"))
     assert isinstance(marking.queue, Queue)
     assert marking.queue.discipline.ecn
     assert marking.queue.discipline.level("threshold") == Limit(100, "packets")

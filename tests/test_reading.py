@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from forebay import Scenario, recommend
-from forebay.papers.catalogue import load
+from forebay.papers.catalog import load
 from forebay.papers.claims import Measured, judge
 from forebay.papers.gallery import Drawn, Gallery
 from forebay.papers.page import write_page

@@ -65,7 +65,7 @@ def test_front_keeps_what_nothing_beats(scenario: Scenario) -> None:
     kept = [point for point in found.points if point.on_front]
     assert kept
     values = [(point.measured["utilization"].mean, point.measured["queue_delay_p99_s"].mean) for point in kept]
-    # Along the front more utilisation always costs more delay.
+    # Along the front more utilization always costs more delay.
     assert [delay for _, delay in sorted(values)] == sorted(delay for _, delay in values)
     for point in found.points:
         if not point.on_front:

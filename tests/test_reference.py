@@ -1,4 +1,4 @@
-"""The comparison with other programs: rows become the right scenarios, and the rule of judgement is the README's."""
+"""The comparison with other programs: rows become the right scenarios, and the rule of judgment is the README's."""
 
 from __future__ import annotations
 

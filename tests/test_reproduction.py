@@ -19,8 +19,8 @@ import polars as pl
 import pytest
 
 from forebay.errors import ForebayError, InputError
-from forebay.papers import catalogue, quantities, running
-from forebay.papers.catalogue import PAPERS, Figure, Run, load, select
+from forebay.papers import catalog, quantities, running
+from forebay.papers.catalog import PAPERS, Figure, Run, load, select
 from forebay.papers.claims import Claim, Measured, Region, judge, plain
 from forebay.papers.expression import evaluate
 from forebay.papers.gallery import Drawn, Gallery
@@ -65,7 +65,7 @@ def test_every_figure_has_a_drawing_and_every_claim_its_runs() -> None:
                 if isinstance(node, ast.Call):
                     assert isinstance(node.func, ast.Name)
                     assert node.func.id in functions, (figure.id, claim.quantity)
-                    if node.func.id in {"value", "curve", "across", "recorded", "compared", "modelled", "report"}:
+                    if node.func.id in {"value", "curve", "across", "recorded", "compared", "modeled", "report"}:
                         name = node.args[0]
                         assert isinstance(name, ast.Constant)
                         assert name.value in figure.runs, (figure.id, claim.quantity)
@@ -110,7 +110,7 @@ def test_claims_ask_for_cells_that_both_versions_have() -> None:
 
 def names_of(claim: Claim) -> set[str]:
     """The runs that a claim's expression names."""
-    asked = {"value", "curve", "across", "recorded", "compared", "modelled", "report"}
+    asked = {"value", "curve", "across", "recorded", "compared", "modeled", "report"}
     calls = [node for node in ast.walk(ast.parse(claim.measure or "0", mode="eval")) if isinstance(node, ast.Call)]
     named = [node.args[0] for node in calls if isinstance(node.func, ast.Name) and node.func.id in asked]
     return {str(name.value) for name in named if isinstance(name, ast.Constant)}
@@ -141,7 +141,7 @@ def test_claims_combine_runs_of_equally_many_replications() -> None:
 
 def test_the_repositorys_folder_is_the_packages() -> None:
     root = Path(__file__).parent.parent / "papers"
-    assert root.resolve() == catalogue.FOLDER.resolve()
+    assert root.resolve() == catalog.FOLDER.resolve()
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_the_list_names_every_figure() -> None:
 def test_a_wrong_paper_file_is_one_line(tmp_path: Path) -> None:
     folder = tmp_path / "auge"
     (folder / "scenarios").mkdir(parents=True)
-    text = (catalogue.FOLDER / "auge" / "paper.toml").read_text(encoding="utf-8")
+    text = (catalog.FOLDER / "auge" / "paper.toml").read_text(encoding="utf-8")
     for wrong, complaint in (
         (text.replace("claimed = { about = 0.03, within = 0.005 }", "claimed = { about = 0.03 }"), "within"),
         (text.replace('keep = "traces"', 'keep = "everything"', 1), "everything"),
@@ -174,7 +174,7 @@ def test_a_wrong_paper_file_is_one_line(tmp_path: Path) -> None:
     ):
         assert wrong != text
         (folder / "paper.toml").write_text(wrong, encoding="utf-8")
-        for path in (catalogue.FOLDER / "auge" / "scenarios").iterdir():
+        for path in (catalog.FOLDER / "auge" / "scenarios").iterdir():
             shutil.copy(path, folder / "scenarios")
         with pytest.raises(InputError, match=complaint):
             load("auge", tmp_path)
@@ -468,9 +468,9 @@ def test_measured_numbers_carry_their_interval(tiny: dict[str, Run], tmp_path: P
         claim({"about": 0.03125, "within": 0.0}, 'exact("processor-sharing", "probability_more_than", load=0.5, n=4)')
     )
     assert exact.verdict == "reproduced"
-    typo = results.judge(claim({"at_least": 0}, 'value("sweep", "utilisation", buffer=20)'))
+    typo = results.judge(claim({"at_least": 0}, 'value("sweep", "utilization", buffer=20)'))
     assert typo.verdict == "not_checkable"
-    assert "utilisation" in typo.why
+    assert "utilization" in typo.why
 
 
 # The whole way ------------------------------------------------------------------------------------------------------
@@ -506,7 +506,7 @@ def test_a_real_figure(real: tuple[Path, dict[str, object]]) -> None:
 
 
 def test_a_folder_keeps_its_figures(real: tuple[Path, dict[str, object]], tmp_path: Path) -> None:
-    """What is reproduced into one folder adds to its gallery, in the catalogue's order; nothing stands there twice."""
+    """What is reproduced into one folder adds to its gallery, in the catalog's order; nothing stands there twice."""
     out = tmp_path / "gallery"
     shutil.copytree(real[0], out)
 

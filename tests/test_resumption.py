@@ -9,12 +9,13 @@ import subprocess
 import sys
 import time
 import zlib
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from forebay import Recommendation, Scenario, _core, recommend
+from forebay import InputError, Recommendation, Scenario, _core, recommend
 from forebay.report import Report
 from forebay.scenario import run_jobs
 from forebay.search import resumption
@@ -141,7 +142,11 @@ def test_what_comes_back_is_what_was_kept(tmp_path: Path) -> None:
     (report,) = run_jobs([_core.Job(core, "packet", 3, 5)])
     kept_one = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")
     kept_one.add((7, 5), report)
-    again = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer").take((7, 5), core.sha256)
+    kept_one.close()
+    with closing(Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")) as found:
+        again = found.take((7, 5), core.sha256)
+        assert found.take((7, 6), core.sha256) is None
+        assert found.take((7, 5), scenario.core.sha256) is None
     assert again is not None
     assert again.to_json() == report.to_json()
     assert [(it.kind, it.subject, it.values, it) for it in again.warnings] == [
@@ -150,8 +155,6 @@ def test_what_comes_back_is_what_was_kept(tmp_path: Path) -> None:
     assert report.warnings
     both = [run_jobs([_core.Job(core, "packet", 3, number)])[0] for number in (0, 1)]
     assert Report.over([again, *both]).to_json() == Report.over([report, *both]).to_json()
-    assert Resumption(tmp_path).of(scenario.core, "packet", "link.buffer").take((7, 6), core.sha256) is None
-    assert Resumption(tmp_path).of(scenario.core, "packet", "link.buffer").take((7, 5), scenario.core.sha256) is None
 
 
 def test_other_terms_of_the_same_search_use_what_they_can(tmp_path: Path) -> None:
@@ -224,12 +227,38 @@ def test_a_report_of_another_scenario_is_not_taken(tmp_path: Path) -> None:
     """A line may be whole and yet be wrong, as after a change of what a key means."""
     scenario = Scenario.parse(SMALL)
     (foreign,) = run_jobs([_core.Job(scenario.changed("flows.bulk.rtt=9ms").core.with_packets(1), "packet", 3, 0)])
-    Resumption(tmp_path).of(scenario.core, "packet", "link.buffer").add((1, 0), foreign)
+    wrong = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")
+    wrong.add((1, 0), foreign)
+    wrong.close()
     said: list[str] = []
     answer = search(tmp_path, said)
     assert said == ["resuming: 1 replication done before"]
     assert answer.cost.resumed == 0
     assert without_cost(answer.to_json()) == without_cost(recommend(scenario).to_json())
+
+
+def test_a_question_that_is_wrong_leaves_nothing(tmp_path: Path) -> None:
+    """A formula that is asked for what it does not say finds that out at the first buffer."""
+    with pytest.raises(InputError):
+        search(tmp_path, engine="closed_form")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks of files")
+def test_a_search_that_still_runs_is_not_gone_on_from(tmp_path: Path) -> None:
+    """Two at once, as a user in two terminals: the second keeps off, and the first is not disturbed."""
+    scenario = Scenario.parse(SMALL)
+    core = scenario.core.with_packets(7)
+    (report,) = run_jobs([_core.Job(core, "packet", 3, 5)])
+    first = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")
+    first.add((7, 5), report)
+    said: list[str] = []
+    second = search(tmp_path, said)
+    assert (said, second.cost.resumed) == ([], 0)
+    first.add((7, 6), report)
+    first.close()
+    with closing(Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")) as found:
+        assert found.count == 2
 
 
 def test_a_directory_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> None:

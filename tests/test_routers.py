@@ -243,7 +243,7 @@ def test_wred_of_ios_xe_has_the_same_curve_for_every_precedence() -> None:
         (
             "sros",
             dsl(packets(64, RED)),
-            "min: simulated 20 packets, configured 29,760 bytes (whole per cent of the maximum burst",
+            "min: simulated 20 packets, configured 29,760 bytes (whole percent of the maximum burst",
         ),
         # Equal thresholds with ECN and probability 1 would be a step.
         ("ios-xe", dsl(packets(64, STEEP)), "max: simulated 20 packets, configured 21 packets"),

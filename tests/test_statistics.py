@@ -25,7 +25,7 @@ def coverage_is_nominal(covered: int) -> bool:
 
 
 def mm1k_replications(load: float, capacity: int, chains: int, steps: int) -> tuple[NDArray, NDArray]:
-    """Mean number and blocked fraction of the uniformised M/M/1/K chain, one value per chain, from stationarity."""
+    """Mean number and blocked fraction of the uniformized M/M/1/K chain, one value per chain, from stationarity."""
     generator = np.random.default_rng(20261121)
     law = load ** np.arange(capacity + 1)
     law /= law.sum()

@@ -15,7 +15,7 @@ from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue
 from tests.conftest import ROOT
 
 DSL = ROOT / "scenarios" / "dsl-access.toml"
-LEAF = ROOT / "scenarios" / "datacentre-leaf.toml"
+LEAF = ROOT / "scenarios" / "datacenter-leaf.toml"
 
 
 def port(*overrides: str) -> Port:

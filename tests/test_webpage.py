@@ -149,7 +149,7 @@ def test_what_contradicts_the_answer_is_said_with_it(feasible: Recommendation) -
     assert feasible.buffer is not None
     words = "the smallest that meets every goal"
     assert words in page_of(feasible)
-    small, large = feasible.curve[0].buffer, feasible.curve[-1].buffer
+    small, large = feasible.points[0].buffer, feasible.points[-1].buffer
     gap = Gap(large, "utilization", Estimate(0.5, 0.01))
     island = Island(small, dataclasses.replace(small, packets=2.0))
     for answer, told in (
@@ -340,7 +340,7 @@ def lab(red: float, green: float, blue: float) -> tuple[float, float, float]:
 
 
 @pytest.mark.parametrize("vision", VISION)
-def test_lines_differ_in_any_colour_vision(vision: str) -> None:
+def test_lines_differ_in_any_color_vision(vision: str) -> None:
     style = (ROOT / "python" / "forebay" / "views" / "webpage.css").read_text(encoding="utf-8")
     seen = []
     for name in ("blue", "orange", "green"):
@@ -351,5 +351,5 @@ def test_lines_differ_in_any_colour_vision(vision: str) -> None:
         seen.append(lab(*(sum(a * b for a, b in zip(row, linear, strict=True)) for row in VISION[vision])))
     for index, one in enumerate(seen):
         for other in seen[index + 1 :]:
-            # 10 is where side-by-side colours are plainly two; the lines also differ in width and dashes.
+            # 10 is where side-by-side colors are plainly two; the lines also differ in width and dashes.
             assert sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5 > 15

@@ -298,7 +298,7 @@ def _algorithms(kind: str, registry: Iterable[_core.Algorithm]) -> Iterator[Expl
 
 #: What the units of metrics are called.
 _UNITS = {
-    "share": "a fraction of 1, in goals also per cent",
+    "share": "a fraction of 1, in goals also percent",
     "s": "seconds",
     "bps": "bits per second",
     "packets": "packets",

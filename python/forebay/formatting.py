@@ -106,7 +106,7 @@ def exactly(text: str) -> str:
 
 
 def confidence(probability: float, places: int = 1) -> str:
-    """A confidence in per cent, rounded down so that it is never printed surer than it is, and never as 100 %."""
+    """A confidence in percent, rounded down so that it is never printed surer than it is, and never as 100 %."""
     scale = 10.0**places
     # The billionth gives back what a decimal fraction loses in binary: 0.969 is 96.9 %, not 96.8 %.
     shown = math.floor(100 * probability * scale + 1e-9) / scale

@@ -104,7 +104,7 @@ class Rule:
 
 
 def rules(scenario: _core.Scenario) -> list[Rule]:
-    """What every model says of a scenario, in the order of the catalogue."""
+    """What every model says of a scenario, in the order of the catalog."""
     return [
         Rule(
             rule.name,

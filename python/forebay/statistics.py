@@ -76,7 +76,7 @@ class Warmup:
     cut : int
         Observations to drop at the front.
     statistic : float
-        The value that the rule minimises: the squared standard error of the mean of what is kept.
+        The value that the rule minimizes: the squared standard error of the mean of what is kept.
     whole : float
         The same for the whole series.
     trusted : bool
@@ -339,9 +339,9 @@ def mser5(series: ArrayLike) -> Warmup:
     sample = _sample(series, at_least=20)
     batch = sample[: sample.size // 5 * 5].reshape(-1, 5).mean(axis=1)
     # Sums over the kept tails in one backward pass, about the overall mean to keep digits.
-    centred = batch - batch.mean()
-    tail_sum = np.cumsum(centred[::-1])[::-1]
-    tail_square = np.cumsum((centred**2)[::-1])[::-1]
+    centered = batch - batch.mean()
+    tail_sum = np.cumsum(centered[::-1])[::-1]
+    tail_square = np.cumsum((centered**2)[::-1])[::-1]
     kept = np.arange(batch.size, 0, -1, dtype=np.float64)
     spread = np.maximum(tail_square - tail_sum**2 / kept, 0.0)
     # Short tails look quiet by chance: the rule only looks at cuts up to half of the series.

@@ -52,7 +52,7 @@ class Kind(StrEnum):
 
 
 class Warning(str):
-    """A sentence that knows what it is about; prints, compares and serialises as the sentence.
+    """A sentence that knows what it is about; prints, compares and serializes as the sentence.
 
     Attributes
     ----------

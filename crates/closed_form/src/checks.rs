@@ -82,7 +82,7 @@ pub(crate) fn many_flows(s: &Situation, least: f64) -> Check {
     } else {
         format!("{there}, and the rule averages over many: about {least:.0} and more")
     };
-    checked("many unsynchronised long flows", n >= least, why)
+    checked("many unsynchronized long flows", n >= least, why)
 }
 
 /// Traffic of many sources, as Poisson arrivals need.

@@ -109,7 +109,7 @@ impl Engine for ClosedFormEngine {
             .target_flows()
             .any(|group| !group.reverse.is_empty())
         {
-            Some("acknowledgements that queue (`reverse`)")
+            Some("acknowledgments that queue (`reverse`)")
         } else {
             None
         };

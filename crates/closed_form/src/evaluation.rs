@@ -99,7 +99,7 @@ mod tests {
     fn errors_list_what_exists() {
         let error = evaluate("gorinskij", "buffer", &Value::Null).unwrap_err();
         assert!(error.to_string().contains("gorinsky"), "{error}");
-        let error = evaluate("bbr", "colour", &Value::Null).unwrap_err();
+        let error = evaluate("bbr", "color", &Value::Null).unwrap_err();
         assert!(error.to_string().contains("standing queue"), "{error}");
         let error = evaluate("gorinsky", "buffer", &Value::Null).unwrap_err();
         assert!(error.to_string().contains("input_links"), "{error}");

@@ -109,5 +109,5 @@ pub(crate) const BDP_PACKETS: Column = Column::of(&["bdp"]);
 pub(crate) const N: Column = Column::of(&["n", "N", "flows"]);
 /// A capacity, packets/s.
 pub(crate) const CAPACITY_PPS: Column = Column::of(&["C_pkts_per_s", "mu_pkts_per_s", "mu", "C"]);
-/// Packets per acknowledgement.
+/// Packets per acknowledgment.
 pub(crate) const PACKETS_PER_ACK: Column = Column::of(&["b"]);

@@ -8,7 +8,7 @@ use crate::response::Response;
 use crate::situation::Situation;
 use crate::words::act;
 
-/// Utilisation by traffic that the link does not hold up for good: its offered load.
+/// Utilization by traffic that the link does not hold up for good: its offered load.
 pub(crate) fn carried_load(s: &Situation) -> Numbers {
     no_bottlenecked_flows(s)?;
     Ok(vec![(Metric::Utilization, stable(s.offered_load())?)])
@@ -73,12 +73,12 @@ pub(crate) fn buffer_where(
     Ok(Some(high))
 }
 
-/// Utilisation of the whole link when the long flows use `share` of what is left to them.
+/// Utilization of the whole link when the long flows use `share` of what is left to them.
 pub(crate) fn on_whole_link(s: &Situation, share: f64) -> f64 {
     (1.0 - s.residual() + s.residual() * share).min(1.0)
 }
 
-/// Utilisation that the long flows must reach on what is left for the link to reach `goal`.
+/// Utilization that the long flows must reach on what is left for the link to reach `goal`.
 pub(crate) fn residual_goal(s: &Situation, goal: f64) -> Result<f64, ModelError> {
     let residual = s.left()?;
     Ok(((goal - 1.0 + residual) / residual).clamp(1e-9, 1.0))

@@ -212,7 +212,7 @@ enum Absent {
     Value(f64),
     /// The number after this word in the quantity's name, else the value.
     After(&'static str, Option<f64>),
-    /// The number of per cent in the quantity's name, else the value.
+    /// The number of percent in the quantity's name, else the value.
     Percent(f64),
     /// 1 where the quantity's name has this word, else 0.
     Word(&'static str),
@@ -271,7 +271,7 @@ impl Column {
         self
     }
 
-    /// Where absent, the per cent in the quantity's name, else this value.
+    /// Where absent, the percent in the quantity's name, else this value.
     pub(crate) const fn or_percent_or(mut self, value: f64) -> Self {
         self.absent = Absent::Percent(value);
         self

@@ -160,7 +160,7 @@ pub(crate) fn nothing_left() -> String {
 /// What a buffer must give, out of a scenario's goals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Targets {
-    /// Least utilisation.
+    /// Least utilization.
     pub(crate) utilization: Option<f64>,
     /// Largest loss probability, of the link or of an unresponsive group.
     pub(crate) loss: Option<f64>,

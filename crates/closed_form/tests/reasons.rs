@@ -385,6 +385,11 @@ fn many_flows_are_not_one() {
         let poisson = check(rule, "many", &link("", &[poisson]));
         assert_eq!(poisson.holds, Holds::Yes, "{rule}: {}", poisson.why);
     }
+    // Access links do not make transfers of long flows.
+    let elephants = format!("{}\naccess = {{ rate = \"1Gbps\" }}", long(4, "newreno"));
+    let poisson = "workload = { poisson = { rate = \"5Mbps\" } }".to_owned();
+    let both = check("core-access", "transfers", &link("", &[elephants, poisson]));
+    assert_eq!(both.holds, Holds::No, "{}", both.why);
     // And those about one flow say so of many.
     for rule in ["bdp", "one-flow"] {
         let crowd = check(rule, "one long flow", &link("", &[long(400, "newreno")]));

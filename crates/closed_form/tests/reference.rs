@@ -78,12 +78,12 @@ fn nothing_panics_on_nonsense() {
 fn ratios_strings_and_siblings() {
     let inputs = serde_json::json!({"rho": "9/10", "K": "20"});
     let loss = evaluate("mm1k", "blocking probability", &inputs).unwrap();
-    let busy = evaluate("mm1k", "utilisation", &inputs).unwrap();
+    let busy = evaluate("mm1k", "utilization", &inputs).unwrap();
     assert!((busy - 0.9 * (1.0 - loss)).abs() < 1e-14);
     let link = serde_json::json!({"throughput_form": "closed", "C_pkts_per_s": "12500",
         "rtts_s": ["0.1", "1/8"], "K": 100});
     let load = evaluate("barman-droptail", "offered load rho", &link).unwrap();
     let loss = evaluate("barman-droptail", "loss probability", &link).unwrap();
-    let busy = evaluate("barman-droptail", "utilisation", &link).unwrap();
+    let busy = evaluate("barman-droptail", "utilization", &link).unwrap();
     assert!((busy - load * (1.0 - loss)).abs() < 1e-12);
 }

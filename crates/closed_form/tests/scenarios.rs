@@ -356,7 +356,7 @@ fn the_engine_reports_every_group_and_fixes_its_model_by_name() {
         fixed
             .warnings
             .iter()
-            .any(|line| line.subject == "many unsynchronised long flows")
+            .any(|line| line.subject == "many unsynchronized long flows")
     );
     let unheard_of = ClosedFormEngine.run(&both, &with_model("unheard-of"));
     assert!(unheard_of.is_err());

@@ -32,7 +32,7 @@ const BANDWIDTH_ROUNDS: u64 = 10;
 /// How long a round-trip time is believed to be the propagation time.
 const MIN_RTT_LIFE: Time = Time::from_secs(10);
 
-/// Rounds of each of the two windows in which the aggregation of acknowledgements is measured,
+/// Rounds of each of the two windows in which the aggregation of acknowledgments is measured,
 /// and the longest aggregation that the window allows for, in seconds.
 const AGGREGATION_ROUNDS: u32 = 5;
 const MOST_AGGREGATION: f64 = 0.1;
@@ -65,7 +65,7 @@ pub struct BbrController {
     max_bw: WindowedMaximum,
     rounds: Rounds,
     policer: Policer,
-    /// Whether a timeout has come since the last acknowledgement.
+    /// Whether a timeout has come since the last acknowledgment.
     timed_out: bool,
     min_rtt: f64,
     min_rtt_stamp: Time,
@@ -141,7 +141,7 @@ impl BbrController {
         }
     }
 
-    /// `bbr_lt_bw_sampling`, also for a timeout since the last acknowledgement.
+    /// `bbr_lt_bw_sampling`, also for a timeout since the last acknowledgment.
     fn suspect_policer(&mut self, sample: &Sample) {
         let probing = self.mode == Mode::ProbeBandwidth;
         let mut anew = false;

@@ -2,7 +2,7 @@
 //! section is one of that draft, in the editors' copy that followed version 04; of that version
 //! is the schedule of `ProbeRTT`, every 5 s, as in Linux.
 //!
-//! What follows differs from the draft: a loss is judged by the packet whose acknowledgement
+//! What follows differs from the draft: a loss is judged by the packet whose acknowledgment
 //! shows it and not by the lost packet itself (section 5.5.10 allows for reordering between the
 //! two), a restart from idle (section 5.4) is not told from a window that limits, and no
 //! recovery is found to be spurious (section 5.5.11). ECN is not used, as in the draft.
@@ -27,7 +27,7 @@ use crate::registration::{Description, Registered};
 /// Share of lost packets in a round that means too much under way (section 2, LossThresh).
 const LOSS_THRESHOLD: f64 = 0.02;
 
-/// Acknowledgements with losses in one round that may end start-up (section 5.3.1).
+/// Acknowledgments with losses in one round that may end start-up (section 5.3.1).
 const FULL_LOSSES: u32 = 6;
 
 /// Rounds of each of two windows of the aggregation, before and after the pipe is full; ten in
@@ -64,8 +64,8 @@ pub struct Bbr3Controller {
     cycle: Cycle,
     aggregation: Aggregation,
     state: LossState,
-    /// What was signalled since the last sample.
-    signalled: Option<Signal>,
+    /// What was signaled since the last sample.
+    signaled: Option<Signal>,
     prior_cwnd: SavedWindow,
     /// Packets per second; zero before the first estimate.
     pacing_rate: f64,
@@ -114,10 +114,10 @@ impl Bbr3Controller {
         delivery.app_limited || (from..=to).contains(&delivery.prior_delivered)
     }
 
-    /// A loss without a count: acknowledgements do not tell which packets arrived.
+    /// A loss without a count: acknowledgments do not tell which packets arrived.
     fn blind(&self, sample: &Sample) -> bool {
         let counted = sample.lost + sample.delivery.map_or(0.0, |delivery| delivery.lost);
-        self.signalled == Some(Signal::Loss) && counted <= 0.0
+        self.signaled == Some(Signal::Loss) && counted <= 0.0
     }
 
     /// Whether losses say that too much was under way (section 5.5.10, IsInflightTooHigh).
@@ -129,7 +129,7 @@ impl Bbr3Controller {
     // --- The model ---
 
     fn note_losses(&mut self, sample: &Sample) {
-        if sample.lost <= 0.0 && self.signalled.is_none() {
+        if sample.lost <= 0.0 && self.signaled.is_none() {
             return;
         }
         if !self.latest.loss_in_round {
@@ -479,7 +479,7 @@ impl CongestionControl for Bbr3Controller {
             return;
         }
         self.save_window(window.cwnd);
-        self.signalled = Some(signal);
+        self.signaled = Some(signal);
         if signal == Signal::Timeout {
             self.state = LossState::Timeout;
             window.cwnd = 1.0;
@@ -502,7 +502,7 @@ impl CongestionControl for Bbr3Controller {
             self.latest.bw = rate_of(sample);
             self.latest.inflight = sample.delivery.map_or(0.0, |d| d.delivered);
         }
-        self.signalled = None;
+        self.signaled = None;
         self.set_pace(window, path);
         self.set_window(window, sample);
     }
@@ -555,7 +555,7 @@ impl Registered for Bbr3Controller {
             cycle: Cycle::default(),
             aggregation: Aggregation::default(),
             state: LossState::Open,
-            signalled: None,
+            signaled: None,
             prior_cwnd: SavedWindow::default(),
             pacing_rate: 0.0,
             random: random.stream(),

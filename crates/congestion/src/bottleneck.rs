@@ -1,5 +1,5 @@
 //! What both versions of BBR do alike: rounds by what was delivered, the plateau of the bandwidth,
-//! the smallest window and the way to and from it, the aggregation of acknowledgements, and what
+//! the smallest window and the way to and from it, the aggregation of acknowledgments, and what
 //! the pace begins with. Sections are those of the draft's editors' copy, as in `bbr3.rs`.
 
 use forebay_units::Time;
@@ -12,12 +12,12 @@ pub(crate) struct Rounds {
     end: u64,
     /// Rounds so far.
     pub(crate) count: u64,
-    /// Whether the last acknowledgement began one.
+    /// Whether the last acknowledgment began one.
     pub(crate) started: bool,
 }
 
 impl Rounds {
-    /// Takes in an acknowledgement; a round ends with a packet that was sent after its beginning.
+    /// Takes in an acknowledgment; a round ends with a packet that was sent after its beginning.
     pub(crate) fn update(&mut self, sample: &Sample) {
         self.started = false;
         let Some(delivery) = &sample.delivery else {
@@ -136,7 +136,7 @@ pub(crate) struct RoundTripProbe {
 }
 
 impl RoundTripProbe {
-    /// Takes in an acknowledgement, where up to `few` packets are few; says whether it is over.
+    /// Takes in an acknowledgment, where up to `few` packets are few; says whether it is over.
     pub(crate) fn update(&mut self, sample: &Sample, few: f64, rounds: &mut Rounds) -> bool {
         match &mut self.drained {
             Some((end, passed)) => {
@@ -153,7 +153,7 @@ impl RoundTripProbe {
     }
 }
 
-/// Against what the aggregation of acknowledgements is measured.
+/// Against what the aggregation of acknowledgments is measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expectation {
     /// Packets per second.
@@ -177,7 +177,7 @@ pub(crate) struct Aggregation {
 }
 
 impl Aggregation {
-    /// Takes in an acknowledgement that delivered something at a known rate.
+    /// Takes in an acknowledgment that delivered something at a known rate.
     pub(crate) fn update(&mut self, sample: &Sample, expectation: Expectation) {
         if sample.delivery.is_none() || sample.arrived <= 0.0 {
             return;

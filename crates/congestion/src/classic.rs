@@ -1,4 +1,4 @@
-//! A classic controller: one window, grown by acknowledgements and cut by congestion, made of two
+//! A classic controller: one window, grown by acknowledgments and cut by congestion, made of two
 //! parts. [`SlowStart`] says how the window grows below the threshold, [`WindowGrowth`] how above
 //! it and what a congestion leaves; any two of them make a controller.
 
@@ -10,14 +10,14 @@ use crate::packet::{Ack, CongestionControl, Idle, Needs, Path, Sample, Samples, 
 
 /// How the window grows below the threshold, and what ends that before a loss does.
 pub trait SlowStart: Clone + Debug {
-    /// What it wants to see of acknowledgements.
+    /// What it wants to see of acknowledgments.
     const SAMPLES: Samples = Samples::None;
 
     /// Grows the window, which is below the threshold, by so many packets acknowledged; returns
     /// those left once the threshold is reached.
     fn on_ack(&mut self, window: &mut Window, acked: f64) -> f64;
 
-    /// An acknowledgement arrived, whatever the state. The path's smallest round-trip time is the
+    /// An acknowledgment arrived, whatever the state. The path's smallest round-trip time is the
     /// one that the growth goes by ([`WindowGrowth::base_rtt`]).
     fn on_sample(&mut self, _window: &mut Window, _sample: &Sample, _path: &Path) {}
 
@@ -40,11 +40,11 @@ pub trait WindowGrowth: Clone + Debug {
     /// Congestion: reduce the window once.
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path);
 
-    /// An acknowledgement arrived, whatever the state.
+    /// An acknowledgment arrived, whatever the state.
     fn on_sample(&mut self, _window: &mut Window, _sample: &Sample, _path: &Path) {}
 
     /// The smallest round-trip time that slow start is to go by, seconds; none where an
-    /// acknowledgement that arrives now shall tell it nothing.
+    /// acknowledgment that arrives now shall tell it nothing.
     fn base_rtt(&self, _now: Time, path: &Path) -> Option<f64> {
         Some(path.min_rtt)
     }

@@ -188,7 +188,7 @@ fn each_part_hears_what_the_controller_hears() {
     acknowledge(&mut pair, &mut at, 500);
     at.ssthresh = f64::INFINITY;
     let before = format!("{:?}", pair.slow_start);
-    // The first acknowledgement began an epoch.
+    // The first acknowledgment began an epoch.
     pair.on_sample(&mut at, &sample(0.1), &PATH);
     assert_eq!(before, format!("{:?}", pair.slow_start));
     let mut later = sample(0.1);

@@ -1,5 +1,5 @@
 //! CUBIC (Ha, Rhee and Xu 2008; RFC 9438): the window is a cubic function of the time since the
-//! last cut, centred on the window at which the loss happened. On packets it is RFC 9438's or
+//! last cut, centered on the window at which the loss happened. On packets it is RFC 9438's or
 //! Linux's.
 
 mod law;

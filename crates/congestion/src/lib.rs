@@ -1,6 +1,6 @@
 //! Congestion controllers: one file each.
 //!
-//! A controller may have two faces: the packet face, driven by acknowledgements
+//! A controller may have two faces: the packet face, driven by acknowledgments
 //! and loss signals of the packet engine, and the fluid face, a differential
 //! equation with multiplicative cuts for the fluid engine.
 

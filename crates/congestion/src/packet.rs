@@ -1,4 +1,4 @@
-//! The packet face of a congestion controller: what it does with acknowledgements and with
+//! The packet face of a congestion controller: what it does with acknowledgments and with
 //! signals of congestion. Loss recovery, timers and sending belong to the packet engine; a
 //! controller holds only what varies.
 //!
@@ -46,7 +46,7 @@ impl Window {
     }
 }
 
-/// What an acknowledgement tells outside of loss recovery.
+/// What an acknowledgment tells outside of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ack {
     /// Packets newly acknowledged.
@@ -69,7 +69,7 @@ pub struct Path {
     pub flight: f64,
 }
 
-/// What a controller wants to see of every acknowledgement. What it does not ask for is neither
+/// What a controller wants to see of every acknowledgment. What it does not ask for is neither
 /// kept nor computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Samples {
@@ -102,7 +102,7 @@ impl Needs {
         own_recovery: false,
     };
 
-    /// The round-trip time of every acknowledgement.
+    /// The round-trip time of every acknowledgment.
     pub const ROUND_TRIPS: Self = Self {
         samples: Samples::RoundTrips,
         ..Self::NONE
@@ -146,7 +146,7 @@ pub struct Delivery {
     pub lost: f64,
 }
 
-/// What one acknowledgement tells, in and out of loss recovery.
+/// What one acknowledgment tells, in and out of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// When it arrives.
@@ -155,7 +155,7 @@ pub struct Sample {
     pub rtt: Option<f64>,
     /// Packets that newly arrived, in order or not.
     pub arrived: f64,
-    /// Packets newly found lost, by acknowledgements or a reordering timer; those of a timeout come
+    /// Packets newly found lost, by acknowledgments or a reordering timer; those of a timeout come
     /// with [`Signal::Timeout`].
     pub lost: f64,
     /// Packets among `arrived` that carried a mark of congestion.
@@ -164,7 +164,7 @@ pub struct Sample {
     pub acknowledged: u64,
     /// Next packet to be sent in order: a round ends when it is acknowledged.
     pub next: u64,
-    /// Packets under way before the acknowledgement.
+    /// Packets under way before the acknowledgment.
     pub prior_in_flight: f64,
     /// Packets under way after it.
     pub in_flight: f64,
@@ -172,7 +172,7 @@ pub struct Sample {
     pub delivered: u64,
     /// Packets found lost since the connection began, a packet as often as it was.
     pub losses: u64,
-    /// What the sender is doing about losses, after this acknowledgement.
+    /// What the sender is doing about losses, after this acknowledgment.
     pub state: LossState,
     /// Whether the window limited the sender before it.
     pub limited: bool,
@@ -197,7 +197,7 @@ pub struct Round {
 }
 
 impl Round {
-    /// Whether this acknowledgement begins a new round.
+    /// Whether this acknowledgment begins a new round.
     #[inline]
     pub fn begins(&mut self, sample: &Sample) -> bool {
         let begins = sample.acknowledged >= self.end;
@@ -220,7 +220,7 @@ pub struct Pace {
 /// Why the window must be reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// A loss found by duplicate or selective acknowledgements.
+    /// A loss found by duplicate or selective acknowledgments.
     Loss,
     /// A mark of congestion (RFC 3168 section 6.1.2), at most once per round trip.
     Mark,
@@ -253,7 +253,7 @@ pub trait CongestionControl: Sized {
         Needs::NONE
     }
 
-    /// An acknowledgement arrived, whatever the state; where [`Needs::samples`] asks for it, after
+    /// An acknowledgment arrived, whatever the state; where [`Needs::samples`] asks for it, after
     /// [`Self::on_ack`] and [`Self::on_congestion`].
     fn on_sample(&mut self, _window: &mut Window, _sample: &Sample, _path: &Path) {}
 
@@ -263,7 +263,7 @@ pub trait CongestionControl: Sized {
         0.5 * window.ssthresh
     }
 
-    /// At which rate packets may leave; none leaves that to the acknowledgements.
+    /// At which rate packets may leave; none leaves that to the acknowledgments.
     fn pacing(&self, _window: &Window, _path: &Path) -> Option<Pace> {
         None
     }
@@ -351,8 +351,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// Rounds of twenty acknowledgements each, with these round-trip times; what a round shows is
-    /// judged when the next one begins, so one more acknowledgement follows.
+    /// Rounds of twenty acknowledgments each, with these round-trip times; what a round shows is
+    /// judged when the next one begins, so one more acknowledgment follows.
     pub(crate) fn rounds<C: CongestionControl>(
         controller: &mut C,
         window: &mut Window,

@@ -26,14 +26,14 @@ const KEPT_ROUNDS: u32 = 48;
 /// Shortest interval in seconds: the clock's millisecond.
 const SHORTEST_SECONDS: f64 = 1e-3;
 
-/// What an acknowledgement means for it.
+/// What an acknowledgment means for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
     pub(crate) now: Time,
     /// Packets that arrived, and that were found lost, since the connection began.
     pub(crate) delivered: u64,
     pub(crate) losses: u64,
-    /// Whether this acknowledgement, or the timeout that this stands for, showed a loss.
+    /// Whether this acknowledgment, or the timeout that this stands for, showed a loss.
     pub(crate) lossy: bool,
     /// Whether a round began.
     pub(crate) round: bool,
@@ -42,7 +42,7 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
-    /// Of an acknowledgement.
+    /// Of an acknowledgment.
     pub(crate) fn new(sample: &Sample, round: bool, probing: bool) -> Self {
         Self {
             now: sample.now,
@@ -116,7 +116,7 @@ impl Policer {
         }
     }
 
-    /// Takes in an acknowledgement; says whether the estimate has just been given up after its
+    /// Takes in an acknowledgment; says whether the estimate has just been given up after its
     /// time, so that probing begins anew.
     pub(crate) fn update(&mut self, evidence: &Evidence) -> bool {
         if let Some(rounds) = &mut self.kept {

@@ -1,5 +1,5 @@
 //! Prague (draft-briscoe-iccrg-prague-congestion-control): DCTCP's proportional cuts for the
-//! Internet, with an increase that does not favour short round trips.
+//! Internet, with an increase that does not favor short round trips.
 //!
 //! Left out are the optional parts: the detection of queues that mark as RFC 3168 has it, and the
 //! fallback for peers without accurate ECN, which every receiver here has. Linux lets a flow grow
@@ -24,7 +24,7 @@ pub struct PragueController {
     gain: f64,
     /// Round trips are never reckoned as shorter, seconds.
     least_rtt: f64,
-    /// Smoothed round-trip time of all acknowledgements, seconds: the pace must follow a queue that
+    /// Smoothed round-trip time of all acknowledgments, seconds: the pace must follow a queue that
     /// drains; zero before the first measurement.
     rtt: f64,
     /// Packets under way.

@@ -10,7 +10,7 @@ use crate::packet::{Ack, Needs, Path, Round, Sample, Signal, Window};
 use crate::registration::{Description, Registered};
 use crate::slow_start::Standard;
 
-/// Rounds with fewer samples grow as Reno does (delayed acknowledgements might mislead).
+/// Rounds with fewer samples grow as Reno does (delayed acknowledgments might mislead).
 const SAMPLES: u32 = 3;
 
 /// Vegas's growth.

@@ -1,5 +1,5 @@
 //! TCP Westwood+ (Grieco and Mascolo 2004): Reno's growth, but a cut to the bandwidth-delay
-//! product that the acknowledgements showed, whatever the reason for the loss.
+//! product that the acknowledgments showed, whatever the reason for the loss.
 
 use forebay_random::StreamKey;
 use forebay_units::Time;

@@ -4,7 +4,7 @@
 //! backlogged flows of its host, new flows go first, and a full buffer drops the head of the longest
 //! queue.
 //!
-//! Left out: the shaper, tins of priority and acknowledgement filtering. Each flow has a queue of
+//! Left out: the shaper, tins of priority and acknowledgment filtering. Each flow has a queue of
 //! its own, where CAKE hashes into 1024 queues with eight ways.
 
 use forebay_units::parameter::{Description, Parameters};

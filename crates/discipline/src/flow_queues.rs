@@ -21,7 +21,7 @@ struct FlowQueue {
     first: u32,
     last: u32,
     backlog: Backlog,
-    /// Neighbours in the list that it is in.
+    /// Neighbors in the list that it is in.
     before: u32,
     after: u32,
     /// Its place in the heap of lengths.

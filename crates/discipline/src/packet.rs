@@ -6,7 +6,7 @@ use forebay_units::Time;
 /// RFC 9331 section 2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
-    /// Not ECN-capable: congestion is signalled by dropping it.
+    /// Not ECN-capable: congestion is signaled by dropping it.
     #[default]
     NotCapable,
     /// ECT(0): a mark means what a drop means.

@@ -317,7 +317,7 @@ mod tests {
         pie.waiting = 15_000.0;
         // Each tick sees the 16 packets after an arrival less what has been sent since: 15 ms.
         let (drops, _) = constant(&mut pie, &mut port, 15, 100_000, Ecn::NotCapable);
-        // Derandomisation: a drop once 0.85 has accumulated, then with p each; mean gap
+        // Derandomization: a drop once 0.85 has accumulated, then with p each; mean gap
         // ceil(0.85/p) - 1 + 1/p = 36 arrivals.
         let expected = 100_000.0 / 36.0;
         assert!((drops as f64 / expected - 1.0).abs() < 0.15, "{drops}");

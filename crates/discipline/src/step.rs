@@ -1,4 +1,4 @@
-//! Step marking, as data-centre switches do for DCTCP (RFC 8257 section 3.1; Alizadeh et al.
+//! Step marking, as data-center switches do for DCTCP (RFC 8257 section 3.1; Alizadeh et al.
 //! 2010): every arrival that finds more than a threshold waiting is marked.
 
 use forebay_units::parameter::{

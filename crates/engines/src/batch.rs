@@ -110,7 +110,7 @@ pub type Outcome = Result<Report, BatchError>;
 /// A job that fails does not stop the others unless the observer says so.
 ///
 /// # Errors
-/// [`BatchError::Interrupted`] as soon as `observe` says so. Jobs in progress are then cancelled:
+/// [`BatchError::Interrupted`] as soon as `observe` says so. Jobs in progress are then canceled:
 /// each ends in the background at its engine's next look.
 pub fn run_batch(
     mut jobs: Vec<Job>,

@@ -4,7 +4,7 @@
 //! A scenario may ask for the side before the queue instead, which sees each packet when it arrives,
 //! with a comment where it is dropped, or for both. Packets are raw IPv4 (LINKTYPE_RAW) with TCP
 //! headers, or UDP for unresponsive traffic; of each only the headers are captured, with the lengths
-//! that the whole has. Acknowledgements are there where they cross the link. Times are nanoseconds
+//! that the whole has. Acknowledgments are there where they cross the link. Times are nanoseconds
 //! since the start of the run.
 
 use std::fs::File;
@@ -182,7 +182,7 @@ fn headers(record: &PacketRecord, group: TracedGroup, marked: bool) -> Vec<u8> {
         UDP
     };
     let total = (record.bytes as usize).max(IPV4 + transport) as u16;
-    // Neither SYNs nor acknowledgements without data are ECN-capable (RFC 3168 sections 6.1.1, 6.1.4).
+    // Neither SYNs nor acknowledgments without data are ECN-capable (RFC 3168 sections 6.1.1, 6.1.4).
     let ecn = match (marked, record.segment != Segment::Data) {
         (true, _) => 3,
         (false, true) => 0,
@@ -248,7 +248,7 @@ impl Ends {
     }
 }
 
-/// Sequence and acknowledgement numbers of a packet with TCP. The sender's count bytes from packet 0 on;
+/// Sequence and acknowledgment numbers of a packet with TCP. The sender's count bytes from packet 0 on;
 /// a SYN has the one before its data, and the receiver's own is 0.
 fn numbers(record: &PacketRecord) -> (u32, u32) {
     let bytes = |packets: u64| packets.wrapping_mul(u64::from(record.payload)) as u32;
@@ -505,11 +505,11 @@ mod tests {
         };
         let data = record(0.1, 8, 1500);
         let last = record(0.2, 9, 700);
-        let acknowledgement = PacketRecord {
+        let acknowledgment = PacketRecord {
             segment: Segment::Ack,
             ..record(0.3, 10, 52)
         };
-        let seen = [&opening, &answer, &data, &last, &acknowledgement];
+        let seen = [&opening, &answer, &data, &last, &acknowledgment];
         let [
             (syn, none),
             (server, answered),
@@ -534,7 +534,7 @@ mod tests {
             let to = (header[16..20].to_vec(), header[22..24].to_vec());
             (from, to)
         };
-        let (there, back) = (ends(&data), ends(&acknowledgement));
+        let (there, back) = (ends(&data), ends(&acknowledgment));
         assert_eq!((there.0, there.1), (back.1, back.0));
     }
 }

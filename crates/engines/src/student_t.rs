@@ -39,7 +39,7 @@ fn two_sided_tail(t: f64, degrees: u64) -> f64 {
     incomplete_beta(nu / (nu + t * t), 0.5 * nu, 0.5)
 }
 
-/// The regularised incomplete beta function I_x(a, b) for x in [0, 1].
+/// The regularized incomplete beta function I_x(a, b) for x in [0, 1].
 fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;

@@ -26,7 +26,7 @@ const fn described(name: &'static str) -> EngineDescription {
     }
 }
 
-/// Always the same utilisation.
+/// Always the same utilization.
 pub(crate) struct Constant(pub(crate) f64);
 
 impl Engine for Constant {
@@ -113,7 +113,7 @@ impl Engine for Counting {
     }
 }
 
-/// Runs until it is cancelled; counts those in progress.
+/// Runs until it is canceled; counts those in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Endless {
     /// Runs in progress.

@@ -5,7 +5,7 @@
 //! Kumar, Azad and Park). At a drop-tail queue p is the clipped fraction of the arrivals, at RED
 //! the drop probability of the averaged queue. Feedback is immediate, as published: a drop-tail
 //! queue then slides along its limit with a loss rate that just balances the growth, and the
-//! utilisation is 1 after the first overflow whatever the buffer. That is the model's error, and
+//! utilization is 1 after the first overflow whatever the buffer. That is the model's error, and
 //! why the engine's own model has events.
 //!
 //! Laws with a clock take the expected jump: in a time dt the state moves by lambda dt of the way

@@ -39,7 +39,7 @@ use crate::translation::{NAME, Translation};
 pub struct FluidEngine;
 
 /// Step of the integrator where flows are held back, in parts of the shortest round trip: 2 ms at
-/// 100 ms, which is within 1e-4 of the converged utilisation.
+/// 100 ms, which is within 1e-4 of the converged utilization.
 const LIMITED_STEP: f64 = 0.02;
 
 impl Engine for FluidEngine {

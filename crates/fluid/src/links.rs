@@ -299,7 +299,7 @@ impl Link {
         }
     }
 
-    /// Sets the error of the queue tolerated in one step from that of the utilisation.
+    /// Sets the error of the queue tolerated in one step from that of the utilization.
     ///
     /// An error of the queue moves the next event by a part of a cycle that is smaller than the
     /// error's part of the buffer; errors of many steps add up, and the finer the tolerance the

@@ -122,7 +122,7 @@ pub enum Measure {
         duration: f64,
     },
     /// From the first congestion event after `start` seconds to the last one within `duration`
-    /// seconds of it: whole cycles, which leave no bias of (cycle / duration) (1 - utilisation).
+    /// seconds of it: whole cycles, which leave no bias of (cycle / duration) (1 - utilization).
     /// Without two such events it is `Fixed` with the same start.
     WholeCycles {
         /// Seconds.
@@ -173,13 +173,13 @@ pub struct FluidModel {
     pub measure: Measure,
     /// Seconds after which the run ends in any case, be there a congestion event or not.
     pub horizon: f64,
-    /// Error of the utilisation that the adaptive integrator may make.
+    /// Error of the utilization that the adaptive integrator may make.
     pub tolerance: f64,
     /// Seconds between samples of windows and queues, `None` for no trace.
     pub trace: Option<f64>,
     /// Seed of every random stream.
     pub seed: Seed,
-    /// Looked at now and then; a cancelled run ends with [`FluidError::Interrupted`].
+    /// Looked at now and then; a canceled run ends with [`FluidError::Interrupted`].
     pub cancel: Cancel,
 }
 

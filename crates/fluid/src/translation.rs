@@ -36,7 +36,7 @@ impl Translation {
         let run = scenario.run();
         let end = run.warmup.as_secs_f64() + run.measure.as_secs_f64();
         for group in scenario.flows() {
-            refuse_unmodelled(group, end)?;
+            refuse_unmodeled(group, end)?;
             let marks = |&l: &usize| scenario.links()[l].discipline.name() != "droptail";
             if group.responsive() && group.stack.ecn && group.path.iter().any(marks) {
                 return Err(unsupported(format!("`ecn` (group `{}`)", group.name)));
@@ -167,7 +167,7 @@ impl Translation {
         note(
             groups().any(|g| g.responsive() && g.stack.delayed_ack.packets > 1),
             (WarningKind::LeftOut, "delayed_ack"),
-            "delayed acknowledgements are left out: windows grow as with one per packet",
+            "delayed acknowledgments are left out: windows grow as with one per packet",
         );
         let constant = scenario.fluid().background == BackgroundRate::Constant;
         note(
@@ -250,7 +250,7 @@ fn without_law(controller: &Algorithm) -> String {
 }
 
 /// Refuses by name what the engine does not model; a stop after the `end` of the run is none.
-fn refuse_unmodelled(group: &FlowGroup, end: f64) -> Result<(), EngineError> {
+fn refuse_unmodeled(group: &FlowGroup, end: f64) -> Result<(), EngineError> {
     let transfers = match group.workload {
         Workload::Finite { .. } => Some("finite"),
         Workload::ClosedLoop { .. } => Some("closed_loop"),

@@ -16,7 +16,7 @@ use forebay_random::Seed;
 use proptest::prelude::*;
 use settings::{FRACTIONS, ONE_GIGABIT, TEN_GIGABIT, laws, model};
 
-/// One AIMD flow over a path of `bdp` packets with a buffer of `x` BDP, for the mean utilisation of a
+/// One AIMD flow over a path of `bdp` packets with a buffer of `x` BDP, for the mean utilization of a
 /// whole cycle.
 fn single_flow(bdp: f64, x: f64, decrease: f64) -> FluidModel {
     let mut model = model(
@@ -102,7 +102,7 @@ fn full_synchronization_cuts_all_alike() {
 }
 
 #[test]
-fn halving_the_tolerance_changes_utilisation_by_less_than_it_promises() {
+fn halving_the_tolerance_changes_utilization_by_less_than_it_promises() {
     for setting in [ONE_GIGABIT, TEN_GIGABIT] {
         for law in laws() {
             for fraction in [0.01, 0.1, 0.3] {
@@ -528,7 +528,7 @@ fn a_receive_window_bounds_the_rate() {
 }
 
 #[test]
-fn limits_that_cannot_be_met_are_recognised() {
+fn limits_that_cannot_be_met_are_recognized() {
     let base = model(&ONE_GIGABIT, &laws()[1], 0.3, 0.1);
     let plain = integrate(&base).unwrap();
     let rates = |flow: usize| plain.peak_window[flow] / base.flows[flow].propagation;

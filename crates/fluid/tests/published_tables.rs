@@ -1,4 +1,4 @@
-//! Utilisation against buffer size with loss synchronization, in the two settings of Kumar, Azad
+//! Utilization against buffer size with loss synchronization, in the two settings of Kumar, Azad
 //! and Park's figures, against an independent program's tables.
 //!
 //! The tables come from forward Euler with a step of 2 ms (AIMD 4 ms), six runs each of 2000 s

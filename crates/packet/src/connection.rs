@@ -1,11 +1,11 @@
 //! A TCP connection: a [`Sender`], a [`Receiver`], a [`Scoreboard`] and a [`LossRecovery`], for any
 //! congestion controller.
 //!
-//! Acknowledgements return over a constant delay and are never lost, so a receiver and what its
-//! sender knows of it differ only by the acknowledgements that it delays. So both live here, and a
+//! Acknowledgments return over a constant delay and are never lost, so a receiver and what its
+//! sender knows of it differ only by the acknowledgments that it delays. So both live here, and a
 //! data packet's arrival at the receiver is handled at the time at which the sender can know of it.
 //!
-//! # The way of an acknowledgement
+//! # The way of an acknowledgment
 //!
 //! 1. [`Connection::deliver`]: a data packet reaches the `receiver`, which puts it in order and says
 //!    whether to acknowledge at once. A packet in order while nothing is missing takes
@@ -25,7 +25,7 @@
 
 mod ack;
 #[cfg(test)]
-mod behaviour;
+mod behavior;
 mod bitmap;
 #[cfg(test)]
 mod contract;
@@ -75,7 +75,7 @@ pub(crate) struct Opening {
 /// What a packet's arrival at the receiver led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reception {
-    /// An acknowledgement reached the sender: it may send.
+    /// An acknowledgment reached the sender: it may send.
     Acknowledged,
     /// The receiver waits before it acknowledges.
     Delayed,
@@ -90,12 +90,12 @@ pub(crate) enum Next {
     Send(Transmission),
     /// Wait until then: the packet is paced.
     Pause(Time),
-    /// Wait for an acknowledgement or a timer.
+    /// Wait for an acknowledgment or a timer.
     Nothing,
 }
 
 /// A connection. Packets are numbered from 1 on; the numbers go on over the transfers of one user,
-/// so that late packets of an earlier transfer are recognised.
+/// so that late packets of an earlier transfer are recognized.
 ///
 /// The fields are in the order in which they are needed: with many connections the time goes into
 /// fetching them.
@@ -319,7 +319,7 @@ impl Connection {
             return false;
         }
         let packet = receiver.receive_next();
-        // Duplicate acknowledgements, if there were any, are void.
+        // Duplicate acknowledgments, if there were any, are void.
         scoreboard.sacked = 0;
         sender.acknowledge_next(packet, now);
         true
@@ -339,7 +339,7 @@ impl Connection {
         self.deliver_slowly(packet, now)
     }
 
-    /// The cases beside one more packet in order: gaps, duplicates, delayed acknowledgements,
+    /// The cases beside one more packet in order: gaps, duplicates, delayed acknowledgments,
     /// recovery and connection set-up.
     #[inline(never)]
     fn deliver_slowly(&mut self, packet: u64, now: Time) -> Reception {
@@ -356,9 +356,9 @@ impl Connection {
         Reception::Acknowledged
     }
 
-    /// A delayed acknowledgement may be due; says when it is where that is later.
+    /// A delayed acknowledgment may be due; says when it is where that is later.
     pub(crate) fn delayed_ack_due(&mut self, now: Time) -> Option<Time> {
-        let due = self.control.receiver.acknowledgement_due()?;
+        let due = self.control.receiver.acknowledgment_due()?;
         if due > now {
             return Some(due);
         }
@@ -366,9 +366,9 @@ impl Connection {
         None
     }
 
-    // --- Acknowledgements at the sender ---
+    // --- Acknowledgments at the sender ---
 
-    /// An acknowledgement of everything in order so far. `packet` is the new packet that caused
+    /// An acknowledgment of everything in order so far. `packet` is the new packet that caused
     /// it; none where a duplicate or a timer did.
     fn acknowledge(&mut self, packet: Option<u64>, now: Time) {
         let control = &mut self.control;
@@ -440,7 +440,7 @@ impl Connection {
         }
     }
 
-    /// An acknowledgement at a sender that keeps a ledger.
+    /// An acknowledgment at a sender that keeps a ledger.
     #[inline(never)]
     fn acknowledge_by_ledger(&mut self, ack: &AckEvent) {
         let control = &mut self.control;
@@ -582,7 +582,7 @@ impl Connection {
             return;
         }
         if self.control.receiver.expected() > self.control.sender.unacknowledged {
-            // The receiver's delayed acknowledgement is older than the timer: it comes first.
+            // The receiver's delayed acknowledgment is older than the timer: it comes first.
             self.acknowledge(None, now);
             return;
         }

@@ -19,7 +19,7 @@ pub(crate) enum Kind {
     Delivery = 18,
     /// The same for a packet that was ECN-marked.
     MarkedDelivery = 19,
-    /// A delayed acknowledgement is due.
+    /// A delayed acknowledgment is due.
     DelayedAck = 20,
     /// A retransmission timer may have expired.
     Timer = 21,
@@ -72,7 +72,7 @@ pub(crate) enum Control {
     ReportSample = 2,
     /// The interval of the first trace sample begins.
     TraceBaseline = 3,
-    /// A look at whether the run was cancelled.
+    /// A look at whether the run was canceled.
     Watch = 4,
 }
 

@@ -28,11 +28,11 @@ pub(crate) struct Transit {
     pub(crate) route: Route,
     /// Lane of its deliveries, where it is responsive.
     pub(crate) lane: LaneId,
-    /// Bytes of a full packet, or of each acknowledgement; none where each packet's number is its
+    /// Bytes of a full packet, or of each acknowledgment; none where each packet's number is its
     /// size.
     pub(crate) packet_bytes: u32,
-    /// From leaving the last link to the acknowledgement's arrival, or to that at the receiver, or
-    /// where these are acknowledgements to the sender.
+    /// From leaving the last link to the acknowledgment's arrival, or to that at the receiver, or
+    /// where these are acknowledgments to the sender.
     pub(crate) return_delay: Time,
     /// Packets that have arrived at the target link.
     pub(crate) arrived: u64,
@@ -43,9 +43,9 @@ pub(crate) struct Transit {
 }
 
 impl Transit {
-    /// From the last link to the sender, where these are acknowledgements.
+    /// From the last link to the sender, where these are acknowledgments.
     #[inline]
-    pub(crate) fn acknowledgement_delay(&self) -> Option<Time> {
+    pub(crate) fn acknowledgment_delay(&self) -> Option<Time> {
         (self.packet_bytes > 0).then_some(self.return_delay)
     }
 }
@@ -56,7 +56,7 @@ impl Transit {
 #[repr(C, align(64))]
 pub(crate) struct Flow {
     pub(crate) transit: Transit,
-    /// The receiver, where it does not live in the connection: its acknowledgements cross links.
+    /// The receiver, where it does not live in the connection: its acknowledgments cross links.
     pub(crate) receiver: Option<Box<RemoteReceiver>>,
     /// The event of its retransmission timer.
     pub(crate) timer: Alarm,
@@ -140,7 +140,7 @@ impl Alarm {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unresponsive {
     pub(crate) transit: Transit,
-    /// Whose acknowledgements these are, where they are any.
+    /// Whose acknowledgments these are, where they are any.
     pub(crate) acks_of: Option<ResponsiveId>,
     /// What has arrived at its last link.
     pub(crate) at_last: Volume,

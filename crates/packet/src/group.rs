@@ -152,7 +152,7 @@ impl<'a> Group<'a> {
             .ok_or_else(|| unsupported(name))?;
         let mut stack = self.spec.stack;
         if !self.spec.reverse.is_empty() {
-            // Acknowledgements are delayed where they set out.
+            // Acknowledgments are delayed where they set out.
             stack.delayed_ack.packets = 1;
         }
         Ok(Opening {
@@ -163,7 +163,7 @@ impl<'a> Group<'a> {
     }
 
     /// What is left of the round trip behind the last link of the path, up to the receiver where
-    /// acknowledgements take a path, and behind the last link of that.
+    /// acknowledgments take a path, and behind the last link of that.
     pub(crate) fn return_delays(
         &self,
         scenario: &Scenario,

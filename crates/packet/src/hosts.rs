@@ -1,8 +1,8 @@
-//! Hosts: the ends of all connections. A delivery reaches a receiver, its acknowledgement the sender,
+//! Hosts: the ends of all connections. A delivery reaches a receiver, its acknowledgment the sender,
 //! and whatever that may send goes through the flow's access link into the network.
 //!
-//! Where acknowledgements cross links, a receiver stands between two paths ([`crate::reverse`]) and
-//! half of what is left of the round trip lies on each side of it; elsewhere its acknowledgements
+//! Where acknowledgments cross links, a receiver stands between two paths ([`crate::reverse`]) and
+//! half of what is left of the round trip lies on each side of it; elsewhere its acknowledgments
 //! return over a constant delay and it lives in its sender ([`crate::connection`]).
 
 use forebay_scenario::{FlowGroup, Scenario, Stack};
@@ -77,7 +77,7 @@ impl<'a> Hosts<'a> {
     // --- A delivery ---
 
     /// The next packet of a flow in order arrives where nothing is missing or slows the sender down,
-    /// and its acknowledgement reaches the sender, whose packets go straight to a link: says whether
+    /// and its acknowledgment reaches the sender, whose packets go straight to a link: says whether
     /// that is so, and else does nothing. Nearly every packet comes this way, and its sender may go
     /// on with [`Self::send_in_order`].
     #[inline]
@@ -116,14 +116,14 @@ impl<'a> Hosts<'a> {
         network.offer(packet, &mut self.flows, timeline);
     }
 
-    /// Whether a flow waits for acknowledgements and its timer's event comes no later than it must.
+    /// Whether a flow waits for acknowledgments and its timer's event comes no later than it must.
     #[inline]
     pub(crate) fn timer_stands(&self, flow: ResponsiveId) -> bool {
         let flow = &self.flows[flow];
         flow.connection.waits_until(flow.timer.horizon())
     }
 
-    /// Any other delivery without a mark: of an acknowledgement that has crossed links to its sender,
+    /// Any other delivery without a mark: of an acknowledgment that has crossed links to its sender,
     /// or of a packet to its receiver.
     #[inline]
     pub(crate) fn deliver(
@@ -138,7 +138,7 @@ impl<'a> Hosts<'a> {
         }
     }
 
-    /// Any delivery: gaps, duplicates, marks, acknowledgements that are delayed or cross links.
+    /// Any delivery: gaps, duplicates, marks, acknowledgments that are delayed or cross links.
     #[inline(never)]
     pub(crate) fn receive(
         &mut self,
@@ -172,7 +172,7 @@ impl<'a> Hosts<'a> {
         None
     }
 
-    /// A delayed acknowledgement is due.
+    /// A delayed acknowledgment is due.
     pub(crate) fn delayed_ack(
         &mut self,
         turn: Turn,
@@ -326,9 +326,9 @@ impl<'a> Hosts<'a> {
         self.send(turn, network, timeline)
     }
 
-    // --- Receivers whose acknowledgements cross links ---
+    // --- Receivers whose acknowledgments cross links ---
 
-    /// Gives a flow a receiver whose acknowledgements take this path and then `delay` to the
+    /// Gives a flow a receiver whose acknowledgments take this path and then `delay` to the
     /// sender.
     pub(crate) fn attach_receiver(&mut self, flow: ResponsiveId, route: Route, delay: Time) {
         let stack = self.stack(flow);
@@ -352,7 +352,7 @@ impl<'a> Hosts<'a> {
     }
 
     /// The round trip of a flow changes: what is left of it behind the last link, and behind the last
-    /// link of its acknowledgements where they take a path.
+    /// link of its acknowledgments where they take a path.
     pub(crate) fn set_delays(&mut self, flow: ResponsiveId, (there, back): (Time, Time)) {
         let flow = &mut self.flows.responsive[flow.index()];
         flow.transit.return_delay = there;
@@ -390,7 +390,7 @@ impl<'a> Hosts<'a> {
         }
     }
 
-    /// Such a receiver's timer for delayed acknowledgements expires.
+    /// Such a receiver's timer for delayed acknowledgments expires.
     fn expire_apart(&mut self, turn: Turn, network: &mut Network, timeline: &mut Timeline<'_>) {
         let Some(receiver) = &mut self.flows[turn.flow].receiver else {
             return;
@@ -405,7 +405,7 @@ impl<'a> Hosts<'a> {
         }
     }
 
-    /// An acknowledgement sets out.
+    /// An acknowledgment sets out.
     fn acknowledge(&mut self, turn: Turn, network: &mut Network, timeline: &mut Timeline<'_>) {
         let Some(receiver) = &mut self.flows[turn.flow].receiver else {
             return;
@@ -415,7 +415,7 @@ impl<'a> Hosts<'a> {
         network.offer(packet, &mut self.flows, timeline);
     }
 
-    /// An acknowledgement reaches its sender, with what it and those lost before it announce. Other
+    /// An acknowledgment reaches its sender, with what it and those lost before it announce. Other
     /// unresponsive packets arrive nowhere.
     fn deliver_ack(
         &mut self,

@@ -27,7 +27,7 @@ number! {
     ResponsiveId
 }
 number! {
-    /// A flow without congestion control, or the acknowledgements of one that has it.
+    /// A flow without congestion control, or the acknowledgments of one that has it.
     UnresponsiveId
 }
 number! {

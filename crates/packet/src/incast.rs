@@ -1,6 +1,6 @@
 //! Rounds of an incast: one requester asks all servers at once and waits for the last response
 //! before it asks again (Phanishayee et al., Measurement and analysis of TCP throughput collapse in
-//! cluster-based storage systems, FAST 2008: synchronised reads with a barrier).
+//! cluster-based storage systems, FAST 2008: synchronized reads with a barrier).
 
 use forebay_scenario::FlowGroup;
 use forebay_units::Time;

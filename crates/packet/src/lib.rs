@@ -1,4 +1,4 @@
-//! The packet engine: a discrete-event simulation of every packet, acknowledgement and timer.
+//! The packet engine: a discrete-event simulation of every packet, acknowledgment and timer.
 //!
 //! A packet passes the files in this order. The event loop in [`simulation`] pops its delivery from the
 //! [`calendar`] and hands it to the [`traffic`], whose [`hosts`] hold both ends: a [`connection`] (a

@@ -7,7 +7,7 @@
 //!
 //! A first-in-first-out link knows a packet's departure when the packet arrives, and the way
 //! from there to the receiver and back is a constant delay, so one event per data packet is
-//! enough: "the acknowledgement arrives". All of a flow's propagation delay therefore stands
+//! enough: "the acknowledgment arrives". All of a flow's propagation delay therefore stands
 //! behind the last link of its path; seen from the link this only shifts each sender's clock.
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ pub(crate) struct Hop {
 pub(crate) struct Routes {
     /// Of its packets.
     pub(crate) there: Route,
-    /// Of their acknowledgements, where they cross links.
+    /// Of their acknowledgments, where they cross links.
     pub(crate) back: Option<Route>,
 }
 
@@ -97,7 +97,7 @@ impl Network {
                 .iter()
                 .any(|group| !group.reverse.is_empty())
         {
-            // Those of each group, and those of acknowledgements, which are nobody's data.
+            // Those of each group, and those of acknowledgments, which are nobody's data.
             let target = links[scenario.target_index()].statistics_mut();
             target.keep_apart(groups + 1);
         }
@@ -140,8 +140,8 @@ impl Network {
             route
         };
         let there = path(&spec.path, codepoint(spec), Account::new(group));
-        let acknowledgements = Account::new(scenario.flows().len());
-        let back = path(&spec.reverse, Ecn::NotCapable, acknowledgements);
+        let acknowledgments = Account::new(scenario.flows().len());
+        let back = path(&spec.reverse, Ecn::NotCapable, acknowledgments);
         let back = (!spec.reverse.is_empty()).then_some(back);
         self.routes.push(Routes { there, back });
     }
@@ -537,8 +537,8 @@ impl Hop {
         if self.last
             && let FlowId::Unresponsive(_) = packet.flow
         {
-            // Nobody waits for it, but for an acknowledgement its sender does.
-            if let Some(delay) = transit.acknowledgement_delay() {
+            // Nobody waits for it, but for an acknowledgment its sender does.
+            if let Some(delay) = transit.acknowledgment_delay() {
                 let kind = Kind::Delivery.number();
                 let time = time.saturating_add(delay);
                 calendar.push_frequent(Event::of(time, kind, number, packet.number));
@@ -550,7 +550,7 @@ impl Hop {
         calendar.push_delivery(leg.lane, event);
     }
 
-    /// From here to the next hop, or as an acknowledgement to the sender. Choosing numbers instead
+    /// From here to the next hop, or as an acknowledgment to the sender. Choosing numbers instead
     /// of events spares a branch.
     #[inline]
     fn leg(self, packet: InFlight, transit: &Transit) -> Leg {

@@ -1,14 +1,14 @@
-//! Acknowledgements that cross links: they queue behind data of the other direction, and may be
+//! Acknowledgments that cross links: they queue behind data of the other direction, and may be
 //! dropped.
 //!
 //! Elsewhere a receiver answers over a constant delay and lives in its sender (see
 //! [`crate::connection`]). Here it stands between the two paths and decides alone when to acknowledge. An
-//! acknowledgement announces the packets that arrived since the one before, and those of others
-//! that were dropped on the way, as cumulative and selective acknowledgements do; its sender
+//! acknowledgment announces the packets that arrived since the one before, and those of others
+//! that were dropped on the way, as cumulative and selective acknowledgments do; its sender
 //! learns of them when it arrives. Half of the round trip that is left beside the links' delays lies on each
 //! side of the receiver.
 //!
-//! Where an acknowledgement of a duplicate is dropped, a sender without SACK still counts the
+//! Where an acknowledgment of a duplicate is dropped, a sender without SACK still counts the
 //! duplicate when the next one arrives.
 
 use std::collections::VecDeque;
@@ -23,7 +23,7 @@ use crate::ids::UnresponsiveId;
 /// A packet that the sender does not know of yet.
 #[derive(Clone, Copy, Debug)]
 struct Announced {
-    /// The acknowledgement that says so.
+    /// The acknowledgment that says so.
     by: u32,
     packet: u32,
     /// The next packet that the receiver awaits from then on.
@@ -31,7 +31,7 @@ struct Announced {
     marked: bool,
 }
 
-/// What an acknowledgement says.
+/// What an acknowledgment says.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Said {
     /// The next packet in order that the receiver awaits.
@@ -40,16 +40,16 @@ pub(crate) struct Said {
     pub(crate) packet: u64,
 }
 
-/// A receiver whose acknowledgements take a path of links.
+/// A receiver whose acknowledgments take a path of links.
 #[derive(Clone, Debug)]
 pub(crate) struct RemoteReceiver {
-    /// The flow of its acknowledgements among the unresponsive ones.
+    /// The flow of its acknowledgments among the unresponsive ones.
     acks: u32,
     /// From the last link of that path to the sender.
     pub(crate) delay: Time,
     receiver: Receiver,
     timer_armed: bool,
-    /// Number of the next acknowledgement.
+    /// Number of the next acknowledgment.
     next: u32,
     announced: VecDeque<Announced>,
 }
@@ -76,12 +76,12 @@ impl RemoteReceiver {
         self.receiver.receive(packet, now)
     }
 
-    /// The flow of its acknowledgements.
+    /// The flow of its acknowledgments.
     pub(crate) fn acks(&self) -> UnresponsiveId {
         UnresponsiveId::new(self.acks as usize)
     }
 
-    /// The next acknowledgement announces this packet, which has just been received.
+    /// The next acknowledgment announces this packet, which has just been received.
     pub(crate) fn announce(&mut self, packet: u32, mark: Mark) {
         self.announced.push_back(Announced {
             by: self.next,
@@ -91,7 +91,7 @@ impl RemoteReceiver {
         });
     }
 
-    /// What acknowledgement `number` says, while it is on its way.
+    /// What acknowledgment `number` says, while it is on its way.
     pub(crate) fn said(&self, number: u32) -> Said {
         let sent = |each: &Announced| number.wrapping_sub(each.by) <= u32::MAX / 2;
         let last = self.announced.partition_point(sent).checked_sub(1);
@@ -108,7 +108,7 @@ impl RemoteReceiver {
         }
     }
 
-    /// The next packet that acknowledgement `number`, or one lost before it, announces: its low
+    /// The next packet that acknowledgment `number`, or one lost before it, announces: its low
     /// bits and mark.
     pub(crate) fn next_announced(&mut self, number: u32) -> Option<(u32, Mark)> {
         let known = |next: &&Announced| number.wrapping_sub(next.by) <= u32::MAX / 2;
@@ -117,7 +117,7 @@ impl RemoteReceiver {
         Some((next.packet, Mark::of(next.marked)))
     }
 
-    /// An acknowledgement sets out: its number.
+    /// An acknowledgment sets out: its number.
     pub(crate) fn set_out(&mut self) -> u32 {
         self.receiver.acknowledge();
         let number = self.next;
@@ -125,16 +125,16 @@ impl RemoteReceiver {
         number
     }
 
-    /// Sets the timer for delayed acknowledgements where it does not run: when it expires.
+    /// Sets the timer for delayed acknowledgments where it does not run: when it expires.
     pub(crate) fn arm_timer(&mut self, now: Time, timeout: Time) -> Option<Time> {
         let idle = !std::mem::replace(&mut self.timer_armed, true);
         idle.then(|| now.saturating_add(timeout))
     }
 
-    /// The timer for delayed acknowledgements expires.
+    /// The timer for delayed acknowledgments expires.
     pub(crate) fn expire(&mut self, now: Time) -> Expiry {
         self.timer_armed = false;
-        let Some(due) = self.receiver.acknowledgement_due() else {
+        let Some(due) = self.receiver.acknowledgment_due() else {
             return Expiry::Idle;
         };
         if due > now {
@@ -145,13 +145,13 @@ impl RemoteReceiver {
     }
 }
 
-/// What the timer for delayed acknowledgements finds.
+/// What the timer for delayed acknowledgments finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expiry {
     /// Everything is acknowledged.
     Idle,
     /// What waits came later: the timer expires again then.
     Again(Time),
-    /// An acknowledgement is due.
+    /// An acknowledgment is due.
     Acknowledge,
 }

@@ -94,8 +94,8 @@ fn integrated_autocorrelation(values: &[f64]) -> Option<f64> {
     }
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
-    let centred: Vec<f64> = values.iter().map(|value| value - mean).collect();
-    let covariance = |lag: usize| products(&centred, &centred[lag..]) / n;
+    let centered: Vec<f64> = values.iter().map(|value| value - mean).collect();
+    let covariance = |lag: usize| products(&centered, &centered[lag..]) / n;
     let variance = covariance(0);
     if variance <= 0.0 {
         return None;

@@ -17,7 +17,7 @@ use crate::traffic::Traffic;
 /// The most packets under way: 16 bytes each.
 const MAX_UNDER_WAY: usize = 1 << 29;
 
-/// What all links together can carry between two looks at whether the run was cancelled: about a
+/// What all links together can carry between two looks at whether the run was canceled: about a
 /// million packets, a fraction of a second.
 const CARRIED_BETWEEN_WATCHES: f64 = 1e9;
 
@@ -186,7 +186,7 @@ impl<'a> Simulation<'a> {
         Ok(())
     }
 
-    /// Schedules the next look at whether the run was cancelled.
+    /// Schedules the next look at whether the run was canceled.
     fn schedule_watch(&mut self, now: Time) {
         let links = self.scenario.links().iter();
         let rate: f64 = links.map(|link| link.rate.as_bytes_per_second()).sum();

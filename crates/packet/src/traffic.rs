@@ -284,7 +284,7 @@ impl<'a> Traffic<'a> {
         network.offer(arriving.packet(flow, size), flows, timeline);
     }
 
-    /// A delayed acknowledgement is due.
+    /// A delayed acknowledgment is due.
     pub(crate) fn delayed_ack(
         &mut self,
         event: Event,

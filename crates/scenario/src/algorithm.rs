@@ -210,9 +210,14 @@ impl Form<Algorithm> for Registered {
         let spellings: Vec<&str> = names.iter().chain(aliases).copied().collect();
         let mut forms = vec![words(&spellings)];
         for description in (self.0)() {
-            let mut names = vec![description.name];
-            names.extend(description.aliases);
-            let mut entries = vec![entry("kind", words(&names))];
+            let name = description.name;
+            let kind = if description.aliases.is_empty() {
+                json!({"const": name})
+            } else {
+                let aliases = description.aliases.iter().copied();
+                words(&[name].into_iter().chain(aliases).collect::<Vec<_>>())
+            };
+            let mut entries = vec![entry("kind", kind)];
             entries.extend(description.parameters.iter().map(|parameter| {
                 let mut schema = parameter_schema(parameter.kind);
                 schema["description"] = parameter.meaning.into();

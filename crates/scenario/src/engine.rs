@@ -22,7 +22,7 @@ pub trait Engine: Sync {
     /// traces and without.
     ///
     /// # Errors
-    /// What the engine does not model, by name; a run that would be too large; a cancelled run.
+    /// What the engine does not model, by name; a run that would be too large; a canceled run.
     fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError>;
 }
 
@@ -55,7 +55,7 @@ pub struct RunOptions {
     pub traces: bool,
     /// The model to answer with, instead of the one that the engine would choose.
     pub model: Option<String>,
-    /// Looked at now and then; a cancelled run ends with [`EngineError::Interrupted`].
+    /// Looked at now and then; a canceled run ends with [`EngineError::Interrupted`].
     pub cancel: Cancel,
 }
 
@@ -176,7 +176,7 @@ pub enum Holds {
 /// One assumption of a model, held against a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// The assumption in a few words ("many unsynchronised long flows").
+    /// The assumption in a few words ("many unsynchronized long flows").
     pub assumption: &'static str,
     /// Whether it holds.
     pub holds: Holds,

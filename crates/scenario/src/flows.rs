@@ -56,7 +56,7 @@ keys! {
         /// Links crossed, by name; must be given where there are several. Kept as indices into the
         /// scenario's links.
         path: Vec<usize> = Vec::new(), always(Path);
-        /// Links that the acknowledgements cross; without any they are not held up.
+        /// Links that the acknowledgments cross; without any they are not held up.
         reverse: Vec<usize> = Vec::new(), key(Reverse);
     }
 }

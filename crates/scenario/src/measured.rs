@@ -1,4 +1,4 @@
-//! Sizes of transfers as they were measured in data centres, by name: `{ measured = "web_search" }`.
+//! Sizes of transfers as they were measured in data centers, by name: `{ measured = "web_search" }`.
 
 use forebay_units::Bytes;
 

@@ -12,7 +12,7 @@ use crate::node::{Mistake, ScenarioError};
 /// What a metric is counted in; its name in reports ends with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Part of a whole that is spoken of in per cent, from 0 to 1.
+    /// Part of a whole that is spoken of in percent, from 0 to 1.
     Share,
     /// Seconds.
     Seconds,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// The quantile of values in rising order that the fraction `q`, 0 to 1, of them lie below, linear
-/// between neighbours (type 7 of Hyndman and Fan 1996); 0 without values.
+/// between neighbors (type 7 of Hyndman and Fan 1996); 0 without values.
 ///
 /// ```
 /// use forebay_scenario::sorted_quantile;

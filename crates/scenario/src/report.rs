@@ -308,7 +308,7 @@ pub struct TransferRecord {
     pub transfer: u64,
     /// When it began, in seconds.
     pub begun_s: f64,
-    /// When its last acknowledgement was there, in seconds; infinite where the run ended first.
+    /// When its last acknowledgment was there, in seconds; infinite where the run ended first.
     pub completed_s: f64,
     /// Its first congestion signal, in seconds; infinite for none.
     pub first_signal_s: f64,
@@ -360,7 +360,7 @@ pub struct PacketRecord {
     pub group: u32,
     /// Connection: transfers that share one follow one another in its packet numbers.
     pub connection: u32,
-    /// Packet number within the flow; of an acknowledgement, the next one that the receiver awaits.
+    /// Packet number within the flow; of an acknowledgment, the next one that the receiver awaits.
     pub packet: u64,
     /// Bytes on the wire.
     pub bytes: u32,

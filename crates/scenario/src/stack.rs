@@ -18,7 +18,7 @@ keys! {
         recovery: Recovery = Recovery::Sack, always(Words);
         /// How the window falls in recovery with SACK; none is the recovery's own way.
         reduction: Option<Reduction> = None, key(Maybe(Words));
-        /// Which partial acknowledgements restart the retransmission timer (RFC 6582 section 4), for
+        /// Which partial acknowledgments restart the retransmission timer (RFC 6582 section 4), for
         /// recovery without SACK.
         partial_ack_timer: PartialAckTimer = PartialAckTimer::First, always(Words);
         /// Which timeouts of one packet lower the slow-start threshold (RFC 5681 section 3.1).
@@ -29,7 +29,7 @@ keys! {
         initial_rto: Time = Time::from_secs(1), key(TIMEOUT);
         /// Granularity of the sender's clock for round-trip times and timers; zero is exact.
         clock: Time = Time::ZERO, always(UP_TO_A_SECOND);
-        /// The receiver's acknowledgements.
+        /// The receiver's acknowledgments.
         delayed_ack: DelayedAck = DelayedAck::without_keys(), always(Table);
         /// Initial window in packets (RFC 6928).
         initial_window: f64 = 10.0, always(WINDOW);
@@ -85,9 +85,9 @@ keys! {
     /// When a receiver acknowledges (RFC 5681 section 4.2).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct DelayedAck: const {
-        /// Packets per acknowledgement; 1 acknowledges each.
+        /// Packets per acknowledgment; 1 acknowledges each.
         packets: u32 = 1, always(Whole(1, 1000));
-        /// Longest time an acknowledgement waits.
+        /// Longest time an acknowledgment waits.
         timeout: Time = Time::from_millis(200), always(UP_TO_A_SECOND);
     }
 }
@@ -97,9 +97,9 @@ words! {
     pub enum Recovery {
         /// Fast recovery without SACK (RFC 6582).
         NewReno = "newreno",
-        /// Selective acknowledgements (RFC 6675).
+        /// Selective acknowledgments (RFC 6675).
         Sack = "sack",
-        /// Forward acknowledgement (Mathis and Mahdavi 1996): SACK in which everything well below the
+        /// Forward acknowledgment (Mathis and Mahdavi 1996): SACK in which everything well below the
         /// furthest arrival is lost, repetitions included (Linux up to 4.14).
         Fack = "fack",
         /// Time-based loss detection with tail loss probes (RFC 8985).
@@ -108,13 +108,13 @@ words! {
 }
 
 words! {
-    /// How the window falls in a recovery with selective acknowledgements.
+    /// How the window falls in a recovery with selective acknowledgments.
     pub enum Reduction {
         /// To the threshold at once: nothing new is sent until the pipe has drained so far (RFC 6675).
         AtOnce = "at_once",
         /// In proportion to what arrives: proportional rate reduction (RFC 9937).
         Prr = "prr",
-        /// By a packet for every second acknowledgement: rate halving (Linux up to 3.1).
+        /// By a packet for every second acknowledgment: rate halving (Linux up to 3.1).
         RateHalving = "rate_halving",
     }
 }
@@ -130,7 +130,7 @@ words! {
 }
 
 words! {
-    /// Which partial acknowledgements restart the retransmission timer (RFC 6582 section 4).
+    /// Which partial acknowledgments restart the retransmission timer (RFC 6582 section 4).
     pub enum PartialAckTimer {
         /// Only the first one of a recovery ("impatient").
         First = "first",
@@ -180,7 +180,7 @@ impl Stack {
         ..Self::RFC
     };
 
-    /// Linux 6.x defaults: RACK-TLP, SACK, timestamps (52-byte headers), delayed acknowledgements
+    /// Linux 6.x defaults: RACK-TLP, SACK, timestamps (52-byte headers), delayed acknowledgments
     /// of two packets or 40 ms, minimum RTO 200 ms, segmentation offload, F-RTO; round trips are
     /// measured in microseconds (srtt_us).
     pub const LINUX: Self = Self {
@@ -207,7 +207,7 @@ words! {
         Rfc = "rfc",
         /// The one-way TCP agents of ns-2.35.
         Ns2 = "ns2",
-        /// The defaults of Linux 6.x: RACK-TLP, timestamps, delayed acknowledgements, offload, F-RTO.
+        /// The defaults of Linux 6.x: RACK-TLP, timestamps, delayed acknowledgments, offload, F-RTO.
         Linux = "linux",
     }
 }

@@ -231,7 +231,7 @@ fn mistakes_are_refused() {
         "link.queue={ kind = \"red\", min = \"80p\", max = \"40p\" }",
         "link.queue={ kind = \"red\", min = \"60%\", max = \"40%\" }",
         "link.queue={ kind = \"red\", bottom = 0.6, top = 0.5 }",
-        "link.colour=red",
+        "link.color=red",
         "flows.elephants.count=0",
         "flows.elephants.initial_rto=0s",
         "flows.elephants.reduction=slowly",

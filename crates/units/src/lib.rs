@@ -29,7 +29,7 @@ pub struct UnitError {
 /// A span of simulated time, or an instant counted from the start of the simulation.
 ///
 /// The tick is one picosecond in 64 bits. A 64-byte packet at 1.6 Tb/s lasts 320 ticks, so
-/// serialisation times of common rates are whole numbers, and 2^64 ticks are 213 days.
+/// serialization times of common rates are whole numbers, and 2^64 ticks are 213 days.
 ///
 /// ```
 /// use forebay_units::Time;
@@ -376,7 +376,7 @@ const RATE_UNITS: &[Unit] = &[
     },
 ];
 
-/// Parsing, printing and serialising of one integer unit type. The number in `printed` says
+/// Parsing, printing and serializing of one integer unit type. The number in `printed` says
 /// how many of the leading units printing may choose from.
 macro_rules! textual {
     ($type:ident, $quantity:literal, $units:ident, $printed:literal, $example:literal) => {

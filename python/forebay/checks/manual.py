@@ -22,7 +22,7 @@ from forebay.files import between, write_whole
 from forebay.metric import find
 from forebay.plain import plain
 from forebay.search.answer import Recommendation
-from forebay.search.judgement import Miss
+from forebay.search.judgment import Miss
 
 __all__ = ["Figures", "RuleFigures", "answers_table", "main", "measure", "read_figures", "renewed", "rules_table"]
 
@@ -92,9 +92,9 @@ def figures_of(name: str, answer: Recommendation) -> Figures:
                 None if rule.buffer is None else round(rule.buffer.packets),
                 rule.applies,
                 rule.share,
-                rule.judgement.simulated,
-                rule.judgement.miss,
-                rule.judgement.times,
+                rule.judgment.simulated,
+                rule.judgment.miss,
+                rule.judgment.times,
             )
             for rule in answer.rules
         ),
@@ -144,12 +144,12 @@ def _cost(figures: Figures) -> tuple[float, str]:
 # The tables --------------------------------------------------------------------------------------------------------
 
 
-def answers_table(figures: Iterable[Figures]) -> str:
-    """What `recommend` answers to each scenario, and what that costs."""
-    rows = (
-        (f"`{each.name}`", _buffer(each), str(each.replications), f"{each.cpu_s:.1f}")
-        for each in sorted(figures, key=_cost)
-    )
+def answers_table(figures: Iterable[Figures], names: Iterable[str] = ()) -> str:
+    """What `recommend` answers to each scenario, and what that costs; last the names of which nothing is known yet."""
+    known = sorted(figures, key=_cost)
+    rows = [(f"`{each.name}`", _buffer(each), str(each.replications), f"{each.cpu_s:.1f}") for each in known]
+    missing = sorted(set(names) - {each.name for each in known})
+    rows += [(f"`{name}`", f"not measured yet: `make manual ONLY={name}`", "", "") for name in missing]
     return "\n".join(formatting.markdown_table(("scenario", "buffer", "replications", "CPU s"), rows))
 
 
@@ -210,8 +210,8 @@ def _range(low: str, high: str) -> str:
     return f"{number} to {high}" if high.endswith(unit) or not unit else f"{low} to {high}"
 
 
-def renewed(docs: Path, figures: Mapping[str, Figures]) -> dict[Path, str]:
-    """The pages of the manual with the tables of these figures.
+def renewed(docs: Path, figures: Mapping[str, Figures], names: Iterable[str]) -> dict[Path, str]:
+    """The pages of the manual with the tables of these figures, of the scenarios with these names.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def renewed(docs: Path, figures: Mapping[str, Figures]) -> dict[Path, str]:
     """
     found = sorted(figures.values(), key=_cost)
     pages = {
-        docs / "recommend.md": (ANSWERS, answers_table(found)),
+        docs / "recommend.md": (ANSWERS, answers_table(found, names)),
         docs / "rules.md": (RULES, rules_table(found)),
     }
     return {
@@ -262,7 +262,7 @@ def _renew(options: argparse.Namespace) -> None:
         raise InputError(f"{options.scenarios}: found no scenarios; allowed: a folder of .toml files")
     path = options.docs / "recommended.json"
     known = read_figures(path)
-    renewed(options.docs, known)  # A page without its marks is found out before hours of simulation.
+    renewed(options.docs, known, files)  # A page without its marks is found out before hours of simulation.
     asked = [name.strip() for name in options.only.split(",") if name.strip()]
     unknown = [name for name in asked if name not in files]
     if unknown:
@@ -277,7 +277,7 @@ def _renew(options: argparse.Namespace) -> None:
         print(f"{name}: {_buffer(done[name])}, {done[name].cpu_s:.1f} CPU s", flush=True)
     figures = {name: each for name, each in (known | done).items() if name in files}
     write_figures(path, figures)
-    for page, text in renewed(options.docs, figures).items():
+    for page, text in renewed(options.docs, figures, files).items():
         write_whole(page, text)
     unfinished.unlink(missing_ok=True)
 

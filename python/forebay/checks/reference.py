@@ -3,7 +3,7 @@
 Reads oracle.json, ns2.jsonl, linux.jsonl and ns3.jsonl of a folder (tests/reference/README.md describes the format),
 turns each row into a forebay scenario, runs it at least eight times with the row's own duration and start law, and
 judges each number by the rule stated there: |theirs - mean(ours)| <= max(base, 2.5 s), 2.5 s capped at 4 points of
-utilisation or 40 % of a loss rate. ns-3's rows are a cross-check of trends: they are printed and not counted.
+utilization or 40 % of a loss rate. ns-3's rows are a cross-check of trends: they are printed and not counted.
 """
 
 from __future__ import annotations

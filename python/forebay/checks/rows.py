@@ -77,7 +77,7 @@ def _words(value: Any) -> list[str]:
 def _judged(
     theirs: Mapping[str, float], base_points: float, *, drops: float, unjudged: str | None
 ) -> tuple[Number, ...]:
-    """Utilisation, loss and mean queue by the README's rule."""
+    """Utilization, loss and mean queue by the README's rule."""
     few = f"{drops:.0f} drops" if drops < FEWEST_DROPS else None
     numbers = []
     for metric, value in theirs.items():
@@ -92,7 +92,7 @@ def _judged(
 
 
 #: ns-2's port of Linux 2.6: SACK, timestamps (50-byte headers), CUBIC still with a cut of 205/1024.
-#: It finds losses by forward acknowledgement and halves the rate during recovery (a packet for two acknowledgements);
+#: It finds losses by forward acknowledgment and halves the rate during recovery (a packet for two acknowledgments);
 #: its clock ticks every millisecond, and its 40-byte first packet holds nothing up.
 NS2_LINUX: Mapping[str, Any] = {
     "recovery": "fack",
@@ -111,7 +111,7 @@ NS2_CONTROLLERS: Mapping[str, Mapping[str, Any]] = {
     "linux:cubic": {"cca": {"kind": "cubic", "beta": 0.8}, **NS2_LINUX},
     "linux:highspeed": {"cca": {"kind": "hstcp", "variant": "linux"}, **NS2_LINUX},
     "linux:htcp": {"cca": {"kind": "htcp", "variant": "linux"}, **NS2_LINUX},
-    # Linux adds a packet for 50 acknowledgements, for receivers that delay theirs.
+    # Linux adds a packet for 50 acknowledgments, for receivers that delay theirs.
     "linux:scalable": {"cca": {"kind": "scalable", "increase": 0.02}, **NS2_LINUX},
 }
 
@@ -161,7 +161,7 @@ def _ns2_row(row: Mapping[str, Any]) -> Row:
 
 
 def _ns2_explanation(given: Mapping[str, Any]) -> str | None:
-    """The modelling difference that a row is known to hinge on."""
+    """The modeling difference that a row is known to hinge on."""
     if given.get("overhead_s"):
         return "ns-2's random processing time at the sender (overhead_) has no counterpart in forebay"
     packets = int(given["buffer_pkts"])
@@ -314,7 +314,7 @@ def _linux_row(row: Mapping[str, Any]) -> Row:
 
 
 def _linux_numbers(row: Mapping[str, Any]) -> tuple[Number, ...]:
-    """Utilisation within 2 points (3 with BBR, and at 0.1 BDP and less), delay within 10 %, the share within 0.08."""
+    """Utilization within 2 points (3 with BBR, and at 0.1 BDP and less), delay within 10 %, the share within 0.08."""
     controllers = row["flow_cc"]
     episodes = row["drop_episodes_count"]
     few = f"{episodes} congestion events" if episodes < FEWEST_EVENTS and "bbr" not in controllers else None

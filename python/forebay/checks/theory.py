@@ -101,7 +101,7 @@ def mm1k(load: float, capacity: int) -> tuple[float, float]:
 
 
 def sawtooth(ratio: float) -> float:
-    """Mean utilisation of one flow that halves its window, over a buffer of ``ratio`` bandwidth-delay products."""
+    """Mean utilization of one flow that halves its window, over a buffer of ``ratio`` bandwidth-delay products."""
     floor = 0.5 * (1.0 + ratio)
     if floor >= 1.0:
         return 1.0
@@ -240,7 +240,7 @@ def _one_flow() -> Iterator[Check]:
     """One flow that halves its window: how full it keeps the link, and how window and cuts belong together."""
     for buffer in (5, 62, 125, 312, 625, 937):
         yield Check(
-            f"one flow, {buffer} packets of 625 BDP: utilisation",
+            f"one flow, {buffer} packets of 625 BDP: utilization",
             "sawtooth integrated over a cycle",
             _elephant(f"{buffer}p"),
             _metric("utilization"),
@@ -315,8 +315,8 @@ def _whole_networks() -> Iterator[Check]:
             0.02,
         )
     yield Check(
-        "acknowledgements over 300 kb/s: goodput",
-        "a packet for each acknowledgement of 40 bytes",
+        "acknowledgments over 300 kb/s: goodput",
+        "a packet for each acknowledgment of 40 bytes",
         _slow_way_back(),
         _metric("goodput_bps"),
         _constant(300e3 / 320.0 * 1460.0 * 8.0),

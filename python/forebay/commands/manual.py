@@ -3,50 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from forebay.commands.verb import EXITS, Verb, Verbs
 from forebay.files import write_whole
+from forebay.views.manual import Page, roff
 
-__all__ = ["Page", "page", "write_pages"]
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """What one manual page says.
-
-    Attributes
-    ----------
-    name : str
-        "forebay" or "forebay-run".
-    command : str
-        As it is typed: "forebay run".
-    version : str
-        Of forebay.
-    short : str
-        What it does, on one line.
-    usage : str
-        What follows the command.
-    paragraphs : sequence of str
-        The description.
-    options, verbs, exits, examples : sequences of (str, str)
-        Each with its meaning.
-    """
-
-    name: str
-    command: str
-    version: str
-    short: str
-    usage: str
-    paragraphs: Sequence[str]
-    options: Sequence[tuple[str, str]]
-    verbs: Sequence[tuple[str, str]]
-    exits: Sequence[tuple[str, str]]
-    examples: Sequence[tuple[str, str]]
+__all__ = ["page", "pages", "write_pages"]
 
 
 def page(command: click.Command, context: click.Context) -> Page:
@@ -83,8 +49,6 @@ def pages(program: click.Group) -> Iterator[Page]:
 
 def write_pages(program: click.Group, folder: Path) -> list[Path]:
     """Write every page into a directory, for section 1 of the manual."""
-    from forebay.views.manual import roff
-
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for each in pages(program):

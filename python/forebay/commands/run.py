@@ -133,7 +133,7 @@ class Wanted:
 
 def _fitted(scenario: Scenario, engine: str, *, seed: int | None, quiet: bool) -> Scenario:
     """The scenario with the count law of the packet engine's losses."""
-    from forebay.measurement.synchronisation import fit_synchronization
+    from forebay.measurement.synchronization import fit_synchronization
 
     if engine != "fluid":
         raise InputError(f"found beside --engine {engine}; allowed: with --engine fluid", "fit")

@@ -203,7 +203,7 @@ def _explained() -> list[str]:
 
 
 def _figures() -> list[str]:
-    from forebay.papers.catalogue import PAPERS, load
+    from forebay.papers.catalog import PAPERS, load
 
     papers = [load(name) for name in PAPERS]
     return ["list", "all", *PAPERS, *(figure.id for paper in papers for figure in paper.figures)]

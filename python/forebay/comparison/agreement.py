@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LOSS_FACTOR", "QUEUE_PART", "UTILIZATION_POINTS", "agreement"]
 
-#: Utilisation may differ by so much (0.02 is two points).
+#: Utilization may differ by so much (0.02 is two points).
 UTILIZATION_POINTS = 0.02
 #: The mean queue may differ by this part of the buffer; most where flows of equal round trips meet at equal instants,
 #: since which of them loses then rests with the order of simultaneous packets.

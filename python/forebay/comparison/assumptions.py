@@ -49,7 +49,7 @@ def fluid_assumptions(scenario: Scenario, packet: Report, fluid: Report) -> list
         _windows(scenario),
         _timeouts(packet),
         _background(scenario, fluid),
-        _acknowledgements(scenario),
+        _acknowledgments(scenario),
         _events(packet),
     ]
     return [check for check in checks if check is not None]
@@ -154,12 +154,12 @@ def _background(scenario: Scenario, fluid: Report) -> Assumption | None:
     )
 
 
-def _acknowledgements(scenario: Scenario) -> Assumption | None:
+def _acknowledgments(scenario: Scenario) -> Assumption | None:
     delayed = [group for group in _persistent(scenario) if group.get("delayed_ack", {}).get("packets", 1) > 1]
     if not delayed:
         return None
     packets = delayed[0]["delayed_ack"]["packets"]
-    return _check("every packet is acknowledged", False, f"one acknowledgement for {packets} packets slows growth")
+    return _check("every packet is acknowledged", False, f"one acknowledgment for {packets} packets slows growth")
 
 
 def _events(packet: Report) -> Assumption | None:

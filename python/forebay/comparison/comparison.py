@@ -12,7 +12,7 @@ from forebay.comparison.agreement import agreement
 from forebay.comparison.answers import Answer, Comparison, Disagreement, RangePoint, RuleMark, answer_of
 from forebay.comparison.assumptions import fluid_assumptions
 from forebay.errors import ForebayError, InputError, UnsupportedError
-from forebay.measurement.synchronisation import fit_synchronization
+from forebay.measurement.synchronization import fit_synchronization
 from forebay.report import Estimate, Report
 from forebay.rules import rules
 from forebay.scenario import Progress, Scenario, run_jobs
@@ -95,7 +95,7 @@ def buffers(scenario: Scenario, points: int) -> list[int]:
         return []
     step = math.log(high / low) / max(points - 1, 1)
     spread = {max(1, round(unit * low * math.exp(step * number))) for number in range(points)}
-    # A neighbour of the scenario's own buffer would only cost time.
+    # A neighbor of the scenario's own buffer would only cost time.
     return sorted(packets for packets in spread if abs(packets - own) > 0.1 * own)
 
 

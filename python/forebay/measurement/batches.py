@@ -27,7 +27,7 @@ __all__ = ["BATCHES", "run_in_batches"]
 #: How many batches are usual, and samples in each.
 BATCHES, SAMPLES = 20, 50
 
-#: Correlation of neighbouring batches above which the interval is likely too narrow.
+#: Correlation of neighboring batches above which the interval is likely too narrow.
 CORRELATED = 0.4
 
 #: Metric of the report by column of the recorded queue.
@@ -37,7 +37,7 @@ RECORDED = {"utilization": "utilization", "queue_mean_packets": "packets"}
 def run_in_batches(
     scenario: Scenario, engine: str = "packet", *, batches: int = BATCHES, seed: int | None = None
 ) -> Report:
-    """Run one replication and give its utilisation and mean queue an interval.
+    """Run one replication and give its utilization and mean queue an interval.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def run_in_batches(
     -------
     Report
         Of one replication; `utilization` and `queue_mean_packets` (and the mean delay, in proportion) have half
-        widths, `batches` says how many they rest on, and a warning says where neighbouring batches are correlated. It
+        widths, `batches` says how many they rest on, and a warning says where neighboring batches are correlated. It
         warns of what `Scenario.run` warns of, too.
 
     Raises
@@ -90,7 +90,7 @@ def run_in_batches(
 
 
 def _correlation(metric: str, series: NDArray[np.float64], batches: int) -> list[Warning]:
-    """A warning where the means of neighbouring batches depend on each other."""
+    """A warning where the means of neighboring batches depend on each other."""
     size = len(series) // batches
     means = series[len(series) - size * batches :].reshape(batches, size).mean(axis=1)
     if np.ptp(means) == 0:
@@ -99,7 +99,7 @@ def _correlation(metric: str, series: NDArray[np.float64], batches: int) -> list
     if correlation <= CORRELATED:
         return []
     text = (
-        f"{metric}: neighbouring batches are correlated ({correlation:.2f}): the interval is too narrow; "
+        f"{metric}: neighboring batches are correlated ({correlation:.2f}): the interval is too narrow; "
         "measure for longer or use replications"
     )
     return [Warning(Kind.CORRELATED_BATCHES, text, subject=metric, values={"correlation": correlation})]

@@ -1,4 +1,4 @@
-"""Is the warm-up long enough? MSER-5 on the queue and the utilisation of one run, from its very start."""
+"""Is the warm-up long enough? MSER-5 on the queue and the utilization of one run, from its very start."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def warmup_warnings(scenario: Scenario, engine: str = "packet", replication: int
     -------
     list of Warning
         Empty where MSER-5 would cut no more than the warm-up does, or where cutting there would change the mean of
-        the utilisation by less than 0.5 % and that of the queue by less than 5 %.
+        the utilization by less than 0.5 % and that of the queue by less than 5 %.
     """
     import numpy as np
 

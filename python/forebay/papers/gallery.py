@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forebay.papers.catalogue import PAPERS, Figure, Paper
+from forebay.papers.catalog import PAPERS, Figure, Paper
 from forebay.papers.claims import VERDICTS, Measured, Verdict
 
 __all__ = ["FILE", "Drawn", "Gallery", "left_in"]
@@ -77,7 +77,7 @@ class Gallery:
     earlier: tuple[Drawn, ...] = ()
 
     def whole(self) -> Gallery:
-        """Everything that the folder has, in the order of the catalogue."""
+        """Everything that the folder has, in the order of the catalog."""
         places = {name: place for place, name in enumerate(PAPERS)}
 
         def order(each: Drawn) -> tuple[int, int]:

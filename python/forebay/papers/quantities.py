@@ -94,7 +94,7 @@ def finished_transfers(recording: Recording, group: str, *, begun_before: float 
     """Transfers of a group that began after the warm-up and in the first part of what is measured.
 
     Columns: those of the recorded table, `bytes` of its packets, `loss`, and `throughput` in bytes per second from the
-    beginning to the last acknowledgement: 0 where the end of the run came first.
+    beginning to the last acknowledgment: 0 where the end of the run came first.
     """
     import polars as pl
 

@@ -20,7 +20,7 @@ from typing import Any
 from forebay.errors import InputError
 from forebay.files import between, write_whole
 from forebay.formatting import markdown_table
-from forebay.papers.catalogue import PAPERS
+from forebay.papers.catalog import PAPERS
 from forebay.papers.claims import SIGNS, VERDICTS, plain
 
 __all__ = ["renew", "verdicts"]

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from forebay.errors import ForebayError, InputError
 from forebay.files import write_whole
-from forebay.papers import catalogue
-from forebay.papers.catalogue import Figure, Paper
+from forebay.papers import catalog
+from forebay.papers.catalog import Figure, Paper
 from forebay.papers.gallery import FILE, Drawn, Gallery, left_in
 from forebay.sweeps.axes import Axis, cells
 
 if TYPE_CHECKING:
-    from forebay.papers.catalogue import Run
+    from forebay.papers.catalog import Run
     from forebay.papers.results import Results
 
 __all__ = ["Estimate", "estimate", "reproduce"]
@@ -56,12 +56,12 @@ def _needed(paper: Paper, figures: list[Figure], *, quick: bool) -> dict[str, Ru
     return {name: runs[name] for name in dict.fromkeys(names) if name in runs}
 
 
-def estimate(wanted: str, *, quick: bool = False, folder: Path = catalogue.FOLDER) -> Estimate:
+def estimate(wanted: str, *, quick: bool = False, folder: Path = catalog.FOLDER) -> Estimate:
     """Say what `reproduce` would cost if nothing were there yet."""
     from forebay.papers import running
 
     speed = running.speed()
-    chosen = catalogue.select(wanted, folder)
+    chosen = catalog.select(wanted, folder)
     figures = [figure for _, each in chosen for figure in each]
     runs = [run for paper, each in chosen for run in _needed(paper, each, quick=quick).values()]
     core_s = sum(running.cost(run, speed) for run in runs) + PICTURE_S * len(figures)
@@ -75,7 +75,7 @@ def reproduce(
     quick: bool = False,
     jobs: int | None = None,
     progress: FigureProgress | None = None,
-    folder: Path = catalogue.FOLDER,
+    folder: Path = catalog.FOLDER,
 ) -> Gallery:
     """Run, judge and draw published figures.
 
@@ -108,7 +108,7 @@ def reproduce(
     from forebay.papers.results import Results
 
     target = Path(out)
-    chosen = catalogue.select(wanted, folder)
+    chosen = catalog.select(wanted, folder)
     work = [(paper, figure) for paper, figures in chosen for figure in figures]
     needed = {paper.name: _needed(paper, figures, quick=quick) for paper, figures in chosen}
     costs = {(name, run.name): running.cost(run) for name, runs in needed.items() for run in runs.values()}
@@ -135,7 +135,7 @@ def reproduce(
             drawn.append(dataclasses.replace(_draw(paper, figure, results, target, link), quick=quick))
             done += PICTURE_S
             tell(0.0, total, done)
-        papers = {paper.name: paper for paper, _ in catalogue.select("all", folder)}
+        papers = {paper.name: paper for paper, _ in catalog.select("all", folder)}
         anew = {each.figure.id for each in drawn}
         earlier = (each for each in left_in(target, papers) if each.figure.id not in anew)
         gallery = Gallery(tuple(drawn), quick, target / "gallery.html", tuple(earlier))

@@ -9,7 +9,7 @@ In a claim's `measure`:
     report("RUN", "METRIC", buffer=20)     a metric of a recording's report
     compared("RUN", "QUANTITY", "buffer", 18, 500)  the same from two recordings that differ in one setting
     exact("MODEL", "QUANTITY", ...)        a closed form
-    modelled("RUN", "MODEL", "QUANTITY", rtts=[a, b], capacity_pps=C)   a fixed point at a sweep's buffers
+    modeled("RUN", "MODEL", "QUANTITY", rtts=[a, b], capacity_pps=C)   a fixed point at a sweep's buffers
 
 An axis is called by the last part of its key; METRIC is a column of the sweep, as in "utilization" or
 "group.goodput_bps". `least`, `largest`, `average`, `furthest` (from zero) and `spread` reduce over cells,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from forebay.papers.catalogue import Run
+    from forebay.papers.catalog import Run
 
 __all__ = ["Results"]
 
@@ -160,7 +160,7 @@ class Results:
             frame = frame.filter(pl.col(column).cast(pl.String).is_in(keep))
         return frame
 
-    def modelled(
+    def modeled(
         self,
         name: str,
         model: str,
@@ -264,7 +264,7 @@ class Results:
             "compared": self.compared,
             "report": self.reported,
             "exact": _exact,
-            "modelled": self.modelled,
+            "modeled": self.modeled,
             "interpolate": interpolate,
             "furthest": furthest,
             "least": lambda found: np.min(found, axis=0),

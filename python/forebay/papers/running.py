@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from forebay import _core
 from forebay.errors import ForebayError, InputError
-from forebay.papers.catalogue import Run
+from forebay.papers.catalog import Run
 from forebay.report import Report
 from forebay.scenario import Scenario, threads
 from forebay.sweeps.axes import Axis, cells

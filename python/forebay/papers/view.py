@@ -71,7 +71,7 @@ def progress(*, quiet: bool) -> Iterator[Callable[[float, float, str], None] | N
         if name != last:
             last = name
             elapsed = time.monotonic() - begun
-            # The first few per cent say little: starting up and drawing weigh too much in them.
+            # The first few percent say little: starting up and drawing weigh too much in them.
             left = f", about {duration(elapsed * (total - done) / done)} left" if done > 0.03 * total else ""
             print(f"{100 * done / total:3.0f} %  {name}{left}", file=sys.stderr, flush=True)
 
@@ -80,10 +80,10 @@ def progress(*, quiet: bool) -> Iterator[Callable[[float, float, str], None] | N
 
 def listing() -> str:
     """What can be reproduced."""
-    from forebay.papers import catalogue
+    from forebay.papers import catalog
 
     lines = []
-    for paper, figures in catalogue.select("all"):
+    for paper, figures in catalog.select("all"):
         lines.append(f"{paper.name}: {paper.title} ({paper.authors}, {paper.year})")
         for figure in figures:
             count = len(figure.claims)

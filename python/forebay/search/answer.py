@@ -14,7 +14,7 @@ from forebay.metric import key_among
 from forebay.plain import plain
 from forebay.report import BufferSize, Estimate, buffer_columns, estimate_columns
 from forebay.rules import Assumption
-from forebay.search.judgement import Judgement
+from forebay.search.judgment import Judgment
 from forebay.search.knob import TARGET_LINK, Knob
 from forebay.warning import Warning
 
@@ -211,8 +211,8 @@ class JudgedRule:
         Metrics at its buffer, by simulation; empty where it was not simulated.
     share : float
         Of the flows, or of the load, that it fits.
-    judgement : Judgement
-        What it is worth here, by the simulation: `judgement.words` says it in short.
+    judgment : Judgment
+        What it is worth here, by the simulation: `judgment.words` says it in short.
     """
 
     name: str
@@ -224,7 +224,7 @@ class JudgedRule:
     notes: tuple[str, ...]
     measured: Metrics
     share: float
-    judgement: Judgement
+    judgment: Judgment
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +329,7 @@ class Recommendation(Shown):
     conflict : Conflict or None
         Without an answer: why.
     rules : tuple of JudgedRule
-        Every rule, in the order of the catalogue.
+        Every rule, in the order of the catalog.
     also : tuple of NamedBuffer
         The scenario's own buffer, and those that were asked about.
     points : tuple of CurvePoint

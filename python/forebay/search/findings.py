@@ -28,8 +28,8 @@ from forebay.search.answer import (
     UpperEnd,
 )
 from forebay.search.independence import different, enough, in_step
-from forebay.search.judgement import Judgement, worst_miss
 from forebay.search.judging import ShareJudge
+from forebay.search.judgment import Judgment, worst_miss
 from forebay.search.measurements import Measurements
 from forebay.search.smallest import Outcome, Search
 from forebay.warning import Kind, Warning
@@ -182,21 +182,21 @@ def judged_rule(finished: Finished, rule: Rule) -> JudgedRule:
         (*rule.notes, f"not simulated: more than {ceiling} packets") if beyond else rule.notes,
         {} if packets is None else finished.measured(packets),
         rule.share,
-        _judgement(finished, rule, None if beyond else packets),
+        _judgment(finished, rule, None if beyond else packets),
     )
 
 
-def _judgement(finished: Finished, rule: Rule, packets: int | None) -> Judgement:
+def _judgment(finished: Finished, rule: Rule, packets: int | None) -> Judgment:
     """What the simulation says of a rule's buffer, of `packets` where it was simulated."""
     measure, judge = finished.measure, finished.search.plan.judge
     reports = [] if packets is None else [measure.reports[packets, each] for each in measure.replications(packets)]
     if packets is None or not reports:
-        return Judgement(rule.applies, rule.share)
+        return Judgment(rule.applies, rule.share)
     share = judge.share if isinstance(judge, ShareJudge) else None
     miss = worst_miss(reports, finished.scenario.goals, share)
     recommended = finished.outcome.buffer
     times = None if miss is not None or recommended is None else packets / recommended
-    return Judgement(rule.applies, rule.share, simulated=True, miss=miss, times=times)
+    return Judgment(rule.applies, rule.share, simulated=True, miss=miss, times=times)
 
 
 def named(finished: Finished, name: str, packets: int) -> NamedBuffer:

@@ -20,20 +20,17 @@ TRANSFERS = frozenset({"finite", "closed_loop", "periodic", "open_loop", "incast
 #: Kinds that do not react to congestion.
 UNRESPONSIVE = frozenset({"poisson", "cbr", "on_off"})
 
+_WAITS = frozenset({f"queue_delay_{part}" for part in ("mean", "p50", "p95", "p99", "max")})
+
 #: Metrics of the link, and of each group, for engines that do not report all there are.
 ENGINES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "fluid": (
-        frozenset(
-            {
-                *("utilization", "loss_rate", "queue_mean", "queue_delay_mean", "queue_delay_p50", "queue_delay_p95"),
-                *("queue_delay_p99", "queue_delay_max", "goodput", "jain_index", "synchronization"),
-            }
-        ),
-        frozenset({"loss_rate", "goodput", "flow_goodput_p10", "flow_goodput_p50"}),
+        _WAITS | {"utilization", "loss_rate", "queue_mean", "goodput", "jain_index", "synchronization"},
+        _WAITS | {"loss_rate", "goodput", "flow_goodput_p10", "flow_goodput_p50"},
     ),
 }
 
-#: Metrics that are at most 1 without being spoken of in per cent.
+#: Metrics that are at most 1 without being spoken of in percent.
 AT_MOST_ONE = frozenset({"jain_index", "synchronization", "short_transfers"})
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -126,23 +127,21 @@ def recommend(
     asked = _asked(scenario, varied, also)
     scenario, added = jittered(scenario) if jitter else (scenario, None)
     resumption = None if resume is None else Resumption(resume, tell)
-    measure = Measurements(scenario, engine, jobs, progress, knob=varied, resumption=resumption)
     rules = rules_of(scenario.core) if varied.is_target else ()
     plan = _plan(scenario, varied, [*asked.values(), *_sized(rules)], terms)
-    search = Search(measure, scenario.goals, plan, measure.expect)
-    finished = Finished(scenario, search, search.run(), measure, added)
-    answer = _answer(finished, terms, asked, rules)
-    answer = dataclasses.replace(
-        answer,
-        sensitivity=_sensitivity(finished) if sensitivity else None,
-        configurations=tuple(_configurations(answer, systems)),
-        pareto=None if pareto is None else front(answer, pareto),
-        # Last of what takes time.
-        cost=findings.cost(measure, time.perf_counter() - started),
-    )
-    if resumption is not None:
-        resumption.done()
-    return answer
+    with resumption or nullcontext():
+        measure = Measurements(scenario, engine, jobs, progress, knob=varied, resumption=resumption)
+        search = Search(measure, scenario.goals, plan, measure.expect)
+        finished = Finished(scenario, search, search.run(), measure, added)
+        answer = _answer(finished, terms, asked, rules)
+        return dataclasses.replace(
+            answer,
+            sensitivity=_sensitivity(finished) if sensitivity else None,
+            configurations=tuple(_configurations(answer, systems)),
+            pareto=None if pareto is None else front(answer, pareto),
+            # Last of what takes time.
+            cost=findings.cost(measure, time.perf_counter() - started),
+        )
 
 
 def _answer(finished: Finished, terms: _Terms, asked: Mapping[str, int], rules: Iterable[Rule]) -> Recommendation:

@@ -15,10 +15,12 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
 from forebay import _core
+from forebay.errors import ForebayError, Interrupted
 from forebay.report import Report
 
 __all__ = ["Kept", "Resumption", "cache_directory"]
@@ -46,6 +48,8 @@ def cache_directory() -> Path:
 class Resumption:
     """What one call of `recommend` goes on from, and leaves if it is interrupted.
 
+    A context: what is kept goes when the answer is there, or when there is none because the question is wrong.
+
     Parameters
     ----------
     directory : Path
@@ -71,10 +75,16 @@ class Resumption:
             self._tell(f"resuming: {done} done before")
         return kept
 
-    def done(self) -> None:
-        """Remove what was kept: the answer is there."""
+    def __enter__(self) -> Resumption:
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        over = error is None or (isinstance(error, ForebayError) and not isinstance(error, Interrupted))
         for kept in self._opened:
-            kept.remove()
+            if over:
+                kept.remove()
+            else:
+                kept.close()
 
 
 class Kept:
@@ -104,7 +114,11 @@ class Kept:
         self.path = directory / f"{name[:32]}.jsonl"
         self._texts: dict[Pair, str] = {}
         self.damaged = 0
-        self._bytes = self._read()
+        self._file: FileIO | None = None
+        #: Whether another process is at it: then it is not interrupted, and its file is left alone.
+        self._busy = False
+        self._open(0)
+        self._bytes = 0 if self._file is None else self._read(self._file)
 
     @property
     def count(self) -> int:
@@ -121,42 +135,74 @@ class Kept:
 
     def add(self, pair: Pair, report: Report) -> None:
         """Keep a replication. A disk that is full, or not to be written, costs the resumption and nothing else."""
-        if self._bytes > MOST_BYTES_OF_ONE:
+        if self._bytes > MOST_BYTES_OF_ONE or self._busy:
             return
         lines: list[dict[str, Any]] = [] if self._bytes else [{"search": self._search}]
         lines.append({"buffer": pair[0], "replication": pair[1], "kept": report.core.kept()})
         text = b"".join(map(_line, lines))
         with suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("ab", buffering=0) as file:
-                file.write(text)
-            self._bytes += len(text)
+            if self._file is None:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._open(os.O_CREAT)
+            if self._file is not None:
+                self._bytes += self._file.write(text) or 0
+
+    def close(self) -> None:
+        """Leave the file for whoever goes on."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
     def remove(self) -> None:
         """Remove the file."""
-        with suppress(OSError):
-            self.path.unlink(missing_ok=True)
+        if self._file is not None:
+            with suppress(OSError):
+                self.path.unlink(missing_ok=True)
+        self.close()
 
-    def _read(self) -> int:
-        """Read what is there; return the bytes of it that a new line may follow."""
+    def _open(self, flags: int) -> None:
+        """Take the file, unless it is not there or another process has it."""
         try:
-            raw = self.path.read_bytes()
+            handle = os.open(self.path, os.O_RDWR | os.O_APPEND | flags, 0o600)
         except OSError:
-            return 0
+            return
+        file = FileIO(handle, "r+")
+        self._busy = not _taken(file)
+        if self._busy:
+            file.close()
+        else:
+            self._file = file
+
+    def _read(self, file: FileIO) -> int:
+        """Read what is there; return the bytes of it that a new line may follow."""
+        raw = file.readall() or b""
         whole = raw[: raw.rfind(b"\n") + 1]  # a line that was being written is none
         entries = list(_entries(whole))
         if not any(entry is not None and entry.get("search") == self._search for entry in entries):
             self.damaged = len(entries)
-            self.remove()
-            return 0
-        self.damaged = sum(entry is None for entry in entries)
-        for entry in entries:
-            if entry is not None and "kept" in entry:
-                self._texts[entry["buffer"], entry["replication"]] = entry["kept"]
+            whole = b""
+        else:
+            self.damaged = sum(entry is None for entry in entries)
+            for entry in entries:
+                if entry is not None and "kept" in entry:
+                    self._texts[entry["buffer"], entry["replication"]] = entry["kept"]
         if len(whole) < len(raw):
             with suppress(OSError):
-                os.truncate(self.path, len(whole))
+                file.truncate(len(whole))
         return len(whole)
+
+
+def _taken(file: FileIO) -> bool:
+    """Take a file for this process until it is closed or the process ends; False where another one has it."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: two searches at once only keep each replication twice
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _line(entry: dict[str, Any]) -> bytes:

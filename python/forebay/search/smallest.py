@@ -63,7 +63,7 @@ class Plan:
     ceiling : int
         Largest buffer that is ever tried.
     gap : float
-        The first look leaves no larger factor between neighbouring buffers, so that nothing hides between them.
+        The first look leaves no larger factor between neighboring buffers, so that nothing hides between them.
     resolution : float
         The answer is the smallest buffer to within this fraction of itself (or one packet).
     looks : tuple of int

@@ -65,7 +65,7 @@ _STYLE = {
 
 @contextmanager
 def style(**more: Any) -> Iterator[None]:
-    """Make and draw texts, ticks and lines in the package's style, whatever the reader's own is."""
+    """Make texts, ticks and lines in the package's style, whatever the reader's own is."""
     with matplotlib.style.context(["default", {**_STYLE, **more}]):
         yield
 
@@ -73,15 +73,8 @@ def style(**more: Any) -> Iterator[None]:
 class Picture(Figure):
     """A figure in the package's style that a notebook shows by itself, with pyplot or without."""
 
-    #: What this picture has of its own beyond the style.
-    settings: dict[str, Any]
     #: The texts of its headline, and what they say.
     heading: tuple[list[Text], Headline]
-
-    def draw(self, renderer: Any) -> None:
-        """Draw it; ticks are made on the way."""
-        with style(**self.settings):
-            super().draw(renderer)
 
     def _repr_png_(self) -> bytes:
         data = io.BytesIO()
@@ -93,7 +86,7 @@ def picture(width: float, height: float, **settings: Any) -> Picture:
     """An empty figure; sizes in inches."""
     with style(**settings):
         made = Picture(figsize=(width, height))
-    made.settings, made.heading = settings, ([], Headline("", ""))
+    made.heading = [], Headline("", "")
     FigureCanvasAgg(made)
     return made
 

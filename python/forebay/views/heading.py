@@ -80,11 +80,11 @@ _BOUND = "\N{NO-BREAK SPACE}"
 
 
 def _bound(text: str) -> str:
-    """The text with every number bound to the word that follows it, and what is on both sides of ± and =."""
+    """The text with every number bound to the word that follows it, and ± and = to what they introduce."""
     words = text.split(" ")
     bound = words[0]
     for before, word in pairwise(words):
         together = before.lstrip("(≥≤~")[:1].isdigit() and not before.endswith((",", ";", ":"))
-        together = (together and word != "=") or word == "±" or before in {"±", "=", "≥", "≤"}
+        together = (together and word != "=") or before in {"±", "=", "≥", "≤"}
         bound += (_BOUND if together else " ") + word
     return bound

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         Side,
         Variation,
     )
-    from forebay.search.judgement import Judgement
+    from forebay.search.judgment import Judgment
 
 __all__ = ["Detail", "recommendation_text"]
 
@@ -69,7 +69,7 @@ def recommendation_text(answer: Recommendation, detail: Detail = Detail.ANSWER) 
         Fits the console that it is printed on, from 60 columns.
     """
     parts: list[RenderableType] = [*_headline(answer), _rules(answer), *_left_out(answer, detail)]
-    parts += _goals(answer) if answer.conflict is None else [_nearest_miss(answer.conflict)]
+    parts += _goals(answer) if answer.conflict is None else _nearest_miss(answer.conflict)
     for configuration in answer.configurations:
         parts += [Text(), *configuration_lines(configuration)]
     if answer.sensitivity is not None:
@@ -172,11 +172,12 @@ def _goals(answer: Recommendation) -> Iterator[RenderableType]:
         yield Paragraph(f"All goals at once held in {part.held} of {counted(part.of, 'fresh draw')}{bound}.")
 
 
-def _nearest_miss(conflict: Conflict) -> RenderableType:
+def _nearest_miss(conflict: Conflict) -> Iterator[RenderableType]:
     """How each goal fares at the measured buffer that comes nearest."""
     if conflict.compromise is None:
-        return Text()
-    table = Table(title=f"The nearest miss: {buffer_text(conflict.compromise)}", title_justify="left", box=box.SIMPLE)
+        return
+    yield Paragraph(f"The nearest miss: {buffer_text(conflict.compromise)}")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("goal", no_wrap=True)
     for heading in ("measured", "off by"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -184,7 +185,7 @@ def _nearest_miss(conflict: Conflict) -> RenderableType:
         off = "met" if miss.met else _difference(miss.goal.name, miss.off)
         measured = formatting.estimate(miss.goal.name, miss.measured)
         table.add_row(escape(_asked(miss)), measured, off, style=None if miss.met else "red")
-    return table
+    yield table
 
 
 def _difference(name: str, amount: float) -> str:
@@ -224,7 +225,7 @@ def _columns(names: Sequence[str]) -> Iterator[tuple[bool, Sequence[str], bool]]
 def _rows(answer: Recommendation) -> list[_Row]:
     """Rules, named buffers and the answer, from the smallest to the largest."""
     rows = [
-        _Row(rule.name, rule.buffer, rule.measured, _words(rule.judgement), "" if rule.applies else "dim")
+        _Row(rule.name, rule.buffer, rule.measured, _words(rule.judgment), "" if rule.applies else "dim")
         for rule in answer.rules
         if rule.buffer is not None
     ]
@@ -254,7 +255,7 @@ def _table(rows: Iterable[_Row], whole: bool, names: Sequence[str], intervals: b
     return table
 
 
-def _words(found: Judgement) -> str:
+def _words(found: Judgment) -> str:
     """What the simulation says of a rule, short enough for a column."""
     if not found.applies or found.times is None:
         return found.words
@@ -298,7 +299,7 @@ def _reasons(rules: Sequence[JudgedRule]) -> Iterator[RenderableType]:
     """Why rules do not apply, or only to a part."""
     for rule in rules:
         if not rule.applies or rule.share < 1:
-            yield Paragraph(f"{rule.name} {rule.judgement.verdict}: {rule.why}", "dim")
+            yield Paragraph(f"{rule.name} {rule.judgment.verdict}: {rule.why}", "dim")
 
 
 # What was asked for besides ----------------------------------------------------------------------------------------

@@ -402,7 +402,7 @@ def _silent_model(rule: answers.JudgedRule) -> SilentModel:
 
 
 def _explained(name: str) -> tuple[str, str]:
-    """A rule's title and one sentence on it, where the catalogue of models has them."""
+    """A rule's title and one sentence on it, where the catalog of models has them."""
     from forebay.errors import InputError
     from forebay.explanation import explain
 

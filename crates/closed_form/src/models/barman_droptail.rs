@@ -32,7 +32,7 @@ pub static MODEL: Model = Model {
     name: "barman-droptail",
     aliases: &["barman", "droptail-fixed-point"],
     title: "Drop-tail fixed point of long flows through M/M/1/K",
-    summary: "Loss, delay and utilisation at which flows of any response function just fill a drop-tail queue.",
+    summary: "Loss, delay and utilization at which flows of any response function just fill a drop-tail queue.",
     formula: "ρ = (1/μ) Σᵢ λᵢ(p, Rᵢ)        p = ρᴷ(1 − ρ)/(1 − ρᴷ⁺¹)\nRᵢ = rttᵢ + (1/μ)[ ρ/(1 − ρ) − K ρᴷ/(1 − ρᴷ) ]        U = ρ(1 − p)",
     symbols: &[
         symbol("ρ", "offered load", "1"),
@@ -43,10 +43,10 @@ pub static MODEL: Model = Model {
             "packets/s",
         ),
         symbol("K", "packets in the system at most: buffer + 1", "packets"),
-        symbol("U", "utilisation", "1"),
+        symbol("U", "utilization", "1"),
     ],
     assumptions: &[
-        "smooth, unsynchronised arrivals: M/M/1/K has no memory of the windows, so this is an optimistic bound for few large flows",
+        "smooth, unsynchronized arrivals: M/M/1/K has no memory of the windows, so this is an optimistic bound for few large flows",
         "persistent flows of one response function",
     ],
     source: "Barman, Smaragdakis & Matta, The effect of router buffer size on HighSpeed TCP performance (Globecom 2004), eqs. (4)-(6).",
@@ -123,7 +123,7 @@ pub static MODEL: Model = Model {
         }),
     ],
     example: Example {
-        text: "Utilisation of 1 Gb/s (1000-byte packets) by 10 HSTCP flows of about 120 ms with K = 1250",
+        text: "Utilization of 1 Gb/s (1000-byte packets) by 10 HSTCP flows of about 120 ms with K = 1250",
         quantity: "utilization",
         arguments: &[
             ("capacity_pps", &[125_000.0]),
@@ -148,7 +148,7 @@ pub static MODEL: Model = Model {
         },
         predict: Some(predict),
         size: Some(size),
-        note: "smooth, unsynchronised arrivals: an optimistic bound for few large flows",
+        note: "smooth, unsynchronized arrivals: an optimistic bound for few large flows",
     }),
     references: REFERENCES,
 };
@@ -441,7 +441,7 @@ mod tests {
 
     #[test]
     fn the_papers_settings() {
-        // Fraction of the full buffer; utilisation in both settings, closed form and eq. (3).
+        // Fraction of the full buffer; utilization in both settings, closed form and eq. (3).
         let table = [
             (0.01, [0.93246, 0.93418], [0.85165, 0.85451]),
             (0.1, [0.99503, 0.99522], [0.98786, 0.98820]),

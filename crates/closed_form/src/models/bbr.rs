@@ -18,7 +18,7 @@ pub static MODEL: Model = Model {
     aliases: &["bbrv1", "bbr-bounds"],
     title: "What BBR version 1 needs",
     summary: "One flow is never idle from a quarter BDP on; several keep two BDP in flight and fill any buffer up to one BDP.",
-    formula: "one flow: worst utilisation min(¾ + x, 1), mean 1 − max(0, ¼ − x)/8,  x = B/CT\nseveral:  standing queue min(B, CT)",
+    formula: "one flow: worst utilization min(¾ + x, 1), mean 1 − max(0, ¼ − x)/8,  x = B/CT\nseveral:  standing queue min(B, CT)",
     symbols: &[BUF, PIPE, symbol("x", "buffer over BDP", "1")],
     assumptions: &["pacing gains 1.25, 0.75 and six times 1", "BBR flows only"],
     source: "Spang, Arslan & McKeown (2021) for the quarter BDP; mean derived here; standing queue recalled; the share against \
@@ -43,7 +43,7 @@ pub static MODEL: Model = Model {
         ),
     ],
     example: Example {
-        text: "Mean utilisation of one flow with a tenth of a BDP",
+        text: "Mean utilization of one flow with a tenth of a BDP",
         quantity: "utilization",
         arguments: &[("buffer_bdp", &[0.1])],
     },
@@ -99,7 +99,7 @@ pub(crate) fn decides(mix: &Mix) -> bool {
     mix.share(is_bbr) > MAJORITY
 }
 
-/// min(1, 3/4 + B/BDP): the worst utilisation over one round trip of one flow (Spang, Arslan &
+/// min(1, 3/4 + B/BDP): the worst utilization over one round trip of one flow (Spang, Arslan &
 /// McKeown: a quarter of the BDP suffices).
 pub fn worst_utilization(buffer_over_bdp: f64) -> Result<f64, FormulaError> {
     non_negative("buffer over BDP", buffer_over_bdp)?;

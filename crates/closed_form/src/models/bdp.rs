@@ -1,4 +1,4 @@
-//! The bandwidth-delay rule generalised to any cut (Villamizar & Song; Spang, Arslan & McKeown).
+//! The bandwidth-delay rule generalized to any cut (Villamizar & Song; Spang, Arslan & McKeown).
 
 use forebay_scenario::Metric;
 
@@ -18,13 +18,13 @@ pub static MODEL: Model = Model {
     title: "The bandwidth-delay rule for any cut",
     summary: "One flow, or many that cut together, keep the link busy through a cut when the buffer holds BDP (1/β − 1): \
         one BDP for Reno, 0.43 for CUBIC, 0.14 for Scalable.",
-    formula: "B = CT (1/β − 1)        worst utilisation = min( β(1 + B/CT), 1 )",
+    formula: "B = CT (1/β − 1)        worst utilization = min( β(1 + B/CT), 1 )",
     symbols: &[BUF, PIPE, BETA],
     assumptions: &[
         "one flow, or flows that all cut together",
         "recovery that spreads the window reduction over a round trip (older recovery that stops sending needs more)",
     ],
-    source: "Villamizar & Song (CCR 1994) for β = 1/2; generalised here; utilisation bound as in Spang, Arslan & McKeown (2021).",
+    source: "Villamizar & Song (CCR 1994) for β = 1/2; generalized here; utilization bound as in Spang, Arslan & McKeown (2021).",
     errata: &[
         "beta is the kept fraction in RFC 9438, H-TCP and Avrachenkov's paper, the cut fraction in CUBIC's paper of 2008 and HSTCP's b.",
     ],
@@ -64,7 +64,7 @@ pub static MODEL: Model = Model {
         assumptions: |s| vec![has_long_flows(s), loss_based(s), few_flows(s), saturable(s)],
         predict: Some(predict),
         size: Some(size),
-        note: "worst utilisation over one round trip, all flows cutting together: a lower bound",
+        note: "worst utilization over one round trip, all flows cutting together: a lower bound",
     }),
     references: REFERENCES,
 };
@@ -89,7 +89,7 @@ const REFERENCES: &[Reference] = &[
     ),
     named(
         "single-flow",
-        "buffer for full utilisation / BDP",
+        "buffer for full utilization / BDP",
         &["buffer for full"],
     )
     .quantity("buffer_bdp", &[Column::of(&["beta"])]),
@@ -140,7 +140,7 @@ pub fn full_buffer(kept: f64) -> Result<f64, FormulaError> {
     representable("buffer over BDP", (1.0 - kept) / kept)
 }
 
-/// min(1, beta (1 + B/BDP)): the worst utilisation over one round trip.
+/// min(1, beta (1 + B/BDP)): the worst utilization over one round trip.
 pub fn worst_utilization(kept: f64, buffer_over_bdp: f64) -> Result<f64, FormulaError> {
     probability("kept fraction beta", kept)?;
     non_negative("buffer over BDP", buffer_over_bdp)?;

@@ -1,5 +1,5 @@
 //! BSCL: buffer sizing for congested links (Dhamdhere, Jiang & Dovrolis, INFOCOM 2005): a bound
-//! each for utilisation, loss and delay.
+//! each for utilization, loss and delay.
 
 use forebay_scenario::{Check, ModelError};
 
@@ -20,8 +20,8 @@ pub static MODEL: Model = Model {
     name: "bscl",
     aliases: &["dhamdhere-jiang-dovrolis", "congested-links"],
     title: "Buffer sizing for congested links",
-    summary: "Two lower bounds, for utilisation and for loss, and an upper one for delay; they may contradict each other.",
-    formula: "utilisation: B ≥ [ q C Tₑ − 2N(1 − q) ]/(2 − q)\nloss:        B ≥ kN/√p − C Tₑ\ndelay:       B ≤ C d",
+    summary: "Two lower bounds, for utilization and for loss, and an upper one for delay; they may contradict each other.",
+    formula: "utilization: B ≥ [ q C Tₑ − 2N(1 − q) ]/(2 − q)\nloss:        B ≥ kN/√p − C Tₑ\ndelay:       B ≤ C d",
     symbols: &[
         BUF,
         symbol("C", "capacity", "packets/s"),
@@ -98,7 +98,7 @@ pub static MODEL: Model = Model {
         ),
     ],
     example: Example {
-        text: "Utilisation's bound on 10000 packets/s, 100 ms, 20 flows of which 30 % are hit",
+        text: "Utilization's bound on 10000 packets/s, 100 ms, 20 flows of which 30 % are hit",
         quantity: "utilization_buffer",
         arguments: &[
             ("capacity_pps", &[1e4]),

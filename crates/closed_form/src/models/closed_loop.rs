@@ -12,7 +12,7 @@ pub static MODEL: Model = Model {
     aliases: &["finite-source", "closed-ps"],
     title: "A finite number of users that think and transfer in turn",
     summary: "Closed-loop load yields to congestion: the number of users bounds the number of flows.",
-    formula: "P(n) = U!/(U−n)! (S/CZ)ⁿ / norm        utilisation = 1 − P(0)",
+    formula: "P(n) = U!/(U−n)! (S/CZ)ⁿ / norm        utilization = 1 − P(0)",
     symbols: &[
         symbol("U", "users", "users"),
         symbol("S", "mean size of a transfer", "packets"),
@@ -39,7 +39,7 @@ pub static MODEL: Model = Model {
         }),
     ],
     example: Example {
-        text: "Utilisation with 20 users and S/(CZ) = 0.04",
+        text: "Utilization with 20 users and S/(CZ) = 0.04",
         quantity: "utilization",
         arguments: &[("users", &[20.0]), ("size_over_capacity_think", &[0.04])],
     },
@@ -134,7 +134,7 @@ impl ClosedLoop {
         sum
     }
 
-    /// Utilisation of the link, 1 - P(0).
+    /// Utilization of the link, 1 - P(0).
     pub fn utilization(&self) -> f64 {
         -libm::expm1(-self.ln_norm())
     }

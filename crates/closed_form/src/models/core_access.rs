@@ -8,6 +8,7 @@ use crate::error::{FormulaError, check, stable_load};
 use crate::inputs::STABLE_LOAD;
 use crate::model::{Example, Model, Packets, Sizing, symbol};
 use crate::models::mm1k;
+use crate::models::processor_sharing::transfers;
 use crate::pieces::carried_load;
 use crate::quantity::{Input, quantity};
 use crate::reference::{Column, Reference, named};
@@ -54,7 +55,7 @@ pub static MODEL: Model = Model {
         arguments: &[("core_access_ratio", &[10.0]), ("load", &[0.8])],
     },
     sizing: Some(Sizing {
-        assumptions: |s| vec![many_sources(s), rate_limited(s), below_one(s)],
+        assumptions: |s| vec![transfers(s), many_sources(s), rate_limited(s), below_one(s)],
         predict: Some(carried_load),
         size: Some(size),
         note: "flows limited by their access links: the link carries what is offered",

@@ -18,7 +18,7 @@ pub static MODEL: Model = Model {
     name: "dctcp-sawtooth",
     aliases: &["alizadeh", "marking-threshold"],
     title: "How far DCTCP's queue swings about a marking threshold",
-    summary: "Synchronised DCTCP flows overshoot the marking threshold by a packet each and fall by the amplitude of their \
+    summary: "Synchronized DCTCP flows overshoot the marking threshold by a packet each and fall by the amplitude of their \
         sawtooth; a threshold of a seventh of the bandwidth-delay product never lets the queue run empty.",
     formula: "Q_max = K + N        A = ½ √( 2N (CT + K) )        Q_min = Q_max − A ≥ 0 for every N  ⇔  K ≥ CT/7\nα² (1 − α/4) = (2w + 1)/(w + 1)²,  w = (CT + K)/N        period √( (CT + K)/(2N) ) round trips",
     symbols: &[

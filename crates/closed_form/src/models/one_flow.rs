@@ -1,4 +1,4 @@
-//! One bottlenecked flow: mean utilisation of an AIMD sawtooth (Auge & Roberts, section 1.3).
+//! One bottlenecked flow: mean utilization of an AIMD sawtooth (Auge & Roberts, section 1.3).
 
 use forebay_scenario::{Check, Metric};
 
@@ -17,11 +17,11 @@ use crate::words::percent;
 pub static MODEL: Model = Model {
     name: "one-flow",
     aliases: &["auge-roberts", "sawtooth"],
-    title: "Mean utilisation of one sawtooth",
+    title: "Mean utilization of one sawtooth",
     summary: "Even without a buffer one AIMD flow uses (1 + β)/2 of the link: 75 % for Reno; apply it to what the background leaves.",
     formula: "U = [ (1 − w₀²)/2 + x + x²/2 ] / [ (1 − w₀) + x + x²/2 ],  w₀ = β(1 + x) < 1,  x = B/CT;   else U = 1",
     symbols: &[
-        symbol("U", "mean utilisation", "1"),
+        symbol("U", "mean utilization", "1"),
         symbol("x", "buffer over BDP", "1"),
         BETA,
         symbol("w₀", "window after a cut over BDP", "1"),
@@ -47,13 +47,13 @@ pub static MODEL: Model = Model {
             "BDP",
             &[
                 KEPT,
-                Input::new("utilization", "1", "least mean utilisation", "0 < x <= 1"),
+                Input::new("utilization", "1", "least mean utilization", "0 < x <= 1"),
             ],
             |a| buffer_for_utilization(a[0], a[1]),
         ),
     ],
     example: Example {
-        text: "Utilisation of one Reno flow with 20 packets of buffer and a BDP of 625",
+        text: "Utilization of one Reno flow with 20 packets of buffer and a BDP of 625",
         quantity: "utilization",
         arguments: &[("kept", &[0.5]), ("buffer_bdp", &[0.032])],
     },
@@ -80,7 +80,7 @@ const REFERENCES: &[Reference] = &[
         .quantity("mean_queue_bdp", &[Column::of(&["beta"]), B_OVER_BDP]),
     named(
         "single-flow",
-        "mean utilisation (AIMD sawtooth)",
+        "mean utilization (AIMD sawtooth)",
         &["utili"],
     )
     .quantity("utilization", &[Column::of(&["beta"]), B_OVER_BDP]),
@@ -148,7 +148,7 @@ pub fn mean_queue(kept: f64, buffer_over_bdp: f64) -> Result<f64, FormulaError> 
     representable("mean queue over BDP", (moment(x) - moment(low)) / duration)
 }
 
-/// Smallest B/BDP with a mean utilisation of at least `utilization` (0 where none is needed).
+/// Smallest B/BDP with a mean utilization of at least `utilization` (0 where none is needed).
 pub fn buffer_for_utilization(kept: f64, utilization: f64) -> Result<f64, FormulaError> {
     open_unit("kept fraction beta", kept)?;
     probability("utilization", utilization)?;

@@ -15,7 +15,7 @@ pub static MODEL: Model = Model {
     name: "pftk",
     aliases: &["padhye", "reno-with-timeouts"],
     title: "Rate of Reno with timeouts",
-    summary: "At losses of a few per cent timeouts dominate; the inverse square root overestimates the rate.",
+    summary: "At losses of a few percent timeouts dominate; the inverse square root overestimates the rate.",
     formula: "rate = [ (1−p)/p + W + Q/(1−p) ] / [ R(bW/2 + 1) + Q T₀ f(p)/(1−p) ]\nW = (2+b)/(3b) + √( 8(1−p)/(3bp) + ((2+b)/3b)² )\nQ = min(1, (1−(1−p)³)(1+(1−p)³(1−(1−p)^(W−3)))/(1−(1−p)^W) )\nf = 1 + p + 2p² + 4p³ + 8p⁴ + 16p⁵ + 32p⁶\nshort: 1/( R√(2bp/3) + T₀ min(1, 3√(3bp/8)) p(1 + 32p²) )",
     symbols: &[
         LOSS_PROBABILITY,

@@ -135,7 +135,8 @@ const REFERENCES: &[Reference] = &[
 
 const FLOWS_N: Input = Input::new("n", "flows", "number of flows in progress", "0 and more");
 
-fn transfers(s: &Situation) -> Check {
+/// Transfers that end, and nothing else that reacts to congestion.
+pub(crate) fn transfers(s: &Situation) -> Check {
     let load = s.open_loop + s.closed_loop;
     let why = if s.bottlenecked > 0.0 {
         format!("{}, and the rule is about transfers that end", filled(s))

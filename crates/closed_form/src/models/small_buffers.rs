@@ -1,4 +1,4 @@
-//! Whether many Reno flows swing together: Raina & Wischik.
+//! Whether many Reno flows oscillate: Raina & Wischik.
 
 use forebay_scenario::{Check, Metric, ModelError};
 
@@ -17,7 +17,7 @@ use crate::words::figure;
 pub static MODEL: Model = Model {
     name: "small-buffers",
     aliases: &["raina-wischik", "small-buffer"],
-    title: "Whether many Reno flows swing together",
+    title: "Whether many Reno flows oscillate",
     summary: "With many flows a buffer above a bound set by the window makes the flows oscillate together; about 20 packets is the authors' compromise.",
     formula: "w = (2 w̄ᴮ)^(1/(B+2)),  ρ = w/w̄,  p = ρᴮ        stable iff √(g² − 1)/w < arccos(−1/g),  g = 1 + B",
     symbols: &[
@@ -112,7 +112,7 @@ fn predict(s: &Situation) -> Numbers {
 }
 
 fn size(s: &Situation, _: &Targets) -> Packets {
-    // The largest buffer that is still stable: larger ones make the flows swing together.
+    // The largest buffer that is still stable: larger ones make the flows oscillate.
     let fair = s.residual_bdp()? / long_flows(s)?;
     let stable = |b: f64| {
         Stability::new(fair, b)
@@ -146,7 +146,7 @@ fn stability(s: &Situation) -> Result<Stability, ModelError> {
 }
 
 fn stable(s: &Situation) -> Check {
-    let assumption = "a stable equilibrium (flows that do not swing together)";
+    let assumption = "a stable equilibrium (flows that do not oscillate)";
     let check = stability(s).and_then(|at| {
         let (window, steady) = (at.window(), critical_window(at.buffer)?);
         let (buffer, windows) = (figure(at.buffer), figure(window));

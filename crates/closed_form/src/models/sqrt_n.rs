@@ -35,7 +35,7 @@ pub static MODEL: Model = Model {
     ],
     assumptions: &[
         "hundreds of long flows",
-        "windows that move independently (r near 0): no synchronising marks, bounded unfairness",
+        "windows that move independently (r near 0): no synchronizing marks, bounded unfairness",
     ],
     source: "Appenzeller, Keslassy & McKeown (SIGCOMM 2004), re-derived; κ and r after Spang, Arslan & McKeown (2021), \
         whose theorem constants were not available.",
@@ -81,7 +81,7 @@ pub static MODEL: Model = Model {
             "BDP",
             &[
                 FLOWS,
-                Input::new("utilization", "1", "least utilisation", "0 to below 1"),
+                Input::new("utilization", "1", "least utilization", "0 to below 1"),
                 VARIATION,
                 CORRELATION,
             ],
@@ -96,7 +96,7 @@ pub static MODEL: Model = Model {
         ),
     ],
     example: Example {
-        text: "Utilisation bound of 10000 flows with BDP/√N = 1 % of a BDP",
+        text: "Utilization bound of 10000 flows with BDP/√N = 1 % of a BDP",
         quantity: "utilization",
         arguments: &[("flows", &[1e4]), ("buffer_bdp", &[0.01])],
     },
@@ -111,7 +111,7 @@ pub static MODEL: Model = Model {
         },
         predict: Some(predict),
         size: Some(size),
-        note: "a lower bound of the utilisation, for windows that move independently",
+        note: "a lower bound of the utilization, for windows that move independently",
     }),
     references: REFERENCES,
 };
@@ -136,7 +136,7 @@ const REFERENCES: &[Reference] = &[
     named("stanford", "buffer", &[]).quantity("buffer", &[BDP_PACKETS, N]),
     named(
         "sqrt-n",
-        "utilisation, CUBIC",
+        "utilization, CUBIC",
         &["cubic*utili", "utili*cubic"],
     )
     .formula(

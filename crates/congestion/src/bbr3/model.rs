@@ -63,10 +63,10 @@ pub(super) struct Latest {
     /// Packets (`inflight_latest`).
     pub(super) inflight: f64,
     pub(super) loss_round_delivered: u64,
-    /// Whether the last acknowledgement ended a round of this kind.
+    /// Whether the last acknowledgment ended a round of this kind.
     pub(super) loss_round_start: bool,
     pub(super) loss_in_round: bool,
-    /// Acknowledgements with losses.
+    /// Acknowledgments with losses.
     pub(super) loss_events_in_round: u32,
 }
 
@@ -164,7 +164,7 @@ impl Propagation {
     }
 }
 
-/// What acknowledgements tell about a probe for bandwidth (section 5.3.3).
+/// What acknowledgments tell about a probe for bandwidth (section 5.3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckPhase {
     None,

@@ -31,7 +31,7 @@ impl Driven {
         }
     }
 
-    /// Acknowledgements for that long; in start-up and in Up more and more is under way until
+    /// Acknowledgments for that long; in start-up and in Up more and more is under way until
     /// the window is full, otherwise a bandwidth-delay product at most.
     fn run(&mut self, seconds: f64) {
         let end = self.now + Time::from_secs_f64(seconds);

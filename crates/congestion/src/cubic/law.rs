@@ -117,7 +117,7 @@ impl Friendly {
 /// W = max(C (s - K)^3 + W_max, W_est) with W_est' = 3 b / (2 - b) / R; the position is W_est.
 ///
 /// Of RFC 9438 this leaves out the change of W_est's slope to 1 once W_est passes the window
-/// before the cut (section 4.3), as does the model that the tables of loss synchronisation use.
+/// before the cut (section 4.3), as does the model that the tables of loss synchronization use.
 impl FluidWindow for Cubic {
     fn start(&self, window: f64) -> Epoch {
         Epoch {

@@ -56,7 +56,7 @@ pub struct LinuxCubic {
     origin_point: u64,
     /// K in 2^-10 s.
     k: u64,
-    /// In jiffies; none between a cut and its first acknowledgement.
+    /// In jiffies; none between a cut and its first acknowledgment.
     epoch_start: Option<u64>,
     ack_cnt: u64,
     /// W_est: the friendly window.

@@ -1,5 +1,5 @@
 //! Hybrid slow start as in Linux (Ha and Rhee 2008; net/ipv4/tcp_cubic.c of 6.x): a long train of
-//! acknowledgements, or growth of the round-trip time, ends it.
+//! acknowledgments, or growth of the round-trip time, ends it.
 
 use forebay_units::Time;
 
@@ -9,7 +9,7 @@ use crate::packet::{Path, Sample, Samples, Signal, Window};
 /// Windows below this never end slow start (`hystart_low_window`).
 const LOW_WINDOW: f64 = 16.0;
 
-/// Acknowledgements this close belong to one train (`hystart_ack_delta_us`), seconds.
+/// Acknowledgments this close belong to one train (`hystart_ack_delta_us`), seconds.
 const ACK_DELTA: f64 = 2e-3;
 
 /// Round-trip times of a round before their minimum is judged (`HYSTART_MIN_SAMPLES`).
@@ -114,7 +114,7 @@ mod tests {
 
     const ROUND: f64 = 0.05;
 
-    /// Rounds of acknowledgements at this distance with this round-trip time.
+    /// Rounds of acknowledgments at this distance with this round-trip time.
     fn slow_start(rtts: &[f64], gap: f64, each: u64) -> Window {
         let mut hystart = Hystart::default();
         let mut window = window(40.0, f64::INFINITY);

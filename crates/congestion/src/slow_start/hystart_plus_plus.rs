@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use crate::packet::tests::{sample, window};
 
-    /// A round of twenty acknowledgements with this round-trip time.
+    /// A round of twenty acknowledgments with this round-trip time.
     fn round(hystart: &mut HystartPlusPlus, window: &mut Window, number: u64, rtt: f64) {
         for k in 0..20 {
             let mut seen = sample(rtt);

@@ -386,6 +386,84 @@ fn pie_in_a_class_knows_how_fast_the_class_drains() {
     assert!((0.008..0.025).contains(&mean), "{mean} {sent}");
 }
 
+/// A busy link, and a packet of 1000 bytes of this group that arrives there.
+fn offer(queue: &mut Queue, port: &mut Port, group: u16) {
+    let packet = Packet {
+        arrival: port.now,
+        flow: u32::from(group),
+        number: 0,
+        size: 1000,
+        label: Label::new(0, group, Ecn::NotCapable),
+    };
+    queue.enqueue(packet, port);
+}
+
+fn busy() -> Port {
+    let mut port = Port::new(Stream::new(Seed::default(), 0, Purpose::Discipline));
+    port.idle_since = None;
+    port
+}
+
+/// What a class did not need of its turns it does not save up: when it has much to send, it sends no
+/// more in a turn than a class that always had.
+#[test]
+fn turns_are_not_saved_up() {
+    let droptail = all_parameters(descriptions()[0]);
+    for schedule in ["wrr", "dwrr"] {
+        let classes = [5, 1].map(|weight| ClassSetting {
+            weight,
+            ..class(descriptions()[0], &droptail, None)
+        });
+        let mut parameters = scheduled(schedule, None);
+        parameters.set("quantum", Value::Bytes(Bytes::new(1000)));
+        let mut queue = of(&parameters, Limit::Packets(1000), &classes, 2);
+        let mut port = busy();
+        for _ in 0..20 {
+            offer(&mut queue, &mut port, 0);
+            offer(&mut queue, &mut port, 1);
+            for _ in 0..2 {
+                assert!(queue.dequeue(&mut port).is_some());
+            }
+        }
+        for _ in 0..50 {
+            offer(&mut queue, &mut port, 0);
+            offer(&mut queue, &mut port, 1);
+        }
+        let groups: Vec<u16> = (0..36)
+            .filter_map(|_| queue.dequeue(&mut port))
+            .map(|packet| packet.group())
+            .collect();
+        let turns = groups.split(|group| *group == 1).map(<[u16]>::len);
+        assert!(
+            turns.max().is_some_and(|most| most <= 5),
+            "{schedule} {groups:?}"
+        );
+    }
+}
+
+/// A class fills its own buffer and the shared one stays free for the others, and the other way round.
+#[test]
+fn own_and_shared_buffers_fill_apart() {
+    let droptail = all_parameters(descriptions()[0]);
+    let own = class(descriptions()[0], &droptail, Some(Limit::Packets(7)));
+    let shared = class(descriptions()[0], &droptail, None);
+    for drop in ["lowest", "tail"] {
+        for order in [[0u16, 1, 2], [2, 1, 0]] {
+            let classes = [own, shared, shared];
+            let parameters = scheduled("strict", Some(drop));
+            let mut queue = of(&parameters, Limit::Packets(10), &classes, 3);
+            let mut port = busy();
+            for group in order {
+                (0..15).for_each(|_| offer(&mut queue, &mut port, group));
+            }
+            let lost = |group: u16| port.discards.iter().filter(|p| p.group() == group).count();
+            assert_eq!(lost(0), 8, "{drop} {order:?}");
+            assert_eq!(lost(1) + lost(2), 20, "{drop} {order:?}");
+            assert_eq!(queue.backlog().packets, 17);
+        }
+    }
+}
+
 #[test]
 fn groups_beyond_those_known_are_in_the_last_class() {
     let droptail = all_parameters(descriptions()[0]);

@@ -10,7 +10,7 @@ pub(crate) struct Solver {
 
 impl Solver {
     /// LU factors of the matrix in place, inverses on the diagonal, without pivoting: it is 1 plus a matrix that the
-    /// stabilising Jacobian makes diagonally dominant.
+    /// stabilizing Jacobian makes diagonally dominant.
     pub(crate) fn factor(&mut self) {
         let n = self.free.len();
         let a = &mut self.matrix;

@@ -1,8 +1,8 @@
-//! An acknowledgement as it reaches the sender.
+//! An acknowledgment as it reaches the sender.
 
 use forebay_units::Time;
 
-/// What an acknowledgement tells.
+/// What an acknowledgment tells.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckEvent {
     pub(super) now: Time,
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delayed_packet_counts_once_even_where_it_caused_the_acknowledgement() {
+    fn a_delayed_packet_counts_once_even_where_it_caused_the_acknowledgment() {
         for (delayed, packet, expected) in [
             (0, None, vec![]),
             (2, None, vec![10, 11]),

@@ -1,4 +1,4 @@
-//! A sliding bitmap over packet numbers: which packets above the cumulative acknowledgement have
+//! A sliding bitmap over packet numbers: which packets above the cumulative acknowledgment have
 //! arrived. Memory is one bit per packet of the span in use.
 
 /// Bits for packet numbers in a sliding span.
@@ -142,7 +142,7 @@ mod tests {
                     prop_assert_eq!(bitmap.get(to - 1), set.contains(&(to - 1)));
                 }
                 if step % 3 == 0 {
-                    // The cumulative acknowledgement moves over the first hole.
+                    // The cumulative acknowledgment moves over the first hole.
                     let mut next = from + 1;
                     while set.remove(&next) {
                         next += 1;

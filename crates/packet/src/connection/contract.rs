@@ -144,7 +144,7 @@ fn fifty_timeouts_in_a_row_are_survived() {
 }
 
 #[test]
-fn no_window_grows_without_acknowledgements() {
+fn no_window_grows_without_acknowledgments() {
     for mut driven in Driven::all() {
         driven.rounds(3);
         let mut window = driven.connection.window().cwnd;

@@ -66,9 +66,9 @@ impl ControlBlock {
         self.in_flight() as f64 + 1.0 > self.sender.window.cwnd
     }
 
-    // --- Acknowledgements ---
+    // --- Acknowledgments ---
 
-    /// The cumulative acknowledgement moves to what the receiver expects; the retransmission timer
+    /// The cumulative acknowledgment moves to what the receiver expects; the retransmission timer
     /// starts anew where that is further.
     pub(super) fn advance(&mut self, ack: &AckEvent) {
         self.sender.advance_to(self.receiver.expected());
@@ -106,7 +106,7 @@ impl ControlBlock {
         }
     }
 
-    /// Takes in from the ledger when the packets were sent that an acknowledgement makes known to have
+    /// Takes in from the ledger when the packets were sent that an acknowledgment makes known to have
     /// arrived.
     pub(super) fn look_up(&mut self, ack: &AckEvent) -> SendTimes {
         let mut times = SendTimes::default();
@@ -163,7 +163,7 @@ impl ControlBlock {
         }
     }
 
-    /// The window after an acknowledgement in recovery with which `delivered` packets arrived.
+    /// The window after an acknowledgment in recovery with which `delivered` packets arrived.
     pub(super) fn reduce(&mut self, delivered: u64, safe: SafeAck) {
         if self.ledger.is_none() {
             return;

@@ -17,7 +17,7 @@ struct Snapshot {
     app_limited: bool,
 }
 
-/// The packet sent last among those that an acknowledgement makes known to have arrived.
+/// The packet sent last among those that an acknowledgment makes known to have arrived.
 #[derive(Clone, Copy, Debug)]
 struct Newest {
     snapshot: Snapshot,

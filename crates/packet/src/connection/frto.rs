@@ -3,8 +3,8 @@
 //! enhanced one (section 3.1) with it. A spurious timeout is undone as Linux does it
 //! (`tcp_try_undo_loss`): window and threshold as they were, at least, and no back-off of the timer.
 //!
-//! As in Linux, with SACK an acknowledgement that moves on and also covers a packet that was not
-//! sent again is proof enough, before any new data is sent: delayed acknowledgements often do. The
+//! As in Linux, with SACK an acknowledgment that moves on and also covers a packet that was not
+//! sent again is proof enough, before any new data is sent: delayed acknowledgments often do. The
 //! response of RFC 4015 would also start the estimate of the round trip anew; here, as in Linux, the
 //! late answers are measured like any other.
 
@@ -19,10 +19,10 @@ use super::recovery::algorithm::Genuine;
 use super::round_trip::RoundTrip;
 use super::sender::{Timed, Transmission};
 
-/// New packets that the first acknowledgement allows (RFC 5682 section 2.1 step 2b).
+/// New packets that the first acknowledgment allows (RFC 5682 section 2.1 step 2b).
 const NEW_PACKETS: u32 = 2;
 
-/// The window at most where the second acknowledgement says that the loss was real, packets (RFC
+/// The window at most where the second acknowledgment says that the loss was real, packets (RFC
 /// 5682 section 2.1 step 3a).
 const WINDOW_AFTER_LOSS: f64 = 3.0;
 
@@ -42,9 +42,9 @@ pub(super) struct Attempt {
 enum Step {
     /// The first packet must be sent again.
     Repeat,
-    /// The first acknowledgement is awaited.
+    /// The first acknowledgment is awaited.
     First,
-    /// So many new packets may leave; the second acknowledgement is awaited.
+    /// So many new packets may leave; the second acknowledgment is awaited.
     Second { new: u32 },
 }
 
@@ -59,7 +59,7 @@ struct Before {
     first_cut: Option<Time>,
 }
 
-/// What an acknowledgement means for an attempt.
+/// What an acknowledgment means for an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It was the first one, and moves on: new data may tell more.
@@ -108,7 +108,7 @@ impl Attempt {
         }
     }
 
-    /// What an acknowledgement says about the timeout, before anything else is done with it.
+    /// What an acknowledgment says about the timeout, before anything else is done with it.
     #[cold]
     pub(super) fn judge(
         &self,
@@ -155,7 +155,7 @@ impl Attempt {
         sender.state = LossState::Open;
     }
 
-    /// The first acknowledgement moves on: the second will tell more, where new data can be sent.
+    /// The first acknowledgment moves on: the second will tell more, where new data can be sent.
     pub(super) fn awaits_second(&mut self, control: &ControlBlock) -> bool {
         let can = control.sender.unsent() > 0;
         if can {

@@ -24,7 +24,7 @@ pub(super) struct Sent {
     pub(super) repaired: bool,
 }
 
-/// When the packets were sent that an acknowledgement makes known to have arrived; of those only
+/// When the packets were sent that an acknowledgment makes known to have arrived; of those only
 /// that were sent once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SendTimes {
@@ -32,7 +32,7 @@ pub(super) struct SendTimes {
     pub(super) last: Option<Time>,
 }
 
-/// What the ledger, the marks and the scoreboard tell of an acknowledgement.
+/// What the ledger, the marks and the scoreboard tell of an acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrivals {
     pub(super) times: SendTimes,
@@ -166,7 +166,7 @@ impl Ledger {
         self.rates.as_mut()?.sample(counts, min_rtt, now)
     }
 
-    /// Losses found since the controller was last told of any, by acknowledgements or a reordering
+    /// Losses found since the controller was last told of any, by acknowledgments or a reordering
     /// timer. `losses` is all there ever were.
     pub(super) fn report(&mut self, losses: u64) -> u64 {
         losses - std::mem::replace(&mut self.reported, losses)

@@ -9,7 +9,7 @@ use super::control_block::ControlBlock;
 /// The marks that reach one sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
-    /// Packets that arrived with a mark since the last acknowledgement.
+    /// Packets that arrived with a mark since the last acknowledgment.
     unanswered: u32,
     /// No reaction until everything below is acknowledged.
     heeded_until: u64,
@@ -29,7 +29,7 @@ impl Marks {
         self.unanswered += 1;
     }
 
-    /// An acknowledgement tells the sender of so many marks.
+    /// An acknowledgment tells the sender of so many marks.
     #[inline]
     pub(super) fn acknowledge(&mut self) -> u32 {
         std::mem::take(&mut self.unanswered)

@@ -1,5 +1,5 @@
 //! Segmentation offload as in Linux (net/ipv4/tcp_output.c of 6.x): packets leave in bursts of up
-//! to a millisecond at the sender's rate, and a smaller burst waits for the next acknowledgement
+//! to a millisecond at the sender's rate, and a smaller burst waits for the next acknowledgment
 //! where that is near (`tcp_tso_autosize`, `tcp_tso_should_defer`).
 
 use forebay_units::Time;
@@ -11,7 +11,7 @@ const BURSTS_PER_SECOND: f64 = 1024.0;
 const SMALLEST: f64 = 2.0;
 const LARGEST: f64 = 44.0;
 
-/// Nothing waits when the last burst left longer ago than this, or when the next acknowledgement
+/// Nothing waits when the last burst left longer ago than this, or when the next acknowledgment
 /// is further off.
 const NEAR: Time = Time::from_millis(1);
 
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgements_of_two_packets_free_bursts_of_five() {
+    fn acknowledgments_of_two_packets_free_bursts_of_five() {
         // 5200 packets/s: five in 1/1024 s. Two become free every 480 us.
         let mut offload = Offload::new();
         let (mut quota, mut bursts) = (0.0, Vec::new());
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_waits_after_a_pause_without_packets_under_way_or_with_a_far_acknowledgement() {
+    fn nothing_waits_after_a_pause_without_packets_under_way_or_with_a_far_acknowledgment() {
         let mut offload = Offload::new();
         assert_eq!(send(&mut offload, ready(100_000, 2.0)), 2, "the first");
         assert_eq!(send(&mut offload, ready(100_500, 2.0)), 0, "soon after");

@@ -1,9 +1,9 @@
 //! A receiver: it puts packets in order, counts what comes in order to its sender's goodput, and
 //! decides when to acknowledge (RFC 5681 section 4.2, RFC 1122 section 4.2.3.2).
 //!
-//! Where acknowledgements return over a constant delay, this one is also what its sender knows: the
+//! Where acknowledgments return over a constant delay, this one is also what its sender knows: the
 //! packets beyond a hole are the SACK blocks. Where they cross links, [`crate::reverse`] has one of
-//! its own, and the connection's shows what its acknowledgements have told the sender.
+//! its own, and the connection's shows what its acknowledgments have told the sender.
 
 use forebay_scenario::DelayedAck;
 use forebay_units::Time;
@@ -22,7 +22,7 @@ pub(crate) struct Receiver {
     beyond: Bitmap,
     /// Packets in order that are not acknowledged, and since when.
     pending: u32,
-    /// Packets in order that one acknowledgement waits for.
+    /// Packets in order that one acknowledgment waits for.
     acknowledged_at_once: u32,
     pending_since: Time,
     /// How long it waits for them.
@@ -117,18 +117,18 @@ impl Receiver {
         packet
     }
 
-    /// An acknowledgement leaves; the packets in order that it was delayed for.
+    /// An acknowledgment leaves; the packets in order that it was delayed for.
     pub(crate) fn acknowledge(&mut self) -> u32 {
         std::mem::take(&mut self.pending)
     }
 
-    /// Whether one acknowledgement may wait for several packets.
+    /// Whether one acknowledgment may wait for several packets.
     pub(super) fn delays(&self) -> bool {
         self.acknowledged_at_once > 1
     }
 
-    /// When a delayed acknowledgement is due, where one is.
-    pub(crate) fn acknowledgement_due(&self) -> Option<Time> {
+    /// When a delayed acknowledgment is due, where one is.
+    pub(crate) fn acknowledgment_due(&self) -> Option<Time> {
         (self.pending > 0).then(|| self.pending_since.saturating_add(self.timeout))
     }
 
@@ -195,19 +195,19 @@ mod tests {
     }
 
     #[test]
-    fn an_acknowledgement_is_due_so_long_after_the_first_packet_it_waits_for() {
+    fn an_acknowledgment_is_due_so_long_after_the_first_packet_it_waits_for() {
         let mut receiver = Receiver::new(1, EVERY_SECOND);
-        assert_eq!(receiver.acknowledgement_due(), None);
+        assert_eq!(receiver.acknowledgment_due(), None);
         assert_eq!(receiver.receive(1, Time::from_millis(7)), Reply::Later);
-        assert_eq!(receiver.acknowledgement_due(), Some(Time::from_millis(47)));
+        assert_eq!(receiver.acknowledgment_due(), Some(Time::from_millis(47)));
         assert_eq!(receiver.acknowledge(), 1);
-        assert_eq!(receiver.acknowledgement_due(), None);
+        assert_eq!(receiver.acknowledgment_due(), None);
     }
 
     proptest! {
         /// Whatever the order of arrival, and however often: what is delivered in order is the
         /// contiguous prefix of what has arrived, what is out of order is the rest, and an
-        /// acknowledgement waits only while nothing is missing.
+        /// acknowledgment waits only while nothing is missing.
         #[test]
         fn what_is_in_order_is_the_prefix_of_what_arrived(
             arrivals in prop::collection::vec(1u64..80, 1..300),

@@ -77,7 +77,7 @@ impl LossRecovery {
     /// See [`Algorithm::on_ack`].
     #[expect(
         clippy::inline_always,
-        reason = "a call for each acknowledgement in recovery is 1 % of benches/W4.toml"
+        reason = "a call for each acknowledgment in recovery is 1 % of benches/W4.toml"
     )]
     #[inline(always)]
     pub(super) fn on_ack(&mut self, control: &mut ControlBlock, ack: &AckEvent) {

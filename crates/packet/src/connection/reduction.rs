@@ -20,7 +20,7 @@ pub(super) struct WindowReduction {
     before: f64,
     delivered: f64,
     sent: f64,
-    /// Rate halving: the packets that may be under way at the next acknowledgement.
+    /// Rate halving: the packets that may be under way at the next acknowledgment.
     next: f64,
 }
 
@@ -30,7 +30,7 @@ enum Method {
     Halving,
 }
 
-/// Whether an acknowledgement moves on in order without a new loss (RFC 9937 section 6: SafeACK).
+/// Whether an acknowledgment moves on in order without a new loss (RFC 9937 section 6: SafeACK).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SafeAck {
     Yes,
@@ -38,7 +38,7 @@ pub(super) enum SafeAck {
 }
 
 impl SafeAck {
-    /// That of an acknowledgement for `acked` packets in order that showed `found` losses.
+    /// That of an acknowledgment for `acked` packets in order that showed `found` losses.
     pub(super) fn of(acked: u64, found: u64) -> Self {
         if acked > 0 && found == 0 {
             Self::Yes
@@ -48,7 +48,7 @@ impl SafeAck {
     }
 }
 
-/// What an acknowledgement in recovery tells, in packets.
+/// What an acknowledgment in recovery tells, in packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RecoveryAck {
     /// Newly arrived.
@@ -120,7 +120,7 @@ impl WindowReduction {
         window.cwnd = (pipe + room.max(least)).max(1.0);
     }
 
-    /// tcp-linux.cc, send_much with next_pkts_in_flight_: an acknowledgement sends one packet at most,
+    /// tcp-linux.cc, send_much with next_pkts_in_flight_: an acknowledgment sends one packet at most,
     /// and after that one less may be under way; so every second one does, down to the floor.
     fn halve(&mut self, window: &mut Window, ack: &RecoveryAck) {
         if ack.delivered <= 0.0 {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn rate_halving_sends_a_packet_for_two_acknowledgements() {
+    fn rate_halving_sends_a_packet_for_two_acknowledgments() {
         let (windows, sent, window) = round(Kind::RateHalving, 50.0, 25.0);
         assert!((49.0..=51.0).contains(&sent), "{sent}");
         assert!(windows.windows(2).all(|w| w[1] <= w[0]), "{windows:?}");
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn rate_halving_stops_at_the_floor() {
         let (windows, sent, window) = round(Kind::RateHalving, 80.0, 80.0);
-        // Two acknowledgements a packet down to 80, then each sends one.
+        // Two acknowledgments a packet down to 80, then each sends one.
         assert!(windows.iter().all(|w| *w >= 80.0), "{windows:?}");
         assert!((78.0..=81.0).contains(&sent), "{sent}");
         assert_eq!(window.cwnd, 80.0);
@@ -216,7 +216,7 @@ mod tests {
             safe: false,
             floor: 25.0,
         };
-        // Ten are lost: one leaves, and then none with the next acknowledgement.
+        // Ten are lost: one leaves, and then none with the next acknowledgment.
         reduction.on_ack(&mut window, &at(89.0));
         assert_eq!(window.cwnd, 90.0);
         reduction.on_ack(&mut window, &at(89.0));

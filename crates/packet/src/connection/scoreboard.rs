@@ -6,7 +6,7 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Scoreboard {
     /// Packets that have arrived beyond a hole. Without SACK they are as many as the duplicate
-    /// acknowledgements (Linux: tcp_add_reno_sack).
+    /// acknowledgments (Linux: tcp_add_reno_sack).
     pub(super) sacked: u64,
     /// Packets that were lost and have not arrived since.
     pub(super) lost: u64,

@@ -27,7 +27,7 @@ pub(crate) struct Transmission {
 /// Whether a connection begins with a SYN, and whether that is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Handshake {
-    /// None is modelled: data flows at once.
+    /// None is modeled: data flows at once.
     Omitted,
     /// Nothing but the SYN may be under way.
     Connecting,
@@ -39,7 +39,7 @@ pub(super) enum Handshake {
 pub(super) enum FastPath {
     /// Each packet is acknowledged at once, the handshake is over, and nothing is kept of packets.
     Immediate,
-    /// The same with delayed acknowledgements: only for sending.
+    /// The same with delayed acknowledgments: only for sending.
     Delayed,
     Off,
 }
@@ -181,7 +181,7 @@ impl Sender {
         self.handshake == Handshake::Connecting
     }
 
-    // --- Acknowledgements ---
+    // --- Acknowledgments ---
 
     /// Whether nothing is lost, urgent or kept of packets.
     #[inline]

@@ -88,7 +88,7 @@ impl Timeout {
         }
     }
 
-    /// What an acknowledgement says about a timeout that may prove spurious. It is undone where it
+    /// What an acknowledgment says about a timeout that may prove spurious. It is undone where it
     /// was.
     #[inline]
     pub(super) fn judge(
@@ -108,7 +108,7 @@ impl Timeout {
         Some(verdict)
     }
 
-    /// Goes on after an acknowledgement that was not a proof of a spurious timeout: with new data, or
+    /// Goes on after an acknowledgment that was not a proof of a spurious timeout: with new data, or
     /// with conventional recovery.
     pub(super) fn follow(
         &mut self,

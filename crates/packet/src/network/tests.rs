@@ -244,7 +244,7 @@ fn each_loss_counts_for_one_flow_at_one_place() {
 
 /// A transfer with a new round trip has it on both sides of its receiver.
 #[test]
-fn acknowledgements_return_after_what_is_left_of_the_round_trip() {
+fn acknowledgments_return_after_what_is_left_of_the_round_trip() {
     let text = r#"
 [[links]]
 name = "down"

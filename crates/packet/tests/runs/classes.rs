@@ -225,9 +225,9 @@ fn codel_and_ecn_work_within_a_class() {
     assert!(value(&report, Metric::Utilization) > 0.95);
 }
 
-/// Acknowledgements that cross the target link wait there with the data, but are no group's packets.
+/// Acknowledgments that cross the target link wait there with the data, but are no group's packets.
 #[test]
-fn acknowledgements_are_nobodys_data() {
+fn acknowledgments_are_nobodys_data() {
     let report = run(r#"
 [[links]]
 name = "up"

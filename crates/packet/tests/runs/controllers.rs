@@ -14,7 +14,7 @@ fn names() -> impl Iterator<Item = &'static str> {
 /// One flow over a buffer of one bandwidth-delay product. Whoever cuts by at most a half keeps
 /// such a link busy; what is left is the drain of BBR (200 ms and two round trips of 10 s) and its
 /// pacing margin of 1 %; LEDBAT++ may be slowed down a tenth of the time. Without SACK a hole is repaired each round trip and the growth of a whole
-/// round may be lost at once, so the timer must be restarted by every partial acknowledgement.
+/// round may be lost at once, so the timer must be restarted by every partial acknowledgment.
 #[test]
 fn one_flow_fills_an_empty_link() {
     for name in names() {
@@ -45,7 +45,7 @@ measure = "60s"
     }
 }
 
-/// Many flows over a buffer of a few packets, with delayed acknowledgements, pacing and marks in
+/// Many flows over a buffer of a few packets, with delayed acknowledgments, pacing and marks in
 /// turn: repairs of repairs, timeouts, tiny windows. Whatever the counts say must fit together
 /// (the engine checks each connection at its end), and no flow may starve for good. The noise
 /// breaks the phase effects of drop-tail queues, which do starve flows (Floyd and Jacobson 1992).
@@ -283,7 +283,7 @@ measure = "10s"
 /// Prague's flows of 5 and of 20 ms share a link about evenly; DCTCP's do not. The noise breaks
 /// the phase effects of a threshold, which mark one flow's packets and spare another's.
 #[test]
-fn prague_hardly_favours_short_round_trips() {
+fn prague_hardly_favors_short_round_trips() {
     let ratio = |name: &str| {
         let text = format!(
             r#"

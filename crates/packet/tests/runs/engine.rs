@@ -31,7 +31,7 @@ fn utilization(buffer: u32) -> f64 {
     value(&report, Metric::Utilization)
 }
 
-/// Mean utilisation of one AIMD flow: x = B / BDP, kept fraction 1/2 (Villamizar and Song's
+/// Mean utilization of one AIMD flow: x = B / BDP, kept fraction 1/2 (Villamizar and Song's
 /// sawtooth integrated over one cycle).
 fn sawtooth(x: f64) -> f64 {
     let floor = 0.5 * (1.0 + x);
@@ -42,7 +42,7 @@ fn sawtooth(x: f64) -> f64 {
     ((1.0 - floor * floor) / 2.0 + rise) / (1.0 - floor + rise)
 }
 
-/// BDP 625 packets, an acknowledgement per packet, no other traffic.
+/// BDP 625 packets, an acknowledgment per packet, no other traffic.
 #[test]
 fn one_flow_follows_the_sawtooth_from_five_packets_to_one_and_a_half_bdp() {
     for buffer in [5, 20, 62, 125, 312, 625, 937] {
@@ -57,7 +57,7 @@ fn one_flow_follows_the_sawtooth_from_five_packets_to_one_and_a_half_bdp() {
 /// Each window increase sends two packets back to back: without room for the second one every
 /// increase ends in a loss.
 #[test]
-fn without_room_for_two_packets_back_to_back_utilisation_collapses() {
+fn without_room_for_two_packets_back_to_back_utilization_collapses() {
     assert!(utilization(0) < 0.05);
     assert!(utilization(1) < 0.05);
     assert!(utilization(2) > 0.7);

@@ -1,4 +1,4 @@
-//! Acknowledgements that cross links.
+//! Acknowledgments that cross links.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ warmup = "10s"
 measure = "60s"
 "#;
 
-/// Acknowledgements that nothing holds up make no difference of note.
+/// Acknowledgments that nothing holds up make no difference of note.
 #[test]
 fn a_fast_way_back_is_as_good_as_none() {
     for stack in ["rfc", "linux", "ns2"] {
@@ -53,8 +53,8 @@ fn a_fast_way_back_is_as_good_as_none() {
     }
 }
 
-/// One acknowledgement lets one packet go: a way back of 0.3 Mb/s carries 937.5 of 40 bytes a second, and two
-/// packets each with delayed acknowledgements.
+/// One acknowledgment lets one packet go: a way back of 0.3 Mb/s carries 937.5 of 40 bytes a second, and two
+/// packets each with delayed acknowledgments.
 #[test]
 fn a_slow_way_back_slows_the_sender_down() {
     for (together, packets) in [(1, 937.5), (2, 1875.0)] {
@@ -84,9 +84,9 @@ fn a_slow_way_back_slows_the_sender_down() {
     }
 }
 
-/// Dropped acknowledgements are made up for by those that follow.
+/// Dropped acknowledgments are made up for by those that follow.
 #[test]
-fn lost_acknowledgements_are_covered_by_later_ones() {
+fn lost_acknowledgments_are_covered_by_later_ones() {
     let report = run_with(
         ONE_WAY,
         &[
@@ -96,17 +96,17 @@ fn lost_acknowledgements_are_covered_by_later_ones() {
         ],
     );
     let up = &report.links[0].metrics;
-    // 1667 packets a second at most, 937.5 acknowledgements: four in nine are lost.
+    // 1667 packets a second at most, 937.5 acknowledgments: four in nine are lost.
     let lost = up[&Metric::LossRate].mean;
     assert!((0.3..0.5).contains(&lost), "{lost}");
     let used = value(&report, Metric::Utilization);
     assert!(used > 0.85, "{used}");
 }
 
-/// Data of both directions: acknowledgements wait behind data and come in bunches (Zhang, Shenker and Clark 1991),
+/// Data of both directions: acknowledgments wait behind data and come in bunches (Zhang, Shenker and Clark 1991),
 /// and a share of each link goes to them.
 #[test]
-fn two_way_traffic_shares_each_link_with_acknowledgements() {
+fn two_way_traffic_shares_each_link_with_acknowledgments() {
     let two_way = format!(
         "{}\n{}",
         ONE_WAY
@@ -129,14 +129,14 @@ start = { uniform = ["0s", "1s"] }
     let one_way = run_with(ONE_WAY, &["flows.bulk.reverse=[\"up\"]"]);
     for group in [0, 1] {
         let ratio = goodput(&report, group) / goodput(&one_way, 0);
-        // At best 1500 of 1540 bytes of a link are data; bunched acknowledgements cost more.
+        // At best 1500 of 1540 bytes of a link are data; bunched acknowledgments cost more.
         let most = 1500.0 / 1540.0 + 0.01;
         assert!((0.6..most).contains(&ratio), "{group} {ratio}");
     }
     // Both ways are alike.
     let ratio = goodput(&report, 0) / goodput(&report, 1);
     assert!((0.9..1.1).contains(&ratio), "{ratio}");
-    // Half of the packets at a link are acknowledgements.
+    // Half of the packets at a link are acknowledgments.
     let data = (goodput(&report, 0) / (1460.0 * 8.0)) * 60.0;
     let all = report.distributions["queue_delay_s"].count() as f64;
     assert!((data / all - 0.5).abs() < 0.05, "{}", data / all);
@@ -171,7 +171,7 @@ fn transfers_complete_over_a_way_back() {
     }
 }
 
-/// The scenario with its acknowledgements on links "up" and "last", of which one is the target that packets are
+/// The scenario with its acknowledgments on links "up" and "last", of which one is the target that packets are
 /// recorded at; a trickle of other packets crosses both.
 fn recorded(target: &str, changes: &[(&str, &str)]) -> Report {
     let mut text = format!(
@@ -206,7 +206,7 @@ record = ["packets"]
     traced(&text)
 }
 
-fn acknowledgements(report: &Report) -> Vec<PacketRecord> {
+fn acknowledgments(report: &Report) -> Vec<PacketRecord> {
     let packets = &report.traces.as_ref().expect("traces").packets;
     let (acks, others): (Vec<_>, Vec<_>) = packets
         .iter()
@@ -221,10 +221,10 @@ fn acknowledgements(report: &Report) -> Vec<PacketRecord> {
     acks
 }
 
-/// Acknowledgements are recorded as such, under the connection whose packets they acknowledge, with what the
+/// Acknowledgments are recorded as such, under the connection whose packets they acknowledge, with what the
 /// receiver has by then, however many of them are lost.
 #[test]
-fn recorded_acknowledgements_say_what_has_arrived() {
+fn recorded_acknowledgments_say_what_has_arrived() {
     for (stack, handshake) in [("linux", true), ("ns2", true), ("rfc", false)] {
         let stacked = format!("cca = \"newreno\"\nstack = \"{stack}\"");
         let narrow = "rate = \"300kbps\"\nbuffer = \"3p\"";
@@ -236,7 +236,7 @@ fn recorded_acknowledgements_say_what_has_arrived() {
             ),
         ];
         let report = recorded("up", &changes);
-        let acks = acknowledgements(&report);
+        let acks = acknowledgments(&report);
         assert!(acks.iter().any(|ack| ack.dropped));
         let mut connections: BTreeMap<u32, Vec<PacketRecord>> = BTreeMap::new();
         for ack in acks {
@@ -270,13 +270,13 @@ fn recorded_acknowledgements_say_what_has_arrived() {
     }
 }
 
-/// An acknowledgement shows what was there when it set out, however long it has been on its way.
+/// An acknowledgment shows what was there when it set out, however long it has been on its way.
 #[test]
-fn an_acknowledgement_does_not_know_what_came_after_it_set_out() {
+fn an_acknowledgment_does_not_know_what_came_after_it_set_out() {
     let far = ("name = \"up\"\n", "name = \"up\"\ndelay = \"15ms\"\n");
     let numbers = |target: &str| -> Vec<u64> {
         let report = recorded(target, &[("count = 4", "count = 1"), far]);
-        acknowledgements(&report)
+        acknowledgments(&report)
             .iter()
             .map(|ack| ack.packet)
             .collect()

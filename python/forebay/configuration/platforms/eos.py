@@ -63,7 +63,7 @@ class Eos(Router):
             **WRED,
             **dict.fromkeys(("min", "max", "threshold"), "counted in bytes, max above min"),
             "buffer": "counted in bytes" if self.shared else "a queue is bounded by its delay in whole microseconds",
-            "max_p": "whole per cent, at least one",
+            "max_p": "whole percent, at least one",
             "alpha": "thresholds are powers of two from 1/64 to 8",
             "memory": "the switch's own memory is what ports share",
             "rate": "the shaper counts frames, in whole kb/s",

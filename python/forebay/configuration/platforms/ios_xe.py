@@ -204,7 +204,7 @@ def _percent(text: str) -> int:
     """A share as devices show it: "15%"."""
     if not text.endswith("%"):
         raise Mistake(f"`{text}`" if text else "nothing", "a share such as 15%")
-    return whole(text[:-1], "whole per cent", least=1, most=100)
+    return whole(text[:-1], "whole percent", least=1, most=100)
 
 
 def _interface(text: str) -> str:

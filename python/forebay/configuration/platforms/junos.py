@@ -37,7 +37,7 @@ LONGEST = {50_000: "IQ PICs of M320 and T Series", 100_000: "M7i and M10i", 200_
 PRIORITIES = ("strict-high", "high", "medium-high", "medium-low", "low")
 REST = "best-effort"
 PREFIX = "FOREBAY"
-#: What is dropped below the next fill level: pairs of per cent, as `interpolate` takes them.
+#: What is dropped below the next fill level: pairs of percent, as `interpolate` takes them.
 Points = tuple[tuple[int, int], ...]
 
 
@@ -50,10 +50,10 @@ class Junos(Router):
         return {
             **WRED,
             "buffer": "a buffer is a time in whole microseconds at the link's rate",
-            **dict.fromkeys(("min", "max", "threshold"), "fill levels are whole per cent of the buffer, max above min"),
-            "max_p": "whole per cent",
+            **dict.fromkeys(("min", "max", "threshold"), "fill levels are whole percent of the buffer, max above min"),
+            "max_p": "whole percent",
             "weight": "how Junos averages the fill level cannot be told",
-            "gentle": "above max the profile rises in whole per cent",
+            "gentle": "above max the profile rises in whole percent",
             "rate": "the shaper counts frames, in whole kb/s",
             "rate_layer": "the shaper counts frames",
             "others": "what cannot be marked is dropped",
@@ -85,7 +85,7 @@ class Junos(Router):
         ends = [_percent(self.level(asked.level(name), limit, port), limit) for name in ("min", "max")]
         least = min(ends[0], 98)
         most = max(ends[1], least + 1)
-        # With ECN a rise to all within one per cent is a step.
+        # With ECN a rise to all within one percent is a step.
         steep = 99 if asked.ecn and most == least + 1 else 100
         probability = min(steep, max(0, round(asked.number("max_p") * 100)))
         gentle = asked.switch("gentle") and probability < 100
@@ -131,7 +131,7 @@ def _part(percent: int, queue: Limit) -> Limit:
 
 
 def _bend(least: int, most: int, probability: int, *, gentle: bool) -> Points:
-    """RED's curve in whole per cent: straight from `least` to `most`, then at once or, gentle, to twice that."""
+    """RED's curve in whole percent: straight from `least` to `most`, then at once or, gentle, to twice that."""
     if not gentle:
         return ((least, 0), (most, probability), (most + 1, 100))
     end = min(100, 2 * most)
@@ -140,7 +140,7 @@ def _bend(least: int, most: int, probability: int, *, gentle: bool) -> Points:
 
 
 def _step(level: int) -> Points:
-    """From nothing to all within one per cent."""
+    """From nothing to all within one percent."""
     return ((level - 1, 0), (level, 100), (level + 1, 100))
 
 
@@ -399,9 +399,9 @@ def _time(text: str) -> int:
 
 
 def _listed(text: str) -> list[int]:
-    """Per cent in brackets, which the splitting into words has joined: "[20,60]", or one alone."""
+    """Percent in brackets, which the splitting into words has joined: "[20,60]", or one alone."""
     inside = text.removeprefix("[").removesuffix("]")
-    return [whole(each, "whole per cent", most=100) for each in inside.split(",")]
+    return [whole(each, "whole percent", most=100) for each in inside.split(",")]
 
 
 _READERS: Mapping[str, Reader] = {
@@ -542,7 +542,7 @@ class _Resolved:
         return Queue(limit, _curve(self._points(next(iter(entry.profiles.items()))), limit, ecn=entry.ecn))
 
     def _points(self, named: tuple[str, int]) -> Points:
-        """The three points of a profile that RED has; two rise to 100 per cent at once."""
+        """The three points of a profile that RED has; two rise to 100 percent at once."""
         name, line = named
         profile = self.state.profiles.get(name)
         if profile is None:
@@ -569,7 +569,7 @@ JUNOS = Junos(
     title="Juniper Junos (MX Series)",
     source="Juniper, 'buffer-size (Schedulers)': drops begin above logical interface speed x temporal microseconds; "
     "'Managing Congestion on the Egress Interface by Configuring the Scheduler Buffer Size'; 'drop-profiles "
-    "(Definition)': fill levels and drop probabilities in per cent, interpolated; 'show class-of-service "
+    "(Definition)': fill levels and drop probabilities in percent, interpolated; 'show class-of-service "
     "scheduler-map'",
     quirks=(
         "the time counts at the shaping rate, so a port that is shaped otherwise needs its own value",

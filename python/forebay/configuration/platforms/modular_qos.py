@@ -98,7 +98,7 @@ class Class:
     level : int, optional
         Its strict priority.
     share, share_unit : int and str
-        Its part of what the priorities leave: a ratio, per cent, or kb/s.
+        Its part of what the priorities leave: a ratio, percent, or kb/s.
     limit, alpha
         Its queue limit, fixed or as a multiple of what is free.
     curves : list of Curve

@@ -66,7 +66,7 @@ class NxOs(Router):
         return {
             **WRED,
             **dict.fromkeys(("buffer", "min", "max", "threshold"), "counted in bytes, max above min"),
-            "max_p": "whole per cent, at least one",
+            "max_p": "whole percent, at least one",
             "alpha": "dynamic limits are powers of two from 1/128 to 8",
             "memory": "the switch's own memory is what ports share",
             "rate": "a queue is shaped by its frames, in whole kb/s; a port of several has its own speed, "
@@ -246,7 +246,7 @@ _READERS: Mapping[str, Reader] = {
     **amounts(amount=MOST, level=8, rate=10**12, least=MOST, most=MOST, percent=100, speed=10**6),
     **dict.fromkeys(("policy", "class", "word"), identifier),
     "count": lambda text: whole(text, "a rate"),
-    "share": lambda text: whole(text, "whole per cent", most=100),
+    "share": lambda text: whole(text, "whole percent", most=100),
     "power": lambda text: whole(text, "a power", most=DYNAMIC[-1]),
     "weight": lambda text: whole(text, "a weight", most=15),
     "group": lambda text: whole(text, "a qos-group", most=7),

@@ -42,7 +42,7 @@ WRED = {
     "adaptive": "WRED keeps its probability; simulate link.queue.adaptive = false",
     "wait": "how far apart WRED's drops are cannot be told",
     "weight": "the average is kept as a shift, so weights are powers of two",
-    "share": "weights are whole numbers or whole per cent",
+    "share": "weights are whole numbers or whole percent",
     "memory": "queue limits are per queue",
     "schedule": "classes take turns by bytes",
     "ecn": "a step is for marking",
@@ -99,7 +99,7 @@ class Router(ABC):
         return least, most if most.amount > least.amount else Limit(least.amount + 1, least.unit)
 
     def probability(self, probability: float) -> float:
-        """The nearest probability; whole per cent, at least one, where nothing else is said."""
+        """The nearest probability; whole percent, at least one, where nothing else is said."""
         return max(1, round(probability * 100)) / 100
 
     def weight(self, weight: float) -> float:
@@ -277,7 +277,7 @@ def ratios(weights: Sequence[float], most: int) -> list[float]:
 
 
 def percents(weights: Sequence[float]) -> list[int]:
-    """Whole per cent, at least one each, that sum to 100: the largest remainders are rounded up."""
+    """Whole percent, at least one each, that sum to 100: the largest remainders are rounded up."""
     total = sum(weights)
     exact = [100 * weight / total for weight in weights]
     told = [max(1, math.floor(share)) for share in exact]
@@ -290,7 +290,7 @@ def percents(weights: Sequence[float]) -> list[int]:
 
 
 def of_hundred(weights: Sequence[float]) -> list[float]:
-    """Weights as whole per cent, in lowest terms."""
+    """Weights as whole percent, in lowest terms."""
     return lowest_terms(percents(weights)) if weights else []
 
 

@@ -54,9 +54,9 @@ class Sros(Router):
     def reasons(self) -> Mapping[str, str]:
         return {
             **WRED,
-            **dict.fromkeys(("min", "max"), "whole per cent of the maximum burst size, max above min"),
+            **dict.fromkeys(("min", "max"), "whole percent of the maximum burst size, max above min"),
             "buffer": "mbs counts bytes",
-            "max_p": "whole per cent, at least one",
+            "max_p": "whole percent, at least one",
             "rate": "whole kb/s",
             "ecn": "SR OS drops where RED would mark",
         }
@@ -356,7 +356,7 @@ _READERS: Mapping[str, Reader] = {
     "offset": _signed,
     "weight": lambda text: whole(text, "a weight", most=MOST_WEIGHT),
     "factor": lambda text: whole(text, "a factor", most=15),
-    "percent": lambda text: whole(text, "whole per cent", most=100),
+    "percent": lambda text: whole(text, "whole percent", most=100),
 }
 _OPENING = "a line of a sap-egress or slope policy, such as `queue 1 mbs 96000`"
 _GRAMMAR: Grammar[_Handler] = Grammar(_FORMS, _READERS, _OPENING)
@@ -385,7 +385,7 @@ SROS = Sros(
     name="sros",
     title="Nokia SR OS (7750 SR, MD-CLI)",
     source="Nokia, 'MD-CLI Command Reference', qos commands, with the ranges of nokia-conf-qos.yang and "
-    "nokia-types-qos.yang, release 24 (mbs 0..1073741824 bytes, pir in kb/s, slopes in per cent, packet-byte-offset "
+    "nokia-types-qos.yang, release 24 (mbs 0..1073741824 bytes, pir in kb/s, slopes in percent, packet-byte-offset "
     "-64..31)",
     quirks=(
         "uncertain: mbs is rounded up to whole buffers of the card; its grain is not public for every card",

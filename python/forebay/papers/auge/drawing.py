@@ -10,7 +10,7 @@ from forebay.papers import drawing
 from forebay.views.rule_panel import PALETTE
 
 if TYPE_CHECKING:
-    from forebay.papers.catalogue import Figure
+    from forebay.papers.catalog import Figure
     from forebay.papers.results import Results
     from forebay.views.canvas import Picture
 

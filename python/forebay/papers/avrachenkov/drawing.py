@@ -14,7 +14,7 @@ from forebay.views.rule_panel import PALETTE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from forebay.papers.catalogue import Figure
+    from forebay.papers.catalog import Figure
     from forebay.papers.results import Results
     from forebay.views.canvas import Picture
 

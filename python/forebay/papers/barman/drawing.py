@@ -11,7 +11,7 @@ from forebay.papers.results import fixed_point
 from forebay.views.rule_panel import PALETTE
 
 if TYPE_CHECKING:
-    from forebay.papers.catalogue import Figure
+    from forebay.papers.catalog import Figure
     from forebay.papers.results import Results
     from forebay.views.canvas import Picture
 

@@ -37,11 +37,11 @@ pub static MODEL: Model = Model {
     ],
     assumptions: &[
         "RED sees the instantaneous queue, not its average",
-        "smooth, unsynchronised arrivals",
+        "smooth, unsynchronized arrivals",
     ],
     source: "Barman, Smaragdakis & Matta (2004), RED section.",
     errata: &[
-        "The printed p(n) has no forced drop at a full buffer, and p_max is not given (0.1 taken; 0.01-0.5 moves the utilisation by 0.004 at K = 1250).",
+        "The printed p(n) has no forced drop at a full buffer, and p_max is not given (0.1 taken; 0.01-0.5 moves the utilization by 0.004 at K = 1250).",
         "The printed delay Σ n π(n) counts the packet in service and rejected arrivals; default here: what accepted packets find.",
     ],
     variants: &[variant(

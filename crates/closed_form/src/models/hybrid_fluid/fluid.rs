@@ -25,7 +25,7 @@ pub struct Connections {
     pub rtt_s: f64,
     /// n, number of connections.
     pub flows: f64,
-    /// n_cut: n when synchronised, 1 when desynchronised.
+    /// n_cut: n when synchronized, 1 when desynchronized.
     pub flows_cut: f64,
     /// beta0, fraction of its window that one connection keeps.
     pub kept: f64,
@@ -243,7 +243,7 @@ impl HybridFluid {
         Ok(self.outcome_at(theta.clamp(0.0, self.full_fill_s())))
     }
 
-    /// Problem (5): the buffer that maximises `rate_weight` x mean rate - `queue_weight` x mean
+    /// Problem (5): the buffer that maximizes `rate_weight` x mean rate - `queue_weight` x mean
     /// queue. B0 when c1/c2 >= 2 theta0 (2+beta)/(3(1+beta)), 0 only for c1 = 0.
     pub fn best_tradeoff(
         &self,

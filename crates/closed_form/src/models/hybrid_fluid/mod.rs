@@ -40,10 +40,10 @@ pub static MODEL: Model = Model {
     source: "Avrachenkov, Ayesta & Piunovskiy, Optimal choice of the buffer size in the Internet routers (CDC 2005), theorem 1, \
         eqs. (9)-(12), problems (3)-(5); all right, checked against event-driven integration.",
     errata: &[
-        "\"Equation (12) gives 250 (N = 5) and 62 (N = 20)\": those are the synchronised BDP²/(18 n); eq. (12) gives 6.2 and 0.09 packets.",
+        "\"Equation (12) gives 250 (N = 5) and 62 (N = 20)\": those are the synchronized BDP²/(18 n); eq. (12) gives 6.2 and 0.09 packets.",
         "The Stanford rule for N = 20 is 33.5 packets, not 21.",
         "The published delays give an RTT of 4 ms and a BDP of 100; the stated 150 needs 6 ms.",
-        "B₀ grows as BDP² and exceeds the BDP once BDP > 18 n: the frozen RTT then fails. That synchronised requirements fall as 1/n is a property of the frozen RTT.",
+        "B₀ grows as BDP² and exceeds the BDP once BDP > 18 n: the frozen RTT then fails. That synchronized requirements fall as 1/n is a property of the frozen RTT.",
     ],
     variants: &[variant(
         "leading",
@@ -122,7 +122,7 @@ pub static MODEL: Model = Model {
         ),
     ],
     example: Example {
-        text: "B₀ of 5 synchronised Reno flows on 25000 packets/s with 6 ms",
+        text: "B₀ of 5 synchronized Reno flows on 25000 packets/s with 6 ms",
         quantity: "full_buffer",
         arguments: &[
             ("capacity_pps", &[25_000.0]),
@@ -313,7 +313,7 @@ fn row_at_buffer(a: &Arguments) -> Result<(HybridFluid, f64), FormulaError> {
 const CUT_FLOWS: Input = Input::new(
     "flows_cut",
     "flows",
-    "flows that cut at a time: all when synchronised, 1 when not",
+    "flows that cut at a time: all when synchronized, 1 when not",
     "0 < x <= flows",
 );
 const FLUID: &[Input] = &[CAPACITY, RTT, FLOWS, CUT_FLOWS, KEPT];

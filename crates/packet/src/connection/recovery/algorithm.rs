@@ -8,10 +8,10 @@ use crate::connection::ack::AckEvent;
 use crate::connection::control_block::ControlBlock;
 use crate::connection::sender::Transmission;
 
-/// Duplicate acknowledgements, or arrivals beyond a hole, that mean a loss (RFC 5681 section 3.2).
+/// Duplicate acknowledgments, or arrivals beyond a hole, that mean a loss (RFC 5681 section 3.2).
 pub(in crate::connection) const DUP_THRESHOLD: u64 = 3;
 
-/// Packets that one acknowledgement counts for after a timeout, when it may cover many that had
+/// Packets that one acknowledgment counts for after a timeout, when it may cover many that had
 /// arrived long before (RFC 3465 section 2.3: L = 1).
 pub(in crate::connection) const AFTER_TIMEOUT: u64 = 1;
 
@@ -34,7 +34,7 @@ impl Genuine {
 /// A way to find out what is lost and to choose what is sent. Each keeps only its own state; what
 /// all share is in the [`ControlBlock`].
 pub(in crate::connection) trait Algorithm {
-    /// What an acknowledgement means, at its sender.
+    /// What an acknowledgment means, at its sender.
     fn on_ack(&mut self, control: &mut ControlBlock, ack: &AckEvent);
 
     /// The retransmission timer has expired, and everything under way is lost.

@@ -1,4 +1,4 @@
-//! FACK: recovery by forward acknowledgement (Mathis and Mahdavi 1996, "Forward acknowledgement:
+//! FACK: recovery by forward acknowledgment (Mathis and Mahdavi 1996, "Forward acknowledgment:
 //! refining TCP congestion control", section 2.2), which goes by packet numbers: what is three
 //! below the furthest packet that arrived is lost.
 
@@ -10,7 +10,7 @@ use crate::connection::ack::AckEvent;
 use crate::connection::control_block::ControlBlock;
 use crate::connection::sender::Transmission;
 
-/// What forward acknowledgement keeps.
+/// What forward acknowledgment keeps.
 #[derive(Clone, Debug)]
 pub(in crate::connection) struct Fack {
     /// The packet beyond the furthest that arrived (snd.fack).

@@ -1,5 +1,5 @@
-//! New Reno: recovery without SACK (RFC 6582). A loss is what three duplicate acknowledgements
-//! mean; in recovery each partial acknowledgement names the next hole.
+//! New Reno: recovery without SACK (RFC 6582). A loss is what three duplicate acknowledgments
+//! mean; in recovery each partial acknowledgment names the next hole.
 
 use forebay_congestion::packet::LossState;
 use forebay_scenario::PartialAckTimer;
@@ -10,7 +10,7 @@ use crate::connection::ack::AckEvent;
 use crate::connection::control_block::ControlBlock;
 use crate::connection::sender::Transmission;
 
-/// Packets that may leave beyond the window on duplicate acknowledgements (RFC 3042).
+/// Packets that may leave beyond the window on duplicate acknowledgments (RFC 3042).
 pub(super) const LIMITED_TRANSMIT: u64 = 2;
 
 /// What New Reno keeps.
@@ -51,7 +51,7 @@ impl NewReno {
     }
 
     /// RFC 6582 section 3.2 step 3: repair the next hole, deflate by what was acknowledged less
-    /// one packet, and restart the timer at the first partial acknowledgement or at each.
+    /// one packet, and restart the timer at the first partial acknowledgment or at each.
     fn on_partial_ack(&mut self, control: &mut ControlBlock, ack: &AckEvent) {
         let sender = &mut control.sender;
         sender.totals.losses += 1;
@@ -93,7 +93,7 @@ impl Algorithm for NewReno {
                 return;
             }
             LossState::Recovery => {
-                // Full acknowledgement, option 2: the window is the threshold.
+                // Full acknowledgment, option 2: the window is the threshold.
                 if !sender.controller.needs().own_recovery {
                     sender.window.cwnd = sender.window.ssthresh;
                 }

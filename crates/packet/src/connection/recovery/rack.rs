@@ -20,7 +20,7 @@ use crate::connection::timers::Timer;
 /// What Linux adds to a probe timeout for the coarseness of its timers (TCP_TIMEOUT_MIN).
 const PROBE_MARGIN: Time = Time::from_millis(2);
 
-/// The delay of a lone packet's acknowledgement that a probe allows for (RFC 8985 section 7.2 and
+/// The delay of a lone packet's acknowledgment that a probe allows for (RFC 8985 section 7.2 and
 /// Linux: the minimum RTO).
 const LONE_ACK_DELAY: Time = Time::from_millis(200);
 

@@ -178,7 +178,7 @@ impl Records {
     }
 }
 
-/// Whether recovery begins with an acknowledgement.
+/// Whether recovery begins with an acknowledgment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     Begins,
@@ -195,7 +195,7 @@ pub(super) fn settle(control: &mut ControlBlock, ack: &AckEvent) {
     control.advance(ack);
 }
 
-/// What follows from an acknowledgement that showed `found` losses.
+/// What follows from an acknowledgment that showed `found` losses.
 pub(super) fn react(control: &mut ControlBlock, ack: &AckEvent, found: u64) -> Entry {
     let now = ack.now;
     let sender = &mut control.sender;
@@ -206,7 +206,7 @@ pub(super) fn react(control: &mut ControlBlock, ack: &AckEvent, found: u64) -> E
         control.sender.state = LossState::Open;
     }
     // What has just arrived counts, not what a repaired hole uncovers (Linux: acked_sacked), and
-    // only where the cumulative acknowledgement moves (tcp_may_raise_cwnd).
+    // only where the cumulative acknowledgment moves (tcp_may_raise_cwnd).
     let arrived = ack.arrived();
     let grown = if ack.acked > 0 { arrived } else { 0 };
     let mut entry = Entry::No;

@@ -1,4 +1,4 @@
-//! SACK: recovery with selective acknowledgements (RFC 6675). A packet is lost when three beyond it
+//! SACK: recovery with selective acknowledgments (RFC 6675). A packet is lost when three beyond it
 //! have arrived; what is lost goes out first. Rule 4 of NextSeg, the optional rescue
 //! retransmission, is left out.
 //!
@@ -73,7 +73,7 @@ impl Sack {
         control.sender.urgent = control.scoreboard.has_hole();
     }
 
-    /// An acknowledgement in recovery or after a timeout: both end at the recovery point.
+    /// An acknowledgment in recovery or after a timeout: both end at the recovery point.
     fn end_at_recovery_point(control: &mut ControlBlock, now: Time) {
         if control.sender.unacknowledged < control.sender.recover {
             return;

@@ -18,7 +18,7 @@ __all__ = ["CAKE", "memory_of"]
 
 #: `rtt` by a word (tc-cake(8)).
 _ROUND_TRIPS = {
-    "datacentre": Fraction(100, 10**6),
+    "datacenter": Fraction(100, 10**6),
     "lan": Fraction(1, 1000),
     "metro": Fraction(10, 1000),
     "regional": Fraction(30, 1000),

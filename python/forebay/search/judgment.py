@@ -12,7 +12,7 @@ from forebay.metric import unit_of
 from forebay.report import Report
 from forebay.search.judging import ShareJudge
 
-__all__ = ["Judgement", "Miss", "worst_miss"]
+__all__ = ["Judgment", "Miss", "worst_miss"]
 
 Unit = Literal["points", "s", "%"]
 
@@ -48,7 +48,7 @@ class Miss:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgment:
     """Whether a rule applies, and what the simulation says of its buffer.
 
     Attributes

@@ -12,7 +12,7 @@ from forebay.goals import Goal
 from forebay.report import Report
 from forebay.rules import Assumption, Holds, Rule, rules
 from forebay.scenario import Scenario
-from forebay.search.judgement import Judgement, Miss, worst_miss
+from forebay.search.judgment import Judgment, Miss, worst_miss
 from tests.conftest import ROOT
 
 SMALL = """
@@ -73,21 +73,21 @@ def test_a_goal_is_about_the_mean_unless_a_share_of_the_draws_was_asked_for() ->
 
 
 @pytest.mark.parametrize(
-    ("judgement", "words"),
+    ("judgment", "words"),
     [
-        (Judgement(True, 1.0, True, Miss("utilization", 30.0, "points")), "applies, 30 points off"),
-        (Judgement(True, 1.0, True, None, 2.93), "applies, meets every goal at 2.9 x the recommendation"),
-        (Judgement(True, 1.0, True, None, 1.02), "applies, meets every goal at the recommendation"),
-        (Judgement(True, 1.0, True, None, 31.6), "applies, meets every goal at 32 x the recommendation"),
-        (Judgement(True, 0.6, True, Miss("utilization", 0.31, "points")), "applies to 60 %, 0.31 points off"),
-        (Judgement(True, 0.999, False), "applies to over 99 %"),
-        (Judgement(True, 1.0), "applies"),
-        (Judgement(False, 0.5, True, Miss("utilization", 30.0, "points")), "does not apply"),
+        (Judgment(True, 1.0, True, Miss("utilization", 30.0, "points")), "applies, 30 points off"),
+        (Judgment(True, 1.0, True, None, 2.93), "applies, meets every goal at 2.9 x the recommendation"),
+        (Judgment(True, 1.0, True, None, 1.02), "applies, meets every goal at the recommendation"),
+        (Judgment(True, 1.0, True, None, 31.6), "applies, meets every goal at 32 x the recommendation"),
+        (Judgment(True, 0.6, True, Miss("utilization", 0.31, "points")), "applies to 60 %, 0.31 points off"),
+        (Judgment(True, 0.999, False), "applies to over 99 %"),
+        (Judgment(True, 1.0), "applies"),
+        (Judgment(False, 0.5, True, Miss("utilization", 30.0, "points")), "does not apply"),
     ],
 )
-def test_the_words_are_short_and_true(judgement: Judgement, words: str) -> None:
-    assert judgement.words == words
-    assert judgement.to_dict()["words"] == words
+def test_the_words_are_short_and_true(judgment: Judgment, words: str) -> None:
+    assert judgment.words == words
+    assert judgment.to_dict()["words"] == words
 
 
 def test_a_rule_applies_to_the_share_that_it_fits() -> None:
@@ -137,30 +137,30 @@ def test_verdicts_do_not_depend_on_the_order_of_groups() -> None:
     assert verdicts[0] == verdicts[1] == verdicts[2]
 
 
-def test_the_json_has_the_judgement_of_every_rule() -> None:
+def test_the_json_has_the_judgment_of_every_rule() -> None:
     answer = forebay.recommend(Scenario.parse(SMALL), resolution=0.5, replications=2)
     told = json.loads(answer.to_json())
     assert answer.packets is not None
     simulated = 0
     for rule, found in zip(answer.rules, told["rules"], strict=True):
-        assert found["judgement"]["words"] == rule.judgement.words
-        assert found["share"] == rule.share == rule.judgement.share
-        assert found["applies"] == rule.applies == rule.judgement.applies
+        assert found["judgment"]["words"] == rule.judgment.words
+        assert found["share"] == rule.share == rule.judgment.share
+        assert found["applies"] == rule.applies == rule.judgment.applies
         if rule.buffer is None:
-            assert not rule.judgement.simulated
+            assert not rule.judgment.simulated
             continue
         # What it says is what stands in the curve at the rule's buffer.
         at = answer.at(rule.buffer)
-        assert rule.judgement.simulated == (at is not None)
+        assert rule.judgment.simulated == (at is not None)
         if at is None:
             continue
         simulated += 1
         short = 0.97 - at.metrics["utilization"].mean
         late = at.metrics["queue_delay_p99_s"].mean - 0.060
-        miss = rule.judgement.miss
+        miss = rule.judgment.miss
         assert (miss is None) == (short <= 0 and late <= 0)
         if miss is None:
-            assert rule.judgement.times == pytest.approx(rule.buffer.packets / answer.packets)
+            assert rule.judgment.times == pytest.approx(rule.buffer.packets / answer.packets)
         else:
             assert miss.by == pytest.approx(100 * short if miss.goal == "utilization" else late)
     assert simulated > 5

@@ -1,4 +1,4 @@
-//! What one connection does, step by step: a test per behaviour of recovery and timeouts.
+//! What one connection does, step by step: a test per behavior of recovery and timeouts.
 
 use forebay_congestion::packet::LossState;
 use forebay_random::{Purpose, Seed, StreamKey};
@@ -75,7 +75,7 @@ impl Wire {
 }
 
 #[test]
-fn forward_acknowledgement_repairs_what_is_three_below_the_furthest_arrival() {
+fn forward_acknowledgment_repairs_what_is_three_below_the_furthest_arrival() {
     let mut wire = Wire::new(Stack {
         recovery: Recovery::Fack,
         ..Stack::RFC
@@ -92,7 +92,7 @@ fn forward_acknowledgement_repairs_what_is_three_below_the_furthest_arrival() {
 }
 
 #[test]
-fn forward_acknowledgement_sees_that_a_repetition_is_lost() {
+fn forward_acknowledgment_sees_that_a_repetition_is_lost() {
     let mut wire = Wire::new(Stack {
         recovery: Recovery::Fack,
         reduction: Some(Reduction::Prr),
@@ -409,7 +409,7 @@ fn a_second_timeout_of_the_same_packet_is_believed() {
 }
 
 #[test]
-fn a_timeout_while_the_second_acknowledgement_is_awaited_is_believed() {
+fn a_timeout_while_the_second_acknowledgment_is_awaited_is_believed() {
     for recovery in RECOVERIES {
         let mut wire = after_timeout(recovery, true);
         assert_eq!(wire.arrive(0), [20, 21]);
@@ -421,7 +421,7 @@ fn a_timeout_while_the_second_acknowledgement_is_awaited_is_believed() {
 }
 
 #[test]
-fn without_new_data_the_first_acknowledgement_leads_to_conventional_recovery() {
+fn without_new_data_the_first_acknowledgment_leads_to_conventional_recovery() {
     for recovery in RECOVERIES {
         let mut wire = after_timeout(recovery, true);
         wire.connection.stop();
@@ -431,7 +431,7 @@ fn without_new_data_the_first_acknowledgement_leads_to_conventional_recovery() {
 }
 
 #[test]
-fn with_sack_one_acknowledgement_may_be_proof_enough() {
+fn with_sack_one_acknowledgment_may_be_proof_enough() {
     for recovery in [Recovery::Sack, Recovery::Fack, Recovery::Rack] {
         let mut wire = Wire::new(Stack {
             recovery,
@@ -445,7 +445,7 @@ fn with_sack_one_acknowledgement_may_be_proof_enough() {
         }
         wire.connection.stop();
         assert_eq!(wire.arrive(0), [0; 0]);
-        // One acknowledgement for two packets, and nothing new to send.
+        // One acknowledgment for two packets, and nothing new to send.
         assert_eq!(wire.arrive(1), [0; 0], "{recovery:?}");
         assert_eq!(wire.connection.control.sender.state, LossState::Open);
         assert!(wire.connection.window().cwnd >= 20.0);

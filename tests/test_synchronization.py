@@ -9,7 +9,7 @@ import pytest
 
 from forebay import Scenario
 from forebay.errors import InputError
-from forebay.measurement.synchronisation import fit_synchronization, flows_hit, thin
+from forebay.measurement.synchronization import fit_synchronization, flows_hit, thin
 
 from .conftest import forebay
 
