@@ -251,10 +251,10 @@ def test_conflicting_goals_end_with_1_and_say_which(small: Path, tmp_path: Path)
     answer = forebay("recommend", small, *goals, "--out", tmp_path)
     assert answer.code == 1, answer
     assert answer.err == ""
-    assert "No buffer meets all goals." in answer.out
+    assert "No buffer meets every goal." in answer.out
     assert "needs at least" in answer.out
     assert "allows at most" in answer.out
-    assert "Nearest compromise" in answer.out
+    assert "The nearest miss" in answer.out
     found = json.loads(forebay("recommend", small, *goals, "--json", "--no-picture").out)
     assert found["recommendation"] is None
     least, most = found["conflict"]["needs_at_least"], found["conflict"]["needs_at_most"]

@@ -10,7 +10,7 @@ from types import FrameType
 
 import pytest
 
-from forebay import InputError, Scenario, _core
+from forebay import InputError, Scenario, UnsupportedError, _core
 
 TASKS = Path("/proc/self/task")
 
@@ -73,11 +73,11 @@ def test_traces_and_models_are_refused_before_a_run(engine: _core.Engine) -> Non
     if engine.traces:
         _core.Job(scenario.core, engine.name, 1, 0, traces=True)
     else:
-        with pytest.raises(InputError, match="does not support traces"):
+        with pytest.raises(UnsupportedError, match="does not support traces"):
             _core.Job(scenario.core, engine.name, 1, 0, traces=True)
     for model in engine.models:
         _core.Job(scenario.core, engine.name, 1, 0, model=model)
-    with pytest.raises(InputError, match=r"unknown model|choice of models"):
+    with pytest.raises((InputError, UnsupportedError), match=r"unknown model|choice of models"):
         _core.Job(scenario.core, engine.name, 1, 0, model="unheard-of")
 
 
