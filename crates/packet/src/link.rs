@@ -6,7 +6,7 @@ use forebay_discipline::{
     Admission, Backlog, ClassSetting, Classes, Discipline, Port, Queue, Setting, Shared, discipline,
 };
 use forebay_random::{Purpose, Seed, Stream};
-use forebay_scenario::{Link as LinkSpec, Scenario};
+use forebay_scenario::{Law, Link as LinkSpec, Scenario};
 use forebay_units::{Rate, Time};
 
 use crate::fifo::{FifoLink, limit_of};
@@ -46,8 +46,6 @@ pub(crate) struct LinkSetup<'a> {
     pub(crate) seed: Seed,
     /// The link's number, in the scenario and for its draws.
     pub(crate) number: usize,
-    /// The one packet size of the scenario, where there is only one.
-    pub(crate) uniform: Option<u32>,
     pub(crate) scenario: &'a Scenario,
     pub(crate) departures: Departures,
 }
@@ -78,7 +76,14 @@ impl Link {
         } else {
             Discipline::Queued(Queue::Classes(classes(spec, &setup, &setting)?))
         };
-        let fifo = || FifoLink::new(spec.rate, overhead, spec.buffer, setup.uniform);
+        let fifo = || {
+            FifoLink::new(
+                spec.rate,
+                overhead,
+                spec.buffer,
+                uniform_size(setup.scenario),
+            )
+        };
         let transmitter = Transmitter::new(spec.rate, overhead);
         let port = Port::new(random);
         Some(match (chosen, setup.departures) {
@@ -243,4 +248,23 @@ fn classes(spec: &LinkSpec, setup: &LinkSetup<'_>, setting: &Setting) -> Option<
     let of_groups = of_groups.map(|group| spec.class_of(&group.name).unwrap_or_default() as u8);
     let all = Classes::of(spec.discipline.parameters(), setting, &classes)?;
     Some(all.for_groups(of_groups.collect()))
+}
+
+/// The one packet size of the scenario, where there is only one.
+fn uniform_size(scenario: &Scenario) -> Option<u32> {
+    let mut size = None;
+    for group in scenario.flows() {
+        let Law::Value(packet) = &group.packet else {
+            return None;
+        };
+        if !group.reverse.is_empty() {
+            return None;
+        }
+        if (group.responsive() && group.stack.handshake) || size.is_some_and(|size| size != *packet)
+        {
+            return None;
+        }
+        size = Some(*packet);
+    }
+    size.map(|size| size.get() as u32)
 }

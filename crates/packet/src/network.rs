@@ -14,7 +14,7 @@
 mod tests;
 
 use forebay_discipline::{Ecn, Label, Packet};
-use forebay_scenario::{EngineError, Law, Scenario, Seed};
+use forebay_scenario::{EngineError, Scenario, Seed};
 use forebay_units::Time;
 
 use crate::calendar::Calendar;
@@ -77,12 +77,10 @@ impl Network {
         seed: Seed,
         departures: Departures,
     ) -> Result<Self, EngineError> {
-        let uniform = uniform_size(scenario);
         let links = scenario.links().iter().enumerate().map(|(number, spec)| {
             let setup = LinkSetup {
                 seed,
                 number,
-                uniform,
                 scenario,
                 departures,
             };
@@ -590,23 +588,4 @@ impl Hop {
             },
         }
     }
-}
-
-/// The one packet size of the scenario, where there is only one.
-fn uniform_size(scenario: &Scenario) -> Option<u32> {
-    let mut size = None;
-    for group in scenario.flows() {
-        let Law::Value(packet) = &group.packet else {
-            return None;
-        };
-        if !group.reverse.is_empty() {
-            return None;
-        }
-        if (group.responsive() && group.stack.handshake) || size.is_some_and(|size| size != *packet)
-        {
-            return None;
-        }
-        size = Some(*packet);
-    }
-    size.map(|size| size.get() as u32)
 }
