@@ -468,9 +468,9 @@ def test_measured_numbers_carry_their_interval(tiny: dict[str, Run], tmp_path: P
         claim({"about": 0.03125, "within": 0.0}, 'exact("processor-sharing", "probability_more_than", load=0.5, n=4)')
     )
     assert exact.verdict == "reproduced"
-    typo = results.judge(claim({"at_least": 0}, 'value("sweep", "utilization", buffer=20)'))
+    typo = results.judge(claim({"at_least": 0}, 'value("sweep", "utilizatoin", buffer=20)'))
     assert typo.verdict == "not_checkable"
-    assert "utilization" in typo.why
+    assert "utilizatoin" in typo.why
 
 
 # The whole way ------------------------------------------------------------------------------------------------------

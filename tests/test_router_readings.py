@@ -261,7 +261,7 @@ def test_a_time_in_a_class_of_ios_xr_counts_at_its_share() -> None:
 @pytest.mark.parametrize(
     ("line", "system", "message"),
     [
-        ("queue-limit 1,000 packets", "ios-xe", "allowed: a whole number of 1 to 64000000, digits only; did"),
+        ("queue-limit 1,000 packets", "ios-xe", "allowed: a whole number, digits only; did"),
         ("queue-limit 1,000", "ios-xr", "did you mean `1000`?"),
         (
             "queue-limit 1000 packet",
@@ -441,9 +441,9 @@ def test_forms_have_options_alternatives_and_values() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("set to x", "found `x`; allowed: a whole number of 0 to 9, digits only"),
+        ("set to x", "found `x`; allowed: a whole number, digits only"),
         ("set to 3 byte", "found `byte`; allowed: bytes, packets; did you mean `bytes`?"),
-        ("set", "found nothing after `set`; allowed: to, a whole number of 0 to 9, digits only"),
+        ("set", "found nothing after `set`; allowed: to, a whole number, digits only"),
         ("stop now", "found `now`; allowed: the end of the line"),
         ("sett 3", "found `sett`; allowed: a line; did you mean `set`?"),
     ],

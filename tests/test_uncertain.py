@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from forebay import InputError, Scenario, _core, recommend
+from forebay.formatting import confidence
 from forebay.scenario import run_jobs
 from forebay.search.sensitivity import vary
 from tests.conftest import forebay
@@ -77,9 +78,9 @@ def test_a_share_of_the_draws(path: Path) -> None:
     assert all(goal["of"] == told["of"] >= goal["held"] >= told["held"] for goal in most.data["goals"].values())
     answer = forebay("recommend", path, "--fraction", "90%", "--no-picture", "--report", path.with_suffix(".html"))
     assert answer.code == 0, answer.err
-    assert f"Recommended buffer: {most.packets} packets" in answer.out
-    assert "in at least 90 % of the draws" in answer.out
-    assert f"{told['held']} of {told['of']} draws" in answer.out
+    bound = confidence(told["at_least"])
+    assert f"Buffer: {most.packets} packets" in answer.out
+    assert f"held in {told['held']} of {told['of']} fresh draws: in at least {bound} of all draws" in answer.out
     page = path.with_suffix(".html").read_text(encoding="utf-8")
     assert f"held in {told['held']} of {told['of']} draws" in page
     assert "6 on average (Poisson)" in page
