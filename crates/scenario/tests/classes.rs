@@ -327,7 +327,7 @@ fn the_schema_and_explain_know_the_keys_of_a_class() {
             .unwrap()
             .contains(&"classes".into())
     );
-    let with = |form: &&serde_json::Value| form["properties"]["kind"]["enum"][0] == "classes";
+    let with = |form: &&serde_json::Value| form["properties"]["kind"]["const"] == "classes";
     let form = forms.iter().find(with).unwrap();
     assert_eq!(form["required"], serde_json::json!(["kind", "classes"]));
     let item = &form["properties"]["classes"]["items"];
