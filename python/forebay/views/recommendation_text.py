@@ -88,7 +88,8 @@ def _headline(answer: Recommendation) -> Iterator[RenderableType]:
     """The link, the number, what decides it."""
     core = answer.scenario.core
     rate = formatting.exactly(formatting.bandwidth(core.rate_bps))
-    yield Text(f"{answer.scenario.title or 'recommendation'}: {rate}, {core.queue}", overflow="ellipsis", no_wrap=True)
+    title = f": {answer.scenario.title}" if answer.scenario.title else ""
+    yield Text(f"{rate}, {core.queue}{title}", overflow="ellipsis", no_wrap=True)
     if answer.buffer is None:
         yield from _no_buffer(answer)
         return
@@ -263,9 +264,9 @@ def _words(found: Judgment) -> str:
 
 
 def _shown(answer: Recommendation) -> list[str]:
-    """The usual metrics, then those that goals on the link are about."""
+    """The metrics that goals on the link are about, then the usual ones: a narrow console lacks the last first."""
     keys = [answer.points[0].key(name) for name in answer.goals if "." not in name]
-    return [*USUAL, *(key for key in keys if key is not None and key not in USUAL)]
+    return list(dict.fromkeys([*(key for key in keys if key is not None), *USUAL]))
 
 
 def _short(name: str) -> str:
