@@ -1,4 +1,4 @@
-//! FACK: recovery by forward acknowledgment (Mathis and Mahdavi 1996, "Forward acknowledgment:
+//! FACK: recovery by forward acknowledgment (Mathis and Mahdavi 1996, "Forward acknowledgement:
 //! refining TCP congestion control", section 2.2), which goes by packet numbers: what is three
 //! below the furthest packet that arrived is lost.
 
