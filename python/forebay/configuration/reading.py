@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn, TypeVar
 
@@ -89,7 +89,6 @@ class Words:
 
     words: Sequence[Word]
     at: int = 0
-    several: bool = field(default=True)
 
     @property
     def more(self) -> bool:

@@ -280,10 +280,6 @@ def _fair_queue(_: Policies, said: Said) -> None:
     raise Mistake("`fair-queue`", allowed).error(said.line)
 
 
-def _shown_priority(state: Policies, said: Said) -> None:
-    state.current(said.line).level = said.number("level", 1)
-
-
 _CONFIGURED: Sequence[Form[Handler]] = (
     *COMMON,
     Form("policy-map <policy>", start_policy),
@@ -319,7 +315,7 @@ _SHOWN: Sequence[Form[Handler]] = (
     Form("bandwidth [remaining] <share_percent> ...", _percent_share),
     Form("bandwidth <share> kbps|(kbps)", _rate_share),
     Form("priority level <level>", take_level),
-    Form("Priority: ...", _shown_priority),
+    Form("Priority: ...", take_level),
     Form("Priority Level: <level>", take_level),
     Form("Exp-weight-constant: <exponent> ...", _exponent),
     Form("explicit congestion notification", take_ecn),

@@ -9,12 +9,12 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from forebay.configuration.platforms.linux.cake import CAKE, memory_of
-from forebay.configuration.platforms.linux.kinds import KINDS, Draft
+from forebay.configuration.platforms.linux.kinds import KINDS, Draft, Reader
 from forebay.configuration.platforms.linux.red import burst_of, shift_of
 from forebay.configuration.platforms.linux.units import time_word
 from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, whole_packets
@@ -64,8 +64,6 @@ def _yes(text: str) -> Value:
 def _word(text: str) -> Value:
     return text
 
-
-Reader = Callable[[str], Value]
 
 _CODEL: Mapping[str, Reader] = {"limit": _packets, "target": _time, "interval": _time, "ecn": _yes}
 #: Properties of a queue type by its kind, after the kind's own prefix.

@@ -54,7 +54,7 @@ class Cake:
     @property
     def options(self) -> Mapping[str, Reader | None]:
         words: dict[str, Reader | None] = dict.fromkeys((*_FLAGS, *_ROUND_TRIPS, "unlimited"))
-        return words | {"bandwidth": _rate, "rtt": time, "memlimit": size, "overhead": _overhead, "mpu": size}
+        return words | {"bandwidth": rate, "rtt": time, "memlimit": size, "overhead": _overhead, "mpu": size}
 
     def fit(self, draft: Draft, port: Port) -> None:
         memory = memory_of(port.packet)
@@ -103,10 +103,6 @@ class Cake:
         }
         limit = Limit(int(memory.amount // memory_of(packet)), "packets")
         return Queue(limit, Discipline("cake", values, ecn=True))
-
-
-def _rate(text: str) -> Value:
-    return float(rate(text))
 
 
 def _quantum(bits: int | None) -> Limit:
