@@ -14,7 +14,7 @@ from forebay.configuration.platforms.linux.kinds import KINDS, Kind, Options, Re
 from forebay.configuration.platforms.linux.red import CHOKE, RED
 from forebay.configuration.platforms.linux.units import count, rate, size, time
 from forebay.configuration.port import Limit, Value
-from forebay.configuration.reading import Mistake, Word, Words, statements, whole
+from forebay.configuration.reading import Mistake, Word, Words, on_line, signed, statements, whole
 from forebay.errors import InputError
 
 __all__ = ["ALL", "Node", "fragment", "options_of", "parse"]
@@ -23,9 +23,8 @@ __all__ = ["ALL", "Node", "fragment", "options_of", "parse"]
 ALL: Mapping[str, Kind] = {**KINDS, "red": RED, "choke": CHOKE, "cake": CAKE}
 
 
-def _signed(text: str) -> Value:
-    sign = -1 if text.startswith("-") else 1
-    return float(sign * whole(text.removeprefix("-"), "bytes per packet", most=65535))
+def _signed(text: str) -> float:
+    return float(signed(text, "bytes per packet", most=65535))
 
 
 def _burst(text: str) -> Value:
@@ -283,7 +282,7 @@ def _table(words: Words) -> int:
     while words.peek() in ("overhead", "linklayer", "mpu", "mtu", "tsize"):
         name = words.take("")
         if name == "overhead":
-            overhead = int(words.value(lambda text: int(float(str(_signed(text))))))
+            overhead = int(words.value(_signed))
         elif name == "linklayer":
             words.keyword(["ethernet"])
         else:
@@ -318,10 +317,8 @@ def _raw(words: Words, readers: Mapping[str, Reader | None]) -> dict[str, Value]
 
 def _checked(kind: str, options: Options, line: int | None) -> None:
     """Read once, so that what lacks is said with its line."""
-    try:
+    with on_line(line):
         ALL[kind].read(options, 1500)
-    except Mistake as mistake:
-        raise mistake.error(line) from None
 
 
 def fragment(text: str) -> Node:
@@ -387,10 +384,8 @@ def _told(given: Mapping[str, Any], readers: Mapping[str, Reader | None]) -> Opt
         elif name in _SIZED and isinstance(value, int):
             found[name] = Limit(value, "bytes")
         else:
-            try:
+            with on_line(None):
                 found[name] = reader(f"{value:.12g}" if isinstance(value, float) else str(value))
-            except Mistake as mistake:
-                raise mistake.error() from None
     return found
 
 
