@@ -240,6 +240,11 @@ config queue 'eth1'
         ("option upload '1000'\noption script 'simplest.qos'\noption qdisc 'hfsc'", "line 3: found `hfsc`"),
         ("option upload '1000'\noption script 'simplest.qos'\noption eqdisc_opts 'flws 5'", "line 3: found `flws`"),
         ("option upload '1000'\noption script 'simplest.qos'\noption elimit '5k'", "found `5k`"),
+        (
+            "option upload '1000'\noption script 'simplest.qos'\noption elimit '9'\noption etarget 'x'",
+            "line 4: found `x`; allowed: a time",
+        ),
+        ("option upload '1000'\noption script 'simplest.qos'\noption egress_ecn 'on'", "line 3: found `on`; .* NOECN"),
         ("option upload '1000'\noption script 'simplest.qos'\noption linklayer 'atm'", "found linklayer `atm`"),
         ("", "found 0 queues"),
     ],

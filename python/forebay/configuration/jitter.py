@@ -85,7 +85,7 @@ def _with_jitter(law: Any, most: float) -> Any | None:
 
 
 def time_text(seconds: float) -> str:
-    """A time as scenario files say it, exact to a picosecond."""
+    """A time as scenario files say it, to six digits."""
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= scale:
             return f"{seconds / scale:.6g}{unit}"

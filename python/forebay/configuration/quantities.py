@@ -6,7 +6,17 @@ import re
 from fractions import Fraction
 from typing import Literal
 
-__all__ = ["Dimension", "bits", "count_text", "exact", "rate_text", "scenario_rate", "time_text"]
+__all__ = [
+    "Dimension",
+    "bits",
+    "count_text",
+    "exact",
+    "rate_text",
+    "scenario_rate",
+    "scenario_size",
+    "scenario_time",
+    "time_text",
+]
 
 Dimension = Literal["time", "rate", "bytes", "packets", "share"]
 

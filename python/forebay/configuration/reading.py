@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn, TypeVar
 
 from forebay.errors import InputError
 
-__all__ = ["Mistake", "Word", "Words", "closest", "statements", "whole"]
+__all__ = ["Mistake", "Word", "Words", "closest", "on_line", "signed", "statements", "suffixed", "whole"]
 
 T = TypeVar("T")
 
@@ -26,11 +27,29 @@ class Mistake(Exception):  # noqa: N818 - as a reader of the text would call it
         super().__init__(found)
         self.found, self.allowed, self.meant = found, allowed, meant
 
+    @classmethod
+    def word(cls, text: str, allowed: str, meant: str = "") -> Mistake:
+        """A word that is another one than those that are allowed, or none at all."""
+        return cls(f"`{text}`" if text else "nothing", allowed, meant)
+
+    def said_of(self, name: str) -> Mistake:
+        """The same with the name of what has the value."""
+        return Mistake(f"{self.found} as {name}", self.allowed, self.meant)
+
     def error(self, line: int | None = None) -> InputError:
         """The error with the line of the text, where it has several."""
         where = "" if line is None else f"line {line}: "
         meant = f"; did you mean `{self.meant}`?" if self.meant else ""
         return InputError(f"translate: {where}found {self.found}; allowed: {self.allowed}{meant}")
+
+
+@contextmanager
+def on_line(line: int | None) -> Iterator[None]:
+    """Say the mistakes of what is read with the line of the text, where it has several."""
+    try:
+        yield
+    except Mistake as mistake:
+        raise mistake.error(line) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +108,6 @@ class Words:
 
     words: Sequence[Word]
     at: int = 0
-    several: bool = field(default=True)
 
     @property
     def more(self) -> bool:
@@ -132,10 +150,8 @@ class Words:
                 return reader("")
             except Mistake as mistake:
                 self.fail(mistake.allowed)
-        try:
+        with on_line(self.line):
             found = reader(self.peek())
-        except Mistake as mistake:
-            raise mistake.error(self.line) from None
         self.at += 1
         return found
 
@@ -166,11 +182,17 @@ def whole(text: str, what: str = "a whole number", *, least: int = 0, most: int 
     if not re.fullmatch(r"[0-9]+", text):
         bare = text.replace(",", "").replace("_", "").replace("'", "")
         meant = bare if re.fullmatch(r"[0-9]+", bare) else ""
-        raise Mistake(f"`{text}`" if text else "nothing", f"{what}, digits only", meant)
+        raise Mistake.word(text, f"{what}, digits only", meant)
     number = int(text)
     if number < least or (most is not None and number > most):
         raise Mistake(f"`{text}`", limits)
     return number
+
+
+def signed(text: str, what: str = "a whole number", *, most: int | None = None) -> int:
+    """Read a whole number that may be negative; `most` is the most of its digits."""
+    sign = -1 if text.startswith("-") else 1
+    return sign * whole(text.removeprefix("-"), what, most=most)
 
 
 def suffixed(text: str, units: Mapping[str, Fraction], what: str, bare: Fraction | None) -> Fraction:
@@ -191,7 +213,7 @@ def suffixed(text: str, units: Mapping[str, Fraction], what: str, bare: Fraction
     if match is None:
         plain = text.replace(",", "")
         meant = plain if plain != text and re.fullmatch(r"[0-9.]+[A-Za-z]*", plain) else ""
-        raise Mistake(f"`{text}`" if text else "nothing", what, meant)
+        raise Mistake.word(text, what, meant)
     unit = match[2].lower()
     if not unit and bare is not None:
         return Fraction(match[1]) * bare

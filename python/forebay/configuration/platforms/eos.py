@@ -224,7 +224,7 @@ def _multiple(text: str) -> Fraction:
     """A multiple of the free memory: "1/8" or "2"."""
     known = [str(Fraction(2) ** power) for power in ALPHAS]
     if text not in known:
-        raise Mistake(f"`{text}`" if text else "nothing", ", ".join(known))
+        raise Mistake.word(text, ", ".join(known))
     return Fraction(text)
 
 

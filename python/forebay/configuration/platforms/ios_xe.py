@@ -37,7 +37,7 @@ from forebay.configuration.platforms.modular_qos import (
 from forebay.configuration.platforms.platform import Assumed, Reading
 from forebay.configuration.platforms.routers import WRED, Router, members, power_of_two, ratios
 from forebay.configuration.port import FRAMING, Classes, Limit, Port, Queue
-from forebay.configuration.reading import Mistake, whole
+from forebay.configuration.reading import Mistake, signed, whole
 from forebay.errors import UnsupportedError
 
 __all__ = ["IOS_XE"]
@@ -179,7 +179,7 @@ def _row_name(text: str) -> str:
     if not (
         name.isdigit() or name in ("default", "rsvp", "ef", "be") or (name[:2] in ("af", "cs") and name[2:].isdigit())
     ):
-        raise Mistake(f"`{text}`" if text else "nothing", "a row of WRED's table")
+        raise Mistake.word(text, "a row of WRED's table")
     return name
 
 
@@ -203,21 +203,20 @@ def _probability(text: str) -> int:
 def _percent(text: str) -> int:
     """A share as devices show it: "15%"."""
     if not text.endswith("%"):
-        raise Mistake(f"`{text}`" if text else "nothing", "a share such as 15%")
+        raise Mistake.word(text, "a share such as 15%")
     return whole(text[:-1], "whole percent", least=1, most=100)
 
 
 def _interface(text: str) -> str:
     """The name of an interface: letters and numbers, as in GigabitEthernet0/0/0."""
     if not (text[:1].isalpha() and text[-1:].isdigit()):
-        raise Mistake(f"`{text}`" if text else "nothing", "an interface such as GigabitEthernet0/0/0")
+        raise Mistake.word(text, "an interface such as GigabitEthernet0/0/0")
     return text
 
 
 def _offset(text: str) -> int:
     """Bytes per packet that a shaper counts beside what it counts anyway."""
-    sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text)
-    return sign * whole(digits, "bytes from -63 to 63", most=63)
+    return signed(text, "bytes from -63 to 63", most=63)
 
 
 def _shape(state: Policies, said: Said) -> None:
@@ -280,10 +279,6 @@ def _fair_queue(_: Policies, said: Said) -> None:
     raise Mistake("`fair-queue`", allowed).error(said.line)
 
 
-def _shown_priority(state: Policies, said: Said) -> None:
-    state.current(said.line).level = said.number("level", 1)
-
-
 _CONFIGURED: Sequence[Form[Handler]] = (
     *COMMON,
     Form("policy-map <policy>", start_policy),
@@ -319,7 +314,7 @@ _SHOWN: Sequence[Form[Handler]] = (
     Form("bandwidth [remaining] <share_percent> ...", _percent_share),
     Form("bandwidth <share> kbps|(kbps)", _rate_share),
     Form("priority level <level>", take_level),
-    Form("Priority: ...", _shown_priority),
+    Form("Priority: ...", take_level),
     Form("Priority Level: <level>", take_level),
     Form("Exp-weight-constant: <exponent> ...", _exponent),
     Form("explicit congestion notification", take_ecn),

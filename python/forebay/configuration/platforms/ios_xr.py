@@ -183,13 +183,13 @@ def _shown_weight(state: Policies, said: Said) -> None:
 def _level(text: str) -> int:
     """A priority as `show qos interface` shows it: "(HP1)"."""
     if not (text.startswith("(HP") and text.endswith(")")):
-        raise Mistake(f"`{text}`" if text else "nothing", "a priority such as (HP1)")
+        raise Mistake.word(text, "a priority such as (HP1)")
     return whole(text[3:-1], "a priority", least=1, most=7)
 
 
 def _in_brackets(text: str) -> int:
     if not (text.startswith("(") and text.endswith(")")):
-        raise Mistake(f"`{text}`" if text else "nothing", "a weight such as (20)")
+        raise Mistake.word(text, "a weight such as (20)")
     return whole(text[1:-1], "a weight", least=1)
 
 
@@ -231,7 +231,7 @@ _SHOWN: Sequence[Form[Handler]] = (
 def _rule(text: str) -> str:
     """A line of dashes."""
     if not text or set(text) != {"-"}:
-        raise Mistake(f"`{text}`" if text else "nothing", "a line of dashes")
+        raise Mistake.word(text, "a line of dashes")
     return text
 
 

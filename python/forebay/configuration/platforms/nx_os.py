@@ -190,9 +190,7 @@ def _or_none(text: str) -> int:
 def _dynamic_limit(text: str) -> int:
     """A limit as `show queuing interface` shows it: "9(D)" is a dynamic one."""
     if not text.endswith("(D)"):
-        raise Mistake(
-            f"`{text}`" if text else "nothing", "a dynamic limit such as 9(D); the unit of static ones is not shown"
-        )
+        raise Mistake.word(text, "a dynamic limit such as 9(D); the unit of static ones is not shown")
     return whole(text[:-3], "a dynamic limit", most=DYNAMIC[-1])
 
 
@@ -232,13 +230,13 @@ _SHOWN: Sequence[Form[Handler]] = (
 
 def _rule(text: str) -> str:
     if not text or set(text) - set("-=+"):
-        raise Mistake(f"`{text}`" if text else "nothing", "a rule")
+        raise Mistake.word(text, "a rule")
     return text
 
 
 def _interface(text: str) -> str:
     if not text.startswith(("Ethernet", "port-channel")):
-        raise Mistake(f"`{text}`" if text else "nothing", "an interface such as Ethernet1/1")
+        raise Mistake.word(text, "an interface such as Ethernet1/1")
     return text
 
 

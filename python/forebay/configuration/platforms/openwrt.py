@@ -16,7 +16,7 @@ from forebay.configuration.platforms.linux.tree import ALL, options_of
 from forebay.configuration.platforms.linux.units import size, time
 from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, whole_packets
 from forebay.configuration.port import FRAMING, Limit, Port, Queue, Value
-from forebay.configuration.reading import Mistake, Word, Words, statements, whole
+from forebay.configuration.reading import Mistake, Word, Words, on_line, signed, statements, whole
 from forebay.errors import UnsupportedError
 
 __all__ = ["OPENWRT", "OpenWrt"]
@@ -164,8 +164,7 @@ def _shown(words: Words, sections: list[dict[str, Word]]) -> None:
     if len(parts) == 2:
         sections.append({})
         return
-    if parts[2] not in (*_READ, *_HARMLESS):
-        Words([Word(parts[2], line)]).keyword((*_READ, *_HARMLESS))
+    Words([Word(parts[2], line)]).keyword((*_READ, *_HARMLESS))
     if not sections:
         sections.append({})
     rest = " ".join(word.text for word in words.words[words.at :])
@@ -180,9 +179,7 @@ def _reading(found: dict[str, Word], assumed: Assumed) -> Reading:
         try:
             return whole(text(name, "0"))
         except Mistake as mistake:
-            raise Mistake(f"{mistake.found} as {name}", mistake.allowed, mistake.meant).error(
-                found[name].line
-            ) from None
+            raise mistake.said_of(name).error(found[name].line) from None
 
     way = "e" if number("upload") else "i"
     kilobits = number("upload") or number("download")
@@ -190,11 +187,10 @@ def _reading(found: dict[str, Word], assumed: Assumed) -> Reading:
     if script not in _SCRIPTS:
         raise Mistake(f"script `{script}`, which has tiers", ", ".join(_SCRIPTS)).error(_line(found, "script"))
     cake = script in ("piece_of_cake.qos", "layer_cake.qos")
-    kind = "cake" if cake else kind
-    if kind not in ("pfifo", "bfifo", "fq_codel", "codel", "pie", "fq_pie", "sfq", "cake"):
-        Words([Word(kind, _line(found, "qdisc") or 1)]).keyword(
-            ("fq_codel", "codel", "pie", "fq_pie", "sfq", "pfifo", "bfifo")
-        )
+    if cake:
+        kind = "cake"
+    elif "qdisc" in found:
+        Words([found["qdisc"]]).keyword(("fq_codel", "codel", "pie", "fq_pie", "sfq", "pfifo", "bfifo"))
     how: list[str] = []
     layer = _layer(text("linklayer", "none"), text("overhead", "0"), found, how, cake=cake)
     options: dict[str, Value] = {}
@@ -206,10 +202,8 @@ def _reading(found: dict[str, Word], assumed: Assumed) -> Reading:
     if cake:
         options["bandwidth"] = float(kilobits * 1000)
     packet = assumed.packet
-    try:
+    with on_line(None):
         queue = ALL[kind].read(options, packet)
-    except Mistake as mistake:
-        raise mistake.error() from None
     how.append(f"{'upload' if way == 'e' else 'download'} through {kind}")
     return Reading(Port(kilobits * 1000 or assumed.rate, packet, queue, layer), tuple(how))
 
@@ -221,11 +215,8 @@ def _line(found: Mapping[str, Word], name: str) -> int | None:
 def _layer(linklayer: str, overhead: str, found: Mapping[str, Word], how: list[str], *, cake: bool) -> str:
     if linklayer not in ("none", "ethernet"):
         raise Mistake(f"linklayer `{linklayer}`", "none or ethernet").error(_line(found, "linklayer"))
-    try:
-        sign = -1 if overhead.startswith("-") else 1
-        extra = sign * whole(overhead.removeprefix("-"), "bytes per packet")
-    except Mistake as mistake:
-        raise mistake.error(_line(found, "overhead")) from None
+    with on_line(_line(found, "overhead")):
+        extra = signed(overhead, "bytes per packet")
     counted = (0 if cake else 14) + extra if linklayer == "ethernet" else 14
     for layer, framing in FRAMING.items():
         if framing == counted:
@@ -238,29 +229,29 @@ def _own(kind: str, way: str, kilobits: int, found: Mapping[str, Word]) -> dict[
     """Limit, target and ECN, as functions.sh hands them to tc."""
     options: dict[str, Value] = {}
     limit = found.get(f"{way}limit")
-    try:
-        if limit is not None:
+    if limit is not None:
+        with on_line(limit.line):
             options["limit"] = size(limit.text) if kind == "bfifo" else Limit(whole(limit.text), "packets")
-        else:
-            options["limit"] = Limit(
-                _DEFAULT_LIMIT * (1500 if kind == "bfifo" else 1), "bytes" if kind == "bfifo" else "packets"
-            )
-        if kind.endswith(("codel", "pie")):
-            target = found.get(f"{way}target")
-            if target is not None and target.text != "auto":
-                options["target"] = time(target.text)
-            else:
-                # adapt_target_to_slow_link
-                microseconds = max(5000, 33 * 53 * 8 * 1000 // max(1, kilobits))
-                options["target"] = Fraction(microseconds, 10**6)
-                if kind.endswith("codel"):
-                    options["interval"] = Fraction(95000 + microseconds, 10**6)
-            ecn = found.get("egress_ecn" if way == "e" else "ingress_ecn", Word("ECN", 0))
-            if ecn.text not in ("ECN", "NOECN"):
-                raise Mistake(f"`{ecn.text}`", "ECN or NOECN")
-            options["ecn" if ecn.text == "ECN" else "noecn"] = True
-    except Mistake as mistake:
-        raise mistake.error(_line(found, f"{way}limit")) from None
+    elif kind == "bfifo":
+        options["limit"] = Limit(_DEFAULT_LIMIT * 1500, "bytes")
+    else:
+        options["limit"] = Limit(_DEFAULT_LIMIT, "packets")
+    if not kind.endswith(("codel", "pie")):
+        return options
+    target = found.get(f"{way}target")
+    if target is not None and target.text != "auto":
+        with on_line(target.line):
+            options["target"] = time(target.text)
+    else:
+        # adapt_target_to_slow_link
+        microseconds = max(5000, 33 * 53 * 8 * 1000 // max(1, kilobits))
+        options["target"] = Fraction(microseconds, 10**6)
+        if kind.endswith("codel"):
+            options["interval"] = Fraction(95000 + microseconds, 10**6)
+    ecn = found.get("egress_ecn" if way == "e" else "ingress_ecn", Word("ECN", 0))
+    if ecn.text not in ("ECN", "NOECN"):
+        raise Mistake(f"`{ecn.text}`", "ECN or NOECN").error(ecn.line)
+    options["ecn" if ecn.text == "ECN" else "noecn"] = True
     return options
 
 

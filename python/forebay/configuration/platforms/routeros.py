@@ -9,17 +9,17 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from forebay.configuration.platforms.linux.cake import CAKE, memory_of
-from forebay.configuration.platforms.linux.kinds import KINDS, Draft
+from forebay.configuration.platforms.linux.kinds import KINDS, Draft, Reader
 from forebay.configuration.platforms.linux.red import burst_of, shift_of
 from forebay.configuration.platforms.linux.units import time_word
 from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, whole_packets
 from forebay.configuration.port import FRAMING, Discipline, Limit, Port, Queue, Value
-from forebay.configuration.reading import Mistake, Words, closest, statements, suffixed, whole
+from forebay.configuration.reading import Mistake, Words, closest, on_line, signed, statements, suffixed, whole
 from forebay.errors import InputError, UnsupportedError
 
 __all__ = ["ROUTEROS", "RouterOs"]
@@ -34,7 +34,7 @@ def _time(text: str) -> Value:
     return suffixed(text, _TIMES, "a time such as 5ms or 1s", None)
 
 
-def _rate(text: str) -> Value:
+def _rate(text: str) -> float:
     return float(suffixed(text, _RATES, "a rate such as 16M or 512k", Fraction(1)))
 
 
@@ -51,8 +51,7 @@ def _count(text: str) -> Value:
 
 
 def _signed(text: str) -> Value:
-    sign = -1 if text.startswith("-") else 1
-    return float(sign * whole(text.removeprefix("-")))
+    return float(signed(text))
 
 
 def _yes(text: str) -> Value:
@@ -64,8 +63,6 @@ def _yes(text: str) -> Value:
 def _word(text: str) -> Value:
     return text
 
-
-Reader = Callable[[str], Value]
 
 _CODEL: Mapping[str, Reader] = {"limit": _packets, "target": _time, "interval": _time, "ecn": _yes}
 #: Properties of a queue type by its kind, after the kind's own prefix.
@@ -302,10 +299,8 @@ def _statement(words: Words, menu: str, said: _Said) -> None:
             raise Mistake(f"`{name}`", ", ".join(known), closest(name, known)).error(line)
     limit = pairs.get("max-limit", ("0", line))[0].partition("/")[0]
     queue = pairs.get("queue", ("default-small" if menu != "interface" else "", line))[0].partition("/")[0]
-    try:
-        rate = float(str(_rate(limit)))
-    except Mistake as mistake:
-        raise mistake.error(line) from None
+    with on_line(line):
+        rate = _rate(limit)
     said.shaped.append((queue, rate or None, line))
 
 
@@ -331,10 +326,8 @@ def _type(pairs: Mapping[str, tuple[str, int]], said: _Said, line: int) -> None:
         if name not in readers:
             raise Mistake(f"`{name}`", ", ".join(readers), closest(name, readers)).error(at)
         if value:
-            try:
+            with on_line(at):
                 found[name.removeprefix(f"{kind}-")] = readers[name](value)
-            except Mistake as mistake:
-                raise mistake.error(at) from None
     said.types[pairs.get("name", ("", line))[0]] = (kind, found, line)
 
 
@@ -357,10 +350,8 @@ def _together(said: _Said, assumed: Assumed) -> Reading:
         raise InputError(
             f"translate: found {len(said.types)} queue types and no queue; allowed: one type, or a queue that names one"
         )
-    try:
+    with on_line(line):
         queue = _queue(kind, found, assumed)
-    except Mistake as mistake:
-        raise mistake.error(line) from None
     layer = "l3"
     if kind == "cake":
         bandwidth = found.get("bandwidth", 0.0)

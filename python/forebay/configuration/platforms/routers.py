@@ -236,10 +236,10 @@ def whole(limit: Limit, unit: str, packet: int) -> Limit:
     return Limit(max(1, round(limit.in_bytes(packet))), "bytes")
 
 
-def whole_rate(port: Port, layer: str, grain: int = 1000) -> int:
-    """The rate that carries the same full packets where another layer's bytes count, in whole units of `grain`."""
+def whole_rate(port: Port, layer: str) -> int:
+    """The rate that carries the same full packets where another layer's bytes count, in whole kb/s."""
     exact = port.ip_rate * (port.packet + FRAMING[layer]) / port.packet
-    return max(grain, round(Fraction(exact) / grain) * grain)
+    return max(1000, round(exact / 1000) * 1000)
 
 
 def microseconds(limit: Limit, port: Port) -> int:

@@ -24,7 +24,7 @@ from forebay.configuration.platforms.platform import (
     whole_bytes,
 )
 from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass
-from forebay.configuration.reading import Mistake, closest, whole
+from forebay.configuration.reading import Mistake, closest, signed, whole
 from forebay.errors import UnsupportedError
 
 __all__ = ["SONIC", "Sonic"]
@@ -210,7 +210,7 @@ class Sonic:
                 f"{PORT}|{number}": {"profile": name} for name, number in zip(names, numbers, strict=True)
             },
         }
-        wred = {name: _wred(queue) for name, queue in zip(names, queues, strict=True) if _wred(queue)}
+        wred = {name: found for name, queue in zip(names, queues, strict=True) if (found := _wred(queue))}
         if wred:
             tables["WRED_PROFILE"] = wred
         schedulers = {"forebay_port": {"meter_type": "bytes", "pir": str(port.bits_per_second // 8)}}
@@ -424,9 +424,9 @@ class _Reader:
             return default
         text = str(entry.get(field, ""))
         try:
-            return -whole(text[1:]) if text.startswith("-") else whole(text)
+            return signed(text)
         except Mistake as mistake:
-            raise Mistake(f"{mistake.found} as {field}", mistake.allowed, mistake.meant).error() from None
+            raise mistake.said_of(field).error() from None
 
     def _rate(self) -> int | None:
         """The port's shaper, or that of its only queue."""

@@ -23,7 +23,7 @@ from forebay.configuration.platforms.platform import Assumed, Reading, whole_byt
 from forebay.configuration.platforms.routers import WRED, Router, members, ratios
 from forebay.configuration.port import FRAMING, Classes, Limit, Port, Queue
 from forebay.configuration.quantities import rate_text
-from forebay.configuration.reading import Mistake, Word, statements, whole
+from forebay.configuration.reading import Mistake, Word, signed, statements, whole
 from forebay.errors import InputError, UnsupportedError
 
 __all__ = ["SROS"]
@@ -346,8 +346,7 @@ _FORMS: Sequence[Form[_Handler]] = (
 
 
 def _signed(text: str) -> int:
-    sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text)
-    return sign * whole(digits, "bytes from -64 to 31", most=64)
+    return signed(text, "bytes from -64 to 31", most=64)
 
 
 _READERS: Mapping[str, Reader] = {

@@ -11,7 +11,7 @@ from forebay.configuration.platforms.linux.kinds import Draft, Options, Reader
 from forebay.configuration.platforms.linux.units import LARGEST, rate, rate_word, size, time, time_word
 from forebay.configuration.platforms.platform import whole_packets
 from forebay.configuration.port import Discipline, Limit, Port, Queue, Value
-from forebay.configuration.reading import Mistake, whole
+from forebay.configuration.reading import Mistake, signed
 from forebay.errors import UnsupportedError
 
 __all__ = ["CAKE", "memory_of"]
@@ -41,8 +41,7 @@ def memory_of(packet: int) -> int:
 
 
 def _overhead(text: str) -> Value:
-    sign = -1 if text.startswith("-") else 1
-    return float(sign * whole(text.removeprefix("-"), "bytes per packet", most=256))
+    return float(signed(text, "bytes per packet", most=256))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class Cake:
     @property
     def options(self) -> Mapping[str, Reader | None]:
         words: dict[str, Reader | None] = dict.fromkeys((*_FLAGS, *_ROUND_TRIPS, "unlimited"))
-        return words | {"bandwidth": _rate, "rtt": time, "memlimit": size, "overhead": _overhead, "mpu": size}
+        return words | {"bandwidth": rate, "rtt": time, "memlimit": size, "overhead": _overhead, "mpu": size}
 
     def fit(self, draft: Draft, port: Port) -> None:
         memory = memory_of(port.packet)
@@ -103,10 +102,6 @@ class Cake:
         }
         limit = Limit(int(memory.amount // memory_of(packet)), "packets")
         return Queue(limit, Discipline("cake", values, ecn=True))
-
-
-def _rate(text: str) -> Value:
-    return float(rate(text))
 
 
 def _quantum(bits: int | None) -> Limit:

@@ -62,7 +62,7 @@ class Red:
     def options(self) -> Mapping[str, Reader | None]:
         level = size if self.unit == "bytes" else packets
         own: dict[str, Reader | None] = {"limit": level, "min": level, "max": level, "avpkt": size, "burst": count}
-        own |= {"probability": probability, "bandwidth": _bandwidth, "ecn": None}
+        own |= {"probability": probability, "bandwidth": rate, "ecn": None}
         # With -d tc prints the average's power of two and the table of idle times.
         own |= {"ewma": count, "Scell_log": count}
         return own | ({"adaptive": None} if self.unit == "bytes" else {})
@@ -189,10 +189,6 @@ class Red:
         if shift is None:
             raise Mistake(f"burst {asked}", f"a burst of at least min / avpkt, {least.amount / average:g} packets")
         return shift
-
-
-def _bandwidth(text: str) -> Value:
-    return float(rate(text))
 
 
 RED = Red("red", "bytes")

@@ -14,7 +14,7 @@ from forebay.configuration.platforms.linux.kinds import KINDS, Kind, Options, Re
 from forebay.configuration.platforms.linux.red import CHOKE, RED
 from forebay.configuration.platforms.linux.units import count, rate, size, time
 from forebay.configuration.port import Limit, Value
-from forebay.configuration.reading import Mistake, Word, Words, statements, whole
+from forebay.configuration.reading import Mistake, Word, Words, on_line, signed, statements, whole
 from forebay.errors import InputError
 
 __all__ = ["ALL", "Node", "fragment", "options_of", "parse"]
@@ -23,9 +23,8 @@ __all__ = ["ALL", "Node", "fragment", "options_of", "parse"]
 ALL: Mapping[str, Kind] = {**KINDS, "red": RED, "choke": CHOKE, "cake": CAKE}
 
 
-def _signed(text: str) -> Value:
-    sign = -1 if text.startswith("-") else 1
-    return float(sign * whole(text.removeprefix("-"), "bytes per packet", most=65535))
+def _signed(text: str) -> float:
+    return float(signed(text, "bytes per packet", most=65535))
 
 
 def _burst(text: str) -> Value:
@@ -33,16 +32,12 @@ def _burst(text: str) -> Value:
     return size(text.partition("/")[0])
 
 
-def _rate(text: str) -> Value:
-    return float(rate(text))
-
-
 def _word(text: str) -> Value:
     return text
 
 
 _SHAPING: Mapping[str, Reader | None] = {
-    "rate": _rate,
+    "rate": rate,
     "burst": _burst,
     "buffer": _burst,
     "maxburst": _burst,
@@ -53,14 +48,14 @@ _SHAPING: Mapping[str, Reader | None] = {
 }
 #: Options of disciplines with a class or classes, and of classes.
 _FRAMES: Mapping[str, Mapping[str, Reader | None]] = {
-    "tbf": {**_SHAPING, "limit": size, "latency": time, "lat": time, "peakrate": _rate, "minburst": _burst},
+    "tbf": {**_SHAPING, "limit": size, "latency": time, "lat": time, "peakrate": rate, "minburst": _burst},
     "htb": {
         **dict.fromkeys(("r2q", "direct_qlen", "ver"), count),
         **dict.fromkeys(("default", "direct_packets_stat"), _word),
     },
     "htb class": {
         **_SHAPING,
-        **{"ceil": _rate, "cburst": _burst, "prio": count, "quantum": size, "level": count},
+        **{"ceil": rate, "cburst": _burst, "prio": count, "quantum": size, "level": count},
     },
     "prio": {"bands": count, "priomap": None},
     "ets": {"bands": count, "strict": count, "quanta": None, "priomap": None},
@@ -287,7 +282,7 @@ def _table(words: Words) -> int:
     while words.peek() in ("overhead", "linklayer", "mpu", "mtu", "tsize"):
         name = words.take("")
         if name == "overhead":
-            overhead = int(words.value(lambda text: int(float(str(_signed(text))))))
+            overhead = int(words.value(_signed))
         elif name == "linklayer":
             words.keyword(["ethernet"])
         else:
@@ -322,10 +317,8 @@ def _raw(words: Words, readers: Mapping[str, Reader | None]) -> dict[str, Value]
 
 def _checked(kind: str, options: Options, line: int | None) -> None:
     """Read once, so that what lacks is said with its line."""
-    try:
+    with on_line(line):
         ALL[kind].read(options, 1500)
-    except Mistake as mistake:
-        raise mistake.error(line) from None
 
 
 def fragment(text: str) -> Node:
@@ -368,39 +361,32 @@ def _printed(text: str) -> Iterator[Node]:
             parent = handle.partition(":")[0] + ":"
         given = entry.get("options", {}) if not is_class else {**entry, **entry.get("options", {})}
         readers = _FRAMES.get(f"{kind} class" if is_class else kind) or (ALL[kind].options if kind in ALL else {})
-        node = Node(kind, handle, parent, _told(kind, given, readers), None, stab, is_class)
+        node = Node(kind, handle, parent, _told(given, readers), None, stab, is_class)
         if kind in ALL:
             _checked(kind, node.options, None)
         yield node
 
 
-def _told(kind: str, given: Mapping[str, Any], readers: Mapping[str, Reader | None]) -> Options:
+def _told(given: Mapping[str, Any], readers: Mapping[str, Reader | None]) -> Options:
     found: dict[str, Value] = {}
     for name, value in given.items():
-        plain = _NAMES.get((kind, name), name)
-        if plain not in readers or plain in _IGNORED or value is False:
+        if name not in readers or name in _IGNORED or value is False:
             continue
-        reader = readers[plain]
+        reader = readers[name]
         if isinstance(value, list):
-            found[plain] = " ".join(map(str, value))
+            found[name] = " ".join(map(str, value))
         elif reader is None:
-            found[plain] = True
-        elif plain in _MICROSECONDS and isinstance(value, int):
-            found[plain] = _microseconds(value)
-        elif plain in ("rate", "ceil", "bandwidth") and isinstance(value, int):
-            found[plain] = float(value * 8)
-        elif plain in _SIZED and isinstance(value, int):
-            found[plain] = Limit(value, "bytes")
+            found[name] = True
+        elif name in _MICROSECONDS and isinstance(value, int):
+            found[name] = _microseconds(value)
+        elif name in ("rate", "ceil", "bandwidth") and isinstance(value, int):
+            found[name] = value * 8
+        elif name in _SIZED and isinstance(value, int):
+            found[name] = Limit(value, "bytes")
         else:
-            try:
-                found[plain] = reader(f"{value:.12g}" if isinstance(value, float) else str(value))
-            except Mistake as mistake:
-                raise mistake.error() from None
+            with on_line(None):
+                found[name] = reader(f"{value:.12g}" if isinstance(value, float) else str(value))
     return found
-
-
-#: Names that differ between tc's options and its JSON.
-_NAMES = {("fq_pie", "ecn_prob"): "ecn_prob", ("sfq", "perturb"): "perturb"}
 
 
 def _microseconds(value: int) -> Fraction:
