@@ -43,7 +43,6 @@ pub fn evaluate(model: &str, quantity: &str, inputs: &Value) -> Result<f64, Form
     } else {
         ("quantity", format!("{model} {quantity}"))
     };
-    known.dedup();
     Err(FormulaError::Unknown(Unknown::among(what, &found, known)))
 }
 

@@ -20,14 +20,11 @@ pub(crate) fn unknown(
     known: Vec<String>,
     aliases: Vec<(String, String)>,
 ) -> String {
-    let spellings = known.iter().flat_map(|name| {
-        let others = aliases
-            .iter()
-            .filter(move |(_, stands_for)| stands_for == name);
-        let others = others.map(move |(alias, _)| (alias.as_str(), name.as_str()));
-        std::iter::once((name.as_str(), name.as_str())).chain(others)
+    let names = known.iter().map(|name| {
+        let others = aliases.iter().filter(move |(_, of)| of == name);
+        (name.as_str(), others.map(|(alias, _)| alias.as_str()))
     });
-    Unknown::spelled(what, found, spellings).to_string()
+    Unknown::spelled(what, found, names).to_string()
 }
 
 /// The American spelling of a name, which is the one that forebay has.

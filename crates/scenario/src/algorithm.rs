@@ -10,7 +10,8 @@ use crate::cursor::Cursor;
 use crate::form::Unit;
 use crate::keys::{Context, Form, Grammar};
 use crate::law::packets;
-use crate::node::ScenarioError;
+use crate::naming::Unknown;
+use crate::node::{Mistake, ScenarioError};
 use crate::schema::{entry, object, words};
 
 /// Parameters that bound a range, where an algorithm has both: its lower and its upper end.
@@ -57,11 +58,9 @@ impl Algorithm {
         };
         let found = registry.iter().find(|d| d.is_called(name));
         let description = found.ok_or_else(|| {
-            let spellings = registry.iter().flat_map(|d| {
-                let aliases = d.aliases.iter().map(|alias| (*alias, d.name));
-                [(d.name, d.name)].into_iter().chain(aliases)
-            });
-            kind.unknown(cursor.what(), name, spellings)
+            let names = registry.iter();
+            let names = names.map(|d| (d.name, d.aliases.iter().copied()));
+            kind.mistake(Mistake::Name(Unknown::spelled(cursor.what(), name, names)))
         })?;
         let mut algorithm = Self::new(description).within(preset);
         if cursor.text().is_none() {

@@ -227,7 +227,7 @@ impl Link {
             let group = &self.classes[at].groups[number];
             if !flows.iter().any(|known| known.name == *group) {
                 let known = flows.iter().map(|flow| flow.name.as_str());
-                return Err(cursor.unknown("group", group, known.map(|name| (name, name))));
+                return Err(cursor.unknown("group", group, known));
             }
             let before = &self.classes[at].groups[..number];
             let elsewhere = self.classes[..at].iter().find(|c| c.groups.contains(group));

@@ -53,14 +53,14 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// The error for a name that none of these spellings has, each with the name that it stands for.
+    /// The error for a name that is none of these.
     pub(crate) fn unknown<'n>(
         &self,
         what: &str,
         found: &str,
-        spellings: impl IntoIterator<Item = (&'n str, &'n str)>,
+        known: impl IntoIterator<Item = &'n str>,
     ) -> ScenarioError {
-        self.mistake(Mistake::Name(Unknown::spelled(what, found, spellings)))
+        self.mistake(Mistake::Name(Unknown::among(what, found, known)))
     }
 
     /// A mistake here: at the line of the file, or at the argument that put the value here.
@@ -116,7 +116,7 @@ impl<'a> Cursor<'a> {
     pub(crate) fn only(&self, known: &[&str]) -> Result<(), ScenarioError> {
         for (key, entry) in self.entries()? {
             if !known.contains(&key) {
-                return Err(entry.unknown("key", key, known.iter().map(|name| (*name, *name))));
+                return Err(entry.unknown("key", key, known.iter().copied()));
             }
         }
         Ok(())
@@ -218,6 +218,6 @@ impl<'a> Cursor<'a> {
         let wanted = american(text);
         let found = words.iter().find(|(word, _)| *word == wanted);
         let found = found.map(|(_, value)| *value);
-        found.ok_or_else(|| self.unknown(self.what(), text, known().map(|word| (word, word))))
+        found.ok_or_else(|| self.unknown(self.what(), text, known()))
     }
 }

@@ -354,7 +354,7 @@ impl Form<Vec<usize>> for Path {
                 .iter()
                 .position(|name| item.text() == Some(name));
             if let (None, Some(text)) = (found, item.text()) {
-                let known = context.links.iter().map(|name| (&**name, &**name));
+                let known = context.links.iter().map(|name| &**name);
                 return Err(item.unknown("link", text, known));
             }
             let found = found.filter(|found| !indices.contains(found));

@@ -269,7 +269,7 @@ impl Form<usize> for OneOfTheMemories {
         let found = names.iter().position(|name| at.text() == Some(name));
         found.ok_or_else(|| match at.text() {
             Some(text) if !names.is_empty() => {
-                at.unknown("memory", text, names.iter().map(|name| (&**name, &**name)))
+                at.unknown("memory", text, names.iter().map(|name| &**name))
             }
             _ if names.is_empty() => {
                 at.error("the name of one of [[memories]], of which there are none")

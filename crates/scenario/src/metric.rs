@@ -312,7 +312,7 @@ impl Goal {
             None => (None, key),
         };
         if group.as_ref().is_some_and(|group| !groups.contains(group)) {
-            let known = groups.iter().map(|group| (&**group, &**group));
+            let known = groups.iter().map(|group| &**group);
             return Err(cursor.unknown("group", &group.unwrap_or_default(), known));
         }
         let metric = Metric::ALL
@@ -320,7 +320,7 @@ impl Goal {
             .find(|m| m.goal_name() == name || m.name() == name);
         let metric = metric.ok_or_else(|| {
             let known = Metric::ALL.into_iter().map(Metric::goal_name);
-            cursor.unknown("metric", name, known.map(|name| (name, name)))
+            cursor.unknown("metric", name, known)
         })?;
         let allowed = match metric.unit() {
             Unit::Seconds => "a bound on a time, as in \"<= 20ms\"",

@@ -36,22 +36,25 @@ pub struct Unknown {
 impl Unknown {
     /// `found`, which is none of these names.
     pub fn among<'a>(what: &str, found: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
-        Self::spelled(what, found, known.into_iter().map(|name| (name, name)))
+        Self::spelled(what, found, known.into_iter().map(|name| (name, [])))
     }
 
-    /// `found`, which is none of these spellings, each with the name that it stands for.
-    pub fn spelled<'a>(
+    /// `found`, which is none of these names, nor of the others that stand for each.
+    pub fn spelled<'a, A>(
         what: &str,
         found: &str,
-        spellings: impl IntoIterator<Item = (&'a str, &'a str)>,
-    ) -> Self {
-        let spellings: Vec<_> = spellings.into_iter().collect();
-        let mut known: Vec<String> = Vec::new();
-        for (_, name) in &spellings {
-            if known.last().is_none_or(|last| last != name) {
-                known.push((*name).to_owned());
-            }
+        names: impl IntoIterator<Item = (&'a str, A)>,
+    ) -> Self
+    where
+        A: IntoIterator<Item = &'a str>,
+    {
+        let (mut known, mut spellings) = (Vec::new(), Vec::new());
+        for (name, aliases) in names {
+            known.push(name.to_owned());
+            spellings.push((name, name));
+            spellings.extend(aliases.into_iter().map(|alias| (alias, name)));
         }
+        known.dedup();
         Self {
             what: what.to_owned(),
             found: found.to_owned(),
@@ -287,8 +290,17 @@ mod tests {
         ];
         assert_eq!(likeliest("renno", spellings), Some("newreno"));
         assert_eq!(
-            Unknown::spelled("cca", "x", spellings).known,
-            ["newreno", "cubic"]
+            Unknown::spelled(
+                "cca",
+                "renno",
+                [("newreno", vec!["reno"]), ("cubic", vec![])]
+            ),
+            Unknown {
+                what: "cca".into(),
+                found: "renno".into(),
+                meant: Some("newreno".into()),
+                known: vec!["newreno".into(), "cubic".into()],
+            }
         );
     }
 

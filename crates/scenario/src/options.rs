@@ -231,7 +231,7 @@ impl Form<VictimPolicy> for Victims {
                 Some(text) => {
                     let words = Self::WORDS.map(|(word, _)| word);
                     let known = words.into_iter().chain(["priority"]);
-                    at.unknown("victims", text, known.map(|name| (name, name)))
+                    at.unknown("victims", text, known)
                 }
                 None => at.error(Self::allowed()),
             });

@@ -58,7 +58,7 @@ impl FlowCount {
             "choice" => Ok(Self::Choice(list(argument)?)),
             _ => {
                 let known = ["poisson", "uniform", "choice"];
-                Err(cursor.unknown("law", kind, known.map(|name| (name, name))))
+                Err(cursor.unknown("law", kind, known))
             }
         }
     }

@@ -298,7 +298,7 @@ impl Form<Workload> for AnyWorkload {
             Some("persistent") => return Ok(Workload::Persistent),
             Some("voip") => return read_speech(at, context),
             Some(word) if kinds().all(|kind| kind.name != word) => {
-                return Err(at.unknown("workload", word, spellings()));
+                return Err(at.unknown("workload", word, names()));
             }
             _ => {}
         }
@@ -307,7 +307,7 @@ impl Form<Workload> for AnyWorkload {
             return Err(at.error(Self::allowed()));
         };
         let kind = kinds().find(|kind| kind.name == *name);
-        let kind = kind.ok_or_else(|| at.unknown("workload", name, spellings()))?;
+        let kind = kind.ok_or_else(|| at.unknown("workload", name, names()))?;
         body.only(&(kind.names)())?;
         let workload = (kind.read)(body, context)?;
         if let Workload::OnOff { on, off, .. } = &workload
@@ -355,11 +355,10 @@ impl Form<Workload> for AnyWorkload {
 }
 
 /// The names of all workloads.
-fn spellings() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let names = ["persistent"]
+fn names() -> impl Iterator<Item = &'static str> {
+    ["persistent"]
         .into_iter()
-        .chain(kinds().map(|kind| kind.name));
-    names.map(|name| (name, name))
+        .chain(kinds().map(|kind| kind.name))
 }
 
 /// The number of users or servers: the number of flows of the group, which may have a law.

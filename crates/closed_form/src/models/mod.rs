@@ -95,10 +95,7 @@ pub fn model(name: &str) -> Result<&'static Model, FormulaError> {
     let wanted = name.trim().to_lowercase().replace(['_', ' '], "-");
     let is = |model: &&Model| model.name == wanted || model.aliases.contains(&wanted.as_str());
     models().find(is).ok_or_else(|| {
-        let spellings = models().flat_map(|model| {
-            let aliases = model.aliases.iter().map(|alias| (*alias, model.name));
-            [(model.name, model.name)].into_iter().chain(aliases)
-        });
-        FormulaError::Unknown(Unknown::spelled("model", name, spellings))
+        let names = models().map(|model| (model.name, model.aliases.iter().copied()));
+        FormulaError::Unknown(Unknown::spelled("model", name, names))
     })
 }

@@ -135,7 +135,7 @@ impl<T: Quantity> Law<T> {
         let kind = (Self::KINDS.iter().chain(Self::PLAIN)).find(|kind| kind.name == *name);
         let kind = kind.ok_or_else(|| {
             let known = Self::KINDS.iter().chain(Self::PLAIN).map(|kind| kind.name);
-            cursor.unknown("law", name, known.map(|name| (name, name)))
+            cursor.unknown("law", name, known)
         })?;
         let base = (kind.read)(argument, packet)?;
         let Some(jitter) = cursor.get("jitter") else {
