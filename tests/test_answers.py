@@ -146,6 +146,13 @@ def test_configurations_are_those_of_the_answer(found: Recommendation) -> None:
 def test_a_conflict_tells_how_each_goal_fares_at_the_nearest_miss() -> None:
     conflict = recommend(Scenario.parse(SMALL), ["utilization>=0.99", "queue_delay_p99<=20ms", "loss_rate<=99%"])
     assert conflict.conflict is not None
+    assert conflict.conflict.compromise is not None
+    there = conflict.at(conflict.conflict.compromise)
+    assert there is not None
+    for name, judged in conflict.goals.items():
+        found = there.estimate(there.key(name) or "")
+        assert found is not None
+        assert judged.measured.mean == pytest.approx(found.mean), "every replication at that buffer counts"
     nearest = conflict.conflict.nearest
     assert [miss.goal.name for miss in nearest] == list(conflict.goals)
     for miss, judged in zip(nearest, conflict.goals.values(), strict=True):

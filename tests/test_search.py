@@ -13,10 +13,15 @@ import pytest
 
 from forebay.goals import Goal, metric_value
 from forebay.report import Report
+from forebay.scenario import Scenario
+from forebay.search.findings import Finished, judged_goals
 from forebay.search.independence import different, enough
 from forebay.search.judging import AverageJudge, Judge, ShareJudge, Verdict
+from forebay.search.measurements import Measurements
+from forebay.search.recommendation import with_goals
 from forebay.search.smallest import Plan, Search
 from forebay.warning import Kind
+from tests.conftest import SMALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -315,6 +320,38 @@ def test_a_refusal_says_what_its_attempt_needed() -> None:
             assert f"attempt {attempt} of a search that claims 95 % needs {100 * needed:.5g} %" in note
             noted += 1
     assert noted > 10
+
+
+class Flattering(Measurements):
+    """Measurements in which the replications of the search see more than the fresh ones will."""
+
+    seen = Link({"utilization": lambda buffer: utilization(buffer) + 0.02, "queue_delay_p99_s": delay}, noise=0.0005)
+    fresh = Link({"utilization": utilization, "queue_delay_p99_s": delay}, noise=0.0005)
+
+    def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Report]:
+        for pair in pairs:
+            self.reports[pair] = (self.seen if pair[1] < max(PLAN.looks) else self.fresh).report(*pair)
+        return [self.reports[pair] for pair in pairs]
+
+
+def test_a_buffer_that_was_refused_is_judged_by_what_refused_it() -> None:
+    asked = [f"utilization>={utilization(105):g}", f"queue_delay_p99<={1e3 * delay(97):g}ms"]
+    scenario = with_goals(Scenario.parse(SMALL), asked)
+    measure = Flattering(scenario, "test", None, None)
+    search = Search(measure, scenario.goals, PLAN)
+    outcome = search.run()
+    assert outcome.buffer is None
+    at = outcome.compromise
+    assert at is not None
+    assert at in [note.values["packets"] for note in outcome.notes if note.kind is Kind.REFUSED]
+    assert len(measure.at(at)) > len(search.samples[at]) > 0
+    assert AverageJudge().margin(search.samples[at], scenario.goals) > 0, "the search took it for an answer"
+    judged = judged_goals(Finished(scenario, search, outcome, measure), None)
+    values = [report.metrics["utilization"].mean for report in measure.at(at)]
+    assert judged["utilization"].measured.mean == pytest.approx(math.fsum(values) / len(values))
+    assert not judged["utilization"].met
+    assert judged["utilization"].slack < 0
+    assert judged["queue_delay_p99"].met
 
 
 def test_the_interval_of_feasible_buffers_is_reported() -> None:

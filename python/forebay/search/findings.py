@@ -68,12 +68,12 @@ class Finished:
         return self.measure.knob.sized(self.scenario, packets)
 
     def at_answer(self) -> tuple[int, Sequence[Report]]:
-        """The answer with the fresh replications; without one the compromise with those of the search."""
-        outcome, samples = self.outcome, self.search.samples
+        """The answer with the fresh replications; without one the compromise with all, those that refused it included."""
+        outcome = self.outcome
         if outcome.buffer is not None:
             return outcome.buffer, outcome.confirmation
-        at = outcome.compromise if outcome.compromise is not None else min(samples)
-        return at, samples[at]
+        at = outcome.compromise if outcome.compromise is not None else min(self.search.samples)
+        return at, self.measure.at(at)
 
     @property
     def confident(self) -> bool:
@@ -86,7 +86,7 @@ class Finished:
         """What was measured at a buffer; nothing above the search's ceiling."""
         if packets > self.search.plan.ceiling:
             return {}
-        return self.measure.combined(packets, self.measure.replications(packets)).metrics
+        return Report.over(self.measure.at(packets)).metrics
 
 
 def judged_goals(finished: Finished, share: float | None) -> Mapping[str, JudgedGoal]:
@@ -189,7 +189,7 @@ def judged_rule(finished: Finished, rule: Rule) -> JudgedRule:
 def _judgment(finished: Finished, rule: Rule, packets: int | None) -> Judgment:
     """What the simulation says of a rule's buffer, of `packets` where it was simulated."""
     measure, judge = finished.measure, finished.search.plan.judge
-    reports = [] if packets is None else [measure.reports[packets, each] for each in measure.replications(packets)]
+    reports = [] if packets is None else measure.at(packets)
     if packets is None or not reports:
         return Judgment(rule.applies, rule.share)
     share = judge.share if isinstance(judge, ShareJudge) else None
@@ -206,10 +206,10 @@ def named(finished: Finished, name: str, packets: int) -> NamedBuffer:
 
 def point(finished: Finished, packets: int) -> CurvePoint:
     """What was measured at a buffer, over all of its replications."""
-    numbers = finished.measure.replications(packets)
-    report = finished.measure.combined(packets, numbers)
+    reports = finished.measure.at(packets)
+    report = Report.over(reports)
     groups = {group.name: group.with_quantiles for group in report.groups}
-    return CurvePoint(finished.size(packets), len(numbers), report.metrics, groups)
+    return CurvePoint(finished.size(packets), len(reports), report.metrics, groups)
 
 
 def cost(measure: Measurements, wall_s: float) -> SearchCost:

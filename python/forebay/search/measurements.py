@@ -95,14 +95,10 @@ class Measurements:
         if self.progress is not None:
             self.progress(self._before + done, self._before + max(done, self._expected))
 
-    def combined(self, buffer: int, replications: Iterable[int]) -> Report:
-        """One report over some replications at a buffer."""
-        return Report.over(self.reports[buffer, replication] for replication in replications)
-
     def buffers(self) -> list[int]:
         """Every buffer measured, in rising order."""
         return sorted({buffer for buffer, _ in self.reports})
 
-    def replications(self, buffer: int) -> list[int]:
-        """The replications measured at a buffer, in order."""
-        return sorted(replication for at, replication in self.reports if at == buffer)
+    def at(self, buffer: int) -> list[Report]:
+        """Every replication measured at a buffer, in order."""
+        return [self.reports[pair] for pair in sorted(pair for pair in self.reports if pair[0] == buffer)]
