@@ -114,17 +114,11 @@ def _rules(answer: Recommendation) -> list[RuleLine]:
 
 
 def _limits(axis: Axes, chart: MetricChart) -> None:
-    """Loss and delay span decades: a logarithmic axis where they do; utilization ends just above 100 %."""
-    if chart.limits is not None:
-        axis.set_ylim(top=100.8)
-        return
-    values = [point.mean for point in chart.points] + [goal.threshold for goal in chart.goals]
-    shown = [value for value in values if value > 0]
-    if not spans_decades(shown):
-        axis.set_ylim(bottom=0)
-        return
-    axis.set_yscale("log", nonpositive="clip")
-    axis.set_ylim(bottom=min(shown) / 2, top=2 * max(shown))
+    """The chart's own vertical axis, as on the page."""
+    vertical = chart.vertical(0, 1)
+    if vertical.by_decades:
+        axis.set_yscale("log", nonpositive="clip")
+    axis.set_ylim(vertical.low, vertical.high)
 
 
 def _mark_goals(axis: Axes, chart: MetricChart) -> None:
