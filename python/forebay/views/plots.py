@@ -10,6 +10,7 @@ from forebay.views.headline import headline
 from forebay.views.recommendation_charts import metric_chart, rule_strip, shown_metrics, trade_chart
 from forebay.views.rule_panel import PALETTE, RuleLine, draw_rules, height, style_of
 from forebay.views.scales import plain, spans_decades
+from forebay.views.wording import count
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,7 +108,7 @@ def _rules(answer: Recommendation) -> list[RuleLine]:
     text, best = "recommended", answer.buffer
     if best is None and answer.conflict is not None:
         text, best = "nearest miss", answer.conflict.compromise
-    lines = [] if best is None else [RuleLine(f"{text}: {best.packets:,.0f} packets", best.packets, True, answer=True)]
+    lines = [] if best is None else [RuleLine(f"{text}: {count(best)}", best.packets, True, answer=True)]
     return lines + [
         RuleLine(dot.name, dot.buffer, dot.kind == "rule") for dot in rule_strip(answer).dots if dot.kind != "also"
     ]
