@@ -18,6 +18,7 @@ import pytest
 
 from forebay import Report, Scenario, compare, recommend, sweep
 from forebay.comparison.answers import Comparison
+from forebay.goals import Goal
 from forebay.papers import drawing
 from forebay.papers.catalog import load
 from forebay.search.answer import Recommendation
@@ -25,6 +26,7 @@ from forebay.search.tradeoff import front
 from forebay.sweeps.sweeping import Sweep
 from forebay.views import canvas, plots
 from forebay.views.headline import Headline, common, headline
+from forebay.views.recommendation_charts import metric_chart, shown_metrics
 from forebay.views.report_picture import traces_figure
 from forebay.views.scales import plain
 from tests.conftest import ROOT, SMALL, forebay
@@ -140,6 +142,22 @@ def test_each_rule_has_a_style_of_its_own(answer: Recommendation) -> None:
             for line in markers
         ]
         assert len(set(looks)) == len(looks) >= 10
+
+
+def test_every_mean_and_goal_is_inside_of_its_panel(answer: Recommendation) -> None:
+    """A curve that is flat and a goal far above it, above all."""
+    judged = answer.goals["utilization"]
+    most = max(point.groups["background"].goodput.mean for point in answer.points)
+    far = dataclasses.replace(judged, goal=Goal("background.goodput", "<=", 3 * most))
+    for goals in (answer.goals, {**answer.goals, "background.goodput": far}):
+        shown = dataclasses.replace(answer, goals=goals)
+        charts = [metric_chart(shown, name) for name in shown_metrics(shown)]
+        axes = plots.draw_recommendation(shown).axes
+        assert len(axes) == len(charts) >= len(goals)
+        for axis, chart in zip(axes, charts, strict=True):
+            low, high = axis.get_ylim()
+            values = [point.mean for point in chart.points] + [goal.threshold for goal in chart.goals]
+            assert all(low <= value < high for value in values if value > 0 or axis.get_yscale() == "linear")
 
 
 def test_a_conflict_is_drawn() -> None:

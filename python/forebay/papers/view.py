@@ -80,14 +80,14 @@ def progress(*, quiet: bool) -> Iterator[Callable[[float, float, str], None] | N
 
 def listing() -> str:
     """What can be reproduced."""
+    from forebay.formatting import counted
     from forebay.papers import catalog
 
     lines = []
     for paper, figures in catalog.select("all"):
         lines.append(f"{paper.name}: {paper.title} ({paper.authors}, {paper.year})")
         for figure in figures:
-            count = len(figure.claims)
-            lines.append(f"  {figure.id:<22} {figure.title} ({count} claim{'' if count == 1 else 's'})")
+            lines.append(f"  {figure.id:<22} {figure.title} ({counted(len(figure.claims), 'claim')})")
     return "\n".join(lines)
 
 

@@ -102,7 +102,7 @@ class MetricChart:
     def drawing(self, size: Size, label: str) -> Drawing:
         """Draw it; `label` is what a screen reader says."""
         horizontal = _buffers(size, [point.buffer for point in self.points])
-        vertical = self._vertical(size)
+        vertical = self.vertical(size.lowest, size.top)
         curve = [(horizontal(point.buffer), vertical(point.mean)) for point in self.points]
         labels = [] if self.answer is None else [self._answer_label(size, horizontal, vertical, self.answer)]
         labels += [self._goal_label(size, vertical, goal) for goal in self.goals]
@@ -140,17 +140,17 @@ class MetricChart:
         sides += [Spot(size.rightmost - 3, 0, "end"), Spot(size.left + 4, 0, "start")]
         return Label(answer.text, tuple(Spot(side.x, y, side.anchor) for side in sides for y in heights), bold=True)
 
-    def _vertical(self, size: Size) -> Axis:
-        pixels = (size.lowest, size.top)
+    def vertical(self, start: float, end: float) -> Axis:
+        """The vertical axis between two places: every mean and every goal lies on it, clear of its upper end."""
         if self.limits is not None:
-            return Axis(*self.limits, *pixels, by_decades=False)
+            return Axis(*self.limits, start, end, by_decades=False)
         shown = [p.mean for p in self.points] + [goal.threshold for goal in self.goals]
         if spans_decades(shown):
             positive = [value for value in shown if value > 0]
-            return Axis(min(positive) / 1.6, max(positive) * 1.6, *pixels, by_decades=True)
+            return Axis(min(positive) / 1.6, max(positive) * 1.6, start, end, by_decades=True)
         low = min(0.0, *shown)
         high = max([*shown, *(p.mean + p.half_width for p in self.points)])
-        return Axis(low, high + 0.08 * (high - low) if high > low else low + 1, *pixels, by_decades=False)
+        return Axis(low, high + 0.08 * (high - low) if high > low else low + 1, start, end, by_decades=False)
 
     def _goals(self, size: Size, vertical: Axis) -> Iterable[Shape]:
         left, right = size.left, size.rightmost

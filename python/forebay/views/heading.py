@@ -12,31 +12,21 @@ from rich.style import Style
 from rich.text import Text
 
 from forebay import formatting
+from forebay.views.wording import sizes
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
-    from forebay.report import BufferSize
     from forebay.scenario import Scenario
 
-__all__ = ["Paragraph", "buffer_text", "heading", "link_text"]
-
-
-def buffer_text(buffer: BufferSize) -> str:
-    """One buffer in every unit."""
-    packets = f"{buffer.packets:.0f}"
-    text = (
-        f"{packets} packet{'' if packets == '1' else 's'} = {formatting.size(buffer.bytes)} = "
-        f"{formatting.duration(buffer.seconds)}"
-    )
-    return text if buffer.bdp is None else f"{text} = {buffer.bdp:.3g} BDP"
+__all__ = ["Paragraph", "heading", "link_text"]
 
 
 def link_text(scenario: Scenario) -> str:
     """The link: rate, queue and buffer."""
     core = scenario.core
     rate = formatting.exactly(formatting.bandwidth(core.rate_bps))
-    return f"{rate} link, {core.queue}, buffer {buffer_text(scenario.buffer)}"
+    return f"{rate} link, {core.queue}, buffer {sizes(scenario.buffer)}"
 
 
 def heading(scenario: Scenario, otherwise: str) -> RenderableType:

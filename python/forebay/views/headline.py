@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from forebay import formatting
 from forebay._core import parse_quantity
 from forebay.errors import InputError
+from forebay.formatting import counted
 from forebay.views.traffic import law
+from forebay.views.wording import count
 
 if TYPE_CHECKING:
     from forebay.report import BufferSize
@@ -78,7 +80,7 @@ def _buffer(written: str, buffer: BufferSize | None) -> str:
     counts = "packets" if written.endswith("p") and not written.endswith("BDP") else "bytes"
     if buffer is None:
         return f"buffer limit in {counts}"
-    return f"buffer {buffer.packets:,.0f} packets = {formatting.duration(buffer.seconds)}, limit in {counts}"
+    return f"buffer {count(buffer)} = {formatting.duration(buffer.seconds)}, limit in {counts}"
 
 
 def _queue(queue: Any) -> str:
@@ -88,7 +90,7 @@ def _queue(queue: Any) -> str:
 def _traffic(groups: list[Mapping[str, Any]]) -> str:
     told = [_group(group) for group in groups[:NAMED]]
     more = len(groups) - NAMED
-    return ", ".join([*told, f"{more} more group{'' if more == 1 else 's'}"] if more > 0 else told)
+    return ", ".join([*told, counted(more, "more group")] if more > 0 else told)
 
 
 def _group(group: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from forebay import formatting
 from forebay.comparison.answers import Comparison
 from forebay.errors import InputError
+from forebay.formatting import counted
 from forebay.report import Report
 from forebay.search.answer import Recommendation
 from forebay.sweeps.sweeping import Sweep
@@ -66,7 +67,7 @@ def _(report: Report) -> Note:
     for name in names:
         estimates = [report.metrics.get(name), *(group.metrics.get(name) for group in report.groups)]
         rows.append((formatting.metric_title(name), *_estimates(name, estimates)))
-    often = f"{report.replications} replication{'' if report.replications == 1 else 's'}"
+    often = counted(report.replications, "replication")
     told = f"{report.engine} engine, {often}, seed {report.seed}"
     heading = headline(report.resolved, otherwise="Report", buffer=report.buffer)
     return Note(heading, told, _table(columns, rows, limited=False), tuple(report.warnings))
@@ -121,8 +122,7 @@ def _(found: Comparison) -> Note:
         )
         for answer in found.answers
     ]
-    count = len(found.disagreements)
-    told = f"{count} disagreement{'' if count == 1 else 's'} beyond the intervals"
+    told = f"{counted(len(found.disagreements), 'disagreement')} beyond the intervals"
     heading = headline(found.scenario.resolved, otherwise="Comparison", buffer=found.buffer)
     return Note(heading, told, _table(columns, rows, limited=False), ())
 
@@ -136,7 +136,7 @@ def _(found: Sweep) -> Note:
     metrics = [name for name in formatting.USUAL if f"{name}.mean" in summary.columns]
     columns = (*(name.removeprefix("axis.") for name in axes), *(formatting.metric_title(name) for name in metrics))
     rows = [(*(str(row[name]) for name in axes), *_cells(row, metrics)) for row in summary.iter_rows(named=True)]
-    told = f"{summary.height} cell{'' if summary.height == 1 else 's'} in {found.folder}"
+    told = f"{counted(summary.height, 'cell')} in {found.folder}"
     failed = tuple(f"{job}: {why}" for job, why in list(found.failed.items())[:MOST_ROWS])
     heading = headline(manifest.scenario, otherwise="Sweep")
     return Note(heading, told, _table(columns, rows, limited=True), failed)

@@ -10,6 +10,7 @@ from forebay.views.headline import headline
 from forebay.views.recommendation_charts import metric_chart, rule_strip, shown_metrics, trade_chart
 from forebay.views.rule_panel import PALETTE, RuleLine, draw_rules, height, style_of
 from forebay.views.scales import plain, spans_decades
+from forebay.views.wording import count
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,24 +108,18 @@ def _rules(answer: Recommendation) -> list[RuleLine]:
     text, best = "recommended", answer.buffer
     if best is None and answer.conflict is not None:
         text, best = "nearest miss", answer.conflict.compromise
-    lines = [] if best is None else [RuleLine(f"{text}: {best.packets:,.0f} packets", best.packets, True, answer=True)]
+    lines = [] if best is None else [RuleLine(f"{text}: {count(best)}", best.packets, True, answer=True)]
     return lines + [
         RuleLine(dot.name, dot.buffer, dot.kind == "rule") for dot in rule_strip(answer).dots if dot.kind != "also"
     ]
 
 
 def _limits(axis: Axes, chart: MetricChart) -> None:
-    """Loss and delay span decades: a logarithmic axis where they do; utilization ends just above 100 %."""
-    if chart.limits is not None:
-        axis.set_ylim(top=100.8)
-        return
-    values = [point.mean for point in chart.points] + [goal.threshold for goal in chart.goals]
-    shown = [value for value in values if value > 0]
-    if not spans_decades(shown):
-        axis.set_ylim(bottom=0)
-        return
-    axis.set_yscale("log", nonpositive="clip")
-    axis.set_ylim(bottom=min(shown) / 2, top=2 * max(shown))
+    """The chart's own vertical axis, as on the page."""
+    vertical = chart.vertical(0, 1)
+    if vertical.by_decades:
+        axis.set_yscale("log", nonpositive="clip")
+    axis.set_ylim(vertical.low, vertical.high)
 
 
 def _mark_goals(axis: Axes, chart: MetricChart) -> None:

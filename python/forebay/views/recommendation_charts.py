@@ -118,7 +118,7 @@ def _answer(answer: Recommendation) -> Named | None:
     name, found = "answer", answer.buffer
     if found is None and answer.conflict is not None:
         name, found = "compromise", answer.conflict.compromise
-    return None if found is None else Named(found.packets, f"{name}: {found.packets:,.0f} packets")
+    return None if found is None else Named(found.packets, f"{name}: {wording.count(found)}")
 
 
 def _milliseconds_per_packet(answer: Recommendation) -> float:

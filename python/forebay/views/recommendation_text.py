@@ -21,9 +21,9 @@ from forebay import formatting
 from forebay.formatting import USUAL, counted
 from forebay.views.configuration_text import configuration_lines
 from forebay.views.fitting import Fitting
-from forebay.views.heading import Paragraph, buffer_text
+from forebay.views.heading import Paragraph
 from forebay.views.reports import metric_table
-from forebay.views.wording import around, doubt, sign, standing, threshold, whose
+from forebay.views.wording import around, count, difference, doubt, sides, sign, sizes, standing, threshold, whose
 from forebay.warning import Kind
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
         Miss,
         Recommendation,
         SearchCost,
-        Side,
         Variation,
     )
     from forebay.search.judgment import Judgment
@@ -95,7 +94,7 @@ def _headline(answer: Recommendation) -> Iterator[RenderableType]:
         return
     sure = doubt(answer) if answer.confidence is None else formatting.confidence(answer.confidence)
     said = "no confidence: " if answer.confidence is None else "confidence "
-    yield Paragraph(f"Buffer{whose(answer)}: {buffer_text(answer.buffer)} ({said}{sure})", "bold green")
+    yield Paragraph(f"Buffer{whose(answer)}: {sizes(answer.buffer)} ({said}{sure})", "bold green")
     yield Paragraph(_decisive(answer))
     for line in () if answer.monotone else around(answer):
         yield Paragraph(line, "yellow")
@@ -105,7 +104,7 @@ def _decisive(answer: Recommendation) -> str:
     """What keeps the buffer from being smaller, and up to where the goals hold."""
     upper = answer.feasible_up_to
     stated = upper is not None and upper.missed_at is not None and not answer.gaps
-    most = f"; all hold up to {_packets(upper.buffer)}" if upper is not None and stated else ""
+    most = f"; all hold up to {count(upper.buffer)}" if upper is not None and stated else ""
     if answer.binding_goal is None:
         return f"Nothing asks for more: every goal holds at the smallest buffer{most}."
     goal = answer.goals[answer.binding_goal]
@@ -122,32 +121,7 @@ def _no_buffer(answer: Recommendation) -> Iterator[RenderableType]:
         else "No buffer meets every goal.",
         style="bold red",
     )
-    sides = [_least(conflict.needs_at_least, conflict.largest_tried), _most(conflict.needs_at_most)]
-    yield Paragraph("; ".join(side for side in sides if side) + ".")
-
-
-def _least(side: Side, largest: BufferSize) -> str:
-    if not side.goals:
-        return ""
-    if side.buffer is None:
-        return f"{_titles(side.goals)}: missed even at {buffer_text(largest)}, the largest buffer tried"
-    return f"{_titles(side.goals)} {_verb(side, 'needs', 'need')} at least {buffer_text(side.buffer)}"
-
-
-def _most(side: Side) -> str:
-    if not side.goals:
-        return ""
-    if side.buffer is None:
-        return f"{_titles(side.goals)}: missed even at the smallest buffer"
-    return f"{_titles(side.goals)} {_verb(side, 'allows', 'allow')} at most {buffer_text(side.buffer)}"
-
-
-def _titles(goals: Iterable[str]) -> str:
-    return " and ".join(formatting.metric_title(name) for name in goals)
-
-
-def _verb(side: Side, one: str, several: str) -> str:
-    return one if len(side.goals) == 1 else several
+    yield Paragraph("; ".join(sides(conflict, formatting.metric_title, sizes)) + ".")
 
 
 # Goals -----------------------------------------------------------------------------------------------------------
@@ -163,7 +137,7 @@ def _goals(answer: Recommendation) -> Iterator[RenderableType]:
     """A line for each goal that does not decide."""
     others = {name: goal for name, goal in answer.goals.items() if name != answer.binding_goal}
     for name, goal in others.items():
-        slack = _difference(name, abs(goal.slack))
+        slack = difference(name, goal.slack)
         held = "" if goal.of is None else f"; held in {goal.held} of {goal.of} draws"
         side = f"{slack} to spare" if goal.slack >= 0 else f"missed by {slack}"
         yield Paragraph(f"{_asked(goal)}: {formatting.estimate(name, goal.measured)}, {side}{held}")
@@ -177,21 +151,16 @@ def _nearest_miss(conflict: Conflict) -> Iterator[RenderableType]:
     """How each goal fares at the measured buffer that comes nearest."""
     if conflict.compromise is None:
         return
-    yield Paragraph(f"The nearest miss: {buffer_text(conflict.compromise)}")
+    yield Paragraph(f"The nearest miss: {sizes(conflict.compromise)}")
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("goal", no_wrap=True)
     for heading in ("measured", "off by"):
         table.add_column(heading, justify="right", no_wrap=True)
     for miss in conflict.nearest:
-        off = "met" if miss.met else _difference(miss.goal.name, miss.off)
+        off = "met" if miss.met else difference(miss.goal.name, miss.off)
         measured = formatting.estimate(miss.goal.name, miss.measured)
         table.add_row(escape(_asked(miss)), measured, off, style=None if miss.met else "red")
     yield table
-
-
-def _difference(name: str, amount: float) -> str:
-    """A difference between two values of a metric: shares differ by points."""
-    return formatting.value(name, amount).replace(" %", " points")
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +318,7 @@ def _story(answer: Recommendation) -> Iterator[RenderableType]:
         f"on average over {over}" if answer.fraction is None else f"in {100 * answer.fraction.wanted:g} % of the draws"
     )
     yield Paragraph(f"The buffer is {standing(answer)} {held}, seen in {over} that the search had not used.", "dim")
-    yield metric_table(f"at {_packets(at.buffer)}", at.metrics, list(at.metrics))
+    yield metric_table(f"at {count(at.buffer)}", at.metrics, list(at.metrics))
     for name, metrics in at.groups.items():
         yield metric_table(name, metrics, list(metrics))
 
@@ -373,7 +342,3 @@ def _cost(cost: SearchCost) -> str:
         f"{counted(cost.replications, 'replication')}{before} at {counted(cost.buffers, 'buffer')}, "
         f"{counted(cost.data_packets, 'data packet')}, {cost.cpu_s:.1f} CPU seconds in {cost.wall_s:.1f} s"
     )
-
-
-def _packets(buffer: BufferSize) -> str:
-    return counted(round(buffer.packets), "packet")

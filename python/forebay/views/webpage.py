@@ -246,7 +246,7 @@ def _headline(buffer: BufferSize) -> Headline:
     units = f"= {formatting.size(buffer.bytes)} = {formatting.duration(buffer.seconds)} at the link rate"
     if buffer.bdp is not None:
         units += f" = {buffer.bdp:.3g} bandwidth-delay products"
-    return Headline(f"{buffer.packets:,.0f} packets", units)
+    return Headline(wording.count(buffer), units)
 
 
 def _found(answer: Recommendation, buffer: BufferSize) -> Found:
@@ -270,25 +270,15 @@ def _found(answer: Recommendation, buffer: BufferSize) -> Found:
 
 
 def _conflict(conflict: answers.Conflict) -> Conflict:
-    largest = wording.packets(conflict.largest_tried)
-    sides = []
-    for side, phrase, nowhere in (
-        (conflict.needs_at_least, "needs at least", f"missed even at {largest}, the largest tried"),
-        (conflict.needs_at_most, "allows at most", "missed even at the smallest buffer"),
-    ):
-        names = " and ".join(map(wording.metric_title, side.goals))
-        if names:
-            needed = nowhere if side.buffer is None else f"{phrase} {wording.packets(side.buffer)}"
-            sides.append(f"{names} {needed}")
     nearest = "" if conflict.compromise is None else wording.packets(conflict.compromise)
-    return Conflict(tuple(sides), nearest)
+    return Conflict(tuple(wording.sides(conflict, wording.metric_title, wording.packets)), nearest)
 
 
 def _goals(answer: Recommendation) -> Table:
     """Every goal at the answer."""
     rows = []
     for name, goal in answer.goals.items():
-        slack = f"{_points(name, goal.slack)} {'to spare' if goal.slack >= 0 else 'short'}{_held(goal)}"
+        slack = f"{wording.difference(name, goal.slack)} {'to spare' if goal.slack >= 0 else 'short'}{_held(goal)}"
         decides = ", decides the size" if goal.binding else ""
         rows.append(Row((*_asked_and_found(name, goal), slack, f"{_verdict(goal)}{decides}"), kind=_verdict(goal)))
     return Table(("goal", "wanted", "measured there", "slack", "verdict"), tuple(rows))
@@ -298,7 +288,7 @@ def _misses(answer: Recommendation) -> Table:
     """Every goal at the measured buffer that comes nearest to meeting all, and how far off it is."""
     rows = []
     for name, goal in answer.goals.items():
-        off = f"{_points(name, goal.slack) if goal.slack < 0 else '–'}{_held(goal)}"
+        off = f"{wording.difference(name, goal.slack) if goal.slack < 0 else '–'}{_held(goal)}"
         rows.append(Row((*_asked_and_found(name, goal), off, _verdict(goal)), kind=_verdict(goal)))
     return Table(("goal", "wanted", "measured there", "off by", "verdict"), tuple(rows))
 
@@ -306,10 +296,6 @@ def _misses(answer: Recommendation) -> Table:
 def _asked_and_found(name: str, goal: answers.JudgedGoal) -> tuple[str, str, str]:
     wanted = f"{wording.sign(goal.goal.sense)} {wording.threshold(name, goal.goal.threshold)}"
     return wording.metric_title(name), wanted, formatting.estimate(name, goal.measured)
-
-
-def _points(name: str, slack: float) -> str:
-    return formatting.value(name, abs(slack)).replace(" %", " points")
 
 
 def _held(goal: answers.JudgedGoal) -> str:

@@ -5,18 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forebay import formatting
+from forebay.formatting import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from forebay.goals import Goal
     from forebay.report import BufferSize
-    from forebay.search.answer import Recommendation
+    from forebay.search.answer import Conflict, Recommendation
 
 __all__ = [
     "around",
+    "count",
+    "difference",
     "doubt",
     "goal_phrase",
     "metric_title",
     "packets",
+    "sides",
     "sign",
     "sizes",
     "standing",
@@ -35,6 +41,11 @@ def threshold(name: str, number: float) -> str:
     return formatting.exactly(formatting.value(name, number))
 
 
+def difference(name: str, amount: float) -> str:
+    """A difference between two values of a metric, without its sign: shares differ by points."""
+    return formatting.value(name, abs(amount)).replace(" %", " points")
+
+
 def sign(sense: str) -> str:
     """The side of a threshold that is good."""
     return "≥" if sense == ">=" else "≤"
@@ -48,17 +59,20 @@ def goal_phrase(goal: Goal) -> str:
     return f"{what} is {sense} {threshold(goal.name, goal.threshold)}"
 
 
+def count(buffer: BufferSize) -> str:
+    """A buffer in packets."""
+    return counted(round(buffer.packets), "packet")
+
+
 def packets(buffer: BufferSize) -> str:
     """A buffer in packets, and how long so many take."""
-    return f"{buffer.packets:,.0f} packets ({formatting.duration(buffer.seconds)})"
+    return f"{count(buffer)} ({formatting.duration(buffer.seconds)})"
 
 
 def sizes(buffer: BufferSize) -> str:
     """A buffer in every unit."""
     bdp = "" if buffer.bdp is None else f" = {buffer.bdp:.3g} BDP"
-    return (
-        f"{buffer.packets:,.0f} packets = {formatting.size(buffer.bytes)} = {formatting.duration(buffer.seconds)}{bdp}"
-    )
+    return f"{count(buffer)} = {formatting.size(buffer.bytes)} = {formatting.duration(buffer.seconds)}{bdp}"
 
 
 def whose(answer: Recommendation) -> str:
@@ -75,6 +89,32 @@ def standing(answer: Recommendation) -> str:
     if answer.islands:
         return "the smallest from which on every measured buffer meets the goals that ask for room"
     return "the smallest that meets every goal"
+
+
+def sides(conflict: Conflict, title: Callable[[str], str], told: Callable[[BufferSize], str]) -> Iterator[str]:
+    """What the goals on either side of a conflict need.
+
+    Parameters
+    ----------
+    conflict : Conflict
+        Without a buffer that meets every goal.
+    title, told : callable
+        Words for a metric and for a buffer.
+    """
+    for side, verbs, bound, nowhere in (
+        (
+            conflict.needs_at_least,
+            ("needs", "need"),
+            "at least",
+            f"{told(conflict.largest_tried)}, the largest buffer tried",
+        ),
+        (conflict.needs_at_most, ("allows", "allow"), "at most", "the smallest buffer"),
+    ):
+        names = " and ".join(map(title, side.goals))
+        if names and side.buffer is None:
+            yield f"{names}: missed even at {nowhere}"
+        elif names and side.buffer is not None:
+            yield f"{names} {verbs[len(side.goals) > 1]} {bound} {told(side.buffer)}"
 
 
 def around(answer: Recommendation) -> tuple[str, ...]:
