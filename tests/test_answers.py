@@ -139,8 +139,10 @@ def test_configurations_are_those_of_the_answer(found: Recommendation) -> None:
     assert told["configurations"][0] == told["configuration"]
     conflict = recommend(Scenario.parse(SMALL), ["utilization>=0.99", "queue_delay_p99<=20ms"], platforms=["linux"])
     assert not conflict.feasible
-    assert conflict.configurations == ()
-    assert "configuration" not in conflict.to_dict()
+    (nothing,) = conflict.configurations
+    assert nothing.lines == ()
+    assert nothing.notes == ("nothing to type: no buffer meets every goal",)
+    assert conflict.to_dict()["configuration"]["lines"] == []
 
 
 def test_a_conflict_tells_how_each_goal_fares_at_the_nearest_miss() -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from forebay import InputError, Scenario, recommend
-from forebay.search.knob import TARGET, Knob, knob
+from forebay import InputError, Scenario, compare, recommend
+from forebay.scenario import TARGET
+from forebay.search.knob import Knob, knob
 from tests.conftest import SMALL, forebay
 
 CLASSES = """\
@@ -16,10 +17,10 @@ title = "Calls beside bulk"
 
 [link]
 rate   = "10Mbps"
-buffer = "100p"
+buffer = "60p"
 queue  = { kind = "classes", schedule = "strict", classes = [
     { name = "voice", groups = ["calls"], buffer = "20p" },
-    { name = "rest", buffer = "60p" },
+    { name = "rest" },
 ] }
 
 [[flows]]
@@ -74,6 +75,7 @@ measure = "5s"
 """
 
 VOICE = "link.queue.classes.voice.buffer"
+REST = "link.queue.classes.rest.buffer"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,7 @@ VOICE = "link.queue.classes.voice.buffer"
         (CLASSES, TARGET, TARGET),
         (CLASSES, VOICE, VOICE),
         (CLASSES, "link.queue.classes.0.buffer", VOICE),
-        (CLASSES, "link.queue.classes.1.buffer", "link.queue.classes.rest.buffer"),
+        (CLASSES, "link.queue.classes.1.buffer", REST),
         (LINKS, "links.uplink.buffer", "links.uplink.buffer"),
         (LINKS, "links.0.buffer", "links.uplink.buffer"),
         (LINKS, "links.core.buffer", TARGET),
@@ -96,7 +98,9 @@ def test_a_buffer_has_one_name_and_turning_it_leaves_the_others_alone(text: str,
     turned = found.turned(scenario, 7)
     for other in scenario.core.buffer_keys:
         before, after = scenario.core.buffer_of(other), turned.core.buffer_of(other)
-        assert after["packets"] == (7 if other == key else before["packets"])
+        # What has no buffer of its own waits in the link's.
+        same = other == key or (key == TARGET and other == REST)
+        assert after["packets"] == (7 if same else before["packets"])
     assert found.size(turned) == found.sized(scenario, 7)
 
 
@@ -192,6 +196,14 @@ def test_what_is_no_buffer_is_refused_before_anything_runs(over: str, told: str)
     with pytest.raises(InputError, match=r"^over: ") as raised:
         recommend(Scenario.parse(CLASSES), over=over, progress=refuse)
     assert told in str(raised.value)
+
+
+def test_a_link_buffer_in_which_nothing_waits_is_not_sized() -> None:
+    scenario = Scenario.parse(CLASSES).changed(("set", "link.queue.classes.rest.buffer", "60p"))
+    with pytest.raises(InputError, match=r"^over: nothing waits in `link.buffer`: .*; allowed: link.queue.classes.v"):
+        recommend(scenario)
+    assert knob(scenario, "links.link.queue.classes.rest.buffer").key == "link.queue.classes.rest.buffer"
+    assert [point.buffer for point in compare(scenario, points=5, replications=2).points] == [scenario.buffer]
 
 
 def test_a_search_over_another_buffer_is_another_search(tmp_path: Path) -> None:

@@ -14,7 +14,10 @@ from forebay.errors import InputError
 from forebay.goals import Goal
 from forebay.report import BufferSize, Report
 
-__all__ = ["Scenario", "cores", "read", "utf8"]
+__all__ = ["TARGET", "Scenario", "cores", "read", "utf8"]
+
+#: The key of the target link's own buffer.
+TARGET = "link.buffer"
 
 #: Told how many of how many jobs are done.
 Progress = Callable[[int, int], object]

@@ -182,6 +182,11 @@ impl Form<Queue> for LinkQueue {
 }
 
 impl Link {
+    /// Whether anything waits in the link's own buffer: not where every class has another.
+    pub fn has_shared_buffer(&self) -> bool {
+        self.classes.is_empty() || self.classes.iter().any(|class| class.buffer.is_none())
+    }
+
     /// The class of the flow group of this name, where the link has classes.
     pub fn class_of(&self, group: &str) -> Option<usize> {
         let names = |class: &TrafficClass| class.groups.iter().any(|name| name == group);

@@ -246,6 +246,20 @@ fn a_buffer_is_known_and_changed_by_its_key_as_by_an_override() {
 }
 
 #[test]
+fn a_link_whose_classes_all_have_buffers_has_none_to_change() {
+    let own = |text: &str| {
+        let scenario = parse(text).unwrap();
+        let change = Override::parse("link.queue.classes.rest.buffer=9p").unwrap();
+        scenario.with(&[change]).unwrap()
+    };
+    let keys = own(THREE).buffer_keys();
+    assert_eq!(keys.len(), 3, "{keys:?}");
+    assert!(!keys.contains(&"link.buffer".to_owned()));
+    assert!(!own(THREE).target().has_shared_buffer());
+    assert!(parse(THREE).unwrap().target().has_shared_buffer());
+}
+
+#[test]
 fn an_unknown_key_is_answered_with_the_known_ones() {
     let scenario = parse(THREE).unwrap();
     for key in [

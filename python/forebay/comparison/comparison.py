@@ -15,7 +15,7 @@ from forebay.errors import ForebayError, InputError, UnsupportedError
 from forebay.measurement.synchronization import fit_synchronization
 from forebay.report import Estimate, Report
 from forebay.rules import rules
-from forebay.scenario import Progress, Scenario, run_jobs
+from forebay.scenario import TARGET, Progress, Scenario, run_jobs
 
 __all__ = ["FITTED", "Comparison", "compare"]
 
@@ -50,7 +50,8 @@ def compare(
         Instead of the scenario's own, but at least 4: without intervals nothing can be said to disagree.
     points : int
         Buffers of the range besides the scenario's own: evenly spread on a logarithmic scale from 0.02 to 2
-        bandwidth-delay products (a tenth to ten times the own buffer where there is none); 0 for none.
+        bandwidth-delay products (a tenth to ten times the own buffer where there is none); 0 for none. None where all
+        packets wait in buffers of classes.
     jobs : int, optional
         Threads.
     progress : callable, optional
@@ -91,7 +92,7 @@ def buffers(scenario: Scenario, points: int) -> list[int]:
     core = scenario.core
     own = scenario.buffer.packets
     unit, (low, high) = (core.bdp_packets, RANGE_BDP) if core.bdp_packets else (max(own, 10.0), RANGE_OWN)
-    if points == 0:
+    if points == 0 or TARGET not in core.buffer_keys:
         return []
     step = math.log(high / low) / max(points - 1, 1)
     spread = {max(1, round(unit * low * math.exp(step * number))) for number in range(points)}

@@ -15,7 +15,7 @@ from forebay.configuration.quantities import scenario_rate, scenario_size, scena
 from forebay.errors import ForebayError
 from forebay.scenario import Scenario
 
-__all__ = ["Configuration", "Translation", "check", "configure", "link_table", "translate"]
+__all__ = ["Configuration", "Translation", "check", "configure", "link_table", "translate", "unconfigured"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +89,19 @@ def configure(system: Platform, port: Port) -> Configuration:
 
     Where a value is beyond what the platform can be told there are no lines, and the note says why.
     """
-    quirks = system.quirks
     try:
         _held(system, port)
         fitted = system.fit(port)
         lines = tuple(system.write(fitted.port))
     except ForebayError as error:
-        return Configuration(system.name, (), system.source, quirks, (str(error),), system.title)
+        return unconfigured(system, str(error))
     notes = (*_differences(port, fitted.port, fitted.reasons), *_shared(port), *fitted.notes)
-    return Configuration(system.name, lines, system.source, quirks, notes, system.title)
+    return Configuration(system.name, lines, system.source, system.quirks, notes, system.title)
+
+
+def unconfigured(system: Platform, why: str) -> Configuration:
+    """A configuration without a line, and the reason."""
+    return Configuration(system.name, (), system.source, system.quirks, (f"nothing to type: {why}",), system.title)
 
 
 def translate(text: str, name: str, assumed: Assumed) -> Translation:

@@ -68,7 +68,7 @@ class Finished:
         return self.measure.knob.sized(self.scenario, packets)
 
     def at_answer(self) -> tuple[int, Sequence[Report]]:
-        """The answer with the fresh replications; without one the compromise with all, those that refused it included."""
+        """The answer with the fresh replications; without one the compromise with all that it has."""
         outcome = self.outcome
         if outcome.buffer is not None:
             return outcome.buffer, outcome.confirmation

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from forebay import _core
 from forebay.errors import InputError
 from forebay.report import BufferSize
-from forebay.scenario import Scenario
+from forebay.scenario import TARGET, Scenario
 
-__all__ = ["TARGET", "TARGET_LINK", "Knob", "knob"]
+__all__ = ["TARGET_LINK", "Knob", "knob"]
 
-#: The key of the target link's own buffer.
-TARGET = "link.buffer"
 #: A buffer that no scenario has: two keys whose scenarios are the same with it name the same buffer.
 MARK = 999_983
 
@@ -86,7 +84,7 @@ def knob(scenario: Scenario, over: str) -> Knob:
     Raises
     ------
     InputError
-        Names the keys of all buffers.
+        Names the keys of all buffers in which something waits.
     """
     keys: Sequence[str] = scenario.core.buffer_keys
     if over in keys:
@@ -95,4 +93,8 @@ def knob(scenario: Scenario, over: str) -> Knob:
         meant = scenario.core.with_buffer(over, MARK).sha256
     except InputError:
         raise InputError(_core.unknown("buffer", over, list(keys)), "over") from None
-    return Knob(next(key for key in keys if scenario.core.with_buffer(key, MARK).sha256 == meant))
+    for key in keys:
+        if scenario.core.with_buffer(key, MARK).sha256 == meant:
+            return Knob(key)
+    allowed = ", ".join(keys)
+    raise InputError(f"nothing waits in `{over}`: every class has a buffer of its own; allowed: {allowed}", "over")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forebay import _core
-from forebay.configuration.configuring import Configuration, check, configure
+from forebay.configuration.configuring import Configuration, check, configure, unconfigured
 from forebay.configuration.jitter import jittered
 from forebay.configuration.platforms.platform import Platform
 from forebay.configuration.port import Port
@@ -20,12 +20,12 @@ from forebay.goals import split_goal
 from forebay.metric import find
 from forebay.rules import Rule
 from forebay.rules import rules as rules_of
-from forebay.scenario import Progress, Scenario
+from forebay.scenario import TARGET, Progress, Scenario
 from forebay.search import findings
 from forebay.search.answer import Recommendation, Variation
 from forebay.search.findings import Finished
 from forebay.search.judging import AverageJudge, ShareJudge
-from forebay.search.knob import TARGET, Knob, knob
+from forebay.search.knob import Knob, knob
 from forebay.search.measurable import check_goals
 from forebay.search.measurements import Measurements
 from forebay.search.resumption import Resumption
@@ -175,10 +175,12 @@ def _answer(finished: Finished, terms: _Terms, asked: Mapping[str, int], rules: 
 
 
 def _configurations(answer: Recommendation, systems: Iterable[Platform]) -> Iterator[Configuration]:
-    """The answer as each router's configuration; none without an answer."""
-    if answer.packets is not None:
-        port = Port.of(answer.knob.turned(answer.scenario, answer.packets))
-        yield from (configure(system, port) for system in systems)
+    """The answer as each router's configuration; without an answer no line of any."""
+    if answer.packets is None:
+        yield from (unconfigured(system, "no buffer meets every goal") for system in systems)
+        return
+    port = Port.of(answer.knob.turned(answer.scenario, answer.packets))
+    yield from (configure(system, port) for system in systems)
 
 
 def _sensitivity(finished: Finished) -> tuple[Variation, ...]:

@@ -170,7 +170,7 @@ class _Row:
     name: str
     buffer: BufferSize
     measured: Mapping[str, Estimate]
-    words: str = ""
+    judgment: Judgment | None = None
     style: str = ""
 
 
@@ -180,22 +180,34 @@ class _Row:
 def _rules(answer: Recommendation) -> RenderableType:
     """A row for each buffer that somebody asked for, with as much as the console has room for."""
     rows = _rows(answer)
-    return Fitting([_table(rows, *columns)] for columns in _columns(_shown(answer)))
+    return Fitting([_table(rows, columns)] for columns in _choices(_shown(answer)))
 
 
-def _columns(names: Sequence[str]) -> Iterator[tuple[bool, Sequence[str], bool]]:
-    """Whether sizes have columns, the metrics, whether intervals are told: from all to the first metric."""
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """What the table of rules shows: these metrics, and more where there is room."""
+
+    metrics: Sequence[str]
+    sizes: bool = False
+    intervals: bool = False
+    verdicts: bool = True
+
+
+def _choices(names: Sequence[str]) -> Iterator[_Columns]:
+    """From all columns to no metric."""
     for whole in (True, False):
         for intervals in (True, False):
-            yield whole, names, intervals
+            yield _Columns(names, whole, intervals)
     for left in range(len(names) - 1, 0, -1):
-        yield False, names[:left], False
+        yield _Columns(names[:left])
+    yield _Columns(names[:1], verdicts=False)
+    yield _Columns((), verdicts=False)
 
 
 def _rows(answer: Recommendation) -> list[_Row]:
     """Rules, named buffers and the answer, from the smallest to the largest."""
     rows = [
-        _Row(rule.name, rule.buffer, rule.measured, _words(rule.judgment), "" if rule.applies else "dim")
+        _Row(rule.name, rule.buffer, rule.measured, rule.judgment, "" if rule.applies else "dim")
         for rule in answer.rules
         if rule.buffer is not None
     ]
@@ -209,27 +221,30 @@ def _rows(answer: Recommendation) -> list[_Row]:
     return sorted(rows, key=lambda row: (row.buffer.packets, row.name == "forebay"))
 
 
-def _table(rows: Iterable[_Row], whole: bool, names: Sequence[str], intervals: bool) -> Table:
+def _table(rows: Iterable[_Row], columns: _Columns) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("rule", no_wrap=True)
     table.add_column("packets", justify="right", no_wrap=True)
-    for heading in ("size", "time", "BDP") if whole else ():
+    for heading in ("size", "time", "BDP") if columns.sizes else ():
         table.add_column(heading, justify="right", no_wrap=True)
-    for name in names:
+    for name in columns.metrics:
         table.add_column(_short(name), justify="right", no_wrap=True)
     table.add_column("simulated", no_wrap=True)
-    shown = formatting.estimate if intervals else _mean
+    shown = formatting.estimate if columns.intervals else _mean
     for row in rows:
-        cells = [shown(key, row.measured.get(key)) for key in names]
-        table.add_row(escape(row.name), *_cells(row.buffer)[: 4 if whole else 1], *cells, row.words, style=row.style)
+        cells = [shown(key, row.measured.get(key)) for key in columns.metrics]
+        size = _cells(row.buffer)[: 4 if columns.sizes else 1]
+        words = "" if row.judgment is None else _words(row.judgment, verdict=columns.verdicts)
+        table.add_row(escape(row.name), *size, *cells, words, style=row.style)
     return table
 
 
-def _words(found: Judgment) -> str:
-    """What the simulation says of a rule, short enough for a column."""
-    if not found.applies or found.times is None:
-        return found.words
-    return f"{found.verdict}, {found.times:.2g} x needed"
+def _words(found: Judgment, *, verdict: bool) -> str:
+    """Whether a rule applies and what the simulation says of it; where it applies, the latter alone if need be."""
+    if not found.applies or not found.found:
+        return found.verdict
+    told = found.found if found.times is None else f"{found.times:.2g} x needed"
+    return f"{found.verdict}, {told}" if verdict else told
 
 
 def _shown(answer: Recommendation) -> list[str]:

@@ -18,7 +18,8 @@ struct Place {
 }
 
 impl Scenario {
-    /// The keys of all buffers, the target link's first, as overrides name them.
+    /// The keys of all buffers, the target link's first, as overrides name them. A link's own is left
+    /// out where each of its classes has another, and nothing waits in it.
     ///
     /// ```
     /// use forebay_scenario::{Format, Scenario};
@@ -47,7 +48,8 @@ impl Scenario {
         let keys = |prefix: String, link: &Link| {
             let classes = link.classes.iter();
             let classes = classes.map(|class| format!("{prefix}.queue.classes.{}", class.name));
-            let parts: Vec<String> = std::iter::once(prefix.clone()).chain(classes).collect();
+            let shared = link.has_shared_buffer().then(|| prefix.clone());
+            let parts: Vec<String> = shared.into_iter().chain(classes).collect();
             parts.into_iter().map(|part| format!("{part}.buffer"))
         };
         let others = self.links.iter().enumerate();
