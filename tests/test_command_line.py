@@ -6,11 +6,14 @@ import json
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
+from forebay import Scenario
 from tests.conftest import ROOT, SMALL, forebay
 
 BUFFER_KEYS = {"packets", "bytes", "seconds", "bdp"}
@@ -292,14 +295,30 @@ def test_explain_knows_everything_it_lists() -> None:
             assert "source:" in text
 
 
-def test_schema_is_json_schema() -> None:
-    schema = json.loads(forebay("schema").out)
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(forebay("schema").out)
+    return found
+
+
+def test_schema_is_json_schema(schema: dict[str, Any]) -> None:
     assert schema["$schema"].startswith("https://json-schema.org/")
     assert "flows" in schema["properties"]
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "scenarios").glob("**/*.toml")), ids=lambda path: path.stem)
+def test_scenarios_follow_the_schema(path: Path, schema: dict[str, Any]) -> None:
+    written = tomllib.loads(path.read_text(encoding="utf-8"))
+    jsonschema.validate(written, schema)
+    # What a scenario is resolved to is a scenario, too.
+    jsonschema.validate(dict(Scenario.load(path).resolved), schema)
+    written["link" if "link" in written else "links"] = {"rate": "fast"}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(written, schema)
 
 
 def test_the_demo_scenario_is_valid() -> None:
-    from forebay import Scenario
 
     scenario = Scenario.load(ROOT / "scenarios" / "elastic-access-link.toml")
     assert scenario.core.bdp_packets == pytest.approx(625)
@@ -329,7 +348,6 @@ def test_ctrl_c_ends_with_one_line(small: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted((ROOT / "scenarios").glob("*.toml")), ids=lambda path: path.stem)
 def test_every_named_scenario_is_valid(path: Path) -> None:
-    from forebay import Scenario
 
     scenario = Scenario.load(path)
     assert scenario.title

@@ -168,11 +168,11 @@ impl Form<Queue> for LinkQueue {
         let mut grammar = QUEUE.grammar();
         let kinds = grammar.schema["oneOf"].as_array_mut();
         for kind in kinds.into_iter().flatten() {
-            let names = kind["properties"]["kind"]["enum"].as_array();
-            if names.is_some_and(|names| names.contains(&NAME_OF_CLASSES.into())) {
+            // A name without aliases is a constant.
+            if kind["properties"]["kind"]["const"] == NAME_OF_CLASSES {
                 kind["properties"]["classes"] = classes.schema.clone();
                 kind["required"] = json!(["kind", "classes"]);
-            } else if let Some(words) = kind["enum"].as_array_mut() {
+            } else if let Some(words) = kind.get_mut("enum").and_then(Value::as_array_mut) {
                 // Its name alone says too little.
                 words.retain(|word| word != NAME_OF_CLASSES);
             }

@@ -63,13 +63,22 @@ impl Unknown {
         }
     }
 
+    /// Where all of the names stand, if anywhere.
+    fn elsewhere(&self) -> &'static str {
+        match &*self.what {
+            "option" => " (see --help)",
+            "verb" | "figure" | "paper" | "buffer" | "class" | "group" | "link" | "memory" => "",
+            _ => " (see `forebay explain`)",
+        }
+    }
+
     /// The names that exist, as many as a line bears.
     pub fn listed(&self) -> String {
         let mut text = String::new();
         for (at, name) in self.known.iter().enumerate() {
             let rest = self.known.len() - at;
             if at > 0 && rest > 1 && text.len() + name.len() > SHOWN {
-                return format!("{text} and {rest} more (see `forebay explain`)");
+                return format!("{text} and {rest} more{}", self.elsewhere());
             }
             if at > 0 {
                 text.push_str(", ");
@@ -323,6 +332,9 @@ mod tests {
         let unknown = Unknown::among("name", "x", names.iter().map(String::as_str));
         let shown = unknown.listed();
         assert!(shown.len() < SHOWN + 60, "{shown}");
+        assert!(shown.ends_with(" more (see `forebay explain`)"), "{shown}");
+        let of_a_verb = Unknown::among("option", "x", names.iter().map(String::as_str));
+        assert!(of_a_verb.listed().ends_with(" more (see --help)"));
         let listed = shown.matches("name").count();
         let rest: usize = shown
             .split(" and ")
