@@ -15,13 +15,14 @@ from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
 
 from forebay import InputError, Scenario, _core
-from forebay.configuration.configuring import check, configure, link_table, translate
+from forebay.configuration.configuring import check, configure, fit, link_table, translate
 from forebay.configuration.platforms.platform import Assumed
 from forebay.configuration.platforms.registry import ALIASES, PLATFORMS, platform
 from forebay.configuration.port import (
     MARKING,
     THRESHOLDS,
     Classes,
+    Discipline,
     Limit,
     Port,
     Queue,
@@ -145,7 +146,7 @@ def hold_laws(system: str, port: Port) -> None:
         assert f"{system} " in refused.notes[0]
         assert "allowed: " in refused.notes[0]
         return
-    fitted = spoken.fit(port)
+    fitted = fit(spoken, port)
     again = spoken.fit(fitted.port)
     assert again.port == fitted.port
     lines = spoken.write(fitted.port)
@@ -161,9 +162,11 @@ def hold_laws(system: str, port: Port) -> None:
             assert fitted.reasons.get(name), f"{name}: no reason"
     # Never less room than was simulated, whatever the platform counts in.
     there = dict(fitted.port.queues())
+    classes = port.queue.classes if isinstance(port.queue, Classes) else ()
+    sizes = {entry.name: entry.packet or port.packet for entry in classes}
     for name, asked in port.queues():
-        given_ = there.get(name) or there["band0"]
-        assert given_.limit.in_bytes(port.packet) >= asked.limit.in_bytes(port.packet) - 1e-6
+        given_, size = there.get(name) or there["band0"], sizes.get(name, port.packet)
+        assert given_.limit.in_bytes(size) >= asked.limit.in_bytes(size) - 1e-6
 
 
 # The contract ------------------------------------------------------------------------------------------------------
@@ -276,6 +279,40 @@ def test_a_shared_buffer_is_said_and_weights_become_whole_numbers() -> None:
 
 
 # The port -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "system", [name for name, each in PLATFORMS.items() if {"classes", "droptail"} <= {*each.disciplines}]
+)
+@pytest.mark.parametrize("limit", ["20p", "4kB"])
+def test_a_class_is_counted_by_its_own_packets(system: str, limit: str) -> None:
+    scenario = Scenario.load(ROOT / "scenarios" / "voice-and-data.toml")
+    scenario = scenario.changed(("set", "link.queue.classes.voice.buffer", limit))
+    told = configure(PLATFORMS[system], Port.of(scenario))
+    assert told.lines, told.notes
+    (voice, *others), notes = Port.of(scenario).queue.classes, " ".join(told.notes)  # type: ignore[union-attr]
+    assert voice.packet == 200
+    assert [other.packet for other in others] == [None, None]
+    read = translate("\n".join(told.lines), system, Assumed()).port.queue
+    assert isinstance(read, Classes)
+    found = read.classes[0].queue.limit
+    # 20 packets of 200 bytes; never less, and more only where no less can be told.
+    if found.unit == "packets":
+        assert found == Limit(20, "packets")
+    else:
+        assert found.amount >= 4000
+        assert found.amount <= 4002 or "no less than" in notes
+    assert ("voice: its packets have 200 bytes" in notes) == (found.unit != voice.queue.limit.unit)
+
+
+def test_thresholds_of_a_class_are_counted_as_its_limit_is() -> None:
+    red = Discipline("red", {"min": Limit(5, "packets"), "max": Limit(15, "packets"), "max_p": 0.1})
+    entry = TrafficClass("voice", ("calls",), 1.0, Queue(Limit(20, "packets"), red), packet=200)
+    told = entry.counted_in("bytes").queue
+    assert told.limit == Limit(4000, "bytes")
+    assert (told.discipline.level("min"), told.discipline.level("max")) == (Limit(1000, "bytes"), Limit(3000, "bytes"))
+    assert dataclasses.replace(entry, queue=told).counted_in("packets").queue == entry.queue
+    assert entry.counted_in("packets") == dataclasses.replace(entry, packet=None)
 
 
 def test_levels_and_markers_are_those_of_the_registry() -> None:

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from forebay.configuration.platforms.platform import Assumed, Platform, refusal
+from forebay.configuration.platforms.platform import Assumed, Fitted, Platform, refusal
 from forebay.configuration.platforms.registry import platform
 from forebay.configuration.port import Classes, Limit, Port, Queue, TrafficClass, Value, differences
 from forebay.configuration.quantities import scenario_rate, scenario_size, scenario_time
 from forebay.errors import ForebayError
 from forebay.scenario import Scenario
 
-__all__ = ["Configuration", "Translation", "check", "configure", "link_table", "translate", "unconfigured"]
+__all__ = ["Configuration", "Translation", "check", "configure", "fit", "link_table", "translate", "unconfigured"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +91,27 @@ def configure(system: Platform, port: Port) -> Configuration:
     """
     try:
         _held(system, port)
-        fitted = system.fit(port)
+        fitted = fit(system, port)
         lines = tuple(system.write(fitted.port))
     except ForebayError as error:
         return unconfigured(system, str(error))
-    notes = (*_differences(port, fitted.port, fitted.reasons), *_shared(port), *fitted.notes)
-    return Configuration(system.name, lines, system.source, system.quirks, notes, system.title)
+    differing = (*_differences(port, fitted.port, fitted.reasons), *_sizes(port, fitted.port), *_shared(port))
+    return Configuration(system.name, lines, system.source, system.quirks, (*differing, *fitted.notes), system.title)
+
+
+def fit(system: Platform, port: Port) -> Fitted:
+    """The nearest port that a platform can be told, every class counted by the size of its own packets."""
+    fitted = system.fit(port)
+    if isinstance(port.queue, Queue) or all(entry.packet is None for entry in port.queue.classes):
+        return fitted
+    units = {name: queue.limit.unit for name, queue in fitted.port.queues()}
+    classes = tuple(entry.counted_in(units[entry.name]) for entry in port.queue.classes)
+    return system.fit(port.with_queue(Classes(port.queue.schedule, classes)))
 
 
 def unconfigured(system: Platform, why: str) -> Configuration:
     """A configuration without a line, and the reason."""
-    return Configuration(system.name, (), system.source, system.quirks, (f"nothing to type: {why}",), system.title)
+    return Configuration(system.name, (), system.source, system.quirks, (why,), system.title)
 
 
 def translate(text: str, name: str, assumed: Assumed) -> Translation:
@@ -126,6 +136,16 @@ def _differences(asked: Port, told: Port, reasons: Mapping[str, str]) -> Iterato
     for name, simulated, configured in differences(asked, told):
         reason = reasons.get(name, "")
         yield f"{name}: simulated {simulated}, configured {configured}" + (f" ({reason})" if reason else "")
+
+
+def _sizes(asked: Port, told: Port) -> Iterator[str]:
+    """How large the packets are of classes that are counted in another unit than in the scenario."""
+    if isinstance(asked.queue, Queue):
+        return
+    units = {name: queue.limit.unit for name, queue in told.queues()}
+    for entry in asked.queue.classes:
+        if entry.packet is not None and units[entry.name] != entry.queue.limit.unit:
+            yield f"{entry.name}: its packets have {entry.packet:,} bytes"
 
 
 def _shared(port: Port) -> Iterator[str]:

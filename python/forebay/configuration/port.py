@@ -44,6 +44,10 @@ class Limit:
         """Packets of so many bytes."""
         return self.amount if self.unit == "packets" else self.amount / packet
 
+    def counted_in(self, unit: Unit, packet: int) -> Limit:
+        """The same in packets or bytes."""
+        return _whole(self.in_bytes(packet) if unit == "bytes" else self.in_packets(packet), unit)
+
     def __str__(self) -> str:
         return count_text(self.amount, {"packets": "packet", "bytes": "byte"}[self.unit])
 
@@ -131,6 +135,8 @@ class TrafficClass:
         Whether it goes before all classes that take turns.
     shared : bool
         Whether it has no buffer of its own: its limit is the link's, for all classes together that share it.
+    packet : int or None
+        Bytes of its IP packets, where they differ from those of the link and are known.
     """
 
     name: str
@@ -139,6 +145,16 @@ class TrafficClass:
     queue: Queue
     priority: bool = False
     shared: bool = False
+    packet: int | None = None
+
+    def counted_in(self, unit: Unit) -> TrafficClass:
+        """The same with its limit and thresholds in another unit, by the size of its own packets."""
+        if self.packet is None or self.queue.limit.unit == unit:
+            return dataclasses.replace(self, packet=None)
+        levels = {name: level for name, level in self.queue.discipline.parameters.items() if name in THRESHOLDS}
+        told = {name: level.counted_in(unit, self.packet) for name, level in levels.items() if isinstance(level, Limit)}
+        queue = Queue(self.queue.limit.counted_in(unit, self.packet), self.queue.discipline.having(**told))
+        return dataclasses.replace(self, queue=queue, packet=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +206,7 @@ class Port:
             delay=exact(link["delay"])[0],
             packet=packet,
             ecn=any(group.get("ecn", False) for group in flows),
+            packets=_packets(scenario, packet),
         )
         return cls(
             rate=rate,
@@ -237,6 +254,17 @@ class Port:
         return dataclasses.replace(self, queue=queue)
 
 
+def _packets(scenario: Scenario, usual: int) -> dict[str, int]:
+    """Bytes of a packet in each class whose packets are not those of the link."""
+    found = {}
+    for key in scenario.core.buffer_keys:
+        if key.startswith("link.queue.classes."):
+            size = scenario.core.buffer_of(key)
+            packet = math.ceil(size["bytes"] / size["packets"] * (1 - 1e-12)) if size["packets"] else usual
+            found[key.removeprefix("link.queue.classes.").removesuffix(".buffer")] = packet
+    return {name: packet for name, packet in found.items() if packet != usual}
+
+
 def _limit(text: str) -> Limit:
     amount, dimension = exact(text)
     assert dimension in ("packets", "bytes"), text
@@ -252,6 +280,7 @@ class _Setting:
     delay: Fraction
     packet: int
     ecn: bool
+    packets: Mapping[str, int]
 
     def queue(self, limit: Limit, table: Mapping[str, Any]) -> Queue | Classes:
         """The queue of a resolved table."""
@@ -269,7 +298,8 @@ class _Setting:
             assert isinstance(queue, Queue), "classes hold no classes"
             groups, weight = tuple(table.get("groups", ())), float(table.get("weight", 1))
             shared = "buffer" not in table
-            yield TrafficClass(table["name"], groups, weight, queue, table.get("priority", False), shared)
+            priority, packet = table.get("priority", False), self.packets.get(table["name"])
+            yield TrafficClass(table["name"], groups, weight, queue, priority, shared, packet)
 
     def _value(self, name: str, value: Any, limit: Limit) -> Value:
         if isinstance(value, bool):

@@ -177,7 +177,7 @@ def _answer(finished: Finished, terms: _Terms, asked: Mapping[str, int], rules: 
 def _configurations(answer: Recommendation, systems: Iterable[Platform]) -> Iterator[Configuration]:
     """The answer as each router's configuration; without an answer no line of any."""
     if answer.packets is None:
-        yield from (unconfigured(system, "no buffer meets every goal") for system in systems)
+        yield from (unconfigured(system, "nothing to type: no buffer meets every goal") for system in systems)
         return
     port = Port.of(answer.knob.turned(answer.scenario, answer.packets))
     yield from (configure(system, port) for system in systems)
