@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forebay import formatting
-from forebay._core import parse_quantity
-from forebay.errors import InputError
 from forebay.formatting import counted
-from forebay.views.traffic import law
+from forebay.views.traffic import law, queue
 from forebay.views.wording import count
 
 if TYPE_CHECKING:
@@ -53,9 +51,9 @@ def headline(resolved: Mapping[str, Any] | None, *, otherwise: str, buffer: Buff
     target = next(link for link in links if link["target"])
     several = f" (“{target['name']}”, one of {len(links)} links)" if len(links) > 1 else ""
     parts = [
-        f"{_rate(target['rate'])}{several}",
+        f"{law(target['rate'])}{several}",
         _buffer(str(target["buffer"]), buffer),
-        f"{_queue(target['queue'])} queue",
+        queue(target["queue"]).removeprefix("a "),
         _traffic(resolved["flows"]),
     ]
     return Headline(str(resolved.get("title") or "") or otherwise, _DOT.join(part for part in parts if part))
@@ -67,24 +65,12 @@ def common(links: Sequence[str]) -> str:
     return _DOT.join(part for part in first if all(part in other for other in others))
 
 
-def _rate(found: Any) -> str:
-    """A rate as an engineer writes it; anything that is not one number as the scenario has it."""
-    try:
-        return formatting.exactly(formatting.bandwidth(parse_quantity(found, "rate")))
-    except (InputError, TypeError):
-        return law(found)
-
-
 def _buffer(written: str, buffer: BufferSize | None) -> str:
     """The buffer, or at least what its limit counts."""
     counts = "packets" if written.endswith("p") and not written.endswith("BDP") else "bytes"
     if buffer is None:
         return f"buffer limit in {counts}"
     return f"buffer {count(buffer)} = {formatting.duration(buffer.seconds)}, limit in {counts}"
-
-
-def _queue(queue: Any) -> str:
-    return str(queue["kind"] if isinstance(queue, Mapping) else queue)
 
 
 def _traffic(groups: list[Mapping[str, Any]]) -> str:
@@ -99,9 +85,9 @@ def _group(group: Mapping[str, Any]) -> str:
     kind = workload if isinstance(workload, str) else next(iter(workload))
     body = {} if isinstance(workload, str) else workload[kind]
     if kind in _UNANSWERED:
-        return f"{_rate(body['rate'])} {group['name']} ({_UNANSWERED[kind]})"
+        return f"{law(body['rate'])} {group['name']} ({_UNANSWERED[kind]})"
     if kind == "on_off":
-        return f"{group['name']} (on and off, peak {_rate(body['peak'])})"
+        return f"{group['name']} (on and off, peak {law(body['peak'])})"
     counted = {"closed_loop": "users", "incast": "servers"}
     count = body[counted[kind]] if kind in counted else group.get("count", "")
     many = law(count) if count != "" and kind != "open_loop" else ""

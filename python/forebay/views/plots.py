@@ -104,7 +104,7 @@ def draw_recommendation(answer: Recommendation) -> Figure:
 
 
 def _rules(answer: Recommendation) -> list[RuleLine]:
-    """The recommended buffer or the nearest compromise, then every rule from the smallest."""
+    """The recommended buffer or the nearest miss, then every rule from the smallest."""
     text, best = "recommended", answer.buffer
     if best is None and answer.conflict is not None:
         text, best = "nearest miss", answer.conflict.compromise

@@ -114,10 +114,10 @@ def _series(rule: JudgedRule) -> str:
 
 
 def _answer(answer: Recommendation) -> Named | None:
-    """The recommended buffer, or the nearest compromise."""
+    """The recommended buffer, or the nearest miss."""
     name, found = "answer", answer.buffer
     if found is None and answer.conflict is not None:
-        name, found = "compromise", answer.conflict.compromise
+        name, found = "nearest miss", answer.conflict.compromise
     return None if found is None else Named(found.packets, f"{name}: {wording.count(found)}")
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any, Literal
 
+from forebay import formatting
+from forebay._core import parse_quantity
+from forebay.errors import InputError
 from forebay.views.pages import Row, Table
 
-__all__ = ["law", "traffic_table"]
+__all__ = ["law", "quantity", "queue", "traffic_table"]
 
 
 def traffic_table(resolved: Mapping[str, Any]) -> Table:
@@ -17,7 +21,7 @@ def traffic_table(resolved: Mapping[str, Any]) -> Table:
     return Table(
         ("flows", "number", "what they send", "congestion control", "round trip"),
         tuple(_group(group) for group in resolved["flows"]),
-        f"The traffic, over a {target['queue']['kind']} queue",
+        f"The traffic, over {queue(target['queue'])}",
     )
 
 
@@ -38,6 +42,14 @@ def _group(group: Mapping[str, Any]) -> Row:
     )
 
 
+def queue(found: Mapping[str, Any]) -> str:
+    """What waits in a resolved link: a discipline, or classes and who goes first."""
+    if found["kind"] != "classes":
+        return f"a {found['kind']} queue"
+    many = len(found["classes"])
+    return f"{many} class{'es' * (many != 1)} ({found['schedule']})"
+
+
 def _sent(kind: str, body: Mapping[str, Any]) -> str:
     """What a workload sends."""
     return {
@@ -47,28 +59,48 @@ def _sent(kind: str, body: Mapping[str, Any]) -> str:
         "periodic": f"{law(body.get('size'))} every {law(body.get('every'))}, or as soon as the one before is complete",
         "open_loop": f"transfers of {law(body.get('size'))}, one every {law(body.get('interarrival'))}",
         "incast": f"{law(body.get('size'))} each, all at once, then {law(body.get('pause'))} of pause",
-        "app_limited": f"at most {body.get('rate')} each",
-        "poisson": f"{body.get('rate')} in all, at random instants",
-        "cbr": f"{body.get('rate')} in all, evenly",
-        "on_off": f"bursts at {body.get('peak')} for {law(body.get('on'))}, silent for {law(body.get('off'))}",
+        "app_limited": f"at most {law(body.get('rate'))} each",
+        "poisson": f"{law(body.get('rate'))} in all, at random instants",
+        "cbr": f"{law(body.get('rate'))} in all, evenly",
+        "on_off": f"bursts at {law(body.get('peak'))} for {law(body.get('on'))}, silent for {law(body.get('off'))}",
     }[kind]
 
 
 def law(found: Any) -> str:
     """A law of the scenario file in words."""
     if isinstance(found, list):
-        return f"{found[0]} to {found[-1]} (listed)" if len(found) > 3 else ", ".join(map(str, found))
+        return f"{quantity(found[0])} to {quantity(found[-1])} (listed)" if len(found) > 3 else _several(found)
     if not isinstance(found, dict):
-        return str(found)
+        return quantity(found)
     kind = next((key for key in found if key not in {"weight", "jitter"}), "")
     body: Any = found.get(kind)
     text = LAWS[kind](body) if kind in LAWS else json.dumps(found)
     return f"{text} plus {law(found['jitter'])}" if "jitter" in found else text
 
 
+def quantity(found: Any) -> str:
+    """A value of the scenario file as an engineer writes it; what is neither time, rate nor size as it stands there."""
+    for dimension, written in _WRITTEN.items():
+        with suppress(InputError, TypeError):
+            return formatting.exactly(written(parse_quantity(found, dimension)))
+    return str(found)
+
+
+#: How each dimension is written.
+_WRITTEN: Mapping[Literal["time", "rate", "bytes"], Callable[[float], str]] = {
+    "time": formatting.duration,
+    "rate": formatting.bandwidth,
+    "bytes": formatting.size,
+}
+
+
+def _several(found: Iterable[Any]) -> str:
+    return ", ".join(map(quantity, found))
+
+
 def _pareto(body: Any) -> str:
-    upto = f" to {body['maximum']}" if body.get("maximum") else " upwards"
-    return f"{body['minimum']}{upto} (Pareto, shape {body['shape']:g})"
+    upto = f" to {quantity(body['maximum'])}" if body.get("maximum") else " upwards"
+    return f"{quantity(body['minimum'])}{upto} (Pareto, shape {body['shape']:g})"
 
 
 #: Each kind of law in words.
@@ -76,13 +108,13 @@ LAWS: Mapping[str, Callable[[Any], str]] = {
     "value": law,
     "list": law,
     "common": lambda body: f"{law(body)}, the same for all",
-    "uniform": lambda body: f"{body[0]} to {body[1]}",
-    "linspace": lambda body: f"{body[0]} to {body[1]}",
-    "exponential": lambda body: f"{body} on average (exponential)",
+    "uniform": lambda body: f"{quantity(body[0])} to {quantity(body[1])}",
+    "linspace": lambda body: f"{quantity(body[0])} to {quantity(body[1])}",
+    "exponential": lambda body: f"{quantity(body)} on average (exponential)",
     "poisson": lambda body: f"{body:g} on average (Poisson)",
     "pareto": _pareto,
-    "lognormal": lambda body: f"around {body['median']} (log-normal, σ {body['sigma']:g})",
-    "choice": lambda body: "one of " + ", ".join(map(str, body)),
+    "lognormal": lambda body: f"around {quantity(body['median'])} (log-normal, σ {body['sigma']:g})",
+    "choice": lambda body: f"one of {_several(body)}",
     "mixture": lambda body: "; ".join(f"{100 * part['weight']:g} %: {law(part)}" for part in body),
-    "cdf": lambda body: f"{body[0][0]} to {body[-1][0]} (measured distribution)",
+    "cdf": lambda body: f"{quantity(body[0][0])} to {quantity(body[-1][0])} (measured distribution)",
 }

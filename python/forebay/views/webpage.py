@@ -325,7 +325,8 @@ def _pictures(answer: Recommendation) -> Pictures:
         trade = trade_chart(answer)
         figures.append(_figure("The trade-off", trade, sizes, f"{trade.up} against {trade.across}"))
         present |= {point.kind for point in trade.points}
-    switches = tuple(Switch(name, text) for name, text in SERIES if name in present)
+    titles = dict(SERIES) | ({} if answer.feasible else {"answer": "the nearest miss"})
+    switches = tuple(Switch(name, text) for name, text in titles.items() if name in present)
     return Pictures(switches, tuple(figures))
 
 
