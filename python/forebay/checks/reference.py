@@ -1,6 +1,6 @@
 """forebay against numbers that other programs and the Linux kernel gave: `make reference`.
 
-Reads oracle.json, ns2.jsonl, linux.jsonl and ns3.jsonl of a folder (tests/reference/README.md describes the format),
+Reads oracle.json, ns2.jsonl, linux.jsonl, tofino.jsonl and ns3.jsonl of a folder (tests/reference/README.md describes the format),
 turns each row into a forebay scenario, runs it at least eight times with the row's own duration and start law, and
 judges each number by the rule stated there: |theirs - mean(ours)| <= max(base, 2.5 s), 2.5 s capped at 4 points of
 utilization or 40 % of a loss rate. ns-3's rows are a cross-check of trends: they are printed and not counted.
@@ -26,7 +26,7 @@ from forebay.scenario import Scenario, run_jobs
 
 __all__ = ["KINDS", "Judge", "Tally", "compare", "file_of", "main"]
 
-KINDS = ("oracle", "ns2", "linux", "ns3")
+KINDS = ("oracle", "ns2", "linux", "tofino", "ns3")
 
 
 @dataclass(slots=True)
@@ -99,8 +99,8 @@ class Judge:
             if values is None:
                 self._print(row, number, None, None, None, "forebay did not report it")
                 continue
-            mean = statistics.fmean(values)
-            deviation = statistics.stdev(values)
+            mean = number.scale * statistics.fmean(values) + number.offset
+            deviation = number.scale * statistics.stdev(values)
             tolerance = max(number.base, min(2.5 * deviation, number.cap))
             close = abs(number.theirs - mean) <= tolerance
             self._print(row, number, mean, tolerance, close, "")
@@ -150,7 +150,7 @@ class Judge:
         ours = "-" if mean is None else f"{mean:.6g}"
         allowed = "-" if tolerance is None else f"{tolerance:.3g}"
         metric = find(number.metric)
-        name = number.metric if metric is None else metric.goal_name
+        name = number.title or (number.metric if metric is None else metric.goal_name)
         print(
             f"{row.kind:6} {row.label:64} {name:16} theirs {number.theirs:<11.6g} ours {ours:<11} "
             f"tolerance {allowed:<9} {verdict}",
@@ -178,7 +178,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Compare with a folder; 0 where at least 90 % of the judged numbers pass."""
     parser = argparse.ArgumentParser(prog="make reference", description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--only", default="", help="comma-separated out of oracle, ns2, linux, ns3")
+    parser.add_argument("--only", default="", help="comma-separated out of oracle, ns2, linux, tofino, ns3")
     parser.add_argument("--match", default="", help="only rows whose label contains this")
     parser.add_argument("--replications", type=int, default=8)
     parser.add_argument("--jobs", type=int)
@@ -236,7 +236,7 @@ def _kinds(folder: Path, only: str) -> Iterable[str]:
     present = [kind for kind in KINDS if files[kind].is_file()]
     missing = [kind for kind in asked if kind not in present]
     if missing or not present:
-        absent = files[missing[0]].name if missing else "any of oracle.json, ns2.jsonl, linux.jsonl, ns3.jsonl"
+        absent = files[missing[0]].name if missing else "any of oracle.json, ns2.jsonl, linux.jsonl, tofino.jsonl, ns3.jsonl"
         raise InputError(f"{folder}: found no {absent}")
     return [kind for kind in present if not asked or kind in asked]
 

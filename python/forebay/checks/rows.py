@@ -1,4 +1,4 @@
-"""The rows of a reference folder, read as scenarios: what ns-2, ns-3 and the Linux kernel ran, and the numbers it gave.
+"""The rows of a reference folder, read as scenarios: what ns-2, ns-3, the Linux kernel and a switch ran, and the numbers that gave.
 
 tests/reference/README.md describes the format; where a program differs from forebay's defaults, the row's scenario
 says so.
@@ -35,6 +35,10 @@ class Number:
         Absolute tolerance, and the most that 2.5 standard deviations may widen it to.
     unjudged : str or None
         Why the number is printed only.
+    scale, offset : float
+        Ours is the metric times `scale` plus `offset`.
+    title : str or None
+        What it is called where it is not the metric itself.
     """
 
     metric: str
@@ -42,6 +46,9 @@ class Number:
     base: float
     cap: float
     unjudged: str | None = None
+    scale: float = 1.0
+    offset: float = 0.0
+    title: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,7 +411,57 @@ def _ns3_row(row: Mapping[str, Any]) -> Row:
     return Row("ns3", label, tables, numbers)
 
 
-READERS = {"ns2": _ns2_row, "linux": _linux_row, "ns3": _ns3_row}
+SWITCH_CONTROLLERS = {"reno": "newreno", "cubic": "cubic", "scalable": "scalable", "bbr": "bbr"}
+
+#: Smallest limit of a judged row in packets, and the depth that an empty queue reads.
+SMALLEST_LIMIT = 31.0
+EMPTY_DEPTH = 2.0
+
+
+def _switch_row(row: Mapping[str, Any]) -> Row:
+    """Parallel flows of one sender with two cards over a port of a switch."""
+    controller, flows, limit = row["cca"], int(row["n_flows"]), float(row["limit_packets"])
+    if controller not in SWITCH_CONTROLLERS:
+        raise InputError(f"found controller `{controller}`; allowed: {', '.join(SWITCH_CONTROLLERS)}")
+    rate, packet = int(row["rate_bits_per_s"]), int(row["packet_bytes"])
+    links = [
+        # All flows leave through the same two cards, whose own queue has no limit that was ever met.
+        {"name": "cards", "rate": f"{2 * rate}bps", "buffer": "1000000p"},
+        # A packet that finds no more than the limit is kept: one more than the limit's whole packets may wait.
+        {"name": "port", "rate": f"{rate}bps", "buffer": f"{int(limit) + 1}p", "target": True},
+    ]
+    group = {
+        "name": controller,
+        "count": flows,
+        "cca": SWITCH_CONTROLLERS[controller],
+        "stack": "linux",
+        "rtt": "1.2ms",
+        "packet": f"{packet}B",
+        "path": ["cards", "port"],
+        # iperf3 connects its flows first and then lets all of them send.
+        "start": {"uniform": ["0s", "1ms"]},
+        "workload": "persistent",
+    }
+    tables = {"links": links, "flows": [group], "run": _runs(2 / 3, 1 / 3)}
+    unjudged = f"a limit of less than {SMALLEST_LIMIT:g} packets" if limit < SMALLEST_LIMIT else None
+    numbers = tuple(
+        Number(
+            f"queue_delay_{quantile}_s",
+            row["depth_packets"][quantile],
+            max(8.0, 0.12 * limit),
+            0.0,
+            unjudged,
+            # A wait is counted in packets of the one size that there is.
+            scale=rate / (8.0 * packet),
+            offset=EMPTY_DEPTH,
+            title=f"depth_{quantile}",
+        )
+        for quantile in ("p05", "p50", "p95")
+    )
+    return Row("tofino", row["label"], tables, numbers)
+
+
+READERS = {"ns2": _ns2_row, "linux": _linux_row, "tofino": _switch_row, "ns3": _ns3_row}
 
 
 def read_folder(folder: Path, kind: str) -> Iterator[Row | tuple[str, str]]:
