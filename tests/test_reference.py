@@ -28,7 +28,7 @@ def compare(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_row_is_read() -> None:
-    assert [len(rows(kind)) for kind in ("ns2", "linux", "ns3")] == [261, 60, 175]
+    assert [len(rows(kind)) for kind in ("ns2", "linux", "tofino", "ns3")] == [282, 60, 313, 175]
 
 
 def test_an_ns2_row_becomes_its_scenario() -> None:
@@ -49,6 +49,30 @@ def test_a_linux_row_becomes_its_scenario() -> None:
     (group,) = row.tables["flows"]
     assert (group["stack"], group["rtt"], group["count"]) == ("linux", ["20ms", "80ms"], 2)
     assert row.tables["link"]["buffer"] == "208p"
+
+
+def test_a_row_of_the_switch_becomes_its_scenario() -> None:
+    """Four flows leave one sender at 20 Gb/s; a packet that finds 66 waiting is still kept."""
+    row = next(row for row in rows("tofino") if row.label == "cubic n=4 depth=7500")
+    cards, port = row.tables["links"]
+    assert (cards["rate"], port["rate"], port["buffer"]) == ("20000000000bps", "10000000000bps", "67p")
+    (group,) = row.tables["flows"]
+    assert (group["cca"], group["stack"], group["count"], group["packet"]) == ("cubic", "linux", 4, "9000B")
+    assert (group["rtt"], group["path"], group["start"]) == ("1.2ms", ["cards", "port"], {"uniform": ["0s", "1ms"]})
+    # A run of a second, of which the middle third is measured.
+    assert row.tables["run"] == {"warmup": "0.333333333333s", "measure": "0.333333333333s", "seed": 1}
+
+
+def test_depths_of_the_switch_are_judged_in_packets_by_an_eighth_of_the_limit_or_eight() -> None:
+    for row in rows("tofino"):
+        limit = float(row.label.rpartition("=")[2]) * 80 / 9000
+        assert [number.title for number in row.numbers] == ["depth_p05", "depth_p50", "depth_p95"]
+        for number in row.numbers:
+            assert number.base == pytest.approx(max(8.0, 0.12 * limit), abs=0.01)
+            assert number.cap == 0.0, "runs that differ among themselves widen nothing"
+            assert (number.unjudged is None) == (limit >= 31.0)
+            # 7.2 us for a packet; an empty queue reads 2.
+            assert number.offset + number.scale * 7.2e-6 == pytest.approx(3.0)
 
 
 def test_rows_that_say_nothing_are_not_judged() -> None:

@@ -413,6 +413,9 @@ def _ns3_row(row: Mapping[str, Any]) -> Row:
 
 SWITCH_CONTROLLERS = {"reno": "newreno", "cubic": "cubic", "scalable": "scalable", "bbr": "bbr"}
 
+#: How long a run was; its middle third was measured.
+SWITCH_RUN_S = 1.0
+
 #: Smallest limit of a judged row in packets, and the depth that an empty queue reads.
 SMALLEST_LIMIT = 31.0
 EMPTY_DEPTH = 2.0
@@ -442,7 +445,7 @@ def _switch_row(row: Mapping[str, Any]) -> Row:
         "start": {"uniform": ["0s", "1ms"]},
         "workload": "persistent",
     }
-    tables = {"links": links, "flows": [group], "run": _runs(2 / 3, 1 / 3)}
+    tables = {"links": links, "flows": [group], "run": _runs(SWITCH_RUN_S * 2 / 3, SWITCH_RUN_S / 3)}
     unjudged = f"a limit of less than {SMALLEST_LIMIT:g} packets" if limit < SMALLEST_LIMIT else None
     numbers = tuple(
         Number(

@@ -374,6 +374,7 @@ _KINDS = {
     "oracle": "formulas to 20 digits, fixed points to 1e-12, computed with mpmath and SciPy",
     "ns2": "ns-2.35",
     "linux": "the Linux 6.18 kernel's own TCP",
+    "tofino": "Linux 5.5 over a real switch port of 10 Gb/s",
     "ns3": "ns-3.48, trends (not counted)",
 }
 
