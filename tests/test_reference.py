@@ -126,6 +126,14 @@ def test_rows_of_a_family_are_named_and_told_apart() -> None:
         assert len(set(labels)) == len(labels)
 
 
+def test_what_is_known_of_the_noise_of_theirs_comes_with_the_row() -> None:
+    """Counting drops is as uncertain as their root; the switch swings by ten packets, except with BBR."""
+    row = next(row for row in rows("linux") if row.label == "single/reno/n1/b0.05 #1")
+    assert of(row)["loss_rate"].noise == pytest.approx(9.3e-5 / 30**0.5)
+    for row in rows("tofino"):
+        assert {number.noise for number in row.numbers} == {0.0 if row.family == "bbr" else 10.0}
+
+
 def test_rows_that_say_nothing_are_not_judged() -> None:
     reasons = {number.unjudged for row in rows("ns2") for number in row.numbers if number.unjudged}
     assert "ns-2 forwards nothing at L = 1" in reasons
