@@ -92,7 +92,7 @@ def cubic(beta: float, c: float = 0.4) -> Law:
 
 
 def hstcp(low_loss: float = 1e-3) -> Law:
-    """RFC 3649 section 5: the response function goes from (38, `low_loss`) to (83000, 1e-7), the cut from 1/2 to 1/10."""
+    """RFC 3649 section 5: the response goes from (38, `low_loss`) to (83000, 1e-7), the cut from a half to a tenth."""
     span = math.log(83000.0 / 38.0)
 
     def place(window: float) -> float:
