@@ -79,7 +79,9 @@ class Finding:
     noise : float
         What is known beforehand of the scatter of theirs, as a standard deviation.
     unjudged : str or None
-        Why it is printed only.
+        Why the rule does not judge it.
+    after_all : bool
+        Whether it is judged all the same, apart from the others.
     why : str
         What else is to be said of it.
     """
@@ -99,12 +101,13 @@ class Finding:
     repeats: int = 1
     noise: float = 0.0
     unjudged: str | None = None
+    after_all: bool = False
     why: str = ""
 
     @property
     def judged(self) -> bool:
-        """Whether it counts as agreeing or not."""
-        return self.unjudged is None
+        """Whether it is said to agree or not."""
+        return self.unjudged is None or self.after_all
 
     @property
     def trend(self) -> bool:
@@ -216,10 +219,13 @@ def _bias(findings: Sequence[Finding]) -> Bias:
 
 
 def settled(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, of which those are judged after all whose bias over their family is larger than its noise."""
+    """The findings, of which those are judged after all whose bias over their family is larger than its noise.
+
+    They are counted apart: what the rule leaves out neither adds to a share nor takes from it.
+    """
     hidden = {(each.kind, each.family, each.number): each for each in biases(findings) if each.hidden}
     return [
-        replace(found, unjudged=None, why=f"judged though {found.unjudged}: its family is off by more than its noise")
+        replace(found, after_all=True)
         if not found.judged and (found.kind, found.family, found.number) in hidden
         else found
         for found in findings
@@ -239,23 +245,26 @@ class Share:
     numbers: int
     whole: int
     rows: int
+    after_all: bool = False
 
 
 def shares(findings: Iterable[Finding]) -> list[Share]:
-    """Every family's share, in the order of the rows."""
+    """Every family's share, in the order of the rows; of what is judged after all a share of its own."""
     judged = (found for found in findings if found.judged)
-    return [_share(each) for each in _grouped(judged, lambda found: (found.kind, found.family)).values()]
+    grouped = _grouped(judged, lambda found: (found.kind, found.family, found.after_all))
+    return [_share(each) for each in grouped.values()]
 
 
-def total(parts: Sequence[Share], family: str) -> Share:
-    """Several families as one."""
+def total(parts: Iterable[Share], family: str) -> Share:
+    """Several families as one, without what is judged after all."""
+    counted = [part for part in parts if not part.after_all]
     return Share(
-        parts[0].kind if parts else "",
+        counted[0].kind if counted else "",
         family,
-        sum(part.agreed for part in parts),
-        sum(part.numbers for part in parts),
-        sum(part.whole for part in parts),
-        sum(part.rows for part in parts),
+        sum(part.agreed for part in counted),
+        sum(part.numbers for part in counted),
+        sum(part.whole for part in counted),
+        sum(part.rows for part in counted),
     )
 
 
@@ -263,12 +272,17 @@ def _share(findings: Sequence[Finding]) -> Share:
     rows = _grouped(findings, lambda found: found.row).values()
     whole = sum(all(found.agrees for found in row) for row in rows)
     agreed = sum(found.agrees for found in findings)
-    return Share(findings[0].kind, findings[0].family, agreed, len(findings), whole, len(rows))
+    first = findings[0]
+    return Share(first.kind, first.family, agreed, len(findings), whole, len(rows), first.after_all)
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What was counted; `trends` says of each number of a cross-check whether it agrees."""
+    """What was counted.
+
+    `trends` says of each number of a cross-check whether it agrees, `after_all` of each that is judged though the rule
+    does not.
+    """
 
     passed: int = 0
     failed: int = 0
@@ -276,11 +290,12 @@ class Tally:
     rows_failed: int = 0
     trends: Sequence[bool] = ()
     unjudged: int = 0
+    after_all: Sequence[bool] = ()
 
     @classmethod
     def of(cls, findings: Sequence[Finding]) -> Tally:
         """Count findings; formulas stand in no row."""
-        counted = [found for found in findings if found.judged and not found.trend]
+        counted = [found for found in findings if found.unjudged is None and not found.trend]
         of_rows = total(shares([found for found in counted if found.kind != "oracle"]), "")
         passed = sum(found.agrees for found in counted)
         return cls(
@@ -290,6 +305,7 @@ class Tally:
             of_rows.rows - of_rows.whole,
             tuple(found.agrees for found in findings if found.judged and found.trend),
             sum(not found.judged for found in findings),
+            tuple(found.agrees for found in findings if found.after_all),
         )
 
     @property
@@ -306,6 +322,9 @@ class Tally:
         """What is said at the end; the last line is "N passed, N failed"."""
         if self.unjudged:
             yield f"{self.unjudged} numbers printed and not judged"
+        if self.after_all:
+            agreed = f"{sum(self.after_all)} of {len(self.after_all)}"
+            yield f"{agreed} judged after all and counted apart agree: their families are off by more than their noise"
         if self.trends:
             yield f"trends (ns-3, not counted): {sum(self.trends)} of {len(self.trends)} within the tolerance"
         rows = self.rows_passed + self.rows_failed

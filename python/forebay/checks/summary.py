@@ -58,7 +58,8 @@ def _by_kind(parts: Iterable[Share]) -> dict[str, list[Share]]:
 def _cells(part: Share) -> tuple[str, str, str, str]:
     """What of a share stands in a table; of what is in no row the rows are left out."""
     whole = "" if part.kind == "oracle" else f"{part.whole} of {part.rows}"
-    return part.family, f"{part.agreed} of {part.numbers}", _percent(part.agreed, part.numbers), whole
+    family = f"{part.family}, judged after all" if part.after_all else part.family
+    return family, f"{part.agreed} of {part.numbers}", _percent(part.agreed, part.numbers), whole
 
 
 def _percent(agreed: int, of: int) -> str:
@@ -163,7 +164,8 @@ def _failure(found: Finding) -> str:
     ours, theirs = found.errors_of_ours, found.errors_of_theirs
     line += f"{_errors(ours):>12}" if ours is not None else ""
     line += f"  {_errors(theirs)} of theirs" if theirs is not None else ""
-    return line + (f"\n    {found.why}" if found.why else "")
+    remarks = [found.why, f"judged after all: {found.unjudged}" if found.after_all else ""]
+    return "\n    ".join([line, *filter(None, remarks)])
 
 
 def _errors(value: float) -> str:
@@ -202,10 +204,13 @@ def _shares_against(before: Sequence[Finding], after: Sequence[Finding]) -> Iter
     """The families whose share is another one, over the rows that both builds have."""
     rows = {(found.kind, found.row) for found in before} & {(found.kind, found.row) for found in after}
     was, now = (
-        {(part.kind, part.family): part for part in shares(each for each in found if (each.kind, each.row) in rows)}
+        {
+            (part.kind, part.family, part.after_all): part
+            for part in shares(each for each in found if (each.kind, each.row) in rows)
+        }
         for found in (before, after)
     )
     for key, part in now.items():
         old = was.get(key)
         if old is not None and (old.agreed, old.numbers) != (part.agreed, part.numbers):
-            yield f"{part.kind} {part.family}: {old.agreed} of {old.numbers}, now {part.agreed} of {part.numbers}"
+            yield f"{part.kind} {_cells(part)[0]}: {old.agreed} of {old.numbers}, now {part.agreed} of {part.numbers}"
