@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from forebay.checks.reference import Tally
+from forebay.checks.reference import Judge, Tally, finding
+from forebay.checks.reference import compare as judge_file
 from forebay.checks.rows import Number, Row, read_folder
 from tests.conftest import ROOT
 
@@ -125,12 +126,58 @@ def test_rows_of_a_family_are_named_and_told_apart() -> None:
         assert len(set(labels)) == len(labels)
 
 
+def test_what_is_known_of_the_noise_of_theirs_comes_with_the_row() -> None:
+    """Counting drops is as uncertain as their root; the switch swings by ten packets, except with BBR."""
+    row = next(row for row in rows("linux") if row.label == "single/reno/n1/b0.05 #1")
+    assert of(row)["loss_rate"].noise == pytest.approx(9.3e-5 / 30**0.5)
+    for row in rows("tofino"):
+        assert {number.noise for number in row.numbers} == {0.0 if row.family == "bbr" else 10.0}
+
+
 def test_rows_that_say_nothing_are_not_judged() -> None:
     reasons = {number.unjudged for row in rows("ns2") for number in row.numbers if number.unjudged}
     assert "ns-2 forwards nothing at L = 1" in reasons
     assert "hinges on the access link and the start" in reasons
     assert "a single short run" in reasons
     assert any(reason.endswith("drops") for reason in reasons)
+
+
+def test_a_number_agrees_within_its_base_or_its_scatter_up_to_the_cap() -> None:
+    row = Row("ns2", "A_fq", "a", {}, (), explanation="rounding")
+
+    def agrees(theirs: float, values: list[float]) -> bool:
+        return finding(row, Number("utilization", theirs, 0.02, 0.04), values).agrees
+
+    alike, scattered, wild = [0.9] * 8, [0.888, 0.912] * 4, [0.8, 1.0] * 4
+    assert agrees(0.919, alike)
+    assert not agrees(0.921, alike)
+    # s = 0.0128, of which 2.5 are 0.032.
+    assert agrees(0.931, scattered)
+    assert not agrees(0.933, scattered)
+    assert agrees(0.939, wild)
+    assert not agrees(0.941, wild)
+    assert finding(row, Number("utilization", 0.5, 0.02, 0.04), wild).why == "explained: rounding"
+    depth = Number("queue_delay_p50_s", 12.0, 8.0, 0.0, scale=1e6, offset=2.0)
+    found = finding(row, depth, [7.2e-6, 16.8e-6] * 4)
+    assert found.ours == pytest.approx(14.0)
+    assert found.deviation == pytest.approx(5.13, abs=0.01)
+    assert (found.runs, found.allowed, found.agrees) == (8, 8.0, True)
+    assert finding(row, depth, "refused").why == "refused"
+
+
+def test_rows_of_one_scenario_are_repeats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = (FOLDER / "tofino.jsonl").read_text(encoding="utf-8").splitlines()
+    row = next(row for row in map(json.loads, lines) if row["label"] == "reno n=1 depth=4500")
+    depths = {**row["depth_packets"], "p50": 13.0}
+    both = [row, {**row, "label": "again", "depth_packets": depths}]
+    (tmp_path / "tofino.jsonl").write_text("\n".join(map(json.dumps, both)), encoding="utf-8")
+    judge = Judge(8, 1)
+    judge_file(judge, tmp_path, "tofino", "again")
+    p05, p50, p95 = judge.findings
+    assert (p50.repeats, p50.mean) == (2, 11.0)
+    assert p50.scatter == pytest.approx(8**0.5)
+    assert (p05.scatter, p95.scatter) == (0.0, 0.0)
+    assert capsys.readouterr().out.count("tofino again") == 3
 
 
 def test_formulas_agree_with_the_oracle() -> None:

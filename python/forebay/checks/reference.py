@@ -26,7 +26,7 @@ from forebay.errors import ForebayError, InputError
 from forebay.report import Estimate, Report
 from forebay.scenario import Scenario, run_jobs
 
-__all__ = ["KINDS", "Judge", "Tally", "compare", "file_of", "main"]
+__all__ = ["KINDS", "Judge", "Tally", "compare", "file_of", "finding", "main"]
 
 KINDS = ("oracle", "ns2", "linux", "tofino", "ns3")
 
@@ -53,22 +53,8 @@ class Judge:
         """Judge every number of one row; `repeats` has theirs of all rows of the same scenario."""
         ours = self._run(row.tables)
         for number in row.numbers:
-            self._add(_with_repeats(self._finding(row, number, ours), repeats.get(number.name, ())))
-
-    def _finding(self, row: Row, number: Number, ours: Mapping[str, list[float]] | str) -> Finding:
-        """One number beside the mean of ours."""
-        found = Finding(
-            row.kind, row.family, row.label, number.name, number.theirs, noise=number.noise, unjudged=number.unjudged
-        )
-        values = None if isinstance(ours, str) else ours.get(number.metric)
-        if values is None:
-            return replace(found, why=ours if isinstance(ours, str) else "forebay did not report it")
-        mean = number.scale * statistics.fmean(values) + number.offset
-        deviation = number.scale * statistics.stdev(values)
-        allowed = max(number.base, min(2.5 * deviation, number.cap))
-        agrees = abs(number.theirs - mean) <= allowed
-        why = f"explained: {row.explanation}" if row.explanation is not None and not agrees else ""
-        return replace(found, ours=mean, deviation=deviation, runs=len(values), allowed=allowed, agrees=agrees, why=why)
+            values = ours if isinstance(ours, str) else ours.get(number.metric, "forebay did not report it")
+            self._add(_with_repeats(finding(row, number, values), repeats.get(number.name, ())))
 
     def _run(self, tables: Mapping[str, Any]) -> Mapping[str, list[float]] | str:
         """Values of each metric over the replications, or why there are none."""
@@ -116,6 +102,21 @@ class Judge:
         print(
             f"oracle {label:64} theirs {theirs:<19.12g} ours {shown:<19} tolerance {tolerance:<9.3g} {_verdict(found)}"
         )
+
+
+def finding(row: Row, number: Number, values: Sequence[float] | str) -> Finding:
+    """One number beside the mean of ours, by the rule; or why there are no values."""
+    found = Finding(
+        row.kind, row.family, row.label, number.name, number.theirs, noise=number.noise, unjudged=number.unjudged
+    )
+    if isinstance(values, str):
+        return replace(found, why=values)
+    mean = number.scale * statistics.fmean(values) + number.offset
+    deviation = number.scale * statistics.stdev(values)
+    allowed = max(number.base, min(2.5 * deviation, number.cap))
+    agrees = abs(number.theirs - mean) <= allowed
+    why = f"explained: {row.explanation}" if row.explanation is not None and not agrees else ""
+    return replace(found, ours=mean, deviation=deviation, runs=len(values), allowed=allowed, agrees=agrees, why=why)
 
 
 def _verdict(found: Finding) -> str:
