@@ -137,7 +137,7 @@ impl Euler {
         }
         let lost = run.links[link].step(arrived, step);
         if lost > 0.0 {
-            run.share_losses(link, lost / arrived);
+            run.share_losses(link, lost / arrived, step);
             self.open_event(run, link);
         }
     }
@@ -171,9 +171,9 @@ impl Euler {
         }
         self.awaits_cut[slot] = false;
         let class = run.flows.class_of[slot] as usize;
-        let delay = run.delay(class);
+        let path = (run.delay(class), run.capacity(class));
         let (now, windows) = (run.now, &mut self.steps.windows);
-        with_class!(run.model, run.flows, class, part => part.euler_cut(windows, slot, now, delay));
+        with_class!(run.model, run.flows, class, part => part.euler_cut(windows, slot, now, path));
     }
 }
 
@@ -225,8 +225,15 @@ impl<L: FluidWindow> Loop<'_, L> {
         sum
     }
 
-    fn euler_cut(&mut self, windows: &mut [f64], slot: usize, now: f64, delay: f64) {
+    fn euler_cut(
+        &mut self,
+        windows: &mut [f64],
+        slot: usize,
+        now: f64,
+        (delay, capacity): (f64, f64),
+    ) {
         let flows = &mut *self.flows;
+        windows[slot] = windows[slot].min(flows.largest_window(slot, capacity, delay));
         let propagation = flows.propagation[slot];
         let round_trip = flows.round_trip(slot, windows[slot], delay);
         let waiting = round_trip - propagation;

@@ -30,6 +30,7 @@ mod measurement;
 mod methods;
 mod model;
 mod outcome;
+mod overflow;
 #[cfg(test)]
 mod rodas3;
 mod rodas4;

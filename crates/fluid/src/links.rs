@@ -52,11 +52,15 @@ pub(crate) struct Events {
     /// Whether one is open.
     open: bool,
     /// Events since the start of the run.
-    number: u64,
+    pub(crate) number: u64,
+    /// When the first flow answers the open event, seconds.
+    first_answer: f64,
     /// Flows that cross the link.
     pub(crate) crowd: usize,
     counts: Stream,
     victims: Stream,
+    /// Thresholds of the losses of an overflow that goes on.
+    pub(crate) overflow: Stream,
 }
 
 /// A stretch of time as a link sees it.
@@ -94,9 +98,11 @@ impl Link {
             events: Events {
                 open: false,
                 number: 0,
+                first_answer: f64::INFINITY,
                 crowd,
                 counts: stream(Purpose::VictimCount),
                 victims: stream(Purpose::Victims),
+                overflow: stream(Purpose::Overflow),
             },
             tally: Tally {
                 found: QueueLawCount::new(link.buffer),
@@ -141,6 +147,17 @@ impl Link {
             red.restart();
         }
         count
+    }
+
+    /// Notes when the first flow answers the event that has just opened.
+    pub(crate) fn expect_answer(&mut self, at: f64) {
+        self.events.first_answer = at;
+    }
+
+    /// Whether the queue is still clipped at `now` although a flow has answered the open event.
+    #[inline]
+    pub(crate) fn overflow_goes_on(&self, now: f64) -> bool {
+        self.mode == Mode::Full && self.events.open && now >= self.events.first_answer
     }
 
     /// Closes the congestion event.
@@ -198,7 +215,7 @@ impl Link {
             Mode::Full if arrived < served => self.queue = (before + arrived - served).max(0.0),
             Mode::Empty | Mode::Full => {}
         }
-        self.enter(stretch, departed, lost);
+        self.enter(stretch, before, (departed, lost));
         if self.mode == Mode::Free {
             // Accepted packets arrive at C + q', so their waits sum to
             // int q/C (C + q') dt = int q dt + (q1^2 - q0^2) / 2 C.
@@ -266,22 +283,24 @@ impl Link {
             arrived,
             theta,
         };
-        self.enter(&stretch, departed, lost);
+        self.enter(&stretch, before, (departed, lost));
         if self.mode == Mode::Free {
             self.enter_level(before, span);
         }
         lost
     }
 
-    /// Enters a stretch into the ledgers; what a moving queue does inside it is entered apart.
+    /// Enters a stretch that began with `before` packets waiting into the ledgers; what a moving queue
+    /// does inside it is entered apart.
     #[inline]
-    fn enter(&mut self, stretch: &Stretch, departed: f64, lost: f64) {
+    fn enter(&mut self, stretch: &Stretch, before: f64, (departed, lost): (f64, f64)) {
         let Stretch { span, arrived, .. } = *stretch;
         self.arrived += arrived;
         self.kept += arrived - departed - lost;
         let tally = &mut self.tally;
         tally.arrived += arrived;
         tally.departed += departed;
+        tally.accepted += departed + self.queue - before;
         tally.lost += lost;
         tally.background += self.background * span;
         if lost > 0.0 {

@@ -10,6 +10,7 @@ use crate::links::{Link, Stretch};
 use crate::measurement::Measurement;
 use crate::model::{FluidModel, Measure};
 use crate::outcome::{FluidOutcome, jain, link_outcome};
+use crate::overflow::Losses;
 use crate::samples::Samples;
 use crate::schedule::{Cause, Occurrence, Schedule};
 use crate::synchronization::Candidate;
@@ -113,6 +114,12 @@ impl<'m> Run<'m> {
             .sum()
     }
 
+    /// What the narrowest link of a class's path carries, packets of the class per second.
+    pub(crate) fn capacity(&self, class: usize) -> f64 {
+        let capacities = self.path(class).iter().map(|&l| self.links[l].capacity);
+        capacities.fold(f64::INFINITY, f64::min) / self.flows.classes[class].size
+    }
+
     /// Packets per second that the flows offer a link now.
     pub(crate) fn arrivals(&mut self, link: usize) -> f64 {
         let now = self.now;
@@ -167,13 +174,20 @@ impl<'m> Run<'m> {
         let law = &self.model.synchronization;
         let count = self.links[link].choose_victims(law, &mut self.candidates);
         let fraction = count as f64 / self.links[link].events.crowd as f64;
-        let mut last = at;
-        for chosen in &self.candidates[..count] {
-            let time = at + chosen.round_trip;
-            last = last.max(time);
-            let (cause, slot) = (Cause::Event, chosen.slot);
-            self.schedule.enter(time, Occurrence::Cut { cause, slot });
+        let (mut first, mut last) = (f64::INFINITY, at);
+        for (place, flow) in self.candidates.iter().enumerate() {
+            let time = at + flow.round_trip;
+            let loses = place < count;
+            if loses {
+                (first, last) = (first.min(time), last.max(time));
+            }
+            let (slot, event) = (flow.slot, self.links[link].events.number);
+            if self.flows.exposure[slot as usize].shelter(at, time, loses.then_some(event)) && loses {
+                let cause = Cause::Event;
+                self.schedule.enter(time, Occurrence::Cut { cause, slot });
+            }
         }
+        self.links[link].expect_answer(first);
         let number = link as u32;
         self.schedule
             .enter(last, Occurrence::Close { link: number });
@@ -193,15 +207,19 @@ impl<'m> Run<'m> {
             return Err(FluidError::NotFinite { time: self.now });
         }
         if lost > 0.0 {
-            self.share_losses(link, lost / stretch.arrived);
+            self.share_losses(link, lost / stretch.arrived, stretch.span);
         }
         Ok(())
     }
 
-    /// Shares a link's losses out in proportion to what was sent.
-    pub(crate) fn share_losses(&mut self, link: usize, fraction: f64) {
+    /// Shares a link's losses in a stretch of `span` seconds out in proportion to what was sent.
+    pub(crate) fn share_losses(&mut self, link: usize, fraction: f64, span: f64) {
+        let goes_on = self.links[link].overflow_goes_on(self.now);
         for class in 0..self.flows.classes.len() {
             if self.path(class).contains(&link) {
+                if goes_on {
+                    self.expose(link, class, Losses { fraction, span });
+                }
                 let range = self.flows.classes[class].range.clone();
                 let survivors = &mut self.flows.stretch[range.clone()];
                 for (total, packets) in self.flows.lost[range].iter_mut().zip(survivors) {

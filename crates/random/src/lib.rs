@@ -49,6 +49,8 @@ pub enum Purpose {
     CommonRoundTrip = 15,
     /// Where in its period a flow is when a run begins.
     Phase = 16,
+    /// Which packets an overflow of the fluid engine loses (the flow is the link's number).
+    Overflow = 17,
 }
 
 /// The number of the first flow of the group with this name: FNV-1a, 64 bits (Fowler, Noll and

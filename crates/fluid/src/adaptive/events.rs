@@ -66,6 +66,7 @@ fn gather_candidates(run: &mut Run<'_>, link: usize) {
 /// Cuts the flow in a slot.
 pub(crate) fn cut(run: &mut Run<'_>, slot: usize) {
     let class = run.flows.class_of[slot] as usize;
-    let (now, delay) = (run.now, run.delay(class));
-    with_class!(run.model, run.flows, class, part => part.cut(slot, now, delay));
+    let now = run.now;
+    let path = (run.delay(class), run.capacity(class));
+    with_class!(run.model, run.flows, class, part => part.cut(slot, now, path));
 }

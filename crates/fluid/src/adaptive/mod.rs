@@ -104,6 +104,7 @@ pub(crate) struct Adaptive {
 impl Integrator for Adaptive {
     fn advance(&mut self, run: &mut Run<'_>) -> Result<(), FluidError> {
         let limit = run.schedule.next_time().min(run.measurement.end);
+        let limit = limit.min(run.now + self.span_of_overflow(run));
         if limit > run.now {
             run.count_step()?;
             check_work(run)?;
@@ -154,6 +155,14 @@ impl Adaptive {
             step: Step::new(run, table),
             control: StepControl::new(restart),
         }
+    }
+
+    /// Longest stretch while an overflow goes on: a quarter of the shortest round trip, over which the rates
+    /// hardly change and no loss is answered.
+    fn span_of_overflow(&self, run: &Run<'_>) -> f64 {
+        let overflowing = run.links.iter().filter(|l| l.overflow_goes_on(run.now));
+        let span = |link: &Link| self.control.restart + 0.25 * link.delay();
+        overflowing.map(span).fold(f64::INFINITY, f64::min)
     }
 
     fn end_stretch(&mut self, run: &mut Run<'_>, ending: Ending) {
