@@ -38,6 +38,8 @@ pub(crate) struct Flows {
     pub(crate) propagation: Vec<f64>,
     pub(crate) limits: Vec<Limits>,
     pub(crate) cut_at: Vec<f64>,
+    /// Seconds that the flow is silent where only its timer reports a loss; 0 where that is left out.
+    pub(crate) timeout: Vec<f64>,
     /// Until when another loss of the flow changes nothing, and what remains until it loses ([`crate::overflow`]).
     pub(crate) exposure: Vec<Exposure>,
     pub(crate) epoch: Vec<Epoch>,
@@ -168,6 +170,7 @@ impl Flows {
             epoch: numbers.iter().map(start).collect(),
             number: numbers.iter().map(|&i| i as u32).collect(),
             cut_at: vec![0.0; n],
+            timeout: vec![0.0; n],
             exposure: vec![Exposure::default(); n],
             largest_delay: vec![0.0; n],
             peak_window: vec![0.0; n],
@@ -461,8 +464,8 @@ impl<L: FluidWindow> Loop<'_, L> {
         }
     }
 
-    /// Cuts the flow in a slot.
-    pub(crate) fn cut(&mut self, slot: usize, now: f64, (delay, capacity): (f64, f64)) {
+    /// Cuts the flow in a slot; returns the window that was cut.
+    pub(crate) fn cut(&mut self, slot: usize, now: f64, (delay, capacity): (f64, f64)) -> f64 {
         let flows = &mut *self.flows;
         let largest = flows.largest_window(slot, capacity, delay);
         let epoch = &mut flows.epoch[slot];
@@ -479,6 +482,14 @@ impl<L: FluidWindow> Loop<'_, L> {
         flows.peak_window[slot] = flows.peak_window[slot].max(window);
         flows.cut_at[slot] = now;
         flows.largest_delay[slot] = delay;
+        window
+    }
+
+    /// Lets the flow in a slot begin anew with `window` packets.
+    pub(crate) fn begin(&mut self, slot: usize, now: f64, (delay, window): (f64, f64)) {
+        self.flows.epoch[slot] = self.law.start(window);
+        self.flows.cut_at[slot] = now;
+        self.flows.largest_delay[slot] = delay;
     }
 
     /// Notes the windows at the end of a run as peaks.

@@ -42,11 +42,11 @@ pub mod synchronization;
 mod tally;
 mod translation;
 
-pub use adaptive::integrate;
+pub use adaptive::{integrate, integrate_with};
 pub use coupled::integrate_coupled;
 pub use engine::FluidEngine;
 pub use error::FluidError;
-pub use euler::integrate_euler;
+pub use euler::{integrate_euler, integrate_euler_with};
 pub use model::{Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Red};
 pub use outcome::{FluidOutcome, LinkOutcome, MeasuredBy, Trace};
 pub use synchronization::{CutCountLaw, Synchronization, Victims};

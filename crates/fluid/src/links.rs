@@ -59,8 +59,7 @@ pub(crate) struct Events {
     pub(crate) crowd: usize,
     counts: Stream,
     victims: Stream,
-    /// Thresholds of the losses of an overflow that goes on.
-    pub(crate) overflow: Stream,
+    pub(crate) seed: Seed,
 }
 
 /// A stretch of time as a link sees it.
@@ -102,7 +101,7 @@ impl Link {
                 crowd,
                 counts: stream(Purpose::VictimCount),
                 victims: stream(Purpose::Victims),
-                overflow: stream(Purpose::Overflow),
+                seed,
             },
             tally: Tally {
                 found: QueueLawCount::new(link.buffer),
@@ -139,7 +138,7 @@ impl Link {
         candidates: &mut [Candidate],
     ) -> usize {
         let events = &mut self.events;
-        let count = law.draw_count(events.crowd, &mut events.counts);
+        let count = law.draw_count(candidates.len(), &mut events.counts);
         law.choose(candidates, count, events.number, &mut events.victims);
         events.number += 1;
         events.open = true;

@@ -10,8 +10,20 @@
 //! one with a long round trip has not yet heard of its first loss; with equal round
 //! trips nothing is left for this law to do.
 
+use forebay_random::{Purpose, Stream, mix};
+
+use crate::links::Events;
 use crate::run::Run;
 use crate::schedule::{Cause, Occurrence};
+
+/// Packets in flight of which three duplicate acknowledgments report a loss: the lost one and three.
+pub(crate) const FAST_RETRANSMIT_WINDOW: f64 = 4.0;
+
+/// Window after a timeout: the least slow-start threshold (RFC 5681 equation 4).
+pub(crate) const RESTART_WINDOW: f64 = 2.0;
+
+/// Round-trip time of a flow that waits for its timer, seconds: so long that nothing is sent.
+const SILENT: f64 = 1e15;
 
 /// What a flow's next loss in an overflow depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,6 +34,8 @@ pub(crate) struct Exposure {
     remaining: f64,
     /// Number of the latest event in which the flow lost.
     lost_in: u64,
+    /// Losses since the latest event opened.
+    losses: u32,
 }
 
 /// What a link loses over a stretch of time.
@@ -39,6 +53,7 @@ impl Default for Exposure {
             sheltered_until: 0.0,
             remaining: f64::INFINITY,
             lost_in: 0,
+            losses: 0,
         }
     }
 }
@@ -50,11 +65,20 @@ impl Exposure {
         if let Some(event) = lost_in {
             self.lost_in = event;
         }
+        (self.remaining, self.losses) = (f64::INFINITY, 0);
         let open = self.sheltered_until <= at;
         if open {
             self.sheltered_until = until;
         }
         open
+    }
+
+    /// Draws after how many expected losses the flow loses next in an event: each draw has a stream of its
+    /// own, so that who loses elsewhere or earlier leaves it alone.
+    fn threshold(&self, events: &Events, flow: u32) -> f64 {
+        let event = mix(events.number).wrapping_add(u64::from(self.losses));
+        let flow = mix(event).wrapping_add(u64::from(flow));
+        Stream::new(events.seed, flow, Purpose::Overflow).exponential()
     }
 
     /// Exposes the flow to `expected` losses, evenly until `end` or from its shelter's end on; returns how
@@ -72,6 +96,42 @@ impl Exposure {
 }
 
 impl Run<'_> {
+    /// What follows when a flow learns of a loss with `window` packets: nothing more where three duplicate
+    /// acknowledgments reported it, silence until the timer expires where so few packets cannot make
+    /// them (RFC 5681 section 3.2).
+    ///
+    /// The timer takes its lower bound or a round trip, whichever is longer (RFC 6298 section 2). Then a packet is sent, and a
+    /// round trip later two: as many packets as if these began after half a round trip.
+    pub(crate) fn answer(&mut self, slot: usize, window: f64, delay: f64) {
+        let timeout = self.flows.timeout[slot];
+        if timeout <= 0.0 || window >= FAST_RETRANSMIT_WINDOW || self.is_silent(slot) {
+            return;
+        }
+        let round_trip = self.flows.propagation[slot] + delay;
+        let until = self.now + timeout.max(round_trip) + 0.5 * round_trip;
+        self.flows.propagation[slot] = SILENT;
+        self.flows.exposure[slot].sheltered_until = until;
+        let (cause, slot) = (Cause::Timeout, slot as u32);
+        self.schedule.enter(until, Occurrence::Cut { cause, slot });
+    }
+
+    /// Whether a flow waits for its timer.
+    pub(crate) fn is_silent(&self, slot: usize) -> bool {
+        self.flows.propagation[slot] >= SILENT
+    }
+
+    /// A flow's timer has expired.
+    pub(crate) fn end_silence(&mut self, slot: usize) {
+        let number = self.flows.number[slot] as usize;
+        self.flows.propagation[slot] = self.model.flows[number].propagation;
+    }
+
+    /// Strikes the flows that wait for their timers off the candidates: they send nothing that could be lost.
+    pub(crate) fn leave_out_silent(&mut self) {
+        let propagation = &self.flows.propagation;
+        self.candidates.retain(|flow| propagation[flow.slot as usize] < SILENT);
+    }
+
     /// Exposes a class to the losses of a link over the stretch that begins now; who loses is cut a round trip
     /// later.
     pub(crate) fn expose(&mut self, link: usize, class: usize, losses: Losses) {
@@ -85,7 +145,7 @@ impl Run<'_> {
                 continue;
             }
             if flow.remaining == f64::INFINITY {
-                flow.remaining = link.events.overflow.exponential();
+                flow.remaining = flow.threshold(&link.events, flows.number[slot]);
             }
             let expected = losses.fraction * flows.stretch[slot];
             let Some(before_end) = flow.lose(end, losses.span, expected) else {
@@ -93,7 +153,8 @@ impl Run<'_> {
             };
             let answer = end - before_end + flows.propagation[slot] + delay;
             flow.sheltered_until = answer;
-            flow.remaining = link.events.overflow.exponential();
+            flow.losses += 1;
+            flow.remaining = f64::INFINITY;
             if flow.lost_in != link.events.number {
                 flow.lost_in = link.events.number;
                 link.tally.fractions += 1.0 / link.events.crowd as f64;

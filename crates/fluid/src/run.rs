@@ -4,7 +4,7 @@
 //! events and takes what is due, hands the cuts back, keeps the counts and says what was found. A
 //! new method is a file with an `Integrator`.
 
-use crate::error::FluidError;
+use crate::error::{FluidError, count, range};
 use crate::flows::{Flows, with_class};
 use crate::links::{Link, Stretch};
 use crate::measurement::Measurement;
@@ -79,6 +79,22 @@ impl<'m> Run<'m> {
             steps: 0,
             refused: 0,
         })
+    }
+
+    /// The same with the seconds for which each flow is silent where only its timer reports a loss; none
+    /// leaves timeouts out.
+    pub(crate) fn with_timeouts(mut self, timeouts: &[f64]) -> Result<Self, FluidError> {
+        if timeouts.is_empty() {
+            return Ok(self);
+        }
+        let flows = self.flows.len();
+        count("timeouts", timeouts.len(), (flows, flows), "none, or one for each flow")?;
+        for (slot, &number) in self.flows.number.iter().enumerate() {
+            let timeout = timeouts[number as usize];
+            range(&format!("timeout of flow {number}"), timeout, (0.0, 1e6), "0 to 1e6 s")?;
+            self.flows.timeout[slot] = timeout;
+        }
+        Ok(self)
     }
 
     /// Lets an integrator take the run to its end.
@@ -171,6 +187,9 @@ impl<'m> Run<'m> {
 
     /// Opens a congestion event at a link at the time `at`, the link's flows being the candidates.
     pub(crate) fn open_event(&mut self, link: usize, at: f64) {
+        if self.candidates.is_empty() {
+            return;
+        }
         let law = &self.model.synchronization;
         let count = self.links[link].choose_victims(law, &mut self.candidates);
         let fraction = count as f64 / self.links[link].events.crowd as f64;

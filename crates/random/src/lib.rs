@@ -49,7 +49,7 @@ pub enum Purpose {
     CommonRoundTrip = 15,
     /// Where in its period a flow is when a run begins.
     Phase = 16,
-    /// Which packets an overflow of the fluid engine loses (the flow is the link's number).
+    /// Which packets an overflow of the fluid engine loses (the flow is mixed with its loss).
     Overflow = 17,
 }
 

@@ -82,15 +82,26 @@ pub(crate) const WORK_LIMIT: u64 = 4_000_000_000;
 /// # Ok::<(), forebay_fluid::FluidError>(())
 /// ```
 pub fn integrate(model: &FluidModel) -> Result<FluidOutcome, FluidError> {
-    integrate_by(STANDARD, model)
+    integrate_with(model, &[])
+}
+
+/// The same with timeouts: the seconds for which each flow of the model is silent where only its
+/// timer reports a loss, for all flows or none.
+///
+/// # Errors
+///
+/// As [`integrate`].
+pub fn integrate_with(model: &FluidModel, timeouts: &[f64]) -> Result<FluidOutcome, FluidError> {
+    integrate_by(STANDARD, model, timeouts)
 }
 
 /// The same by another Rosenbrock method.
 pub(crate) fn integrate_by(
     table: &'static Rosenbrock,
     model: &FluidModel,
+    timeouts: &[f64],
 ) -> Result<FluidOutcome, FluidError> {
-    let mut run = Run::new(model, model.measure)?;
+    let mut run = Run::new(model, model.measure)?.with_timeouts(timeouts)?;
     let mut adaptive = Adaptive::new(&mut run, table);
     run.complete(&mut adaptive)?;
     Ok(run.outcome())
@@ -117,7 +128,7 @@ impl Integrator for Adaptive {
         }
         if run.schedule.next_time() <= run.now {
             while let Some(due) = run.next_cut(run.now) {
-                cut(run, due.slot);
+                cut(run, due);
             }
             self.control.reopen(Opening::Jump);
             place_links(run);
