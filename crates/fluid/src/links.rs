@@ -41,9 +41,10 @@ pub(crate) struct Link {
     pub(crate) red: Option<RedState>,
     pub(crate) events: Events,
     pub(crate) tally: Tally,
-    /// Arrivals less departures and losses since the start, and all arrivals.
+    /// Arrivals less departures and losses since the start, all arrivals, and all losses.
     kept: f64,
     arrived: f64,
+    lost: f64,
 }
 
 /// A link's congestion events.
@@ -109,7 +110,13 @@ impl Link {
             },
             kept: 0.0,
             arrived: 0.0,
+            lost: 0.0,
         }
+    }
+
+    /// Part of all that arrived since the start that was lost.
+    pub(crate) fn loss_share(&self) -> f64 {
+        self.lost / self.arrived.max(1.0)
     }
 
     /// Seconds between redraws of the background, if it is redrawn.
@@ -295,6 +302,7 @@ impl Link {
     fn enter(&mut self, stretch: &Stretch, before: f64, (departed, lost): (f64, f64)) {
         let Stretch { span, arrived, .. } = *stretch;
         self.arrived += arrived;
+        self.lost += lost;
         self.kept += arrived - departed - lost;
         let tally = &mut self.tally;
         tally.arrived += arrived;

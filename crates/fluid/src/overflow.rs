@@ -22,6 +22,9 @@ pub(crate) const FAST_RETRANSMIT_WINDOW: f64 = 4.0;
 /// Window after a timeout: the least slow-start threshold (RFC 5681 equation 4).
 pub(crate) const RESTART_WINDOW: f64 = 2.0;
 
+/// By how much a timer grows at most (Padhye et al. 1998 section II.B).
+const LONGEST_BACKOFF: f64 = 64.0;
+
 /// Round-trip time of a flow that waits for its timer, seconds: so long that nothing is sent.
 const SILENT: f64 = 1e15;
 
@@ -36,6 +39,8 @@ pub(crate) struct Exposure {
     lost_in: u64,
     /// Losses since the latest event opened.
     losses: u32,
+    /// How often the flow waited for its timer.
+    silences: u64,
 }
 
 /// What a link loses over a stretch of time.
@@ -54,6 +59,7 @@ impl Default for Exposure {
             remaining: f64::INFINITY,
             lost_in: 0,
             losses: 0,
+            silences: 0,
         }
     }
 }
@@ -100,19 +106,40 @@ impl Run<'_> {
     /// acknowledgments reported it, silence until the timer expires where so few packets cannot make
     /// them (RFC 5681 section 3.2).
     ///
-    /// The timer takes its lower bound or a round trip, whichever is longer (RFC 6298 section 2). Then a packet is sent, and a
-    /// round trip later two: as many packets as if these began after half a round trip.
+    /// The timer takes its lower bound or a round trip, whichever is longer (RFC 6298 section 2). What it sends
+    /// again is lost like any other packet, and then the timer takes twice as long (section 5.5). Then a
+    /// packet is sent, and a round trip later two: as many packets as if these began after half a
+    /// round trip.
     pub(crate) fn answer(&mut self, slot: usize, window: f64, delay: f64) {
         let timeout = self.flows.timeout[slot];
         if timeout <= 0.0 || window >= FAST_RETRANSMIT_WINDOW || self.is_silent(slot) {
             return;
         }
         let round_trip = self.flows.propagation[slot] + delay;
-        let until = self.now + timeout.max(round_trip) + 0.5 * round_trip;
+        let silence = timeout.max(round_trip) * self.expiries(slot);
+        let until = self.now + silence + 0.5 * round_trip;
         self.flows.propagation[slot] = SILENT;
         self.flows.exposure[slot].sheltered_until = until;
         let (cause, slot) = (Cause::Timeout, slot as u32);
         self.schedule.enter(until, Occurrence::Cut { cause, slot });
+    }
+
+    /// Draws how many times its first length a flow's timer takes until a packet arrives: each that it sends
+    /// is lost with the share that the path has lost so far.
+    fn expiries(&mut self, slot: usize) -> f64 {
+        let class = self.flows.class_of[slot] as usize;
+        let kept = |&l: &usize| 1.0 - self.links[l].loss_share();
+        let lost = 1.0 - self.path(class).iter().map(kept).product::<f64>();
+        let flow = &mut self.flows.exposure[slot];
+        flow.silences += 1;
+        let number = mix(flow.silences).wrapping_add(u64::from(self.flows.number[slot]));
+        let mut stream = Stream::new(self.model.seed, number, Purpose::Timeout);
+        let (mut length, mut sum) = (1.0, 1.0);
+        while length < LONGEST_BACKOFF && stream.uniform() < lost {
+            length *= 2.0;
+            sum += length;
+        }
+        sum
     }
 
     /// Whether a flow waits for its timer.

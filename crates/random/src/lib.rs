@@ -51,6 +51,8 @@ pub enum Purpose {
     Phase = 16,
     /// Which packets an overflow of the fluid engine loses (the flow is mixed with its loss).
     Overflow = 17,
+    /// Retransmissions of the fluid engine's timers that are lost (the flow is mixed with its silence).
+    Timeout = 18,
 }
 
 /// The number of the first flow of the group with this name: FNV-1a, 64 bits (Fowler, Noll and
