@@ -20,6 +20,7 @@ mod answer;
 mod convergence;
 mod coupled;
 mod dense;
+mod domain;
 mod engine;
 mod error;
 mod euler;

@@ -54,8 +54,10 @@ pub(crate) struct Events {
     open: bool,
     /// Events since the start of the run.
     pub(crate) number: u64,
-    /// When the first flow answers the open event, seconds.
+    /// When the first flow answers the open event, seconds; its opening, where it follows another in one overflow.
     first_answer: f64,
+    /// Whether the queue has been clipped since the latest event closed.
+    follows: bool,
     /// Flows that cross the link.
     pub(crate) crowd: usize,
     counts: Stream,
@@ -99,6 +101,7 @@ impl Link {
                 open: false,
                 number: 0,
                 first_answer: f64::INFINITY,
+                follows: false,
                 crowd,
                 counts: stream(Purpose::VictimCount),
                 victims: stream(Purpose::Victims),
@@ -155,6 +158,11 @@ impl Link {
         count
     }
 
+    /// Whether the event that has just opened follows another in one overflow.
+    pub(crate) fn event_follows(&self) -> bool {
+        self.events.follows
+    }
+
     /// Notes when the first flow answers the event that has just opened.
     pub(crate) fn expect_answer(&mut self, at: f64) {
         self.events.first_answer = at;
@@ -169,6 +177,7 @@ impl Link {
     /// Closes the congestion event.
     pub(crate) fn close_event(&mut self) {
         self.events.open = false;
+        self.events.follows = self.mode == Mode::Full;
         if let Some(red) = &mut self.red {
             red.restart();
         }
@@ -303,6 +312,7 @@ impl Link {
         let Stretch { span, arrived, .. } = *stretch;
         self.arrived += arrived;
         self.lost += lost;
+        self.events.follows &= self.mode == Mode::Full;
         self.kept += arrived - departed - lost;
         let tally = &mut self.tally;
         tally.arrived += arrived;

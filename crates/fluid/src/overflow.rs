@@ -65,18 +65,22 @@ impl Default for Exposure {
 }
 
 impl Exposure {
-    /// Shelters the flow from the opening of an event at `at` until it would have answered, and says
-    /// whether it was not so already; `lost_in` is the event's number if it loses in it.
-    pub(crate) fn shelter(&mut self, at: f64, until: f64, lost_in: Option<u64>) -> bool {
-        if let Some(event) = lost_in {
-            self.lost_in = event;
-        }
+    /// Shelters the flow from the opening of an event at `at` until it would have answered, if it is not sheltered;
+    /// returns whether it was not.
+    pub(crate) fn shelter(&mut self, at: f64, until: f64) -> bool {
         (self.remaining, self.losses) = (f64::INFINITY, 0);
         let open = self.sheltered_until <= at;
         if open {
             self.sheltered_until = until;
         }
         open
+    }
+
+    /// Lets the flow lose in an event that opens at `at`, to be answered at `until`; returns whether that is
+    /// another cut than the one that it awaits.
+    pub(crate) fn lose_in(&mut self, event: u64, (at, until): (f64, f64)) -> bool {
+        self.lost_in = event;
+        self.shelter(at, until)
     }
 
     /// Draws after how many expected losses the flow loses next in an event: each draw has a stream of its
@@ -156,7 +160,8 @@ impl Run<'_> {
     /// Strikes the flows that wait for their timers off the candidates: they send nothing that could be lost.
     pub(crate) fn leave_out_silent(&mut self) {
         let propagation = &self.flows.propagation;
-        self.candidates.retain(|flow| propagation[flow.slot as usize] < SILENT);
+        self.candidates
+            .retain(|flow| propagation[flow.slot as usize] < SILENT);
     }
 
     /// Exposes a class to the losses of a link over the stretch that begins now; who loses is cut a round trip
@@ -187,8 +192,7 @@ impl Run<'_> {
                 link.tally.fractions += 1.0 / link.events.crowd as f64;
             }
             let (cause, slot) = (Cause::Event, slot as u32);
-            self.schedule
-                .enter(answer, Occurrence::Cut { cause, slot });
+            self.schedule.enter(answer, Occurrence::Cut { cause, slot });
         }
     }
 }

@@ -88,10 +88,20 @@ impl<'m> Run<'m> {
             return Ok(self);
         }
         let flows = self.flows.len();
-        count("timeouts", timeouts.len(), (flows, flows), "none, or one for each flow")?;
+        count(
+            "timeouts",
+            timeouts.len(),
+            (flows, flows),
+            "none, or one for each flow",
+        )?;
         for (slot, &number) in self.flows.number.iter().enumerate() {
             let timeout = timeouts[number as usize];
-            range(&format!("timeout of flow {number}"), timeout, (0.0, 1e6), "0 to 1e6 s")?;
+            range(
+                &format!("timeout of flow {number}"),
+                timeout,
+                (0.0, 1e6),
+                "0 to 1e6 s",
+            )?;
             self.flows.timeout[slot] = timeout;
         }
         Ok(self)
@@ -194,19 +204,24 @@ impl<'m> Run<'m> {
         let count = self.links[link].choose_victims(law, &mut self.candidates);
         let fraction = count as f64 / self.links[link].events.crowd as f64;
         let (mut first, mut last) = (f64::INFINITY, at);
+        let event = self.links[link].events.number;
+        let follows = self.links[link].event_follows();
         for (place, flow) in self.candidates.iter().enumerate() {
             let time = at + flow.round_trip;
-            let loses = place < count;
-            if loses {
-                (first, last) = (first.min(time), last.max(time));
+            let exposure = &mut self.flows.exposure[flow.slot as usize];
+            if place >= count {
+                if !follows {
+                    exposure.shelter(at, time);
+                }
+                continue;
             }
-            let (slot, event) = (flow.slot, self.links[link].events.number);
-            if self.flows.exposure[slot as usize].shelter(at, time, loses.then_some(event)) && loses {
-                let cause = Cause::Event;
+            (first, last) = (first.min(time), last.max(time));
+            if exposure.lose_in(event, (at, time)) {
+                let (cause, slot) = (Cause::Event, flow.slot);
                 self.schedule.enter(time, Occurrence::Cut { cause, slot });
             }
         }
-        self.links[link].expect_answer(first);
+        self.links[link].expect_answer(if follows { at } else { first });
         let number = link as u32;
         self.schedule
             .enter(last, Occurrence::Close { link: number });

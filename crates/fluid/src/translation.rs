@@ -14,6 +14,7 @@ use forebay_scenario::{
 };
 use forebay_units::parameter::{Parameters, Threshold, Value};
 
+use crate::domain;
 use crate::error::FluidError;
 use crate::model::{Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Red};
 use crate::synchronization::{CutCountLaw, Synchronization, Victims};
@@ -85,6 +86,7 @@ impl Translation {
             translation.model.paths.push(vec![scenario.target_index()]);
         }
         translation.note_left_out(scenario);
+        translation.warnings.extend(domain::warnings(scenario));
         Ok(translation)
     }
 
