@@ -71,6 +71,9 @@ impl Registered for FastController {
             "a loss: W = F/2, with F packets in flight",
         ],
         source: "Wei, Jin, Low and Hegde 2006, equation 6",
+        checked: &[parameter::Evidence::Trace(
+            "the iterates of equation 6 and the equilibrium alpha = rate x queueing delay",
+        )],
         parameters: &[
             Parameter {
                 name: "alpha",

@@ -133,6 +133,9 @@ impl Registered for IllinoisController {
             "below 15 packets it is Reno",
         ],
         source: "Liu, Basar and Srikant 2008",
+        checked: &[parameter::Evidence::Trace(
+            "increase and cut over the delay as Linux's tcp_illinois.c computes them",
+        )],
         parameters: &[
             Parameter {
                 name: "alpha_min",

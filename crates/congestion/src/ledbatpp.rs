@@ -184,6 +184,9 @@ impl Registered for LedbatppController {
             "every tenth of the time: 2 packets for two round trips, so that the queue empties and RTT_min is seen",
         ],
         source: "draft-irtf-iccrg-ledbat-plus-plus; RFC 6817",
+        checked: &[parameter::Evidence::Trace(
+            "the draft's equations, round trip by round trip",
+        )],
         parameters: &[Parameter {
             name: "target",
             meaning: "queueing delay above which the window shrinks (section 4.5)",

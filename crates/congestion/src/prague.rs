@@ -174,6 +174,12 @@ impl Registered for PragueController {
             "a loss: W = F/2, with F packets in flight; pace: one window per round trip",
         ],
         source: "draft-briscoe-iccrg-prague-congestion-control",
+        checked: &[
+            parameter::Evidence::Theory("the window under random marks"),
+            parameter::Evidence::Trace(
+                "estimate, cuts and increase by round trips as the tcp_prague.c of L4STeam computes them",
+            ),
+        ],
         parameters: &[
             Parameter {
                 name: "gain",

@@ -7,7 +7,7 @@
 //! Left out: the shaper, tins of priority and acknowledgment filtering. Each flow has a queue of
 //! its own, where CAKE hashes into 1024 queues with eight ways.
 
-use forebay_units::parameter::{Description, Parameters};
+use forebay_units::parameter::{Description, Evidence, Parameters};
 
 use crate::cobalt::{CobaltState, PARAMETERS, Tuning};
 use crate::flow_queues::Longest;
@@ -44,6 +44,9 @@ impl QueueDiscipline for Cake {
             "a full buffer drops from the head of the longest queue",
         ],
         source: "Hoeiland-Joergensen, Taht and Morton 2018; Linux net/sched/sch_cake.c",
+        checked: &[Evidence::Trace(
+            "the turns of flows and hosts as Linux's sch_cake.c computes them",
+        )],
         parameters: &[
             PARAMETERS[0],
             PARAMETERS[1],

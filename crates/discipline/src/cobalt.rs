@@ -6,7 +6,9 @@
 use std::collections::VecDeque;
 
 use forebay_units::Time;
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{
+    Description, Evidence, Parameter, ParameterKind, Parameters, Value,
+};
 
 use crate::codel::{INTERVAL, TARGET};
 use crate::packet::Packet;
@@ -100,6 +102,10 @@ impl QueueDiscipline for Cobalt {
             "a packet is dropped by either",
         ],
         source: "Palmei et al. 2019; Linux net/sched/sch_cake.c",
+        checked: &[
+            Evidence::Trend("ns-3.48: CobaltQueueDisc"),
+            Evidence::Trace("the control law and BLUE as Linux's sch_cake.c computes them"),
+        ],
         parameters: &PARAMETERS,
     };
 

@@ -6,7 +6,9 @@
 use std::collections::VecDeque;
 
 use forebay_units::Time;
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{
+    Description, Evidence, Parameter, ParameterKind, Parameters, Value,
+};
 
 use crate::packet::{Ecn, Packet};
 use crate::pie::next_tick;
@@ -54,6 +56,9 @@ impl QueueDiscipline for DualPi2 {
             "scalable packets go first; classic ones are sure of classic_share of the link",
         ],
         source: "RFC 9332, appendix A",
+        checked: &[Evidence::Trace(
+            "the pseudo-code of RFC 9332 appendix A: probability by updates, marks and drops that follow",
+        )],
         parameters: &[
             Parameter {
                 name: "target",
