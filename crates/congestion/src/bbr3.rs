@@ -567,4 +567,6 @@ impl Registered for Bbr3Controller {
 }
 
 #[cfg(test)]
+mod appendix;
+#[cfg(test)]
 mod tests;
