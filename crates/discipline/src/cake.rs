@@ -9,6 +9,7 @@
 //! Left out: the shaper, tins of priority and acknowledgment filtering. Each flow has a queue of
 //! its own, where CAKE hashes into 1024 queues with eight ways.
 
+use forebay_units::Time;
 use forebay_units::parameter::{Description, Evidence, Parameter, Parameters, Value};
 
 use crate::cobalt::{CobaltState, PARAMETERS, Tuning};
@@ -17,6 +18,9 @@ use crate::flow_scheduler::{FlowScheduler, Place, QUANTUM, quantum};
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
 use crate::registry::QueueDiscipline;
+
+/// No packet waits that long.
+const NEVER: Time = Time::from_secs(3600);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct SubQueue {
@@ -55,8 +59,8 @@ impl QueueDiscipline for Cake {
             PARAMETERS[2],
             PARAMETERS[3],
             Parameter {
-                meaning: "waits beyond this raise BLUE's probability like a full buffer; automatic never does, as in Linux",
-                default: Value::Automatic,
+                meaning: "waits beyond this raise BLUE's probability like a full buffer; Linux has no such rule, which an hour stands for",
+                default: Value::Time(NEVER),
                 ..PARAMETERS[4]
             },
             QUANTUM,
@@ -149,8 +153,6 @@ impl Cake {
 
 #[cfg(test)]
 mod tests {
-    use forebay_units::Time;
-
     use super::*;
     use crate::packet::testing::packet;
     use crate::packet::{Ecn, Label};

@@ -34,10 +34,7 @@ impl Tuning {
             interval: parameters.time("interval"),
             increment: parameters.number("increment"),
             decrement: parameters.number("decrement"),
-            blue_threshold: match parameters.get("blue_threshold") {
-                Value::Time(threshold) => threshold,
-                _ => Time::MAX,
-            },
+            blue_threshold: parameters.time("blue_threshold"),
         }
     }
 

@@ -401,7 +401,10 @@ mod tests {
     #[test]
     fn a_quantile_of_the_delay_has_its_share_in_its_name() {
         for (metric, share) in Metric::QUEUE_DELAY_QUANTILES {
-            assert_eq!(metric.name(), format!("queue_delay_p{:02}_s", 100.0 * share));
+            assert_eq!(
+                metric.name(),
+                format!("queue_delay_p{:02}_s", 100.0 * share)
+            );
         }
     }
 
