@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use forebay_scenario::DelayedAck;
 use forebay_units::Time;
 
-use crate::connection::{Receiver, Reply};
+use crate::connection::{Arrival, Receiver, Reply};
 use crate::event::Mark;
 use crate::ids::UnresponsiveId;
 
@@ -47,8 +47,8 @@ pub(crate) struct RemoteReceiver {
     acks: u32,
     /// From the last link of that path to the sender.
     pub(crate) delay: Time,
+    policy: DelayedAck,
     receiver: Receiver,
-    timer_armed: bool,
     /// Number of the next acknowledgment.
     next: u32,
     announced: VecDeque<Announced>,
@@ -57,10 +57,10 @@ pub(crate) struct RemoteReceiver {
 impl RemoteReceiver {
     pub(crate) fn new(acks: u32, delay: Time, policy: DelayedAck) -> Self {
         Self {
+            policy,
             acks,
             delay,
             receiver: Receiver::new(0, policy),
-            timer_armed: false,
             next: 0,
             announced: VecDeque::new(),
         }
@@ -68,12 +68,12 @@ impl RemoteReceiver {
 
     /// A transfer begins whose packets are numbered from `first` on.
     pub(crate) fn restart(&mut self, first: u64) {
-        self.receiver.restart(first);
+        self.receiver = Receiver::new(first, self.policy);
     }
 
     /// A packet arrives.
-    pub(crate) fn receive(&mut self, packet: u64, now: Time) -> Reply {
-        self.receiver.receive(packet, now)
+    pub(crate) fn receive(&mut self, arrival: Arrival) -> Reply {
+        self.receiver.receive(arrival)
     }
 
     /// The flow of its acknowledgments.
@@ -125,33 +125,8 @@ impl RemoteReceiver {
         number
     }
 
-    /// Sets the timer for delayed acknowledgments where it does not run: when it expires.
-    pub(crate) fn arm_timer(&mut self, now: Time, timeout: Time) -> Option<Time> {
-        let idle = !std::mem::replace(&mut self.timer_armed, true);
-        idle.then(|| now.saturating_add(timeout))
+    /// When a delayed acknowledgment is due, where one is.
+    pub(crate) fn acknowledgment_due(&self) -> Option<Time> {
+        self.receiver.acknowledgment_due()
     }
-
-    /// The timer for delayed acknowledgments expires.
-    pub(crate) fn expire(&mut self, now: Time) -> Expiry {
-        self.timer_armed = false;
-        let Some(due) = self.receiver.acknowledgment_due() else {
-            return Expiry::Idle;
-        };
-        if due > now {
-            self.timer_armed = true;
-            return Expiry::Again(due);
-        }
-        Expiry::Acknowledge
-    }
-}
-
-/// What the timer for delayed acknowledgments finds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Expiry {
-    /// Everything is acknowledged.
-    Idle,
-    /// What waits came later: the timer expires again then.
-    Again(Time),
-    /// An acknowledgment is due.
-    Acknowledge,
 }

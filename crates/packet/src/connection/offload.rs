@@ -29,6 +29,8 @@ pub(super) struct Readiness {
     pub(super) now: Time,
     /// Packets that the window allows, at least one.
     pub(super) quota: f64,
+    /// Packets that there are to send.
+    pub(super) unsent: f64,
     pub(super) cwnd: f64,
     /// Packets of a whole burst.
     pub(super) burst: f64,
@@ -44,6 +46,9 @@ pub(super) struct Offload {
     /// When the last burst left, and how many packets it may still hold; none before the first.
     last: Option<Time>,
     left: u32,
+    /// Packets of the burst under way, and when it left.
+    packets: u32,
+    since: Option<Time>,
 }
 
 impl Offload {
@@ -51,19 +56,40 @@ impl Offload {
         Self {
             last: None,
             left: 0,
+            packets: 0,
+            since: None,
         }
     }
 
     /// Whether the next packet waits for company.
     pub(super) fn defers(&mut self, ready: &Readiness) -> bool {
-        if self.left > 0 && self.last == Some(ready.now) {
+        if self.is_under_way(ready.now) {
             return false;
         }
         if Self::waits(self.last, ready) {
             return true;
         }
-        self.left = ready.quota.min(ready.burst) as u32;
+        self.begin(ready);
         false
+    }
+
+    /// Whether the next packet belongs to a burst that has begun.
+    fn is_under_way(&self, now: Time) -> bool {
+        self.left > 0 && self.since == Some(now)
+    }
+
+    /// A burst begins that waits for nothing.
+    pub(super) fn begin(&mut self, ready: &Readiness) {
+        self.left = ready.quota.min(ready.burst).min(ready.unsent) as u32;
+        self.packets = self.left;
+        self.since = Some(ready.now);
+    }
+
+    /// In recovery nothing waits (`tcp_tso_should_defer`): a burst begins where none is under way.
+    pub(super) fn hurry(&mut self, ready: &Readiness) {
+        if !self.is_under_way(ready.now) {
+            self.begin(ready);
+        }
     }
 
     fn waits(last: Option<Time>, ready: &Readiness) -> bool {
@@ -79,10 +105,16 @@ impl Offload {
         expected.saturating_sub(ready.now) <= near
     }
 
-    /// A packet leaves.
-    pub(super) fn on_send(&mut self, now: Time) {
+    /// A packet leaves; whether it is the last of a burst of several, which carries a PSH
+    /// (`__tcp_transmit_skb`). What is sent again is no part of a burst.
+    pub(super) fn on_send(&mut self, now: Time, again: bool) -> bool {
         self.last = Some(now);
+        if again {
+            self.since = None;
+            return false;
+        }
         self.left = self.left.saturating_sub(1);
+        self.left == 0 && self.packets > 1 && self.since == Some(now)
     }
 }
 
@@ -94,6 +126,7 @@ mod tests {
         Readiness {
             now: Time::from_micros(now_us),
             quota,
+            unsent: 1e9,
             cwnd: 200.0,
             burst: burst(5200.0),
             rtt: 0.05,
@@ -105,7 +138,7 @@ mod tests {
     fn send(offload: &mut Offload, mut ready: Readiness) -> u32 {
         let mut sent = 0;
         while ready.quota >= 1.0 && !offload.defers(&ready) {
-            offload.on_send(ready.now);
+            offload.on_send(ready.now, false);
             ready.quota -= 1.0;
             sent += 1;
         }

@@ -9,6 +9,7 @@ use forebay_scenario::DelayedAck;
 use forebay_units::Time;
 
 use super::bitmap::Bitmap;
+use super::compression::Compression;
 
 /// A receiver of packets that are numbered one by one.
 #[derive(Clone, Debug)]
@@ -27,6 +28,28 @@ pub(crate) struct Receiver {
     pending_since: Time,
     /// How long it waits for them.
     timeout: Time,
+    /// What it does beside that, where it does anything.
+    compression: Option<Box<Compression>>,
+}
+
+/// A packet as it arrives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) packet: u64,
+    pub(crate) now: Time,
+    /// Whether it ends a burst, or what was written.
+    pub(crate) pushed: bool,
+    /// The round trip, as far as known.
+    pub(crate) rtt: Time,
+}
+
+/// What an acknowledgment that leaves is for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Awaited {
+    /// Packets in order that it was delayed for.
+    pub(crate) in_order: u32,
+    /// Packets beyond a hole, in the order of arrival.
+    pub(crate) beyond: Vec<u64>,
 }
 
 /// What a receiver does about a packet.
@@ -45,6 +68,7 @@ impl Receiver {
     /// A receiver of packets from `first` on.
     pub(crate) fn new(first: u64, policy: DelayedAck) -> Self {
         Self {
+            compression: Compression::new(policy),
             expected: first,
             out_of_order: 0,
             beyond: Bitmap::default(),
@@ -55,35 +79,46 @@ impl Receiver {
         }
     }
 
-    /// A transfer begins whose packets are numbered from `first` on.
-    pub(crate) fn restart(&mut self, first: u64) {
-        *self = Self::new(
-            first,
-            DelayedAck {
-                packets: self.acknowledged_at_once,
-                timeout: self.timeout,
-            },
-        );
-    }
-
     /// A packet arrives. Duplicates, those beyond a hole and those that fill one are acknowledged at
-    /// once.
+    /// once, or as [`Compression`] has it.
     #[inline]
-    pub(crate) fn receive(&mut self, packet: u64, now: Time) -> Reply {
+    pub(crate) fn receive(&mut self, arrival: Arrival) -> Reply {
+        let Arrival { packet, now, .. } = arrival;
         if packet != self.expected || self.out_of_order > 0 {
             let new = self.receive_around_hole(packet);
-            return Reply::AtOnce { new };
+            return if new && self.defers(arrival) {
+                Reply::Later
+            } else {
+                Reply::AtOnce { new }
+            };
         }
         self.expected += 1;
         self.pending += 1;
         if self.pending == 1 {
             self.pending_since = now;
         }
-        if self.pending < self.acknowledged_at_once {
+        if self.pending < self.acknowledged_at_once && !self.hurries(arrival) {
             Reply::Later
         } else {
             Reply::AtOnce { new: true }
         }
+    }
+
+    /// Whether a new packet that has arrived beyond a hole waits to be acknowledged.
+    fn defers(&mut self, arrival: Arrival) -> bool {
+        let Arrival {
+            packet, now, rtt, ..
+        } = arrival;
+        let Some(compression) = &mut self.compression else {
+            return false;
+        };
+        packet > self.expected && compression.defers(packet, self.expected, (now, rtt))
+    }
+
+    /// Whether a packet in order is acknowledged whatever others there are.
+    fn hurries(&self, arrival: Arrival) -> bool {
+        let compression = self.compression.as_ref();
+        compression.is_some_and(|compression| compression.hurries(arrival.pushed))
     }
 
     /// The same where something is missing or the packet is not the next one; whether it is new.
@@ -117,9 +152,13 @@ impl Receiver {
         packet
     }
 
-    /// An acknowledgment leaves; the packets in order that it was delayed for.
-    pub(crate) fn acknowledge(&mut self) -> u32 {
-        std::mem::take(&mut self.pending)
+    /// An acknowledgment leaves: what it was delayed for.
+    pub(crate) fn acknowledge(&mut self) -> Awaited {
+        let compression = self.compression.as_mut();
+        Awaited {
+            in_order: std::mem::take(&mut self.pending),
+            beyond: compression.map_or_else(Vec::new, |compression| compression.acknowledge()),
+        }
     }
 
     /// Whether one acknowledgment may wait for several packets.
@@ -129,7 +168,16 @@ impl Receiver {
 
     /// When a delayed acknowledgment is due, where one is.
     pub(crate) fn acknowledgment_due(&self) -> Option<Time> {
-        (self.pending > 0).then(|| self.pending_since.saturating_add(self.timeout))
+        if self.pending > 0 {
+            return Some(self.pending_since.saturating_add(self.timeout));
+        }
+        self.compression.as_ref()?.due()
+    }
+
+    /// Packets beyond a hole that wait to be acknowledged.
+    pub(super) fn unannounced(&self) -> u64 {
+        let compression = self.compression.as_ref();
+        compression.map_or(0, |compression| compression.waiting())
     }
 
     /// The next packet in order.
