@@ -264,6 +264,7 @@ impl ControlBlock {
             now,
             quota,
             unsent: sender.unsent() as f64,
+            next: sender.next,
             cwnd: sender.window.cwnd,
             burst: burst.unwrap_or_else(|| offload::burst(sender.own_rate())),
             rtt,

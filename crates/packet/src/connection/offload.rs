@@ -9,7 +9,7 @@ const BURSTS_PER_SECOND: f64 = 1024.0;
 
 /// Bounds of a burst in packets: `tcp_min_tso_segs`, and 64 KiB.
 const SMALLEST: f64 = 2.0;
-const LARGEST: f64 = 44.0;
+const LARGEST: f64 = 45.0;
 
 /// Nothing waits when the last burst left longer ago than this, or when the next acknowledgment
 /// is further off.
@@ -29,8 +29,9 @@ pub(super) struct Readiness {
     pub(super) now: Time,
     /// Packets that the window allows, at least one.
     pub(super) quota: f64,
-    /// Packets that there are to send.
+    /// Packets that there are to send, and the number of the first.
     pub(super) unsent: f64,
+    pub(super) next: u64,
     pub(super) cwnd: f64,
     /// Packets of a whole burst.
     pub(super) burst: f64,
@@ -49,6 +50,8 @@ pub(super) struct Offload {
     /// Packets of the burst under way, and when it left.
     packets: u32,
     since: Option<Time>,
+    /// The first packet of all.
+    origin: Option<u64>,
 }
 
 impl Offload {
@@ -58,6 +61,7 @@ impl Offload {
             left: 0,
             packets: 0,
             since: None,
+            origin: None,
         }
     }
 
@@ -66,11 +70,19 @@ impl Offload {
         if self.is_under_way(ready.now) {
             return false;
         }
-        if Self::waits(self.last, ready) {
+        if self.waits(ready) {
             return true;
         }
         self.begin(ready);
         false
+    }
+
+    /// Packets left of the buffer that holds the next one. What an application writes stands in
+    /// buffers of 64 KiB at most (`tcp_xmit_size_goal`), and a burst is cut out of one of them.
+    fn left_of_buffer(&mut self, ready: &Readiness) -> f64 {
+        let origin = *self.origin.get_or_insert(ready.next);
+        let most = LARGEST as u64;
+        (most - (ready.next - origin) % most) as f64
     }
 
     /// Whether the next packet belongs to a burst that has begun.
@@ -79,8 +91,9 @@ impl Offload {
     }
 
     /// A burst begins that waits for nothing.
-    pub(super) fn begin(&mut self, ready: &Readiness) {
-        self.left = ready.quota.min(ready.burst).min(ready.unsent) as u32;
+    fn begin(&mut self, ready: &Readiness) {
+        let most = self.left_of_buffer(ready).min(ready.unsent);
+        self.left = ready.quota.min(ready.burst).min(most) as u32;
         self.packets = self.left;
         self.since = Some(ready.now);
     }
@@ -92,12 +105,17 @@ impl Offload {
         }
     }
 
-    fn waits(last: Option<Time>, ready: &Readiness) -> bool {
-        let recent = last.is_some_and(|last| ready.now <= last.saturating_add(NEAR));
+    fn waits(&mut self, ready: &Readiness) -> bool {
+        let recent = self.last.is_some_and(|last| ready.now <= last.saturating_add(NEAR));
         let Some(oldest) = ready.oldest else {
             return false;
         };
         if !recent || ready.quota >= ready.burst || ready.quota >= ready.cwnd / FREE_PART {
+            return false;
+        }
+        // The rest of a buffer gets no more company.
+        let rest = self.left_of_buffer(ready);
+        if rest < ready.unsent && ready.quota >= rest {
             return false;
         }
         let expected = oldest.saturating_add(Time::from_secs_f64(ready.rtt));
@@ -127,6 +145,7 @@ mod tests {
             now: Time::from_micros(now_us),
             quota,
             unsent: 1e9,
+            next: 1,
             cwnd: 200.0,
             burst: burst(5200.0),
             rtt: 0.05,
@@ -147,7 +166,7 @@ mod tests {
 
     #[test]
     fn bursts_are_a_millisecond_long_and_two_packets_at_least() {
-        assert_eq!([burst(0.0), burst(5200.0), burst(1e300)], [2.0, 5.0, 44.0]);
+        assert_eq!([burst(0.0), burst(5200.0), burst(1e300)], [2.0, 5.0, 45.0]);
     }
 
     #[test]
