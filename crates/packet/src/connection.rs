@@ -27,6 +27,7 @@ mod ack;
 #[cfg(test)]
 mod behavior;
 mod bitmap;
+mod card;
 mod compression;
 #[cfg(test)]
 mod contract;
@@ -53,6 +54,7 @@ use forebay_scenario::Stack;
 use forebay_units::Time;
 
 use self::ack::AckEvent;
+pub(crate) use self::card::{Held, most_merged};
 use self::control_block::{ControlBlock, Hold};
 use self::ledger::{Arrivals, Ledger};
 use self::marks::Marks;
@@ -348,6 +350,11 @@ impl Connection {
             return Reception::Stale;
         }
         let arrival = self.arrival(packet, now);
+        if self.control.receiver.gathers() && !self.control.sender.connecting() {
+            let marked = false;
+            self.control.receiver.gather(Held { arrival, marked });
+            return Reception::Delayed;
+        }
         let new = match self.control.receiver.receive(arrival) {
             // A SYN is answered at once.
             Reply::Later if !self.control.sender.connecting() => return Reception::Delayed,
@@ -377,8 +384,20 @@ impl Connection {
         self.control.receiver.acknowledgment_due()
     }
 
-    /// A delayed acknowledgment may be due; says when it is where that is later.
-    pub(crate) fn delayed_ack_due(&mut self, now: Time) -> Option<Time> {
+    /// Whether packets wait on the receiver's card.
+    pub(crate) fn gathers(&self) -> bool {
+        self.control.receiver.gathers()
+    }
+
+    /// The receiver's card may interrupt, with segments of `most` packets at most, and a delayed
+    /// acknowledgment be due; says when something is where that is later.
+    pub(crate) fn delayed_ack_due(&mut self, now: Time, most: usize) -> Option<Time> {
+        for segment in self.control.receiver.take_gathered(now, most) {
+            let last = segment.last().map(|held| held.arrival.packet);
+            if let Reply::AtOnce { new } = self.control.receiver.receive_merged(&segment) {
+                self.acknowledge(last.filter(|_| new), now);
+            }
+        }
         let due = self.acknowledgment_due()?;
         if due > now {
             return Some(due);

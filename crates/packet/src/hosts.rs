@@ -9,7 +9,7 @@ use forebay_scenario::{FlowGroup, Scenario, Stack};
 use forebay_units::Time;
 
 use crate::calendar::Calendar;
-use crate::connection::{Next, Reception, Reply};
+use crate::connection::{Held, Next, Reception, Reply, most_merged};
 use crate::event::{Event, Kind, Mark};
 use crate::flow::{Alarm, Flow, Flows, InFlight, Transit, Unresponsive};
 use crate::ids::{FlowId, HopNumber, ResponsiveId, Route};
@@ -186,10 +186,13 @@ impl<'a> Hosts<'a> {
             self.expire_apart(turn, network, timeline);
             return None;
         }
-        let due = flow.connection.delayed_ack_due(turn.now);
+        let most = flow.most_merged(self.scenario);
+        let due = flow.connection.delayed_ack_due(turn.now, most);
         if due.is_some() {
             flow.arm_delayed_ack(turn, due, &mut timeline.calendar);
-            return None;
+            if !flow.connection.gathers() {
+                return None;
+            }
         }
         self.send(turn, network, timeline)
     }
@@ -380,8 +383,17 @@ impl<'a> Hosts<'a> {
             // Of an earlier transfer.
             return;
         }
-        let waits = receiver.receive(connection.arrival(packet, turn.now)) == Reply::Later;
-        receiver.announce(event.packet(), Mark::of(!event.is_unmarked_delivery()));
+        let (arrival, marked) = (
+            connection.arrival(packet, turn.now),
+            !event.is_unmarked_delivery(),
+        );
+        if receiver.gathers() && !connection.is_syn(packet) {
+            receiver.gather(Held { arrival, marked });
+            let due = receiver.acknowledgment_due();
+            flow.arm_delayed_ack(turn, due, &mut timeline.calendar);
+            return;
+        }
+        let waits = receiver.receive(Held { arrival, marked }) == Reply::Later;
         if !waits || connection.is_syn(packet) {
             self.acknowledge(turn, network, timeline);
         } else {
@@ -392,6 +404,18 @@ impl<'a> Hosts<'a> {
 
     /// Such a receiver's timer for delayed acknowledgments expires.
     fn expire_apart(&mut self, turn: Turn, network: &mut Network, timeline: &mut Timeline<'_>) {
+        let flow = &mut self.flows[turn.flow];
+        let most = flow.most_merged(self.scenario);
+        let receiver = flow.receiver.as_mut();
+        let gathered =
+            receiver.map_or_else(Vec::new, |receiver| receiver.take_gathered(turn.now, most));
+        for segment in gathered {
+            let receiver = self.flows[turn.flow].receiver.as_mut();
+            let reply = receiver.map(|receiver| receiver.receive_merged(&segment));
+            if reply.is_some_and(|reply| reply != Reply::Later) {
+                self.acknowledge(turn, network, timeline);
+            }
+        }
         let flow = &mut self.flows[turn.flow];
         let receiver = flow.receiver.as_ref();
         match receiver.and_then(|receiver| receiver.acknowledgment_due()) {
@@ -440,6 +464,12 @@ impl<'a> Hosts<'a> {
 }
 
 impl Flow {
+    /// Packets that its receiver's card merges at most.
+    fn most_merged(&self, scenario: &Scenario) -> usize {
+        let header = scenario.flows()[self.transit.group.index()].stack.header;
+        most_merged(u64::from(self.transit.packet_bytes), header.get())
+    }
+
     /// The receiver waits before it acknowledges, until then at most.
     fn arm_delayed_ack(&mut self, turn: Turn, due: Option<Time>, calendar: &mut Calendar) {
         if let Some(due) = due.filter(|due| self.delayed_ack.misses(*due)) {

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use forebay_scenario::DelayedAck;
 use forebay_units::Time;
 
-use crate::connection::{Arrival, Receiver, Reply};
+use crate::connection::{Held, Receiver, Reply};
 use crate::event::Mark;
 use crate::ids::UnresponsiveId;
 
@@ -72,8 +72,32 @@ impl RemoteReceiver {
     }
 
     /// A packet arrives.
-    pub(crate) fn receive(&mut self, arrival: Arrival) -> Reply {
-        self.receiver.receive(arrival)
+    pub(crate) fn receive(&mut self, held: Held) -> Reply {
+        let reply = self.receiver.receive(held.arrival);
+        self.announce(held);
+        reply
+    }
+
+    /// Consecutive packets arrive as one.
+    pub(crate) fn receive_merged(&mut self, segment: &[Held]) -> Reply {
+        let reply = self.receiver.receive_merged(segment);
+        segment.iter().for_each(|held| self.announce(*held));
+        reply
+    }
+
+    /// Whether packets wait on a card before it sees them.
+    pub(crate) fn gathers(&self) -> bool {
+        self.receiver.gathers()
+    }
+
+    /// A packet arrives at the card.
+    pub(crate) fn gather(&mut self, held: Held) {
+        self.receiver.gather(held);
+    }
+
+    /// What the card hands up now.
+    pub(crate) fn take_gathered(&mut self, now: Time, most: usize) -> Vec<Vec<Held>> {
+        self.receiver.take_gathered(now, most)
     }
 
     /// The flow of its acknowledgments.
@@ -82,12 +106,12 @@ impl RemoteReceiver {
     }
 
     /// The next acknowledgment announces this packet, which has just been received.
-    pub(crate) fn announce(&mut self, packet: u32, mark: Mark) {
+    fn announce(&mut self, held: Held) {
         self.announced.push_back(Announced {
             by: self.next,
-            packet,
+            packet: held.arrival.packet as u32,
             awaited: self.receiver.expected() as u32,
-            marked: mark.present(),
+            marked: held.marked,
         });
     }
 

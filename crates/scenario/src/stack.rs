@@ -97,6 +97,9 @@ keys! {
         /// Longest time that packets beyond a hole wait to be acknowledged together, the first three
         /// apart (Linux 4.18: tcp_comp_sack_delay_ns); 0s is none.
         sack_delay: Time = Time::ZERO, key(UP_TO_A_SECOND);
+        /// Time for which the receiver's network card gathers packets; consecutive ones it hands up
+        /// as one (GRO), 64 KiB at most. 0s is none.
+        gro: Time = Time::ZERO, key(UP_TO_A_SECOND);
     }
 }
 
@@ -221,6 +224,7 @@ impl Stack {
             push: true,
             quick: 16,
             sack_delay: Time::from_millis(1),
+            gro: Time::ZERO,
         },
         header: Bytes::new(52),
         timestamps: true,

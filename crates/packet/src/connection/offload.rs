@@ -106,7 +106,9 @@ impl Offload {
     }
 
     fn waits(&mut self, ready: &Readiness) -> bool {
-        let recent = self.last.is_some_and(|last| ready.now <= last.saturating_add(NEAR));
+        let recent = self
+            .last
+            .is_some_and(|last| ready.now <= last.saturating_add(NEAR));
         let Some(oldest) = ready.oldest else {
             return false;
         };
@@ -211,5 +213,53 @@ mod tests {
         let mut offload = Offload::new();
         let sent = send(&mut offload, ready(100_000, 12.0));
         assert_eq!(sent, 10, "two packets wait");
+    }
+
+    /// Linux cuts bursts out of buffers of 64 KiB: what is left of one leaves though it is small.
+    #[test]
+    fn the_rest_of_a_buffer_waits_for_nothing() {
+        let mut offload = Offload::new();
+        assert_eq!(send(&mut offload, ready(100_000, 5.0)), 5);
+        let near_end = Readiness {
+            next: 1 + 45 - 2,
+            ..ready(100_400, 2.0)
+        };
+        assert_eq!(send(&mut offload, near_end), 2, "the last two of 45");
+        let next = Readiness {
+            next: 1 + 45,
+            ..ready(100_500, 2.0)
+        };
+        assert_eq!(send(&mut offload, next), 0, "two of the next 45");
+        let last = Readiness {
+            next: 1 + 45 - 2,
+            unsent: 2.0,
+            ..ready(100_600, 2.0)
+        };
+        assert_eq!(
+            send(&mut offload, last),
+            0,
+            "more may be written into the last buffer"
+        );
+    }
+
+    #[test]
+    fn the_last_packet_of_a_burst_is_pushed_but_not_one_alone_or_sent_again() {
+        let mut offload = Offload::new();
+        let mut now_us = 100_000;
+        let mut pushed = |packets: f64, again| {
+            now_us += 5000;
+            let mut ready = ready(now_us, packets);
+            let mut pushes = Vec::new();
+            while ready.quota >= 1.0 && !offload.defers(&ready) {
+                pushes.push(offload.on_send(ready.now, again));
+                ready.quota -= 1.0;
+            }
+            pushes
+        };
+        assert_eq!(pushed(3.0, false), [false, false, true]);
+        assert_eq!(pushed(1.0, false), [false]);
+        assert_eq!(pushed(2.0, true), [false]);
+        let seven = [false, false, false, false, true, false, true];
+        assert_eq!(pushed(7.0, false)[..5], seven[..5], "five, and two wait");
     }
 }
