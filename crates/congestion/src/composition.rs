@@ -16,7 +16,7 @@ use crate::newreno::{LinuxReno, RenoGrowth};
 use crate::packet::tests::{rounds, sample, window};
 use crate::packet::{Ack, CongestionControl, Idle, Path, Signal, Window};
 use crate::registration::tests::default_controller;
-use crate::scalable::ScalableController;
+use crate::scalable::{Count, LinuxScalable, ScalableGrowth};
 use crate::slow_start::{Hystart, HystartPlusPlus, Limited, Standard};
 use crate::vegas::VegasController;
 use crate::westwood::WestwoodController;
@@ -50,6 +50,10 @@ fn of_all(question: &mut impl Question) {
     with_all(question, "linux hstcp", &HstcpGrowth::by(Table));
     with_all(question, "htcp", &HtcpGrowth::<Published>::new(&htcp));
     with_all(question, "linux htcp", &HtcpGrowth::<LinuxHtcp>::new(&htcp));
+    with_all(question, "scalable", &ScalableGrowth::default());
+    for count in [Count::LINUX_5_6, Count::LINUX_5_7] {
+        with_all(question, "linux scalable", &LinuxScalable::new(count));
+    }
     macro_rules! with_all_of {
         ($($controller:ty),+) => {
             $({
@@ -58,7 +62,7 @@ fn of_all(question: &mut impl Question) {
             })+
         };
     }
-    with_all_of!(AimdController, ScalableController, VegasController);
+    with_all_of!(AimdController, VegasController);
     with_all_of!(WestwoodController, IllinoisController, FastController);
     with_all_of!(DctcpController, BicController);
 }

@@ -51,12 +51,12 @@ mod timers;
 use forebay_congestion::Controller;
 use forebay_congestion::packet::{Idle, LossState, Window};
 use forebay_scenario::Stack;
-use forebay_units::Time;
+use forebay_units::{Bytes, Time};
 
 use self::ack::AckEvent;
 pub(crate) use self::card::{Held, most_merged};
 use self::control_block::{ControlBlock, Hold};
-use self::ledger::{Arrivals, Ledger};
+use self::ledger::{Arrivals, Ledger, Setup};
 use self::marks::Marks;
 pub(crate) use self::receiver::{Arrival, Receiver, Reply};
 use self::recovery::LossRecovery;
@@ -71,6 +71,8 @@ use crate::prefetch::prefetch;
 pub(crate) struct Opening {
     pub(crate) stack: Stack,
     pub(crate) controller: Controller,
+    /// Bytes in a full packet besides its headers.
+    pub(crate) payload: Bytes,
     /// Data packets to send; none for a flow without end.
     pub(crate) packets: Option<u64>,
 }
@@ -136,11 +138,18 @@ impl Connection {
     fn with_totals(opening: Opening, first: u64, totals: Totals) -> Self {
         let Opening {
             stack,
-            controller,
+            mut controller,
+            payload,
             packets,
         } = opening;
+        controller.on_open(payload);
         let transfer = first.saturating_add(u64::from(stack.handshake));
-        let ledger = Ledger::new(controller.needs(), &stack, totals.losses);
+        let ledger = Ledger::new(&Setup {
+            needs: controller.needs(),
+            stack: &stack,
+            payload,
+            losses: totals.losses,
+        });
         let start = Start {
             first,
             // No flow reaches the largest number.

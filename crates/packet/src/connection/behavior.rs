@@ -3,8 +3,8 @@
 use forebay_congestion::packet::LossState;
 use forebay_random::{Purpose, Seed, StreamKey};
 use forebay_scenario::{DelayedAck, Recovery, Reduction, Stack, TimeoutCut};
-use forebay_units::Time;
 use forebay_units::parameter::Parameters;
+use forebay_units::{Bytes, Time};
 
 use super::{Connection, Next, Opening};
 
@@ -32,6 +32,7 @@ impl Wire {
                 ..stack
             },
             controller: forebay_congestion::controller("newreno", &parameters, random).unwrap(),
+            payload: Bytes::new(1448),
             packets: None,
         };
         Self {

@@ -6,8 +6,8 @@ use forebay_congestion::Controller;
 use forebay_congestion::packet::LossState;
 use forebay_random::{Purpose, Seed, StreamKey};
 use forebay_scenario::{Recovery, Stack};
-use forebay_units::Time;
 use forebay_units::parameter::{Parameters, Value};
+use forebay_units::{Bytes, Time};
 use proptest::prelude::*;
 
 use super::{Connection, Next, Opening};
@@ -53,6 +53,7 @@ impl Driven {
                     let opening = Opening {
                         stack,
                         controller,
+                        payload: Bytes::new(1448),
                         packets: None,
                     };
                     all.push(Self {
@@ -248,6 +249,7 @@ proptest! {
             let opening = Opening {
                 stack: Stack { recovery, ..Stack::RFC },
                 controller,
+                payload: Bytes::new(1448),
                 packets: None,
             };
             let mut driven = Driven {

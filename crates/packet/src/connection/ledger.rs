@@ -3,8 +3,9 @@
 //! and reduces. Senders that need none of it keep none.
 
 use forebay_congestion::packet::{Delivery, Needs, Samples};
+use forebay_congestion::segmentation::Segmentation;
 use forebay_scenario::{Recovery, Stack};
-use forebay_units::Time;
+use forebay_units::{Bytes, Time};
 
 use super::delivery_rate::{Counts, RateSampler};
 use super::offload::Offload;
@@ -60,6 +61,17 @@ pub(super) struct Departure {
     pub(super) losses: u64,
 }
 
+/// What a ledger begins with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Setup<'a> {
+    pub(super) needs: Needs,
+    pub(super) stack: &'a Stack,
+    /// In a full packet.
+    pub(super) payload: Bytes,
+    /// Losses found in earlier transfers.
+    pub(super) losses: u64,
+}
+
 /// The records of one sender.
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
@@ -79,12 +91,19 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// A ledger for those who want one. `losses` were found in earlier transfers.
-    pub(super) fn new(needs: Needs, stack: &Stack, losses: u64) -> Option<Box<Self>> {
+    /// A ledger for those who want one.
+    pub(super) fn new(setup: &Setup<'_>) -> Option<Box<Self>> {
+        let &Setup {
+            needs,
+            stack,
+            payload,
+            losses,
+        } = setup;
         let by_records = matches!(stack.recovery, Recovery::Fack | Recovery::Rack);
         let reduction = WindowReduction::new(stack.reduction());
         let asked = needs != Needs::default();
         let wanted = asked || stack.timestamps || by_records || stack.pacing || reduction.is_some();
+        let offload = || Offload::new(Segmentation::of(payload));
         wanted.then(|| {
             Box::new(Self {
                 needs,
@@ -93,7 +112,7 @@ impl Ledger {
                 reduction,
                 pacer: Pacer::new(),
                 always_paced: stack.pacing,
-                offload: (stack.offload && stack.recovery == Recovery::Rack).then(Offload::new),
+                offload: (stack.offload && stack.recovery == Recovery::Rack).then(offload),
                 delivered: 0,
                 reported: losses,
             })
@@ -181,9 +200,18 @@ impl Ledger {
 mod tests {
     use super::*;
 
+    fn setup(needs: Needs, stack: &Stack) -> Setup<'_> {
+        Setup {
+            needs,
+            stack,
+            payload: Bytes::new(1448),
+            losses: 3,
+        }
+    }
+
     #[test]
     fn only_who_asks_has_a_ledger() {
-        let kept = |stack: &Stack| Ledger::new(Needs::default(), stack, 0).is_some();
+        let kept = |stack: &Stack| Ledger::new(&setup(Needs::default(), stack)).is_some();
         assert!(!kept(&Stack::RFC));
         for recovery in [Recovery::Fack, Recovery::Rack] {
             assert!(kept(&Stack {
@@ -211,7 +239,7 @@ mod tests {
             samples: Samples::RoundTrips,
             ..Needs::default()
         };
-        assert!(Ledger::new(needs, &Stack::RFC, 0).is_some());
+        assert!(Ledger::new(&setup(needs, &Stack::RFC)).is_some());
     }
 
     #[test]
@@ -220,7 +248,7 @@ mod tests {
             samples: Samples::RoundTrips,
             ..Needs::default()
         };
-        let mut ledger = Ledger::new(needs, &Stack::RFC, 3).unwrap();
+        let mut ledger = Ledger::new(&setup(needs, &Stack::RFC)).unwrap();
         let mut at = 0;
         for (packet, again) in [(1, false), (2, false), (3, false), (1, true), (3, true)] {
             at += 10;

@@ -2,14 +2,11 @@
 //! to a millisecond at the sender's rate, and a smaller burst waits for the next acknowledgment
 //! where that is near (`tcp_tso_autosize`, `tcp_tso_should_defer`).
 
+use forebay_congestion::segmentation::Segmentation;
 use forebay_units::Time;
 
-/// A burst is 1/1024 s long at the pacing rate (`sk_pacing_shift`).
-const BURSTS_PER_SECOND: f64 = 1024.0;
-
-/// Bounds of a burst in packets: `tcp_min_tso_segs`, and 64 KiB.
+/// Least packets of a burst (`tcp_min_tso_segs`).
 const SMALLEST: f64 = 2.0;
-const LARGEST: f64 = 45.0;
 
 /// Nothing waits when the last burst left longer ago than this, or when the next acknowledgment
 /// is further off.
@@ -17,11 +14,6 @@ const NEAR: Time = Time::from_millis(1);
 
 /// Nothing waits where this part of the window is free (`tcp_tso_win_divisor`).
 const FREE_PART: f64 = 3.0;
-
-/// Packets of a burst at so many packets per second (`tcp_tso_autosize`).
-pub(super) fn burst(rate: f64) -> f64 {
-    (rate / BURSTS_PER_SECOND).floor().clamp(SMALLEST, LARGEST)
-}
 
 /// What decides whether a burst leaves.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +36,7 @@ pub(super) struct Readiness {
 /// The burst under way.
 #[derive(Clone, Debug)]
 pub(super) struct Offload {
+    segmentation: Segmentation,
     /// When the last burst left, and how many packets it may still hold; none before the first.
     last: Option<Time>,
     left: u32,
@@ -55,14 +48,20 @@ pub(super) struct Offload {
 }
 
 impl Offload {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(segmentation: Segmentation) -> Self {
         Self {
+            segmentation,
             last: None,
             left: 0,
             packets: 0,
             since: None,
             origin: None,
         }
+    }
+
+    /// Packets of a burst at so many packets per second (`tcp_tso_autosize`).
+    pub(super) fn burst(&self, rate: f64) -> f64 {
+        self.segmentation.burst(rate, SMALLEST)
     }
 
     /// Whether the next packet waits for company.
@@ -81,7 +80,7 @@ impl Offload {
     /// buffers of 64 KiB at most (`tcp_xmit_size_goal`), and a burst is cut out of one of them.
     fn left_of_buffer(&mut self, ready: &Readiness) -> f64 {
         let origin = *self.origin.get_or_insert(ready.next);
-        let most = LARGEST as u64;
+        let most = self.segmentation.longest() as u64;
         (most - (ready.next - origin) % most) as f64
     }
 
@@ -141,6 +140,7 @@ impl Offload {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_units::Bytes;
 
     fn ready(now_us: u64, quota: f64) -> Readiness {
         Readiness {
@@ -149,7 +149,7 @@ mod tests {
             unsent: 1e9,
             next: 1,
             cwnd: 200.0,
-            burst: burst(5200.0),
+            burst: 5.0,
             rtt: 0.05,
             oldest: Some(Time::from_micros(now_us.saturating_sub(50_000))),
         }
@@ -166,15 +166,22 @@ mod tests {
         sent
     }
 
+    fn offload() -> Offload {
+        Offload::new(Segmentation::default())
+    }
+
     #[test]
     fn bursts_are_a_millisecond_long_and_two_packets_at_least() {
-        assert_eq!([burst(0.0), burst(5200.0), burst(1e300)], [2.0, 5.0, 45.0]);
+        let bursts = [0.0, 5200.0, 1e300].map(|rate| offload().burst(rate));
+        assert_eq!(bursts, [2.0, 5.0, 45.0]);
+        let jumbo = Offload::new(Segmentation::of(Bytes::new(8948)));
+        assert_eq!(jumbo.burst(1e300), 7.0);
     }
 
     #[test]
     fn acknowledgments_of_two_packets_free_bursts_of_five() {
         // 5200 packets/s: five in 1/1024 s. Two become free every 480 us.
-        let mut offload = Offload::new();
+        let mut offload = offload();
         let (mut quota, mut bursts) = (0.0, Vec::new());
         for k in 0..40 {
             quota += 2.0;
@@ -187,7 +194,7 @@ mod tests {
 
     #[test]
     fn nothing_waits_after_a_pause_without_packets_under_way_or_with_a_far_acknowledgment() {
-        let mut offload = Offload::new();
+        let mut offload = offload();
         assert_eq!(send(&mut offload, ready(100_000, 2.0)), 2, "the first");
         assert_eq!(send(&mut offload, ready(100_500, 2.0)), 0, "soon after");
         assert_eq!(send(&mut offload, ready(101_001, 2.0)), 2, "after 1 ms");
@@ -210,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_large_window_leaves_in_several_bursts_at_once() {
-        let mut offload = Offload::new();
+        let mut offload = offload();
         let sent = send(&mut offload, ready(100_000, 12.0));
         assert_eq!(sent, 10, "two packets wait");
     }
@@ -218,7 +225,7 @@ mod tests {
     /// Linux cuts bursts out of buffers of 64 KiB: what is left of one leaves though it is small.
     #[test]
     fn the_rest_of_a_buffer_waits_for_nothing() {
-        let mut offload = Offload::new();
+        let mut offload = offload();
         assert_eq!(send(&mut offload, ready(100_000, 5.0)), 5);
         let near_end = Readiness {
             next: 1 + 45 - 2,
@@ -244,7 +251,7 @@ mod tests {
 
     #[test]
     fn the_last_packet_of_a_burst_is_pushed_but_not_one_alone_or_sent_again() {
-        let mut offload = Offload::new();
+        let mut offload = offload();
         let mut now_us = 100_000;
         let mut pushed = |packets: f64, again| {
             now_us += 5000;
