@@ -115,6 +115,9 @@ words! {
         NewReno = "newreno",
         /// Selective acknowledgments (RFC 6675).
         Sack = "sack",
+        /// Selective acknowledgments with a count of packets under way that holds each loss until its
+        /// repair is acknowledged (Fall and Floyd 1996; ns-2's Sack1).
+        Pipe = "pipe",
         /// Forward acknowledgment (Mathis and Mahdavi 1996): SACK in which everything well below the
         /// furthest arrival is lost, repetitions included (Linux up to 4.14).
         Fack = "fack",
@@ -164,7 +167,7 @@ impl Stack {
         self.reduction.unwrap_or(match self.recovery {
             Recovery::Rack => Reduction::Prr,
             Recovery::Fack => Reduction::RateHalving,
-            Recovery::NewReno | Recovery::Sack => Reduction::AtOnce,
+            Recovery::NewReno | Recovery::Sack | Recovery::Pipe => Reduction::AtOnce,
         })
     }
 
