@@ -411,6 +411,16 @@ mod tests {
         red(&all)
     }
 
+    /// ns-2.35: 80000 bits by the link's, whatever the packets, and 0.01 at most.
+    #[test]
+    fn the_smallest_probability_is_one_over_what_a_link_sends_in_100_ms_in_packets_of_1000_bytes() {
+        let parameters = Parameters::defaults(Red::DESCRIPTION.parameters);
+        for (bits_per_second, bottom) in [(50e6, 0.0016), (1e9, 8e-5), (1e6, 0.01)] {
+            let curve = DropCurve::with_levels(&parameters, bits_per_second / 8.0, |_| 10.0);
+            assert_eq!(curve.range, Some((bottom, 0.5)));
+        }
+    }
+
     #[test]
     fn the_average_is_the_geometric_sum() {
         let (mut red, mut port) = (fixed(&[]), port());

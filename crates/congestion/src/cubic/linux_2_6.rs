@@ -215,3 +215,94 @@ impl WindowGrowth for Linux26Cubic {
         window.ssthresh
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::tests::{sample, window};
+
+    const PATH: Path = Path {
+        smoothed_rtt: 0.05,
+        min_rtt: 0.05,
+        max_rtt: 0.05,
+        flight: 0.0,
+    };
+
+    fn cubic() -> Linux26Cubic {
+        Linux26Cubic::new(&Cubic::default(), 0.8)
+    }
+
+    /// Acknowledges so many packets singly, each this many milliseconds after the one before.
+    fn acknowledge(
+        cubic: &mut Linux26Cubic,
+        at: &mut Window,
+        now: &mut f64,
+        packets: u64,
+        gap: f64,
+    ) {
+        for _ in 0..packets {
+            *now += gap;
+            let time = Time::from_secs_f64(*now / 1e3);
+            let ack = Ack {
+                acked: 1.0,
+                now: time,
+            };
+            cubic.on_ack(at, &ack, &PATH);
+            let mut seen = sample(0.05);
+            (seen.now, seen.acknowledged) = (time, cubic.acknowledged + 1);
+            cubic.on_sample(at, &seen, &PATH);
+        }
+    }
+
+    /// 50 x 16/31 acknowledgments, rounded down, and the one with which the window grows.
+    #[test]
+    fn before_a_loss_a_window_grows_by_a_packet_for_26_acknowledgments() {
+        let (mut cubic, mut at, mut now) = (cubic(), window(500.0, 10.0), 0.0);
+        acknowledge(&mut cubic, &mut at, &mut now, 260, 1.0);
+        assert_eq!((at.cwnd, cubic.delayed_ack), (510.0, 31));
+    }
+
+    /// The target of the cubic counts as if every other packet were acknowledged: the window is at it
+    /// in half of the acknowledgments.
+    #[test]
+    fn the_ratio_of_acknowledgments_doubles_the_growth() {
+        let (mut cubic, mut at, mut now) = (cubic(), window(200.0, 100.0), 0.0);
+        acknowledge(&mut cubic, &mut at, &mut now, 100, 1.0);
+        cubic.on_congestion(&mut at, Signal::Loss, Time::from_millis(100), &PATH);
+        assert_eq!(
+            (at.cwnd, cubic.last_max_cwnd),
+            ((203 * 819 / 1024) as f64, 203)
+        );
+        acknowledge(&mut cubic, &mut at, &mut now, 1, 1.0);
+        // No round trip was measured in the first second.
+        let target = cubic.curve.count(at.cwnd as u64, cubic.delay_min);
+        assert_eq!(cubic.cnt, target * 16 / 31);
+    }
+
+    #[test]
+    fn past_the_inflection_the_window_grows_by_16_packets_per_100_ms_at_most() {
+        let (mut cubic, mut at) = (cubic(), window(1000.0, 100.0));
+        cubic.lost = true;
+        cubic.delay_min = 50;
+        cubic.delayed_ack = 16;
+        // Twenty seconds past the origin the cubic is thousands of packets away.
+        cubic.epoch_start = Some(0);
+        cubic.curve.begin(1000, 0);
+        let now = Time::from_secs(20);
+        cubic.on_ack(&mut at, &Ack { acked: 1.0, now }, &PATH);
+        assert_eq!(cubic.cnt, 1000 * 1000 / (160 * 50));
+    }
+
+    #[test]
+    fn a_timeout_forgets_the_peak_and_the_round_trip() {
+        let (mut cubic, mut at, mut now) = (cubic(), window(500.0, 10.0), 2000.0);
+        acknowledge(&mut cubic, &mut at, &mut now, 100, 20.0);
+        assert_eq!(cubic.delay_min, 50);
+        cubic.on_congestion(&mut at, Signal::Timeout, Time::from_secs(5), &PATH);
+        assert_eq!(
+            (cubic.last_max_cwnd, cubic.delay_min, cubic.lost),
+            (0, 0, false)
+        );
+        assert_eq!((at.cwnd, at.ssthresh), (1.0, (503 * 819 / 1024) as f64));
+    }
+}
