@@ -196,6 +196,9 @@ impl Registered for ScalableController {
             "Linux: one packet for every 50 acknowledgments (since 5.7 100 packets acknowledged), never faster than Reno; W − ⌊W/8⌋",
         ],
         source: "Kelly 2003; Linux net/ipv4/tcp_scalable.c",
+        checked: &[parameter::Evidence::Program(
+            "Linux 5.5 over a switch port: scalable",
+        )],
         parameters: &[
             Parameter {
                 name: "increase",

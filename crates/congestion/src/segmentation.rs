@@ -47,12 +47,18 @@ impl Segmentation {
         self.payload
     }
 
+    /// Packets that one segment holds at most, one at least.
+    #[inline]
+    pub fn most(self) -> f64 {
+        (LARGEST / self.payload).floor().max(1.0)
+    }
+
     /// Packets of a burst at so many packets per second, `least` of them at least. A segment that
     /// holds no two packets still leaves by `least`, as in the kernel.
     #[inline]
     pub fn burst(self, rate: f64, least: f64) -> f64 {
-        let most = (LARGEST / self.payload).floor();
-        (rate / BURSTS_PER_SECOND).floor().min(most).max(least)
+        let whole = (rate / BURSTS_PER_SECOND).floor();
+        whole.min(self.most()).max(least)
     }
 
     /// The same by the BBR draft: a millisecond's worth, two packets at least.

@@ -27,6 +27,8 @@ mod ack;
 #[cfg(test)]
 mod behavior;
 mod bitmap;
+mod card;
+mod compression;
 #[cfg(test)]
 mod contract;
 mod control_block;
@@ -52,10 +54,11 @@ use forebay_scenario::Stack;
 use forebay_units::{Bytes, Time};
 
 use self::ack::AckEvent;
+pub(crate) use self::card::{Held, most_merged};
 use self::control_block::{ControlBlock, Hold};
 use self::ledger::{Arrivals, Ledger, Setup};
 use self::marks::Marks;
-pub(crate) use self::receiver::{Receiver, Reply};
+pub(crate) use self::receiver::{Arrival, Receiver, Reply};
 use self::recovery::LossRecovery;
 use self::scoreboard::Scoreboard;
 use self::sender::{FastPath, Handshake, Sender, Start, Totals, Transmission};
@@ -155,7 +158,7 @@ impl Connection {
         };
         let mut connection = Self {
             control: ControlBlock {
-                receiver: Receiver::new(first, stack.delayed_ack),
+                receiver: Receiver::new(first, stack.acknowledgments()),
                 scoreboard: Scoreboard::default(),
                 sender: Sender::new(&stack, controller, start),
                 ledger,
@@ -355,7 +358,13 @@ impl Connection {
         if packet < self.first {
             return Reception::Stale;
         }
-        let new = match self.control.receiver.receive(packet, now) {
+        let arrival = self.arrival(packet, now);
+        if self.control.receiver.gathers() && !self.control.sender.connecting() {
+            let marked = false;
+            self.control.receiver.gather(Held { arrival, marked });
+            return Reception::Delayed;
+        }
+        let new = match self.control.receiver.receive(arrival) {
             // A SYN is answered at once.
             Reply::Later if !self.control.sender.connecting() => return Reception::Delayed,
             Reply::Later => true,
@@ -365,9 +374,40 @@ impl Connection {
         Reception::Acknowledged
     }
 
-    /// A delayed acknowledgment may be due; says when it is where that is later.
-    pub(crate) fn delayed_ack_due(&mut self, now: Time) -> Option<Time> {
-        let due = self.control.receiver.acknowledgment_due()?;
+    /// A packet as it arrives now at a receiver.
+    pub(crate) fn arrival(&self, packet: u64, now: Time) -> Arrival {
+        let sender = &self.control.sender;
+        let last = packet + 1 == sender.end;
+        let sent = || self.control.sent(packet);
+        let ends_burst = packet < sender.next && sent().is_some_and(|sent| sent.pushed);
+        Arrival {
+            packet,
+            now,
+            pushed: last || ends_burst,
+            rtt: Time::from_secs_f64(sender.round_trip.path.smoothed_rtt),
+        }
+    }
+
+    /// When a delayed acknowledgment is due, where one is.
+    pub(crate) fn acknowledgment_due(&self) -> Option<Time> {
+        self.control.receiver.acknowledgment_due()
+    }
+
+    /// Whether packets wait on the receiver's card.
+    pub(crate) fn gathers(&self) -> bool {
+        self.control.receiver.gathers()
+    }
+
+    /// The receiver's card may interrupt, with segments of `most` packets at most, and a delayed
+    /// acknowledgment be due; says when something is where that is later.
+    pub(crate) fn delayed_ack_due(&mut self, now: Time, most: usize) -> Option<Time> {
+        for segment in self.control.receiver.take_gathered(now, most) {
+            let last = segment.last().map(|held| held.arrival.packet);
+            if let Reply::AtOnce { new } = self.control.receiver.receive_merged(&segment) {
+                self.acknowledge(last.filter(|_| new), now);
+            }
+        }
+        let due = self.acknowledgment_due()?;
         if due > now {
             return Some(due);
         }
@@ -381,7 +421,7 @@ impl Connection {
     /// it; none where a duplicate or a timer did.
     fn acknowledge(&mut self, packet: Option<u64>, now: Time) {
         let control = &mut self.control;
-        let delayed = u64::from(control.receiver.acknowledge());
+        let awaited = control.receiver.acknowledge();
         let expected = control.receiver.expected();
         if control.sender.connecting() && expected > self.first {
             self.connected(now);
@@ -394,7 +434,8 @@ impl Connection {
             now,
             from: control.sender.unacknowledged,
             acked: expected - control.sender.unacknowledged,
-            delayed,
+            delayed: u64::from(awaited.in_order),
+            beyond: &awaited.beyond,
             packet,
             limited: false,
             min_rtt: control.sender.round_trip.path.min_rtt,

@@ -1,7 +1,7 @@
 //! Groups of flows: their draws, their transfers and their rounds.
 
 use forebay_random::{Purpose, Seed, Stream, StreamKey};
-use forebay_scenario::{EngineError, FlowGroup, Law, Scenario, Workload};
+use forebay_scenario::{DelayedAck, EngineError, FlowGroup, Law, Scenario, Workload};
 use forebay_units::{Bytes, Time};
 
 use crate::access::AccessLink;
@@ -154,7 +154,7 @@ impl<'a> Group<'a> {
         let mut stack = self.spec.stack;
         if !self.spec.reverse.is_empty() {
             // Acknowledgments are delayed where they set out.
-            stack.delayed_ack.packets = 1;
+            stack.delayed_ack = DelayedAck::AT_ONCE;
         }
         Ok(Opening {
             stack,
@@ -208,7 +208,7 @@ impl<'a> Group<'a> {
             receiver: None,
             timer: Alarm::OFF,
             direct: spec.access.is_none() && !spec.stack.handshake,
-            delayed_ack_armed: false,
+            delayed_ack: Alarm::OFF,
             pacing_armed: false,
             stopped: false,
             lost_elsewhere: 0,

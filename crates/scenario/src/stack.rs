@@ -89,7 +89,23 @@ keys! {
         packets: u32 = 1, always(Whole(1, 1000));
         /// Longest time an acknowledgment waits.
         timeout: Time = Time::from_millis(200), always(UP_TO_A_SECOND);
+        /// Whether the last packet of a burst that left at once, and the last one written, is
+        /// acknowledged at once (Linux 6.7: PSH).
+        push: bool = false, key(Switch);
+        /// Acknowledgments at the beginning that wait for nothing (Linux: 16, TCP_MAX_QUICKACKS).
+        quick: u32 = 0, key(Whole(0, 1000));
+        /// Longest time that packets beyond a hole wait to be acknowledged together, the first three
+        /// apart (Linux 4.18: tcp_comp_sack_delay_ns); 0s is none.
+        sack_delay: Time = Time::ZERO, key(UP_TO_A_SECOND);
+        /// Time for which the receiver's network card gathers packets; consecutive ones it hands up
+        /// as one (GRO), 64 KiB at most. 0s is none.
+        gro: Time = Time::ZERO, key(UP_TO_A_SECOND);
     }
+}
+
+impl DelayedAck {
+    /// Each packet is acknowledged at once.
+    pub const AT_ONCE: Self = Self::without_keys();
 }
 
 words! {
@@ -152,6 +168,20 @@ impl Stack {
         })
     }
 
+    /// How the receiver acknowledges: without SACK each packet beyond a hole at once
+    /// (`__tcp_ack_snd_check`).
+    pub fn acknowledgments(&self) -> DelayedAck {
+        let selective = self.recovery != Recovery::NewReno;
+        DelayedAck {
+            sack_delay: if selective {
+                self.delayed_ack.sack_delay
+            } else {
+                Time::ZERO
+            },
+            ..self.delayed_ack
+        }
+    }
+
     /// What the window falls to behind a long pause, where it does.
     pub fn restart_window(&self) -> Option<f64> {
         self.slow_start_after_idle.then_some(self.initial_window)
@@ -181,7 +211,8 @@ impl Stack {
     };
 
     /// Linux 6.x defaults: RACK-TLP, SACK, timestamps (52-byte headers), delayed acknowledgments
-    /// of two packets or 40 ms, minimum RTO 200 ms, segmentation offload, F-RTO; round trips are
+    /// of two packets or 40 ms, none delayed for a burst's last packet and sixteen at first, one in
+    /// a millisecond for packets beyond a hole (net/ipv4/tcp_input.c of 6.18), minimum RTO 200 ms, segmentation offload, F-RTO; round trips are
     /// measured in microseconds (srtt_us).
     pub const LINUX: Self = Self {
         recovery: Recovery::Rack,
@@ -190,6 +221,10 @@ impl Stack {
         delayed_ack: DelayedAck {
             packets: 2,
             timeout: Time::from_millis(40),
+            push: true,
+            quick: 16,
+            sack_delay: Time::from_millis(1),
+            gro: Time::ZERO,
         },
         header: Bytes::new(52),
         timestamps: true,

@@ -29,9 +29,12 @@ const SMALLEST_COUNT: u64 = 2;
 /// The largest window that the arithmetic is made for.
 const LARGEST_WINDOW: f64 = 1e9;
 
-/// The clock's millisecond (`HZ`).
+/// Ticks of the kernel's clock per second (`CONFIG_HZ`: 250 unless configured otherwise).
+const HZ: u64 = 250;
+
+/// Whole ticks.
 fn jiffies(time: Time) -> u64 {
-    time.as_picos() / 1_000_000_000
+    time.as_picos() / (1_000_000_000_000 / HZ)
 }
 
 /// Parameters and state; windows are whole numbers of packets.
@@ -95,7 +98,7 @@ impl LinuxCubic {
     /// `bictcp_update`.
     fn update(&mut self, cwnd: u64, acked: u64, now: u64) {
         self.ack_cnt += acked;
-        if self.last_cwnd == cwnd && now - self.last_time <= 1000 / 32 {
+        if self.last_cwnd == cwnd && now - self.last_time <= HZ / 32 {
             return;
         }
         // The cubic is computed once per jiffy at most.
@@ -117,11 +120,11 @@ impl LinuxCubic {
             now
         };
         let ahead = if self.delay_min.is_finite() {
-            (self.delay_min * 1e3).ceil() as u64
+            (self.delay_min * HZ as f64).ceil() as u64
         } else {
             0
         };
-        let time = ((now - epoch_start + ahead) << CLOCK_BITS) / 1000;
+        let time = ((now - epoch_start + ahead) << CLOCK_BITS) / HZ;
         let offset = u128::from(time.abs_diff(self.k));
         let cube = u128::from(self.scale) * offset * offset * offset;
         let delta = (cube >> (10 + 3 * CLOCK_BITS)).min(u128::from(u64::MAX >> 1)) as u64;
@@ -222,7 +225,7 @@ impl WindowGrowth for LinuxCubic {
     /// Delays right after a recovery do not count.
     fn base_rtt(&self, now: Time, _: &Path) -> Option<f64> {
         let now = jiffies(now);
-        let recent = self.epoch_start.is_some_and(|start| now - start < 1000);
+        let recent = self.epoch_start.is_some_and(|start| now - start < HZ);
         (!recent).then_some(self.delay_min)
     }
 

@@ -2,7 +2,7 @@
 
 use forebay_congestion::packet::LossState;
 use forebay_random::{Purpose, Seed, StreamKey};
-use forebay_scenario::{Recovery, Reduction, Stack, TimeoutCut};
+use forebay_scenario::{DelayedAck, Recovery, Reduction, Stack, TimeoutCut};
 use forebay_units::parameter::Parameters;
 use forebay_units::{Bytes, Time};
 
@@ -437,7 +437,11 @@ fn with_sack_one_acknowledgment_may_be_proof_enough() {
         let mut wire = Wire::new(Stack {
             recovery,
             frto: true,
-            delayed_ack: Stack::LINUX.delayed_ack,
+            delayed_ack: DelayedAck {
+                packets: 2,
+                timeout: Time::from_millis(40),
+                ..DelayedAck::AT_ONCE
+            },
             ..Stack::RFC
         });
         wire.send();

@@ -254,22 +254,28 @@ impl ControlBlock {
         };
         let rtt = sender.round_trip.path.smoothed_rtt;
         let quota = (sender.window.cwnd - in_flight as f64).floor();
-        let calm = sender.state == LossState::Open;
-        if !calm || rtt == 0.0 || quota < 1.0 || sender.unsent() == 0 {
+        if rtt == 0.0 || quota < 1.0 || sender.unsent() == 0 {
             return false;
         }
         let waiting = sender.outstanding() > 0;
         let oldest = waiting.then(|| ledger.sent.get(sender.unacknowledged).time);
         let paced = ledger.pacer.quantum();
         let burst = paced.unwrap_or_else(|| offload.burst(sender.own_rate()));
-        offload.defers(&Readiness {
+        let ready = Readiness {
             now,
             quota,
+            unsent: sender.unsent() as f64,
+            next: sender.next,
             cwnd: sender.window.cwnd,
             burst,
             rtt,
             oldest,
-        })
+        };
+        if sender.state == LossState::Open {
+            return offload.defers(&ready);
+        }
+        offload.hurry(&ready);
+        false
     }
 
     /// A packet leaves; `before` is how things stood without it.
@@ -314,7 +320,7 @@ impl ControlBlock {
         sender.unacknowledged <= receiver.expected()
             && sender.consistent()
             && scoreboard.consistent()
-            && receiver.out_of_order() + scoreboard.lost <= unknown
+            && receiver.out_of_order() + scoreboard.lost <= unknown + receiver.unannounced()
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) struct Sent {
     pub(super) lost: bool,
     /// Whether it was sent again since it was last found lost.
     pub(super) repaired: bool,
+    /// Whether it ended a burst of segmentation offload (PSH).
+    pub(super) pushed: bool,
 }
 
 /// When the packets were sent that an acknowledgment makes known to have arrived; of those only
@@ -134,6 +136,7 @@ impl Ledger {
             repeated: again,
             lost: again && sent.lost,
             repaired: again && sent.lost,
+            pushed: false,
         };
         if let Some(rates) = &mut self.rates {
             if idle {
@@ -151,7 +154,8 @@ impl Ledger {
         }
         self.pacer.on_send(now);
         if let Some(offload) = &mut self.offload {
-            offload.on_send(now);
+            let ends = offload.on_send(now, again);
+            self.sent.get_mut(packet).pushed = ends;
         }
     }
 

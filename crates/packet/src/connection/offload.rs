@@ -21,6 +21,9 @@ pub(super) struct Readiness {
     pub(super) now: Time,
     /// Packets that the window allows, at least one.
     pub(super) quota: f64,
+    /// Packets that there are to send, and the number of the first.
+    pub(super) unsent: f64,
+    pub(super) next: u64,
     pub(super) cwnd: f64,
     /// Packets of a whole burst.
     pub(super) burst: f64,
@@ -37,6 +40,11 @@ pub(super) struct Offload {
     /// When the last burst left, and how many packets it may still hold; none before the first.
     last: Option<Time>,
     left: u32,
+    /// Packets of the burst under way, and when it left.
+    packets: u32,
+    since: Option<Time>,
+    /// The first packet of all.
+    origin: Option<u64>,
 }
 
 impl Offload {
@@ -45,6 +53,9 @@ impl Offload {
             segmentation,
             last: None,
             left: 0,
+            packets: 0,
+            since: None,
+            origin: None,
         }
     }
 
@@ -55,22 +66,57 @@ impl Offload {
 
     /// Whether the next packet waits for company.
     pub(super) fn defers(&mut self, ready: &Readiness) -> bool {
-        if self.left > 0 && self.last == Some(ready.now) {
+        if self.is_under_way(ready.now) {
             return false;
         }
-        if Self::waits(self.last, ready) {
+        if self.waits(ready) {
             return true;
         }
-        self.left = ready.quota.min(ready.burst) as u32;
+        self.begin(ready);
         false
     }
 
-    fn waits(last: Option<Time>, ready: &Readiness) -> bool {
-        let recent = last.is_some_and(|last| ready.now <= last.saturating_add(NEAR));
+    /// Packets left of the buffer that holds the next one. What an application writes stands in
+    /// buffers of 64 KiB at most (`tcp_xmit_size_goal`), and a burst is cut out of one of them.
+    fn left_of_buffer(&mut self, ready: &Readiness) -> f64 {
+        let origin = *self.origin.get_or_insert(ready.next);
+        let most = self.segmentation.most() as u64;
+        (most - (ready.next - origin) % most) as f64
+    }
+
+    /// Whether the next packet belongs to a burst that has begun.
+    fn is_under_way(&self, now: Time) -> bool {
+        self.left > 0 && self.since == Some(now)
+    }
+
+    /// A burst begins that waits for nothing.
+    fn begin(&mut self, ready: &Readiness) {
+        let most = self.left_of_buffer(ready).min(ready.unsent);
+        self.left = ready.quota.min(ready.burst).min(most) as u32;
+        self.packets = self.left;
+        self.since = Some(ready.now);
+    }
+
+    /// In recovery nothing waits (`tcp_tso_should_defer`): a burst begins where none is under way.
+    pub(super) fn hurry(&mut self, ready: &Readiness) {
+        if !self.is_under_way(ready.now) {
+            self.begin(ready);
+        }
+    }
+
+    fn waits(&mut self, ready: &Readiness) -> bool {
+        let recent = self
+            .last
+            .is_some_and(|last| ready.now <= last.saturating_add(NEAR));
         let Some(oldest) = ready.oldest else {
             return false;
         };
         if !recent || ready.quota >= ready.burst || ready.quota >= ready.cwnd / FREE_PART {
+            return false;
+        }
+        // The rest of a buffer gets no more company.
+        let rest = self.left_of_buffer(ready);
+        if rest < ready.unsent && ready.quota >= rest {
             return false;
         }
         let expected = oldest.saturating_add(Time::from_secs_f64(ready.rtt));
@@ -78,10 +124,16 @@ impl Offload {
         expected.saturating_sub(ready.now) <= near
     }
 
-    /// A packet leaves.
-    pub(super) fn on_send(&mut self, now: Time) {
+    /// A packet leaves; whether it is the last of a burst of several, which carries a PSH
+    /// (`__tcp_transmit_skb`). What is sent again is no part of a burst.
+    pub(super) fn on_send(&mut self, now: Time, again: bool) -> bool {
         self.last = Some(now);
+        if again {
+            self.since = None;
+            return false;
+        }
         self.left = self.left.saturating_sub(1);
+        self.left == 0 && self.packets > 1 && self.since == Some(now)
     }
 }
 
@@ -94,6 +146,8 @@ mod tests {
         Readiness {
             now: Time::from_micros(now_us),
             quota,
+            unsent: 1e9,
+            next: 1,
             cwnd: 200.0,
             burst: 5.0,
             rtt: 0.05,
@@ -105,7 +159,7 @@ mod tests {
     fn send(offload: &mut Offload, mut ready: Readiness) -> u32 {
         let mut sent = 0;
         while ready.quota >= 1.0 && !offload.defers(&ready) {
-            offload.on_send(ready.now);
+            offload.on_send(ready.now, false);
             ready.quota -= 1.0;
             sent += 1;
         }
@@ -166,5 +220,53 @@ mod tests {
         let mut offload = offload();
         let sent = send(&mut offload, ready(100_000, 12.0));
         assert_eq!(sent, 10, "two packets wait");
+    }
+
+    /// Linux cuts bursts out of buffers of 64 KiB: what is left of one leaves though it is small.
+    #[test]
+    fn the_rest_of_a_buffer_waits_for_nothing() {
+        let mut offload = offload();
+        assert_eq!(send(&mut offload, ready(100_000, 5.0)), 5);
+        let near_end = Readiness {
+            next: 1 + 45 - 2,
+            ..ready(100_400, 2.0)
+        };
+        assert_eq!(send(&mut offload, near_end), 2, "the last two of 45");
+        let next = Readiness {
+            next: 1 + 45,
+            ..ready(100_500, 2.0)
+        };
+        assert_eq!(send(&mut offload, next), 0, "two of the next 45");
+        let last = Readiness {
+            next: 1 + 45 - 2,
+            unsent: 2.0,
+            ..ready(100_600, 2.0)
+        };
+        assert_eq!(
+            send(&mut offload, last),
+            0,
+            "more may be written into the last buffer"
+        );
+    }
+
+    #[test]
+    fn the_last_packet_of_a_burst_is_pushed_but_not_one_alone_or_sent_again() {
+        let mut offload = offload();
+        let mut now_us = 100_000;
+        let mut pushed = |packets: f64, again| {
+            now_us += 5000;
+            let mut ready = ready(now_us, packets);
+            let mut pushes = Vec::new();
+            while ready.quota >= 1.0 && !offload.defers(&ready) {
+                pushes.push(offload.on_send(ready.now, again));
+                ready.quota -= 1.0;
+            }
+            pushes
+        };
+        assert_eq!(pushed(3.0, false), [false, false, true]);
+        assert_eq!(pushed(1.0, false), [false]);
+        assert_eq!(pushed(2.0, true), [false]);
+        let seven = [false, false, false, false, true, false, true];
+        assert_eq!(pushed(7.0, false)[..5], seven[..5], "five, and two wait");
     }
 }

@@ -51,7 +51,7 @@ impl Fack {
 
 impl Algorithm for Fack {
     fn on_ack(&mut self, control: &mut ControlBlock, ack: &AckEvent) {
-        if let Some(last) = ack.arrivals().last() {
+        if let Some(last) = ack.arrivals().max() {
             self.forward = self.forward.max(last + 1);
         }
         records::settle(control, ack);

@@ -1,0 +1,147 @@
+"""One controller's cycle from cut to cut, integrated from its published law: what tests hold whole runs against.
+
+Written from the papers and RFCs alone, and knows nothing of forebay's own code.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+#: Steps per round trip.
+STEPS = 20
+
+
+@dataclass(frozen=True)
+class Law:
+    """A controller: the window's growth in packets per second, and what a cut leaves.
+
+    `growth(window, since, top, rtt)`: seconds since the cut, the window before it. `keep(top, pipe)`: the part kept.
+    """
+
+    growth: Callable[[float, float, float, float], float]
+    keep: Callable[[float, float], float]
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """A steady cycle: its length, packets and means over time."""
+
+    seconds: float
+    packets: float
+    window: float
+    utilization: float
+    queues: tuple[float, ...]
+
+    def queue(self, share: float) -> float:
+        """The queue that is not exceeded this share of the time."""
+        ordered = sorted(self.queues)
+        return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
+
+
+def cycle(law: Law, top: float, rtt: float, pipe: float = math.inf) -> Cycle:
+    """From the cut at `top` packets back to it, over a link that holds `pipe` packets in a round trip of `rtt`."""
+    window = law.keep(top, pipe) * top
+    seconds = packets = area = 0.0
+    queues = []
+    while window < top:
+        queue = max(0.0, window - pipe)
+        round_trip = rtt * (1.0 + queue / pipe)
+        step = round_trip / STEPS
+        packets += min(window, pipe) / rtt * step
+        area += window * step
+        # The queue is sampled once per step of unequal length: those of a long round trip count for more.
+        queues.extend([queue] * max(1, round(STEPS * round_trip / rtt / 4)))
+        growth = law.growth(window, seconds, top, round_trip)
+        window += growth * step
+        seconds += step
+    full = pipe / rtt * seconds
+    return Cycle(seconds, packets, area / seconds, packets / full if math.isfinite(pipe) else math.nan, tuple(queues))
+
+
+def window_of(law: Law, rate: float, rtt: float) -> float:
+    """The mean window of flows that are cut once in `1 / rate` packets, with equal cycles."""
+    low, high = 2.0, 1e6
+    for _ in range(60):
+        middle = math.sqrt(low * high)
+        found = cycle(law, middle, rtt)
+        low, high = (middle, high) if found.packets * rate < 1.0 else (low, middle)
+    return cycle(law, low, rtt).window
+
+
+#: RFC 5681: a packet per round trip, and half.
+RENO = Law(lambda _w, _t, _top, rtt: 1.0 / rtt, lambda _top, _pipe: 0.5)
+
+
+def scalable(increase: float, decrease: float) -> Law:
+    """Kelly 2003: a part of the window per round trip."""
+    return Law(lambda w, _t, _top, rtt: increase * w / rtt, lambda _top, _pipe: 1.0 - decrease)
+
+
+def cubic(beta: float, c: float = 0.4) -> Law:
+    """RFC 9438: sections 4.2 (the cubic) and 4.3 (no slower than Reno with this cut)."""
+
+    def growth(_w: float, since: float, top: float, rtt: float) -> float:
+        k = (top * (1.0 - beta) / c) ** (1.0 / 3.0)
+        friendly = 3.0 * (1.0 - beta) / (1.0 + beta)
+        reno = beta * top + friendly * since / rtt
+        return friendly / rtt if reno > c * (since - k) ** 3 + top else 3.0 * c * (since - k) ** 2
+
+    return Law(growth, lambda _top, _pipe: beta)
+
+
+def _hstcp_decrease(window: float) -> float:
+    """RFC 3649 section 5: b(w), between a half at 38 packets and a tenth at 83,000."""
+    return 0.5 - 0.4 * math.log(max(window, 38.0) / 38.0) / math.log(83000.0 / 38.0)
+
+
+def _hstcp_increase(window: float) -> float:
+    """RFC 3649 section 5: a(w) = w^2 p(w) 2 b(w) / (2 - b(w)), with p(w) = 0.078 / w^1.2."""
+    if window <= 38.0:
+        return 1.0
+    b = _hstcp_decrease(window)
+    return window**2 * 0.078 / window**1.2 * 2.0 * b / (2.0 - b)
+
+
+HSTCP = Law(lambda w, _t, _top, rtt: max(1.0, _hstcp_increase(w)) / rtt, lambda top, _pipe: 1.0 - _hstcp_decrease(top))
+
+
+#: RFC 3649 appendix B: up to so many packets the window grows by so many per round trip and loses this part.
+_HSTCP_TABLE = (
+    (38, 1, 0.50),
+    (118, 2, 0.44),
+    (221, 3, 0.41),
+    (347, 4, 0.38),
+    (495, 5, 0.37),
+    (663, 6, 0.35),
+    (851, 7, 0.34),
+)
+
+
+def _hstcp_row(window: float) -> tuple[int, float]:
+    """Its last row stands for all beyond, where no test goes."""
+    return next(((row[1], row[2]) for row in _HSTCP_TABLE if window <= row[0]), _HSTCP_TABLE[-1][1:])
+
+
+HSTCP_TABLE = Law(lambda w, _t, _top, rtt: _hstcp_row(w)[0] / rtt, lambda top, _pipe: 1.0 - _hstcp_row(top)[1])
+
+
+def htcp(keep: float, share: float = 1.0) -> Law:
+    """Leith and Shorten 2004: faster the longer ago the cut was, which leaves `keep` of the window.
+
+    That is the shortest round trip by the longest, between 0.5 and 0.8. `share` divides the growth: 1, or what Linux
+    makes of the round trip.
+    """
+    kept = min(max(keep, 0.5), 0.8)
+
+    def growth(_w: float, since: float, _top: float, rtt: float) -> float:
+        late = max(0.0, since - 1.0)
+        return 2.0 * (1.0 - kept) * max(1.0, (1.0 + 10.0 * late + 0.25 * late * late) / share) / rtt
+
+    return Law(growth, lambda _top, _pipe: kept)
+
+
+def linux_share(rtt: float) -> float:
+    """By what Linux's H-TCP divides its growth: the inverse of the round trip in whole eighths of 100 ms."""
+    return min(max(math.floor(0.8 / rtt), 4), 80) / 8.0
