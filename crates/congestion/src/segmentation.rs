@@ -47,9 +47,9 @@ impl Segmentation {
         self.payload
     }
 
-    /// Packets of the longest burst, at least one.
+    /// Packets that one segment holds at most, one at least.
     #[inline]
-    pub fn longest(self) -> f64 {
+    pub fn most(self) -> f64 {
         (LARGEST / self.payload).floor().max(1.0)
     }
 
@@ -57,8 +57,8 @@ impl Segmentation {
     /// holds no two packets still leaves by `least`, as in the kernel.
     #[inline]
     pub fn burst(self, rate: f64, least: f64) -> f64 {
-        let most = (LARGEST / self.payload).floor();
-        (rate / BURSTS_PER_SECOND).floor().min(most).max(least)
+        let whole = (rate / BURSTS_PER_SECOND).floor();
+        whole.min(self.most()).max(least)
     }
 
     /// The same by the BBR draft: a millisecond's worth, two packets at least.

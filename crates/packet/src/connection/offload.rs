@@ -80,7 +80,7 @@ impl Offload {
     /// buffers of 64 KiB at most (`tcp_xmit_size_goal`), and a burst is cut out of one of them.
     fn left_of_buffer(&mut self, ready: &Readiness) -> f64 {
         let origin = *self.origin.get_or_insert(ready.next);
-        let most = self.segmentation.longest() as u64;
+        let most = self.segmentation.most() as u64;
         (most - (ready.next - origin) % most) as f64
     }
 
