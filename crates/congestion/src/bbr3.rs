@@ -10,19 +10,20 @@
 mod model;
 
 use forebay_random::{Stream, StreamKey};
-use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::{Bytes, Time};
 
 use model::{AckPhase, BETA, Bounds, Cycle, Latest, Mode, Propagation, STARTUP_GAIN};
 
 use crate::bottleneck::{
     Aggregation, Expectation, MIN_WINDOW, PACING_MARGIN, Plateau, RoundTripProbe, Rounds,
-    SavedWindow, TargetWindow, initial_rate, quantum,
+    SavedWindow, TargetWindow, initial_rate,
 };
 use crate::packet::{
     Ack, CongestionControl, Delivery, Idle, LossState, Needs, Pace, Path, Sample, Signal, Window,
 };
 use crate::registration::{Description, Registered};
+use crate::segmentation::Segmentation;
 
 /// Share of lost packets in a round that means too much under way (section 2, LossThresh).
 const LOSS_THRESHOLD: f64 = 0.02;
@@ -67,6 +68,7 @@ pub struct Bbr3Controller {
     /// What was signaled since the last sample.
     signaled: Option<Signal>,
     prior_cwnd: SavedWindow,
+    segmentation: Segmentation,
     /// Packets per second; zero before the first estimate.
     pacing_rate: f64,
     /// Draws how long the flow waits between two probes.
@@ -93,9 +95,14 @@ impl Bbr3Controller {
         }
     }
 
+    /// Packets sent at once (section 5.6.3).
+    fn quantum(&self) -> f64 {
+        self.segmentation.quantum_of_draft(self.pacing_rate)
+    }
+
     /// Room for bursts at both ends (section 5.6.4, QuantizationBudget).
     fn with_budget(&self, packets: f64) -> f64 {
-        let bounded = packets.max(3.0 * quantum(self.pacing_rate)).max(MIN_WINDOW);
+        let bounded = packets.max(3.0 * self.quantum()).max(MIN_WINDOW);
         if self.mode == Mode::Up {
             bounded + 2.0
         } else {
@@ -468,6 +475,10 @@ impl CongestionControl for Bbr3Controller {
         Needs::RATES
     }
 
+    fn on_open(&mut self, payload: Bytes) {
+        self.segmentation = Segmentation::of(payload);
+    }
+
     fn on_ack(&mut self, _: &mut Window, _: &Ack, _: &Path) {}
 
     /// The model of the path stays: pacing alone keeps the restart smooth.
@@ -512,7 +523,7 @@ impl CongestionControl for Bbr3Controller {
         let rate = known.or_else(|| initial_rate(STARTUP_GAIN, window, path))?;
         Some(Pace {
             rate,
-            quantum: quantum(self.pacing_rate),
+            quantum: self.quantum(),
         })
     }
 }
@@ -530,6 +541,9 @@ impl Registered for Bbr3Controller {
             "between probes 15 % of inflight_longterm stays free; a probe every 2 s to 3 s, or 63 round trips",
         ],
         source: "draft-ietf-ccwg-bbr",
+        checked: &[parameter::Evidence::Trace(
+            "the draft's pseudo-code, and the test cases in appendix A of its editors' copy",
+        )],
         parameters: &[Parameter {
             name: "probe_rtt",
             meaning: "whether the flow drains the queue every 5 s to measure the propagation time",
@@ -541,6 +555,7 @@ impl Registered for Bbr3Controller {
     fn new(parameters: &Parameters, random: StreamKey) -> Self {
         Self {
             probes_round_trip: parameters.switch("probe_rtt"),
+            segmentation: Segmentation::default(),
             mode: Mode::Startup,
             rounds: Rounds::default(),
             max_bw_filter: [0.0; 2],
@@ -563,5 +578,7 @@ impl Registered for Bbr3Controller {
     }
 }
 
+#[cfg(test)]
+mod appendix;
 #[cfg(test)]
 mod tests;

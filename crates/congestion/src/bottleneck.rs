@@ -218,13 +218,6 @@ pub(crate) fn initial_rate(gain: f64, window: &Window, path: &Path) -> Option<f6
     (path.smoothed_rtt > 0.0).then(|| gain * window.cwnd / path.smoothed_rtt)
 }
 
-/// Packets sent at once at this rate: a millisecond's worth, as segmentation offload does it, two
-/// at least and 64 KiB at most. This is the draft's rule (draft-ietf-ccwg-bbr section 5.6.3), for
-/// version 3; version 1 has Linux's.
-pub(crate) fn quantum(rate: f64) -> f64 {
-    (rate * 1e-3).floor().clamp(2.0, 44.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -361,12 +354,5 @@ mod tests {
         seen.arrived = 1e6;
         aggregation.update(&seen, expectation(false));
         assert_eq!(aggregation.most(), 50.0);
-    }
-
-    #[test]
-    fn bursts_are_a_millisecond_long() {
-        assert_eq!(quantum(0.0), 2.0);
-        assert_eq!(quantum(10_500.0), 10.0);
-        assert_eq!(quantum(1e300), 44.0);
     }
 }

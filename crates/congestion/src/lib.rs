@@ -35,6 +35,7 @@ pub mod prague;
 pub mod registration;
 mod registry;
 pub mod scalable;
+pub mod segmentation;
 pub mod slow_start;
 pub mod vegas;
 pub mod westwood;

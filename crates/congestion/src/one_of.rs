@@ -24,6 +24,12 @@ macro_rules! one_of {
                 }
             }
 
+            fn on_open(&mut self, payload: forebay_units::Bytes) {
+                match self {
+                    $(Self::$variant(controller) => controller.on_open(payload),)+
+                }
+            }
+
             fn on_sample(
                 &mut self,
                 window: &mut $crate::packet::Window,

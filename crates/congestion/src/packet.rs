@@ -4,7 +4,7 @@
 //!
 //! Windows are in packets, as reals: the remainder of every increase is carried.
 
-use forebay_units::Time;
+use forebay_units::{Bytes, Time};
 
 /// Congestion window and slow-start threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -253,6 +253,9 @@ pub trait CongestionControl: Sized {
         Needs::NONE
     }
 
+    /// The connection opens, with so much payload in a full packet: what counts in bytes must know.
+    fn on_open(&mut self, _payload: Bytes) {}
+
     /// An acknowledgment arrived, whatever the state; where [`Needs::samples`] asks for it, after
     /// [`Self::on_ack`] and [`Self::on_congestion`].
     fn on_sample(&mut self, _window: &mut Window, _sample: &Sample, _path: &Path) {}
@@ -289,6 +292,10 @@ pub trait CongestionControl: Sized {
 impl<C: CongestionControl> CongestionControl for Box<C> {
     fn needs(&self) -> Needs {
         (**self).needs()
+    }
+
+    fn on_open(&mut self, payload: Bytes) {
+        (**self).on_open(payload);
     }
 
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {

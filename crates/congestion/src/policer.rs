@@ -7,6 +7,7 @@
 use forebay_units::Time;
 
 use crate::packet::Sample;
+use crate::segmentation::Segmentation;
 
 /// Shortest interval in rounds; after four times as many it is given up.
 const SHORTEST_ROUNDS: u32 = 4;
@@ -15,10 +16,10 @@ const LONGEST_ROUNDS: u32 = 4 * SHORTEST_ROUNDS;
 /// Lost packets per delivered one that an interval needs (50/256).
 const LOSS_THRESHOLD: f64 = 50.0 / 256.0;
 
-/// Two intervals agree when their rates differ by no more than an eighth, or by 4 kbit/s (in
-/// packets of 1448 bytes of payload).
+/// Two intervals agree when their rates differ by no more than an eighth, or by so many bytes per
+/// second (4 kbit/s).
 const AGREEMENT: f64 = 0.125;
-const SMALL_DIFFERENCE: f64 = 500.0 / 1448.0;
+const SMALL_DIFFERENCE: f64 = 500.0;
 
 /// Rounds of `PROBE_BW` for which the rate is kept.
 const KEPT_ROUNDS: u32 = 48;
@@ -100,9 +101,23 @@ pub(crate) struct Policer {
     /// Rounds since the estimate is in use; none while it is not.
     kept: Option<u32>,
     interval: Option<Interval>,
+    segmentation: Segmentation,
 }
 
 impl Policer {
+    /// The connection opens.
+    pub(crate) fn on_open(&mut self, segmentation: Segmentation) {
+        self.segmentation = segmentation;
+    }
+
+    /// Begins anew (`bbr_reset_lt_bw_sampling`).
+    fn forget(&mut self) {
+        *self = Self {
+            segmentation: self.segmentation,
+            ..Self::default()
+        };
+    }
+
     /// The rate to use instead of the maximum, where a policer is suspected.
     #[inline]
     pub(crate) fn rate(&self) -> Option<f64> {
@@ -112,7 +127,7 @@ impl Policer {
     /// The application limited the rate: an interval would underestimate it.
     pub(crate) fn starve(&mut self) {
         if self.kept.is_none() {
-            *self = Self::default();
+            self.forget();
         }
     }
 
@@ -123,7 +138,7 @@ impl Policer {
             *rounds += u32::from(evidence.probing && evidence.round);
             let over = *rounds >= KEPT_ROUNDS;
             if over {
-                *self = Self::default();
+                self.forget();
             }
             return over;
         }
@@ -136,7 +151,7 @@ impl Policer {
         };
         interval.rounds += u32::from(evidence.round);
         if interval.rounds > LONGEST_ROUNDS {
-            *self = Self::default();
+            self.forget();
         } else if interval.rounds >= SHORTEST_ROUNDS && evidence.lossy {
             // It ends with a loss, when the tokens are used up.
             if let Some(rate) = interval.rate(evidence) {
@@ -150,7 +165,8 @@ impl Policer {
     fn conclude(&mut self, rate: f64, evidence: &Evidence) {
         if let Some(before) = self.estimate {
             let difference = (rate - before).abs();
-            if difference <= AGREEMENT * before || difference <= SMALL_DIFFERENCE {
+            let small = difference * self.segmentation.payload() <= SMALL_DIFFERENCE;
+            if small || difference <= AGREEMENT * before {
                 self.estimate = Some(0.5 * (rate + before));
                 self.kept = Some(0);
                 return;

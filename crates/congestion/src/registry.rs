@@ -1,8 +1,8 @@
 //! The registry of controllers: one line per file, the rest follows from it.
 
 use forebay_random::StreamKey;
-use forebay_units::Time;
 use forebay_units::parameter::{self, Parameters};
+use forebay_units::{Bytes, Time};
 
 use crate::one_of::one_of;
 use crate::packet::{Ack, CongestionControl, Idle, Needs, Pace, Path, Sample, Signal, Window};
@@ -35,7 +35,7 @@ macro_rules! controllers {
         /// use forebay_congestion::controller;
         /// use forebay_congestion::packet::{Ack, Path, Signal, Window};
         /// use forebay_random::{Purpose, Seed, StreamKey};
-        /// use forebay_units::Time;
+        /// use forebay_units::{Bytes, Time};
         /// use forebay_units::parameter::Parameters;
         ///
         /// let description = forebay_congestion::description("newreno").expect("it is registered");
@@ -113,6 +113,11 @@ impl Controller {
     /// See [`CongestionControl::needs`].
     pub fn needs(&self) -> Needs {
         CongestionControl::needs(self)
+    }
+
+    /// See [`CongestionControl::on_open`].
+    pub fn on_open(&mut self, payload: Bytes) {
+        CongestionControl::on_open(self, payload);
     }
 
     /// See [`CongestionControl::on_sample`].

@@ -1,11 +1,16 @@
 //! Scalable TCP (Kelly 2003): W grows by a fixed fraction per round trip and falls by another.
 
+mod linux;
+
 use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
+pub use linux::{Count, LinuxScalable};
+
 use crate::classic::{Classic, WindowGrowth};
 use crate::law::{CUT_RANGE, CutConditions, Epoch, EulerStep, FluidFace, FluidWindow, LawError};
+use crate::one_of::one_of;
 use crate::packet::{Ack, Path, Signal, Window};
 use crate::registration::{Description, Registered};
 use crate::slow_start::Standard;
@@ -135,6 +140,18 @@ pub struct ScalableGrowth {
     low_window: f64,
 }
 
+/// The window below which the published one is Reno's (Kelly 2003 section 2).
+const LOW_WINDOW: f64 = 16.0;
+
+impl Default for ScalableGrowth {
+    fn default() -> Self {
+        Self {
+            law: Scalable::default(),
+            low_window: LOW_WINDOW,
+        }
+    }
+}
+
 impl WindowGrowth for ScalableGrowth {
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
@@ -157,8 +174,15 @@ impl WindowGrowth for ScalableGrowth {
     }
 }
 
-/// Scalable TCP on packets.
-pub type ScalableController = Classic<Standard, ScalableGrowth>;
+one_of! {
+    /// Scalable TCP on packets: which one, the parameters say.
+    pub enum ScalableController {
+        /// Kelly 2003.
+        Published(Classic<Standard, ScalableGrowth>),
+        /// Linux.
+        Linux(Classic<Standard, LinuxScalable>),
+    }
+}
 
 impl Registered for ScalableController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
@@ -169,8 +193,12 @@ impl Registered for ScalableController {
             "growth: W += increase per packet acknowledged, so W grows by the same share each round trip",
             "a loss: W = (1 − decrease) F, with F packets in flight",
             "below low_window it is Reno",
+            "Linux: one packet for every 50 acknowledgments (since 5.7 100 packets acknowledged), never faster than Reno; W − ⌊W/8⌋",
         ],
-        source: "Kelly 2003",
+        source: "Kelly 2003; Linux net/ipv4/tcp_scalable.c",
+        checked: &[parameter::Evidence::Program(
+            "Linux 5.5 over a switch port: scalable",
+        )],
         parameters: &[
             Parameter {
                 name: "increase",
@@ -194,17 +222,32 @@ impl Registered for ScalableController {
                 name: "low_window",
                 meaning: "packets below which it behaves as Reno",
                 kind: ParameterKind::Number { min: 0.0, max: 1e9 },
-                default: Value::Number(16.0),
+                default: Value::Number(LOW_WINDOW),
+            },
+            Parameter {
+                name: "variant",
+                meaning: "increase and cut as published, or Linux's in whole packets with constants of its own, up to 5.6 or since 5.7 (packet engine only); the preset `linux` sets the former of the two",
+                kind: ParameterKind::Choice {
+                    words: &["paper", "linux", "linux_5.7"],
+                },
+                default: Value::Word("paper"),
             },
         ],
     });
 
     fn new(parameters: &Parameters, _: StreamKey) -> Self {
-        let growth = ScalableGrowth {
-            law: Scalable::of(parameters).unwrap_or_default(),
-            low_window: parameters.number("low_window"),
-        };
-        Self::of(Standard, growth)
+        let linux = |count| Self::Linux(Classic::of(Standard, LinuxScalable::new(count)));
+        match parameters.word("variant") {
+            "linux" => linux(Count::LINUX_5_6),
+            "linux_5.7" => linux(Count::LINUX_5_7),
+            _ => {
+                let growth = ScalableGrowth {
+                    law: Scalable::of(parameters).unwrap_or_default(),
+                    low_window: parameters.number("low_window"),
+                };
+                Self::Published(Classic::of(Standard, growth))
+            }
+        }
     }
 }
 

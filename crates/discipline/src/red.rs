@@ -7,12 +7,16 @@
 
 use forebay_units::Time;
 use forebay_units::parameter::{
-    Description, Parameter, ParameterKind, Parameters, Threshold, Value,
+    Description, Evidence, Parameter, ParameterKind, Parameters, Threshold, Value,
 };
 
 use crate::admission::{AdmissionControl, Arrival, Verdict};
 use crate::packet::{Ecn, Packet};
 use crate::port::{Limit, Port, Setting};
+
+/// The automatic smallest `max_p` is this by the link's rate: one over the packets of 1000 bytes sent
+/// in 100 ms, whatever the size of the packets (ns-2.35 red.cc: `initialize_params`).
+const BOTTOM_BYTES_PER_SECOND: f64 = 1e4;
 
 /// Beyond the upper threshold the probability rises to one at twice the threshold (gentle), or is
 /// one at once.
@@ -52,14 +56,14 @@ impl DropCurve {
     /// The curve of a RED queue with these parameters.
     pub fn new(parameters: &Parameters, setting: &Setting) -> Self {
         let level = |threshold| setting.level(threshold);
-        Self::with_levels(parameters, setting.packets_per_second(), level)
+        Self::with_levels(parameters, setting.rate.as_bytes_per_second(), level)
     }
 
     /// The same for a queue counted in any unit: `level` gives a threshold in it, the link sends
-    /// `packets_per_second` of the mean size.
+    /// `bytes_per_second`.
     pub fn with_levels(
         parameters: &Parameters,
-        packets_per_second: f64,
+        bytes_per_second: f64,
         level: impl Fn(Threshold) -> f64,
     ) -> Self {
         let given = |name| match parameters.get(name) {
@@ -73,7 +77,7 @@ impl DropCurve {
         });
         let bottom = match parameters.get("bottom") {
             Value::Number(bottom) => bottom,
-            _ => (10.0 / packets_per_second).min(0.01),
+            _ => (BOTTOM_BYTES_PER_SECOND / bytes_per_second).min(0.01),
         };
         let range = (bottom, parameters.number("top"));
         Self {
@@ -168,6 +172,11 @@ impl AdmissionControl for Red {
             "adaptive: every 0.5 s max_p += min(0.01, max_p/4) where avg is high, max_p × 0.9 where it is low",
         ],
         source: "Floyd and Jacobson 1993; Floyd, Gummadi and Shenker 2001; ns-2.35 red.cc",
+        checked: &[
+            Evidence::Program("ns-2.35: Adaptive RED"),
+            Evidence::Trend("ns-3.48: RedQueueDisc"),
+            Evidence::Theory("the spacing of drops under steady overload"),
+        ],
         parameters: &[
             Parameter {
                 name: "min",
@@ -210,7 +219,7 @@ impl AdmissionControl for Red {
             },
             Parameter {
                 name: "bottom",
-                meaning: "smallest max_p where adaptive; automatic: 0.01 or one over the packets sent in 100 ms, the lesser",
+                meaning: "smallest max_p where adaptive; automatic: 0.01 or one over the packets of 1000 bytes sent in 100 ms, the lesser",
                 kind: ParameterKind::Number { min: 0.0, max: 1.0 },
                 default: Value::Automatic,
             },
@@ -400,6 +409,16 @@ mod tests {
         ];
         all.extend_from_slice(changes);
         red(&all)
+    }
+
+    /// ns-2.35: 80000 bits by the link's, whatever the packets, and 0.01 at most.
+    #[test]
+    fn the_smallest_probability_is_one_over_what_a_link_sends_in_100_ms_in_packets_of_1000_bytes() {
+        let parameters = Parameters::defaults(Red::DESCRIPTION.parameters);
+        for (bits_per_second, bottom) in [(50e6, 0.0016), (1e9, 8e-5), (1e6, 0.01)] {
+            let curve = DropCurve::with_levels(&parameters, bits_per_second / 8.0, |_| 10.0);
+            assert_eq!(curve.range, Some((bottom, 0.5)));
+        }
     }
 
     #[test]

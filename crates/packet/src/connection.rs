@@ -13,7 +13,7 @@
 //! 2. [`Connection::acknowledge`] makes it an `AckEvent`: what it acknowledges in order and which
 //!    packet it selects. After a timeout that may be spurious `frto` judges it first.
 //! 3. It answers the timed packet, or each packet with a time in the `ledger`: `round_trip`.
-//! 4. `recovery` (`newreno`, `sack`, `fack` or `rack`) takes it: it settles the `scoreboard`, finds
+//! 4. `recovery` (`newreno`, `sack`, `pipe`, `fack` or `rack`) takes it: it settles the `scoreboard`, finds
 //!    what is lost, enters or leaves fast recovery, and lets the `sender`'s window grow through the
 //!    controller. In recovery `reduction` says how far the window has fallen.
 //! 5. `marks` are heeded, and a controller that asks for it gets a sample, with its `delivery_rate`.
@@ -27,6 +27,8 @@ mod ack;
 #[cfg(test)]
 mod behavior;
 mod bitmap;
+mod card;
+mod compression;
 #[cfg(test)]
 mod contract;
 mod control_block;
@@ -34,6 +36,8 @@ mod delivery_rate;
 mod frto;
 mod ledger;
 mod marks;
+#[cfg(test)]
+mod ns2_agents;
 mod offload;
 mod pacing;
 mod receiver;
@@ -49,13 +53,14 @@ mod timers;
 use forebay_congestion::Controller;
 use forebay_congestion::packet::{Idle, LossState, Window};
 use forebay_scenario::Stack;
-use forebay_units::Time;
+use forebay_units::{Bytes, Time};
 
 use self::ack::AckEvent;
+pub(crate) use self::card::{Held, most_merged};
 use self::control_block::{ControlBlock, Hold};
-use self::ledger::{Arrivals, Ledger};
+use self::ledger::{Arrivals, Ledger, Setup};
 use self::marks::Marks;
-pub(crate) use self::receiver::{Receiver, Reply};
+pub(crate) use self::receiver::{Arrival, Receiver, Reply};
 use self::recovery::LossRecovery;
 use self::scoreboard::Scoreboard;
 use self::sender::{FastPath, Handshake, Sender, Start, Totals, Transmission};
@@ -68,6 +73,8 @@ use crate::prefetch::prefetch;
 pub(crate) struct Opening {
     pub(crate) stack: Stack,
     pub(crate) controller: Controller,
+    /// Bytes in a full packet besides its headers.
+    pub(crate) payload: Bytes,
     /// Data packets to send; none for a flow without end.
     pub(crate) packets: Option<u64>,
 }
@@ -133,11 +140,18 @@ impl Connection {
     fn with_totals(opening: Opening, first: u64, totals: Totals) -> Self {
         let Opening {
             stack,
-            controller,
+            mut controller,
+            payload,
             packets,
         } = opening;
+        controller.on_open(payload);
         let transfer = first.saturating_add(u64::from(stack.handshake));
-        let ledger = Ledger::new(controller.needs(), &stack, totals.losses);
+        let ledger = Ledger::new(&Setup {
+            needs: controller.needs(),
+            stack: &stack,
+            payload,
+            losses: totals.losses,
+        });
         let start = Start {
             first,
             // No flow reaches the largest number.
@@ -146,7 +160,7 @@ impl Connection {
         };
         let mut connection = Self {
             control: ControlBlock {
-                receiver: Receiver::new(first, stack.delayed_ack),
+                receiver: Receiver::new(first, stack.acknowledgments()),
                 scoreboard: Scoreboard::default(),
                 sender: Sender::new(&stack, controller, start),
                 ledger,
@@ -346,7 +360,13 @@ impl Connection {
         if packet < self.first {
             return Reception::Stale;
         }
-        let new = match self.control.receiver.receive(packet, now) {
+        let arrival = self.arrival(packet, now);
+        if self.control.receiver.gathers() && !self.control.sender.connecting() {
+            let marked = false;
+            self.control.receiver.gather(Held { arrival, marked });
+            return Reception::Delayed;
+        }
+        let new = match self.control.receiver.receive(arrival) {
             // A SYN is answered at once.
             Reply::Later if !self.control.sender.connecting() => return Reception::Delayed,
             Reply::Later => true,
@@ -356,9 +376,40 @@ impl Connection {
         Reception::Acknowledged
     }
 
-    /// A delayed acknowledgment may be due; says when it is where that is later.
-    pub(crate) fn delayed_ack_due(&mut self, now: Time) -> Option<Time> {
-        let due = self.control.receiver.acknowledgment_due()?;
+    /// A packet as it arrives now at a receiver.
+    pub(crate) fn arrival(&self, packet: u64, now: Time) -> Arrival {
+        let sender = &self.control.sender;
+        let last = packet + 1 == sender.end;
+        let sent = || self.control.sent(packet);
+        let ends_burst = packet < sender.next && sent().is_some_and(|sent| sent.pushed);
+        Arrival {
+            packet,
+            now,
+            pushed: last || ends_burst,
+            rtt: Time::from_secs_f64(sender.round_trip.path.smoothed_rtt),
+        }
+    }
+
+    /// When a delayed acknowledgment is due, where one is.
+    pub(crate) fn acknowledgment_due(&self) -> Option<Time> {
+        self.control.receiver.acknowledgment_due()
+    }
+
+    /// Whether packets wait on the receiver's card.
+    pub(crate) fn gathers(&self) -> bool {
+        self.control.receiver.gathers()
+    }
+
+    /// The receiver's card may interrupt, with segments of `most` packets at most, and a delayed
+    /// acknowledgment be due; says when something is where that is later.
+    pub(crate) fn delayed_ack_due(&mut self, now: Time, most: usize) -> Option<Time> {
+        for segment in self.control.receiver.take_gathered(now, most) {
+            let last = segment.last().map(|held| held.arrival.packet);
+            if let Reply::AtOnce { new } = self.control.receiver.receive_merged(&segment) {
+                self.acknowledge(last.filter(|_| new), now);
+            }
+        }
+        let due = self.acknowledgment_due()?;
         if due > now {
             return Some(due);
         }
@@ -372,7 +423,7 @@ impl Connection {
     /// it; none where a duplicate or a timer did.
     fn acknowledge(&mut self, packet: Option<u64>, now: Time) {
         let control = &mut self.control;
-        let delayed = u64::from(control.receiver.acknowledge());
+        let awaited = control.receiver.acknowledge();
         let expected = control.receiver.expected();
         if control.sender.connecting() && expected > self.first {
             self.connected(now);
@@ -385,7 +436,8 @@ impl Connection {
             now,
             from: control.sender.unacknowledged,
             acked: expected - control.sender.unacknowledged,
-            delayed,
+            delayed: u64::from(awaited.in_order),
+            beyond: &awaited.beyond,
             packet,
             limited: false,
             min_rtt: control.sender.round_trip.path.min_rtt,

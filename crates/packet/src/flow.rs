@@ -62,13 +62,14 @@ pub(crate) struct Flow {
     pub(crate) timer: Alarm,
     /// Whether its packets go straight to the first link, all of one size and not recorded.
     pub(crate) direct: bool,
-    pub(crate) delayed_ack_armed: bool,
     /// Whether a pacing event is due.
     pub(crate) pacing_armed: bool,
     pub(crate) stopped: bool,
 
     pub(crate) connection: Connection,
 
+    /// The event of its receiver's timer for delayed acknowledgments.
+    pub(crate) delayed_ack: Alarm,
     /// Packets lost before or behind the target link.
     pub(crate) lost_elsewhere: u64,
     /// Congestion events that hit it.

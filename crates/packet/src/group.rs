@@ -1,7 +1,7 @@
 //! Groups of flows: their draws, their transfers and their rounds.
 
 use forebay_random::{Purpose, Seed, Stream, StreamKey};
-use forebay_scenario::{EngineError, FlowGroup, Law, Scenario, Workload};
+use forebay_scenario::{DelayedAck, EngineError, FlowGroup, Law, Scenario, Workload};
 use forebay_units::{Bytes, Time};
 
 use crate::access::AccessLink;
@@ -137,11 +137,12 @@ impl<'a> Group<'a> {
         matches!(rtt, Law::Value(_) | Law::List(_) | Law::Linspace(..))
     }
 
-    /// How a connection begins, with `packets` to send, or without an end; its controller draws
-    /// from `random`.
+    /// How a connection begins, with `packets` of so many bytes to send, or without an end; its
+    /// controller draws from `random`.
     pub(crate) fn opening(
         &self,
         packets: Option<u64>,
+        packet_bytes: u32,
         random: StreamKey,
     ) -> Result<Opening, EngineError> {
         let (name, parameters) = (
@@ -153,11 +154,12 @@ impl<'a> Group<'a> {
         let mut stack = self.spec.stack;
         if !self.spec.reverse.is_empty() {
             // Acknowledgments are delayed where they set out.
-            stack.delayed_ack.packets = 1;
+            stack.delayed_ack = DelayedAck::AT_ONCE;
         }
         Ok(Opening {
             stack,
             controller,
+            payload: Bytes::new(u64::from(packet_bytes)).saturating_sub(self.spec.header()),
             packets,
         })
     }
@@ -194,7 +196,7 @@ impl<'a> Group<'a> {
     pub(crate) fn flow(&self, index: u64, transit: Transit) -> Result<Flow, EngineError> {
         let spec = self.spec;
         let random = self.draws.key(index, Purpose::Controller);
-        let connection = Connection::new(self.opening(Some(0), random)?, 1);
+        let connection = Connection::new(self.opening(Some(0), transit.packet_bytes, random)?, 1);
         // A flow that joins after the warm-up has delivered nothing either: packets count from 1.
         let before = Counts {
             delivered: connection.delivered(),
@@ -206,7 +208,7 @@ impl<'a> Group<'a> {
             receiver: None,
             timer: Alarm::OFF,
             direct: spec.access.is_none() && !spec.stack.handshake,
-            delayed_ack_armed: false,
+            delayed_ack: Alarm::OFF,
             pacing_armed: false,
             stopped: false,
             lost_elsewhere: 0,

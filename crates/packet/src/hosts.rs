@@ -9,12 +9,12 @@ use forebay_scenario::{FlowGroup, Scenario, Stack};
 use forebay_units::Time;
 
 use crate::calendar::Calendar;
-use crate::connection::{Next, Reception, Reply};
+use crate::connection::{Held, Next, Reception, Reply, most_merged};
 use crate::event::{Event, Kind, Mark};
 use crate::flow::{Alarm, Flow, Flows, InFlight, Transit, Unresponsive};
 use crate::ids::{FlowId, HopNumber, ResponsiveId, Route};
 use crate::network::Network;
-use crate::reverse::{Expiry, RemoteReceiver};
+use crate::reverse::RemoteReceiver;
 use crate::timeline::Timeline;
 
 /// All senders and receivers.
@@ -160,14 +160,11 @@ impl<'a> Hosts<'a> {
         };
         match answer {
             Reception::Acknowledged => return self.send(turn, network, timeline),
-            Reception::Delayed if !flow.delayed_ack_armed => {
-                flow.delayed_ack_armed = true;
-                let timeout = self.stack(turn.flow).delayed_ack.timeout;
-                let due = turn.now.saturating_add(timeout);
-                let event = Event::of_flow(due, Kind::DelayedAck, turn.flow);
-                timeline.calendar.push(event);
+            Reception::Delayed => {
+                let due = flow.connection.acknowledgment_due();
+                flow.arm_delayed_ack(turn, due, &mut timeline.calendar);
             }
-            Reception::Delayed | Reception::Stale => {}
+            Reception::Stale => {}
         }
         None
     }
@@ -180,16 +177,22 @@ impl<'a> Hosts<'a> {
         timeline: &mut Timeline<'_>,
     ) -> Completed {
         let flow = &mut self.flows[turn.flow];
+        if !flow.delayed_ack.rings(turn.now) {
+            // An earlier one has taken this one's place.
+            return None;
+        }
+        flow.delayed_ack = Alarm::OFF;
         if flow.receiver.is_some() {
             self.expire_apart(turn, network, timeline);
             return None;
         }
-        flow.delayed_ack_armed = false;
-        if let Some(due) = flow.connection.delayed_ack_due(turn.now) {
-            flow.delayed_ack_armed = true;
-            let event = Event::of_flow(due, Kind::DelayedAck, turn.flow);
-            timeline.calendar.push(event);
-            return None;
+        let most = flow.most_merged(self.scenario);
+        let due = flow.connection.delayed_ack_due(turn.now, most);
+        if due.is_some() {
+            flow.arm_delayed_ack(turn, due, &mut timeline.calendar);
+            if !flow.connection.gathers() {
+                return None;
+            }
         }
         self.send(turn, network, timeline)
     }
@@ -332,7 +335,7 @@ impl<'a> Hosts<'a> {
     /// sender.
     pub(crate) fn attach_receiver(&mut self, flow: ResponsiveId, route: Route, delay: Time) {
         let stack = self.stack(flow);
-        let (packet_bytes, delayed_ack) = (stack.syn().get() as u32, stack.delayed_ack);
+        let (packet_bytes, delayed_ack) = (stack.syn().get() as u32, stack.acknowledgments());
         let (number, of) = (self.flows.unresponsive.len() as u32, flow);
         let flow = &mut self.flows[of];
         flow.direct = false;
@@ -366,12 +369,12 @@ impl<'a> Hosts<'a> {
     /// A data packet reaches such a receiver.
     fn receive_apart(&mut self, event: Event, network: &mut Network, timeline: &mut Timeline<'_>) {
         let turn = Turn::of(event);
-        let delayed_ack = self.stack(turn.flow).delayed_ack;
+        let flow = &mut self.flows[turn.flow];
         let Flow {
             connection,
             receiver: Some(receiver),
             ..
-        } = &mut self.flows[turn.flow]
+        } = flow
         else {
             return;
         };
@@ -380,28 +383,44 @@ impl<'a> Hosts<'a> {
             // Of an earlier transfer.
             return;
         }
-        let waits = receiver.receive(packet, turn.now) == Reply::Later;
-        receiver.announce(event.packet(), Mark::of(!event.is_unmarked_delivery()));
+        let (arrival, marked) = (
+            connection.arrival(packet, turn.now),
+            !event.is_unmarked_delivery(),
+        );
+        if receiver.gathers() && !connection.is_syn(packet) {
+            receiver.gather(Held { arrival, marked });
+            let due = receiver.acknowledgment_due();
+            flow.arm_delayed_ack(turn, due, &mut timeline.calendar);
+            return;
+        }
+        let waits = receiver.receive(Held { arrival, marked }) == Reply::Later;
         if !waits || connection.is_syn(packet) {
             self.acknowledge(turn, network, timeline);
-        } else if let Some(due) = receiver.arm_timer(turn.now, delayed_ack.timeout) {
-            let event = Event::of_flow(due, Kind::DelayedAck, turn.flow);
-            timeline.calendar.push(event);
+        } else {
+            let due = receiver.acknowledgment_due();
+            flow.arm_delayed_ack(turn, due, &mut timeline.calendar);
         }
     }
 
     /// Such a receiver's timer for delayed acknowledgments expires.
     fn expire_apart(&mut self, turn: Turn, network: &mut Network, timeline: &mut Timeline<'_>) {
-        let Some(receiver) = &mut self.flows[turn.flow].receiver else {
-            return;
-        };
-        match receiver.expire(turn.now) {
-            Expiry::Idle => {}
-            Expiry::Again(due) => {
-                let event = Event::of_flow(due, Kind::DelayedAck, turn.flow);
-                timeline.calendar.push(event);
+        let flow = &mut self.flows[turn.flow];
+        let most = flow.most_merged(self.scenario);
+        let receiver = flow.receiver.as_mut();
+        let gathered =
+            receiver.map_or_else(Vec::new, |receiver| receiver.take_gathered(turn.now, most));
+        for segment in gathered {
+            let receiver = self.flows[turn.flow].receiver.as_mut();
+            let reply = receiver.map(|receiver| receiver.receive_merged(&segment));
+            if reply.is_some_and(|reply| reply != Reply::Later) {
+                self.acknowledge(turn, network, timeline);
             }
-            Expiry::Acknowledge => self.acknowledge(turn, network, timeline),
+        }
+        let flow = &mut self.flows[turn.flow];
+        let receiver = flow.receiver.as_ref();
+        match receiver.and_then(|receiver| receiver.acknowledgment_due()) {
+            Some(due) if due <= turn.now => self.acknowledge(turn, network, timeline),
+            due => flow.arm_delayed_ack(turn, due, &mut timeline.calendar),
         }
     }
 
@@ -441,6 +460,22 @@ impl<'a> Hosts<'a> {
             };
         }
         self.send(Turn { flow, now }, network, timeline)
+    }
+}
+
+impl Flow {
+    /// Packets that its receiver's card merges at most.
+    fn most_merged(&self, scenario: &Scenario) -> usize {
+        let header = scenario.flows()[self.transit.group.index()].stack.header;
+        most_merged(u64::from(self.transit.packet_bytes), header.get())
+    }
+
+    /// The receiver waits before it acknowledges, until then at most.
+    fn arm_delayed_ack(&mut self, turn: Turn, due: Option<Time>, calendar: &mut Calendar) {
+        if let Some(due) = due.filter(|due| self.delayed_ack.misses(*due)) {
+            self.delayed_ack = Alarm::at(due);
+            calendar.push(Event::of_flow(due, Kind::DelayedAck, turn.flow));
+        }
     }
 }
 

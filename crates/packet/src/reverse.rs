@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use forebay_scenario::DelayedAck;
 use forebay_units::Time;
 
-use crate::connection::{Receiver, Reply};
+use crate::connection::{Held, Receiver, Reply};
 use crate::event::Mark;
 use crate::ids::UnresponsiveId;
 
@@ -47,8 +47,8 @@ pub(crate) struct RemoteReceiver {
     acks: u32,
     /// From the last link of that path to the sender.
     pub(crate) delay: Time,
+    policy: DelayedAck,
     receiver: Receiver,
-    timer_armed: bool,
     /// Number of the next acknowledgment.
     next: u32,
     announced: VecDeque<Announced>,
@@ -57,10 +57,10 @@ pub(crate) struct RemoteReceiver {
 impl RemoteReceiver {
     pub(crate) fn new(acks: u32, delay: Time, policy: DelayedAck) -> Self {
         Self {
+            policy,
             acks,
             delay,
             receiver: Receiver::new(0, policy),
-            timer_armed: false,
             next: 0,
             announced: VecDeque::new(),
         }
@@ -68,12 +68,36 @@ impl RemoteReceiver {
 
     /// A transfer begins whose packets are numbered from `first` on.
     pub(crate) fn restart(&mut self, first: u64) {
-        self.receiver.restart(first);
+        self.receiver = Receiver::new(first, self.policy);
     }
 
     /// A packet arrives.
-    pub(crate) fn receive(&mut self, packet: u64, now: Time) -> Reply {
-        self.receiver.receive(packet, now)
+    pub(crate) fn receive(&mut self, held: Held) -> Reply {
+        let reply = self.receiver.receive(held.arrival);
+        self.announce(held);
+        reply
+    }
+
+    /// Consecutive packets arrive as one.
+    pub(crate) fn receive_merged(&mut self, segment: &[Held]) -> Reply {
+        let reply = self.receiver.receive_merged(segment);
+        segment.iter().for_each(|held| self.announce(*held));
+        reply
+    }
+
+    /// Whether packets wait on a card before it sees them.
+    pub(crate) fn gathers(&self) -> bool {
+        self.receiver.gathers()
+    }
+
+    /// A packet arrives at the card.
+    pub(crate) fn gather(&mut self, held: Held) {
+        self.receiver.gather(held);
+    }
+
+    /// What the card hands up now.
+    pub(crate) fn take_gathered(&mut self, now: Time, most: usize) -> Vec<Vec<Held>> {
+        self.receiver.take_gathered(now, most)
     }
 
     /// The flow of its acknowledgments.
@@ -82,12 +106,12 @@ impl RemoteReceiver {
     }
 
     /// The next acknowledgment announces this packet, which has just been received.
-    pub(crate) fn announce(&mut self, packet: u32, mark: Mark) {
+    fn announce(&mut self, held: Held) {
         self.announced.push_back(Announced {
             by: self.next,
-            packet,
+            packet: held.arrival.packet as u32,
             awaited: self.receiver.expected() as u32,
-            marked: mark.present(),
+            marked: held.marked,
         });
     }
 
@@ -125,33 +149,8 @@ impl RemoteReceiver {
         number
     }
 
-    /// Sets the timer for delayed acknowledgments where it does not run: when it expires.
-    pub(crate) fn arm_timer(&mut self, now: Time, timeout: Time) -> Option<Time> {
-        let idle = !std::mem::replace(&mut self.timer_armed, true);
-        idle.then(|| now.saturating_add(timeout))
+    /// When a delayed acknowledgment is due, where one is.
+    pub(crate) fn acknowledgment_due(&self) -> Option<Time> {
+        self.receiver.acknowledgment_due()
     }
-
-    /// The timer for delayed acknowledgments expires.
-    pub(crate) fn expire(&mut self, now: Time) -> Expiry {
-        self.timer_armed = false;
-        let Some(due) = self.receiver.acknowledgment_due() else {
-            return Expiry::Idle;
-        };
-        if due > now {
-            self.timer_armed = true;
-            return Expiry::Again(due);
-        }
-        Expiry::Acknowledge
-    }
-}
-
-/// What the timer for delayed acknowledgments finds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Expiry {
-    /// Everything is acknowledged.
-    Idle,
-    /// What waits came later: the timer expires again then.
-    Again(Time),
-    /// An acknowledgment is due.
-    Acknowledge,
 }

@@ -494,7 +494,8 @@ impl<'a> Traffic<'a> {
         let random = group
             .draws
             .transfer_key(flow.index, transfer, Purpose::Controller);
-        flow.connection.open(group.opening(packets, random)?);
+        let bytes = flow.transit.packet_bytes;
+        flow.connection.open(group.opening(packets, bytes, random)?);
         if let Some(receiver) = &mut flow.receiver {
             receiver.restart(flow.connection.first());
         }

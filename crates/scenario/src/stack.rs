@@ -89,7 +89,23 @@ keys! {
         packets: u32 = 1, always(Whole(1, 1000));
         /// Longest time an acknowledgment waits.
         timeout: Time = Time::from_millis(200), always(UP_TO_A_SECOND);
+        /// Whether the last packet of a burst that left at once, and the last one written, is
+        /// acknowledged at once (Linux 6.7: PSH).
+        push: bool = false, key(Switch);
+        /// Acknowledgments at the beginning that wait for nothing (Linux: 16, TCP_MAX_QUICKACKS).
+        quick: u32 = 0, key(Whole(0, 1000));
+        /// Longest time that packets beyond a hole wait to be acknowledged together, the first three
+        /// apart (Linux 4.18: tcp_comp_sack_delay_ns); 0s is none.
+        sack_delay: Time = Time::ZERO, key(UP_TO_A_SECOND);
+        /// Time for which the receiver's network card gathers packets; consecutive ones it hands up
+        /// as one (GRO), 64 KiB at most. 0s is none.
+        gro: Time = Time::ZERO, key(UP_TO_A_SECOND);
     }
+}
+
+impl DelayedAck {
+    /// Each packet is acknowledged at once.
+    pub const AT_ONCE: Self = Self::without_keys();
 }
 
 words! {
@@ -99,8 +115,11 @@ words! {
         NewReno = "newreno",
         /// Selective acknowledgments (RFC 6675).
         Sack = "sack",
+        /// Selective acknowledgments with a count of packets under way that holds each loss until its
+        /// repair is acknowledged (Fall and Floyd 1996; ns-2's Sack1).
+        Pipe = "pipe",
         /// Forward acknowledgment (Mathis and Mahdavi 1996): SACK in which everything well below the
-        /// furthest arrival is lost, repetitions included (Linux up to 4.14).
+        /// furthest arrival is lost, repetitions included (ns-2's Linux agents).
         Fack = "fack",
         /// Time-based loss detection with tail loss probes (RFC 8985).
         Rack = "rack",
@@ -148,8 +167,22 @@ impl Stack {
         self.reduction.unwrap_or(match self.recovery {
             Recovery::Rack => Reduction::Prr,
             Recovery::Fack => Reduction::RateHalving,
-            Recovery::NewReno | Recovery::Sack => Reduction::AtOnce,
+            Recovery::NewReno | Recovery::Sack | Recovery::Pipe => Reduction::AtOnce,
         })
+    }
+
+    /// How the receiver acknowledges: without SACK each packet beyond a hole at once
+    /// (`__tcp_ack_snd_check`).
+    pub fn acknowledgments(&self) -> DelayedAck {
+        let selective = self.recovery != Recovery::NewReno;
+        DelayedAck {
+            sack_delay: if selective {
+                self.delayed_ack.sack_delay
+            } else {
+                Time::ZERO
+            },
+            ..self.delayed_ack
+        }
     }
 
     /// What the window falls to behind a long pause, where it does.
@@ -181,7 +214,8 @@ impl Stack {
     };
 
     /// Linux 6.x defaults: RACK-TLP, SACK, timestamps (52-byte headers), delayed acknowledgments
-    /// of two packets or 40 ms, minimum RTO 200 ms, segmentation offload, F-RTO; round trips are
+    /// of two packets or 40 ms, none delayed for a burst's last packet and sixteen at first, one in
+    /// a millisecond for packets beyond a hole (net/ipv4/tcp_input.c of 6.18), minimum RTO 200 ms, segmentation offload, F-RTO; round trips are
     /// measured in microseconds (srtt_us).
     pub const LINUX: Self = Self {
         recovery: Recovery::Rack,
@@ -190,6 +224,10 @@ impl Stack {
         delayed_ack: DelayedAck {
             packets: 2,
             timeout: Time::from_millis(40),
+            push: true,
+            quick: 16,
+            sack_delay: Time::from_millis(1),
+            gro: Time::ZERO,
         },
         header: Bytes::new(52),
         timestamps: true,
@@ -231,12 +269,15 @@ impl StackKeys {
             return Ok(stack);
         };
         recovery.read(&mut stack, table, &context)?;
-        if let Some(at) = table.get("reduction")
-            && stack.recovery == Recovery::NewReno
-        {
-            return Err(
-                at.error("no `reduction` with recovery = \"newreno\", which deflates the window")
-            );
+        if let Some(at) = table.get("reduction") {
+            let own = match stack.recovery {
+                Recovery::NewReno => Some("\"newreno\", which deflates the window"),
+                Recovery::Pipe => Some("\"pipe\", which counts what is under way itself"),
+                Recovery::Sack | Recovery::Fack | Recovery::Rack => None,
+            };
+            if let Some(own) = own {
+                return Err(at.error(format!("no `reduction` with recovery = {own}")));
+            }
         }
         for part in rest {
             part.read(&mut stack, table, &context)?;

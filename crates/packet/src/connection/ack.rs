@@ -4,7 +4,7 @@ use forebay_units::Time;
 
 /// What an acknowledgment tells.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AckEvent {
+pub(super) struct AckEvent<'a> {
     pub(super) now: Time,
     /// The lowest packet not acknowledged before.
     pub(super) from: u64,
@@ -12,6 +12,8 @@ pub(super) struct AckEvent {
     pub(super) acked: u64,
     /// Packets among them that arrived in order while it was delayed.
     pub(super) delayed: u64,
+    /// Packets that arrived beyond a hole while it was delayed.
+    pub(super) beyond: &'a [u64],
     /// The new packet that caused it; none where a duplicate or a timer did.
     pub(super) packet: Option<u64>,
     /// Whether the window limited the sender.
@@ -20,24 +22,27 @@ pub(super) struct AckEvent {
     pub(super) min_rtt: f64,
 }
 
-impl AckEvent {
+impl AckEvent<'_> {
     /// The packets that it makes known to have arrived.
     #[inline]
-    pub(super) fn arrivals(&self) -> impl Iterator<Item = u64> + use<> {
+    pub(super) fn arrivals(&self) -> impl Iterator<Item = u64> {
         let waited = self.from + self.delayed;
         let direct = self.packet.filter(|packet| *packet >= waited);
-        (self.from..waited).chain(direct)
+        (self.from..waited)
+            .chain(self.beyond.iter().copied())
+            .chain(direct)
     }
 
     /// How many they are.
     pub(super) fn arrived(&self) -> u64 {
         let waited = self.from + self.delayed;
-        self.delayed + u64::from(self.packet.is_some_and(|packet| packet >= waited))
+        let beyond = self.beyond.len() as u64;
+        self.delayed + beyond + u64::from(self.packet.is_some_and(|packet| packet >= waited))
     }
 
     /// Whether a packet caused it that had arrived before (a DSACK, RFC 2883).
     pub(super) fn duplicate(&self) -> bool {
-        self.packet.is_none() && self.delayed == 0
+        self.packet.is_none() && self.delayed == 0 && self.beyond.is_empty()
     }
 }
 
@@ -45,8 +50,9 @@ impl AckEvent {
 mod tests {
     use super::*;
 
-    fn ack(delayed: u64, packet: Option<u64>) -> AckEvent {
+    fn ack(delayed: u64, packet: Option<u64>) -> AckEvent<'static> {
         AckEvent {
+            beyond: &[],
             now: Time::ZERO,
             from: 10,
             acked: 0,

@@ -6,15 +6,16 @@ use forebay_congestion::Controller;
 use forebay_congestion::packet::LossState;
 use forebay_random::{Purpose, Seed, StreamKey};
 use forebay_scenario::{Recovery, Stack};
-use forebay_units::Time;
 use forebay_units::parameter::{Parameters, Value};
+use forebay_units::{Bytes, Time};
 use proptest::prelude::*;
 
 use super::{Connection, Next, Opening};
 
-const RECOVERIES: [Recovery; 4] = [
+const RECOVERIES: [Recovery; 5] = [
     Recovery::NewReno,
     Recovery::Sack,
+    Recovery::Pipe,
     Recovery::Fack,
     Recovery::Rack,
 ];
@@ -53,6 +54,7 @@ impl Driven {
                     let opening = Opening {
                         stack,
                         controller,
+                        payload: Bytes::new(1448),
                         packets: None,
                     };
                     all.push(Self {
@@ -248,6 +250,7 @@ proptest! {
             let opening = Opening {
                 stack: Stack { recovery, ..Stack::RFC },
                 controller,
+                payload: Bytes::new(1448),
                 packets: None,
             };
             let mut driven = Driven {

@@ -6,7 +6,7 @@ use forebay_units::Time;
 
 use super::ack::AckEvent;
 use super::ledger::{Arrivals, Departure, Ledger, SendTimes, Sent};
-use super::offload::{self, Readiness};
+use super::offload::Readiness;
 use super::receiver::Receiver;
 use super::reduction::{RecoveryAck, SafeAck, WindowReduction};
 use super::scoreboard::Scoreboard;
@@ -230,10 +230,10 @@ impl ControlBlock {
         let asked = sender.controller.pacing(&sender.window, path);
         let own = || {
             let rate = sender.own_rate();
-            let gathered = ledger.offload.is_some();
+            let burst = ledger.offload.as_ref().map(|offload| offload.burst(rate));
             Pace {
                 rate,
-                quantum: if gathered { offload::burst(rate) } else { 1.0 },
+                quantum: burst.unwrap_or(1.0),
             }
         };
         let measured = ledger.always_paced && path.smoothed_rtt > 0.0;
@@ -254,21 +254,28 @@ impl ControlBlock {
         };
         let rtt = sender.round_trip.path.smoothed_rtt;
         let quota = (sender.window.cwnd - in_flight as f64).floor();
-        let calm = sender.state == LossState::Open;
-        if !calm || rtt == 0.0 || quota < 1.0 || sender.unsent() == 0 {
+        if rtt == 0.0 || quota < 1.0 || sender.unsent() == 0 {
             return false;
         }
         let waiting = sender.outstanding() > 0;
         let oldest = waiting.then(|| ledger.sent.get(sender.unacknowledged).time);
-        let burst = ledger.pacer.quantum();
-        offload.defers(&Readiness {
+        let paced = ledger.pacer.quantum();
+        let burst = paced.unwrap_or_else(|| offload.burst(sender.own_rate()));
+        let ready = Readiness {
             now,
             quota,
+            unsent: sender.unsent() as f64,
+            next: sender.next,
             cwnd: sender.window.cwnd,
-            burst: burst.unwrap_or_else(|| offload::burst(sender.own_rate())),
+            burst,
             rtt,
             oldest,
-        })
+        };
+        if sender.state == LossState::Open {
+            return offload.defers(&ready);
+        }
+        offload.hurry(&ready);
+        false
     }
 
     /// A packet leaves; `before` is how things stood without it.
@@ -313,7 +320,7 @@ impl ControlBlock {
         sender.unacknowledged <= receiver.expected()
             && sender.consistent()
             && scoreboard.consistent()
-            && receiver.out_of_order() + scoreboard.lost <= unknown
+            && receiver.out_of_order() + scoreboard.lost <= unknown + receiver.unannounced()
     }
 }
 

@@ -3,8 +3,9 @@
 //! and reduces. Senders that need none of it keep none.
 
 use forebay_congestion::packet::{Delivery, Needs, Samples};
+use forebay_congestion::segmentation::Segmentation;
 use forebay_scenario::{Recovery, Stack};
-use forebay_units::Time;
+use forebay_units::{Bytes, Time};
 
 use super::delivery_rate::{Counts, RateSampler};
 use super::offload::Offload;
@@ -22,6 +23,8 @@ pub(super) struct Sent {
     pub(super) lost: bool,
     /// Whether it was sent again since it was last found lost.
     pub(super) repaired: bool,
+    /// Whether it ended a burst of segmentation offload (PSH).
+    pub(super) pushed: bool,
 }
 
 /// When the packets were sent that an acknowledgment makes known to have arrived; of those only
@@ -58,6 +61,17 @@ pub(super) struct Departure {
     pub(super) losses: u64,
 }
 
+/// What a ledger begins with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Setup<'a> {
+    pub(super) needs: Needs,
+    pub(super) stack: &'a Stack,
+    /// In a full packet.
+    pub(super) payload: Bytes,
+    /// Losses found in earlier transfers.
+    pub(super) losses: u64,
+}
+
 /// The records of one sender.
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
@@ -77,12 +91,19 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// A ledger for those who want one. `losses` were found in earlier transfers.
-    pub(super) fn new(needs: Needs, stack: &Stack, losses: u64) -> Option<Box<Self>> {
+    /// A ledger for those who want one.
+    pub(super) fn new(setup: &Setup<'_>) -> Option<Box<Self>> {
+        let &Setup {
+            needs,
+            stack,
+            payload,
+            losses,
+        } = setup;
         let by_records = matches!(stack.recovery, Recovery::Fack | Recovery::Rack);
         let reduction = WindowReduction::new(stack.reduction());
         let asked = needs != Needs::default();
         let wanted = asked || stack.timestamps || by_records || stack.pacing || reduction.is_some();
+        let offload = || Offload::new(Segmentation::of(payload));
         wanted.then(|| {
             Box::new(Self {
                 needs,
@@ -91,7 +112,7 @@ impl Ledger {
                 reduction,
                 pacer: Pacer::new(),
                 always_paced: stack.pacing,
-                offload: (stack.offload && stack.recovery == Recovery::Rack).then(Offload::new),
+                offload: (stack.offload && stack.recovery == Recovery::Rack).then(offload),
                 delivered: 0,
                 reported: losses,
             })
@@ -115,6 +136,7 @@ impl Ledger {
             repeated: again,
             lost: again && sent.lost,
             repaired: again && sent.lost,
+            pushed: false,
         };
         if let Some(rates) = &mut self.rates {
             if idle {
@@ -132,7 +154,8 @@ impl Ledger {
         }
         self.pacer.on_send(now);
         if let Some(offload) = &mut self.offload {
-            offload.on_send(now);
+            let ends = offload.on_send(now, again);
+            self.sent.get_mut(packet).pushed = ends;
         }
     }
 
@@ -177,9 +200,18 @@ impl Ledger {
 mod tests {
     use super::*;
 
+    fn setup(needs: Needs, stack: &Stack) -> Setup<'_> {
+        Setup {
+            needs,
+            stack,
+            payload: Bytes::new(1448),
+            losses: 3,
+        }
+    }
+
     #[test]
     fn only_who_asks_has_a_ledger() {
-        let kept = |stack: &Stack| Ledger::new(Needs::default(), stack, 0).is_some();
+        let kept = |stack: &Stack| Ledger::new(&setup(Needs::default(), stack)).is_some();
         assert!(!kept(&Stack::RFC));
         for recovery in [Recovery::Fack, Recovery::Rack] {
             assert!(kept(&Stack {
@@ -207,7 +239,7 @@ mod tests {
             samples: Samples::RoundTrips,
             ..Needs::default()
         };
-        assert!(Ledger::new(needs, &Stack::RFC, 0).is_some());
+        assert!(Ledger::new(&setup(needs, &Stack::RFC)).is_some());
     }
 
     #[test]
@@ -216,7 +248,7 @@ mod tests {
             samples: Samples::RoundTrips,
             ..Needs::default()
         };
-        let mut ledger = Ledger::new(needs, &Stack::RFC, 3).unwrap();
+        let mut ledger = Ledger::new(&setup(needs, &Stack::RFC)).unwrap();
         let mut at = 0;
         for (packet, again) in [(1, false), (2, false), (3, false), (1, true), (3, true)] {
             at += 10;

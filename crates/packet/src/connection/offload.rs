@@ -2,14 +2,11 @@
 //! to a millisecond at the sender's rate, and a smaller burst waits for the next acknowledgment
 //! where that is near (`tcp_tso_autosize`, `tcp_tso_should_defer`).
 
+use forebay_congestion::segmentation::Segmentation;
 use forebay_units::Time;
 
-/// A burst is 1/1024 s long at the pacing rate (`sk_pacing_shift`).
-const BURSTS_PER_SECOND: f64 = 1024.0;
-
-/// Bounds of a burst in packets: `tcp_min_tso_segs`, and 64 KiB.
+/// Least packets of a burst (`tcp_min_tso_segs`).
 const SMALLEST: f64 = 2.0;
-const LARGEST: f64 = 44.0;
 
 /// Nothing waits when the last burst left longer ago than this, or when the next acknowledgment
 /// is further off.
@@ -18,17 +15,15 @@ const NEAR: Time = Time::from_millis(1);
 /// Nothing waits where this part of the window is free (`tcp_tso_win_divisor`).
 const FREE_PART: f64 = 3.0;
 
-/// Packets of a burst at so many packets per second (`tcp_tso_autosize`).
-pub(super) fn burst(rate: f64) -> f64 {
-    (rate / BURSTS_PER_SECOND).floor().clamp(SMALLEST, LARGEST)
-}
-
 /// What decides whether a burst leaves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Readiness {
     pub(super) now: Time,
     /// Packets that the window allows, at least one.
     pub(super) quota: f64,
+    /// Packets that there are to send, and the number of the first.
+    pub(super) unsent: f64,
+    pub(super) next: u64,
     pub(super) cwnd: f64,
     /// Packets of a whole burst.
     pub(super) burst: f64,
@@ -41,37 +36,87 @@ pub(super) struct Readiness {
 /// The burst under way.
 #[derive(Clone, Debug)]
 pub(super) struct Offload {
+    segmentation: Segmentation,
     /// When the last burst left, and how many packets it may still hold; none before the first.
     last: Option<Time>,
     left: u32,
+    /// Packets of the burst under way, and when it left.
+    packets: u32,
+    since: Option<Time>,
+    /// The first packet of all.
+    origin: Option<u64>,
 }
 
 impl Offload {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(segmentation: Segmentation) -> Self {
         Self {
+            segmentation,
             last: None,
             left: 0,
+            packets: 0,
+            since: None,
+            origin: None,
         }
+    }
+
+    /// Packets of a burst at so many packets per second (`tcp_tso_autosize`).
+    pub(super) fn burst(&self, rate: f64) -> f64 {
+        self.segmentation.burst(rate, SMALLEST)
     }
 
     /// Whether the next packet waits for company.
     pub(super) fn defers(&mut self, ready: &Readiness) -> bool {
-        if self.left > 0 && self.last == Some(ready.now) {
+        if self.is_under_way(ready.now) {
             return false;
         }
-        if Self::waits(self.last, ready) {
+        if self.waits(ready) {
             return true;
         }
-        self.left = ready.quota.min(ready.burst) as u32;
+        self.begin(ready);
         false
     }
 
-    fn waits(last: Option<Time>, ready: &Readiness) -> bool {
-        let recent = last.is_some_and(|last| ready.now <= last.saturating_add(NEAR));
+    /// Packets left of the buffer that holds the next one. What an application writes stands in
+    /// buffers of 64 KiB at most (`tcp_xmit_size_goal`), and a burst is cut out of one of them.
+    fn left_of_buffer(&mut self, ready: &Readiness) -> f64 {
+        let origin = *self.origin.get_or_insert(ready.next);
+        let most = self.segmentation.most() as u64;
+        (most - (ready.next - origin) % most) as f64
+    }
+
+    /// Whether the next packet belongs to a burst that has begun.
+    fn is_under_way(&self, now: Time) -> bool {
+        self.left > 0 && self.since == Some(now)
+    }
+
+    /// A burst begins that waits for nothing.
+    fn begin(&mut self, ready: &Readiness) {
+        let most = self.left_of_buffer(ready).min(ready.unsent);
+        self.left = ready.quota.min(ready.burst).min(most) as u32;
+        self.packets = self.left;
+        self.since = Some(ready.now);
+    }
+
+    /// In recovery nothing waits (`tcp_tso_should_defer`): a burst begins where none is under way.
+    pub(super) fn hurry(&mut self, ready: &Readiness) {
+        if !self.is_under_way(ready.now) {
+            self.begin(ready);
+        }
+    }
+
+    fn waits(&mut self, ready: &Readiness) -> bool {
+        let recent = self
+            .last
+            .is_some_and(|last| ready.now <= last.saturating_add(NEAR));
         let Some(oldest) = ready.oldest else {
             return false;
         };
         if !recent || ready.quota >= ready.burst || ready.quota >= ready.cwnd / FREE_PART {
+            return false;
+        }
+        // The rest of a buffer gets no more company.
+        let rest = self.left_of_buffer(ready);
+        if rest < ready.unsent && ready.quota >= rest {
             return false;
         }
         let expected = oldest.saturating_add(Time::from_secs_f64(ready.rtt));
@@ -79,23 +124,32 @@ impl Offload {
         expected.saturating_sub(ready.now) <= near
     }
 
-    /// A packet leaves.
-    pub(super) fn on_send(&mut self, now: Time) {
+    /// A packet leaves; whether it is the last of a burst of several, which carries a PSH
+    /// (`__tcp_transmit_skb`). What is sent again is no part of a burst.
+    pub(super) fn on_send(&mut self, now: Time, again: bool) -> bool {
         self.last = Some(now);
+        if again {
+            self.since = None;
+            return false;
+        }
         self.left = self.left.saturating_sub(1);
+        self.left == 0 && self.packets > 1 && self.since == Some(now)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_units::Bytes;
 
     fn ready(now_us: u64, quota: f64) -> Readiness {
         Readiness {
             now: Time::from_micros(now_us),
             quota,
+            unsent: 1e9,
+            next: 1,
             cwnd: 200.0,
-            burst: burst(5200.0),
+            burst: 5.0,
             rtt: 0.05,
             oldest: Some(Time::from_micros(now_us.saturating_sub(50_000))),
         }
@@ -105,22 +159,29 @@ mod tests {
     fn send(offload: &mut Offload, mut ready: Readiness) -> u32 {
         let mut sent = 0;
         while ready.quota >= 1.0 && !offload.defers(&ready) {
-            offload.on_send(ready.now);
+            offload.on_send(ready.now, false);
             ready.quota -= 1.0;
             sent += 1;
         }
         sent
     }
 
+    fn offload() -> Offload {
+        Offload::new(Segmentation::default())
+    }
+
     #[test]
     fn bursts_are_a_millisecond_long_and_two_packets_at_least() {
-        assert_eq!([burst(0.0), burst(5200.0), burst(1e300)], [2.0, 5.0, 44.0]);
+        let bursts = [0.0, 5200.0, 1e300].map(|rate| offload().burst(rate));
+        assert_eq!(bursts, [2.0, 5.0, 45.0]);
+        let jumbo = Offload::new(Segmentation::of(Bytes::new(8948)));
+        assert_eq!(jumbo.burst(1e300), 7.0);
     }
 
     #[test]
     fn acknowledgments_of_two_packets_free_bursts_of_five() {
         // 5200 packets/s: five in 1/1024 s. Two become free every 480 us.
-        let mut offload = Offload::new();
+        let mut offload = offload();
         let (mut quota, mut bursts) = (0.0, Vec::new());
         for k in 0..40 {
             quota += 2.0;
@@ -133,7 +194,7 @@ mod tests {
 
     #[test]
     fn nothing_waits_after_a_pause_without_packets_under_way_or_with_a_far_acknowledgment() {
-        let mut offload = Offload::new();
+        let mut offload = offload();
         assert_eq!(send(&mut offload, ready(100_000, 2.0)), 2, "the first");
         assert_eq!(send(&mut offload, ready(100_500, 2.0)), 0, "soon after");
         assert_eq!(send(&mut offload, ready(101_001, 2.0)), 2, "after 1 ms");
@@ -156,8 +217,56 @@ mod tests {
 
     #[test]
     fn a_large_window_leaves_in_several_bursts_at_once() {
-        let mut offload = Offload::new();
+        let mut offload = offload();
         let sent = send(&mut offload, ready(100_000, 12.0));
         assert_eq!(sent, 10, "two packets wait");
+    }
+
+    /// Linux cuts bursts out of buffers of 64 KiB: what is left of one leaves though it is small.
+    #[test]
+    fn the_rest_of_a_buffer_waits_for_nothing() {
+        let mut offload = offload();
+        assert_eq!(send(&mut offload, ready(100_000, 5.0)), 5);
+        let near_end = Readiness {
+            next: 1 + 45 - 2,
+            ..ready(100_400, 2.0)
+        };
+        assert_eq!(send(&mut offload, near_end), 2, "the last two of 45");
+        let next = Readiness {
+            next: 1 + 45,
+            ..ready(100_500, 2.0)
+        };
+        assert_eq!(send(&mut offload, next), 0, "two of the next 45");
+        let last = Readiness {
+            next: 1 + 45 - 2,
+            unsent: 2.0,
+            ..ready(100_600, 2.0)
+        };
+        assert_eq!(
+            send(&mut offload, last),
+            0,
+            "more may be written into the last buffer"
+        );
+    }
+
+    #[test]
+    fn the_last_packet_of_a_burst_is_pushed_but_not_one_alone_or_sent_again() {
+        let mut offload = offload();
+        let mut now_us = 100_000;
+        let mut pushed = |packets: f64, again| {
+            now_us += 5000;
+            let mut ready = ready(now_us, packets);
+            let mut pushes = Vec::new();
+            while ready.quota >= 1.0 && !offload.defers(&ready) {
+                pushes.push(offload.on_send(ready.now, again));
+                ready.quota -= 1.0;
+            }
+            pushes
+        };
+        assert_eq!(pushed(3.0, false), [false, false, true]);
+        assert_eq!(pushed(1.0, false), [false]);
+        assert_eq!(pushed(2.0, true), [false]);
+        let seven = [false, false, false, false, true, false, true];
+        assert_eq!(pushed(7.0, false)[..5], seven[..5], "five, and two wait");
     }
 }

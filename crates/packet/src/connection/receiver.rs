@@ -9,6 +9,8 @@ use forebay_scenario::DelayedAck;
 use forebay_units::Time;
 
 use super::bitmap::Bitmap;
+use super::card::{Card, Held};
+use super::compression::Compression;
 
 /// A receiver of packets that are numbered one by one.
 #[derive(Clone, Debug)]
@@ -27,6 +29,30 @@ pub(crate) struct Receiver {
     pending_since: Time,
     /// How long it waits for them.
     timeout: Time,
+    /// What it does beside that, where it does anything.
+    compression: Option<Box<Compression>>,
+    /// Where packets wait before it sees them.
+    card: Option<Box<Card>>,
+}
+
+/// A packet as it arrives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) packet: u64,
+    pub(crate) now: Time,
+    /// Whether it ends a burst, or what was written.
+    pub(crate) pushed: bool,
+    /// The round trip, as far as known.
+    pub(crate) rtt: Time,
+}
+
+/// What an acknowledgment that leaves is for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Awaited {
+    /// Packets in order that it was delayed for.
+    pub(crate) in_order: u32,
+    /// Packets beyond a hole, in the order of arrival.
+    pub(crate) beyond: Vec<u64>,
 }
 
 /// What a receiver does about a packet.
@@ -45,6 +71,8 @@ impl Receiver {
     /// A receiver of packets from `first` on.
     pub(crate) fn new(first: u64, policy: DelayedAck) -> Self {
         Self {
+            compression: Compression::new(policy),
+            card: Card::new(policy.gro),
             expected: first,
             out_of_order: 0,
             beyond: Bitmap::default(),
@@ -55,35 +83,112 @@ impl Receiver {
         }
     }
 
-    /// A transfer begins whose packets are numbered from `first` on.
-    pub(crate) fn restart(&mut self, first: u64) {
-        *self = Self::new(
-            first,
-            DelayedAck {
-                packets: self.acknowledged_at_once,
-                timeout: self.timeout,
-            },
-        );
-    }
-
     /// A packet arrives. Duplicates, those beyond a hole and those that fill one are acknowledged at
-    /// once.
+    /// once, or as [`Compression`] has it.
     #[inline]
-    pub(crate) fn receive(&mut self, packet: u64, now: Time) -> Reply {
+    pub(crate) fn receive(&mut self, arrival: Arrival) -> Reply {
+        let Arrival { packet, now, .. } = arrival;
         if packet != self.expected || self.out_of_order > 0 {
             let new = self.receive_around_hole(packet);
-            return Reply::AtOnce { new };
+            return if new && self.defers(arrival) {
+                self.tell(&[packet]);
+                Reply::Later
+            } else {
+                Reply::AtOnce { new }
+            };
         }
         self.expected += 1;
         self.pending += 1;
         if self.pending == 1 {
             self.pending_since = now;
         }
-        if self.pending < self.acknowledged_at_once {
+        self.reply_in_order(arrival)
+    }
+
+    /// What it does about packets in order of which this is the last.
+    #[inline]
+    fn reply_in_order(&self, arrival: Arrival) -> Reply {
+        if self.pending < self.acknowledged_at_once && !self.hurries(arrival) {
             Reply::Later
         } else {
             Reply::AtOnce { new: true }
         }
+    }
+
+    /// Consecutive packets arrive as one; `new` of the reply is about the last.
+    pub(crate) fn receive_merged(&mut self, segment: &[Held]) -> Reply {
+        let (Some(first), Some(last)) = (segment.first(), segment.last()) else {
+            return Reply::Later;
+        };
+        let (first, last) = (first.arrival, last.arrival);
+        if segment.len() == 1 {
+            return self.receive(last);
+        }
+        if first.packet == self.expected && self.out_of_order == 0 {
+            if self.pending == 0 {
+                self.pending_since = first.now;
+            }
+            self.expected += segment.len() as u64;
+            self.pending += segment.len() as u32;
+            return self.reply_in_order(last);
+        }
+        let packets = segment.iter().map(|held| held.arrival.packet);
+        let mut fresh: Vec<u64> = packets
+            .filter(|packet| self.receive_around_hole(*packet))
+            .collect();
+        let new = fresh.last() == Some(&last.packet);
+        let waits = !fresh.is_empty() && self.defers(last);
+        if new && !waits {
+            fresh.pop();
+        }
+        self.tell(&fresh);
+        if waits {
+            Reply::Later
+        } else {
+            Reply::AtOnce { new }
+        }
+    }
+
+    /// The next acknowledgment tells of these packets beyond a hole, too.
+    fn tell(&mut self, packets: &[u64]) {
+        if let Some(compression) = &mut self.compression {
+            compression.tell(packets);
+        }
+    }
+
+    /// Whether packets wait on a card before it sees them.
+    pub(crate) fn gathers(&self) -> bool {
+        self.card.is_some()
+    }
+
+    /// A packet arrives at the card.
+    pub(crate) fn gather(&mut self, held: Held) {
+        if let Some(card) = &mut self.card {
+            card.hold(held);
+        }
+    }
+
+    /// What the card hands up now, in segments of `most` packets at most.
+    pub(crate) fn take_gathered(&mut self, now: Time, most: usize) -> Vec<Vec<Held>> {
+        let card = self.card.as_mut();
+        card.map_or_else(Vec::new, |card| card.take(now, most))
+    }
+
+    /// Whether a new packet that has arrived beyond a hole waits to be acknowledged.
+    fn defers(&mut self, arrival: Arrival) -> bool {
+        let Arrival {
+            packet, now, rtt, ..
+        } = arrival;
+        let Some(compression) = &mut self.compression else {
+            return false;
+        };
+        packet > self.expected && compression.defers(self.expected, (now, rtt))
+    }
+
+    /// Whether a packet in order is acknowledged whatever others there are.
+    fn hurries(&self, arrival: Arrival) -> bool {
+        let compression = self.compression.as_ref();
+        compression.is_some_and(|compression| compression.hurries(arrival.pushed))
     }
 
     /// The same where something is missing or the packet is not the next one; whether it is new.
@@ -117,19 +222,35 @@ impl Receiver {
         packet
     }
 
-    /// An acknowledgment leaves; the packets in order that it was delayed for.
-    pub(crate) fn acknowledge(&mut self) -> u32 {
-        std::mem::take(&mut self.pending)
+    /// An acknowledgment leaves: what it was delayed for.
+    pub(crate) fn acknowledge(&mut self) -> Awaited {
+        let compression = self.compression.as_mut();
+        Awaited {
+            in_order: std::mem::take(&mut self.pending),
+            beyond: compression.map_or_else(Vec::new, |compression| compression.acknowledge()),
+        }
     }
 
     /// Whether one acknowledgment may wait for several packets.
     pub(super) fn delays(&self) -> bool {
-        self.acknowledged_at_once > 1
+        self.acknowledged_at_once > 1 || self.gathers()
     }
 
     /// When a delayed acknowledgment is due, where one is.
     pub(crate) fn acknowledgment_due(&self) -> Option<Time> {
-        (self.pending > 0).then(|| self.pending_since.saturating_add(self.timeout))
+        let delayed = if self.pending > 0 {
+            Some(self.pending_since.saturating_add(self.timeout))
+        } else {
+            self.compression.as_ref().and_then(|wait| wait.due())
+        };
+        let card = self.card.as_ref().and_then(|card| card.due());
+        delayed.into_iter().chain(card).min()
+    }
+
+    /// Packets beyond a hole that wait to be acknowledged.
+    pub(super) fn unannounced(&self) -> u64 {
+        let compression = self.compression.as_ref();
+        compression.map_or(0, |compression| compression.waiting())
     }
 
     /// The next packet in order.
@@ -178,13 +299,24 @@ mod tests {
     const EVERY_SECOND: DelayedAck = DelayedAck {
         packets: 2,
         timeout: Time::from_millis(40),
+        ..DelayedAck::AT_ONCE
     };
+
+    const RTT: Time = Time::from_millis(50);
+
+    fn arrival(packet: u64, now: Time) -> Arrival {
+        Arrival {
+            packet,
+            now,
+            pushed: false,
+            rtt: RTT,
+        }
+    }
 
     #[test]
     fn packets_in_order_wait_for_each_other_and_others_do_not() {
-        let mut receiver = Receiver::new(0, EVERY_SECOND);
-        receiver.restart(5);
-        let mut take = |packet| receiver.receive(packet, Time::ZERO);
+        let mut receiver = Receiver::new(5, EVERY_SECOND);
+        let mut take = |packet| receiver.receive(arrival(packet, Time::ZERO));
         let at_once = |new| Reply::AtOnce { new };
         assert_eq!((take(5), take(6)), (Reply::Later, at_once(true)));
         // 7 is missing: 8 and 9 ask for it, 7 fills the hole, 7 again is a duplicate.
@@ -198,9 +330,12 @@ mod tests {
     fn an_acknowledgment_is_due_so_long_after_the_first_packet_it_waits_for() {
         let mut receiver = Receiver::new(1, EVERY_SECOND);
         assert_eq!(receiver.acknowledgment_due(), None);
-        assert_eq!(receiver.receive(1, Time::from_millis(7)), Reply::Later);
+        assert_eq!(
+            receiver.receive(arrival(1, Time::from_millis(7))),
+            Reply::Later
+        );
         assert_eq!(receiver.acknowledgment_due(), Some(Time::from_millis(47)));
-        assert_eq!(receiver.acknowledge(), 1);
+        assert_eq!(receiver.acknowledge().in_order, 1);
         assert_eq!(receiver.acknowledgment_due(), None);
     }
 
@@ -220,11 +355,11 @@ mod tests {
                 for (step, packet) in arrivals.into_iter().enumerate() {
                     let in_order = packet == receiver.expected() && receiver.out_of_order() == 0;
                     let fresh = arrived.insert(packet);
-                    let reply = receiver.receive(packet, Time::from_micros(step as u64));
+                    let reply = receiver.receive(arrival(packet, Time::from_micros(step as u64)));
                     match reply {
                         Reply::AtOnce { new } => {
                             prop_assert_eq!(new, fresh);
-                            let waited = receiver.acknowledge();
+                            let waited = receiver.acknowledge().in_order;
                             prop_assert!(waited <= packets);
                             prop_assert!(!in_order || waited == packets);
                         }
@@ -241,6 +376,43 @@ mod tests {
                     prop_assert_eq!(receiver.count_missing(prefix, 200), missing.len() as u64);
                     let later = missing.get(1).copied();
                     prop_assert_eq!(receiver.next_missing(prefix + 1, 200), later);
+                }
+            }
+        }
+
+        /// However packets are merged: what is in order is the prefix of what arrived, and each new
+        /// packet is told of once, in order or not.
+        #[test]
+        fn merged_packets_are_told_of_once(
+            arrivals in prop::collection::vec((1u64..60, 1u64..9), 1..80),
+            sack_ms in 0u64..2,
+        ) {
+            let policy = DelayedAck {
+                gro: Time::from_micros(50),
+                sack_delay: Time::from_millis(sack_ms),
+                ..EVERY_SECOND
+            };
+            let (mut receiver, mut arrived) = (Receiver::new(1, policy), BTreeSet::new());
+            let mut told = BTreeSet::new();
+            let mut acknowledged = 1;
+            for (step, (first, count)) in arrivals.into_iter().enumerate() {
+                let now = Time::from_micros(step as u64);
+                let held = |packet| Held { arrival: arrival(packet, now), marked: false };
+                let segment: Vec<Held> = (first..first + count).map(held).collect();
+                let last = first + count - 1;
+                arrived.extend(first..=last);
+                let reply = receiver.receive_merged(&segment);
+                let prefix = (1..).find(|p| !arrived.contains(p)).unwrap();
+                prop_assert_eq!(receiver.expected(), prefix);
+                if let Reply::AtOnce { new } = reply {
+                    let Awaited { in_order, beyond } = receiver.acknowledge();
+                    let delayed = acknowledged..acknowledged + u64::from(in_order);
+                    let direct = new.then_some(last).filter(|last| *last >= delayed.end);
+                    for packet in delayed.chain(beyond).chain(direct) {
+                        prop_assert!(told.insert(packet), "{}", packet);
+                    }
+                    acknowledged = prefix;
+                    prop_assert_eq!(&told, &arrived);
                 }
             }
         }

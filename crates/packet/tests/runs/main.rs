@@ -1,6 +1,7 @@
 //! Whole runs of the packet engine: against theory and other programs, and what must hold for every
 //! scenario.
 
+mod acknowledgments;
 mod classes;
 mod controllers;
 mod disciplines;

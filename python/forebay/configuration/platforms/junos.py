@@ -24,6 +24,7 @@ from forebay.configuration.platforms.routers import (
 from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass, Value
 from forebay.configuration.reading import Mistake, Word, closest, statements, whole
 from forebay.errors import InputError, UnsupportedError
+from forebay.formatting import bandwidth, exactly
 
 __all__ = ["JUNOS"]
 
@@ -531,7 +532,7 @@ class _Resolved:
                 "is of the port's buffer, which differs by card)"
             )
         limit = in_time(entry.microseconds, rate)
-        self.how[f"{entry.microseconds} microseconds at {float(rate) / 1e6:g} Mb/s = {limit}"] = None
+        self.how[f"{entry.microseconds:,} microseconds at {exactly(bandwidth(float(rate)))} = {limit}"] = None
         if not entry.profiles:
             return Queue(limit, Discipline("droptail"))
         if len(entry.profiles) > 1:

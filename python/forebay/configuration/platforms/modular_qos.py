@@ -15,6 +15,7 @@ from forebay.configuration.platforms.routers import members, prioritized, wred
 from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass, Value
 from forebay.configuration.reading import Mistake, Word, closest, statements, whole
 from forebay.errors import InputError
+from forebay.formatting import bandwidth, exactly
 
 __all__ = [
     "COMMON",
@@ -459,7 +460,7 @@ class _Resolved:
         if unit.bytes is not None and amount.unit != "bytes":
             self.how[f"1 {_singular(amount.unit)} = {unit.bytes:,} bytes"] = None
         if unit.seconds is not None and rate is not None:
-            self.how[f"{amount.amount} {amount.unit} at {float(rate) / 1e6:g} Mb/s = {found}"] = None
+            self.how[f"{amount.amount} {amount.unit} at {exactly(bandwidth(float(rate)))} = {found}"] = None
         if beside is not None and beside.unit != found.unit:
             size = (
                 found.in_packets(self.assumed.packet)

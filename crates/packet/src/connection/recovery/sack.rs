@@ -131,9 +131,8 @@ impl Algorithm for Sack {
         self.settle(control, ack);
         control.advance(ack);
         let cumulative = control.sender.unacknowledged;
-        if let Some(packet) = ack.packet.filter(|packet| *packet >= cumulative) {
-            self.on_arrival_beyond(control, packet);
-        }
+        let beyond = ack.arrivals().filter(|packet| *packet >= cumulative);
+        beyond.for_each(|packet| self.on_arrival_beyond(control, packet));
         match control.sender.state {
             LossState::Open if control.scoreboard.lost > 0 => Self::enter_recovery(control, now),
             LossState::Open => control.sender.grow(acked, limited, now),
