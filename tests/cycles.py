@@ -79,6 +79,11 @@ def scalable(increase: float, decrease: float) -> Law:
     return Law(lambda w, _t, _top, rtt: increase * w / rtt, lambda _top, _pipe: 1.0 - decrease)
 
 
+#: tcp_scalable.c up to Linux 5.6, where a receiver acknowledges every other packet: one more for 50 acknowledgments, or
+#: for those of a whole window where that is smaller.
+LINUX_SCALABLE = Law(lambda w, _t, _top, rtt: 0.5 * w / min(w, 50.0) / rtt, lambda _top, _pipe: 0.875)
+
+
 def cubic(beta: float, c: float = 0.4) -> Law:
     """RFC 9438: sections 4.2 (the cubic) and 4.3 (no slower than Reno with this cut)."""
 
