@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from forebay.checks import theory
+from forebay.checks import findings, theory
+from forebay.checks.findings import Finding
 
 
 def test_md1k_agrees_with_what_is_known() -> None:
@@ -49,6 +50,21 @@ def test_a_check_that_is_right_passes_and_one_that_is_wrong_fails() -> None:
     assert lines[2].startswith("| M/D/1, load 0.5: mean wait | Pollaczek")
     assert "| theory, as above | 1 | 1 |" in lines
     assert "| ns-2.35 | 3 | 4 |" in lines
+
+
+def test_tables_of_other_programs_are_renewed_where_they_were_compared(tmp_path: Path) -> None:
+    """What `make reference WRITE=FILE` wrote is as good as comparing again; without, the tables stay."""
+    every = [Finding("ns2", "A_fq", "a", "utilization", 0.9, 0.91, 0.01, 8, 0.02, agrees=True)]
+    findings.write(tmp_path / "found.json", every, 8)
+    assert theory.found_in(tmp_path / "found.json", 8, 1) == every
+    assert theory.counts(every) == [("ns-2.35", "1", "1")]
+    marks = [theory.MARKS, theory.SHARES, theory.UNJUDGED]
+    empty = "\n".join(f"{begin}\n\nold\n{end}" for begin, end in marks)
+    full = theory.renewed(empty, "new", every, "x")
+    assert "| ns-2.35 | A_fq | 1 of 1 | 100 % | 1 of 1 |" in full
+    assert full.count("old") == 0
+    again = theory.renewed(full, "newer", None, "x")
+    assert again == full.replace("new", "newer")
 
 
 def test_what_cannot_be_done_is_said_before_the_checks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,7 +25,19 @@ from forebay.formatting import markdown_table
 from forebay.report import Report
 from forebay.scenario import Scenario, run_jobs
 
-__all__ = ["CHECKS", "Check", "Outcome", "main", "md1_wait", "md1k_loss", "mm1k", "sawtooth"]
+__all__ = [
+    "CHECKS",
+    "Check",
+    "Outcome",
+    "counts",
+    "found_in",
+    "main",
+    "md1_wait",
+    "md1k_loss",
+    "mm1k",
+    "renewed",
+    "sawtooth",
+]
 
 #: The table stands between these two lines of a document.
 MARKS = ("<!-- checks: begin -->", "<!-- checks: end -->")
@@ -374,7 +386,7 @@ def _run_all(replications: int, jobs: int | None) -> list[Outcome]:
     return outcomes
 
 
-def _references(folder: Path, replications: int, jobs: int | None) -> list[Finding]:
+def found_in(folder: Path, replications: int, jobs: int | None) -> list[Finding]:
     """What is found in a reference folder, or was and is written in a file."""
     if folder.is_file():
         return read(folder)
@@ -448,7 +460,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         outcomes = _run_all(options.replications, options.jobs)
         findings = None
         if options.reference is not None:
-            findings = _references(options.reference, options.replications, options.jobs)
+            findings = found_in(options.reference, options.replications, options.jobs)
         found = table(outcomes, counts(findings or ()))
         if options.write is not None and document is not None:
             write_whole(options.write, renewed(document, found, findings, str(options.write)))
