@@ -15,11 +15,11 @@ use crate::connection::ack::AckEvent;
 use crate::connection::control_block::ControlBlock;
 use crate::connection::sender::Transmission;
 
-/// What Sack1 keeps; the fields have its names.
+/// What Sack1 keeps.
 #[derive(Clone, Debug)]
 pub(in crate::connection) struct Pipe {
-    /// Packets under way in recovery.
-    pipe: u64,
+    /// Packets under way in recovery (`pipe_`).
+    under_way: u64,
     /// Acknowledgments since the last one in order that told of an arrival beyond a hole.
     dupacks: u64,
     /// Every hole below has been repaired (`h_seqno_`).
@@ -33,7 +33,7 @@ pub(in crate::connection) struct Pipe {
 impl Pipe {
     pub(super) fn new(first: u64) -> Self {
         Self {
-            pipe: 0,
+            under_way: 0,
             dupacks: 0,
             repaired_below: first,
             top: 0,
@@ -50,7 +50,7 @@ impl Pipe {
         if self.dupacks != DUP_THRESHOLD || !calm {
             return;
         }
-        self.pipe = (sender.highest - sender.unacknowledged).saturating_sub(DUP_THRESHOLD);
+        self.under_way = (sender.highest - sender.unacknowledged).saturating_sub(DUP_THRESHOLD);
         self.repaired_below = sender.unacknowledged + 1;
         self.begins = true;
         sender.totals.losses += 1;
@@ -62,14 +62,14 @@ impl Pipe {
     /// An acknowledgment in recovery: what it answers has left the pipe, and where it moves on in
     /// order so has the packet whose repair it answers.
     fn on_ack_in_recovery(&mut self, control: &mut ControlBlock, ack: &AckEvent) {
-        self.pipe = self.pipe.saturating_sub(1);
+        self.under_way = self.under_way.saturating_sub(1);
         if ack.acked == 0 {
             return;
         }
         control.advance(ack);
         let sender = &mut control.sender;
         if sender.unacknowledged < sender.recover {
-            self.pipe = self.pipe.saturating_sub(1);
+            self.under_way = self.under_way.saturating_sub(1);
             return;
         }
         sender.state = LossState::Open;
@@ -153,7 +153,7 @@ impl Algorithm for Pipe {
             }
             LossState::Recovery => {}
         }
-        if self.begins || self.pipe >= sender.window.cwnd as u64 {
+        if self.begins || self.under_way >= sender.window.cwnd as u64 {
             return None;
         }
         let sent = if let Some(hole) = self.next_hole(control) {
@@ -163,7 +163,7 @@ impl Algorithm for Pipe {
         } else {
             control.sender.send_another(now)
         };
-        self.pipe += u64::from(sent.is_some());
+        self.under_way += u64::from(sent.is_some());
         sent
     }
 }
