@@ -368,7 +368,7 @@ def _linux_numbers(row: Mapping[str, Any]) -> tuple[Number, ...]:
 NS3_CONTROLLERS: Mapping[str, Any] = {
     "TcpNewReno": "newreno",
     "TcpLinuxReno": "newreno",
-    "TcpCubic": "cubic",
+    "TcpCubic": {"kind": "cubic", "hystart": True},
     "TcpBbr": "bbr",
     "TcpHtcp": "htcp",
     "TcpHighSpeed": {"kind": "hstcp", "variant": "linux"},
@@ -390,11 +390,19 @@ def _ns3_row(row: Mapping[str, Any]) -> Row:
     if queue == "red":
         # ns-3 computes the smallest max_p from its default mean packet of 500 bytes.
         queue = {"kind": "red", "bottom": 10 * 500 * 8 / (row["rate_mbps"] * 1e6)}
+    controller = NS3_CONTROLLERS[row["cc"]]
+    if controller == "bbr" and row["n"] == 1:
+        # A round trip equal to the smallest renews it (TcpBbr::UpdateRTprop), and a lone flow sees such ones again and
+        # again: it never probes for a smaller one.
+        controller = {"kind": "bbr", "probe_rtt": False}
     group = {
         "name": "bulk",
         "count": int(row["n"]),
-        "cca": NS3_CONTROLLERS[row["cc"]],
+        "cca": controller,
         "recovery": "sack",
+        "reduction": "prr",
+        "timestamps": True,
+        "handshake": True,
         "rtt": f"{row['rtt_ms']:.12g}ms",
         # 1448 bytes of data, 52 of TCP/IP with timestamps and 2 of PPP.
         "packet": "1502B",
