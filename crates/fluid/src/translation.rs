@@ -12,6 +12,7 @@ use forebay_scenario::{
     Algorithm, BackgroundRate, BufferLimit, EngineError, FlowGroup, Link, MeasurementWindow,
     Scenario, Seed, VictimCountLaw, VictimPolicy, Warning, WarningKind, Workload,
 };
+use forebay_units::Time;
 use forebay_units::parameter::{Parameters, Threshold, Value};
 
 use crate::domain;
@@ -174,6 +175,11 @@ impl Translation {
             groups().any(|g| g.responsive() && g.stack.delayed_ack.packets > 1),
             (WarningKind::LeftOut, "delayed_ack"),
             "delayed acknowledgments are left out: windows grow as with one per packet",
+        );
+        note(
+            groups().any(|g| g.responsive() && g.processing > Time::ZERO),
+            (WarningKind::LeftOut, "processing"),
+            "processing times of hosts are left out",
         );
         let constant = scenario.fluid().background == BackgroundRate::Constant;
         note(

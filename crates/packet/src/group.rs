@@ -202,18 +202,20 @@ impl<'a> Group<'a> {
             delivered: connection.delivered(),
             ..Counts::default()
         };
+        let random = self.draws.stream(index, Purpose::Processing);
+        let access = AccessLink::new(spec, transit.packet_bytes, random);
         Ok(Flow {
             connection,
             transit,
             receiver: None,
             timer: Alarm::OFF,
-            direct: spec.access.is_none() && !spec.stack.handshake,
+            direct: access.is_none() && !spec.stack.handshake,
             delayed_ack: Alarm::OFF,
             pacing_armed: false,
             stopped: false,
             lost_elsewhere: 0,
             congestion_events: 0,
-            access: AccessLink::new(spec, transit.packet_bytes),
+            access,
             syn_bytes: spec.stack.syn().get() as u32,
             index,
             transfer: Transfer {

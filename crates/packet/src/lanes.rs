@@ -86,7 +86,8 @@ fn constant_delays(scenario: &Scenario, traffic: &Traffic<'_>) -> Option<Vec<(Li
             _ => {}
         }
         // Slots of open-loop transfers join later, each with its own access link.
-        if spec.access.is_some() && matches!(spec.workload, Workload::OpenLoop { .. }) {
+        let own = spec.access.is_some() || spec.processing > Time::ZERO;
+        if own && matches!(spec.workload, Workload::OpenLoop { .. }) {
             return None;
         }
     }

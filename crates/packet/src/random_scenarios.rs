@@ -147,7 +147,7 @@ fn workload(tape: &mut Tape<'_>) -> String {
 /// Keys of the stack, a few of them now and then.
 fn stack(tape: &mut Tape<'_>) -> String {
     let mut text = format!("stack = \"{}\"\n", tape.one(&["rfc", "ns2", "linux"]));
-    let keys: [(&str, &[&str]); 19] = [
+    let keys: [(&str, &[&str]); 20] = [
         (
             "recovery",
             &["\"sack\"", "\"newreno\"", "\"rack\"", "\"fack\""],
@@ -163,6 +163,9 @@ fn stack(tape: &mut Tape<'_>) -> String {
                 "{ packets = 2, timeout = \"40ms\" }",
                 "{ packets = 1000, timeout = \"1s\" }",
                 "{ packets = 3, timeout = \"0s\" }",
+                "{ packets = 2, push = true, quick = 3, sack_delay = \"1ms\" }",
+                "{ packets = 2, gro = \"100us\", sack_delay = \"1s\" }",
+                "{ gro = \"1s\" }",
             ],
         ),
         ("initial_window", &["\"1p\"", "\"10p\"", "\"1000p\"", "1.5"]),
@@ -178,6 +181,7 @@ fn stack(tape: &mut Tape<'_>) -> String {
         ("offload", &["false", "true"]),
         ("ecn", &["false", "true"]),
         ("frto", &["false", "true"]),
+        ("processing", &["\"10us\"", "\"5ms\""]),
         ("slow_start_after_idle", &["true", "false"]),
         (
             "access",

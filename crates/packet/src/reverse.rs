@@ -81,7 +81,9 @@ impl RemoteReceiver {
     /// Consecutive packets arrive as one.
     pub(crate) fn receive_merged(&mut self, segment: &[Held]) -> Reply {
         let reply = self.receiver.receive_merged(segment);
-        segment.iter().for_each(|held| self.announce(*held));
+        for held in segment {
+            self.announce(*held);
+        }
         reply
     }
 

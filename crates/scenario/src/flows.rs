@@ -53,6 +53,9 @@ keys! {
         stack: Stack = Stack::RFC, parts(StackKeys);
         /// Each flow's own access link, where it limits.
         access: Option<Access> = None, key(Maybe(Table));
+        /// Longest time that the hosts take before what they send at once leaves, drawn uniformly each
+        /// time; packets keep their order (ns-2: `overhead_`).
+        processing: Time = Time::ZERO, key(PROCESSING);
         /// Links crossed, by name; must be given where there are several. Kept as indices into the
         /// scenario's links.
         path: Vec<usize> = Vec::new(), always(Path);
@@ -87,6 +90,12 @@ keys! {
         queue: Option<u64> = None, key(Maybe(ACCESS_QUEUE));
     }
 }
+
+const PROCESSING: Within<Time> = Within {
+    least: Time::ZERO,
+    most: Time::from_secs(1),
+    allowed: "a time up to 1s",
+};
 
 const ACCESS_RATE: Within<Rate> = Within {
     least: Rate::from_bits_per_second(1000),

@@ -320,6 +320,7 @@ def _linux_row(row: Mapping[str, Any]) -> Row:
                 # Rows with single-segment sends have nothing to gather.
                 "offload": row.get("gso_max_segs") != 1,
                 "rtt": [f"{rtts[index]:.12g}ms" for index in mine],
+                "processing": f"{_lateness_us(row):.12g}us",
                 "packet": "1500B",
                 # The emulation drew its starts from this law.
                 "start": {"uniform": ["0s", "2s"]},
@@ -336,6 +337,12 @@ def _linux_row(row: Mapping[str, Any]) -> Row:
     }
     numbers = _linux_numbers(row)
     return Row("linux", "+".join(dict.fromkeys(controllers)), f"{row['label']} #{row['repeat_index']}", tables, numbers)
+
+
+def _lateness_us(row: Mapping[str, Any]) -> float:
+    """Longest processing time of the hosts: twice the median by which the emulator delivered late, there and back."""
+    medians = [row.get(f"lateness_{way}_p50_us", 0.0) for way in ("forward", "reverse")]
+    return 2.0 * sum(medians)
 
 
 def _linux_numbers(row: Mapping[str, Any]) -> tuple[Number, ...]:

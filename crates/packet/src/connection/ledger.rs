@@ -14,6 +14,10 @@ use super::reduction::WindowReduction;
 use super::ring::Ring;
 
 /// The last transmission of a packet, and what recovery from such records thinks of it.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts that do not exclude each other"
+)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sent {
     pub(super) time: Time,
