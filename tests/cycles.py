@@ -91,20 +91,23 @@ def cubic(beta: float, c: float = 0.4) -> Law:
     return Law(growth, lambda _top, _pipe: beta)
 
 
-def _hstcp_decrease(window: float) -> float:
-    """RFC 3649 section 5: b(w), between a half at 38 packets and a tenth at 83,000."""
-    return 0.5 - 0.4 * math.log(max(window, 38.0) / 38.0) / math.log(83000.0 / 38.0)
+def hstcp(low_loss: float = 1e-3) -> Law:
+    """RFC 3649 section 5: the response goes from (38, `low_loss`) to (83000, 1e-7), the cut from a half to a tenth."""
+    span = math.log(83000.0 / 38.0)
 
+    def place(window: float) -> float:
+        return math.log(max(window, 38.0) / 38.0) / span
 
-def _hstcp_increase(window: float) -> float:
-    """RFC 3649 section 5: a(w) = w^2 p(w) 2 b(w) / (2 - b(w)), with p(w) = 0.078 / w^1.2."""
-    if window <= 38.0:
-        return 1.0
-    b = _hstcp_decrease(window)
-    return window**2 * 0.078 / window**1.2 * 2.0 * b / (2.0 - b)
+    def decrease(window: float) -> float:
+        return 0.5 - 0.4 * place(window)
 
+    def increase(window: float) -> float:
+        if window <= 38.0:
+            return 1.0
+        loss = low_loss * (1e-7 / low_loss) ** place(window)
+        return max(1.0, window**2 * loss * 2.0 * decrease(window) / (2.0 - decrease(window)))
 
-HSTCP = Law(lambda w, _t, _top, rtt: max(1.0, _hstcp_increase(w)) / rtt, lambda top, _pipe: 1.0 - _hstcp_decrease(top))
+    return Law(lambda w, _t, _top, rtt: increase(w) / rtt, lambda top, _pipe: 1.0 - decrease(top))
 
 
 #: RFC 3649 appendix B: up to so many packets the window grows by so many per round trip and loses this part.

@@ -5,7 +5,6 @@
 //! measured in `docs/fluid.md` against the packet engine over a grid.
 
 use forebay_scenario::{FlowGroup, Scenario, Warning, WarningKind};
-use forebay_units::parameter::Value;
 
 use crate::overflow::FAST_RETRANSMIT_WINDOW;
 
@@ -110,23 +109,21 @@ impl Fair {
             .then(|| outside("rtt", text).with("longest_by_shortest", ratio))
     }
 
-    /// Windows below which a controller grows by another law than the fluid's.
+    /// Windows below which a controller grows by another law than the fluid's, after a cut.
     fn low_window(&self, scenario: &Scenario) -> Option<Warning> {
-        let threshold = |group: &FlowGroup| match group.controller.parameters().get("low_window") {
-            Value::Number(packets) if group.controller.name() == "scalable" => Some(packets),
-            _ => None,
-        };
-        let (group, low) = persistent(scenario)
-            .filter_map(|group| threshold(group).map(|low| (group, low)))
-            .next()?;
+        let group = persistent(scenario).find(|group| group.controller.name() == "scalable")?;
+        let parameters = group.controller.parameters();
+        let (low, cut) = (
+            parameters.number("low_window"),
+            parameters.number("decrease"),
+        );
         let window = self.rate * group.rtt.mean() + self.buffer / self.flows as f64;
         let text = format!(
-            "group `{}`: a fair window is {window:.1} packets, and below {low:.0} {} grows as New Reno, which its law in \
-             the fluid leaves out: its loss is too low",
+            "group `{}`: a fair window is {window:.1} packets before a cut, and below {low:.0} Scalable TCP grows as New \
+             Reno, which the fluid leaves out: its loss is too low",
             group.name,
-            group.controller.name(),
         );
-        (window < low).then(|| {
+        ((1.0 - cut) * window < low).then(|| {
             outside("low_window", text)
                 .with("window_packets", window)
                 .with("low_window_packets", low)

@@ -96,7 +96,7 @@ impl Exposure {
     fn lose(&mut self, end: f64, span: f64, expected: f64) -> Option<f64> {
         let exposed = (end - self.sheltered_until).min(span);
         let expected = expected * exposed / span;
-        if !(expected > 0.0) {
+        if expected <= 0.0 {
             return None;
         }
         self.remaining -= expected;
