@@ -12,7 +12,7 @@ use crate::bottleneck::{
 };
 use crate::filter::WindowedMaximum;
 use crate::packet::{
-    Ack, CongestionControl, Idle, LossState, Needs, Pace, Path, Sample, Signal, Window,
+    Ack, CongestionControl, Delivery, Idle, LossState, Needs, Pace, Path, Sample, Signal, Window,
 };
 use crate::policer::{Evidence, Policer};
 use crate::registration::{Description, Registered};
@@ -74,6 +74,9 @@ pub struct BbrController {
     min_rtt: f64,
     min_rtt_stamp: Time,
     round_trip_probe: RoundTripProbe,
+    /// Packets sent after the first and not after the second were delivered tell nothing of the
+    /// bandwidth: `PROBE_RTT` held them back.
+    held_back: (u64, u64),
     /// Start-up ends there.
     plateau: Plateau,
     cycle_idx: usize,
@@ -136,6 +139,14 @@ impl BbrController {
         (in_flight + burst - self.sending_bandwidth() * sample.held).max(0.0)
     }
 
+    /// Whether the application or `PROBE_RTT` limited the rate, not the network.
+    fn held_back(&self, sample: &Sample) -> bool {
+        let (from, to) = self.held_back;
+        let probed = |delivery: &Delivery| (from..=to).contains(&delivery.prior_delivered);
+        let delivery = sample.delivery.as_ref();
+        delivery.is_some_and(|delivery| delivery.app_limited || probed(delivery))
+    }
+
     fn update_bandwidth(&mut self, sample: &Sample) {
         self.rounds.update(sample);
         let Some(delivery) = &sample.delivery else {
@@ -145,7 +156,7 @@ impl BbrController {
             self.packet_conservation = false;
         }
         self.suspect_policer(sample);
-        if !delivery.app_limited || delivery.rate >= self.max_bw.get() {
+        if !self.held_back(sample) || delivery.rate >= self.max_bw.get() {
             self.max_bw
                 .update(self.rounds.count, delivery.rate, BANDWIDTH_ROUNDS);
         }
@@ -158,7 +169,7 @@ impl BbrController {
         if std::mem::take(&mut self.timed_out) {
             anew |= self.policer.update(&Evidence::of_timeout(sample, probing));
         }
-        if sample.delivery.is_some_and(|delivery| delivery.app_limited) {
+        if self.held_back(sample) && self.policer.rate().is_none() {
             self.policer.starve();
         } else {
             let evidence = Evidence::new(sample, self.rounds.started, probing);
@@ -190,8 +201,7 @@ impl BbrController {
     }
 
     fn check_full(&mut self, sample: &Sample) {
-        let limited = sample.delivery.is_some_and(|d| d.app_limited);
-        if self.full() || !self.rounds.started || limited {
+        if self.full() || !self.rounds.started || self.held_back(sample) {
             return;
         }
         self.plateau.update(self.max_bw.get());
@@ -235,12 +245,15 @@ impl BbrController {
             self.mode = Mode::ProbeRoundTrip;
             self.save_window(window.cwnd);
             self.round_trip_probe = RoundTripProbe::default();
+            self.held_back.0 = sample.delivered;
         }
-        if self.mode == Mode::ProbeRoundTrip
-            && self
-                .round_trip_probe
-                .update(sample, MIN_WINDOW, &mut self.rounds)
-        {
+        if self.mode != Mode::ProbeRoundTrip {
+            return;
+        }
+        // Low rates tell nothing now: the packets that leave until these have arrived.
+        self.held_back.1 = sample.delivered + sample.in_flight as u64;
+        let few = MIN_WINDOW;
+        if self.round_trip_probe.update(sample, few, &mut self.rounds) {
             self.min_rtt_stamp = now;
             self.prior_cwnd.restore(window);
             if self.full() {
@@ -350,6 +363,11 @@ impl CongestionControl for BbrController {
     }
 
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
+        if self.min_rtt.is_infinite() {
+            // The handshake's round trip, where there was one (`bbr_init`).
+            self.min_rtt = path.min_rtt;
+            self.min_rtt_stamp = sample.now;
+        }
         self.update_bandwidth(sample);
         let expectation = Expectation {
             bandwidth: self.sending_bandwidth(),
@@ -369,7 +387,8 @@ impl CongestionControl for BbrController {
 
     fn pacing(&self, window: &Window, path: &Path) -> Option<Pace> {
         let known = (self.pacing_rate > 0.0).then_some(self.pacing_rate);
-        let rate = known.or_else(|| initial_rate(HIGH_GAIN, window, path))?;
+        let initial = || initial_rate(HIGH_GAIN, window, path).map(|rate| rate * PACING_MARGIN);
+        let rate = known.or_else(initial)?;
         Some(Pace {
             rate,
             quantum: self.quantum(),
@@ -415,6 +434,7 @@ impl Registered for BbrController {
             min_rtt: f64::INFINITY,
             min_rtt_stamp: Time::ZERO,
             round_trip_probe: RoundTripProbe::default(),
+            held_back: (u64::MAX, 0),
             plateau: Plateau::default(),
             cycle_idx: 0,
             cycle_stamp: Time::ZERO,
@@ -576,6 +596,54 @@ mod tests {
         assert_eq!(window.cwnd, MIN_WINDOW);
         drive(&mut bbr, &mut window, 10_200, 11_000, 0.1);
         assert!(window.cwnd > 100.0, "{}", window.cwnd);
+    }
+
+    /// At short round trips `PROBE_RTT` lasts for more rounds than the bandwidth is kept.
+    #[test]
+    fn a_probe_of_the_round_trip_forgets_no_bandwidth() {
+        let (mut bbr, mut window) = start();
+        drive(&mut bbr, &mut window, 1, 10_010, 0.1);
+        assert_eq!(bbr.mode, Mode::ProbeRoundTrip);
+        let probe = |k: u64| Sample {
+            now: Time::from_millis(10_110 + k),
+            prior_in_flight: 4.0,
+            in_flight: 4.0,
+            delivered: 10_010 + k,
+            delivery: Some(Delivery {
+                rate: 40.0,
+                prior_delivered: 10_006 + k,
+                ..Delivery::default()
+            }),
+            ..sample(0.1)
+        };
+        let path = Path::default();
+        let mut k = 0;
+        while bbr.mode == Mode::ProbeRoundTrip {
+            bbr.on_sample(&mut window, &probe(k), &path);
+            k += 1;
+        }
+        // Dozens of rounds of four packets.
+        assert!(k > 150 && bbr.mode == Mode::ProbeBandwidth, "{k}");
+        assert_eq!(bbr.max_bw.get(), 1000.0);
+        // What leaves later counts again.
+        for k in k..k + 100 {
+            bbr.on_sample(&mut window, &probe(k), &path);
+        }
+        assert_eq!(bbr.max_bw.get(), 40.0);
+    }
+
+    #[test]
+    fn the_handshake_s_round_trip_is_the_first_one() {
+        let (mut bbr, mut window) = start();
+        let path = Path {
+            min_rtt: 0.08,
+            smoothed_rtt: 0.09,
+            ..Path::default()
+        };
+        bbr.on_sample(&mut window, &sample(0.1), &path);
+        assert_eq!(bbr.min_rtt, 0.08);
+        bbr.on_sample(&mut window, &sample(0.07), &path);
+        assert_eq!(bbr.min_rtt, 0.07);
     }
 
     #[test]

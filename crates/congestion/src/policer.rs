@@ -87,10 +87,16 @@ impl Interval {
     fn rate(&self, evidence: &Evidence) -> Option<f64> {
         let lost = (evidence.losses - self.losses) as f64;
         let delivered = (evidence.delivered - self.delivered) as f64;
-        let seconds = evidence.now.saturating_sub(self.since).as_secs_f64();
+        let seconds = whole_milliseconds(self.since, evidence.now) * 1e-3;
         let policed = delivered > 0.0 && lost >= LOSS_THRESHOLD * delivered;
         (policed && seconds >= SHORTEST_SECONDS).then(|| delivered / seconds)
     }
+}
+
+/// From one time to another by a clock that counts milliseconds (`lt_last_stamp`).
+fn whole_milliseconds(from: Time, to: Time) -> f64 {
+    let tick = Time::from_millis(1).as_picos();
+    (to.as_picos() / tick).saturating_sub(from.as_picos() / tick) as f64
 }
 
 /// The estimate of a policer's rate.
@@ -225,6 +231,33 @@ mod tests {
         assert_eq!(policer.rate(), Some(rate));
         assert!(rounds(&mut policer, &mut evidence, 1, (100, 0)));
         assert_eq!(policer.rate(), None);
+    }
+
+    /// Ten rounds of 1.95 ms begin and end at other fractions of a millisecond each.
+    #[test]
+    fn intervals_are_counted_in_whole_milliseconds() {
+        let at = Time::from_micros;
+        assert_eq!(whole_milliseconds(at(1_999), at(2_000)), 1.0);
+        assert_eq!(whole_milliseconds(at(1_000), at(1_999)), 0.0);
+        assert_eq!(whole_milliseconds(at(950), at(8_750)), 8.0);
+        assert_eq!(whole_milliseconds(at(8_750), at(950)), 0.0);
+        let (_, mut evidence) = start();
+        let interval = Interval::begin(&evidence);
+        evidence.now += Time::from_micros(7_800);
+        (evidence.delivered, evidence.losses) = (70, 20);
+        assert_eq!(interval.rate(&evidence), Some(70.0 / 7e-3));
+    }
+
+    #[test]
+    fn a_small_difference_is_one_in_bytes() {
+        for (payload, agree) in [(50, true), (8948, false)] {
+            let (mut policer, mut evidence) = start();
+            policer.on_open(Segmentation::of(forebay_units::Bytes::new(payload)));
+            // 20 and 10 packets per second: further apart than an eighth.
+            rounds(&mut policer, &mut evidence, 4, (2, 1));
+            rounds(&mut policer, &mut evidence, 5, (1, 1));
+            assert_eq!(policer.rate().is_some(), agree, "{payload}");
+        }
     }
 
     #[test]

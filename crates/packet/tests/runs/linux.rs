@@ -87,3 +87,63 @@ fn four_bbr_flows_at_a_small_buffer_lose_a_tenth_and_the_slowest_a_fifth() {
     }
     assert!((loss / 0.105 - 1.0).abs() < 0.15, "{loss}");
 }
+
+/// Bursts of segmentation offload end at 64 KiB: seven packets of 9000 bytes.
+#[test]
+fn jumbo_packets_leave_in_bursts_that_a_small_buffer_holds() {
+    let jumbo = |buffer: &str, cca: &str| {
+        let text = format!(
+            r#"
+[link]
+rate = "10Gbps"
+buffer = "{buffer}"
+
+[[flows]]
+cca = "{cca}"
+stack = "linux"
+rtt = "1.2ms"
+packet = "9000B"
+access = {{ rate = "20Gbps" }}
+
+[run]
+warmup = "300ms"
+measure = "300ms"
+"#
+        );
+        replication(&scenario::<&str>(&text, &[]), 1)
+    };
+    // A burst of 44 such packets, as of 1500 bytes, would overrun 18 packets at each start.
+    let utilization = value(&jumbo("18p", "bbr"), Metric::Utilization);
+    assert!(utilization > 0.9, "{utilization}");
+    // With room for a burst at either end and two products nothing is lost, and little waits.
+    let report = jumbo("400p", "bbr");
+    assert_eq!(value(&report, Metric::LossRate), 0.0);
+    let waiting = value(&report, Metric::QueueMean);
+    assert!(waiting < 60.0, "{waiting}");
+}
+
+/// `PROBE_RTT` lasts a hundred short round trips, with four packets in each: what comes after it
+/// is as fast as what was before.
+#[test]
+fn bbr_fills_a_short_path_again_after_a_probe_of_its_round_trip() {
+    let text = r#"
+[link]
+rate = "100Mbps"
+buffer = "100p"
+
+[[flows]]
+name = "short"
+cca = "bbr"
+stack = "linux"
+rtt = "2ms"
+
+[run]
+warmup = "11s"
+measure = "8s"
+"#;
+    let utilization = value(
+        &replication(&scenario::<&str>(text, &[]), 1),
+        Metric::Utilization,
+    );
+    assert!(utilization > 0.93, "{utilization}");
+}
