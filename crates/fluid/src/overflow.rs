@@ -196,3 +196,145 @@ impl Run<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw};
+    use crate::run::Cut;
+    use crate::synchronization::{Candidate, CutCountLaw, Synchronization};
+    use forebay_congestion::aimd::Aimd;
+    use forebay_congestion::fluid::FluidLaw;
+    use forebay_random::Seed;
+    use forebay_scenario::Cancel;
+
+    fn model(flows: usize) -> FluidModel {
+        let flow = FluidFlow {
+            propagation: 0.1,
+            law: 0,
+            path: 0,
+            size: 1.0,
+            initial_window: Some(10.0),
+            limits: Limits::default(),
+        };
+        FluidModel {
+            links: vec![FluidLink {
+                capacity: 1000.0,
+                buffer: 50.0,
+                background: Background::Constant(0.0),
+                queue: QueueLaw::DropTail,
+            }],
+            target: 0,
+            paths: vec![vec![0]],
+            laws: vec![FluidLaw::Aimd(Aimd::default())],
+            flows: vec![flow; flows],
+            synchronization: Synchronization {
+                minimum: 0.5,
+                count: CutCountLaw::Fixed,
+                ..Synchronization::default()
+            },
+            measure: Measure::Fixed { start: 1.0 },
+            horizon: 100.0,
+            tolerance: 1e-4,
+            trace: None,
+            seed: Seed::default(),
+            cancel: Cancel::default(),
+        }
+    }
+
+    fn run(model: &FluidModel, timeout: f64) -> Run<'_> {
+        let run = Run::new(model, model.measure).unwrap();
+        run.with_timeouts(&vec![timeout; model.flows.len()])
+            .unwrap()
+    }
+
+    #[test]
+    fn only_what_comes_after_the_shelter_counts() {
+        let exposure = |remaining| Exposure {
+            sheltered_until: 1.5,
+            remaining,
+            ..Exposure::default()
+        };
+        let mut flow = exposure(10.0);
+        assert_eq!(flow.lose(2.0, 1.0, 4.0), None);
+        assert_eq!(flow.remaining, 8.0);
+        // One of two expected losses is enough: half of the exposed half second from its end.
+        assert_eq!(exposure(1.0).lose(2.0, 1.0, 4.0), Some(0.25));
+        assert_eq!(exposure(1.0).lose(1.5, 1.0, 4.0), None);
+    }
+
+    #[test]
+    fn a_flow_is_cut_once_in_a_round_trip() {
+        let mut flow = Exposure::default();
+        assert!(flow.lose_in(1, (0.3, 0.4)));
+        assert!(!flow.lose_in(2, (0.35, 0.5)));
+        assert!(flow.lose_in(3, (0.4, 0.6)));
+        assert!(!flow.shelter(0.5, 0.9));
+        assert_eq!(flow.sheltered_until, 0.6);
+    }
+
+    #[test]
+    fn an_exposed_flow_answers_a_round_trip_after_its_loss() {
+        let model = model(1);
+        let mut run = run(&model, 0.0);
+        run.flows.stretch[0] = 1e6;
+        let losses = Losses {
+            fraction: 0.5,
+            span: 0.01,
+        };
+        run.expose(0, 0, losses);
+        // A threshold of about one of half a million expected losses.
+        let answer = run.schedule.next_time();
+        assert!(answer > 0.1 && answer < 0.1001, "{answer}");
+        run.expose(0, 0, losses);
+        let cut = Cut {
+            slot: 0,
+            cause: Cause::Event,
+        };
+        assert_eq!(run.next_cut(0.5), Some(cut));
+        assert_eq!(run.next_cut(0.5), None);
+    }
+
+    #[test]
+    fn a_timer_takes_longer_the_more_retransmissions_are_lost() {
+        let model = model(1);
+        let mut run = run(&model, 1.0);
+        let mean = |run: &mut Run<'_>| (0..200_000).map(|_| run.expiries(0)).sum::<f64>() / 2e5;
+        assert_eq!(mean(&mut run), 1.0);
+        run.links[0].step(2100.0, 1.0);
+        assert_eq!(run.links[0].loss_share(), 0.5);
+        // Each of six doublings comes with half the probability of the one before it: 1 + 6.
+        let found = mean(&mut run);
+        assert!((found - 7.0).abs() < 0.2, "{found}");
+    }
+
+    #[test]
+    fn who_waits_for_a_timer_sends_nothing_and_is_not_drawn() {
+        let model = model(4);
+        let mut run = run(&model, 1.0);
+        run.answer(0, 3.9, 0.02);
+        run.answer(1, 2.0, 0.02);
+        run.answer(2, 4.0, 0.02);
+        assert_eq!(
+            [0, 1, 2, 3].map(|slot| run.is_silent(slot)),
+            [true, true, false, false]
+        );
+        assert!(run.arrivals(0) < 2.0 * 100.0 + 1e-9);
+        for slot in 0..4 {
+            run.candidates.push(Candidate::new(slot, slot, 1.0, 0.1));
+        }
+        run.leave_out_silent();
+        run.open_event(0, 0.0);
+        // Half of the two that send.
+        assert_eq!(run.links[0].tally.fractions, 0.25);
+        assert_eq!(run.next_cut(0.2).map(|cut| cut.cause), Some(Cause::Event));
+        assert_eq!(run.next_cut(1.05), None);
+        run.now = 1.06;
+        for _ in 0..2 {
+            let cut = run.next_cut(1.07).unwrap();
+            assert_eq!(cut.cause, Cause::Timeout);
+            run.end_silence(cut.slot);
+        }
+        assert!((0..4).all(|slot| run.flows.propagation[slot] == 0.1));
+    }
+}

@@ -301,3 +301,21 @@ fn timeouts_are_none_or_one_for_each_flow() {
     assert!(text(&[1.0; 3]).starts_with("timeouts is 3, allowed is none, or one for each flow"));
     assert!(text(&[-1.0; 10]).starts_with("timeout of flow 0 is -1"));
 }
+
+/// Where all but a thousand millionth is lost, what was let in is not the difference of arrivals and losses.
+#[test]
+fn delays_keep_their_digits_where_nearly_all_is_lost() {
+    let mut model = shared((1000.0, 50.0), 1, (0.1, 0.1), aimd());
+    model.links[0].background = Background::Redrawn {
+        mean: 1e12,
+        deviation: 1e11,
+        interval: 0.037,
+    };
+    let link = integrate(&model).unwrap().links[0].clone();
+    assert!(link.delay_mean <= link.delay_max);
+    assert!(
+        (link.delay_mean / 0.05 - 1.0).abs() < 1e-9,
+        "{}",
+        link.delay_mean
+    );
+}
