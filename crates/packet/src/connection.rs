@@ -54,11 +54,11 @@ use forebay_scenario::Stack;
 use forebay_units::Time;
 
 use self::ack::AckEvent;
-pub(crate) use self::card::{Held, most_merged};
+pub(crate) use self::card::{Arrival, Held, most_merged};
 use self::control_block::{ControlBlock, Hold};
 use self::ledger::{Arrivals, Ledger};
 use self::marks::Marks;
-pub(crate) use self::receiver::{Arrival, Receiver, Reply};
+pub(crate) use self::receiver::{Receiver, Reply};
 use self::recovery::LossRecovery;
 use self::scoreboard::Scoreboard;
 use self::sender::{FastPath, Handshake, Sender, Start, Totals, Transmission};

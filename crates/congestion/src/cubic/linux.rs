@@ -342,7 +342,7 @@ mod tests {
             cubic.base_rtt(seen.now, &path)
         };
         assert_eq!(see(&mut cubic, 1000, 0.05), Some(0.05));
-        cubic.epoch_start = Some(2000);
+        cubic.epoch_start = Some(jiffies(Time::from_secs(2)));
         assert_eq!(see(&mut cubic, 2999, 0.04), None);
         assert_eq!(see(&mut cubic, 3000, 0.06), Some(0.05));
     }
