@@ -43,6 +43,7 @@ mod pacing;
 mod receiver;
 mod recovery;
 mod reduction;
+mod reported;
 mod ring;
 mod round_trip;
 mod scoreboard;
@@ -51,16 +52,16 @@ mod timeout;
 mod timers;
 
 use forebay_congestion::Controller;
-use forebay_congestion::packet::{Idle, LossState, Window};
+use forebay_congestion::packet::{Idle, LossState};
 use forebay_scenario::Stack;
 use forebay_units::{Bytes, Time};
 
 use self::ack::AckEvent;
-pub(crate) use self::card::{Held, most_merged};
+pub(crate) use self::card::{Arrival, Held, most_merged};
 use self::control_block::{ControlBlock, Hold};
 use self::ledger::{Arrivals, Ledger, Setup};
 use self::marks::Marks;
-pub(crate) use self::receiver::{Arrival, Receiver, Reply};
+pub(crate) use self::receiver::{Receiver, Reply};
 use self::recovery::LossRecovery;
 use self::scoreboard::Scoreboard;
 use self::sender::{FastPath, Handshake, Sender, Start, Totals, Transmission};
@@ -268,43 +269,6 @@ impl Connection {
     #[inline]
     pub(crate) fn full_number(&self, low: u32) -> u64 {
         self.control.receiver.full_number(low)
-    }
-
-    // --- What is reported ---
-
-    /// Congestion window and slow-start threshold.
-    pub(crate) fn window(&self) -> Window {
-        self.control.sender.window
-    }
-
-    /// Smoothed round-trip time in seconds; zero before the first measurement.
-    pub(crate) fn smoothed_rtt(&self) -> f64 {
-        self.control.sender.round_trip.path.smoothed_rtt
-    }
-
-    /// Data packets delivered in order, over all transfers.
-    pub(crate) fn delivered(&self) -> u64 {
-        self.control.receiver.expected() - self.control.sender.totals.handshakes
-    }
-
-    /// Packets sent again, over all transfers.
-    pub(crate) fn retransmissions(&self) -> u64 {
-        self.control.sender.totals.retransmissions
-    }
-
-    /// Retransmission timeouts, over all transfers.
-    pub(crate) fn timeouts(&self) -> u64 {
-        self.control.sender.totals.timeouts
-    }
-
-    /// The first congestion signal of the transfer, where there was one.
-    pub(crate) fn first_cut(&self) -> Option<Time> {
-        self.control.sender.first_cut
-    }
-
-    /// What must always hold; checked at the end of every run.
-    pub(crate) fn consistent(&self) -> bool {
-        self.control.consistent()
     }
 
     // --- At the receiver ---

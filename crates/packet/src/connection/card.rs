@@ -6,10 +6,19 @@
 
 use forebay_units::Time;
 
-use super::receiver::Arrival;
-
 /// Most bytes of a merged segment (`gro_max_size`), its header once.
 const LARGEST: u64 = 65_535;
+
+/// A packet as it arrives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) packet: u64,
+    pub(crate) now: Time,
+    /// Whether it ends a burst, or what was written.
+    pub(crate) pushed: bool,
+    /// The round trip, as far as known.
+    pub(crate) rtt: Time,
+}
 
 /// A packet on the card.
 #[derive(Clone, Copy, Debug)]

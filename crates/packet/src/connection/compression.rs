@@ -117,7 +117,8 @@ mod tests {
     use forebay_scenario::Stack;
     use proptest::prelude::*;
 
-    use super::super::receiver::{Arrival, Receiver, Reply};
+    use super::super::card::Arrival;
+    use super::super::receiver::{Receiver, Reply};
     use super::*;
 
     const LINUX: DelayedAck = Stack::LINUX.delayed_ack;

@@ -1,0 +1,43 @@
+//! What is reported of a connection, and what must always hold.
+
+use forebay_congestion::packet::Window;
+use forebay_units::Time;
+
+use super::Connection;
+
+impl Connection {
+    /// Congestion window and slow-start threshold.
+    pub(crate) fn window(&self) -> Window {
+        self.control.sender.window
+    }
+
+    /// Smoothed round-trip time in seconds; zero before the first measurement.
+    pub(crate) fn smoothed_rtt(&self) -> f64 {
+        self.control.sender.round_trip.path.smoothed_rtt
+    }
+
+    /// Data packets delivered in order, over all transfers.
+    pub(crate) fn delivered(&self) -> u64 {
+        self.control.receiver.expected() - self.control.sender.totals.handshakes
+    }
+
+    /// Packets sent again, over all transfers.
+    pub(crate) fn retransmissions(&self) -> u64 {
+        self.control.sender.totals.retransmissions
+    }
+
+    /// Retransmission timeouts, over all transfers.
+    pub(crate) fn timeouts(&self) -> u64 {
+        self.control.sender.totals.timeouts
+    }
+
+    /// The first congestion signal of the transfer, where there was one.
+    pub(crate) fn first_cut(&self) -> Option<Time> {
+        self.control.sender.first_cut
+    }
+
+    /// What must always hold; checked at the end of every run.
+    pub(crate) fn consistent(&self) -> bool {
+        self.control.consistent()
+    }
+}
