@@ -307,8 +307,8 @@ fn timeouts_are_none_or_one_for_each_flow() {
 fn delays_keep_their_digits_where_nearly_all_is_lost() {
     let mut model = shared((1000.0, 50.0), 1, (0.1, 0.1), aimd());
     model.links[0].background = Background::Redrawn {
-        mean: 1e12,
-        deviation: 1e11,
+        mean: 1e13,
+        deviation: 1e12,
         interval: 0.037,
     };
     let link = integrate(&model).unwrap().links[0].clone();
