@@ -84,7 +84,7 @@ def test_a_share_of_the_draws(path: Path) -> None:
     page = path.with_suffix(".html").read_text(encoding="utf-8")
     assert f"held in {told['held']} of {told['of']} draws" in page
     assert "6 on average (Poisson)" in page
-    assert "20ms to 60ms, the same for all" in page
+    assert "20 ms to 60 ms, the same for all" in page
 
 
 def test_uncertain_numbers_can_be_varied(path: Path) -> None:
