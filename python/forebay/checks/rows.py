@@ -341,7 +341,7 @@ def _linux_row(row: Mapping[str, Any]) -> Row:
 
 def _lateness_us(row: Mapping[str, Any]) -> float:
     """Longest processing time of the hosts: twice the median by which the emulator delivered late, there and back."""
-    medians = [row.get(f"lateness_{way}_p50_us", 0.0) for way in ("forward", "reverse")]
+    medians = [float(row.get(f"lateness_{way}_p50_us", 0.0)) for way in ("forward", "reverse")]
     return 2.0 * sum(medians)
 
 
