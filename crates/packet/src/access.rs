@@ -40,6 +40,11 @@ impl AccessLink {
         })
     }
 
+    /// Whether its packets leave one after the other, so that no two leave at one instant.
+    pub(crate) fn has_rate(&self) -> bool {
+        self.rate.is_some()
+    }
+
     /// A packet of `size` bytes arrives: when it reaches the network and whether it waits before;
     /// `None` where the queue is full.
     pub(crate) fn enqueue(&mut self, now: Time, size: u32) -> Option<(Time, AccessWait)> {

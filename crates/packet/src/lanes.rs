@@ -26,7 +26,8 @@ pub(crate) fn calendar(
     }
     assign_links(network, &mut next);
     for flow in &mut traffic.hosts.flows.responsive {
-        if let Some(access) = &mut flow.access {
+        // Without a rate packets leave at one instant, in an order that need not be their numbers'.
+        if let Some(access) = flow.access.as_mut().filter(|access| access.has_rate()) {
             access.lane = Some(next.take());
         }
     }
