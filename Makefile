@@ -21,7 +21,7 @@ help:
 	@echo "make test       every test, Rust and Python"
 	@echo "make check      formatting, lints, types"
 	@echo "make bench      speed of the packet and the fluid engine [ONLY=W1,F1,...] [RUNS=9] [COUNT=1]"
-	@echo "make reference  forebay against other programs' numbers [REFERENCE=DIR] [ONLY=oracle,ns2,linux,ns3]"
+	@echo "make reference  forebay against other programs' numbers [REFERENCE=DIR] [ONLY=oracle,ns2,linux,tofino,ns3] [WRITE=FILE] [AGAINST=FILE]"
 	@echo "make checks     the table How we know it is right: theory, and REFERENCE; WRITE=docs/checking.md renews it there"
 	@echo "make gallery    the papers' figures, full, and the documentation's pages about them [QUICK=1] [GALLERY=DIR]"
 	@echo "make manual     the figures of docs/recommend.md and docs/rules.md, ten minutes [ONLY=NAME,...] [QUICK=1]"
@@ -73,7 +73,7 @@ bench: $(VENV)/.build
 
 REFERENCE ?= tests/reference
 reference: $(VENV)/.build
-	@$(BIN)/python -m forebay.checks.reference "$(REFERENCE)" $(if $(ONLY),--only $(ONLY))
+	@$(BIN)/python -m forebay.checks.reference "$(REFERENCE)" $(if $(ONLY),--only $(ONLY)) $(if $(WRITE),--write "$(WRITE)") $(if $(AGAINST),--against "$(AGAINST)")
 
 checks: $(VENV)/.build
 	@$(BIN)/python -m forebay.checks.theory --reference "$(REFERENCE)" $(if $(WRITE),--write "$(WRITE)")

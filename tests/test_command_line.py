@@ -22,6 +22,7 @@ METRICS = {
     "loss_rate",
     "queue_mean_packets",
     "queue_delay_mean_s",
+    "queue_delay_p05_s",
     "queue_delay_p50_s",
     "queue_delay_p95_s",
     "queue_delay_p99_s",

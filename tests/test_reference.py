@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from forebay.checks.reference import Tally
-from forebay.checks.rows import Row, read_folder
+from forebay.checks.rows import Number, Row, read_folder
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "tests" / "reference"
@@ -28,7 +28,7 @@ def compare(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_row_is_read() -> None:
-    assert [len(rows(kind)) for kind in ("ns2", "linux", "ns3")] == [261, 60, 175]
+    assert [len(rows(kind)) for kind in ("ns2", "linux", "tofino", "ns3")] == [282, 60, 313, 175]
 
 
 def test_an_ns2_row_becomes_its_scenario() -> None:
@@ -49,6 +49,80 @@ def test_a_linux_row_becomes_its_scenario() -> None:
     (group,) = row.tables["flows"]
     assert (group["stack"], group["rtt"], group["count"]) == ("linux", ["20ms", "80ms"], 2)
     assert row.tables["link"]["buffer"] == "208p"
+
+
+def test_a_row_of_the_switch_becomes_its_scenario() -> None:
+    """Four flows leave one sender at 20 Gb/s; a packet that finds 66 waiting is still kept."""
+    row = next(row for row in rows("tofino") if row.label == "cubic n=4 depth=7500")
+    cards, port = row.tables["links"]
+    assert (cards["rate"], port["rate"], port["buffer"]) == ("20000000000bps", "10000000000bps", "67p")
+    (group,) = row.tables["flows"]
+    assert (group["cca"], group["stack"], group["count"], group["packet"]) == ("cubic", "linux", 4, "9000B")
+    assert (group["rtt"], group["path"], group["start"]) == ("1.2ms", ["cards", "port"], {"uniform": ["0s", "1ms"]})
+    # A run of a second, of which the middle third is measured.
+    assert row.tables["run"] == {"warmup": "0.333333333333s", "measure": "0.333333333333s", "seed": 1}
+
+
+def test_depths_of_the_switch_are_judged_in_packets_by_an_eighth_of_the_limit_or_eight() -> None:
+    for row in rows("tofino"):
+        limit = float(row.label.rpartition("=")[2]) * 80 / 9000
+        assert [number.title for number in row.numbers] == ["depth_p05", "depth_p50", "depth_p95"]
+        for number in row.numbers:
+            assert number.base == pytest.approx(max(8.0, 0.12 * limit), abs=0.01)
+            assert number.cap == 0.0, "runs that differ among themselves widen nothing"
+            assert (number.unjudged is None) == (limit >= 31.0)
+            # 7.2 us for a packet; an empty queue reads 2.
+            assert number.offset + number.scale * 7.2e-6 == pytest.approx(3.0)
+
+
+def of(row: Row) -> dict[str, Number]:
+    return {number.name: number for number in row.numbers}
+
+
+def test_the_kernels_rows_are_judged_as_all_others() -> None:
+    """2 points, 15 and 10 %, with BBR and over small buffers too; shares within what theirs repeats within."""
+    for row in rows("linux"):
+        numbers = of(row)
+        assert (numbers["utilization"].base, numbers["utilization"].cap) == (0.02, 0.04)
+        for name, part in (("loss_rate", 0.15), ("queue_delay_mean", 0.10)):
+            assert numbers[name].base == pytest.approx(part * numbers[name].theirs)
+        assert numbers["utilization"].unjudged is None
+        assert numbers["queue_delay_mean"].unjudged is None
+        for name, number in numbers.items():
+            if name.startswith("share of"):
+                assert number.base == 0.01
+                assert (number.unjudged is None) == ("bbr" in row.family)
+
+
+def test_the_rule_for_ns2_is_the_written_one() -> None:
+    """4 points in D and E only; the reasons not to judge are the written ones."""
+    for row in rows("ns2"):
+        numbers = of(row)
+        assert numbers["utilization"].base == (0.04 if row.family[0] in "DE" else 0.02), row.label
+        assert numbers["loss_rate"].base == pytest.approx(0.15 * numbers["loss_rate"].theirs)
+        assert numbers["loss_rate"].cap == pytest.approx(0.40 * numbers["loss_rate"].theirs)
+        assert numbers["queue_mean"].base == pytest.approx(0.10 * numbers["queue_mean"].theirs)
+    every = {number.unjudged for kind in ("ns2", "linux", "tofino") for row in rows(kind) for number in row.numbers}
+    assert every == {
+        None,
+        "ns-2 forwards nothing at L = 1",
+        "hinges on the access link and the start",
+        "a single short run",
+        "fewer than 30 drops",
+        "reno against cubic repeats as a trend only",
+        "a limit of less than 31 packets",
+    }
+
+
+def test_rows_of_a_family_are_named_and_told_apart() -> None:
+    families = {kind: {row.family for row in rows(kind)} for kind in ("ns2", "linux", "tofino", "ns3")}
+    assert {"A_fq", "H_htcp4", "E_long_cubic"} <= families["ns2"]
+    assert families["linux"] == {"reno", "cubic", "bbr", "cubic+bbr", "reno+cubic"}
+    assert families["tofino"] == {"reno", "cubic", "scalable", "bbr"}
+    assert {"TcpCubic, 1 flow", "TcpNewReno, 4 flows, delayed acknowledgments", "PieQueueDisc"} <= families["ns3"]
+    for kind in families:
+        labels = [row.label for row in rows(kind)]
+        assert len(set(labels)) == len(labels)
 
 
 def test_rows_that_say_nothing_are_not_judged() -> None:
@@ -119,3 +193,42 @@ def test_a_tally_counts_trends_and_tells_what_it_counted() -> None:
         "5 passed, 2 failed",
     ]
     assert list(Tally(passed=1).lines()) == ["1 passed, 0 failed"]
+
+
+@pytest.fixture(scope="module")
+def one_row(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one row of the switch, a cheap one."""
+    folder = tmp_path_factory.mktemp("reference")
+    lines = (FOLDER / "tofino.jsonl").read_text(encoding="utf-8").splitlines()
+    row = next(row for row in map(json.loads, lines) if row["label"] == "reno n=1 depth=4500")
+    (folder / "tofino.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    return folder
+
+
+def test_what_one_build_found_is_held_against_another(one_row: Path, tmp_path: Path) -> None:
+    before = tmp_path / "before.json"
+    done = compare(one_row, "--write", before)
+    assert done.stdout.splitlines()[-1] == "3 passed, 0 failed"
+    assert max(map(len, done.stdout.partition("What agrees")[2].splitlines()[1:])) <= 80
+    same = compare(one_row, "--against", before)
+    assert "Against the other build: 0 better, 0 worse." in same.stdout
+    other = json.loads(before.read_text(encoding="utf-8"))
+    other["findings"][1] |= {"agrees": False, "ours": 90.0}
+    before.write_text(json.dumps(other), encoding="utf-8")
+    better = compare(one_row, "--against", before).stdout.splitlines()
+    assert "Against the other build: 1 better, 0 worse." in better
+    assert "better: tofino reno n=1 depth=4500" in better
+    assert "tofino reno: 2 of 3, now 3 of 3" in better
+
+
+def test_a_file_of_something_else_is_refused_before_anything_runs(one_row: Path, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.json"
+    for text in ("[]", "{}", "no JSON", '{"findings": [{"kind": "ns2"}]}'):
+        wrong.write_text(text, encoding="utf-8")
+        done = compare(one_row, "--against", wrong)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.count("\n") == 1
+        assert "not what `make reference WRITE=FILE` writes" in done.stderr
+    done = compare(one_row, "--write", tmp_path / "nowhere" / "found.json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "nowhere" in done.stderr

@@ -157,6 +157,7 @@ class Algorithm:
     title: str
     formula: list[str]
     source: str
+    checked: list[str]
     parameters: list[tuple[str, str, str, str]]
 
 def controllers() -> list[Algorithm]: ...

@@ -70,10 +70,13 @@ class Quantity:
     parameters: tuple[Parameter, ...]
 
 
+#: What is said of algorithms alone.
+_CHECKED = ("checked", "parameters")
+
 #: What is said of each kind, in the order of the JSON; the glossary has the kinds in this order.
 FIELDS: Mapping[str, Sequence[str]] = {
-    "congestion controller": ("kind", "name", "aliases", "title", "formula", "usage", "source", "parameters"),
-    "queue discipline": ("kind", "name", "aliases", "title", "formula", "usage", "source", "parameters"),
+    "congestion controller": ("kind", "name", "aliases", "title", "formula", "usage", "source", *_CHECKED),
+    "queue discipline": ("kind", "name", "aliases", "title", "formula", "usage", "source", *_CHECKED),
     "metric": ("kind", "name", "aliases", "title", "unit", "better", "scope", "usage", "source"),
     "model": (
         *("kind", "name", "aliases", "title", "summary", "formula", "symbols", "assumptions", "source", "errata"),
@@ -107,6 +110,8 @@ class Explanation:
         Of platforms: what to know about their configuration.
     symbols, quantities, aliases, variants
         Of models: the letters of the formula, what can be computed, other names, other forms of the formula.
+    checked : tuple of str
+        Of controllers and queue disciplines: what they were held against, a line each.
     parameters : tuple of Key
         Of controllers and queue disciplines.
     allowed, default : str
@@ -130,6 +135,7 @@ class Explanation:
     example: Mapping[str, Any] | None = None
     example_value: float | None = None
     worked: str = ""
+    checked: tuple[str, ...] = ()
     parameters: tuple[Key, ...] = ()
     allowed: str = ""
     default: str = ""
@@ -174,6 +180,7 @@ class Explanation:
         page.section("written as", [self.usage])
         page.section("good to know", self.quirks)
         page.section("source", [self.source])
+        page.section("held against", self.checked)
         page.section("quantities (forebay.models.call)", map(_quantity_line, self.quantities))
         if "parameters" in FIELDS[self.kind]:
             _say_parameters(page, self.parameters)
@@ -292,6 +299,7 @@ def _algorithms(kind: str, registry: Iterable[_core.Algorithm]) -> Iterator[Expl
             aliases=tuple(known.aliases),
             formula=tuple(known.formula),
             usage=_WRITTEN[kind].format(known.name),
+            checked=tuple(known.checked),
             parameters=tuple(Key(*parameter) for parameter in known.parameters),
         )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from forebay.errors import InputError
 
-__all__ = ["between", "whole", "write_whole"]
+__all__ = ["between", "whole", "within", "write_whole"]
 
 
 @contextmanager
@@ -56,9 +56,20 @@ def between(document: str, marks: tuple[str, str], found: str, where: str) -> st
     InputError
         Where the document, called `where`, lacks a mark.
     """
+    head, _, tail = _parted(document, marks, where)
+    return f"{head}{marks[0]}\n\n{found}\n{marks[1]}{tail}"
+
+
+def within(document: str, marks: tuple[str, str], where: str) -> str:
+    """Return what stands between two marks, as `between` put it there."""
+    return _parted(document, marks, where)[1].removeprefix("\n\n").removesuffix("\n")
+
+
+def _parted(document: str, marks: tuple[str, str], where: str) -> tuple[str, str, str]:
+    """What comes before, between and after two marks."""
     begin, end = marks
     head, first, rest = document.partition(begin)
-    _, last, tail = rest.partition(end)
+    found, last, tail = rest.partition(end)
     if not first or not last:
         raise InputError(f"{where}: found no `{begin}` and `{end}`; allowed: a document with both")
-    return f"{head}{begin}\n\n{found}\n{end}{tail}"
+    return head, found, tail

@@ -35,6 +35,7 @@ _TITLES = {
     "mark_rate": "ECN marks",
     "queue_mean_packets": "mean queue",
     "queue_delay_mean_s": "mean delay",
+    "queue_delay_p05_s": "p5 delay",
     "queue_delay_p50_s": "median delay",
     "queue_delay_p95_s": "p95 delay",
     "queue_delay_p99_s": "p99 delay",

@@ -134,6 +134,9 @@ impl Registered for AimdController {
             "a loss: W = (1 − decrease) F, with F packets in flight",
         ],
         source: "Chiu and Jain 1989; Yang and Lam 2000",
+        checked: &[parameter::Evidence::Theory(
+            "the square-root law and the closed form of one flow",
+        )],
         parameters: &[
             Parameter {
                 name: "increase",

@@ -375,6 +375,11 @@ impl Registered for BbrController {
             "every 10 s without a smaller round trip: 4 packets in flight for 200 ms, to measure RTprop",
         ],
         source: "Cardwell, Cheng, Gunn, Yeganeh and Jacobson 2016; draft-cardwell-iccrg-bbr-congestion-control-00",
+        checked: &[
+            parameter::Evidence::Program("Linux 6.18: bbr"),
+            parameter::Evidence::Program("Linux 5.5 over a switch port: bbr"),
+            parameter::Evidence::Trend("ns-3.48: TcpBbr"),
+        ],
         parameters: &[Parameter {
             name: "probe_rtt",
             meaning: "whether the flow drains the queue every 10 s to measure the propagation time",

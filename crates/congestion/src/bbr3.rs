@@ -530,6 +530,9 @@ impl Registered for Bbr3Controller {
             "between probes 15 % of inflight_longterm stays free; a probe every 2 s to 3 s, or 63 round trips",
         ],
         source: "draft-ietf-ccwg-bbr",
+        checked: &[parameter::Evidence::Trace(
+            "the draft's pseudo-code, and the test cases in appendix A of its editors' copy",
+        )],
         parameters: &[Parameter {
             name: "probe_rtt",
             meaning: "whether the flow drains the queue every 5 s to measure the propagation time",
@@ -563,5 +566,7 @@ impl Registered for Bbr3Controller {
     }
 }
 
+#[cfg(test)]
+mod appendix;
 #[cfg(test)]
 mod tests;

@@ -124,6 +124,9 @@ impl Registered for BicController {
             "up to low_window it is Reno",
         ],
         source: "Xu, Harfoush and Rhee 2004; Linux net/ipv4/tcp_bic.c",
+        checked: &[parameter::Evidence::Trace(
+            "packets acknowledged per packet of growth as Linux's tcp_bic.c computes them",
+        )],
         parameters: &[
             Parameter {
                 name: "beta",

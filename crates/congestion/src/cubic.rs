@@ -44,6 +44,12 @@ impl Registered for CubicController {
             "C: `scale`, β: `beta`",
         ],
         source: "RFC 9438; Ha, Rhee and Xu 2008 with beta = 0.8",
+        checked: &[
+            parameter::Evidence::Program("ns-2.35: Linux 2.6's cubic"),
+            parameter::Evidence::Program("Linux 6.18: cubic"),
+            parameter::Evidence::Program("Linux 5.5 over a switch port: cubic"),
+            parameter::Evidence::Trend("ns-3.48: TcpCubic"),
+        ],
         parameters: &[
             Parameter {
                 name: "beta",

@@ -68,6 +68,12 @@ impl Registered for DctcpController {
             "a loss: W = F/2, with F packets in flight",
         ],
         source: "RFC 8257; Alizadeh et al. 2010",
+        checked: &[
+            parameter::Evidence::Trend("ns-3.48: TcpDctcp over RED, one run"),
+            parameter::Evidence::Theory(
+                "the sawtooth over a threshold, the window under random marks",
+            ),
+        ],
         parameters: &[Parameter {
             name: "gain",
             meaning: "weight g of a new round in the estimate of the marked share (RFC 8257 section 4.2)",

@@ -71,6 +71,9 @@ impl Registered for FastController {
             "a loss: W = F/2, with F packets in flight",
         ],
         source: "Wei, Jin, Low and Hegde 2006, equation 6",
+        checked: &[parameter::Evidence::Trace(
+            "the iterates of equation 6 and the equilibrium alpha = rate x queueing delay",
+        )],
         parameters: &[
             Parameter {
                 name: "alpha",
@@ -118,5 +121,59 @@ mod tests {
             rounds(&mut fast, &mut window, 0.1, &[rtt]);
         }
         assert!((window.cwnd - 120.0).abs() < 0.5, "{}", window.cwnd);
+    }
+
+    /// The iterates of equation 6 by hand, with gamma = 1/2, alpha = 20 and a base round trip of 100 ms: on an empty
+    /// link W + alpha/2 each round trip; on one of 1000 packets per second that the window fills, half of the way to
+    /// 100 + alpha.
+    #[test]
+    fn the_iterates_are_those_of_equation_6() {
+        let mut fast: FastController = default_controller();
+        let mut window = window(50.0, 10.0);
+        for expected in [
+            60.0, 70.0, 80.0, 90.0, 100.0, 110.0, 115.0, 117.5, 118.75, 119.375,
+        ] {
+            let rtt = (window.cwnd / 1000.0).max(0.1);
+            rounds(&mut fast, &mut window, 0.1, &[rtt]);
+            assert!(
+                (window.cwnd - expected).abs() < 1e-9,
+                "{} {expected}",
+                window.cwnd
+            );
+        }
+        // From above it falls at the same pace, and never more than doubles.
+        for (cwnd, rtt, expected) in [(300.0, 0.3, 210.0), (60.0, 0.12, 65.0), (5.0, 0.1, 10.0)] {
+            window = Window {
+                cwnd,
+                ssthresh: 2.0,
+            };
+            rounds(&mut fast, &mut window, 0.1, &[rtt]);
+            assert!(
+                (window.cwnd - expected).abs() < 1e-9,
+                "{} {expected}",
+                window.cwnd
+            );
+        }
+    }
+
+    /// At rest each flow's rate is alpha over the queueing delay (section II): alphas of 20 and 40 share 1000 packets
+    /// per second as 1 to 2, with 60 packets, 60 ms, in the queue.
+    #[test]
+    fn flows_share_in_proportion_to_their_alphas() {
+        let mut flows = [20.0, 40.0].map(|alpha| {
+            let mut fast: FastController = default_controller();
+            fast.growth.alpha = alpha;
+            (fast, window(90.0, 10.0))
+        });
+        for _ in 0..400 {
+            let under_way: f64 = flows.iter().map(|(_, window)| window.cwnd).sum();
+            let rtt = (under_way / 1000.0).max(0.1);
+            for (fast, window) in &mut flows {
+                rounds(fast, window, 0.1, &[rtt]);
+            }
+        }
+        let [first, second] = flows.map(|(_, window)| window.cwnd);
+        assert!((first - 1000.0 / 3.0 * 0.16).abs() < 1e-6, "{first}");
+        assert!((second - 2000.0 / 3.0 * 0.16).abs() < 1e-6, "{second}");
     }
 }

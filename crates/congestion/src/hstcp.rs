@@ -45,6 +45,12 @@ impl Registered for HstcpController {
             "a(W) = W² p(W) 2 b(W)/(2 − b(W)), with p(W) a line in log W and log p from low_loss to high_loss",
         ],
         source: "RFC 3649; limited slow start RFC 3742",
+        checked: &[
+            parameter::Evidence::Program(
+                "ns-2.35: its own HighSpeed TCP and Linux 2.6's highspeed",
+            ),
+            parameter::Evidence::Trend("ns-3.48: TcpHighSpeed"),
+        ],
         parameters: &[
             Parameter {
                 name: "low_window",

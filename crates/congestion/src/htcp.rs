@@ -38,6 +38,10 @@ impl Registered for HtcpController {
             "with rate_switch β is 0.5 where the rate changed by more than 20 % between two cuts",
         ],
         source: "Leith and Shorten 2004; draft-leith-tcp-htcp-06",
+        checked: &[
+            parameter::Evidence::Program("ns-2.35: Linux 2.6's htcp"),
+            parameter::Evidence::Trend("ns-3.48: TcpHtcp"),
+        ],
         parameters: &[
             Parameter {
                 name: "rate_switch",

@@ -1,5 +1,8 @@
 //! TCP-Illinois (Liu, Basar and Srikant 2008): losses say when to cut, the queueing delay says how
 //! far to grow and to cut.
+//!
+//! Linux (net/ipv4/tcp_illinois.c) counts rounds of low delay whether or not they follow each other; here
+//! they do, as the paper has it.
 
 use forebay_random::StreamKey;
 use forebay_units::Time;
@@ -92,8 +95,10 @@ impl WindowGrowth for IllinoisGrowth {
             self.beta
         };
         if signal == Signal::Timeout {
-            self.alpha = 1.0;
-            self.beta = 0.5;
+            // Nothing is left of what the delay said (Linux: tcp_illinois_state).
+            (self.alpha, self.beta) = (1.0, 0.5);
+            (self.above, self.quiet_rounds) = (false, 0);
+            (self.sum, self.samples) = (0.0, 0);
         }
         window.cut((1.0 - beta) * path.flight, signal);
     }
@@ -133,6 +138,9 @@ impl Registered for IllinoisController {
             "below 15 packets it is Reno",
         ],
         source: "Liu, Basar and Srikant 2008",
+        checked: &[parameter::Evidence::Trace(
+            "increase and cut over the delay as Linux's tcp_illinois.c computes them",
+        )],
         parameters: &[
             Parameter {
                 name: "alpha_min",
@@ -217,6 +225,75 @@ mod tests {
         rounds(&mut illinois, &mut window(), 0.1, &[0.1; 4]);
         assert!(illinois.growth.alpha < 1.0);
         rounds(&mut illinois, &mut window(), 0.1, &[0.1; 3]);
+        assert_eq!((illinois.growth.alpha, illinois.growth.beta), (10.0, 0.125));
+    }
+
+    /// The integers of alpha and beta of Linux's tcp_illinois.c by hand, with base 100 ms and a largest delay of 100 ms:
+    /// (delay in ms, 128 alpha, 64 beta). Linux's alpha_min is 38/128, not 0.3, and quotients are rounded down.
+    #[test]
+    fn increase_and_cut_over_the_delay_are_linuxs() {
+        for (delay, alpha, beta) in [
+            (2.0, 962.0, 8.0),
+            (5.0, 551.0, 8.0),
+            (10.0, 322.0, 8.0),
+            (20.0, 176.0, 11.0),
+            (30.0, 121.0, 14.0),
+            (45.0, 82.0, 20.0),
+            (60.0, 62.0, 25.0),
+            (80.0, 47.0, 32.0),
+            (90.0, 42.0, 32.0),
+            (100.0, 38.0, 32.0),
+        ] {
+            let mut growth = illinois().growth;
+            growth.update_alpha(delay, 100.0);
+            growth.update_beta(delay, 100.0);
+            let (ours, cut) = (128.0 * growth.alpha, 64.0 * growth.beta);
+            assert!(
+                (ours - alpha).abs() < 0.012 * alpha + 1.0,
+                "{delay}: {ours}"
+            );
+            assert!((0.0..1.0).contains(&(cut - beta)), "{delay}: {cut}");
+        }
+        let mut growth = illinois().growth;
+        growth.update_alpha(1.0, 100.0);
+        assert_eq!(growth.alpha, 10.0);
+    }
+
+    /// A packet more per round trip and W (1 - beta) at a loss, in whole round trips.
+    #[test]
+    fn windows_follow_increase_and_cut() {
+        let (mut illinois, mut at) = (illinois(), window());
+        rounds(&mut illinois, &mut at, 0.1, &[0.2; 5]);
+        // tcp_illinois_cong_avoid: alpha packets for a window of acknowledgments.
+        let ack = Ack {
+            acked: at.cwnd,
+            now: Time::ZERO,
+        };
+        illinois.on_ack(&mut at, &ack, &Path::default());
+        assert!((at.cwnd - 100.3).abs() < 1e-9);
+        let path = Path {
+            flight: 100.0,
+            ..Path::default()
+        };
+        illinois.on_congestion(&mut at, Signal::Loss, Time::ZERO, &path);
+        assert_eq!(at.cwnd, 50.0);
+        rounds(&mut illinois, &mut at, 0.1, &[0.1; 6]);
+        illinois.on_congestion(&mut at, Signal::Loss, Time::ZERO, &path);
+        assert_eq!(at.cwnd, 87.5);
+    }
+
+    /// tcp_illinois_state: a timeout forgets that the delay was high, so that the first round of low delay is enough.
+    #[test]
+    fn a_timeout_forgets_the_delay() {
+        let (mut illinois, mut at) = (illinois(), window());
+        rounds(&mut illinois, &mut at, 0.1, &[0.2; 5]);
+        let path = Path {
+            flight: 100.0,
+            ..Path::default()
+        };
+        illinois.on_congestion(&mut at, Signal::Timeout, Time::ZERO, &path);
+        assert_eq!((illinois.growth.alpha, illinois.growth.beta), (1.0, 0.5));
+        rounds(&mut illinois, &mut at, 0.1, &[0.1]);
         assert_eq!((illinois.growth.alpha, illinois.growth.beta), (10.0, 0.125));
     }
 

@@ -184,6 +184,9 @@ impl Registered for LedbatppController {
             "every tenth of the time: 2 packets for two round trips, so that the queue empties and RTT_min is seen",
         ],
         source: "draft-irtf-iccrg-ledbat-plus-plus; RFC 6817",
+        checked: &[parameter::Evidence::Trace(
+            "the draft's equations, round trip by round trip",
+        )],
         parameters: &[Parameter {
             name: "target",
             meaning: "queueing delay above which the window shrinks (section 4.5)",
@@ -297,6 +300,74 @@ mod tests {
             let cwnd = driven.window.cwnd;
             assert!((cwnd - expected).abs() < 1.0, "{delay} {cwnd}");
         }
+    }
+
+    /// Sections 4.2 and 4.3 by hand, a window acknowledged at once: W + G up to the target of 60 ms, beyond it
+    /// W + max(G - W (delay/target - 1), -W/2), with G = 1/min(16, ceil(120 ms / base)). Times in ms.
+    #[test]
+    fn a_round_trip_does_what_the_draft_says() {
+        for (base, cwnd, delay, expected) in [
+            (60.0, 50.0, 0.0, 50.5),
+            (60.0, 50.0, 60.0, 50.5),
+            (60.0, 50.0, 66.0, 45.5),
+            (60.0, 50.0, 90.0, 25.5),
+            (60.0, 50.0, 91.0, 25.0),
+            (60.0, 50.0, 180.0, 25.0),
+            (200.0, 40.0, 30.0, 41.0),
+            (120.0, 40.0, 63.0, 39.0),
+            (50.0, 30.0, 20.0, 30.0 + 1.0 / 3.0),
+            (10.0, 24.0, 65.0, 24.0 + 1.0 / 12.0 - 2.0),
+            (7.5, 32.0, 10.0, 32.0625),
+            (1.0, 32.0, 10.0, 32.0625),
+            // Two packets stay (section 4.4's window of a slowdown).
+            (60.0, 3.0, 180.0, 2.0),
+        ] {
+            let mut driven = Driven::steady(cwnd);
+            driven.ledbat.rtts = [(base + delay) * 1e-3; FILTER];
+            let path = Path {
+                min_rtt: base * 1e-3,
+                ..PATH
+            };
+            let (acked, now) = (cwnd, driven.now);
+            let ack = Ack { acked, now };
+            driven.ledbat.on_ack(&mut driven.window, &ack, &path);
+            let found = driven.window.cwnd;
+            assert!(
+                (found - expected).abs() < 1e-9,
+                "{base} {cwnd} {delay}: {found}"
+            );
+        }
+    }
+
+    /// Section 4.4 by hand, round trips of 60 ms: the first slowdown two of them behind the end of slow start, two
+    /// packets for two round trips, then slow start at gain 1/2: 2, 3, 4.5, 6.75, 10.125.
+    #[test]
+    fn a_slowdown_takes_the_steps_of_the_draft() {
+        let mut driven = Driven::new(10.0);
+        driven.ledbat.phase = Phase::Start;
+        driven.window.ssthresh = 10.0;
+        let mut seen = sample(0.06);
+        let mut at = |driven: &mut Driven, ms: u64| {
+            seen.now = Time::from_millis(1000 + ms);
+            driven.ledbat.on_sample(&mut driven.window, &seen, &PATH);
+            driven.window.cwnd
+        };
+        assert_eq!(at(&mut driven, 0), 10.0);
+        assert_eq!(at(&mut driven, 119), 10.0);
+        assert_eq!(at(&mut driven, 120), 2.0);
+        assert_eq!(at(&mut driven, 239), 2.0);
+        assert_eq!(at(&mut driven, 240), 2.0);
+        for expected in [3.0, 4.5, 6.75, 10.0] {
+            let (acked, now) = (driven.window.cwnd, driven.now);
+            let ack = Ack { acked, now };
+            driven.ledbat.on_ack(&mut driven.window, &ack, &PATH);
+            assert_eq!(driven.window.cwnd, expected);
+        }
+        // From its start to its end it took 360 ms: the next one begins nine times as long after it.
+        assert_eq!(at(&mut driven, 480), 10.0);
+        assert_eq!(driven.ledbat.next, Time::from_millis(1480 + 9 * 360));
+        assert_eq!(at(&mut driven, 480 + 9 * 360 - 1), 10.0);
+        assert_eq!(at(&mut driven, 480 + 9 * 360), 2.0);
     }
 
     #[test]

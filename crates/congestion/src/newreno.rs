@@ -152,6 +152,13 @@ impl Registered for NewRenoController {
             "a loss: W = ssthresh = F/2, with F packets in flight",
         ],
         source: "RFC 5681, RFC 6582",
+        checked: &[
+            parameter::Evidence::Program("ns-2.35: 1 to 200 flows, without SACK and with it"),
+            parameter::Evidence::Program("Linux 6.18: reno"),
+            parameter::Evidence::Program("Linux 5.5 over a switch port: reno"),
+            parameter::Evidence::Trend("ns-3.48: TcpNewReno, TcpLinuxReno"),
+            parameter::Evidence::Theory("the sawtooth and the square-root law of one flow"),
+        ],
         parameters: &[
             Parameter {
                 name: "hystart",

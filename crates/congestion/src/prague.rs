@@ -31,7 +31,9 @@ pub struct PragueController {
     in_flight: f64,
     /// Estimated share of marked packets.
     alpha: f64,
-    /// When the estimate was last renewed; none before the first mark.
+    /// Whether a mark was ever seen: until then the estimate is not renewed.
+    saw_mark: bool,
+    /// When the estimate was last renewed; none for never.
     renewed: Option<Time>,
     /// That round trip ends when so much is acknowledged.
     renew_after: u64,
@@ -92,21 +94,21 @@ impl PragueController {
         self.cut_until = sample.next;
     }
 
-    /// Renews the estimate once per virtual round trip, from the first mark on (section 2.4.1).
+    /// Renews the estimate once per virtual round trip (section 2.4.1), from the round on in which the first mark
+    /// came (Linux: `prague_update_alpha`).
     fn renew(&mut self, sample: &Sample) {
-        let renewed = self.renewed.unwrap_or(Time::ZERO);
-        let elapsed = sample.now.saturating_sub(renewed).as_secs_f64();
-        let over = sample.acknowledged >= self.renew_after && elapsed >= self.least_rtt;
-        if self.renewed.is_none() && self.marked <= 0.0 || !over || self.arrived <= 0.0 {
+        let elapsed = |at| sample.now.saturating_sub(at).as_secs_f64();
+        let waited = self.renewed.is_none_or(|at| elapsed(at) >= self.least_rtt);
+        if sample.acknowledged < self.renew_after || !waited || self.arrived <= 0.0 {
             return;
         }
-        if self.renewed.is_some() {
+        if self.saw_mark {
             let share = (self.marked / self.arrived).min(1.0);
             self.alpha += self.gain * (share - self.alpha);
+            self.renewed = Some(sample.now);
         }
         self.arrived = 0.0;
         self.marked = 0.0;
-        self.renewed = Some(sample.now);
         self.renew_after = sample.next;
     }
 }
@@ -137,9 +139,11 @@ impl CongestionControl for PragueController {
         self.in_flight = sample.in_flight;
         self.arrived += sample.arrived;
         self.marked += sample.marked;
-        self.renew(sample);
-        self.grow(window, sample);
+        self.saw_mark |= sample.marked > 0.0;
+        // A cut goes by what was known before (Linux: `prague_enter_cwr` precedes `prague_cong_control`).
         self.heed(window, sample);
+        self.grow(window, sample);
+        self.renew(sample);
     }
 
     /// One window per round trip, twice as much in slow start (section 2.4).
@@ -174,6 +178,12 @@ impl Registered for PragueController {
             "a loss: W = F/2, with F packets in flight; pace: one window per round trip",
         ],
         source: "draft-briscoe-iccrg-prague-congestion-control",
+        checked: &[
+            parameter::Evidence::Theory("the window under random marks"),
+            parameter::Evidence::Trace(
+                "estimate, cuts and increase by round trips as the tcp_prague.c of L4STeam computes them",
+            ),
+        ],
         parameters: &[
             Parameter {
                 name: "gain",
@@ -201,6 +211,7 @@ impl Registered for PragueController {
             in_flight: 0.0,
             // Cautious at first: the first marks halve.
             alpha: 1.0,
+            saw_mark: false,
             renewed: None,
             renew_after: 0,
             arrived: 0.0,
@@ -263,6 +274,53 @@ mod tests {
         driven.run(20_000, 5);
         let alpha = driven.prague.alpha;
         assert!((alpha - 0.2).abs() < 0.02, "{alpha}");
+    }
+
+    /// Round trips of 50 packets, by hand after prague_update_alpha, prague_enter_cwr and
+    /// prague_rate_scaled_ai_ack_increase of L4STeam's tcp_prague.c: (round trip in ms, packets between two marks,
+    /// estimate after each round).
+    #[test]
+    fn the_estimate_goes_by_rounds_as_in_linux() {
+        for (rtt, every, expected) in [
+            // F = 1/5: alpha falls by a sixteenth of its distance, 0.2 + 0.8 (15/16)^n.
+            (0.05, 5, &[0.95, 0.903_125, 0.859_179_687_5][..]),
+            // F = 1: it stays.
+            (0.05, 1, &[1.0, 1.0]),
+            // F = 1/50, the mark being the last of each round.
+            (0.025, 50, &[0.938_75, 0.881_328_125]),
+            // Rounds of 10 ms: the first one with a mark counts at its end, and then 25 ms at a time.
+            (
+                0.01,
+                5,
+                &[0.95, 0.95, 0.95, 0.903_125, 0.903_125, 0.859_179_687_5],
+            ),
+        ] {
+            let mut driven = Driven::new(rtt, 1e6);
+            // The first round ends with its first packet.
+            driven.run(1, 0);
+            for (round, expected) in expected.iter().enumerate() {
+                driven.run(50, every);
+                let alpha = driven.prague.alpha;
+                assert!(
+                    (alpha - expected).abs() < 1e-12,
+                    "{rtt} {every} {round} {alpha}"
+                );
+            }
+        }
+    }
+
+    /// A mark on the packet that ends a round cuts by the estimate of before: 100 (1 - 0.4 / 2), not by
+    /// 0.4 + (1/50 - 0.4)/16 = 0.376.
+    #[test]
+    fn a_cut_goes_by_the_estimate_of_before() {
+        let mut driven = Driven::new(0.05, 100.0);
+        driven.run(1, 0);
+        driven.prague.alpha = 0.4;
+        driven.run(49, 0);
+        let before = driven.window.cwnd;
+        driven.run(1, 1);
+        assert!((driven.window.cwnd - 0.8 * before).abs() < 1e-9);
+        assert!((driven.prague.alpha - 0.376_25).abs() < 1e-12);
     }
 
     #[test]

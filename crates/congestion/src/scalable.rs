@@ -171,6 +171,9 @@ impl Registered for ScalableController {
             "below low_window it is Reno",
         ],
         source: "Kelly 2003",
+        checked: &[parameter::Evidence::Program(
+            "Linux 5.5 over a switch port: scalable",
+        )],
         parameters: &[
             Parameter {
                 name: "increase",

@@ -95,6 +95,7 @@ impl Registered for VegasController {
             "slow start ends where queued > gamma; a loss: W = F/2, with F packets in flight",
         ],
         source: "Brakmo, O'Malley and Peterson 1994; Brakmo and Peterson 1995",
+        checked: &[],
         parameters: &[
             Parameter {
                 name: "alpha",

@@ -75,6 +75,7 @@ impl Registered for WestwoodController {
             "BW = 7/8 BW + 1/8 (packets acknowledged in a round trip/its duration)",
         ],
         source: "Grieco and Mascolo 2004; Mascolo et al. 2001",
+        checked: &[],
         parameters: &[],
     });
 

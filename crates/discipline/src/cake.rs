@@ -4,10 +4,13 @@
 //! backlogged flows of its host, new flows go first, and a full buffer drops the head of the longest
 //! queue.
 //!
+//! BLUE answers full buffers only, unless `blue_threshold` is given, which Linux does not have.
+//!
 //! Left out: the shaper, tins of priority and acknowledgment filtering. Each flow has a queue of
 //! its own, where CAKE hashes into 1024 queues with eight ways.
 
-use forebay_units::parameter::{Description, Parameters};
+use forebay_units::Time;
+use forebay_units::parameter::{Description, Evidence, Parameter, Parameters, Value};
 
 use crate::cobalt::{CobaltState, PARAMETERS, Tuning};
 use crate::flow_queues::Longest;
@@ -15,6 +18,9 @@ use crate::flow_scheduler::{FlowScheduler, Place, QUANTUM, quantum};
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
 use crate::registry::QueueDiscipline;
+
+/// No packet waits that long.
+const NEVER: Time = Time::from_secs(3600);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct SubQueue {
@@ -44,12 +50,19 @@ impl QueueDiscipline for Cake {
             "a full buffer drops from the head of the longest queue",
         ],
         source: "Hoeiland-Joergensen, Taht and Morton 2018; Linux net/sched/sch_cake.c",
+        checked: &[Evidence::Trace(
+            "the turns of flows and hosts as Linux's sch_cake.c computes them",
+        )],
         parameters: &[
             PARAMETERS[0],
             PARAMETERS[1],
             PARAMETERS[2],
             PARAMETERS[3],
-            PARAMETERS[4],
+            Parameter {
+                meaning: "waits beyond this raise BLUE's probability like a full buffer; Linux has no such rule, which an hour stands for",
+                default: Value::Time(NEVER),
+                ..PARAMETERS[4]
+            },
             QUANTUM,
         ],
     };
@@ -204,6 +217,40 @@ mod tests {
         }
         let dropped: Vec<u32> = port.discards.iter().map(|p| p.number).collect();
         assert_eq!(dropped, [0, 1]);
+    }
+
+    /// cake_enqueue and cake_dequeue of Linux 6.18 by hand: flows 1 and 2 of one host, flow 3 of another, packets and
+    /// quantum of 1500 bytes. Each has its first turn as a new flow. Then a turn of flow 3 is worth a packet
+    /// and one of the others half of one, so that they come every other time.
+    #[test]
+    fn turns_are_those_of_the_kernel() {
+        let (mut cake, mut port) = (cake(1000), port());
+        cake.quantum = 1500.0;
+        for _ in 0..20 {
+            for (host, flow) in [(0, 1), (0, 2), (1, 3)] {
+                cake.enqueue(of_host(host, flow, 1500), &mut port);
+            }
+        }
+        let served: Vec<u32> = (0..18)
+            .map(|_| cake.dequeue(&mut port).unwrap().flow)
+            .collect();
+        assert_eq!(
+            served,
+            [1, 2, 3, 1, 2, 3, 1, 3, 2, 3, 1, 3, 2, 3, 1, 3, 2, 3]
+        );
+    }
+
+    /// Linux raises BLUE's probability at full buffers only.
+    #[test]
+    fn a_long_wait_alone_does_not_raise_the_probability() {
+        let (mut cake, mut port) = (cake(1000), port());
+        for _ in 0..3 {
+            cake.enqueue(of_host(0, 1, 1500), &mut port);
+        }
+        port.now = Time::from_secs(2);
+        assert!(cake.dequeue(&mut port).is_some());
+        let (flow, _) = cake.scheduler.state_and_queues(1);
+        assert_eq!(flow.cobalt.probability(), 0.0);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use forebay_units::parameter::{Description, Parameters};
+use forebay_units::parameter::{Description, Evidence, Parameters};
 
 use crate::admission::{AdmissionControl, Arrival, Verdict};
 use crate::packet::Packet;
@@ -35,6 +35,9 @@ impl QueueDiscipline for Choke {
             "other arrivals: RED, p = max_p (avg − min)/(max − min)",
         ],
         source: "Pan, Prabhakar and Psounis 2000; Linux net/sched/sch_choke.c; RED's parameters and sources",
+        checked: &[Evidence::Theory(
+            "the share of a flood (Pan, Prabhakar and Psounis 2000, section 3.1)",
+        )],
         parameters: Red::DESCRIPTION.parameters,
     };
 

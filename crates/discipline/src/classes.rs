@@ -9,7 +9,9 @@
 //! first, which is not known before a discipline such as CoDel has decided which one that is. Shares
 //! stay within a packet of those of the paper.
 
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{
+    Description, Evidence, Parameter, ParameterKind, Parameters, Value,
+};
 use forebay_units::{Bytes, Time};
 
 use crate::admission::Fifo;
@@ -115,6 +117,9 @@ impl QueueDiscipline for Classes {
             "wrr: per round a class sends weight packets; dwrr: weight * quantum bytes, what is left over carried to the next round while it has packets",
         ],
         source: "RFC 2475 section 2.3.3; RFC 3246; Shreedhar and Varghese 1996; Cisco's class-based weighted fair queueing",
+        checked: &[Evidence::Theory(
+            "shares in proportion to the weights; the first strict class waits for one packet at most",
+        )],
         parameters: &[
             Parameter {
                 name: "schedule",

@@ -6,7 +6,9 @@
 use std::collections::VecDeque;
 
 use forebay_units::Time;
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{
+    Description, Evidence, Parameter, ParameterKind, Parameters, Value,
+};
 
 use crate::codel::{INTERVAL, TARGET};
 use crate::packet::Packet;
@@ -61,7 +63,7 @@ pub(crate) const PARAMETERS: [Parameter; 5] = [
     },
     Parameter {
         name: "blue_threshold",
-        meaning: "waits beyond this raise BLUE's probability like a full buffer",
+        meaning: "waits beyond this raise BLUE's probability like a full buffer (ns-3's CobaltQueueDisc)",
         kind: ParameterKind::Time,
         default: Value::Time(Time::from_millis(400)),
     },
@@ -100,6 +102,10 @@ impl QueueDiscipline for Cobalt {
             "a packet is dropped by either",
         ],
         source: "Palmei et al. 2019; Linux net/sched/sch_cake.c",
+        checked: &[
+            Evidence::Trend("ns-3.48: CobaltQueueDisc"),
+            Evidence::Trace("the control law and BLUE as Linux's sch_cake.c computes them"),
+        ],
         parameters: &PARAMETERS,
     };
 
@@ -154,6 +160,12 @@ impl CobaltState {
         }
     }
 
+    /// BLUE's probability.
+    #[cfg(test)]
+    pub(crate) fn probability(&self) -> f64 {
+        self.probability
+    }
+
     /// The buffer is full: CoDel signals at once, BLUE more often.
     pub(crate) fn full(&mut self, tuning: &Tuning, now: Time) {
         self.raise(tuning, now);
@@ -185,6 +197,9 @@ impl CobaltState {
         let now = port.now;
         let sojourn = now.saturating_sub(packet.arrival);
         let over = sojourn > tuning.target;
+        // As of before the schedule is renewed: a queue that had nothing to send for an interval and
+        // finds its first packet late signals at the next one (`schedule` of cobalt_should_drop).
+        let mut late = now > self.drop_next;
         let mut due = self.count > 0 && now >= self.drop_next;
         if over && !self.dropping {
             self.dropping = true;
@@ -197,11 +212,12 @@ impl CobaltState {
             drop = !port.mark(packet);
             self.count = self.count.saturating_add(1);
             self.drop_next = tuning.next(self.drop_next, self.count);
-            due = now >= self.drop_next;
+            late = now > self.drop_next;
         } else {
             while due {
                 self.count -= 1;
                 self.drop_next = tuning.next(self.drop_next, self.count);
+                late = now > self.drop_next;
                 due = self.count > 0 && now >= self.drop_next;
             }
         }
@@ -214,7 +230,7 @@ impl CobaltState {
         }
         if self.count == 0 {
             self.drop_next = now.saturating_add(tuning.interval);
-        } else if due && !drop {
+        } else if late && !drop {
             self.drop_next = now;
         }
         drop
@@ -248,6 +264,8 @@ mod tests {
             for number in 0..3000 {
                 cobalt.enqueue(with_ecn(ecn, number), &mut port);
             }
+            // A packet in time before them.
+            assert!(take(&mut cobalt, &mut port, 1).1.is_some());
             let mut times = Vec::new();
             // Before 400 ms nothing has waited long enough for BLUE.
             for ms in 10..400 {
@@ -298,6 +316,69 @@ mod tests {
         assert_eq!(counts[counts.len() - 1], 0);
         let halfway = counts.iter().position(|count| *count == high / 2).unwrap();
         assert!(halfway > 50, "{halfway}");
+    }
+
+    /// The count of the state and the time of its next signal, in ms.
+    fn state(cobalt: &Cobalt) -> (u32, f64) {
+        (
+            cobalt.state.count,
+            cobalt.state.drop_next.as_secs_f64() * 1e3,
+        )
+    }
+
+    /// cobalt_should_drop of Linux 6.18 by hand, with interval 100 ms and target 5 ms: (time in ms, wait
+    /// in ms, dropped, count, next signal in ms) of packets that reach the head one after the other.
+    #[test]
+    fn the_state_goes_the_way_of_the_kernel() {
+        let root = |count: f64| 100.0 / f64::sqrt(count);
+        let second = 160.0 + root(2.0);
+        let third = second + root(3.0);
+        let fourth = third + root(4.0);
+        let trace = [
+            // Nothing to say: without a count the next signal is an interval away.
+            (50.0, 1.0, false, 0, 150.0),
+            // Over the target: a count of one, and a signal in an interval.
+            (60.0, 6.0, false, 1, 160.0),
+            (159.9, 6.0, false, 1, 160.0),
+            (160.0, 6.0, true, 2, second),
+            (232.0, 7.0, true, 3, third),
+            (232.1, 7.0, false, 3, third),
+            // Late by more than the next gap: the signal, and the next one from where it was due.
+            (400.0, 9.0, true, 4, fourth),
+            // That one is due as well, and the packet after it is dropped, too.
+            (400.0, 9.0, true, 5, fourth + root(5.0)),
+        ];
+        let run = |trace: &[(f64, f64, bool, u32, f64)]| {
+            let (mut cobalt, mut port) = (cobalt(1000), port());
+            for &(now, wait, dropped, count, next) in trace {
+                port.now = Time::from_secs_f64(now * 1e-3);
+                let mut head = packet(0, 0, 1000);
+                head.arrival = Time::from_secs_f64((now - wait) * 1e-3);
+                let tuning = cobalt.tuning;
+                let drop = cobalt.state.should_drop(&tuning, &mut head, &mut port);
+                assert_eq!((drop, state(&cobalt).0), (dropped, count), "{now}");
+                let found = state(&cobalt).1;
+                assert!((found - next).abs() < 1e-6, "{now}: {found} {next}");
+            }
+        };
+        run(&trace);
+        // Below the target the count falls when signals would have been due, one by one or at once.
+        run(&[
+            &trace[..6],
+            &[
+                (third - 0.1, 1.0, false, 3, third),
+                (third, 1.0, false, 2, third + root(2.0)),
+                (third + 1.0, 1.0, false, 2, third + root(2.0)),
+                (500.0, 1.0, false, 0, 600.0),
+            ],
+        ]
+        .concat());
+        // After an interval without packets the first late one is a warning, and the next is dropped.
+        run(&[
+            (50.0, 1.0, false, 0, 150.0),
+            (151.0, 6.0, false, 1, 151.0),
+            (152.0, 6.0, true, 2, 151.0 + root(2.0)),
+        ]);
     }
 
     #[test]

@@ -5,7 +5,9 @@
 use std::collections::VecDeque;
 
 use forebay_units::Time;
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{
+    Description, Evidence, Parameter, ParameterKind, Parameters, Value,
+};
 
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
@@ -199,6 +201,10 @@ impl QueueDiscipline for CoDel {
             "until the sojourn time is below target, or no more than a packet waits",
         ],
         source: "RFC 8289",
+        checked: &[
+            Evidence::Trend("ns-3.48: CoDelQueueDisc"),
+            Evidence::Theory("the times of drops under steady overload (RFC 8289)"),
+        ],
         parameters: &[TARGET, INTERVAL],
     };
 

@@ -27,6 +27,7 @@ impl QueueDiscipline for DropHead {
             "an arrival at a full buffer drops the packets that have waited longest, until it fits",
         ],
         source: "Lakshman, Neidhardt and Ott 1996",
+        checked: &[],
         parameters: &[],
     };
 

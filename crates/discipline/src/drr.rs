@@ -3,7 +3,9 @@
 //! did not need is carried to its next turn. One queue per flow.
 
 use forebay_units::Bytes;
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{
+    Description, Evidence, Parameter, ParameterKind, Parameters, Value,
+};
 
 use crate::flow_queues::{FlowQueues, Longest, QueueList};
 use crate::packet::Packet;
@@ -43,6 +45,12 @@ impl QueueDiscipline for DeficitRoundRobin {
             "each turn a flow may send `quantum` bytes more; what a packet does not need is carried to the next turn",
         ],
         source: "Shreedhar and Varghese 1995; ns-2.35 drr.cc",
+        checked: &[
+            Evidence::Program("ns-2.35: DRR"),
+            Evidence::Theory(
+                "fair to within a quantum and two packets (Shreedhar and Varghese 1995)",
+            ),
+        ],
         parameters: &[
             Parameter {
                 name: "drop",

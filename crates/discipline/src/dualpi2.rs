@@ -2,11 +2,16 @@
 //! kept at a millisecond by marking, and one for classic traffic, kept at a target by a PI
 //! controller. The controller's probability p' is squared for classic traffic and doubled for
 //! scalable traffic, so that flows of both kinds get about the same rate.
+//!
+//! Two choices that the RFC leaves open are those of Linux (net/sched/sch_dualpi2.c): the scalable queue's own
+//! control is a step instead of the ramp of appendix A.1, and the classic queue is sure of a tenth of the link.
 
 use std::collections::VecDeque;
 
 use forebay_units::Time;
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{
+    Description, Evidence, Parameter, ParameterKind, Parameters, Value,
+};
 
 use crate::packet::{Ecn, Packet};
 use crate::pie::next_tick;
@@ -54,6 +59,9 @@ impl QueueDiscipline for DualPi2 {
             "scalable packets go first; classic ones are sure of classic_share of the link",
         ],
         source: "RFC 9332, appendix A",
+        checked: &[Evidence::Trace(
+            "the pseudo-code of RFC 9332 appendix A: probability by updates, marks and drops that follow",
+        )],
         parameters: &[
             Parameter {
                 name: "target",
@@ -342,6 +350,54 @@ mod tests {
         dual.catch_up(Time::from_millis(16));
         let expected = 0.1 + 0.16 * (0.016 - 0.015) + 3.2 * (0.016 - 0.01);
         assert!((dual.base - expected).abs() < 1e-12);
+    }
+
+    /// dualpi2_update of RFC 9332 appendix A.1 by hand: target 15 ms, updates every 16 ms, alpha 0.16 Hz, beta
+    /// 3.2 Hz, p' between 0 and 1. A classic packet comes at 24 ms and stays until 160 ms, so that the delay is 0 at the
+    /// first update, then 8, 24, 40, ... 136 ms, and 0 again. Each step is 0.16 (delay - 0.015) + 3.2 (delay - delay
+    /// before).
+    #[test]
+    fn the_probability_is_that_of_the_rfcs_pseudo_code() {
+        let expected = [
+            0.0, 0.024_48, 0.077_12, 0.132_32, 0.190_08, 0.250_4, 0.313_28, 0.378_72, 0.446_72,
+            0.517_28, 0.079_68, 0.077_28, 0.074_88,
+        ];
+        let (mut dual, mut port) = (dualpi2(), port());
+        for (number, expected) in expected.into_iter().enumerate() {
+            let tick = 16 * (number as u64 + 1);
+            if number == 1 {
+                dual.enqueue(of(Ecn::NotCapable, 0, Time::from_millis(24)), &mut port);
+            }
+            dual.catch_up(Time::from_millis(tick));
+            assert!((dual.base - expected).abs() < 1e-12, "{tick} {}", dual.base);
+            if number == 9 {
+                dual.classic.clear();
+                dual.classic_bytes = 0;
+            }
+        }
+    }
+
+    /// The overload variant of appendix A.2 and Linux's calculate_probability look at the longer wait of both.
+    #[test]
+    fn the_longer_of_both_queues_counts() {
+        let (mut dual, mut port) = (dualpi2(), port());
+        dual.enqueue(of(Ecn::NotCapable, 0, Time::from_millis(10)), &mut port);
+        dual.enqueue(of(Ecn::Scalable, 1, Time::from_millis(4)), &mut port);
+        assert_eq!(dual.delay(Time::from_millis(16)), 0.012);
+    }
+
+    /// recur of appendix A.1 by hand: the count passes 1, and is not only 1, where a packet is marked. With p' = 3/16 and
+    /// k = 2 it goes 3/8, 6/8, 9/8 (marked, 1/8 left), 4/8, 7/8, 10/8 (marked), 5/8, 8/8, 11/8 (marked), and so on.
+    #[test]
+    fn marks_of_scalable_packets_are_spaced_as_in_the_rfc() {
+        let (mut dual, mut port) = (dualpi2(), port());
+        (dual.alpha, dual.beta, dual.base, dual.step) = (0.0, 0.0, 0.1875, Time::MAX);
+        let marked = (1..=17).filter(|&number| {
+            dual.enqueue(of(Ecn::Scalable, number, Time::ZERO), &mut port);
+            dual.dequeue(&mut port)
+                .is_some_and(|packet| packet.marked())
+        });
+        assert_eq!(marked.collect::<Vec<_>>(), [3, 6, 9, 11, 14, 17]);
     }
 
     #[test]

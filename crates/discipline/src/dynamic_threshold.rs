@@ -2,7 +2,9 @@
 //! queue may hold alpha times what is free of it. With S ports overloaded each holds
 //! alpha B / (1 + alpha S), and B / (1 + alpha S) stays free for those that become busy.
 
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{
+    Description, Evidence, Parameter, ParameterKind, Parameters, Value,
+};
 
 use crate::admission::{AdmissionControl, Arrival, Verdict};
 use crate::packet::Packet;
@@ -26,6 +28,9 @@ impl AdmissionControl for DynamicThreshold {
             "with S busy ports each queue holds alpha B/(1 + alpha S) of a memory of B",
         ],
         source: "Choudhury and Hahne, Dynamic queue length thresholds for shared-memory packet switches, 1998",
+        checked: &[Evidence::Theory(
+            "queues of overloaded ports (Choudhury and Hahne 1998)",
+        )],
         parameters: &[Parameter {
             name: "alpha",
             meaning: "multiple of the free memory (switches offer powers of two from 1/128 to 8)",

@@ -1,7 +1,9 @@
 //! FQ-CoDel (Hoeiland-Joergensen et al., RFC 8290): flows are hashed into queues, served by
 //! deficit round robin with new queues first, and each queue is controlled by CoDel.
 
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{
+    Description, Evidence, Parameter, ParameterKind, Parameters, Value,
+};
 
 use crate::codel::{CoDelState, ControlLaw, INTERVAL, Source, TARGET};
 use crate::flow_queues::{FlowQueues, Longest, hashed};
@@ -32,6 +34,10 @@ impl QueueDiscipline for FqCoDel {
             "a full buffer drops up to `batch` packets from the head of the longest queue",
         ],
         source: "RFC 8290",
+        checked: &[
+            Evidence::Trend("ns-3.48: FqCoDelQueueDisc"),
+            Evidence::Theory("fair to within a quantum"),
+        ],
         parameters: &[
             TARGET,
             INTERVAL,

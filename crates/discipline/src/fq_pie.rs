@@ -3,7 +3,7 @@
 //! (net/sched/sch_fq_pie.c, Ramakrishnan et al. 2019): a queue's delay is the sojourn time of the last
 //! packet that left it, zero where that left it empty, and a full buffer drops the arrival.
 
-use forebay_units::parameter::{Description, Parameters};
+use forebay_units::parameter::{Description, Evidence, Parameters};
 
 use crate::admission::Verdict;
 use crate::flow_queues::{Longest, hashed};
@@ -42,6 +42,7 @@ impl QueueDiscipline for FqPie {
             "a full buffer drops the arrival",
         ],
         source: "Linux net/sched/sch_fq_pie.c; RFC 8033, RFC 8290",
+        checked: &[Evidence::Trend("ns-3.48: FqPieQueueDisc")],
         parameters: &[
             PARAMETERS[0],
             PARAMETERS[1],

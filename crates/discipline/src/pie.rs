@@ -6,7 +6,9 @@
 //! rate, so what it was at each missed tick is known.
 
 use forebay_units::Time;
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{
+    Description, Evidence, Parameter, ParameterKind, Parameters, Value,
+};
 
 use crate::admission::{AdmissionControl, Arrival, Verdict};
 use crate::packet::{Ecn, Packet};
@@ -103,6 +105,10 @@ impl AdmissionControl for Pie {
             "no drops for `burst` after a calm time",
         ],
         source: "RFC 8033",
+        checked: &[
+            Evidence::Trend("ns-3.48: PieQueueDisc"),
+            Evidence::Theory("rest at the target under steady overload"),
+        ],
         parameters: &PARAMETERS,
     };
 

@@ -36,6 +36,7 @@ impl QueueDiscipline for StrictPriority {
             "a packet leaves only where no band before its own has one; band = number of the flow group",
         ],
         source: "RFC 3246 section 1.4; Linux's sch_prio with one shared buffer",
+        checked: &[],
         parameters: &[
             Parameter {
                 name: "bands",

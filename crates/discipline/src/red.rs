@@ -7,7 +7,7 @@
 
 use forebay_units::Time;
 use forebay_units::parameter::{
-    Description, Parameter, ParameterKind, Parameters, Threshold, Value,
+    Description, Evidence, Parameter, ParameterKind, Parameters, Threshold, Value,
 };
 
 use crate::admission::{AdmissionControl, Arrival, Verdict};
@@ -168,6 +168,11 @@ impl AdmissionControl for Red {
             "adaptive: every 0.5 s max_p += min(0.01, max_p/4) where avg is high, max_p × 0.9 where it is low",
         ],
         source: "Floyd and Jacobson 1993; Floyd, Gummadi and Shenker 2001; ns-2.35 red.cc",
+        checked: &[
+            Evidence::Program("ns-2.35: Adaptive RED"),
+            Evidence::Trend("ns-3.48: RedQueueDisc"),
+            Evidence::Theory("the spacing of drops under steady overload"),
+        ],
         parameters: &[
             Parameter {
                 name: "min",

@@ -43,6 +43,7 @@ impl QueueDiscipline for StochasticFairnessQueueing {
             "a full buffer drops from the longest queue; the hash changes every `perturb`",
         ],
         source: "McKenney 1990; with quanta as in Linux's sch_sfq",
+        checked: &[],
         parameters: &[
             Parameter {
                 name: "flows",

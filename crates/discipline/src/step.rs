@@ -2,7 +2,7 @@
 //! 2010): every arrival that finds more than a threshold waiting is marked.
 
 use forebay_units::parameter::{
-    Description, Parameter, ParameterKind, Parameters, Threshold, Value,
+    Description, Evidence, Parameter, ParameterKind, Parameters, Threshold, Value,
 };
 
 use crate::admission::{AdmissionControl, Arrival, Verdict};
@@ -32,6 +32,7 @@ impl AdmissionControl for StepMarking {
         title: "Step marking: arrivals that find more than a threshold waiting are ECN-marked",
         formula: &["an arrival is marked where at least `threshold` waits"],
         source: "RFC 8257 section 3.1; Alizadeh et al. 2010, section 3.1",
+        checked: &[Evidence::Theory("DCTCP's sawtooth over a threshold")],
         parameters: &[
             Parameter {
                 name: "threshold",

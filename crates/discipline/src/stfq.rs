@@ -5,7 +5,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
+use forebay_units::parameter::{
+    Description, Evidence, Parameter, ParameterKind, Parameters, Value,
+};
 
 use crate::flow_queues::{FlowQueues, Longest};
 use crate::packet::Packet;
@@ -54,6 +56,9 @@ impl QueueDiscipline for StartTimeFairQueueing {
             "the packet with the smallest S goes next; v is the S of the packet in transmission",
         ],
         source: "Goyal, Vin and Cheng 1997, section 2",
+        checked: &[Evidence::Theory(
+            "fair to within two packets (Goyal, Vin and Cheng 1997)",
+        )],
         parameters: &[Parameter {
             name: "drop",
             meaning: "at a full buffer: the head of the longest queue, or the arrival (tail)",

@@ -49,6 +49,7 @@ fn a_report_has_the_metrics_of_a_fluid() {
         Metric::LossRate,
         Metric::QueueMean,
         Metric::QueueDelayMean,
+        Metric::QueueDelayP05,
         Metric::QueueDelayP50,
         Metric::QueueDelayP99,
         Metric::QueueDelayMax,
@@ -248,6 +249,7 @@ fn red_signals_early_and_other_disciplines_are_refused_by_name() {
 fn the_delays_of_one_group_are_those_of_the_link() {
     let delays = [
         Metric::QueueDelayMean,
+        Metric::QueueDelayP05,
         Metric::QueueDelayP50,
         Metric::QueueDelayP95,
         Metric::QueueDelayP99,

@@ -18,6 +18,8 @@ pub(crate) struct Algorithm {
     /// How it decides, a line each.
     formula: Vec<&'static str>,
     source: &'static str,
+    /// What it was held against, a line each.
+    checked: Vec<String>,
     parameters: Vec<ParameterText>,
 }
 
@@ -51,6 +53,7 @@ fn describe(descriptions: &[&'static Description]) -> Vec<Algorithm> {
             title: d.title,
             formula: d.formula.to_vec(),
             source: d.source,
+            checked: d.checks(),
             parameters: d.parameters.iter().map(parameter).collect(),
         })
         .collect()

@@ -1,21 +1,28 @@
-//! Renews the tables of all keys in a page of the manual, between its two marks:
+//! Renews the tables of all keys, or of all controllers and queue disciplines, in pages of the manual, between
+//! their two marks:
 //!
-//!     cargo run -p forebay-scenario --example manual -- docs/scenario.md
+//!     cargo run -p forebay-scenario --example manual -- docs/scenario.md docs/algorithms.md
 
 use std::io::{Error, Result};
-
-const BEGIN: &str = "<!-- keys: begin -->\n";
-const END: &str = "<!-- keys: end -->\n";
 
 fn main() -> Result<()> {
     for file in std::env::args().skip(1) {
         let page = std::fs::read_to_string(&file)?;
-        let parts = page
-            .split_once(BEGIN)
-            .and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
-        let (before, after) = parts.ok_or_else(|| Error::other(format!("{file}: no marks")))?;
-        let tables = forebay_scenario::manual();
-        std::fs::write(&file, format!("{before}{BEGIN}{tables}{END}{after}"))?;
+        let renewed = renewed(&page, "keys", forebay_scenario::manual)
+            .or_else(|| renewed(&page, "algorithms", forebay_scenario::algorithms))
+            .ok_or_else(|| Error::other(format!("{file}: no marks")))?;
+        std::fs::write(&file, renewed)?;
     }
     Ok(())
+}
+
+/// The page with new tables between the marks of this name; none for a page without them.
+fn renewed(page: &str, name: &str, tables: fn() -> String) -> Option<String> {
+    let (begin, end) = (
+        format!("<!-- {name}: begin -->\n"),
+        format!("<!-- {name}: end -->\n"),
+    );
+    let (before, rest) = page.split_once(&begin)?;
+    let (_, after) = rest.split_once(&end)?;
+    Some(format!("{before}{begin}{}{end}{after}", tables()))
 }

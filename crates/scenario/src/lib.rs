@@ -43,7 +43,7 @@ pub use forebay_random::Seed;
 pub use keys::KeyText;
 pub use law::{Law, Quantity, UnderWay};
 pub use link::{BufferLimit, BufferSize, Link, Memory, RateLayer};
-pub use manual::{manual, sections};
+pub use manual::{algorithms, manual, sections};
 pub use metric::{Goal, Metric, Place, Relation, Scope, Unit};
 pub use naming::{Unknown, american, counted, likeliest};
 pub use node::{Format, Mistake, ScenarioError, Source};

@@ -113,6 +113,27 @@ pub fn manual() -> String {
     page
 }
 
+/// The manual's tables of controllers and queue disciplines, in Markdown: what each is, and what it
+/// was held against.
+pub fn algorithms() -> String {
+    let mut page = String::new();
+    for (title, known) in [
+        ("Congestion controllers", forebay_congestion::descriptions()),
+        ("Queue disciplines", forebay_discipline::descriptions()),
+    ] {
+        let _ = write!(
+            page,
+            "\n### {title}\n\n| name | what | source | held against |\n|---|---|---|---|\n"
+        );
+        for one in known {
+            let checks = one.checks().join("; ");
+            let (what, source, checks) = (cell(one.title), cell(one.source), cell(&checks));
+            let _ = writeln!(page, "| `{}` | {what} | {source} | {checks} |", one.name);
+        }
+    }
+    page
+}
+
 /// The row of a key, and those of the keys within its values.
 fn rows(page: &mut String, key: &KeyText, within: &str) {
     let name = format!("{within}{}", key.name);

@@ -129,6 +129,8 @@ metrics! {
             "time-weighted mean of the packets waiting"),
         QueueDelayMean("queue_delay_mean_s", Seconds, Both,
             "mean wait of accepted packets, own transmission excluded"),
+        QueueDelayP05("queue_delay_p05_s", Seconds, Both,
+            "5th percentile of the wait of accepted packets: the standing queue"),
         QueueDelayP50("queue_delay_p50_s", Seconds, Both,
             "median wait of accepted packets"),
         QueueDelayP95("queue_delay_p95_s", Seconds, Both,
@@ -194,7 +196,8 @@ metrics! {
 
 impl Metric {
     /// Quantiles of the wait of accepted packets, each with the share of packets that wait no longer.
-    pub const QUEUE_DELAY_QUANTILES: [(Self, f64); 3] = [
+    pub const QUEUE_DELAY_QUANTILES: [(Self, f64); 4] = [
+        (Self::QueueDelayP05, 0.05),
         (Self::QueueDelayP50, 0.5),
         (Self::QueueDelayP95, 0.95),
         (Self::QueueDelayP99, 0.99),
@@ -398,7 +401,10 @@ mod tests {
     #[test]
     fn a_quantile_of_the_delay_has_its_share_in_its_name() {
         for (metric, share) in Metric::QUEUE_DELAY_QUANTILES {
-            assert_eq!(metric.name(), format!("queue_delay_p{}_s", 100.0 * share));
+            assert_eq!(
+                metric.name(),
+                format!("queue_delay_p{:02}_s", 100.0 * share)
+            );
         }
     }
 

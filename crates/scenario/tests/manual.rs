@@ -3,19 +3,65 @@
 
 use std::collections::BTreeSet;
 
-use forebay_scenario::{Format, KeyText, Scenario, manual, schema, sections};
+use forebay_scenario::{Format, KeyText, Scenario, algorithms, manual, schema, sections};
+use forebay_units::parameter::Description;
 use serde_json::Value;
 
-const PAGE: &str = include_str!("../../../docs/scenario.md");
-
 #[test]
-fn the_manual_has_the_tables_of_the_keys() {
-    let (_, rest) = PAGE.split_once("<!-- keys: begin -->\n").unwrap();
-    let (tables, _) = rest.split_once("<!-- keys: end -->\n").unwrap();
-    assert!(
-        tables == manual(),
-        "renew docs/scenario.md: cargo run -p forebay-scenario --example manual -- docs/scenario.md"
-    );
+fn the_manual_has_the_tables_of_the_keys_and_of_the_algorithms() {
+    for (name, tables, file, page) in [
+        (
+            "keys",
+            manual(),
+            "docs/scenario.md",
+            include_str!("../../../docs/scenario.md"),
+        ),
+        (
+            "algorithms",
+            algorithms(),
+            "docs/algorithms.md",
+            include_str!("../../../docs/algorithms.md"),
+        ),
+    ] {
+        let (_, rest) = page
+            .split_once(&format!("<!-- {name}: begin -->\n"))
+            .unwrap();
+        let (written, _) = rest.split_once(&format!("<!-- {name}: end -->\n")).unwrap();
+        assert!(
+            written == tables,
+            "renew {file}: cargo run -p forebay-scenario --example manual -- {file}"
+        );
+    }
+}
+
+/// Whoever reads a name reads what it was held against, and whether that was another program.
+#[test]
+fn every_algorithm_says_what_it_was_held_against() {
+    const PROGRAMS: [&str; 4] = ["ns-2.35", "ns-3.48", "Linux 6.18", "Linux 5.5"];
+    let known = [
+        forebay_congestion::descriptions(),
+        forebay_discipline::descriptions(),
+    ]
+    .concat();
+    for one in known {
+        let compared = one.checked.iter().any(|evidence| evidence.is_program());
+        let lines = one.checks();
+        assert_eq!(compared, lines[0] != Description::ALONE, "{}", one.name);
+        assert_eq!(lines.len(), one.checked.len() + usize::from(!compared));
+        for evidence in one.checked {
+            let named = PROGRAMS
+                .iter()
+                .any(|program| evidence.what().starts_with(program));
+            assert_eq!(evidence.is_program(), named, "{}: {evidence}", one.name);
+            assert_eq!(
+                one.checked
+                    .iter()
+                    .filter(|other| *other == evidence)
+                    .count(),
+                1
+            );
+        }
+    }
 }
 
 /// Every key and word, with its dotted name.

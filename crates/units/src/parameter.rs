@@ -2,6 +2,7 @@
 //! bounds. One description serves the scenario parser, the JSON Schema and `explain`.
 
 use std::cmp::Ordering;
+use std::fmt;
 
 use crate::{Bytes, Rate, Time};
 use serde::Serialize;
@@ -208,6 +209,44 @@ impl Parameters {
     }
 }
 
+/// What an algorithm was held against, by a check that runs with the tests or with `make reference`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// Numbers that another program or a real stack gave; each is judged.
+    Program(&'static str),
+    /// Numbers that another program gave, printed and not counted.
+    Trend(&'static str),
+    /// What theory says: a closed form, or a law that follows from the algorithm.
+    Theory(&'static str),
+    /// Equations or pseudo-code of its source, traced by hand into a table of expected values.
+    Trace(&'static str),
+}
+
+impl Evidence {
+    /// Whether it is another program's.
+    pub fn is_program(self) -> bool {
+        matches!(self, Self::Program(_) | Self::Trend(_))
+    }
+
+    /// What it is, without its kind.
+    pub fn what(self) -> &'static str {
+        let (Self::Program(what) | Self::Trend(what) | Self::Theory(what) | Self::Trace(what)) =
+            self;
+        what
+    }
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Program(what) => f.write_str(what),
+            Self::Trend(what) => write!(f, "{what} (trends, not counted)"),
+            Self::Theory(what) => write!(f, "theory: {what}"),
+            Self::Trace(what) => write!(f, "traced by hand: {what}"),
+        }
+    }
+}
+
 /// What a registry knows of one algorithm: enough to read it from a scenario and explain it.
 #[derive(Clone, Copy, Debug)]
 pub struct Description {
@@ -221,6 +260,8 @@ pub struct Description {
     pub formula: &'static [&'static str],
     /// RFC or paper, with section.
     pub source: &'static str,
+    /// What it was held against; empty for its own tests only.
+    pub checked: &'static [Evidence],
     /// Its parameters in the order they are printed.
     pub parameters: &'static [Parameter],
 }
@@ -230,4 +271,15 @@ impl Description {
     pub fn is_called(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
     }
+
+    /// What it was held against, a line each; said first where that is no other program.
+    pub fn checks(&self) -> Vec<String> {
+        let compared = self.checked.iter().any(|evidence| evidence.is_program());
+        let alone = (!compared).then(|| Self::ALONE.to_owned());
+        let lines = self.checked.iter().map(ToString::to_string);
+        alone.into_iter().chain(lines).collect()
+    }
+
+    /// What is said of an algorithm that no other program's numbers were compared with.
+    pub const ALONE: &'static str = "not checked against another program";
 }

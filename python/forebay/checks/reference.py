@@ -1,9 +1,10 @@
-"""forebay against numbers that other programs and the Linux kernel gave: `make reference`.
+"""forebay against numbers that other programs, the Linux kernel and a real switch gave: `make reference`.
 
-Reads oracle.json, ns2.jsonl, linux.jsonl and ns3.jsonl of a folder (tests/reference/README.md describes the format),
-turns each row into a forebay scenario, runs it at least eight times with the row's own duration and start law, and
-judges each number by the rule stated there: |theirs - mean(ours)| <= max(base, 2.5 s), 2.5 s capped at 4 points of
-utilization or 40 % of a loss rate. ns-3's rows are a cross-check of trends: they are printed and not counted.
+Reads what is there of oracle.json, ns2.jsonl, linux.jsonl, tofino.jsonl and ns3.jsonl in a folder
+(tests/reference/README.md describes the format), turns each row into a forebay scenario, runs it at least eight times
+with the row's own duration and start law, and judges each number by the rule stated there: |theirs - mean(ours)| <=
+max(base, 2.5 s), 2.5 s capped at 4 points of utilization or 40 % of a loss rate. ns-3's rows are a cross-check of
+trends: they are printed and not counted.
 """
 
 from __future__ import annotations
@@ -12,54 +13,22 @@ import argparse
 import json
 import statistics
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from forebay import _core
+from forebay.checks.findings import Finding, Tally, read, settled, write
 from forebay.checks.rows import Number, Row, read_folder
+from forebay.checks.summary import print_summary
 from forebay.errors import ForebayError, InputError
-from forebay.metric import find
 from forebay.report import Estimate, Report
 from forebay.scenario import Scenario, run_jobs
 
 __all__ = ["KINDS", "Judge", "Tally", "compare", "file_of", "main"]
 
-KINDS = ("oracle", "ns2", "linux", "ns3")
-
-
-@dataclass(slots=True)
-class Tally:
-    """What was counted."""
-
-    passed: int = 0
-    failed: int = 0
-    rows_passed: int = 0
-    rows_failed: int = 0
-    trends: list[bool] = field(default_factory=list)
-    unjudged: int = 0
-
-    @property
-    def agreed(self) -> int:
-        """Numbers within their tolerance, trends included."""
-        return self.passed + sum(self.trends)
-
-    @property
-    def differed(self) -> int:
-        """Numbers outside of it, and rows that cannot be run."""
-        return self.failed + len(self.trends) - sum(self.trends)
-
-    def lines(self) -> Iterator[str]:
-        """What is said at the end; the last line is "N passed, N failed"."""
-        if self.unjudged:
-            yield f"{self.unjudged} numbers printed and not judged"
-        if self.trends:
-            yield f"trends (ns-3, not counted): {sum(self.trends)} of {len(self.trends)} within the tolerance"
-        rows = self.rows_passed + self.rows_failed
-        if rows:
-            yield f"{self.rows_passed} of {rows} rows with something to judge passed whole"
-        yield f"{self.passed} passed, {self.failed} failed"
+KINDS = ("oracle", "ns2", "linux", "tofino", "ns3")
 
 
 def _figures(report: Report) -> dict[str, float]:
@@ -77,37 +46,33 @@ class Judge:
 
     def __init__(self, replications: int, jobs: int | None) -> None:
         self.replications, self.jobs = replications, jobs
-        self.tally = Tally()
+        self.findings: list[Finding] = []
         self._known: dict[str, Mapping[str, list[float]] | str] = {}
 
-    def row(self, row: Row) -> None:
-        """Judge every number of one row."""
+    def row(self, row: Row, repeats: Mapping[str, Sequence[float]]) -> None:
+        """Judge every number of one row; `repeats` has theirs of all rows of the same scenario."""
         ours = self._run(row.tables)
-        failed, judged = self.tally.failed, self.tally.failed + self.tally.passed
-        self._numbers(row, ours)
-        if self.tally.failed + self.tally.passed > judged:
-            whole = self.tally.failed == failed
-            self.tally.rows_passed += whole
-            self.tally.rows_failed += not whole
-
-    def _numbers(self, row: Row, ours: Mapping[str, list[float]] | str) -> None:
         for number in row.numbers:
-            if isinstance(ours, str):
-                self._print(row, number, None, None, None, ours)
-                continue
-            values = ours.get(number.metric)
-            if values is None:
-                self._print(row, number, None, None, None, "forebay did not report it")
-                continue
-            mean = statistics.fmean(values)
-            deviation = statistics.stdev(values)
-            tolerance = max(number.base, min(2.5 * deviation, number.cap))
-            close = abs(number.theirs - mean) <= tolerance
-            self._print(row, number, mean, tolerance, close, "")
+            self._add(_with_repeats(self._finding(row, number, ours), repeats.get(number.name, ())))
+
+    def _finding(self, row: Row, number: Number, ours: Mapping[str, list[float]] | str) -> Finding:
+        """One number beside the mean of ours."""
+        found = Finding(
+            row.kind, row.family, row.label, number.name, number.theirs, noise=number.noise, unjudged=number.unjudged
+        )
+        values = None if isinstance(ours, str) else ours.get(number.metric)
+        if values is None:
+            return replace(found, why=ours if isinstance(ours, str) else "forebay did not report it")
+        mean = number.scale * statistics.fmean(values) + number.offset
+        deviation = number.scale * statistics.stdev(values)
+        allowed = max(number.base, min(2.5 * deviation, number.cap))
+        agrees = abs(number.theirs - mean) <= allowed
+        why = f"explained: {row.explanation}" if row.explanation is not None and not agrees else ""
+        return replace(found, ours=mean, deviation=deviation, runs=len(values), allowed=allowed, agrees=agrees, why=why)
 
     def _run(self, tables: Mapping[str, Any]) -> Mapping[str, list[float]] | str:
         """Values of each metric over the replications, or why there are none."""
-        key = json.dumps(tables, sort_keys=True)
+        key = scenario_key(tables)
         if key not in self._known:
             try:
                 core = Scenario.of(tables).core
@@ -121,39 +86,17 @@ class Judge:
 
     def unreadable(self, kind: str, label: str, reason: str) -> None:
         """Count a row that could not be turned into a scenario as failed."""
-        self.tally.failed += 1
+        self.findings.append(Finding(kind, "rows that cannot be read", label, "row", None, why=reason))
         print(f"{kind:6} {label:64} failed: {reason}", flush=True)
 
-    def _print(
-        self,
-        row: Row,
-        number: Number,
-        mean: float | None,
-        tolerance: float | None,
-        close: bool | None,
-        why: str,
-    ) -> None:
-        if number.unjudged is not None:
-            self.tally.unjudged += 1
-            verdict = f"not judged: {number.unjudged}"
-        elif row.kind == "ns3":
-            self.tally.trends.append(close is True)
-            verdict = "trend: agrees" if close else f"trend: differs {why}".rstrip()
-        elif close:
-            self.tally.passed += 1
-            verdict = "passed"
-        else:
-            self.tally.failed += 1
-            verdict = "failed" + (f": {why}" if why else "")
-            if row.explanation is not None:
-                verdict += f" (explained: {row.explanation})"
-        ours = "-" if mean is None else f"{mean:.6g}"
-        allowed = "-" if tolerance is None else f"{tolerance:.3g}"
-        metric = find(number.metric)
-        name = number.metric if metric is None else metric.goal_name
+    def _add(self, found: Finding) -> None:
+        """Keep and print what was found of a row's number."""
+        self.findings.append(found)
+        ours = "-" if found.ours is None else f"{found.ours:.6g}"
+        allowed = "-" if found.allowed is None else f"{found.allowed:.3g}"
         print(
-            f"{row.kind:6} {row.label:64} {name:16} theirs {number.theirs:<11.6g} ours {ours:<11} "
-            f"tolerance {allowed:<9} {verdict}",
+            f"{found.kind:6} {found.row:64} {found.number:16} theirs {found.theirs:<11.6g} ours {ours:<11} "
+            f"tolerance {allowed:<9} {_verdict(found)}",
             flush=True,
         )
 
@@ -162,29 +105,70 @@ class Judge:
         theirs = float(row["value"])
         label = f"{row['id']} {row['quantity']}"
         tolerance = _core.REFERENCE_TOLERANCE * max(abs(theirs), 1e-300)
+        found = Finding("oracle", "formulas", str(row["id"]), row["quantity"], theirs, allowed=tolerance)
         try:
             ours = _core.evaluate(row["model"], row["quantity"], json.dumps(row["inputs"]))
-            close = abs(ours - theirs) <= tolerance
-            verdict = "passed" if close else "failed"
-            found = f"{ours:.12g}"
+            found = replace(found, ours=ours, runs=1, agrees=abs(ours - theirs) <= tolerance)
         except ForebayError as error:
-            close, verdict, found = False, f"failed: {error}", "-"
-        self.tally.passed += close
-        self.tally.failed += not close
-        print(f"oracle {label:64} theirs {theirs:<19.12g} ours {found:<19} tolerance {tolerance:<9.3g} {verdict}")
+            found = replace(found, why=str(error))
+        self.findings.append(found)
+        shown = "-" if found.ours is None else f"{found.ours:.12g}"
+        print(
+            f"oracle {label:64} theirs {theirs:<19.12g} ours {shown:<19} tolerance {tolerance:<9.3g} {_verdict(found)}"
+        )
+
+
+def _verdict(found: Finding) -> str:
+    """What a number's line ends with."""
+    if found.unjudged is not None:
+        return f"not judged: {found.unjudged}"
+    if found.trend:
+        return "trend: agrees" if found.agrees else f"trend: differs {found.why}".rstrip()
+    if found.agrees:
+        return "passed"
+    if found.why.startswith("explained: "):
+        return f"failed ({found.why})"
+    return "failed" + (f": {found.why}" if found.why else "")
+
+
+def _with_repeats(found: Finding, theirs: Sequence[float]) -> Finding:
+    """The finding, with what theirs was over all rows of the same scenario."""
+    if len(theirs) < 2:
+        return found
+    return replace(found, mean=statistics.fmean(theirs), scatter=statistics.stdev(theirs), repeats=len(theirs))
+
+
+def scenario_key(tables: Mapping[str, Any]) -> str:
+    """The same text for the same scenario."""
+    return json.dumps(tables, sort_keys=True)
+
+
+def _repeats(rows: Iterable[Row]) -> Mapping[str, Mapping[str, list[float]]]:
+    """Theirs by scenario and number, over all rows of a file."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for row in rows:
+        of_scenario = found.setdefault(scenario_key(row.tables), {})
+        for number in row.numbers:
+            of_scenario.setdefault(number.name, []).append(number.theirs)
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare with a folder; 0 where at least 90 % of the judged numbers pass."""
     parser = argparse.ArgumentParser(prog="make reference", description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--only", default="", help="comma-separated out of oracle, ns2, linux, ns3")
+    parser.add_argument("--only", default="", help="comma-separated out of oracle, ns2, linux, tofino, ns3")
     parser.add_argument("--match", default="", help="only rows whose label contains this")
     parser.add_argument("--replications", type=int, default=8)
     parser.add_argument("--jobs", type=int)
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write every number as JSON")
+    parser.add_argument("--against", type=Path, metavar="FILE", help="say what differs from what --write wrote before")
     options = parser.parse_args(arguments)
     try:
         kinds = _kinds(options.folder, options.only)
+        before = None if options.against is None else read(options.against)
+        if options.write is not None and not options.write.parent.is_dir():
+            raise InputError(f"WRITE: found no folder {options.write.parent}; allowed: a file in a folder that exists")
     except InputError as error:
         print(f"reference: {error}", file=sys.stderr)
         return 2
@@ -195,13 +179,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for kind in kinds:
             compare(judge, options.folder, kind, options.match)
+        if options.write is not None:
+            write(options.write, judge.findings, options.replications)
+    except OSError as error:
+        print(f"reference: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("reference: interrupted", file=sys.stderr)
         return 130
-    tally = judge.tally
+    print_summary(judge.findings, before)
+    tally = Tally.of(settled(judge.findings))
     print("\n".join(tally.lines()))
-    judged = tally.passed + tally.failed
-    return 0 if tally.passed >= 0.9 * judged else 1
+    return 0 if tally.passed >= 0.9 * (tally.passed + tally.failed) else 1
 
 
 def compare(judge: Judge, folder: Path, kind: str, match: str = "") -> None:
@@ -211,12 +200,13 @@ def compare(judge: Judge, folder: Path, kind: str, match: str = "") -> None:
             if match in f"{row['id']} {row['quantity']}":
                 judge.oracle(row)
         return
-    for found in read_folder(folder, kind):
-        if isinstance(found, Row):
-            if match in found.label:
-                judge.row(found)
-        else:
+    rows = list(read_folder(folder, kind))
+    repeats = _repeats(row for row in rows if isinstance(row, Row))
+    for found in rows:
+        if not isinstance(found, Row):
             judge.unreadable(kind, *found)
+        elif match in found.label:
+            judge.row(found, repeats[scenario_key(found.tables)])
 
 
 def file_of(folder: Path, kind: str) -> Path:
@@ -236,7 +226,9 @@ def _kinds(folder: Path, only: str) -> Iterable[str]:
     present = [kind for kind in KINDS if files[kind].is_file()]
     missing = [kind for kind in asked if kind not in present]
     if missing or not present:
-        absent = files[missing[0]].name if missing else "any of oracle.json, ns2.jsonl, linux.jsonl, ns3.jsonl"
+        absent = (
+            files[missing[0]].name if missing else "any of oracle.json, ns2.jsonl, linux.jsonl, tofino.jsonl, ns3.jsonl"
+        )
         raise InputError(f"{folder}: found no {absent}")
     return [kind for kind in present if not asked or kind in asked]
 

@@ -2,7 +2,7 @@
 
 ``python -m forebay.checks.theory`` runs the checks against theory and prints a line for each and the table. With
 ``--reference DIR`` the numbers of other programs are counted too, as ``make reference`` judges them; with ``--write
-FILE`` the table takes its place in a document.
+FILE`` the tables take their places in a document.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from forebay import _core
-from forebay.checks import reference
+from forebay.checks import reference, summary
+from forebay.checks.findings import Finding, Tally, read, settled
 from forebay.errors import ForebayError
-from forebay.files import between, write_whole
+from forebay.files import between, within, write_whole
 from forebay.formatting import markdown_table
 from forebay.report import Report
 from forebay.scenario import Scenario, run_jobs
@@ -28,6 +29,10 @@ __all__ = ["CHECKS", "Check", "Outcome", "main", "md1_wait", "md1k_loss", "mm1k"
 
 #: The table stands between these two lines of a document.
 MARKS = ("<!-- checks: begin -->", "<!-- checks: end -->")
+
+#: Where the shares of families stand, and what is not judged.
+SHARES = ("<!-- families: begin -->", "<!-- families: end -->")
+UNJUDGED = ("<!-- not judged: begin -->", "<!-- not judged: end -->")
 
 #: Figures of one report: metrics by name, those of a group as "group.metric", and packets as "packets".
 Figures = Mapping[str, float]
@@ -369,26 +374,26 @@ def _run_all(replications: int, jobs: int | None) -> list[Outcome]:
     return outcomes
 
 
-#: What the kinds of a reference folder are.
-_KINDS = {
-    "oracle": "formulas to 20 digits, fixed points to 1e-12, computed with mpmath and SciPy",
-    "ns2": "ns-2.35",
-    "linux": "the Linux 6.18 kernel's own TCP",
-    "ns3": "ns-3.48, trends (not counted)",
-}
+def _references(folder: Path, replications: int, jobs: int | None) -> list[Finding]:
+    """What is found in a reference folder, or was and is written in a file."""
+    if folder.is_file():
+        return read(folder)
+    judge = reference.Judge(max(replications, 8), jobs)
+    for kind in reference.KINDS:
+        if reference.file_of(folder, kind).is_file():
+            reference.compare(judge, folder, kind)
+    summary.print_summary(judge.findings)
+    return judge.findings
 
 
-def _references(folder: Path, replications: int, jobs: int | None) -> list[tuple[str, str, str]]:
-    """(source, passed, of) for each file of a reference folder."""
-    rows = []
-    for kind, title in _KINDS.items():
-        if not reference.file_of(folder, kind).is_file():
-            continue
-        judge = reference.Judge(max(replications, 8), jobs)
-        reference.compare(judge, folder, kind)
-        print("\n".join(judge.tally.lines()), flush=True)
-        rows.append((title, str(judge.tally.agreed), str(judge.tally.agreed + judge.tally.differed)))
-    return rows
+def counts(findings: Sequence[Finding]) -> list[tuple[str, str, str]]:
+    """(source, numbers that agree, of) for each file of a reference folder."""
+    kinds = dict.fromkeys(found.kind for found in findings)
+    tallies = {kind: Tally.of([found for found in settled(findings) if found.kind == kind]) for kind in kinds}
+    return [
+        (summary.SOURCES[kind], str(tally.agreed), str(tally.agreed + tally.differed))
+        for kind, tally in tallies.items()
+    ]
 
 
 def table(outcomes: Sequence[Outcome], references: Sequence[tuple[str, str, str]]) -> str:
@@ -413,10 +418,22 @@ def table(outcomes: Sequence[Outcome], references: Sequence[tuple[str, str, str]
     return "\n".join(lines) + "\n"
 
 
+def renewed(document: str, found: str, findings: Sequence[Finding] | None, where: str) -> str:
+    """Return the document with its tables renewed; those of other programs stay where nothing was compared."""
+    document = between(document, MARKS, found, where)
+    shares = summary.shares_table(findings) if findings else within(document, SHARES, where)
+    unjudged = summary.unjudged_table(findings) if findings else within(document, UNJUDGED, where)
+    return between(between(document, SHARES, shares, where), UNJUDGED, unjudged, where)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the checks; 0 where all against theory pass."""
     parser = argparse.ArgumentParser(prog="make checks", description=__doc__)
-    parser.add_argument("--reference", type=Path, help="a folder of reference numbers, counted too")
+    parser.add_argument(
+        "--reference",
+        type=Path,
+        help="a folder of reference numbers, counted too, or what make reference WRITE=FILE wrote",
+    )
     parser.add_argument("--write", type=Path, help="a document whose table is replaced")
     parser.add_argument("--replications", type=int, default=4)
     parser.add_argument("--jobs", type=int)
@@ -427,14 +444,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         document = options.write.read_text(encoding="utf-8") if options.write else None
         if document is not None:
-            between(document, MARKS, "", str(options.write))
+            renewed(document, "", None, str(options.write))
         outcomes = _run_all(options.replications, options.jobs)
-        references = []
+        findings = None
         if options.reference is not None:
-            references = _references(options.reference, options.replications, options.jobs)
-        found = table(outcomes, references)
+            findings = _references(options.reference, options.replications, options.jobs)
+        found = table(outcomes, counts(findings or ()))
         if options.write is not None and document is not None:
-            write_whole(options.write, between(document, MARKS, found, str(options.write)))
+            write_whole(options.write, renewed(document, found, findings, str(options.write)))
     except OSError as error:
         print(f"checks: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2

@@ -27,6 +27,8 @@ _ROUND_TRIPS = {
     "satellite": Fraction(1),
     "interplanetary": Fraction(1000),
 }
+#: The sojourn time from which BLUE drops more: cake's BLUE knows full buffers only.
+NEVER = Fraction(3600)
 #: Words that change nothing of what forebay simulates, or choose who counts as a host.
 _FLAGS = (
     "besteffort",
@@ -74,7 +76,7 @@ class Cake:
             )
         draft.set("increment", 1 / 256, "the kernel's own and not to be set")
         draft.set("decrement", 1 / 4096, "the kernel's own and not to be set")
-        draft.set("blue_threshold", Fraction(400, 1000), "the kernel's own and not to be set")
+        draft.set("blue_threshold", NEVER, "the kernel has no such rule")
         draft.set("quantum", _quantum(port.rate), "cake's quantum follows from its bandwidth")
         draft.ecn("cake always marks")
 
@@ -97,7 +99,7 @@ class Cake:
             "interval": interval,
             "increment": 1 / 256,
             "decrement": 1 / 4096,
-            "blue_threshold": Fraction(400, 1000),
+            "blue_threshold": NEVER,
             "quantum": _quantum(int(bandwidth) if isinstance(bandwidth, int | float) else None),
         }
         limit = Limit(int(memory.amount // memory_of(packet)), "packets")

@@ -1,0 +1,373 @@
+"""What the comparison with other programs found, number by number, and what follows for each family of rows.
+
+A finding states theirs, ours, what is allowed and how both scatter. From findings come the shares of each family, the
+bias of what is not judged, and the difference between two builds.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from forebay.errors import InputError
+from forebay.files import write_whole
+
+__all__ = [
+    "Bias",
+    "Change",
+    "Finding",
+    "Share",
+    "Tally",
+    "Unit",
+    "biases",
+    "changes",
+    "read",
+    "settled",
+    "shares",
+    "write",
+]
+
+#: Kinds whose rows are a cross-check of trends, which is printed and not counted.
+TRENDS = frozenset({"ns3"})
+
+_T = TypeVar("_T")
+_K = TypeVar("_K", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """How differences of a number are stated: multiplied by `scale`, and divided by theirs where `relative`."""
+
+    name: str
+    scale: float = 1.0
+    relative: bool = False
+
+
+PERCENT = Unit("%", 100.0, relative=True)
+POINTS = Unit("points", 100.0)
+PACKETS = Unit("packets")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One number of another program beside forebay's.
+
+    Attributes
+    ----------
+    kind, family, row, number : str
+        Whose it is: the file, the family that shares are counted over, the row's label, what is compared.
+    theirs : float or None
+        None where the row could not be read.
+    ours, deviation : float or None
+        Mean over the runs, and their standard deviation; None where there are none.
+    runs : int
+        How many runs.
+    allowed : float or None
+        Largest difference that passes.
+    agrees : bool
+        Whether it is within that.
+    mean, scatter : float or None
+        Mean and standard deviation of theirs over the rows of the same scenario, where there are several.
+    repeats : int
+        How many.
+    noise : float
+        What is known beforehand of the scatter of theirs, as a standard deviation.
+    unjudged : str or None
+        Why it is printed only.
+    why : str
+        What else is to be said of it.
+    """
+
+    kind: str
+    family: str
+    row: str
+    number: str
+    theirs: float | None
+    ours: float | None = None
+    deviation: float | None = None
+    runs: int = 0
+    allowed: float | None = None
+    agrees: bool = False
+    mean: float | None = None
+    scatter: float | None = None
+    repeats: int = 1
+    noise: float = 0.0
+    unjudged: str | None = None
+    why: str = ""
+
+    @property
+    def judged(self) -> bool:
+        """Whether it counts as agreeing or not."""
+        return self.unjudged is None
+
+    @property
+    def trend(self) -> bool:
+        """Whether it is of a cross-check that is not counted."""
+        return self.kind in TRENDS
+
+    @property
+    def unit(self) -> Unit:
+        """What differences of this number are stated in."""
+        if self.number.startswith("depth_"):
+            return PACKETS
+        return POINTS if self.number == "utilization" or self.number.startswith("share of ") else PERCENT
+
+    @property
+    def errors_of_ours(self) -> float | None:
+        """How many standard errors of our mean theirs is off; infinite where our runs are all alike."""
+        if self.theirs is None or self.ours is None or self.deviation is None or self.runs < 2:
+            return None
+        return _ratio(abs(self.theirs - self.ours), self.deviation / math.sqrt(self.runs))
+
+    @property
+    def errors_of_theirs(self) -> float | None:
+        """How many standard errors of their mean over repeats ours is off; None where there are no repeats."""
+        if self.mean is None or self.scatter is None or self.ours is None:
+            return None
+        return _ratio(abs(self.mean - self.ours), self.scatter / math.sqrt(self.repeats))
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the difference between one of our runs and one of theirs."""
+        return math.hypot(self.deviation or 0.0, max(self.scatter or 0.0, self.noise))
+
+
+def _ratio(difference: float, error: float) -> float:
+    if error > 0.0:
+        return difference / error
+    return math.inf if difference > 0.0 else 0.0
+
+
+# What is not judged ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Bias:
+    """Numbers of one family that the rule does not judge: how they differ on average.
+
+    Attributes
+    ----------
+    kind, family, number : str
+        Which they are.
+    reasons : tuple of str
+        Why they are not judged.
+    count : int
+        How many there are.
+    bias, noise : float or None
+        Mean of ours less theirs, and the root mean square of what single differences scatter by, in `unit`; None where
+        nothing can be compared, or theirs is nothing that a difference could be a part of.
+    unit : str
+        Of both.
+    """
+
+    kind: str
+    family: str
+    number: str
+    reasons: tuple[str, ...]
+    count: int
+    bias: float | None
+    noise: float | None
+    unit: str
+
+    @property
+    def hidden(self) -> bool:
+        """Whether what is not judged is wrong beyond its noise, and so has to be judged."""
+        return self.bias is not None and self.noise is not None and abs(self.bias) > self.noise
+
+
+def biases(findings: Iterable[Finding]) -> list[Bias]:
+    """Every family's numbers that are not judged."""
+    unjudged = (found for found in findings if not found.judged and not found.trend)
+    return [_bias(each) for each in _grouped(unjudged, lambda found: (found.kind, found.family, found.number)).values()]
+
+
+def _bias(findings: Sequence[Finding]) -> Bias:
+    first = findings[0]
+    pairs = [
+        (found.ours - found.theirs, found.theirs, found.spread)
+        for found in findings
+        if found.ours is not None and found.theirs is not None
+    ]
+    bias = noise = None
+    # A part of the mean of theirs: parts of single numbers that are next to nothing would say nothing.
+    whole = statistics.fmean(theirs for _, theirs, _ in pairs) if pairs else 0.0
+    scale = first.unit.scale
+    if first.unit.relative:
+        scale = scale / whole if whole else 0.0
+    if pairs and scale:
+        bias = scale * statistics.fmean(difference for difference, _, _ in pairs)
+        noise = scale * math.sqrt(statistics.fmean(spread * spread for _, _, spread in pairs))
+    return Bias(
+        first.kind,
+        first.family,
+        first.number,
+        tuple(dict.fromkeys(found.unjudged for found in findings if found.unjudged)),
+        len(findings),
+        bias,
+        noise,
+        first.unit.name,
+    )
+
+
+def settled(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, of which those are judged after all whose bias over their family is larger than its noise."""
+    hidden = {(each.kind, each.family, each.number): each for each in biases(findings) if each.hidden}
+    return [
+        replace(found, unjudged=None, why=f"judged though {found.unjudged}: its family is off by more than its noise")
+        if not found.judged and (found.kind, found.family, found.number) in hidden
+        else found
+        for found in findings
+    ]
+
+
+# Counts ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How much of a family agrees: judged numbers, and rows in all of their judged numbers."""
+
+    kind: str
+    family: str
+    agreed: int
+    numbers: int
+    whole: int
+    rows: int
+
+
+def shares(findings: Iterable[Finding]) -> list[Share]:
+    """Every family's share, in the order of the rows."""
+    judged = (found for found in findings if found.judged)
+    return [_share(each) for each in _grouped(judged, lambda found: (found.kind, found.family)).values()]
+
+
+def total(parts: Sequence[Share], family: str) -> Share:
+    """Several families as one."""
+    return Share(
+        parts[0].kind if parts else "",
+        family,
+        sum(part.agreed for part in parts),
+        sum(part.numbers for part in parts),
+        sum(part.whole for part in parts),
+        sum(part.rows for part in parts),
+    )
+
+
+def _share(findings: Sequence[Finding]) -> Share:
+    rows = _grouped(findings, lambda found: found.row).values()
+    whole = sum(all(found.agrees for found in row) for row in rows)
+    agreed = sum(found.agrees for found in findings)
+    return Share(findings[0].kind, findings[0].family, agreed, len(findings), whole, len(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What was counted; `trends` says of each number of a cross-check whether it agrees."""
+
+    passed: int = 0
+    failed: int = 0
+    rows_passed: int = 0
+    rows_failed: int = 0
+    trends: Sequence[bool] = ()
+    unjudged: int = 0
+
+    @classmethod
+    def of(cls, findings: Sequence[Finding]) -> Tally:
+        """Count findings; formulas stand in no row."""
+        counted = [found for found in findings if found.judged and not found.trend]
+        of_rows = total(shares([found for found in counted if found.kind != "oracle"]), "")
+        passed = sum(found.agrees for found in counted)
+        return cls(
+            passed,
+            len(counted) - passed,
+            of_rows.whole,
+            of_rows.rows - of_rows.whole,
+            tuple(found.agrees for found in findings if found.judged and found.trend),
+            sum(not found.judged for found in findings),
+        )
+
+    @property
+    def agreed(self) -> int:
+        """Numbers within their tolerance, trends included."""
+        return self.passed + sum(self.trends)
+
+    @property
+    def differed(self) -> int:
+        """Numbers outside of it, and rows that cannot be run."""
+        return self.failed + len(self.trends) - sum(self.trends)
+
+    def lines(self) -> Iterator[str]:
+        """What is said at the end; the last line is "N passed, N failed"."""
+        if self.unjudged:
+            yield f"{self.unjudged} numbers printed and not judged"
+        if self.trends:
+            yield f"trends (ns-3, not counted): {sum(self.trends)} of {len(self.trends)} within the tolerance"
+        rows = self.rows_passed + self.rows_failed
+        if rows:
+            yield f"{self.rows_passed} of {rows} rows with something to judge passed whole"
+        yield f"{self.passed} passed, {self.failed} failed"
+
+
+def _grouped(items: Iterable[_T], key: Callable[[_T], _K]) -> dict[_K, list[_T]]:
+    found: dict[_K, list[_T]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
+
+
+# Two builds --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A number that one build judged otherwise than another."""
+
+    before: Finding
+    after: Finding
+
+    @property
+    def better(self) -> bool:
+        """Whether it agrees now and did not."""
+        return self.after.agrees
+
+
+def changes(before: Iterable[Finding], after: Iterable[Finding]) -> list[Change]:
+    """The numbers that two builds have both judged, and differently."""
+    known = {(found.kind, found.row, found.number): found for found in before}
+    pairs = ((known.get((found.kind, found.row, found.number)), found) for found in after)
+    return [
+        Change(old, new)
+        for old, new in pairs
+        if old is not None and old.judged and new.judged and old.agrees != new.agrees
+    ]
+
+
+def write(path: Path, findings: Sequence[Finding], replications: int) -> None:
+    """Write findings as JSON, from which another build can be compared."""
+    from forebay import __version__
+
+    head = {"version": __version__, "replications": replications}
+    lines = ",\n".join(json.dumps(asdict(found), ensure_ascii=False) for found in findings)
+    write_whole(path, f'{json.dumps(head)[:-1]}, "findings": [\n{lines}\n]}}\n')
+
+
+def read(path: Path) -> list[Finding]:
+    """What `write` wrote.
+
+    Raises
+    ------
+    InputError
+        A file of something else.
+    """
+    try:
+        found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return [Finding(**each) for each in found["findings"]]
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{path}: not what `make reference WRITE=FILE` writes") from None
