@@ -23,6 +23,7 @@ class Kind(StrEnum):
     GOODPUT_ABOVE_RATE = "goodput_above_rate"
     LEFT_OUT = "left_out"
     FLUID_BACKGROUND = "fluid_background"
+    OUTSIDE_DOMAIN = "outside_domain"
     MODEL = "model"
     ASSUMPTION = "assumption"
     NOTE = "note"

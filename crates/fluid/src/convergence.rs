@@ -186,7 +186,7 @@ fn every_method_gives_the_same_answer() {
     let expected = integrate(&model).unwrap().links[0].clone();
     assert!(expected.events > 2);
     for table in METHODS {
-        let link = &integrate_by(table, &model).unwrap().links[0];
+        let link = &integrate_by(table, &model, &[]).unwrap().links[0];
         assert_eq!(link.events, expected.events, "{}", table.name);
         let apart = (link.utilization - expected.utilization).abs();
         assert!(apart < model.tolerance, "{}: {apart}", table.name);

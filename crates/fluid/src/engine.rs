@@ -5,9 +5,9 @@ use forebay_scenario::{
     WarningKind,
 };
 
-use crate::adaptive::integrate;
+use crate::adaptive::integrate_with;
 use crate::coupled::integrate_coupled;
-use crate::euler::integrate_euler;
+use crate::euler::integrate_euler_with;
 use crate::outcome::FluidOutcome;
 use crate::translation::{NAME, Translation};
 
@@ -90,12 +90,16 @@ fn integrate_as_asked(
         }
         return Ok(outcome);
     }
-    let outcome = integrate(&translation.model)?;
+    let outcome = integrate_with(&translation.model, &translation.timeouts)?;
     if outcome.within_limits(&translation.model) {
         return Ok(outcome);
     }
     let propagation = translation.model.flows.iter().map(|flow| flow.propagation);
     let shortest = propagation.fold(f64::INFINITY, f64::min);
     let step = (LIMITED_STEP * shortest).clamp(1e-7, 0.1 * translation.model.horizon);
-    Ok(integrate_euler(&translation.model, step)?)
+    Ok(integrate_euler_with(
+        &translation.model,
+        step,
+        &translation.timeouts,
+    )?)
 }

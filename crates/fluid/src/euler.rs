@@ -16,6 +16,7 @@ use crate::fixed::FixedSteps;
 use crate::flows::{Flows, Loop, with_class};
 use crate::model::{FluidModel, Limits};
 use crate::outcome::FluidOutcome;
+use crate::overflow::RESTART_WINDOW;
 use crate::run::{Cut, Integrator, Run};
 use crate::schedule::{Cause, Occurrence};
 use crate::synchronization::Candidate;
@@ -27,7 +28,20 @@ use crate::synchronization::Candidate;
 /// A model that [`FluidModel::check`] refuses, a step outside 1e-7 s to a tenth of the horizon, or a
 /// run of more than 2e10 flow steps.
 pub fn integrate_euler(model: &FluidModel, step: f64) -> Result<FluidOutcome, FluidError> {
-    let mut run = Run::new(model, model.measure)?;
+    integrate_euler_with(model, step, &[])
+}
+
+/// The same with timeouts, as [`crate::integrate_with`].
+///
+/// # Errors
+///
+/// As [`integrate_euler`].
+pub fn integrate_euler_with(
+    model: &FluidModel,
+    step: f64,
+    timeouts: &[f64],
+) -> Result<FluidOutcome, FluidError> {
+    let mut run = Run::new(model, model.measure)?.with_timeouts(timeouts)?;
     range(
         "euler step",
         step,
@@ -137,7 +151,7 @@ impl Euler {
         }
         let lost = run.links[link].step(arrived, step);
         if lost > 0.0 {
-            run.share_losses(link, lost / arrived);
+            run.share_losses(link, lost / arrived, step);
             self.open_event(run, link);
         }
     }
@@ -160,20 +174,30 @@ impl Euler {
                     .push(Candidate::new(flow, slot as u32, rate, round_trip));
             }
         }
+        run.leave_out_silent();
         // The queue is clipped at the end of the step.
         run.open_event(link, run.now + self.steps.size);
     }
 
     fn cut(&mut self, run: &mut Run<'_>, Cut { slot, cause }: Cut) {
+        let class = run.flows.class_of[slot] as usize;
+        let (now, delay) = (run.now, run.delay(class));
+        if cause == Cause::Timeout {
+            run.end_silence(slot);
+            self.steps.windows[slot] = RESTART_WINDOW;
+            let begin = (delay, RESTART_WINDOW);
+            with_class!(run.model, run.flows, class, part => part.begin(slot, now, begin));
+            return;
+        }
         // Another cut since the loss at the access link has done its work.
         if cause == Cause::Access && !self.awaits_cut[slot] {
             return;
         }
         self.awaits_cut[slot] = false;
-        let class = run.flows.class_of[slot] as usize;
-        let delay = run.delay(class);
-        let (now, windows) = (run.now, &mut self.steps.windows);
-        with_class!(run.model, run.flows, class, part => part.euler_cut(windows, slot, now, delay));
+        let path = (delay, run.capacity(class));
+        let windows = &mut self.steps.windows;
+        let window = with_class!(run.model, run.flows, class, part => part.euler_cut(windows, slot, now, path));
+        run.answer(slot, window, delay);
     }
 }
 
@@ -225,8 +249,15 @@ impl<L: FluidWindow> Loop<'_, L> {
         sum
     }
 
-    fn euler_cut(&mut self, windows: &mut [f64], slot: usize, now: f64, delay: f64) {
+    fn euler_cut(
+        &mut self,
+        windows: &mut [f64],
+        slot: usize,
+        now: f64,
+        (delay, capacity): (f64, f64),
+    ) -> f64 {
         let flows = &mut *self.flows;
+        windows[slot] = windows[slot].min(flows.largest_window(slot, capacity, delay));
         let propagation = flows.propagation[slot];
         let round_trip = flows.round_trip(slot, windows[slot], delay);
         let waiting = round_trip - propagation;
@@ -237,11 +268,13 @@ impl<L: FluidWindow> Loop<'_, L> {
             largest_round_trip: propagation + flows.largest_delay[slot].max(waiting),
         };
         flows.peak_window[slot] = flows.peak_window[slot].max(windows[slot]);
-        let epoch = self.law.cut(&flows.epoch[slot], windows[slot], &at);
+        let before = windows[slot];
+        let epoch = self.law.cut(&flows.epoch[slot], before, &at);
         windows[slot] = self.law.window(&epoch, epoch.position, 0.0);
         flows.epoch[slot] = epoch;
         flows.cut_at[slot] = now;
         flows.largest_delay[slot] = delay;
+        before
     }
 }
 

@@ -14,6 +14,7 @@ use forebay_congestion::with_fluid_law;
 use forebay_random::{Purpose, Stream};
 
 use crate::model::{FluidModel, Limits};
+use crate::overflow::Exposure;
 use crate::rosenbrock::STAGES;
 
 /// Flows that share law, path and packet size.
@@ -37,6 +38,10 @@ pub(crate) struct Flows {
     pub(crate) propagation: Vec<f64>,
     pub(crate) limits: Vec<Limits>,
     pub(crate) cut_at: Vec<f64>,
+    /// Seconds that the flow is silent where only its timer reports a loss; 0 where that is left out.
+    pub(crate) timeout: Vec<f64>,
+    /// Until when another loss of the flow changes nothing, and what remains until it loses ([`crate::overflow`]).
+    pub(crate) exposure: Vec<Exposure>,
     pub(crate) epoch: Vec<Epoch>,
     /// Largest queueing delay since the last cut, seconds.
     pub(crate) largest_delay: Vec<f64>,
@@ -165,6 +170,8 @@ impl Flows {
             epoch: numbers.iter().map(start).collect(),
             number: numbers.iter().map(|&i| i as u32).collect(),
             cut_at: vec![0.0; n],
+            timeout: vec![0.0; n],
+            exposure: vec![Exposure::default(); n],
             largest_delay: vec![0.0; n],
             peak_window: vec![0.0; n],
             sent: vec![0.0; n],
@@ -186,6 +193,18 @@ impl Flows {
             ordered[number as usize] = value;
         }
         ordered
+    }
+
+    /// The largest window that acknowledgments can have made, in packets of the flow in a slot whose path
+    /// carries `capacity` of them per second.
+    ///
+    /// A path holds C R + 1 packets: what it carries in a round trip, the wait in its queue included, and
+    /// the one in transmission. A window beyond is known to lose within a round trip, in which at most
+    /// as many are acknowledged, and an acknowledged packet adds at most one to a window (RFC 5681
+    /// sections 3.1 and 3.2): so none is larger than twice what the path holds when it is cut.
+    pub(crate) fn largest_window(&self, slot: usize, capacity: f64, delay: f64) -> f64 {
+        let round_trip = self.propagation[slot] + self.largest_delay[slot].max(delay);
+        2.0 * (capacity * round_trip + 1.0)
     }
 
     /// Forgets what was sent and lost so far.
@@ -445,12 +464,13 @@ impl<L: FluidWindow> Loop<'_, L> {
         }
     }
 
-    /// Cuts the flow in a slot.
-    pub(crate) fn cut(&mut self, slot: usize, now: f64, delay: f64) {
+    /// Cuts the flow in a slot; returns the window that was cut.
+    pub(crate) fn cut(&mut self, slot: usize, now: f64, (delay, capacity): (f64, f64)) -> f64 {
         let flows = &mut *self.flows;
+        let largest = flows.largest_window(slot, capacity, delay);
         let epoch = &mut flows.epoch[slot];
         let clock = now - flows.cut_at[slot];
-        let window = self.law.window(epoch, epoch.position, clock);
+        let window = self.law.window(epoch, epoch.position, clock).min(largest);
         let propagation = flows.propagation[slot];
         let conditions = CutConditions {
             clock,
@@ -462,6 +482,14 @@ impl<L: FluidWindow> Loop<'_, L> {
         flows.peak_window[slot] = flows.peak_window[slot].max(window);
         flows.cut_at[slot] = now;
         flows.largest_delay[slot] = delay;
+        window
+    }
+
+    /// Lets the flow in a slot begin anew with `window` packets.
+    pub(crate) fn begin(&mut self, slot: usize, now: f64, (delay, window): (f64, f64)) {
+        self.flows.epoch[slot] = self.law.start(window);
+        self.flows.cut_at[slot] = now;
+        self.flows.largest_delay[slot] = delay;
     }
 
     /// Notes the windows at the end of a run as peaks.

@@ -41,9 +41,10 @@ pub(crate) struct Link {
     pub(crate) red: Option<RedState>,
     pub(crate) events: Events,
     pub(crate) tally: Tally,
-    /// Arrivals less departures and losses since the start, and all arrivals.
+    /// Arrivals less departures and losses since the start, all arrivals, and all losses.
     kept: f64,
     arrived: f64,
+    lost: f64,
 }
 
 /// A link's congestion events.
@@ -52,11 +53,16 @@ pub(crate) struct Events {
     /// Whether one is open.
     open: bool,
     /// Events since the start of the run.
-    number: u64,
+    pub(crate) number: u64,
+    /// When the first flow answers the open event, seconds; its opening, where it follows another in one overflow.
+    first_answer: f64,
+    /// Whether the queue has been clipped since the latest event closed.
+    follows: bool,
     /// Flows that cross the link.
     pub(crate) crowd: usize,
     counts: Stream,
     victims: Stream,
+    pub(crate) seed: Seed,
 }
 
 /// A stretch of time as a link sees it.
@@ -94,9 +100,12 @@ impl Link {
             events: Events {
                 open: false,
                 number: 0,
+                first_answer: f64::INFINITY,
+                follows: false,
                 crowd,
                 counts: stream(Purpose::VictimCount),
                 victims: stream(Purpose::Victims),
+                seed,
             },
             tally: Tally {
                 found: QueueLawCount::new(link.buffer),
@@ -104,7 +113,13 @@ impl Link {
             },
             kept: 0.0,
             arrived: 0.0,
+            lost: 0.0,
         }
+    }
+
+    /// Part of all that arrived since the start that was lost.
+    pub(crate) fn loss_share(&self) -> f64 {
+        self.lost / self.arrived.max(1.0)
     }
 
     /// Seconds between redraws of the background, if it is redrawn.
@@ -133,7 +148,7 @@ impl Link {
         candidates: &mut [Candidate],
     ) -> usize {
         let events = &mut self.events;
-        let count = law.draw_count(events.crowd, &mut events.counts);
+        let count = law.draw_count(candidates.len(), &mut events.counts);
         law.choose(candidates, count, events.number, &mut events.victims);
         events.number += 1;
         events.open = true;
@@ -143,9 +158,26 @@ impl Link {
         count
     }
 
+    /// Whether the event that has just opened follows another in one overflow.
+    pub(crate) fn event_follows(&self) -> bool {
+        self.events.follows
+    }
+
+    /// Notes when the first flow answers the event that has just opened.
+    pub(crate) fn expect_answer(&mut self, at: f64) {
+        self.events.first_answer = at;
+    }
+
+    /// Whether the queue is still clipped at `now` although a flow has answered the open event.
+    #[inline]
+    pub(crate) fn overflow_goes_on(&self, now: f64) -> bool {
+        self.mode == Mode::Full && self.events.open && now >= self.events.first_answer
+    }
+
     /// Closes the congestion event.
     pub(crate) fn close_event(&mut self) {
         self.events.open = false;
+        self.events.follows = self.mode == Mode::Full;
         if let Some(red) = &mut self.red {
             red.restart();
         }
@@ -198,7 +230,7 @@ impl Link {
             Mode::Full if arrived < served => self.queue = (before + arrived - served).max(0.0),
             Mode::Empty | Mode::Full => {}
         }
-        self.enter(stretch, departed, lost);
+        self.enter(stretch, before, (departed, lost));
         if self.mode == Mode::Free {
             // Accepted packets arrive at C + q', so their waits sum to
             // int q/C (C + q') dt = int q dt + (q1^2 - q0^2) / 2 C.
@@ -266,22 +298,26 @@ impl Link {
             arrived,
             theta,
         };
-        self.enter(&stretch, departed, lost);
+        self.enter(&stretch, before, (departed, lost));
         if self.mode == Mode::Free {
             self.enter_level(before, span);
         }
         lost
     }
 
-    /// Enters a stretch into the ledgers; what a moving queue does inside it is entered apart.
+    /// Enters a stretch that began with `before` packets waiting into the ledgers; what a moving queue
+    /// does inside it is entered apart.
     #[inline]
-    fn enter(&mut self, stretch: &Stretch, departed: f64, lost: f64) {
+    fn enter(&mut self, stretch: &Stretch, before: f64, (departed, lost): (f64, f64)) {
         let Stretch { span, arrived, .. } = *stretch;
         self.arrived += arrived;
+        self.lost += lost;
+        self.events.follows &= self.mode == Mode::Full;
         self.kept += arrived - departed - lost;
         let tally = &mut self.tally;
         tally.arrived += arrived;
         tally.departed += departed;
+        tally.accepted += departed + self.queue - before;
         tally.lost += lost;
         tally.background += self.background * span;
         if lost > 0.0 {

@@ -129,7 +129,6 @@ pub(crate) fn jain(values: &[f64]) -> f64 {
 /// A link's figures from its tally over `time` seconds.
 pub(crate) fn link_outcome(tally: &Tally, capacity: f64, time: f64) -> LinkOutcome {
     let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-    let accepted = tally.arrived - tally.lost;
     LinkOutcome {
         arrived: tally.arrived,
         background_loss_rate: ratio(tally.background_lost, tally.background),
@@ -141,7 +140,7 @@ pub(crate) fn link_outcome(tally: &Tally, capacity: f64, time: f64) -> LinkOutco
         synchronization: (tally.events > 0).then(|| tally.fractions / tally.events as f64),
         events: tally.events,
         queue_mean: ratio(tally.queue, time),
-        delay_mean: ratio(tally.waiting, accepted),
+        delay_mean: ratio(tally.waiting, tally.accepted).min(tally.largest / capacity),
         // A histogram knows its bins only: no quantile lies above the largest value.
         delay_quantiles: Metric::QUEUE_DELAY_QUANTILES.map(|(metric, share)| {
             let found = tally.found.quantile(share).min(tally.largest);

@@ -4,12 +4,13 @@
 //! events and takes what is due, hands the cuts back, keeps the counts and says what was found. A
 //! new method is a file with an `Integrator`.
 
-use crate::error::FluidError;
+use crate::error::{FluidError, count, range};
 use crate::flows::{Flows, with_class};
 use crate::links::{Link, Stretch};
 use crate::measurement::Measurement;
 use crate::model::{FluidModel, Measure};
 use crate::outcome::{FluidOutcome, jain, link_outcome};
+use crate::overflow::Losses;
 use crate::samples::Samples;
 use crate::schedule::{Cause, Occurrence, Schedule};
 use crate::synchronization::Candidate;
@@ -80,6 +81,32 @@ impl<'m> Run<'m> {
         })
     }
 
+    /// The same with the seconds for which each flow is silent where only its timer reports a loss; none
+    /// leaves timeouts out.
+    pub(crate) fn with_timeouts(mut self, timeouts: &[f64]) -> Result<Self, FluidError> {
+        if timeouts.is_empty() {
+            return Ok(self);
+        }
+        let flows = self.flows.len();
+        count(
+            "timeouts",
+            timeouts.len(),
+            (flows, flows),
+            "none, or one for each flow",
+        )?;
+        for (slot, &number) in self.flows.number.iter().enumerate() {
+            let timeout = timeouts[number as usize];
+            range(
+                &format!("timeout of flow {number}"),
+                timeout,
+                (0.0, 1e6),
+                "0 to 1e6 s",
+            )?;
+            self.flows.timeout[slot] = timeout;
+        }
+        Ok(self)
+    }
+
     /// Lets an integrator take the run to its end.
     pub(crate) fn complete(&mut self, integrator: &mut impl Integrator) -> Result<(), FluidError> {
         while self.now < self.measurement.end {
@@ -111,6 +138,12 @@ impl<'m> Run<'m> {
             .iter()
             .map(|&l| self.links[l].delay())
             .sum()
+    }
+
+    /// What the narrowest link of a class's path carries, packets of the class per second.
+    pub(crate) fn capacity(&self, class: usize) -> f64 {
+        let capacities = self.path(class).iter().map(|&l| self.links[l].capacity);
+        capacities.fold(f64::INFINITY, f64::min) / self.flows.classes[class].size
     }
 
     /// Packets per second that the flows offer a link now.
@@ -164,16 +197,31 @@ impl<'m> Run<'m> {
 
     /// Opens a congestion event at a link at the time `at`, the link's flows being the candidates.
     pub(crate) fn open_event(&mut self, link: usize, at: f64) {
+        if self.candidates.is_empty() {
+            return;
+        }
         let law = &self.model.synchronization;
         let count = self.links[link].choose_victims(law, &mut self.candidates);
         let fraction = count as f64 / self.links[link].events.crowd as f64;
-        let mut last = at;
-        for chosen in &self.candidates[..count] {
-            let time = at + chosen.round_trip;
-            last = last.max(time);
-            let (cause, slot) = (Cause::Event, chosen.slot);
-            self.schedule.enter(time, Occurrence::Cut { cause, slot });
+        let (mut first, mut last) = (f64::INFINITY, at);
+        let event = self.links[link].events.number;
+        let follows = self.links[link].event_follows();
+        for (place, flow) in self.candidates.iter().enumerate() {
+            let time = at + flow.round_trip;
+            let exposure = &mut self.flows.exposure[flow.slot as usize];
+            if place >= count {
+                if !follows {
+                    exposure.shelter(at, time);
+                }
+                continue;
+            }
+            (first, last) = (first.min(time), last.max(time));
+            if exposure.lose_in(event, (at, time)) {
+                let (cause, slot) = (Cause::Event, flow.slot);
+                self.schedule.enter(time, Occurrence::Cut { cause, slot });
+            }
         }
+        self.links[link].expect_answer(if follows { at } else { first });
         let number = link as u32;
         self.schedule
             .enter(last, Occurrence::Close { link: number });
@@ -193,15 +241,19 @@ impl<'m> Run<'m> {
             return Err(FluidError::NotFinite { time: self.now });
         }
         if lost > 0.0 {
-            self.share_losses(link, lost / stretch.arrived);
+            self.share_losses(link, lost / stretch.arrived, stretch.span);
         }
         Ok(())
     }
 
-    /// Shares a link's losses out in proportion to what was sent.
-    pub(crate) fn share_losses(&mut self, link: usize, fraction: f64) {
+    /// Shares a link's losses in a stretch of `span` seconds out in proportion to what was sent.
+    pub(crate) fn share_losses(&mut self, link: usize, fraction: f64, span: f64) {
+        let goes_on = self.links[link].overflow_goes_on(self.now);
         for class in 0..self.flows.classes.len() {
             if self.path(class).contains(&link) {
+                if goes_on {
+                    self.expose(link, class, Losses { fraction, span });
+                }
                 let range = self.flows.classes[class].range.clone();
                 let survivors = &mut self.flows.stretch[range.clone()];
                 for (total, packets) in self.flows.lost[range].iter_mut().zip(survivors) {

@@ -34,6 +34,8 @@ pub(crate) enum Cause {
     Event,
     /// A loss at the flow's own access link.
     Access,
+    /// The retransmission timer: the flow has been silent and sends again.
+    Timeout,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

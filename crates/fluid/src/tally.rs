@@ -10,6 +10,9 @@ pub(crate) struct Tally {
     pub(crate) arrived: f64,
     /// Packets that left.
     pub(crate) departed: f64,
+    /// Packets that were let in: summed, for as the difference of arrivals and losses they would drown
+    /// where nearly all is lost.
+    pub(crate) accepted: f64,
     /// Background packets that arrived, and that were clipped.
     pub(crate) background: f64,
     pub(crate) background_lost: f64,
@@ -54,6 +57,7 @@ impl Tally {
             found,
             arrived: other.arrived,
             departed: other.departed,
+            accepted: other.accepted,
             background: other.background,
             background_lost: other.background_lost,
             lost: other.lost,

@@ -14,6 +14,7 @@ use forebay_scenario::{
 };
 use forebay_units::parameter::{Parameters, Threshold, Value};
 
+use crate::domain;
 use crate::error::FluidError;
 use crate::model::{Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Red};
 use crate::synchronization::{CutCountLaw, Synchronization, Victims};
@@ -24,6 +25,8 @@ pub(crate) const NAME: &str = "fluid";
 /// A scenario as a fluid model, and the way back.
 pub(crate) struct Translation {
     pub(crate) model: FluidModel,
+    /// Seconds for which each flow of the model is silent where only its timer reports a loss.
+    pub(crate) timeouts: Vec<f64>,
     /// Group of each flow of the model.
     pub(crate) group_of: Vec<usize>,
     pub(crate) warnings: Vec<Warning>,
@@ -71,6 +74,7 @@ impl Translation {
                 cancel: forebay_scenario::Cancel::default(),
                 seed,
             },
+            timeouts: Vec::new(),
             group_of: Vec::new(),
             warnings: Vec::new(),
             seed,
@@ -82,6 +86,7 @@ impl Translation {
             translation.model.paths.push(vec![scenario.target_index()]);
         }
         translation.note_left_out(scenario);
+        translation.warnings.extend(domain::warnings(scenario));
         Ok(translation)
     }
 
@@ -126,6 +131,7 @@ impl Translation {
                 initial_window: None,
                 limits: limits(group, packet.get() as f64),
             });
+            self.timeouts.push(group.stack.min_rto.as_secs_f64());
             self.group_of.push(number);
         }
         Ok(())

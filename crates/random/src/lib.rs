@@ -49,6 +49,10 @@ pub enum Purpose {
     CommonRoundTrip = 15,
     /// Where in its period a flow is when a run begins.
     Phase = 16,
+    /// Which packets an overflow of the fluid engine loses (the flow is mixed with its loss).
+    Overflow = 17,
+    /// Retransmissions of the fluid engine's timers that are lost (the flow is mixed with its silence).
+    Timeout = 18,
 }
 
 /// The number of the first flow of the group with this name: FNV-1a, 64 bits (Fowler, Noll and

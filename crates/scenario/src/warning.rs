@@ -38,6 +38,10 @@ pub enum WarningKind {
     LeftOut,
     /// Unresponsive traffic is a constant rate, or one redrawn now and then (the subject).
     FluidBackground,
+    /// The scenario lies where the fluid engine is off by more than its manual promises, and by which figure (the
+    /// subject): a fair `window` of few packets (`window_packets`), a `buffer` that bursts overflow (`buffer_packets`,
+    /// `burst_packets`), an `rtt` far longer than another (`longest_by_shortest`), a `low_window`.
+    OutsideDomain,
     /// Which model answers (the subject), and why.
     Model,
     /// An assumption (the subject) does not hold, or is not known to.
@@ -52,7 +56,7 @@ pub enum WarningKind {
 
 impl WarningKind {
     /// Every kind.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::FewDrops,
         Self::FewCongestionEvents,
         Self::NotStarted,
@@ -60,6 +64,7 @@ impl WarningKind {
         Self::GoodputAboveRate,
         Self::LeftOut,
         Self::FluidBackground,
+        Self::OutsideDomain,
         Self::Model,
         Self::Assumption,
         Self::Note,
@@ -77,6 +82,7 @@ impl WarningKind {
             Self::GoodputAboveRate => "goodput_above_rate",
             Self::LeftOut => "left_out",
             Self::FluidBackground => "fluid_background",
+            Self::OutsideDomain => "outside_domain",
             Self::Model => "model",
             Self::Assumption => "assumption",
             Self::Note => "note",

@@ -2,7 +2,9 @@
 
 use crate::flows::with_class;
 use crate::links::Mode;
-use crate::run::Run;
+use crate::overflow::RESTART_WINDOW;
+use crate::run::{Cut, Run};
+use crate::schedule::Cause;
 use crate::synchronization::Candidate;
 
 /// Places every queue in its mode after a jump; a clipped one opens a congestion event.
@@ -61,11 +63,20 @@ fn gather_candidates(run: &mut Run<'_>, link: usize) {
             candidate.rate /= candidate.round_trip;
         }
     }
+    run.leave_out_silent();
 }
 
-/// Cuts the flow in a slot.
-pub(crate) fn cut(run: &mut Run<'_>, slot: usize) {
+/// Cuts the flow in a slot, or lets it send again.
+pub(crate) fn cut(run: &mut Run<'_>, Cut { slot, cause }: Cut) {
     let class = run.flows.class_of[slot] as usize;
     let (now, delay) = (run.now, run.delay(class));
-    with_class!(run.model, run.flows, class, part => part.cut(slot, now, delay));
+    if cause == Cause::Timeout {
+        run.end_silence(slot);
+        let begin = (delay, RESTART_WINDOW);
+        with_class!(run.model, run.flows, class, part => part.begin(slot, now, begin));
+        return;
+    }
+    let path = (delay, run.capacity(class));
+    let window = with_class!(run.model, run.flows, class, part => part.cut(slot, now, path));
+    run.answer(slot, window, delay);
 }

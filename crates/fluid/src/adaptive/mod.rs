@@ -82,15 +82,26 @@ pub(crate) const WORK_LIMIT: u64 = 4_000_000_000;
 /// # Ok::<(), forebay_fluid::FluidError>(())
 /// ```
 pub fn integrate(model: &FluidModel) -> Result<FluidOutcome, FluidError> {
-    integrate_by(STANDARD, model)
+    integrate_with(model, &[])
+}
+
+/// The same with timeouts: the seconds for which each flow of the model is silent where only its
+/// timer reports a loss, for all flows or none.
+///
+/// # Errors
+///
+/// As [`integrate`].
+pub fn integrate_with(model: &FluidModel, timeouts: &[f64]) -> Result<FluidOutcome, FluidError> {
+    integrate_by(STANDARD, model, timeouts)
 }
 
 /// The same by another Rosenbrock method.
 pub(crate) fn integrate_by(
     table: &'static Rosenbrock,
     model: &FluidModel,
+    timeouts: &[f64],
 ) -> Result<FluidOutcome, FluidError> {
-    let mut run = Run::new(model, model.measure)?;
+    let mut run = Run::new(model, model.measure)?.with_timeouts(timeouts)?;
     let mut adaptive = Adaptive::new(&mut run, table);
     run.complete(&mut adaptive)?;
     Ok(run.outcome())
@@ -104,6 +115,7 @@ pub(crate) struct Adaptive {
 impl Integrator for Adaptive {
     fn advance(&mut self, run: &mut Run<'_>) -> Result<(), FluidError> {
         let limit = run.schedule.next_time().min(run.measurement.end);
+        let limit = limit.min(run.now + self.span_of_overflow(run));
         if limit > run.now {
             run.count_step()?;
             check_work(run)?;
@@ -116,7 +128,7 @@ impl Integrator for Adaptive {
         }
         if run.schedule.next_time() <= run.now {
             while let Some(due) = run.next_cut(run.now) {
-                cut(run, due.slot);
+                cut(run, due);
             }
             self.control.reopen(Opening::Jump);
             place_links(run);
@@ -154,6 +166,14 @@ impl Adaptive {
             step: Step::new(run, table),
             control: StepControl::new(restart),
         }
+    }
+
+    /// Longest stretch while an overflow goes on: a quarter of the shortest round trip, over which the rates
+    /// hardly change and no loss is answered.
+    fn span_of_overflow(&self, run: &Run<'_>) -> f64 {
+        let overflowing = run.links.iter().filter(|l| l.overflow_goes_on(run.now));
+        let span = |link: &Link| self.control.restart + 0.25 * link.delay();
+        overflowing.map(span).fold(f64::INFINITY, f64::min)
     }
 
     fn end_stretch(&mut self, run: &mut Run<'_>, ending: Ending) {

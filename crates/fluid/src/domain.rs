@@ -1,0 +1,141 @@
+//! Where a scenario lies outside of what the fluid stands for, with the figures that say so.
+//!
+//! The model's law of losses has windows of many packets, senders that spread them over a round trip,
+//! and flows that learn of an overflow at about the same time. How far it is off beyond that is
+//! measured in `docs/fluid.md` against the packet engine over a grid.
+
+use forebay_scenario::{FlowGroup, Scenario, Warning, WarningKind};
+
+use crate::overflow::FAST_RETRANSMIT_WINDOW;
+
+/// Part of the longest flow's fair window that a buffer must hold for its bursts.
+const BURST: f64 = 0.5;
+
+/// Ratio of the longest to the shortest round trip from which on losses are far too few.
+const SPREAD: f64 = 4.0;
+
+/// Round trips that stand for those of a group.
+const POINTS: u64 = 64;
+
+/// The remarks on a scenario.
+pub(crate) fn warnings(scenario: &Scenario) -> Vec<Warning> {
+    let Some(fair) = Fair::of(scenario) else {
+        return Vec::new();
+    };
+    let all = [
+        fair.small_window(),
+        fair.small_buffer(scenario),
+        fair.spread(),
+        fair.low_window(scenario),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// Equal shares of the target link.
+struct Fair {
+    flows: u64,
+    /// Packets of a flow between sender and receiver while the buffer is full.
+    window: f64,
+    /// Packets per second of a flow.
+    rate: f64,
+    /// Packets that may wait.
+    buffer: f64,
+    /// Round trips, seconds.
+    shortest: f64,
+    longest: f64,
+}
+
+impl Fair {
+    /// None without persistent flows.
+    fn of(scenario: &Scenario) -> Option<Self> {
+        let (bdp, harmonic) = (scenario.bdp_packets()?, scenario.harmonic_rtt()?);
+        let flows = scenario.persistent_flows();
+        if flows == 0 {
+            return None;
+        }
+        let share = bdp * (1.0 - scenario.background_load()).max(0.0) / flows as f64;
+        let rtts: Vec<f64> = persistent(scenario)
+            .flat_map(|group| group.rtt.representatives(group.count.min(POINTS)))
+            .collect();
+        let buffer = scenario.buffer().packets;
+        Some(Self {
+            flows,
+            window: share + buffer / flows as f64,
+            rate: share / harmonic,
+            buffer,
+            shortest: rtts.iter().copied().fold(f64::INFINITY, f64::min),
+            longest: rtts.iter().copied().fold(0.0, f64::max),
+        })
+    }
+
+    /// Windows of so few packets that timeouts rule.
+    fn small_window(&self) -> Option<Warning> {
+        let text = format!(
+            "a flow's fair window is {:.1} packets with the buffer full: below {FAST_RETRANSMIT_WINDOW:.0} timeouts rule, \
+             which the fluid follows roughly",
+            self.window
+        );
+        (self.window < FAST_RETRANSMIT_WINDOW).then(|| {
+            outside("window", text)
+                .with("window_packets", self.window)
+                .with("flows", self.flows as f64)
+        })
+    }
+
+    /// A buffer that the bursts of unpaced senders overflow.
+    fn small_buffer(&self, scenario: &Scenario) -> Option<Warning> {
+        let burst = BURST * self.rate * self.longest;
+        let text = format!(
+            "the buffer holds {:.0} packets, half of the longest flow's fair window is {burst:.0}: the bursts of \
+             senders without pacing lose more and use less of the link",
+            self.buffer
+        );
+        let paced = persistent(scenario).all(|group| group.stack.pacing);
+        (self.buffer < burst && !paced).then(|| {
+            outside("buffer", text)
+                .with("buffer_packets", self.buffer)
+                .with("burst_packets", burst)
+        })
+    }
+
+    /// Flows that learn of an overflow when others have long answered it.
+    fn spread(&self) -> Option<Warning> {
+        let ratio = self.longest / self.shortest;
+        let text = format!(
+            "the longest round trip is {ratio:.0} times the shortest: flows that hear late go on sending, and the fluid's \
+             loss is too low by several times"
+        );
+        (self.flows > 1 && ratio.is_finite() && ratio >= SPREAD)
+            .then(|| outside("rtt", text).with("longest_by_shortest", ratio))
+    }
+
+    /// Windows below which a controller grows by another law than the fluid's, after a cut.
+    fn low_window(&self, scenario: &Scenario) -> Option<Warning> {
+        let group = persistent(scenario).find(|group| group.controller.name() == "scalable")?;
+        let parameters = group.controller.parameters();
+        let (low, cut) = (
+            parameters.number("low_window"),
+            parameters.number("decrease"),
+        );
+        let window = self.rate * group.rtt.mean() + self.buffer / self.flows as f64;
+        let text = format!(
+            "group `{}`: a fair window is {window:.1} packets before a cut, and below {low:.0} Scalable TCP grows as New \
+             Reno, which the fluid leaves out: its loss is too low",
+            group.name,
+        );
+        ((1.0 - cut) * window < low).then(|| {
+            outside("low_window", text)
+                .with("window_packets", window)
+                .with("low_window_packets", low)
+        })
+    }
+}
+
+/// The target link's persistent groups.
+fn persistent(scenario: &Scenario) -> impl Iterator<Item = &FlowGroup> {
+    scenario.target_flows().filter(|group| group.persistent())
+}
+
+fn outside(subject: &str, text: String) -> Warning {
+    Warning::new(WarningKind::OutsideDomain, text).about(subject)
+}

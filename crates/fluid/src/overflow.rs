@@ -1,0 +1,340 @@
+//! Who loses while an overflow goes on that the first cuts of its congestion event did not end.
+//!
+//! The count law says how many flows lose before any of them answers. A queue that is still clipped
+//! after the first cut was felt loses on, p = 1 - C / A of whatever arrives: each flow loses
+//! packets at the rate p W / R, its first after an expected number that is exponential with mean 1
+//! (every packet is lost alike), and is cut a round trip of its own later. What else it loses of
+//! that window brings no further cut (RFC 6582 section 3.2: one reduction per window), and a flow
+//! has a round trip of its own from the opening of the event in which the count law alone
+//! decides. So flows with short round trips are cut as often as they overshoot, while
+//! one with a long round trip has not yet heard of its first loss; with equal round
+//! trips nothing is left for this law to do.
+
+use forebay_random::{Purpose, Stream, mix};
+
+use crate::links::Events;
+use crate::run::Run;
+use crate::schedule::{Cause, Occurrence};
+
+/// Packets in flight of which three duplicate acknowledgments report a loss: the lost one and three.
+pub(crate) const FAST_RETRANSMIT_WINDOW: f64 = 4.0;
+
+/// Window after a timeout: the least slow-start threshold (RFC 5681 equation 4).
+pub(crate) const RESTART_WINDOW: f64 = 2.0;
+
+/// By how much a timer grows at most (Padhye et al. 1998 section II.B).
+const LONGEST_BACKOFF: f64 = 64.0;
+
+/// Round-trip time of a flow that waits for its timer, seconds: so long that nothing is sent.
+const SILENT: f64 = 1e15;
+
+/// What a flow's next loss in an overflow depends on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Exposure {
+    /// Seconds until which a loss brings no further cut.
+    sheltered_until: f64,
+    /// Expected losses that remain until the flow loses; infinite until drawn.
+    remaining: f64,
+    /// Number of the latest event in which the flow lost.
+    lost_in: u64,
+    /// Losses since the latest event opened.
+    losses: u32,
+    /// How often the flow waited for its timer.
+    silences: u64,
+}
+
+/// What a link loses over a stretch of time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Losses {
+    /// Part of what arrives.
+    pub(crate) fraction: f64,
+    /// Seconds.
+    pub(crate) span: f64,
+}
+
+impl Default for Exposure {
+    fn default() -> Self {
+        Self {
+            sheltered_until: 0.0,
+            remaining: f64::INFINITY,
+            lost_in: 0,
+            losses: 0,
+            silences: 0,
+        }
+    }
+}
+
+impl Exposure {
+    /// Shelters the flow from the opening of an event at `at` until it would have answered, if it is not sheltered;
+    /// returns whether it was not.
+    pub(crate) fn shelter(&mut self, at: f64, until: f64) -> bool {
+        (self.remaining, self.losses) = (f64::INFINITY, 0);
+        let open = self.sheltered_until <= at;
+        if open {
+            self.sheltered_until = until;
+        }
+        open
+    }
+
+    /// Lets the flow lose in an event that opens at `at`, to be answered at `until`; returns whether that is
+    /// another cut than the one that it awaits.
+    pub(crate) fn lose_in(&mut self, event: u64, (at, until): (f64, f64)) -> bool {
+        self.lost_in = event;
+        self.shelter(at, until)
+    }
+
+    /// Draws after how many expected losses the flow loses next in an event: each draw has a stream of its
+    /// own, so that who loses elsewhere or earlier leaves it alone.
+    fn threshold(&self, events: &Events, flow: u32) -> f64 {
+        let event = mix(events.number).wrapping_add(u64::from(self.losses));
+        let flow = mix(event).wrapping_add(u64::from(flow));
+        Stream::new(events.seed, flow, Purpose::Overflow).exponential()
+    }
+
+    /// Exposes the flow to `expected` losses, evenly until `end` or from its shelter's end on; returns how
+    /// many seconds before `end` it loses a packet, if it does.
+    fn lose(&mut self, end: f64, span: f64, expected: f64) -> Option<f64> {
+        let exposed = (end - self.sheltered_until).min(span);
+        let expected = expected * exposed / span;
+        if expected <= 0.0 {
+            return None;
+        }
+        self.remaining -= expected;
+        let beyond = -self.remaining / expected;
+        (beyond >= 0.0).then_some(beyond.min(1.0) * exposed)
+    }
+}
+
+impl Run<'_> {
+    /// What follows when a flow learns of a loss with `window` packets: nothing more where three duplicate
+    /// acknowledgments reported it, silence until the timer expires where so few packets cannot make
+    /// them (RFC 5681 section 3.2).
+    ///
+    /// The timer takes its lower bound or a round trip, whichever is longer (RFC 6298 section 2). What it sends
+    /// again is lost like any other packet, and then the timer takes twice as long (section 5.5). Then a
+    /// packet is sent, and a round trip later two: as many packets as if these began after half a
+    /// round trip.
+    pub(crate) fn answer(&mut self, slot: usize, window: f64, delay: f64) {
+        let timeout = self.flows.timeout[slot];
+        if timeout <= 0.0 || window >= FAST_RETRANSMIT_WINDOW || self.is_silent(slot) {
+            return;
+        }
+        let round_trip = self.flows.propagation[slot] + delay;
+        let silence = timeout.max(round_trip) * self.expiries(slot);
+        let until = self.now + silence + 0.5 * round_trip;
+        self.flows.propagation[slot] = SILENT;
+        self.flows.exposure[slot].sheltered_until = until;
+        let (cause, slot) = (Cause::Timeout, slot as u32);
+        self.schedule.enter(until, Occurrence::Cut { cause, slot });
+    }
+
+    /// Draws how many times its first length a flow's timer takes until a packet arrives: each that it sends
+    /// is lost with the share that the path has lost so far.
+    fn expiries(&mut self, slot: usize) -> f64 {
+        let class = self.flows.class_of[slot] as usize;
+        let kept = |&l: &usize| 1.0 - self.links[l].loss_share();
+        let lost = 1.0 - self.path(class).iter().map(kept).product::<f64>();
+        let flow = &mut self.flows.exposure[slot];
+        flow.silences += 1;
+        let number = mix(flow.silences).wrapping_add(u64::from(self.flows.number[slot]));
+        let mut stream = Stream::new(self.model.seed, number, Purpose::Timeout);
+        let (mut length, mut sum) = (1.0, 1.0);
+        while length < LONGEST_BACKOFF && stream.uniform() < lost {
+            length *= 2.0;
+            sum += length;
+        }
+        sum
+    }
+
+    /// Whether a flow waits for its timer.
+    pub(crate) fn is_silent(&self, slot: usize) -> bool {
+        self.flows.propagation[slot] >= SILENT
+    }
+
+    /// A flow's timer has expired.
+    pub(crate) fn end_silence(&mut self, slot: usize) {
+        let number = self.flows.number[slot] as usize;
+        self.flows.propagation[slot] = self.model.flows[number].propagation;
+    }
+
+    /// Strikes the flows that wait for their timers off the candidates: they send nothing that could be lost.
+    pub(crate) fn leave_out_silent(&mut self) {
+        let propagation = &self.flows.propagation;
+        self.candidates
+            .retain(|flow| propagation[flow.slot as usize] < SILENT);
+    }
+
+    /// Exposes a class to the losses of a link over the stretch that begins now; who loses is cut a round trip
+    /// later.
+    pub(crate) fn expose(&mut self, link: usize, class: usize, losses: Losses) {
+        let delay = self.delay(class);
+        let end = self.now + losses.span;
+        let Self { flows, links, .. } = self;
+        let link = &mut links[link];
+        for slot in flows.classes[class].range.clone() {
+            let flow = &mut flows.exposure[slot];
+            if flow.sheltered_until >= end {
+                continue;
+            }
+            if flow.remaining == f64::INFINITY {
+                flow.remaining = flow.threshold(&link.events, flows.number[slot]);
+            }
+            let expected = losses.fraction * flows.stretch[slot];
+            let Some(before_end) = flow.lose(end, losses.span, expected) else {
+                continue;
+            };
+            let answer = end - before_end + flows.propagation[slot] + delay;
+            flow.sheltered_until = answer;
+            flow.losses += 1;
+            flow.remaining = f64::INFINITY;
+            if flow.lost_in != link.events.number {
+                flow.lost_in = link.events.number;
+                link.tally.fractions += 1.0 / link.events.crowd as f64;
+            }
+            let (cause, slot) = (Cause::Event, slot as u32);
+            self.schedule.enter(answer, Occurrence::Cut { cause, slot });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw};
+    use crate::run::Cut;
+    use crate::synchronization::{Candidate, CutCountLaw, Synchronization};
+    use forebay_congestion::aimd::Aimd;
+    use forebay_congestion::fluid::FluidLaw;
+    use forebay_random::Seed;
+    use forebay_scenario::Cancel;
+
+    fn model(flows: usize) -> FluidModel {
+        let flow = FluidFlow {
+            propagation: 0.1,
+            law: 0,
+            path: 0,
+            size: 1.0,
+            initial_window: Some(10.0),
+            limits: Limits::default(),
+        };
+        FluidModel {
+            links: vec![FluidLink {
+                capacity: 1000.0,
+                buffer: 50.0,
+                background: Background::Constant(0.0),
+                queue: QueueLaw::DropTail,
+            }],
+            target: 0,
+            paths: vec![vec![0]],
+            laws: vec![FluidLaw::Aimd(Aimd::default())],
+            flows: vec![flow; flows],
+            synchronization: Synchronization {
+                minimum: 0.5,
+                count: CutCountLaw::Fixed,
+                ..Synchronization::default()
+            },
+            measure: Measure::Fixed { start: 1.0 },
+            horizon: 100.0,
+            tolerance: 1e-4,
+            trace: None,
+            seed: Seed::default(),
+            cancel: Cancel::default(),
+        }
+    }
+
+    fn run(model: &FluidModel, timeout: f64) -> Run<'_> {
+        let run = Run::new(model, model.measure).unwrap();
+        run.with_timeouts(&vec![timeout; model.flows.len()])
+            .unwrap()
+    }
+
+    #[test]
+    fn only_what_comes_after_the_shelter_counts() {
+        let exposure = |remaining| Exposure {
+            sheltered_until: 1.5,
+            remaining,
+            ..Exposure::default()
+        };
+        let mut flow = exposure(10.0);
+        assert_eq!(flow.lose(2.0, 1.0, 4.0), None);
+        assert_eq!(flow.remaining, 8.0);
+        // One of two expected losses is enough: half of the exposed half second from its end.
+        assert_eq!(exposure(1.0).lose(2.0, 1.0, 4.0), Some(0.25));
+        assert_eq!(exposure(1.0).lose(1.5, 1.0, 4.0), None);
+    }
+
+    #[test]
+    fn a_flow_is_cut_once_in_a_round_trip() {
+        let mut flow = Exposure::default();
+        assert!(flow.lose_in(1, (0.3, 0.4)));
+        assert!(!flow.lose_in(2, (0.35, 0.5)));
+        assert!(flow.lose_in(3, (0.4, 0.6)));
+        assert!(!flow.shelter(0.5, 0.9));
+        assert_eq!(flow.sheltered_until, 0.6);
+    }
+
+    #[test]
+    fn an_exposed_flow_answers_a_round_trip_after_its_loss() {
+        let model = model(1);
+        let mut run = run(&model, 0.0);
+        run.flows.stretch[0] = 1e6;
+        let losses = Losses {
+            fraction: 0.5,
+            span: 0.01,
+        };
+        run.expose(0, 0, losses);
+        // A threshold of about one of half a million expected losses.
+        let answer = run.schedule.next_time();
+        assert!(answer > 0.1 && answer < 0.1001, "{answer}");
+        run.expose(0, 0, losses);
+        let cut = Cut {
+            slot: 0,
+            cause: Cause::Event,
+        };
+        assert_eq!(run.next_cut(0.5), Some(cut));
+        assert_eq!(run.next_cut(0.5), None);
+    }
+
+    #[test]
+    fn a_timer_takes_longer_the_more_retransmissions_are_lost() {
+        let model = model(1);
+        let mut run = run(&model, 1.0);
+        let mean = |run: &mut Run<'_>| (0..200_000).map(|_| run.expiries(0)).sum::<f64>() / 2e5;
+        assert_eq!(mean(&mut run), 1.0);
+        run.links[0].step(2100.0, 1.0);
+        assert_eq!(run.links[0].loss_share(), 0.5);
+        // Each of six doublings comes with half the probability of the one before it: 1 + 6.
+        let found = mean(&mut run);
+        assert!((found - 7.0).abs() < 0.2, "{found}");
+    }
+
+    #[test]
+    fn who_waits_for_a_timer_sends_nothing_and_is_not_drawn() {
+        let model = model(4);
+        let mut run = run(&model, 1.0);
+        run.answer(0, 3.9, 0.02);
+        run.answer(1, 2.0, 0.02);
+        run.answer(2, 4.0, 0.02);
+        assert_eq!(
+            [0, 1, 2, 3].map(|slot| run.is_silent(slot)),
+            [true, true, false, false]
+        );
+        assert!(run.arrivals(0) < 2.0 * 100.0 + 1e-9);
+        for slot in 0..4 {
+            run.candidates.push(Candidate::new(slot, slot, 1.0, 0.1));
+        }
+        run.leave_out_silent();
+        run.open_event(0, 0.0);
+        // Half of the two that send.
+        assert_eq!(run.links[0].tally.fractions, 0.25);
+        assert_eq!(run.next_cut(0.2).map(|cut| cut.cause), Some(Cause::Event));
+        assert_eq!(run.next_cut(1.05), None);
+        run.now = 1.06;
+        for _ in 0..2 {
+            let cut = run.next_cut(1.07).unwrap();
+            assert_eq!(cut.cause, Cause::Timeout);
+            run.end_silence(cut.slot);
+        }
+        assert!((0..4).all(|slot| run.flows.propagation[slot] == 0.1));
+    }
+}
