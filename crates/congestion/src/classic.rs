@@ -13,7 +13,13 @@ pub trait SlowStart: Clone + Debug {
     /// What it wants to see of acknowledgments.
     const SAMPLES: Samples = Samples::None;
 
-    /// Grows the window, which is below the threshold, by so many packets acknowledged; returns
+    /// Whether a window like this still grows by slow start.
+    #[inline]
+    fn covers(&self, window: &Window) -> bool {
+        window.cwnd < window.ssthresh
+    }
+
+    /// Grows the window, which it covers, by so many packets acknowledged; returns
     /// those left once the threshold is reached.
     fn on_ack(&mut self, window: &mut Window, acked: f64) -> f64;
 
@@ -98,7 +104,7 @@ impl<S: SlowStart, G: WindowGrowth> CongestionControl for Classic<S, G> {
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path) {
         let mut acked = ack.acked;
-        if window.cwnd < window.ssthresh {
+        if self.slow_start.covers(window) {
             acked = self.slow_start.on_ack(window, acked);
         }
         self.growth.on_ack(window, &Ack { acked, ..*ack }, path);

@@ -2,8 +2,10 @@
 //! last cut, centered on the window at which the loss happened. On packets it is RFC 9438's or
 //! Linux's.
 
+mod curve;
 mod law;
 mod linux;
+mod linux_2_6;
 mod rfc9438;
 
 use forebay_random::StreamKey;
@@ -11,13 +13,14 @@ use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value
 
 pub use law::{Cubic, FastConvergence, FriendlyRegion};
 pub use linux::LinuxCubic;
+pub use linux_2_6::Linux26Cubic;
 pub use rfc9438::CubicGrowth;
 
 use crate::classic::Classic;
 use crate::law::FluidFace;
 use crate::one_of::one_of;
 use crate::registration::{Description, Registered};
-use crate::slow_start::{Hystart, HystartPlusPlus, Standard};
+use crate::slow_start::{Hystart, HystartPlusPlus, Standard, UpToThreshold};
 
 one_of! {
     /// CUBIC on packets: which one, the parameters say.
@@ -28,6 +31,8 @@ one_of! {
         RfcHystart(Box<Classic<HystartPlusPlus, CubicGrowth>>),
         /// Linux, which has its own HyStart.
         Linux(Box<Classic<Hystart, LinuxCubic>>),
+        /// Linux 2.6.22, which has none.
+        Linux26(Box<Classic<UpToThreshold, Linux26Cubic>>),
     }
 }
 
@@ -89,9 +94,9 @@ impl Registered for CubicController {
             },
             Parameter {
                 name: "variant",
-                meaning: "RFC 9438, or tcp_cubic.c of Linux 6.x (whole packets, its own HyStart); the preset `linux` sets the latter",
+                meaning: "RFC 9438, tcp_cubic.c of Linux 6.x (whole packets, its own HyStart), or that of Linux 2.6.22, to be used with beta = 0.8; the preset `linux` sets 6.x",
                 kind: ParameterKind::Choice {
-                    words: &["rfc", "linux"],
+                    words: &["rfc", "linux", "linux_2_6"],
                 },
                 default: Value::Word("rfc"),
             },
@@ -101,9 +106,16 @@ impl Registered for CubicController {
     fn new(parameters: &Parameters, _: StreamKey) -> Self {
         let beta = parameters.number("beta");
         let law = Cubic::of(parameters).unwrap_or_default();
-        if parameters.word("variant") == "linux" {
-            let linux = LinuxCubic::new(&law, beta);
-            return Self::Linux(Box::new(Classic::of(Hystart::default(), linux)));
+        match parameters.word("variant") {
+            "linux" => {
+                let linux = LinuxCubic::new(&law, beta);
+                return Self::Linux(Box::new(Classic::of(Hystart::default(), linux)));
+            }
+            "linux_2_6" => {
+                let linux = Linux26Cubic::new(&law, beta);
+                return Self::Linux26(Box::new(Classic::of(UpToThreshold, linux)));
+            }
+            _ => {}
         }
         let growth = CubicGrowth::new(&law, beta);
         if parameters.switch("hystart") {

@@ -2,34 +2,34 @@
 //! function; on request with limited slow start (RFC 3742).
 
 mod growth;
+mod linux;
 mod response;
-mod table;
 mod trajectory;
 
 use forebay_random::StreamKey;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
-pub use growth::{HstcpGrowth, ResponseFunctions};
+pub use growth::HstcpGrowth;
+pub use linux::LinuxHstcp;
 pub use response::HstcpResponse;
-pub use table::Table;
 pub use trajectory::HstcpTrajectory;
 
 use crate::classic::Classic;
 use crate::one_of::one_of;
 use crate::registration::{Description, Registered};
-use crate::slow_start::{Limited, Standard};
+use crate::slow_start::{Limited, Standard, UpToThreshold};
 
 one_of! {
     /// HighSpeed TCP on packets: which one, the parameters say.
     pub enum HstcpController {
         /// By RFC 3649's functions.
-        Rfc(Classic<Standard, HstcpGrowth<HstcpResponse>>),
+        Rfc(Classic<Standard, HstcpGrowth>),
         /// The same with limited slow start.
-        RfcLimited(Classic<Limited, HstcpGrowth<HstcpResponse>>),
+        RfcLimited(Classic<Limited, HstcpGrowth>),
         /// By its table, as Linux.
-        Linux(Classic<Standard, HstcpGrowth<Table>>),
+        Linux(Classic<UpToThreshold, LinuxHstcp>),
         /// The same with limited slow start.
-        LinuxLimited(Classic<Limited, HstcpGrowth<Table>>),
+        LinuxLimited(Classic<Limited, LinuxHstcp>),
     }
 }
 
@@ -121,9 +121,9 @@ impl Registered for HstcpController {
         match (linux, limited) {
             (false, None) => Self::Rfc(Classic::of(Standard, functions())),
             (false, Some(limited)) => Self::RfcLimited(Classic::of(limited, functions())),
-            (true, None) => Self::Linux(Classic::of(Standard, HstcpGrowth::by(Table))),
+            (true, None) => Self::Linux(Classic::of(UpToThreshold, LinuxHstcp::default())),
             (true, Some(limited)) => {
-                Self::LinuxLimited(Classic::of(limited, HstcpGrowth::by(Table)))
+                Self::LinuxLimited(Classic::of(limited, LinuxHstcp::default()))
             }
         }
     }

@@ -5,8 +5,10 @@ mod hystart;
 mod hystart_plus_plus;
 mod limited;
 mod standard;
+mod up_to_threshold;
 
 pub use hystart::Hystart;
 pub use hystart_plus_plus::HystartPlusPlus;
 pub use limited::Limited;
 pub use standard::Standard;
+pub use up_to_threshold::UpToThreshold;

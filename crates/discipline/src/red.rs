@@ -14,6 +14,10 @@ use crate::admission::{AdmissionControl, Arrival, Verdict};
 use crate::packet::{Ecn, Packet};
 use crate::port::{Limit, Port, Setting};
 
+/// The automatic smallest `max_p` is this by the link's rate: one over the packets of 1000 bytes sent
+/// in 100 ms, whatever the size of the packets (ns-2.35 red.cc: `initialize_params`).
+const BOTTOM_BYTES_PER_SECOND: f64 = 1e4;
+
 /// Beyond the upper threshold the probability rises to one at twice the threshold (gentle), or is
 /// one at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,14 +56,14 @@ impl DropCurve {
     /// The curve of a RED queue with these parameters.
     pub fn new(parameters: &Parameters, setting: &Setting) -> Self {
         let level = |threshold| setting.level(threshold);
-        Self::with_levels(parameters, setting.packets_per_second(), level)
+        Self::with_levels(parameters, setting.rate.as_bytes_per_second(), level)
     }
 
     /// The same for a queue counted in any unit: `level` gives a threshold in it, the link sends
-    /// `packets_per_second` of the mean size.
+    /// `bytes_per_second`.
     pub fn with_levels(
         parameters: &Parameters,
-        packets_per_second: f64,
+        bytes_per_second: f64,
         level: impl Fn(Threshold) -> f64,
     ) -> Self {
         let given = |name| match parameters.get(name) {
@@ -73,7 +77,7 @@ impl DropCurve {
         });
         let bottom = match parameters.get("bottom") {
             Value::Number(bottom) => bottom,
-            _ => (10.0 / packets_per_second).min(0.01),
+            _ => (BOTTOM_BYTES_PER_SECOND / bytes_per_second).min(0.01),
         };
         let range = (bottom, parameters.number("top"));
         Self {
@@ -215,7 +219,7 @@ impl AdmissionControl for Red {
             },
             Parameter {
                 name: "bottom",
-                meaning: "smallest max_p where adaptive; automatic: 0.01 or one over the packets sent in 100 ms, the lesser",
+                meaning: "smallest max_p where adaptive; automatic: 0.01 or one over the packets of 1000 bytes sent in 100 ms, the lesser",
                 kind: ParameterKind::Number { min: 0.0, max: 1.0 },
                 default: Value::Automatic,
             },
@@ -405,6 +409,16 @@ mod tests {
         ];
         all.extend_from_slice(changes);
         red(&all)
+    }
+
+    /// ns-2.35: 80000 bits by the link's, whatever the packets, and 0.01 at most.
+    #[test]
+    fn the_smallest_probability_is_one_over_what_a_link_sends_in_100_ms_in_packets_of_1000_bytes() {
+        let parameters = Parameters::defaults(Red::DESCRIPTION.parameters);
+        for (bits_per_second, bottom) in [(50e6, 0.0016), (1e9, 8e-5), (1e6, 0.01)] {
+            let curve = DropCurve::with_levels(&parameters, bits_per_second / 8.0, |_| 10.0);
+            assert_eq!(curve.range, Some((bottom, 0.5)));
+        }
     }
 
     #[test]

@@ -383,7 +383,8 @@ fn red(scenario: &Scenario, link: &Link, (capacity, buffer): (f64, f64)) -> Red 
         Threshold::Bytes(x) => x.get() as f64 / scenario.packet_bytes(),
         Threshold::Time(x) => x.as_secs_f64() * capacity,
     };
-    let mut curve = DropCurve::with_levels(parameters, capacity, packets);
+    let bytes_per_second = capacity * scenario.packet_bytes();
+    let mut curve = DropCurve::with_levels(parameters, bytes_per_second, packets);
     curve.max_p = curve.max_p.max(1e-12);
     let follow = match parameters.get("weight") {
         Value::Number(weight) => -libm::log1p(-weight.min(0.999_999)) * capacity,

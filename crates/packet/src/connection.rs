@@ -13,7 +13,7 @@
 //! 2. [`Connection::acknowledge`] makes it an `AckEvent`: what it acknowledges in order and which
 //!    packet it selects. After a timeout that may be spurious `frto` judges it first.
 //! 3. It answers the timed packet, or each packet with a time in the `ledger`: `round_trip`.
-//! 4. `recovery` (`newreno`, `sack`, `fack` or `rack`) takes it: it settles the `scoreboard`, finds
+//! 4. `recovery` (`newreno`, `sack`, `pipe`, `fack` or `rack`) takes it: it settles the `scoreboard`, finds
 //!    what is lost, enters or leaves fast recovery, and lets the `sender`'s window grow through the
 //!    controller. In recovery `reduction` says how far the window has fallen.
 //! 5. `marks` are heeded, and a controller that asks for it gets a sample, with its `delivery_rate`.
@@ -34,6 +34,8 @@ mod delivery_rate;
 mod frto;
 mod ledger;
 mod marks;
+#[cfg(test)]
+mod ns2_agents;
 mod offload;
 mod pacing;
 mod receiver;

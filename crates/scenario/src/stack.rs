@@ -99,8 +99,11 @@ words! {
         NewReno = "newreno",
         /// Selective acknowledgments (RFC 6675).
         Sack = "sack",
+        /// Selective acknowledgments with a count of packets under way that holds each loss until its
+        /// repair is acknowledged (Fall and Floyd 1996; ns-2's Sack1).
+        Pipe = "pipe",
         /// Forward acknowledgment (Mathis and Mahdavi 1996): SACK in which everything well below the
-        /// furthest arrival is lost, repetitions included (Linux up to 4.14).
+        /// furthest arrival is lost, repetitions included (ns-2's Linux agents).
         Fack = "fack",
         /// Time-based loss detection with tail loss probes (RFC 8985).
         Rack = "rack",
@@ -148,7 +151,7 @@ impl Stack {
         self.reduction.unwrap_or(match self.recovery {
             Recovery::Rack => Reduction::Prr,
             Recovery::Fack => Reduction::RateHalving,
-            Recovery::NewReno | Recovery::Sack => Reduction::AtOnce,
+            Recovery::NewReno | Recovery::Sack | Recovery::Pipe => Reduction::AtOnce,
         })
     }
 
@@ -231,12 +234,15 @@ impl StackKeys {
             return Ok(stack);
         };
         recovery.read(&mut stack, table, &context)?;
-        if let Some(at) = table.get("reduction")
-            && stack.recovery == Recovery::NewReno
-        {
-            return Err(
-                at.error("no `reduction` with recovery = \"newreno\", which deflates the window")
-            );
+        if let Some(at) = table.get("reduction") {
+            let own = match stack.recovery {
+                Recovery::NewReno => Some("\"newreno\", which deflates the window"),
+                Recovery::Pipe => Some("\"pipe\", which counts what is under way itself"),
+                Recovery::Sack | Recovery::Fack | Recovery::Rack => None,
+            };
+            if let Some(own) = own {
+                return Err(at.error(format!("no `reduction` with recovery = {own}")));
+            }
         }
         for part in rest {
             part.read(&mut stack, table, &context)?;

@@ -122,13 +122,16 @@ NS2_LINUX: Mapping[str, Any] = {
     "header": "50B",
 }
 
+#: ns-2's own HighSpeed TCP takes Low_P to be 1.5 / Low_Window^2, not RFC 3649's 1e-3 (tcp.cc: reset).
+NS2_HSTCP: Mapping[str, Any] = {"kind": "hstcp", "low_loss": 1.5 / 38.0**2}
+
 NS2_CONTROLLERS: Mapping[str, Mapping[str, Any]] = {
     "newreno": {"cca": "newreno", "recovery": "newreno"},
-    "sack": {"cca": "newreno", "recovery": "sack"},
-    "hstcp": {"cca": "hstcp", "recovery": "sack"},
-    "hstcp_nr": {"cca": "hstcp", "recovery": "newreno"},
+    "sack": {"cca": "newreno", "recovery": "pipe"},
+    "hstcp": {"cca": NS2_HSTCP, "recovery": "pipe"},
+    "hstcp_nr": {"cca": NS2_HSTCP, "recovery": "newreno"},
     "linux:reno": {"cca": "newreno", **NS2_LINUX},
-    "linux:cubic": {"cca": {"kind": "cubic", "beta": 0.8}, **NS2_LINUX},
+    "linux:cubic": {"cca": {"kind": "cubic", "variant": "linux_2_6", "beta": 0.8}, **NS2_LINUX},
     "linux:highspeed": {"cca": {"kind": "hstcp", "variant": "linux"}, **NS2_LINUX},
     "linux:htcp": {"cca": {"kind": "htcp", "variant": "linux"}, **NS2_LINUX},
     # Linux adds a packet for 50 acknowledgments, for receivers that delay theirs.
@@ -271,7 +274,7 @@ def _ns2_model_groups(given: Mapping[str, Any], result: Mapping[str, Any]) -> li
     common = {
         **_ns2_stack(given),
         "cca": "newreno",
-        "recovery": "sack",
+        "recovery": "pipe",
         "rtt": {"choice": [_seconds(rtt) for rtt in _number_list(given["rtt_s"])]},
     }
     mixture = {

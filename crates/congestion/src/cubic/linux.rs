@@ -5,20 +5,15 @@
 //! distance to `W_max` is rounded down, so the window is back at `W_max` while C (t - K)^3 is
 //! still between 0 and -1, up to 1.36 s before K; a window grows by whole packets; the
 //! Reno-friendly window grows by the same fraction above the window before the cut as below; a
-//! timeout forgets `W_max`. The cube root is exact where the kernel's is off by 0.2 %.
+//! timeout forgets `W_max`.
 
 use forebay_units::Time;
 
+use super::curve::{BETA_SCALE, Curve, friendly_eighths};
 use super::law::{Cubic, FastConvergence, FriendlyRegion};
 use crate::classic::WindowGrowth;
 use crate::packet::{Ack, Needs, Path, Sample, Signal, Window};
 use crate::whole_packets::WholePackets;
-
-/// `BICTCP_HZ`: times are in 2^-10 s.
-const CLOCK_BITS: u32 = 10;
-
-/// `BICTCP_BETA_SCALE`.
-const BETA_SCALE: u64 = 1024;
 
 /// Growth before any loss: a packet for each 20 acknowledged at least (5 % per round trip).
 const COUNT_BEFORE_LOSS: u64 = 20;
@@ -27,10 +22,10 @@ const COUNT_BEFORE_LOSS: u64 = 20;
 const SMALLEST_COUNT: u64 = 2;
 
 /// The largest window that the arithmetic is made for.
-const LARGEST_WINDOW: f64 = 1e9;
+pub(super) const LARGEST_WINDOW: f64 = 1e9;
 
 /// The clock's millisecond (`HZ`).
-fn jiffies(time: Time) -> u64 {
+pub(super) fn jiffies(time: Time) -> u64 {
     time.as_picos() / 1_000_000_000
 }
 
@@ -39,8 +34,7 @@ fn jiffies(time: Time) -> u64 {
 pub struct LinuxCubic {
     /// Kept fraction of the window, of [`BETA_SCALE`].
     beta: u64,
-    /// C times 1024: ten times the kernel's `bic_scale`.
-    scale: u64,
+    curve: Curve,
     fast_convergence: FastConvergence,
     /// Eighths of a window acknowledged per packet of the friendly window's growth; none without
     /// the friendly region.
@@ -52,10 +46,6 @@ pub struct LinuxCubic {
     last_max_cwnd: u64,
     last_cwnd: u64,
     last_time: u64,
-    /// The window around which the cubic lies.
-    origin_point: u64,
-    /// K in 2^-10 s.
-    k: u64,
     /// In jiffies; none between a cut and its first acknowledgment.
     epoch_start: Option<u64>,
     ack_cnt: u64,
@@ -70,21 +60,17 @@ impl LinuxCubic {
     /// cut.
     pub(crate) fn new(law: &Cubic, beta: f64) -> Self {
         let beta = (beta * BETA_SCALE as f64).round() as u64;
-        let eighths = 8 * (BETA_SCALE + beta) / 3 / (BETA_SCALE - beta).max(1);
         let friendly = law.friendly_region == FriendlyRegion::On;
         Self {
             beta,
-            // bic_scale is a tenth of it and whole: 41 for 0.4.
-            scale: ((law.scale * 102.4).round() as u64).max(1) * 10,
+            curve: Curve::new(law.scale),
             fast_convergence: law.fast_convergence,
-            beta_scale: friendly.then_some(eighths.max(1)),
+            beta_scale: friendly.then(|| friendly_eighths(beta)),
             grown: WholePackets::default(),
             cnt: 0,
             last_max_cwnd: 0,
             last_cwnd: 0,
             last_time: 0,
-            origin_point: 0,
-            k: 0,
             epoch_start: None,
             ack_cnt: 0,
             tcp_cwnd: 0,
@@ -121,20 +107,7 @@ impl LinuxCubic {
         } else {
             0
         };
-        let time = ((now - epoch_start + ahead) << CLOCK_BITS) / 1000;
-        let offset = u128::from(time.abs_diff(self.k));
-        let cube = u128::from(self.scale) * offset * offset * offset;
-        let delta = (cube >> (10 + 3 * CLOCK_BITS)).min(u128::from(u64::MAX >> 1)) as u64;
-        let target = if time < self.k {
-            self.origin_point.saturating_sub(delta)
-        } else {
-            self.origin_point.saturating_add(delta)
-        };
-        let count = if target > cwnd {
-            cwnd / (target - cwnd)
-        } else {
-            100 * cwnd
-        };
+        let count = self.curve.count(cwnd, now - epoch_start + ahead);
         if self.last_max_cwnd == 0 {
             count.min(COUNT_BEFORE_LOSS)
         } else {
@@ -146,14 +119,7 @@ impl LinuxCubic {
         self.epoch_start = Some(now);
         self.ack_cnt = acked;
         self.tcp_cwnd = cwnd;
-        if self.last_max_cwnd <= cwnd {
-            self.k = 0;
-            self.origin_point = cwnd;
-        } else {
-            let cubed = (1_u64 << (10 + 3 * CLOCK_BITS)) / self.scale;
-            self.k = libm::cbrt(cubed as f64 * (self.last_max_cwnd - cwnd) as f64) as u64;
-            self.origin_point = self.last_max_cwnd;
-        }
+        self.curve.begin(cwnd, self.last_max_cwnd);
     }
 
     /// At least as fast as the friendly window.

@@ -1,45 +1,23 @@
 //! HighSpeed TCP's growth and cut on packets.
 
-use std::fmt::Debug;
-
 use forebay_units::Time;
 
 use super::response::HstcpResponse;
 use crate::classic::WindowGrowth;
 use crate::packet::{Ack, Path, Signal, Window};
 
-/// Where a(w) and b(w) of RFC 3649 come from.
-pub trait ResponseFunctions: Clone + Debug {
-    /// The increase in packets per round trip at a window of `w` packets.
-    fn a(&self, w: f64) -> f64;
-
-    /// The fraction cut at a window of `w` packets.
-    fn b(&self, w: f64) -> f64;
-}
-
-/// The exact functions of RFC 3649 section 5.
-impl ResponseFunctions for HstcpResponse {
-    fn a(&self, w: f64) -> f64 {
-        self.bounded_increase(w).max(1.0)
-    }
-
-    fn b(&self, w: f64) -> f64 {
-        self.bounded_decrease(w).clamp(0.0, 0.5)
-    }
-}
-
-/// HighSpeed TCP's growth by these functions.
+/// HighSpeed TCP's growth by the exact functions of RFC 3649 section 5.
 #[derive(Clone, Debug)]
-pub struct HstcpGrowth<F> {
-    functions: F,
+pub struct HstcpGrowth {
+    functions: HstcpResponse,
     /// a(w), and the window it was last computed for: it changes slowly.
     a: f64,
     a_at: f64,
 }
 
-impl<F: ResponseFunctions> HstcpGrowth<F> {
+impl HstcpGrowth {
     /// By these functions.
-    pub fn by(functions: F) -> Self {
+    pub fn by(functions: HstcpResponse) -> Self {
         Self {
             functions,
             a: 1.0,
@@ -52,14 +30,14 @@ impl<F: ResponseFunctions> HstcpGrowth<F> {
     #[inline]
     fn a(&mut self, w: f64) -> f64 {
         if (w - self.a_at).abs() * 500.0 > self.a_at {
-            self.a = self.functions.a(w);
+            self.a = self.functions.bounded_increase(w).max(1.0);
             self.a_at = w;
         }
         self.a
     }
 }
 
-impl<F: ResponseFunctions> WindowGrowth for HstcpGrowth<F> {
+impl WindowGrowth for HstcpGrowth {
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
         if ack.acked > 0.0 {
@@ -68,7 +46,8 @@ impl<F: ResponseFunctions> WindowGrowth for HstcpGrowth<F> {
     }
 
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
-        window.cut((1.0 - self.functions.b(path.flight)) * path.flight, signal);
+        let cut = self.functions.bounded_decrease(path.flight).clamp(0.0, 0.5);
+        window.cut((1.0 - cut) * path.flight, signal);
     }
 }
 

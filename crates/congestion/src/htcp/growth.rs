@@ -1,7 +1,5 @@
-//! H-TCP's growth and cut on packets (Leith and Shorten 2004; draft-leith-tcp-htcp-06), whose names
-//! the fields have.
-
-use std::fmt::Debug;
+//! H-TCP's growth and cut on packets as published (Leith and Shorten 2004; draft-leith-tcp-htcp-06),
+//! whose names the fields have.
 
 use forebay_units::Time;
 
@@ -9,65 +7,10 @@ use super::law::{Htcp, RateSwitch};
 use crate::classic::WindowGrowth;
 use crate::packet::{Ack, Path, Signal, Window};
 
-/// In what H-TCPs differ.
-pub trait HtcpVariant: Clone + Debug {
-    /// alpha as a share of the published one makes it.
-    fn alpha(&self, published: f64, path: &Path) -> f64;
-
-    /// Whether a cut halves the window; `switched` where the rate has changed since the last cut.
-    fn halves(&mut self, switched: bool) -> bool;
-}
-
-/// The paper's.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Published;
-
-impl HtcpVariant for Published {
-    #[inline]
-    fn alpha(&self, published: f64, _: &Path) -> f64 {
-        published
-    }
-
-    fn halves(&mut self, switched: bool) -> bool {
-        switched
-    }
-}
-
-/// tcp_htcp.c: the increase is scaled by the round trip (`use_rtt_scaling`), and after a cut to one
-/// half for a changed rate the next cut halves, too (`modeswitch`).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LinuxHtcp {
-    /// Whether the cut before found the rate unchanged.
-    modeswitch: bool,
-}
-
-/// The share of 100 ms that a round trip takes, by which Linux divides the increase: its inverse in
-/// whole eighths, between 1/2 and 10 (tcp_htcp.c, `htcp_alpha_update`).
-fn share_of_reference(min_rtt: f64) -> f64 {
-    (0.8 / min_rtt).floor().clamp(4.0, 80.0) / 8.0
-}
-
-impl HtcpVariant for LinuxHtcp {
-    #[inline]
-    fn alpha(&self, published: f64, path: &Path) -> f64 {
-        if path.min_rtt > 0.0 {
-            (published / share_of_reference(path.min_rtt)).max(1.0)
-        } else {
-            published
-        }
-    }
-
-    fn halves(&mut self, switched: bool) -> bool {
-        let steady = std::mem::replace(&mut self.modeswitch, !switched);
-        switched || !steady
-    }
-}
-
-/// H-TCP of this variant.
+/// The paper's H-TCP.
 #[derive(Clone, Debug)]
-pub struct HtcpGrowth<V> {
+pub struct HtcpGrowth {
     rate_switch: RateSwitch,
-    variant: V,
     /// Kept fraction of the window at the last cut.
     beta: f64,
     /// When that was, or the first packet was acknowledged.
@@ -76,47 +19,44 @@ pub struct HtcpGrowth<V> {
     last_rate: f64,
 }
 
-impl<V: HtcpVariant + Default> HtcpGrowth<V> {
+impl HtcpGrowth {
     /// With the law's rate switch.
     pub(crate) fn new(law: &Htcp) -> Self {
         Self {
             rate_switch: law.rate_switch,
-            variant: V::default(),
             beta: 0.5,
             last_cong: None,
             last_rate: 0.0,
         }
     }
-}
 
-impl<V: HtcpVariant> HtcpGrowth<V> {
     /// Packets added per round trip, `elapsed` seconds after the last cut.
     #[inline]
-    fn increase(&self, elapsed: f64, path: &Path) -> f64 {
+    fn increase(&self, elapsed: f64) -> f64 {
         let d = elapsed - 1.0;
         let alpha = if d <= 0.0 {
             1.0
         } else {
             1.0 + 10.0 * d + 0.25 * d * d
         };
-        2.0 * (1.0 - self.beta) * self.variant.alpha(alpha, path)
+        2.0 * (1.0 - self.beta) * alpha
     }
 }
 
-impl<V: HtcpVariant> WindowGrowth for HtcpGrowth<V> {
+impl WindowGrowth for HtcpGrowth {
     /// The clock starts with the first packet of slow start.
     #[inline]
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path) {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
         let since = *self.last_cong.get_or_insert(ack.now);
         let elapsed = ack.now.saturating_sub(since).as_secs_f64();
-        window.cwnd += self.increase(elapsed, path) * ack.acked / window.cwnd;
+        window.cwnd += self.increase(elapsed) * ack.acked / window.cwnd;
     }
 
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path) {
         let rate = path.flight / path.smoothed_rtt.max(1e-9);
         let switched = self.rate_switch == RateSwitch::On
             && (self.last_rate <= 0.0 || (rate - self.last_rate).abs() > 0.2 * self.last_rate);
-        self.beta = if self.variant.halves(switched) || path.max_rtt <= 0.0 {
+        self.beta = if switched || path.max_rtt <= 0.0 {
             0.5
         } else {
             (path.min_rtt / path.max_rtt).clamp(0.5, 0.8)
@@ -140,10 +80,41 @@ impl<V: HtcpVariant> WindowGrowth for HtcpGrowth<V> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::tests::window;
 
     #[test]
-    fn the_share_of_the_reference_is_bounded() {
-        assert_eq!(share_of_reference(1e-9), 10.0);
-        assert_eq!(share_of_reference(f64::INFINITY), 0.5);
+    fn a_cut_halves_where_the_rate_changed_and_else_keeps_what_the_queue_leaves() {
+        let mut growth = HtcpGrowth::new(&Htcp::default());
+        let kept = [1e4, 1e4, 1e4, 1.3e4, 1.3e4].map(|rate| {
+            let path = Path {
+                smoothed_rtt: 1000.0 / rate,
+                min_rtt: 0.07,
+                max_rtt: 0.1,
+                flight: 1000.0,
+            };
+            let mut window = window(1000.0, 10.0);
+            growth.on_congestion(&mut window, Signal::Loss, Time::ZERO, &path);
+            window.cwnd.round()
+        });
+        assert_eq!(kept, [500.0, 700.0, 700.0, 500.0, 700.0]);
+    }
+
+    /// 1 + 10 x 2 + 2^2 / 4 three seconds after a cut, and beta = 1/2.
+    #[test]
+    fn the_increase_is_that_of_the_paper_whatever_the_round_trip() {
+        for rtt in [0.01, 0.12, 1.0] {
+            let mut growth = HtcpGrowth::new(&Htcp::default());
+            let path = Path {
+                smoothed_rtt: rtt,
+                min_rtt: rtt,
+                max_rtt: rtt,
+                flight: 1000.0,
+            };
+            let mut window = window(1000.0, 10.0);
+            let ack = |now, acked| Ack { acked, now };
+            growth.on_ack(&mut window, &ack(Time::ZERO, 0.0), &path);
+            growth.on_ack(&mut window, &ack(Time::from_secs(3), 1000.0), &path);
+            assert_eq!(window.cwnd - 1000.0, 22.0);
+        }
     }
 }

@@ -12,9 +12,10 @@ use proptest::prelude::*;
 
 use super::{Connection, Next, Opening};
 
-const RECOVERIES: [Recovery; 4] = [
+const RECOVERIES: [Recovery; 5] = [
     Recovery::NewReno,
     Recovery::Sack,
+    Recovery::Pipe,
     Recovery::Fack,
     Recovery::Rack,
 ];

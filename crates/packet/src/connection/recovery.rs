@@ -4,6 +4,7 @@
 pub(super) mod algorithm;
 mod fack;
 mod newreno;
+mod pipe;
 mod rack;
 mod records;
 mod sack;
@@ -14,6 +15,7 @@ use forebay_units::Time;
 use self::algorithm::{Algorithm, Genuine};
 use self::fack::Fack;
 use self::newreno::{LIMITED_TRANSMIT, NewReno};
+use self::pipe::Pipe;
 use self::rack::Rack;
 use self::sack::Sack;
 use super::ack::AckEvent;
@@ -25,6 +27,7 @@ use super::sender::Transmission;
 #[derive(Clone, Debug)]
 pub(super) enum LossRecovery {
     NewReno(NewReno),
+    Pipe(Pipe),
     Sack(Sack),
     Fack(Box<Fack>),
     Rack(Box<Rack>),
@@ -35,6 +38,7 @@ macro_rules! each {
     ($recovery:expr, $algorithm:ident => $what:expr) => {
         match $recovery {
             LossRecovery::NewReno($algorithm) => $what,
+            LossRecovery::Pipe($algorithm) => $what,
             LossRecovery::Sack($algorithm) => $what,
             LossRecovery::Fack($algorithm) => $what,
             LossRecovery::Rack($algorithm) => $what,
@@ -47,6 +51,7 @@ impl LossRecovery {
     pub(super) fn new(stack: &Stack, first: u64) -> Self {
         match stack.recovery {
             Recovery::NewReno => Self::NewReno(NewReno::new(stack.partial_ack_timer)),
+            Recovery::Pipe => Self::Pipe(Pipe::new(first)),
             Recovery::Sack => Self::Sack(Sack::new(first)),
             Recovery::Fack => Self::Fack(Box::new(Fack::new(first))),
             Recovery::Rack => Self::Rack(Box::new(Rack::new(first))),
@@ -69,7 +74,7 @@ impl LossRecovery {
     #[inline]
     pub(super) fn limited_transmit(&self, sacked: u64) -> u64 {
         match self {
-            Self::NewReno(_) => sacked.min(LIMITED_TRANSMIT),
+            Self::NewReno(_) | Self::Pipe(_) => sacked.min(LIMITED_TRANSMIT),
             Self::Sack(_) | Self::Fack(_) | Self::Rack(_) => sacked,
         }
     }
@@ -131,7 +136,7 @@ impl LossRecovery {
         now: Time,
     ) {
         match self {
-            Self::NewReno(_) | Self::Sack(_) => {}
+            Self::NewReno(_) | Self::Pipe(_) | Self::Sack(_) => {}
             Self::Fack(fack) => fack.on_send(control, transmission, now),
             Self::Rack(rack) => rack.on_send(control, transmission, now),
         }
@@ -152,7 +157,7 @@ impl LossRecovery {
     ) -> Option<Transmission> {
         match self {
             Self::Rack(rack) => rack.take_probe(control, now),
-            Self::NewReno(_) | Self::Sack(_) | Self::Fack(_) => None,
+            Self::NewReno(_) | Self::Pipe(_) | Self::Sack(_) | Self::Fack(_) => None,
         }
     }
 }

@@ -36,8 +36,8 @@ impl RoundTrip {
             timeout: stack.initial_rto.max(stack.min_rto),
             min_timeout: stack.min_rto,
             min_margin: match stack.recovery {
-                Recovery::Fack | Recovery::Rack => stack.min_rto,
-                Recovery::NewReno | Recovery::Sack => stack.clock,
+                Recovery::Rack => stack.min_rto,
+                Recovery::NewReno | Recovery::Sack | Recovery::Pipe | Recovery::Fack => stack.clock,
             },
             clock: stack.clock,
         }

@@ -1,11 +1,13 @@
 //! FACK: recovery by forward acknowledgment (Mathis and Mahdavi 1996, "Forward acknowledgement:
-//! refining TCP congestion control", section 2.2), which goes by packet numbers: what is three
-//! below the furthest packet that arrived is lost.
+//! refining TCP congestion control", section 2.2), which goes by packet numbers: what is far enough
+//! below the furthest packet that arrived is lost. As ns-2.35's Linux agent has it (tcp-linux.cc,
+//! scoreboard1.cc: `UpdateScoreBoard`): four below it, where the paper says three; and every
+//! acknowledgment starts the retransmission timer anew, also one that moves nothing.
 
 use forebay_units::Time;
 
 use super::algorithm::{Algorithm, DUP_THRESHOLD, Genuine};
-use super::records::{self, Records};
+use super::records::{self, Again, Records};
 use crate::connection::ack::AckEvent;
 use crate::connection::control_block::ControlBlock;
 use crate::connection::sender::Transmission;
@@ -36,16 +38,19 @@ impl Fack {
         self.records.on_send(transmission, control.sender.next, now);
     }
 
-    /// A first transmission three below the furthest arrival is lost; a repetition is when a packet
-    /// first sent after it has arrived (Linux: lost_retrans). How many are.
-    fn detect(&mut self, control: &mut ControlBlock) -> u64 {
+    /// A first transmission four below the furthest arrival is lost; a repetition is when a packet
+    /// first sent after it has arrived (Linux: lost_retrans), or a repetition sent five after it. How
+    /// many are.
+    fn detect(&mut self, control: &mut ControlBlock, latest_repeat: u64) -> u64 {
         let forward = self.forward;
-        let below = forward.saturating_sub(DUP_THRESHOLD);
-        self.records.detect(control, |candidate| {
-            candidate
-                .next
-                .map_or(candidate.packet < below, |next| forward > next)
-        })
+        let below = forward.saturating_sub(DUP_THRESHOLD + 1);
+        self.records
+            .detect(control, |candidate| match candidate.again {
+                None => candidate.packet < below,
+                Some(Again { next, number }) => {
+                    forward > next || number + DUP_THRESHOLD + 1 < latest_repeat
+                }
+            })
     }
 }
 
@@ -54,12 +59,15 @@ impl Algorithm for Fack {
         if let Some(last) = ack.arrivals().last() {
             self.forward = self.forward.max(last + 1);
         }
+        let latest_repeat = self.records.latest_arrived(control, ack);
         records::settle(control, ack);
-        let found = self.detect(control);
+        control.sender.restart_timer(ack.now);
+        let found = self.detect(control, latest_repeat);
         records::react(control, ack, found);
     }
 
     fn on_timeout(&mut self, control: &mut ControlBlock, _now: Time) {
+        self.records.forget_repetitions();
         let packets = control.receiver.expected()..control.sender.next;
         self.records.lose_those(control, packets, |_, _| true);
     }

@@ -20,8 +20,17 @@ pub(super) struct Candidate {
     pub(super) packet: u64,
     /// When it left.
     pub(super) time: Time,
-    /// The next packet to be sent for the first time then; none for a first transmission.
-    pub(super) next: Option<u64>,
+    /// How it was sent again; none for a first transmission.
+    pub(super) again: Option<Again>,
+}
+
+/// How a packet was sent again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Again {
+    /// The next packet to be sent for the first time then.
+    pub(super) next: u64,
+    /// Its place among all that were sent again.
+    pub(super) number: u64,
 }
 
 /// A packet sent again.
@@ -29,8 +38,7 @@ pub(super) struct Candidate {
 struct Repeat {
     time: Time,
     packet: u64,
-    /// The next packet to be sent for the first time then.
-    next: u64,
+    how: Again,
 }
 
 /// Transmissions that are to be judged, and packets that are to be sent again.
@@ -40,6 +48,10 @@ pub(super) struct Records {
     examined: u64,
     /// Packets sent again, in the order of sending.
     again: VecDeque<Repeat>,
+    /// How many were, ever.
+    repeats: u64,
+    /// The latest of them to arrive.
+    latest_arrived: u64,
     /// Packets to send again; some may have arrived since.
     holes: BinaryHeap<Reverse<u64>>,
 }
@@ -49,6 +61,8 @@ impl Records {
         Self {
             examined: first,
             again: VecDeque::new(),
+            repeats: 0,
+            latest_arrived: 0,
             holes: BinaryHeap::new(),
         }
     }
@@ -75,7 +89,7 @@ impl Records {
                 let candidate = Candidate {
                     packet,
                     time: sent.time,
-                    next: None,
+                    again: None,
                 };
                 if !is_lost(candidate) {
                     break;
@@ -84,13 +98,13 @@ impl Records {
             }
             self.examined = packet + 1;
         }
-        while let Some(&Repeat { time, packet, next }) = self.again.front() {
+        while let Some(&Repeat { time, packet, how }) = self.again.front() {
             let newer = |sent: Sent| sent.time != time;
             if !control.receiver.has(packet) && !control.sent(packet).is_some_and(newer) {
                 let candidate = Candidate {
                     packet,
                     time,
-                    next: Some(next),
+                    again: Some(how),
                 };
                 if !is_lost(candidate) {
                     break;
@@ -125,13 +139,39 @@ impl Records {
         }
     }
 
+    /// The place, among all that were sent again, of the latest that has arrived; zero before any
+    /// has. To be asked before the packets of this acknowledgment are settled.
+    pub(super) fn latest_arrived(&mut self, control: &ControlBlock, ack: &AckEvent) -> u64 {
+        for packet in ack.arrivals() {
+            let Some(sent) = control.sent(packet).filter(|sent| sent.repeated) else {
+                continue;
+            };
+            let from = self.again.partition_point(|repeat| repeat.time < sent.time);
+            let mut then = self.again.range(from..);
+            if let Some(repeat) = then.find(|repeat| repeat.packet == packet) {
+                self.latest_arrived = self.latest_arrived.max(repeat.how.number);
+            }
+        }
+        self.latest_arrived
+    }
+
+    /// Everything is lost, what was sent again included: nothing of it is left to judge.
+    pub(super) fn forget_repetitions(&mut self) {
+        self.again.clear();
+    }
+
     /// A packet leaves; `next` is then the next one to be sent for the first time.
     pub(super) fn on_send(&mut self, transmission: Transmission, next: u64, now: Time) {
         if transmission.again {
+            self.repeats += 1;
+            let how = Again {
+                next,
+                number: self.repeats,
+            };
             self.again.push_back(Repeat {
                 time: now,
                 packet: transmission.packet,
-                next,
+                how,
             });
         }
     }

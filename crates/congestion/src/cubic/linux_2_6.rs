@@ -1,0 +1,300 @@
+//! CUBIC's growth and cut on packets as Linux 2.6.22 computes them (net/ipv4/tcp_cubic.c "v2.1"),
+//! which ns-2.35's Linux agents run; the fields have the kernel's names.
+//!
+//! It differs from the kernel's of today in this: the count of packets per packet of growth is
+//! divided by what it takes for the ratio of packets to acknowledgments, which begins at two and, in
+//! whole sixteenths, never falls below 31/16 where each packet is acknowledged; past the inflection
+//! the window grows by 16 packets per 100 ms at most; after the start and a timeout a packet for 50
+//! acknowledgments; and the acknowledgment with which the window grows is not counted.
+
+use forebay_units::Time;
+
+use super::curve::{BETA_SCALE, Curve, friendly_eighths};
+use super::law::{Cubic, FastConvergence, FriendlyRegion};
+use super::linux::{LARGEST_WINDOW, jiffies};
+use crate::classic::WindowGrowth;
+use crate::packet::{Ack, LossState, Needs, Path, Sample, Signal, Window};
+
+/// `ACK_RATIO_SHIFT`: the ratio is in sixteenths.
+const RATIO: u64 = 16;
+
+/// `max_increment`: packets per 100 ms past the inflection.
+const MAX_INCREMENT: u64 = 16;
+
+/// Growth before any loss: a packet for each 50 acknowledged.
+const COUNT_BEFORE_LOSS: u64 = 50;
+
+/// Parameters and state; windows are whole numbers of packets.
+#[derive(Clone, Debug)]
+pub struct Linux26Cubic {
+    /// Kept fraction of the window, of [`BETA_SCALE`].
+    beta: u64,
+    fast_convergence: FastConvergence,
+    /// Eighths of a window acknowledged per packet of the friendly window's growth; none without
+    /// the friendly region.
+    beta_scale: Option<u64>,
+    curve: Curve,
+    snd_cwnd_cnt: u64,
+    /// Packets acknowledged per packet of growth.
+    cnt: u64,
+    /// W_max, zero before the first loss.
+    last_max_cwnd: u64,
+    /// Whether there was a loss since the start and the last timeout (`loss_cwnd`).
+    lost: bool,
+    last_cwnd: u64,
+    last_time: u64,
+    /// In jiffies; none between a cut and its first acknowledgment.
+    epoch_start: Option<u64>,
+    ack_cnt: u64,
+    /// W_est: the friendly window.
+    tcp_cwnd: u64,
+    /// Smallest round-trip time in jiffies, zero before the first.
+    delay_min: u64,
+    /// Packets per acknowledgment, in sixteenths.
+    delayed_ack: u64,
+    /// What the sender did about losses before this acknowledgment, and what was acknowledged.
+    state: LossState,
+    acknowledged: u64,
+}
+
+impl Linux26Cubic {
+    /// With the fluid law's parameters and the kept fraction `beta`, which is one less that law's
+    /// cut.
+    pub(crate) fn new(law: &Cubic, beta: f64) -> Self {
+        let beta = (beta * BETA_SCALE as f64).round() as u64;
+        let friendly = law.friendly_region == FriendlyRegion::On;
+        Self {
+            beta,
+            fast_convergence: law.fast_convergence,
+            beta_scale: friendly.then(|| friendly_eighths(beta)),
+            curve: Curve::new(law.scale),
+            snd_cwnd_cnt: 0,
+            cnt: 0,
+            last_max_cwnd: 0,
+            lost: false,
+            last_cwnd: 0,
+            last_time: 0,
+            epoch_start: None,
+            ack_cnt: 0,
+            tcp_cwnd: 0,
+            delay_min: 0,
+            delayed_ack: 2 * RATIO,
+            state: LossState::Open,
+            acknowledged: 0,
+        }
+    }
+
+    /// `bictcp_reset`.
+    fn forget(&mut self) {
+        self.cnt = 0;
+        self.last_max_cwnd = 0;
+        self.lost = false;
+        self.last_cwnd = 0;
+        self.last_time = 0;
+        self.epoch_start = None;
+        self.ack_cnt = 0;
+        self.tcp_cwnd = 0;
+        self.delay_min = 0;
+        self.delayed_ack = 2 * RATIO;
+    }
+
+    /// `bictcp_update`, once for each acknowledgment.
+    fn update(&mut self, cwnd: u64, now: u64) {
+        self.ack_cnt += 1;
+        if self.last_cwnd == cwnd && now - self.last_time <= 1000 / 32 {
+            return;
+        }
+        self.last_cwnd = cwnd;
+        self.last_time = now;
+        let epoch_start = if let Some(epoch_start) = self.epoch_start {
+            epoch_start
+        } else {
+            self.epoch_start = Some(now);
+            self.ack_cnt = 1;
+            self.tcp_cwnd = cwnd;
+            self.curve.begin(cwnd, self.last_max_cwnd);
+            now
+        };
+        let ahead = now - epoch_start + self.delay_min;
+        let mut count = self.curve.count(cwnd, ahead);
+        if self.delay_min > 0 && self.curve.is_past_origin(ahead) {
+            count = count.max(cwnd * 1000 / (10 * MAX_INCREMENT * self.delay_min));
+        }
+        if !self.lost {
+            count = COUNT_BEFORE_LOSS;
+        }
+        count = count.min(self.friendly_count(cwnd));
+        self.cnt = (count * RATIO / self.delayed_ack.max(1)).max(1);
+    }
+
+    /// At most so many packets per packet of growth, to keep up with the friendly window.
+    fn friendly_count(&mut self, cwnd: u64) -> u64 {
+        let Some(eighths) = self.beta_scale else {
+            return u64::MAX / RATIO;
+        };
+        let each = ((cwnd * eighths) >> 3).max(1);
+        if self.ack_cnt > each {
+            // As many as leave at least one and at most `each`.
+            let more = (self.ack_cnt - 1) / each;
+            self.ack_cnt -= more * each;
+            self.tcp_cwnd += more;
+        }
+        let ahead = self.tcp_cwnd.saturating_sub(cwnd);
+        cwnd.checked_div(ahead).unwrap_or(u64::MAX / RATIO)
+    }
+}
+
+impl WindowGrowth for Linux26Cubic {
+    const NEEDS: Needs = Needs::ROUND_TRIPS;
+
+    /// `bictcp_cong_avoid` after slow start.
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
+        if ack.acked <= 0.0 {
+            return;
+        }
+        window.cwnd = window.cwnd.floor();
+        let cwnd = window.cwnd.min(LARGEST_WINDOW) as u64;
+        self.update(cwnd, jiffies(ack.now));
+        if self.snd_cwnd_cnt >= self.cnt {
+            window.cwnd += 1.0;
+            self.snd_cwnd_cnt = 0;
+        } else {
+            self.snd_cwnd_cnt += 1;
+        }
+    }
+
+    /// `bictcp_recalc_ssthresh`, and `bictcp_reset` on a timeout.
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
+        let cwnd = window.cwnd.min(LARGEST_WINDOW) as u64;
+        self.epoch_start = None;
+        let released = self.fast_convergence == FastConvergence::On && cwnd < self.last_max_cwnd;
+        self.last_max_cwnd = if released {
+            cwnd * (BETA_SCALE + self.beta) / (2 * BETA_SCALE)
+        } else {
+            cwnd
+        };
+        self.lost = true;
+        self.snd_cwnd_cnt = 0;
+        if signal == Signal::Timeout {
+            self.forget();
+        }
+        window.cut((cwnd * self.beta / BETA_SCALE) as f64, signal);
+    }
+
+    /// `measure_delay`, where nothing was amiss before and the last epoch is a second old, and
+    /// `bictcp_acked`.
+    fn on_sample(&mut self, _: &mut Window, sample: &Sample, _: &Path) {
+        let acked = sample.acknowledged.saturating_sub(self.acknowledged);
+        self.acknowledged = sample.acknowledged;
+        let before = std::mem::replace(&mut self.state, sample.state);
+        if acked == 0 || before != LossState::Open || sample.state != LossState::Open {
+            return;
+        }
+        let ratio = self.delayed_ack / RATIO;
+        self.delayed_ack = self.delayed_ack + acked - ratio;
+        let now = jiffies(sample.now);
+        let recent = self.epoch_start.is_some_and(|start| now - start < 1000);
+        if let Some(rtt) = sample.rtt.filter(|_| !recent) {
+            let delay = ((rtt * 1e3) as u64).max(1);
+            if self.delay_min == 0 || delay < self.delay_min {
+                self.delay_min = delay;
+            }
+        }
+    }
+
+    // No `min_cwnd`: the threshold.
+    fn recovery_floor(&self, window: &Window) -> f64 {
+        window.ssthresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::tests::{sample, window};
+
+    const PATH: Path = Path {
+        smoothed_rtt: 0.05,
+        min_rtt: 0.05,
+        max_rtt: 0.05,
+        flight: 0.0,
+    };
+
+    fn cubic() -> Linux26Cubic {
+        Linux26Cubic::new(&Cubic::default(), 0.8)
+    }
+
+    /// Acknowledges so many packets singly, each this many milliseconds after the one before.
+    fn acknowledge(
+        cubic: &mut Linux26Cubic,
+        at: &mut Window,
+        now: &mut f64,
+        packets: u64,
+        gap: f64,
+    ) {
+        for _ in 0..packets {
+            *now += gap;
+            let time = Time::from_secs_f64(*now / 1e3);
+            let ack = Ack {
+                acked: 1.0,
+                now: time,
+            };
+            cubic.on_ack(at, &ack, &PATH);
+            let mut seen = sample(0.05);
+            (seen.now, seen.acknowledged) = (time, cubic.acknowledged + 1);
+            cubic.on_sample(at, &seen, &PATH);
+        }
+    }
+
+    /// 50 x 16/31 acknowledgments, rounded down, and the one with which the window grows.
+    #[test]
+    fn before_a_loss_a_window_grows_by_a_packet_for_26_acknowledgments() {
+        let (mut cubic, mut at, mut now) = (cubic(), window(500.0, 10.0), 0.0);
+        acknowledge(&mut cubic, &mut at, &mut now, 260, 1.0);
+        assert_eq!((at.cwnd, cubic.delayed_ack), (510.0, 31));
+    }
+
+    /// The target of the cubic counts as if every other packet were acknowledged: the window is at it
+    /// in half of the acknowledgments.
+    #[test]
+    fn the_ratio_of_acknowledgments_doubles_the_growth() {
+        let (mut cubic, mut at, mut now) = (cubic(), window(200.0, 100.0), 0.0);
+        acknowledge(&mut cubic, &mut at, &mut now, 100, 1.0);
+        cubic.on_congestion(&mut at, Signal::Loss, Time::from_millis(100), &PATH);
+        assert_eq!(
+            (at.cwnd, cubic.last_max_cwnd),
+            ((203 * 819 / 1024) as f64, 203)
+        );
+        acknowledge(&mut cubic, &mut at, &mut now, 1, 1.0);
+        // No round trip was measured in the first second.
+        let target = cubic.curve.count(at.cwnd as u64, cubic.delay_min);
+        assert_eq!(cubic.cnt, target * 16 / 31);
+    }
+
+    #[test]
+    fn past_the_inflection_the_window_grows_by_16_packets_per_100_ms_at_most() {
+        let (mut cubic, mut at) = (cubic(), window(1000.0, 100.0));
+        cubic.lost = true;
+        cubic.delay_min = 50;
+        cubic.delayed_ack = 16;
+        // Twenty seconds past the origin the cubic is thousands of packets away.
+        cubic.epoch_start = Some(0);
+        cubic.curve.begin(1000, 0);
+        let now = Time::from_secs(20);
+        cubic.on_ack(&mut at, &Ack { acked: 1.0, now }, &PATH);
+        assert_eq!(cubic.cnt, 1000 * 1000 / (160 * 50));
+    }
+
+    #[test]
+    fn a_timeout_forgets_the_peak_and_the_round_trip() {
+        let (mut cubic, mut at, mut now) = (cubic(), window(500.0, 10.0), 2000.0);
+        acknowledge(&mut cubic, &mut at, &mut now, 100, 20.0);
+        assert_eq!(cubic.delay_min, 50);
+        cubic.on_congestion(&mut at, Signal::Timeout, Time::from_secs(5), &PATH);
+        assert_eq!(
+            (cubic.last_max_cwnd, cubic.delay_min, cubic.lost),
+            (0, 0, false)
+        );
+        assert_eq!((at.cwnd, at.ssthresh), (1.0, (503 * 819 / 1024) as f64));
+    }
+}

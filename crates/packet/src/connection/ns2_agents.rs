@@ -1,0 +1,92 @@
+//! What ns-2.35's agents do otherwise than the RFCs: Sack1 (tcp-sack1.cc) and Linux (tcp-linux.cc,
+//! scoreboard1.cc).
+
+use forebay_congestion::packet::LossState;
+use forebay_scenario::{Recovery, Stack};
+use forebay_units::Time;
+
+use super::behavior::Wire;
+
+/// Packets 0 to 6 are lost, and of their repetitions the first again.
+#[test]
+fn forward_acknowledgment_sees_that_a_repetition_is_lost_by_those_sent_five_after_it() {
+    let mut wire = Wire::new(Stack {
+        recovery: Recovery::Fack,
+        ..Stack::RFC
+    });
+    wire.send();
+    wire.now += Time::from_millis(100);
+    let sent: Vec<u64> = (7..20).flat_map(|packet| wire.arrive(packet)).collect();
+    assert!((0..7).all(|lost| sent.contains(&lost)), "{sent:?}");
+    wire.now += Time::from_millis(100);
+    for repeated in 1..=6 {
+        let sent = wire.arrive(repeated);
+        assert_eq!(sent.contains(&0), repeated == 5, "{repeated}");
+    }
+}
+
+/// Acknowledgments that move nothing start the timer anew, too (tcp-linux.cc: `time_processing`).
+#[test]
+fn forward_acknowledgment_times_out_only_in_silence() {
+    for (recovery, moves) in [(Recovery::Fack, true), (Recovery::Sack, false)] {
+        let mut wire = Wire::new(Stack {
+            recovery,
+            ..Stack::RFC
+        });
+        wire.send();
+        let before = wire.connection.deadline().unwrap();
+        wire.now += Time::from_millis(100);
+        wire.arrive(5);
+        assert_eq!(wire.connection.deadline().unwrap() > before, moves);
+    }
+}
+
+/// Of twenty packets under way 0, 9 and 10 are lost. Each stays in the pipe until its repair is
+/// acknowledged in order.
+#[test]
+fn a_pipe_holds_every_loss_until_its_repair_is_acknowledged() {
+    let mut wire = Wire::new(Stack {
+        recovery: Recovery::Pipe,
+        ..Stack::RFC
+    });
+    assert_eq!(wire.send().len(), 20);
+    wire.now += Time::from_millis(100);
+    let mut sent = Vec::new();
+    for arrival in [1, 2, 3, 4, 5, 6, 7, 8] {
+        sent.push(wire.arrive(arrival));
+    }
+    // Two by limited transmit, then the repair alone: the pipe is 22 - 3.
+    assert_eq!(sent[..4], [vec![20], vec![21], vec![0], vec![]]);
+    // Packets 9 and 10 are lost, too: found at once when 11 arrives, sent when the pipe has room.
+    let later: Vec<u64> = (11..22).flat_map(|packet| wire.arrive(packet)).collect();
+    assert_eq!(later[..2], [9, 10], "{later:?}");
+    // 16 arrivals leave 3 of 19, which are the losses, and the window of 10 has room for 7.
+    assert_eq!(later.len(), 7, "{later:?}");
+    // Each repair that moves on in order takes itself and its loss out of the pipe.
+    wire.now += Time::from_millis(100);
+    assert_eq!(wire.arrive(0).len(), 2);
+    assert_eq!(wire.connection.control.sender.state, LossState::Recovery);
+}
+
+#[test]
+fn a_pipe_repairs_nothing_after_a_timeout_before_a_packet_sent_since_is_acknowledged() {
+    let mut wire = Wire::new(Stack {
+        recovery: Recovery::Pipe,
+        ..Stack::RFC
+    });
+    wire.send();
+    wire.time_out();
+    wire.now += Time::from_millis(100);
+    // All that was under way before is acknowledged but the last packet; what follows is beyond it.
+    for packet in 0..19 {
+        wire.arrive(packet);
+    }
+    let recover = wire.connection.control.sender.recover;
+    assert!(wire.connection.control.sender.unacknowledged < recover);
+    let before = wire.connection.retransmissions();
+    for packet in 20..24 {
+        wire.arrive(packet);
+    }
+    assert_ne!(wire.connection.control.sender.state, LossState::Recovery);
+    assert!(wire.connection.retransmissions() <= before + 1);
+}
