@@ -20,7 +20,7 @@ TRANSFERS = frozenset({"finite", "closed_loop", "periodic", "open_loop", "incast
 #: Kinds that do not react to congestion.
 UNRESPONSIVE = frozenset({"poisson", "cbr", "on_off"})
 
-_WAITS = frozenset({f"queue_delay_{part}" for part in ("mean", "p50", "p95", "p99", "max")})
+_WAITS = frozenset({f"queue_delay_{part}" for part in ("mean", "p05", "p50", "p95", "p99", "max")})
 
 #: Metrics of the link, and of each group, for engines that do not report all there are.
 ENGINES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
