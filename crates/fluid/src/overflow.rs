@@ -111,6 +111,7 @@ impl Run<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exposure::Exposure;
     use crate::model::{Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw};
     use crate::run::Cut;
     use crate::synchronization::{Candidate, CutCountLaw, Synchronization};
