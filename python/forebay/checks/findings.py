@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from forebay import _core
 from forebay.errors import InputError
 from forebay.files import write_whole
 
@@ -349,9 +350,7 @@ def changes(before: Iterable[Finding], after: Iterable[Finding]) -> list[Change]
 
 def write(path: Path, findings: Sequence[Finding], replications: int) -> None:
     """Write findings as JSON, from which another build can be compared."""
-    from forebay import __version__
-
-    head = {"version": __version__, "replications": replications}
+    head = {"version": _core.__version__, "replications": replications}
     lines = ",\n".join(json.dumps(asdict(found), ensure_ascii=False) for found in findings)
     write_whole(path, f'{json.dumps(head)[:-1]}, "findings": [\n{lines}\n]}}\n')
 
