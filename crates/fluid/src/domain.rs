@@ -6,7 +6,7 @@
 
 use forebay_scenario::{FlowGroup, Scenario, Warning, WarningKind};
 
-use crate::overflow::FAST_RETRANSMIT_WINDOW;
+use crate::exposure::FAST_RETRANSMIT_WINDOW;
 
 /// Part of the longest flow's fair window that a buffer must hold for its bursts.
 const BURST: f64 = 0.5;

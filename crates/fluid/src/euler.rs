@@ -12,11 +12,11 @@
 use forebay_congestion::fluid::{CutConditions, EulerStep, FluidWindow};
 
 use crate::error::{FluidError, range};
+use crate::exposure::RESTART_WINDOW;
 use crate::fixed::FixedSteps;
 use crate::flows::{Flows, Loop, with_class};
 use crate::model::{FluidModel, Limits};
 use crate::outcome::FluidOutcome;
-use crate::overflow::RESTART_WINDOW;
 use crate::run::{Cut, Integrator, Run};
 use crate::schedule::{Cause, Occurrence};
 use crate::synchronization::Candidate;

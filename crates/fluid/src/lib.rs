@@ -24,6 +24,8 @@ mod domain;
 mod engine;
 mod error;
 mod euler;
+mod exposure;
+
 mod fixed;
 mod flows;
 mod links;

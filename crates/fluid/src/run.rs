@@ -5,12 +5,12 @@
 //! new method is a file with an `Integrator`.
 
 use crate::error::{FluidError, count, range};
+use crate::exposure::Losses;
 use crate::flows::{Flows, with_class};
 use crate::links::{Link, Stretch};
 use crate::measurement::Measurement;
 use crate::model::{FluidModel, Measure};
 use crate::outcome::{FluidOutcome, jain, link_outcome};
-use crate::overflow::Losses;
 use crate::samples::Samples;
 use crate::schedule::{Cause, Occurrence, Schedule};
 use crate::synchronization::Candidate;

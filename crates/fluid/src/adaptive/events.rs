@@ -1,8 +1,8 @@
 //! What happens at an instant: a queue changes its mode, a congestion event opens, a cut is made.
 
+use crate::exposure::RESTART_WINDOW;
 use crate::flows::with_class;
 use crate::links::Mode;
-use crate::overflow::RESTART_WINDOW;
 use crate::run::{Cut, Run};
 use crate::schedule::Cause;
 use crate::synchronization::Candidate;

@@ -1,0 +1,94 @@
+//! What a flow's next loss in an overflow depends on ([`crate::overflow`]).
+
+use forebay_random::{Purpose, Stream, mix};
+
+use crate::links::Events;
+
+/// Packets in flight of which three duplicate acknowledgments report a loss: the lost one and three.
+pub(crate) const FAST_RETRANSMIT_WINDOW: f64 = 4.0;
+
+/// Window after a timeout: the least slow-start threshold (RFC 5681 equation 4).
+pub(crate) const RESTART_WINDOW: f64 = 2.0;
+
+/// By how much a timer grows at most (Padhye et al. 1998 section II.B).
+pub(crate) const LONGEST_BACKOFF: f64 = 64.0;
+
+/// Round-trip time of a flow that waits for its timer, seconds: so long that nothing is sent.
+pub(crate) const SILENT: f64 = 1e15;
+
+/// What a flow's next loss in an overflow depends on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Exposure {
+    /// Seconds until which a loss brings no further cut.
+    pub(crate) sheltered_until: f64,
+    /// Expected losses that remain until the flow loses; infinite until drawn.
+    pub(crate) remaining: f64,
+    /// Number of the latest event in which the flow lost.
+    pub(crate) lost_in: u64,
+    /// Losses since the latest event opened.
+    pub(crate) losses: u32,
+    /// How often the flow waited for its timer.
+    pub(crate) silences: u64,
+}
+
+/// What a link loses over a stretch of time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Losses {
+    /// Part of what arrives.
+    pub(crate) fraction: f64,
+    /// Seconds.
+    pub(crate) span: f64,
+}
+
+impl Default for Exposure {
+    fn default() -> Self {
+        Self {
+            sheltered_until: 0.0,
+            remaining: f64::INFINITY,
+            lost_in: 0,
+            losses: 0,
+            silences: 0,
+        }
+    }
+}
+
+impl Exposure {
+    /// Shelters the flow from the opening of an event at `at` until it would have answered, if it is not sheltered;
+    /// returns whether it was not.
+    pub(crate) fn shelter(&mut self, at: f64, until: f64) -> bool {
+        (self.remaining, self.losses) = (f64::INFINITY, 0);
+        let open = self.sheltered_until <= at;
+        if open {
+            self.sheltered_until = until;
+        }
+        open
+    }
+
+    /// Lets the flow lose in an event that opens at `at`, to be answered at `until`; returns whether that is
+    /// another cut than the one that it awaits.
+    pub(crate) fn lose_in(&mut self, event: u64, (at, until): (f64, f64)) -> bool {
+        self.lost_in = event;
+        self.shelter(at, until)
+    }
+
+    /// Draws after how many expected losses the flow loses next in an event: each draw has a stream of its
+    /// own, so that who loses elsewhere or earlier leaves it alone.
+    pub(crate) fn threshold(&self, events: &Events, flow: u32) -> f64 {
+        let event = mix(events.number).wrapping_add(u64::from(self.losses));
+        let flow = mix(event).wrapping_add(u64::from(flow));
+        Stream::new(events.seed, flow, Purpose::Overflow).exponential()
+    }
+
+    /// Exposes the flow to `expected` losses, evenly until `end` or from its shelter's end on; returns how
+    /// many seconds before `end` it loses a packet, if it does.
+    pub(crate) fn lose(&mut self, end: f64, span: f64, expected: f64) -> Option<f64> {
+        let exposed = (end - self.sheltered_until).min(span);
+        let expected = expected * exposed / span;
+        if expected <= 0.0 {
+            return None;
+        }
+        self.remaining -= expected;
+        let beyond = -self.remaining / expected;
+        (beyond >= 0.0).then_some(beyond.min(1.0) * exposed)
+    }
+}
