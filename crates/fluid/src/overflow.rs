@@ -112,45 +112,19 @@ impl Run<'_> {
 mod tests {
     use super::*;
     use crate::exposure::Exposure;
-    use crate::model::{Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw};
+    use crate::model::{FluidModel, Measure};
     use crate::run::Cut;
     use crate::synchronization::{Candidate, CutCountLaw, Synchronization};
-    use forebay_congestion::aimd::Aimd;
-    use forebay_congestion::fluid::FluidLaw;
-    use forebay_random::Seed;
-    use forebay_scenario::Cancel;
 
     fn model(flows: usize) -> FluidModel {
-        let flow = FluidFlow {
-            propagation: 0.1,
-            law: 0,
-            path: 0,
-            size: 1.0,
-            initial_window: Some(10.0),
-            limits: Limits::default(),
-        };
         FluidModel {
-            links: vec![FluidLink {
-                capacity: 1000.0,
-                buffer: 50.0,
-                background: Background::Constant(0.0),
-                queue: QueueLaw::DropTail,
-            }],
-            target: 0,
-            paths: vec![vec![0]],
-            laws: vec![FluidLaw::Aimd(Aimd::default())],
-            flows: vec![flow; flows],
             synchronization: Synchronization {
                 minimum: 0.5,
                 count: CutCountLaw::Fixed,
                 ..Synchronization::default()
             },
             measure: Measure::Fixed { start: 1.0 },
-            horizon: 100.0,
-            tolerance: 1e-4,
-            trace: None,
-            seed: Seed::default(),
-            cancel: Cancel::default(),
+            ..crate::run::tests::model(&vec![0.1; flows])
         }
     }
 

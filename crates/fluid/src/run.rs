@@ -304,7 +304,7 @@ impl<'m> Run<'m> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::model::{Background, FluidFlow, FluidLink, Limits, QueueLaw};
     use crate::outcome::MeasuredBy;
@@ -314,7 +314,8 @@ mod tests {
     use forebay_random::Seed;
     use forebay_scenario::Cancel;
 
-    fn model() -> FluidModel {
+    /// A drop-tail link of 1000 packets per second and 50 that wait, and a flow for each propagation time.
+    pub(crate) fn model(propagation: &[f64]) -> FluidModel {
         let flow = |propagation| FluidFlow {
             propagation,
             law: 0,
@@ -333,7 +334,7 @@ mod tests {
             target: 0,
             paths: vec![vec![0]],
             laws: vec![FluidLaw::Aimd(Aimd::default())],
-            flows: vec![flow(0.1), flow(0.2)],
+            flows: propagation.iter().copied().map(flow).collect(),
             synchronization: Synchronization::default(),
             measure: Measure::WholeCycles {
                 start: 1.0,
@@ -349,7 +350,7 @@ mod tests {
 
     #[test]
     fn what_is_counted_ends_with_the_last_whole_cycle() {
-        let model = model();
+        let model = model(&[0.1, 0.2]);
         let mut run = Run::new(&model, model.measure).unwrap();
         let mut event = |now: f64, sent: f64, lost: f64| {
             run.now = now;
@@ -375,7 +376,7 @@ mod tests {
 
     #[test]
     fn an_event_cuts_each_victim_a_round_trip_later_and_closes_after_the_last() {
-        let mut model = model();
+        let mut model = model(&[0.1, 0.2]);
         model.synchronization.minimum = 1.0;
         let mut run = Run::new(&model, model.measure).unwrap();
         for slot in 0..2 {

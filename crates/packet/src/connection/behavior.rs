@@ -194,24 +194,13 @@ fn only_the_first_timeout_of_a_packet_lowers_the_threshold_unless_every_one_does
 
 #[test]
 fn every_loss_is_reported_once_and_those_of_a_timeout_with_it() {
-    for recovery in [
-        Recovery::NewReno,
-        Recovery::Sack,
-        Recovery::Pipe,
-        Recovery::Fack,
-        Recovery::Rack,
-    ] {
-        let mut wire = Wire::new(Stack {
+    for recovery in RECOVERIES {
+        // Found from arrivals.
+        let mut wire = behind_a_loss(Stack {
             recovery,
             timestamps: true,
             ..Stack::RFC
         });
-        wire.send();
-        wire.now += Time::from_millis(100);
-        // Found from arrivals.
-        for packet in 1..=10 {
-            wire.arrive(packet);
-        }
         assert_eq!(wire.reported(), 1, "{recovery:?}");
         assert_eq!(wire.reported(), 0, "{recovery:?}");
         // Those of a timeout are counted, and reported with it.
@@ -251,6 +240,17 @@ const RECOVERIES: [Recovery; 5] = [
     Recovery::Fack,
     Recovery::Rack,
 ];
+
+/// Of twenty packets the ten behind the first have arrived.
+fn behind_a_loss(stack: Stack) -> Wire {
+    let mut wire = Wire::new(stack);
+    wire.send();
+    wire.now += Time::from_millis(100);
+    for packet in 1..=10 {
+        wire.arrive(packet);
+    }
+    wire
+}
 
 /// The timer of twenty packets has expired: with F-RTO only the first of them has left again.
 fn after_timeout(recovery: Recovery, frto: bool) -> Wire {
@@ -462,16 +462,11 @@ fn with_sack_one_acknowledgment_may_be_proof_enough() {
 #[test]
 fn a_timeout_in_recovery_is_believed() {
     for recovery in RECOVERIES {
-        let mut wire = Wire::new(Stack {
+        let mut wire = behind_a_loss(Stack {
             recovery,
             frto: true,
             ..Stack::RFC
         });
-        wire.send();
-        wire.now += Time::from_millis(100);
-        for packet in 1..=10 {
-            wire.arrive(packet);
-        }
         assert_eq!(wire.connection.control.sender.state, LossState::Recovery);
         while wire.connection.timeouts() == 0 {
             wire.time_out();

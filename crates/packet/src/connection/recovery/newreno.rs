@@ -126,7 +126,7 @@ impl Algorithm for NewReno {
 
     fn on_genuine_timeout(&mut self, control: &mut ControlBlock, genuine: Genuine, _now: Time) {
         let sender = &mut control.sender;
-        sender.next = control.receiver.expected() + u64::from(genuine.repeated);
+        sender.next = genuine.missing(control.receiver.expected()).start;
         sender.recover = sender.highest;
     }
 
