@@ -232,22 +232,6 @@ impl Connection {
         sender.end = sender.end.min(sender.highest);
     }
 
-    /// Whether everything was delivered and acknowledged.
-    pub(crate) fn finished(&self) -> bool {
-        let sender = &self.control.sender;
-        sender.unacknowledged >= sender.end && !sender.connecting()
-    }
-
-    /// Whether a first transfer has begun.
-    pub(crate) fn begun(&self) -> bool {
-        self.transfer_packets() > 0
-    }
-
-    /// Data packets of the current transfer; none where the first has not begun.
-    pub(crate) fn transfer_packets(&self) -> u64 {
-        self.control.sender.end.saturating_sub(self.transfer)
-    }
-
     /// The first packet since the connection was opened.
     pub(crate) fn first(&self) -> u64 {
         self.first
@@ -597,7 +581,8 @@ impl Connection {
             self.recovery.on_timer(&mut self.control, now);
             return;
         }
-        if self.control.receiver.expected() > self.control.sender.unacknowledged {
+        let receiver = &self.control.receiver;
+        if receiver.expected() > self.control.sender.unacknowledged || receiver.unannounced() > 0 {
             // The receiver's delayed acknowledgment is older than the timer: it comes first.
             self.acknowledge(None, now);
             return;

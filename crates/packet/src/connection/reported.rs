@@ -16,6 +16,22 @@ impl Connection {
         self.control.sender.round_trip.path.smoothed_rtt
     }
 
+    /// Whether everything was delivered and acknowledged.
+    pub(crate) fn finished(&self) -> bool {
+        let sender = &self.control.sender;
+        sender.unacknowledged >= sender.end && !sender.connecting()
+    }
+
+    /// Whether a first transfer has begun.
+    pub(crate) fn begun(&self) -> bool {
+        self.transfer_packets() > 0
+    }
+
+    /// Data packets of the current transfer; none where the first has not begun.
+    pub(crate) fn transfer_packets(&self) -> u64 {
+        self.control.sender.end.saturating_sub(self.transfer)
+    }
+
     /// Data packets delivered in order, over all transfers.
     pub(crate) fn delivered(&self) -> u64 {
         self.control.receiver.expected() - self.control.sender.totals.handshakes

@@ -102,7 +102,8 @@ fn packets_beyond_a_hole_are_acknowledged_once_in_a_millisecond() {
         let mut without = lossy.to_vec();
         without.push("flows.bulk.delayed_ack.sack_delay=0s");
         let without = run_at(megabits, rtt, &without);
-        assert!((0.75..1.0).contains(&without), "{megabits} {without}");
+        // One for each at most, but for those on the way when measuring begins and ends.
+        assert!((0.75..1.002).contains(&without), "{megabits} {without}");
         assert!(with < 0.7 * without, "{megabits} {with} {without}");
     }
 }
