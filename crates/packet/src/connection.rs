@@ -57,7 +57,7 @@ use forebay_scenario::Stack;
 use forebay_units::{Bytes, Time};
 
 use self::ack::AckEvent;
-pub(crate) use self::card::{Arrival, Held, most_merged};
+pub(crate) use self::card::{Arrival, Held, Lateness, most_merged};
 use self::control_block::{ControlBlock, Hold};
 use self::ledger::{Arrivals, Ledger, Setup};
 use self::marks::Marks;
@@ -78,6 +78,8 @@ pub(crate) struct Opening {
     pub(crate) payload: Bytes,
     /// Data packets to send; none for a flow without end.
     pub(crate) packets: Option<u64>,
+    /// How late its hosts are, where they are.
+    pub(crate) lateness: Option<Lateness>,
 }
 
 /// What a packet's arrival at the receiver led to.
@@ -144,6 +146,7 @@ impl Connection {
             mut controller,
             payload,
             packets,
+            lateness,
         } = opening;
         controller.on_open(payload);
         let transfer = first.saturating_add(u64::from(stack.handshake));
@@ -161,7 +164,7 @@ impl Connection {
         };
         let mut connection = Self {
             control: ControlBlock {
-                receiver: Receiver::new(first, stack.acknowledgments()),
+                receiver: Receiver::new(first, stack.acknowledgments(), lateness),
                 scoreboard: Scoreboard::default(),
                 sender: Sender::new(&stack, controller, start),
                 ledger,
@@ -343,26 +346,24 @@ impl Connection {
         self.control.receiver.acknowledgment_due()
     }
 
-    /// Whether packets wait on the receiver's card.
-    pub(crate) fn gathers(&self) -> bool {
-        self.control.receiver.gathers()
+    /// What the receiver's card hands up now, in segments of `most` packets at most.
+    pub(crate) fn take_gathered(&mut self, now: Time, most: usize) -> Vec<Vec<Held>> {
+        self.control.receiver.take_gathered(now, most)
     }
 
-    /// The receiver's card may interrupt, with segments of `most` packets at most, and a delayed
-    /// acknowledgment be due; says when something is where that is later.
-    pub(crate) fn delayed_ack_due(&mut self, now: Time, most: usize) -> Option<Time> {
-        for segment in self.control.receiver.take_gathered(now, most) {
-            let last = segment.last().map(|held| held.arrival.packet);
-            if let Reply::AtOnce { new } = self.control.receiver.receive_merged(&segment) {
-                self.acknowledge(last.filter(|_| new), now);
-            }
-        }
-        let due = self.acknowledgment_due()?;
-        if due > now {
-            return Some(due);
-        }
+    /// Consecutive packets reach the receiver as one.
+    pub(crate) fn deliver_merged(&mut self, segment: &[Held], now: Time) -> Reception {
+        let last = segment.last().map(|held| held.arrival.packet);
+        let Reply::AtOnce { new } = self.control.receiver.receive_merged(segment) else {
+            return Reception::Delayed;
+        };
+        self.acknowledge(last.filter(|_| new), now);
+        Reception::Acknowledged
+    }
+
+    /// A delayed acknowledgment is due.
+    pub(crate) fn acknowledge_delayed(&mut self, now: Time) {
         self.acknowledge(None, now);
-        None
     }
 
     // --- Acknowledgments at the sender ---

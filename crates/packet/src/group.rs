@@ -5,7 +5,7 @@ use forebay_scenario::{DelayedAck, EngineError, FlowGroup, Law, Scenario, Worklo
 use forebay_units::{Bytes, Time};
 
 use crate::access::AccessLink;
-use crate::connection::{Connection, Opening};
+use crate::connection::{Connection, Lateness, Opening};
 use crate::draws::Draws;
 use crate::flow::{Alarm, Counts, Flow, Losses, Transfer, Transit};
 use crate::ids::ResponsiveId;
@@ -152,16 +152,25 @@ impl<'a> Group<'a> {
         let controller = forebay_congestion::controller(name, parameters, random)
             .ok_or_else(|| unsupported(name))?;
         let mut stack = self.spec.stack;
+        let mut lateness = self.lateness(random);
         if !self.spec.reverse.is_empty() {
             // Acknowledgments are delayed where they set out.
             stack.delayed_ack = DelayedAck::AT_ONCE;
+            lateness = None;
         }
         Ok(Opening {
             stack,
+            lateness,
             controller,
             payload: Bytes::new(u64::from(packet_bytes)).saturating_sub(self.spec.header()),
             packets,
         })
+    }
+
+    /// How late the hosts of a flow with such a key deal with what arrives.
+    pub(crate) fn lateness(&self, random: StreamKey) -> Option<Lateness> {
+        let random = random.of(Purpose::Processing);
+        Lateness::new(self.spec.processing, random)
     }
 
     /// What is left of the round trip behind the last link of the path, up to the receiver where
@@ -202,8 +211,7 @@ impl<'a> Group<'a> {
             delivered: connection.delivered(),
             ..Counts::default()
         };
-        let random = self.draws.stream(index, Purpose::Processing);
-        let access = AccessLink::new(spec, transit.packet_bytes, random);
+        let access = AccessLink::new(spec, transit.packet_bytes);
         Ok(Flow {
             connection,
             transit,

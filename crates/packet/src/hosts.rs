@@ -9,7 +9,7 @@ use forebay_scenario::{FlowGroup, Scenario, Stack};
 use forebay_units::Time;
 
 use crate::calendar::Calendar;
-use crate::connection::{Held, Next, Reception, Reply, most_merged};
+use crate::connection::{Held, Lateness, Next, Reception, Reply, most_merged};
 use crate::event::{Event, Kind, Mark};
 use crate::flow::{Alarm, Flow, Flows, InFlight, Transit, Unresponsive};
 use crate::ids::{FlowId, HopNumber, ResponsiveId, Route};
@@ -187,14 +187,26 @@ impl<'a> Hosts<'a> {
             return None;
         }
         let most = flow.most_merged(self.scenario);
-        let due = flow.connection.delayed_ack_due(turn.now, most);
-        if due.is_some() {
-            flow.arm_delayed_ack(turn, due, &mut timeline.calendar);
-            if !flow.connection.gathers() {
-                return None;
+        let mut completed = None;
+        for segment in flow.connection.take_gathered(turn.now, most) {
+            // Each acknowledgment lets its sender send, also among others of one instant.
+            let connection = &mut self.flows[turn.flow].connection;
+            if connection.deliver_merged(&segment, turn.now) == Reception::Acknowledged {
+                completed = self.send(turn, network, timeline).or(completed);
             }
         }
-        self.send(turn, network, timeline)
+        let connection = &mut self.flows[turn.flow].connection;
+        if connection
+            .acknowledgment_due()
+            .is_some_and(|due| due <= turn.now)
+        {
+            connection.acknowledge_delayed(turn.now);
+            completed = self.send(turn, network, timeline).or(completed);
+        }
+        let flow = &mut self.flows[turn.flow];
+        let due = flow.connection.acknowledgment_due();
+        flow.arm_delayed_ack(turn, due, &mut timeline.calendar);
+        completed
     }
 
     // --- Sending ---
@@ -332,14 +344,24 @@ impl<'a> Hosts<'a> {
     // --- Receivers whose acknowledgments cross links ---
 
     /// Gives a flow a receiver whose acknowledgments take this path and then `delay` to the
-    /// sender.
-    pub(crate) fn attach_receiver(&mut self, flow: ResponsiveId, route: Route, delay: Time) {
+    /// sender, and which may be late.
+    pub(crate) fn attach_receiver(
+        &mut self,
+        flow: ResponsiveId,
+        (route, delay): (Route, Time),
+        late: Option<Lateness>,
+    ) {
         let stack = self.stack(flow);
         let (packet_bytes, delayed_ack) = (stack.syn().get() as u32, stack.acknowledgments());
         let (number, of) = (self.flows.unresponsive.len() as u32, flow);
         let flow = &mut self.flows[of];
         flow.direct = false;
-        flow.receiver = Some(Box::new(RemoteReceiver::new(number, delay, delayed_ack)));
+        flow.receiver = Some(Box::new(RemoteReceiver::new(
+            number,
+            delay,
+            delayed_ack,
+            late,
+        )));
         let transit = Transit {
             group: flow.transit.group,
             route,
@@ -416,12 +438,12 @@ impl<'a> Hosts<'a> {
                 self.acknowledge(turn, network, timeline);
             }
         }
-        let flow = &mut self.flows[turn.flow];
-        let receiver = flow.receiver.as_ref();
-        match receiver.and_then(|receiver| receiver.acknowledgment_due()) {
-            Some(due) if due <= turn.now => self.acknowledge(turn, network, timeline),
-            due => flow.arm_delayed_ack(turn, due, &mut timeline.calendar),
+        let due = |flow: &Flow| flow.receiver.as_ref()?.acknowledgment_due();
+        if due(&self.flows[turn.flow]).is_some_and(|due| due <= turn.now) {
+            self.acknowledge(turn, network, timeline);
         }
+        let flow = &mut self.flows[turn.flow];
+        flow.arm_delayed_ack(turn, due(flow), &mut timeline.calendar);
     }
 
     /// An acknowledgment sets out.

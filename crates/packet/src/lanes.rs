@@ -26,8 +26,7 @@ pub(crate) fn calendar(
     }
     assign_links(network, &mut next);
     for flow in &mut traffic.hosts.flows.responsive {
-        // Without a rate packets leave at one instant, in an order that need not be their numbers'.
-        if let Some(access) = flow.access.as_mut().filter(|access| access.has_rate()) {
+        if let Some(access) = &mut flow.access {
             access.lane = Some(next.take());
         }
     }
@@ -87,8 +86,7 @@ fn constant_delays(scenario: &Scenario, traffic: &Traffic<'_>) -> Option<Vec<(Li
             _ => {}
         }
         // Slots of open-loop transfers join later, each with its own access link.
-        let own = spec.access.is_some() || spec.processing > Time::ZERO;
-        if own && matches!(spec.workload, Workload::OpenLoop { .. }) {
+        if spec.access.is_some() && matches!(spec.workload, Workload::OpenLoop { .. }) {
             return None;
         }
     }

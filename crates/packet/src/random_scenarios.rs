@@ -179,6 +179,7 @@ fn stack(tape: &mut Tape<'_>) -> String {
         ("handshake", &["false", "true"]),
         ("pacing", &["false", "true"]),
         ("offload", &["false", "true"]),
+        ("offload_grows", &["false", "true"]),
         ("ecn", &["false", "true"]),
         ("frto", &["false", "true"]),
         ("processing", &["\"10us\"", "\"5ms\""]),

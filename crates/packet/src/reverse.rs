@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use forebay_scenario::DelayedAck;
 use forebay_units::Time;
 
-use crate::connection::{Held, Receiver, Reply};
+use crate::connection::{Held, Lateness, Receiver, Reply};
 use crate::event::Mark;
 use crate::ids::UnresponsiveId;
 
@@ -55,12 +55,12 @@ pub(crate) struct RemoteReceiver {
 }
 
 impl RemoteReceiver {
-    pub(crate) fn new(acks: u32, delay: Time, policy: DelayedAck) -> Self {
+    pub(crate) fn new(acks: u32, delay: Time, policy: DelayedAck, late: Option<Lateness>) -> Self {
         Self {
             policy,
             acks,
             delay,
-            receiver: Receiver::new(0, policy),
+            receiver: Receiver::new(0, policy, late),
             next: 0,
             announced: VecDeque::new(),
         }
@@ -68,7 +68,8 @@ impl RemoteReceiver {
 
     /// A transfer begins whose packets are numbered from `first` on.
     pub(crate) fn restart(&mut self, first: u64) {
-        self.receiver = Receiver::new(first, self.policy);
+        let lateness = self.receiver.lateness();
+        self.receiver = Receiver::new(first, self.policy, lateness);
     }
 
     /// A packet arrives.

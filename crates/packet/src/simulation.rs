@@ -90,12 +90,17 @@ impl<'a> Simulation<'a> {
     pub(crate) fn advance(&mut self, cancel: &Cancel) -> Result<(), EngineError> {
         // A copy, so that one comparison with it is enough for the calendar and here.
         let end = self.end;
+        let mut before = Time::ZERO;
         loop {
             let flows = &self.traffic.hosts.flows;
             let ahead = |events: &[Event]| flows.prefetch(events);
             let event = self.timeline.calendar.pop_before(end, ahead);
             if event.time >= end {
                 break;
+            }
+            if cfg!(debug_assertions) {
+                assert!(event.time >= before, "an event of the past");
+                before = event.time;
             }
             self.events += 1;
             let Self {

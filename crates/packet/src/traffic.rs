@@ -138,9 +138,10 @@ impl<'a> Traffic<'a> {
         let mut flow = group.flow(index, transit)?;
         let (there, back) = group.return_delays(self.scenario, rtt)?;
         flow.transit.return_delay = there;
+        let late = group.lateness(group.draws.key(index, Purpose::Processing));
         let flow = self.hosts.add(flow);
         if let Some(route) = routes.back {
-            self.hosts.attach_receiver(flow, route, back);
+            self.hosts.attach_receiver(flow, (route, back), late);
         }
         Ok(flow)
     }

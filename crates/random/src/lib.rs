@@ -102,6 +102,12 @@ impl StreamKey {
         }
     }
 
+    /// The key of the same flow's stream for another purpose.
+    #[must_use]
+    pub const fn of(self, purpose: Purpose) -> Self {
+        Self { purpose, ..self }
+    }
+
     /// Its stream, from the beginning.
     pub fn stream(self) -> Stream {
         Stream::new(self.seed, self.flow, self.purpose)

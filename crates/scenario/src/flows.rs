@@ -53,8 +53,8 @@ keys! {
         stack: Stack = Stack::RFC, parts(StackKeys);
         /// Each flow's own access link, where it limits.
         access: Option<Access> = None, key(Maybe(Table));
-        /// Longest time that the hosts take before what they send at once leaves, drawn uniformly each
-        /// time; packets keep their order (ns-2: `overhead_`).
+        /// Longest time that the hosts take before they deal with what arrives, drawn uniformly each
+        /// time; what arrives meanwhile is dealt with at the same moment.
         processing: Time = Time::ZERO, key(PROCESSING);
         /// Links crossed, by name; must be given where there are several. Kept as indices into the
         /// scenario's links.

@@ -48,6 +48,9 @@ keys! {
         /// Whether segmentation offload gathers packets into bursts of a millisecond, as Linux does;
         /// for recovery `rack`.
         offload: bool = false, always(Switch);
+        /// Whether a burst takes in what follows where a buffer of 64 KiB ends (Linux 6.10:
+        /// tcp_grow_skb); older ones end there.
+        offload_grows: bool = false, key(Switch);
         /// Whether packets are ECN-capable (RFC 3168).
         ecn: bool = false, always(Switch);
         /// Whether a timeout is tested for being spurious before more than a packet is sent again
@@ -215,8 +218,8 @@ impl Stack {
 
     /// Linux 6.x defaults: RACK-TLP, SACK, timestamps (52-byte headers), delayed acknowledgments
     /// of two packets or 40 ms, none delayed for a burst's last packet and sixteen at first, one in
-    /// a millisecond for packets beyond a hole (net/ipv4/tcp_input.c of 6.18), minimum RTO 200 ms, segmentation offload, F-RTO; round trips are
-    /// measured in microseconds (srtt_us).
+    /// a millisecond for packets beyond a hole (net/ipv4/tcp_input.c of 6.18), minimum RTO 200 ms,
+    /// segmentation offload, F-RTO; round trips are measured in microseconds (srtt_us).
     pub const LINUX: Self = Self {
         recovery: Recovery::Rack,
         min_rto: Time::from_millis(200),
@@ -233,6 +236,7 @@ impl Stack {
         timestamps: true,
         handshake: true,
         offload: true,
+        offload_grows: true,
         frto: true,
         ..Self::RFC
     };

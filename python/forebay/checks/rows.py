@@ -482,6 +482,7 @@ def _switch_row(row: Mapping[str, Any]) -> Row:
         # The receiver's Intel 82599 interrupts every 126 us at most where 8 to 48 packets come in between (Linux 5.5,
         # ixgbe_update_itr); Linux 5.5 knows no acknowledgment of a PSH at once.
         "delayed_ack": {"gro": "126us", "push": False},
+        "offload_grows": False,
         # iperf3 connects its flows first and then lets all of them send.
         "start": {"uniform": ["0s", "1ms"]},
         "workload": "persistent",

@@ -33,6 +33,7 @@ impl Wire {
             },
             controller: forebay_congestion::controller("newreno", &parameters, random).unwrap(),
             payload: Bytes::new(1448),
+            lateness: None,
             packets: None,
         };
         Self {

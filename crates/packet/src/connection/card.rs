@@ -3,7 +3,11 @@
 //! follows (net/core/gro.c: `dev_gro_receive`, net/ipv4/tcp_offload.c: `tcp_gro_receive` of 5.5 and
 //! 6.18). A segment so merged is one arrival for the receiver's delayed acknowledgments, duplicates and
 //! SACKs, so that there is one acknowledgment for each.
+//!
+//! Hosts that are late deal with what has arrived a random time after the card's interrupt: the time
+//! until the interrupt is served and the process runs (softirq, scheduler), or an emulator's lateness.
 
+use forebay_random::{Stream, StreamKey};
 use forebay_units::Time;
 
 /// Most bytes of a merged segment (`gro_max_size`), its header once.
@@ -34,38 +38,74 @@ pub(crate) fn most_merged(packet: u64, header: u64) -> usize {
     (LARGEST.saturating_sub(header) / payload).max(1) as usize
 }
 
+/// How late hosts deal with what arrives: a time up to the longest, drawn uniformly.
+#[derive(Clone, Debug)]
+pub(crate) struct Lateness {
+    longest: Time,
+    random: Stream,
+}
+
+impl Lateness {
+    /// Up to so late, where hosts are late at all.
+    pub(crate) fn new(longest: Time, random: StreamKey) -> Option<Self> {
+        (longest > Time::ZERO).then(|| Self {
+            longest,
+            random: random.stream(),
+        })
+    }
+
+    fn draw(&mut self) -> Time {
+        Time::from_secs_f64(self.random.uniform() * self.longest.as_secs_f64())
+    }
+}
+
 /// The packets on a card.
 #[derive(Clone, Debug)]
 pub(super) struct Card {
     /// From the first packet to the interrupt.
     gathers: Time,
+    /// From the interrupt to its being heeded.
+    pub(super) lateness: Option<Lateness>,
     held: Vec<Held>,
+    /// When what it holds is handed up.
+    due: Time,
 }
 
 impl Card {
-    /// One that gathers for so long, where it does.
-    pub(super) fn new(gathers: Time) -> Option<Box<Self>> {
-        let held = Vec::new();
-        (gathers > Time::ZERO).then(|| Box::new(Self { gathers, held }))
+    /// One that gathers for so long and is heeded so late, where either takes time.
+    pub(super) fn new(gathers: Time, lateness: Option<Lateness>) -> Option<Box<Self>> {
+        (gathers > Time::ZERO || lateness.is_some()).then(|| {
+            Box::new(Self {
+                gathers,
+                lateness,
+                held: Vec::new(),
+                due: Time::MAX,
+            })
+        })
     }
 
     pub(super) fn hold(&mut self, held: Held) {
+        if self.held.is_empty() {
+            let late = self.lateness.as_mut().map_or(Time::ZERO, Lateness::draw);
+            let now = held.arrival.now;
+            self.due = now.saturating_add(self.gathers).saturating_add(late);
+        }
         self.held.push(held);
     }
 
-    /// When it interrupts.
+    /// When what it holds is handed up.
     pub(super) fn due(&self) -> Option<Time> {
-        let first = self.held.first()?;
-        Some(first.arrival.now.saturating_add(self.gathers))
+        (!self.held.is_empty()).then_some(self.due)
     }
 
     /// At an interrupt: all that it holds, as segments of `most` packets at most that end where
-    /// something is missing, and behind a PSH.
+    /// something is missing, and behind a PSH. A card that does not gather merges nothing.
     pub(super) fn take(&mut self, now: Time, most: usize) -> Vec<Vec<Held>> {
         let mut segments: Vec<Vec<Held>> = Vec::new();
         if self.due().is_none_or(|due| due > now) {
             return segments;
         }
+        let most = if self.gathers > Time::ZERO { most } else { 1 };
         for held in self.held.drain(..) {
             let open = segments.last_mut().filter(|segment| {
                 let joins = |last: &Held| {
@@ -84,6 +124,8 @@ impl Card {
 
 #[cfg(test)]
 mod tests {
+    use forebay_random::{Purpose, Seed};
+
     use super::*;
 
     fn held(packet: u64, pushed: bool, now_us: u64) -> Held {
@@ -107,7 +149,7 @@ mod tests {
 
     #[test]
     fn segments_end_at_a_gap_a_push_and_64_kib() {
-        let mut card = Card::new(Time::from_micros(50)).unwrap();
+        let mut card = Card::new(Time::from_micros(50), None).unwrap();
         for packet in [1, 2, 4, 5, 6, 7, 8, 9] {
             card.hold(held(packet, packet == 5, packet));
         }
@@ -119,10 +161,34 @@ mod tests {
         assert_eq!(card.due(), None);
     }
 
+    /// Each wait is within the longest and half of it on average; what arrives meanwhile is handed
+    /// up with the first, packet by packet.
+    #[test]
+    fn late_hosts_take_half_the_longest_time_and_merge_nothing() {
+        let key = StreamKey::new(Seed::default(), 3, Purpose::Processing);
+        let longest = Time::from_micros(100);
+        let mut card = Card::new(Time::ZERO, Lateness::new(longest, key)).unwrap();
+        let mut total = 0.0;
+        for k in 0..10_000 {
+            let now = Time::from_micros(1000 * k);
+            card.hold(held(2 * k, false, 1000 * k));
+            let due = card.due().unwrap();
+            assert!(due >= now && due <= now + longest);
+            total += (due - now).as_secs_f64();
+            card.hold(held(2 * k + 1, false, 1000 * k + 1));
+            assert_eq!(card.due(), Some(due));
+            let segments = card.take(due, 40);
+            assert_eq!(numbers(&segments), [[2 * k], [2 * k + 1]]);
+        }
+        let mean = total / 10_000.0 / longest.as_secs_f64();
+        assert!((0.49..0.51).contains(&mean), "{mean}");
+        assert!(Lateness::new(Time::ZERO, key).is_none());
+    }
+
     #[test]
     fn a_merged_segment_has_64_kib_with_one_header() {
         assert_eq!([most_merged(1500, 52), most_merged(9000, 52)], [45, 7]);
         assert_eq!([most_merged(70_000, 40), most_merged(40, 40)], [1, 65_495]);
-        assert!(Card::new(Time::ZERO).is_none());
+        assert!(Card::new(Time::ZERO, None).is_none());
     }
 }

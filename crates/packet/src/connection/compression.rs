@@ -126,7 +126,7 @@ mod tests {
     /// The times of the acknowledgments for so many packets, one in `gap`, of which the first is
     /// missing.
     fn beyond_a_hole(policy: DelayedAck, packets: u64, gap: Time, rtt: Time) -> Vec<Time> {
-        let mut receiver = Receiver::new(1, policy);
+        let mut receiver = Receiver::new(1, policy, None);
         let mut times = Vec::new();
         for packet in 2..2 + packets {
             let now = gap * packet;
@@ -184,7 +184,7 @@ mod tests {
     fn a_push_is_acknowledged_at_once_and_another_packet_waits() {
         let policy = DelayedAck { quick: 0, ..LINUX };
         let replies = |policy, pushed| {
-            let mut receiver = Receiver::new(1, policy);
+            let mut receiver = Receiver::new(1, policy, None);
             let arrival = Arrival {
                 packet: 1,
                 now: Time::ZERO,
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_new_hole_has_three_acknowledgments_of_its_own() {
-        let mut receiver = Receiver::new(1, DelayedAck { quick: 0, ..LINUX });
+        let mut receiver = Receiver::new(1, DelayedAck { quick: 0, ..LINUX }, None);
         let mut take = |packet| {
             let arrival = Arrival {
                 packet,

@@ -55,6 +55,7 @@ impl Driven {
                         stack,
                         controller,
                         payload: Bytes::new(1448),
+                        lateness: None,
                         packets: None,
                     };
                     all.push(Self {
@@ -251,6 +252,7 @@ proptest! {
                 stack: Stack { recovery, ..Stack::RFC },
                 controller,
                 payload: Bytes::new(1448),
+                lateness: None,
                 packets: None,
             };
             let mut driven = Driven {

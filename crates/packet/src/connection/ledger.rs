@@ -107,7 +107,7 @@ impl Ledger {
         let reduction = WindowReduction::new(stack.reduction());
         let asked = needs != Needs::default();
         let wanted = asked || stack.timestamps || by_records || stack.pacing || reduction.is_some();
-        let offload = || Offload::new(Segmentation::of(payload));
+        let offload = || Offload::new(Segmentation::of(payload), stack.offload_grows);
         wanted.then(|| {
             Box::new(Self {
                 needs,

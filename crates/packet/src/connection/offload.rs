@@ -37,6 +37,8 @@ pub(super) struct Readiness {
 #[derive(Clone, Debug)]
 pub(super) struct Offload {
     segmentation: Segmentation,
+    /// Whether a burst takes in what follows where a buffer ends.
+    grows: bool,
     /// When the last burst left, and how many packets it may still hold; none before the first.
     last: Option<Time>,
     left: u32,
@@ -48,9 +50,10 @@ pub(super) struct Offload {
 }
 
 impl Offload {
-    pub(super) fn new(segmentation: Segmentation) -> Self {
+    pub(super) fn new(segmentation: Segmentation, grows: bool) -> Self {
         Self {
             segmentation,
+            grows,
             last: None,
             left: 0,
             packets: 0,
@@ -77,7 +80,7 @@ impl Offload {
     }
 
     /// Packets left of the buffer that holds the next one. What an application writes stands in
-    /// buffers of 64 KiB at most (`tcp_xmit_size_goal`), and a burst is cut out of one of them.
+    /// buffers of 64 KiB at most (`tcp_xmit_size_goal`).
     fn left_of_buffer(&mut self, ready: &Readiness) -> f64 {
         let origin = *self.origin.get_or_insert(ready.next);
         let most = self.segmentation.most() as u64;
@@ -89,9 +92,14 @@ impl Offload {
         self.left > 0 && self.since == Some(now)
     }
 
-    /// A burst begins that waits for nothing.
+    /// A burst begins that waits for nothing. It is cut out of one buffer, which since 6.10 first
+    /// takes from the next what it lacks (`tcp_grow_skb`).
     fn begin(&mut self, ready: &Readiness) {
-        let most = self.left_of_buffer(ready).min(ready.unsent);
+        let mut most = ready.unsent;
+        let left = self.left_of_buffer(ready);
+        if !self.grows {
+            most = most.min(left);
+        }
         self.left = ready.quota.min(ready.burst).min(most) as u32;
         self.packets = self.left;
         self.since = Some(ready.now);
@@ -114,7 +122,7 @@ impl Offload {
         if !recent || ready.quota >= ready.burst || ready.quota >= ready.cwnd / FREE_PART {
             return false;
         }
-        // The rest of a buffer gets no more company.
+        // The rest of a buffer gets no more company, and with what it grows by fills the window.
         let rest = self.left_of_buffer(ready);
         if rest < ready.unsent && ready.quota >= rest {
             return false;
@@ -167,14 +175,14 @@ mod tests {
     }
 
     fn offload() -> Offload {
-        Offload::new(Segmentation::default())
+        Offload::new(Segmentation::default(), false)
     }
 
     #[test]
     fn bursts_are_a_millisecond_long_and_two_packets_at_least() {
         let bursts = [0.0, 5200.0, 1e300].map(|rate| offload().burst(rate));
         assert_eq!(bursts, [2.0, 5.0, 45.0]);
-        let jumbo = Offload::new(Segmentation::of(Bytes::new(8948)));
+        let jumbo = Offload::new(Segmentation::of(Bytes::new(8948)), false);
         assert_eq!(jumbo.burst(1e300), 7.0);
     }
 
@@ -232,6 +240,13 @@ mod tests {
             ..ready(100_400, 2.0)
         };
         assert_eq!(send(&mut offload, near_end), 2, "the last two of 45");
+        let mut newer = Offload::new(Segmentation::default(), true);
+        assert_eq!(send(&mut newer, ready(100_000, 5.0)), 5);
+        let four = Readiness {
+            quota: 4.0,
+            ..near_end
+        };
+        assert_eq!(send(&mut newer, four), 4, "Linux 6.10: and two of the next");
         let next = Readiness {
             next: 1 + 45,
             ..ready(100_500, 2.0)

@@ -9,7 +9,7 @@ use forebay_scenario::DelayedAck;
 use forebay_units::Time;
 
 use super::bitmap::Bitmap;
-use super::card::{Arrival, Card, Held};
+use super::card::{Arrival, Card, Held, Lateness};
 use super::compression::Compression;
 
 /// A receiver of packets that are numbered one by one.
@@ -58,10 +58,10 @@ pub(crate) enum Reply {
 
 impl Receiver {
     /// A receiver of packets from `first` on.
-    pub(crate) fn new(first: u64, policy: DelayedAck) -> Self {
+    pub(crate) fn new(first: u64, policy: DelayedAck, lateness: Option<Lateness>) -> Self {
         Self {
             compression: Compression::new(policy),
-            card: Card::new(policy.gro),
+            card: Card::new(policy.gro, lateness),
             expected: first,
             out_of_order: 0,
             beyond: Bitmap::default(),
@@ -148,6 +148,11 @@ impl Receiver {
     /// Whether packets wait on a card before it sees them.
     pub(crate) fn gathers(&self) -> bool {
         self.card.is_some()
+    }
+
+    /// How late it is from now on, where it is.
+    pub(crate) fn lateness(&mut self) -> Option<Lateness> {
+        self.card.as_mut().and_then(|card| card.lateness.take())
     }
 
     /// A packet arrives at the card.
@@ -304,7 +309,7 @@ mod tests {
 
     #[test]
     fn packets_in_order_wait_for_each_other_and_others_do_not() {
-        let mut receiver = Receiver::new(5, EVERY_SECOND);
+        let mut receiver = Receiver::new(5, EVERY_SECOND, None);
         let mut take = |packet| receiver.receive(arrival(packet, Time::ZERO));
         let at_once = |new| Reply::AtOnce { new };
         assert_eq!((take(5), take(6)), (Reply::Later, at_once(true)));
@@ -317,7 +322,7 @@ mod tests {
 
     #[test]
     fn an_acknowledgment_is_due_so_long_after_the_first_packet_it_waits_for() {
-        let mut receiver = Receiver::new(1, EVERY_SECOND);
+        let mut receiver = Receiver::new(1, EVERY_SECOND, None);
         assert_eq!(receiver.acknowledgment_due(), None);
         assert_eq!(
             receiver.receive(arrival(1, Time::from_millis(7))),
@@ -340,7 +345,7 @@ mod tests {
         ) {
             for arrivals in [arrivals, shuffled] {
                 let policy = DelayedAck { packets, ..EVERY_SECOND };
-                let (mut receiver, mut arrived) = (Receiver::new(1, policy), BTreeSet::new());
+                let (mut receiver, mut arrived) = (Receiver::new(1, policy, None), BTreeSet::new());
                 for (step, packet) in arrivals.into_iter().enumerate() {
                     let in_order = packet == receiver.expected() && receiver.out_of_order() == 0;
                     let fresh = arrived.insert(packet);
@@ -381,7 +386,7 @@ mod tests {
                 sack_delay: Time::from_millis(sack_ms),
                 ..EVERY_SECOND
             };
-            let (mut receiver, mut arrived) = (Receiver::new(1, policy), BTreeSet::new());
+            let (mut receiver, mut arrived) = (Receiver::new(1, policy, None), BTreeSet::new());
             let mut told = BTreeSet::new();
             let mut acknowledged = 1;
             for (step, (first, count)) in arrivals.into_iter().enumerate() {
@@ -410,7 +415,7 @@ mod tests {
         /// the next one in order.
         #[test]
         fn low_bits_name_the_nearest_packet(first in 1u64 << 31..1 << 40, ahead in -(1i64 << 31)..1 << 31) {
-            let receiver = Receiver::new(first, EVERY_SECOND);
+            let receiver = Receiver::new(first, EVERY_SECOND, None);
             let packet = first.wrapping_add_signed(ahead);
             prop_assert_eq!(receiver.full_number(packet as u32), packet);
         }
