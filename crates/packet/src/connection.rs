@@ -223,21 +223,10 @@ impl Connection {
         sender.end = sender.end.saturating_add(packets);
     }
 
-    /// Packets of the transfer that have not been sent.
-    pub(crate) fn backlog(&self) -> u64 {
-        let sender = &self.control.sender;
-        sender.end.saturating_sub(sender.next)
-    }
-
     /// Sends nothing new from now on.
     pub(crate) fn stop(&mut self) {
         let sender = &mut self.control.sender;
         sender.end = sender.end.min(sender.highest);
-    }
-
-    /// The first packet since the connection was opened.
-    pub(crate) fn first(&self) -> u64 {
-        self.first
     }
 
     /// Whether `packet` is the SYN of the current transfer.
@@ -339,11 +328,6 @@ impl Connection {
             pushed: last || ends_burst,
             rtt: Time::from_secs_f64(sender.round_trip.path.smoothed_rtt),
         }
-    }
-
-    /// When a delayed acknowledgment is due, where one is.
-    pub(crate) fn acknowledgment_due(&self) -> Option<Time> {
-        self.control.receiver.acknowledgment_due()
     }
 
     /// What the receiver's card hands up now, in segments of `most` packets at most.

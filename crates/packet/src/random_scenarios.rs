@@ -147,7 +147,7 @@ fn workload(tape: &mut Tape<'_>) -> String {
 /// Keys of the stack, a few of them now and then.
 fn stack(tape: &mut Tape<'_>) -> String {
     let mut text = format!("stack = \"{}\"\n", tape.one(&["rfc", "ns2", "linux"]));
-    let keys: [(&str, &[&str]); 20] = [
+    let keys: [(&str, &[&str]); 21] = [
         (
             "recovery",
             &["\"sack\"", "\"newreno\"", "\"rack\"", "\"fack\""],

@@ -32,6 +32,22 @@ impl Connection {
         self.control.sender.end.saturating_sub(self.transfer)
     }
 
+    /// Packets of the transfer that have not been sent.
+    pub(crate) fn backlog(&self) -> u64 {
+        let sender = &self.control.sender;
+        sender.end.saturating_sub(sender.next)
+    }
+
+    /// The first packet since the connection was opened.
+    pub(crate) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// When a delayed acknowledgment is due, where one is.
+    pub(crate) fn acknowledgment_due(&self) -> Option<Time> {
+        self.control.receiver.acknowledgment_due()
+    }
+
     /// Data packets delivered in order, over all transfers.
     pub(crate) fn delivered(&self) -> u64 {
         self.control.receiver.expected() - self.control.sender.totals.handshakes

@@ -1,0 +1,218 @@
+//! BBR, version 1: what it does sample by sample.
+
+use super::*;
+use crate::packet::Delivery;
+use crate::packet::tests::{sample, window};
+use crate::registration::tests::{default_controller, stream};
+
+/// A path of 1000 packets per second and 100 ms, acknowledged packet by packet.
+fn drive(bbr: &mut BbrController, window: &mut Window, from: u64, to: u64, rtt: f64) {
+    drive_lossy(bbr, window, (from, to), rtt, u64::MAX);
+}
+
+/// The same where every so many packets one was lost.
+fn drive_lossy(
+    bbr: &mut BbrController,
+    window: &mut Window,
+    (from, to): (u64, u64),
+    rtt: f64,
+    between: u64,
+) {
+    let path = Path {
+        smoothed_rtt: rtt,
+        min_rtt: rtt,
+        ..Path::default()
+    };
+    for k in from..to {
+        let sample = Sample {
+            now: Time::from_millis(100 + k),
+            lost: f64::from(u8::from(k % between == 0)),
+            acknowledged: k,
+            next: k + 100,
+            prior_in_flight: 140.0,
+            in_flight: window.cwnd.min(100.0),
+            delivered: k,
+            losses: k / between,
+            delivery: Some(Delivery {
+                rate: 1000.0,
+                delivered: 100.0,
+                interval: 0.1,
+                prior_delivered: k.saturating_sub(100),
+                app_limited: false,
+                in_flight: 100.0,
+                lost: 0.0,
+            }),
+            ..sample(rtt)
+        };
+        bbr.on_sample(window, &sample, &path);
+    }
+}
+
+fn start() -> (BbrController, Window) {
+    let window = window(10.0, f64::INFINITY);
+    (default_controller(), window)
+}
+
+#[test]
+fn start_up_ends_after_three_rounds_without_growth() {
+    let (mut bbr, mut window) = start();
+    drive(&mut bbr, &mut window, 1, 250, 0.1);
+    assert_eq!(bbr.mode, Mode::Startup);
+    drive(&mut bbr, &mut window, 250, 700, 0.1);
+    assert_eq!(bbr.mode, Mode::ProbeBandwidth);
+    assert_eq!(bbr.max_bw.get(), 1000.0);
+}
+
+#[test]
+fn the_window_settles_at_two_products_and_the_pace_cycles_around_the_bandwidth() {
+    let (mut bbr, mut window) = start();
+    drive(&mut bbr, &mut window, 1, 700, 0.1);
+    let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
+    for k in 700..1700 {
+        drive(&mut bbr, &mut window, k, k + 1, 0.1);
+        least = least.min(bbr.pacing_rate);
+        most = most.max(bbr.pacing_rate);
+    }
+    assert!((200.0..220.0).contains(&window.cwnd), "{}", window.cwnd);
+    assert!((least - 742.5).abs() < 1e-6 && (most - 1237.5).abs() < 1e-6);
+}
+
+#[test]
+fn a_fifth_of_the_packets_lost_looks_like_a_policer_and_ends_the_probing() {
+    let (mut bbr, mut window) = start();
+    drive(&mut bbr, &mut window, 1, 2000, 0.1);
+    drive_lossy(&mut bbr, &mut window, (2000, 3000), 0.1, 4);
+    assert_eq!(bbr.policer.rate().map(f64::round), Some(1000.0));
+    let pace = 990.0;
+    for k in 3000..4000 {
+        drive(&mut bbr, &mut window, k, k + 1, 0.1);
+        assert!(
+            (bbr.pacing_rate / pace - 1.0).abs() < 0.01,
+            "{}",
+            bbr.pacing_rate
+        );
+    }
+    // After 48 rounds it probes again.
+    drive(&mut bbr, &mut window, 4000, 8000, 0.1);
+    assert_eq!(bbr.policer.rate(), None);
+}
+
+/// `bbr_reset_probe_bw_mode`: any phase but the one that drains what the first has put there.
+#[test]
+fn flows_of_one_instant_begin_to_probe_in_different_phases() {
+    let now = Time::from_secs(3);
+    let phase = |flow| {
+        let parameters = Parameters::defaults(BbrController::DESCRIPTION.parameters());
+        let mut bbr = BbrController::new(&parameters, stream(flow));
+        bbr.probe_bandwidth(now);
+        bbr.cycle_idx
+    };
+    let mut flows = [0_u32; CYCLE.len()];
+    for flow in 0..700 {
+        assert_eq!(phase(flow), phase(flow));
+        flows[phase(flow)] += 1;
+    }
+    assert_eq!(flows[1], 0);
+    // A hundred each, to five standard errors.
+    let others = flows.iter().filter(|count| **count > 0);
+    assert!(others.clone().count() == 7 && others.clone().all(|n| n.abs_diff(100) < 47));
+}
+
+#[test]
+fn bursts_are_a_millisecond_long_and_slow_packets_leave_singly() {
+    let of = |payload| Segmentation::of(Bytes::new(payload));
+    let ethernet = |rate| quantum(of(1448), rate);
+    assert_eq!([ethernet(50.0), ethernet(200.0)], [1.0, 2.0]);
+    assert_eq!([ethernet(5200.0), ethernet(1e300)], [5.0, 45.0]);
+    // 1.2 Mb/s are fewer of larger packets, and tiny ones are 127 at most.
+    assert_eq!(
+        [quantum(of(8948), 16.0), quantum(of(8948), 17.0)],
+        [1.0, 2.0]
+    );
+    assert_eq!(
+        [quantum(of(8948), 1e300), quantum(of(88), 1e300)],
+        [7.0, 127.0]
+    );
+}
+
+#[test]
+fn after_ten_seconds_it_drains_to_four_packets() {
+    let (mut bbr, mut window) = start();
+    drive(&mut bbr, &mut window, 1, 9000, 0.1);
+    assert!(window.cwnd > 100.0);
+    drive(&mut bbr, &mut window, 9000, 10_200, 0.1);
+    assert_eq!(window.cwnd, MIN_WINDOW);
+    drive(&mut bbr, &mut window, 10_200, 11_000, 0.1);
+    assert!(window.cwnd > 100.0, "{}", window.cwnd);
+}
+
+/// At short round trips `PROBE_RTT` lasts for more rounds than the bandwidth is kept.
+#[test]
+fn a_probe_of_the_round_trip_forgets_no_bandwidth() {
+    let (mut bbr, mut window) = start();
+    drive(&mut bbr, &mut window, 1, 10_010, 0.1);
+    assert_eq!(bbr.mode, Mode::ProbeRoundTrip);
+    let probe = |k: u64| Sample {
+        now: Time::from_millis(10_110 + k),
+        prior_in_flight: 4.0,
+        in_flight: 4.0,
+        delivered: 10_010 + k,
+        delivery: Some(Delivery {
+            rate: 40.0,
+            prior_delivered: 10_006 + k,
+            ..Delivery::default()
+        }),
+        ..sample(0.1)
+    };
+    let path = Path::default();
+    let mut k = 0;
+    while bbr.mode == Mode::ProbeRoundTrip {
+        bbr.on_sample(&mut window, &probe(k), &path);
+        k += 1;
+    }
+    // Dozens of rounds of four packets.
+    assert!(k > 150 && bbr.mode == Mode::ProbeBandwidth, "{k}");
+    assert_eq!(bbr.max_bw.get(), 1000.0);
+    // What leaves later counts again.
+    for k in k..k + 100 {
+        bbr.on_sample(&mut window, &probe(k), &path);
+    }
+    assert_eq!(bbr.max_bw.get(), 40.0);
+}
+
+#[test]
+fn the_handshake_s_round_trip_is_the_first_one() {
+    let (mut bbr, mut window) = start();
+    let path = Path {
+        min_rtt: 0.08,
+        smoothed_rtt: 0.09,
+        ..Path::default()
+    };
+    bbr.on_sample(&mut window, &sample(0.1), &path);
+    assert_eq!(bbr.min_rtt, 0.08);
+    bbr.on_sample(&mut window, &sample(0.07), &path);
+    assert_eq!(bbr.min_rtt, 0.07);
+}
+
+#[test]
+fn a_loss_leaves_the_estimate_alone_and_the_window_returns() {
+    let (mut bbr, mut window) = start();
+    drive(&mut bbr, &mut window, 1, 2000, 0.1);
+    let before = window.cwnd;
+    bbr.on_congestion(
+        &mut window,
+        Signal::Loss,
+        Time::from_secs(2),
+        &Path::default(),
+    );
+    assert_eq!(window.cwnd, before);
+    bbr.on_congestion(
+        &mut window,
+        Signal::Timeout,
+        Time::from_secs(2),
+        &Path::default(),
+    );
+    assert_eq!(window.cwnd, 1.0);
+    drive(&mut bbr, &mut window, 2000, 2002, 0.1);
+    assert!(window.cwnd >= before);
+}
