@@ -479,7 +479,7 @@ def _switch_row(row: Mapping[str, Any]) -> Row:
         "rtt": "1.2ms",
         "packet": f"{packet}B",
         "path": ["cards", "port"],
-        # The receiver's Intel 82599 interrupts every 126 us at most where 8 to 48 packets come in between (Linux 5.5,
+        # The receiver's Intel 82599 interrupts once in 126 us where 8 to 48 packets come in between (Linux 5.5,
         # ixgbe_update_itr); Linux 5.5 knows no acknowledgment of a PSH at once.
         "delayed_ack": {"gro": "126us", "push": False},
         "offload_grows": False,

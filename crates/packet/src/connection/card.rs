@@ -62,7 +62,7 @@ impl Lateness {
 /// The packets on a card.
 #[derive(Clone, Debug)]
 pub(super) struct Card {
-    /// From the first packet to the interrupt.
+    /// From one interrupt to the next while packets come.
     gathers: Time,
     /// From the interrupt to its being heeded.
     pub(super) lateness: Option<Lateness>,
@@ -87,10 +87,25 @@ impl Card {
     pub(super) fn hold(&mut self, held: Held) {
         if self.held.is_empty() {
             let late = self.lateness.as_mut().map_or(Time::ZERO, Lateness::draw);
-            let now = held.arrival.now;
-            self.due = now.saturating_add(self.gathers).saturating_add(late);
+            self.due = self.interrupt(held.arrival.now).saturating_add(late);
         }
         self.held.push(held);
+    }
+
+    /// The first interrupt after `now`, at the same times for all flows that gather for so long: those
+    /// of a group end at one host.
+    fn interrupt(&self, now: Time) -> Time {
+        if self.gathers() {
+            let after = now.saturating_add(Time::from_picos(1));
+            after.round_up_to(self.gathers)
+        } else {
+            now
+        }
+    }
+
+    /// Whether it gathers, and does not only wait for a late host.
+    fn gathers(&self) -> bool {
+        self.gathers > Time::ZERO
     }
 
     /// When what it holds is handed up.
@@ -105,7 +120,7 @@ impl Card {
         if self.due().is_none_or(|due| due > now) {
             return segments;
         }
-        let most = if self.gathers > Time::ZERO { most } else { 1 };
+        let most = if self.gathers() { most } else { 1 };
         for held in self.held.drain(..) {
             let open = segments.last_mut().filter(|segment| {
                 let joins = |last: &Held| {
@@ -153,9 +168,9 @@ mod tests {
         for packet in [1, 2, 4, 5, 6, 7, 8, 9] {
             card.hold(held(packet, packet == 5, packet));
         }
-        assert_eq!(card.due(), Some(Time::from_micros(51)));
-        assert!(card.take(Time::from_micros(50), 3).is_empty());
-        let segments = card.take(Time::from_micros(51), 3);
+        assert_eq!(card.due(), Some(Time::from_micros(50)));
+        assert!(card.take(Time::from_micros(49), 3).is_empty());
+        let segments = card.take(Time::from_micros(50), 3);
         let expected = [vec![1, 2], vec![4, 5], vec![6, 7, 8], vec![9]];
         assert_eq!(numbers(&segments), expected);
         assert_eq!(card.due(), None);
