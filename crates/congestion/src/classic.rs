@@ -4,7 +4,7 @@
 
 use std::fmt::Debug;
 
-use forebay_units::Time;
+use forebay_units::{Bytes, Time};
 
 use crate::packet::{Ack, CongestionControl, Idle, Needs, Path, Sample, Samples, Signal, Window};
 
@@ -32,6 +32,9 @@ pub trait SlowStart: Clone + Debug {
 
     /// The last timeout was spurious; `before` is the state before it.
     fn on_undo(&mut self, _before: &Self) {}
+
+    /// A connection opens whose full packets carry so much.
+    fn on_open(&mut self, _payload: Bytes) {}
 }
 
 /// How the window grows in congestion avoidance, and what a congestion leaves of it.
@@ -87,6 +90,10 @@ impl<S: SlowStart, G: WindowGrowth> CongestionControl for Classic<S, G> {
             samples: S::SAMPLES.max(G::NEEDS.samples),
             ..G::NEEDS
         }
+    }
+
+    fn on_open(&mut self, payload: Bytes) {
+        self.slow_start.on_open(payload);
     }
 
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {

@@ -17,7 +17,9 @@ use crate::packet::tests::{rounds, sample, window};
 use crate::packet::{Ack, CongestionControl, Idle, Path, Signal, Window};
 use crate::registration::tests::default_controller;
 use crate::scalable::{Count, LinuxScalable, ScalableGrowth};
-use crate::slow_start::{Hystart, HystartPlusPlus, Limited, Standard, UpToThreshold};
+use crate::slow_start::{
+    Hystart, HystartPlusPlus, Limited, MillisecondHystart, Standard, UpToThreshold,
+};
 use crate::vegas::VegasController;
 use crate::westwood::WestwoodController;
 
@@ -38,6 +40,11 @@ fn with_all<G: WindowGrowth>(question: &mut impl Question, name: &str, growth: &
     );
     let hystart = Hystart::default();
     question.ask(Classic::of(hystart, growth()), &format!("{name} Hystart"));
+    let hystart = MillisecondHystart::default();
+    question.ask(
+        Classic::of(hystart, growth()),
+        &format!("{name} MillisecondHystart"),
+    );
     let hystart = HystartPlusPlus::default();
     question.ask(Classic::of(hystart, growth()), &format!("{name} HyStart++"));
 }
@@ -138,7 +145,7 @@ fn slow_start_leaves_a_window_above_the_threshold_alone() {
     of_all(&mut Compares { standard });
 }
 
-/// Both HyStarts look at the round-trip times with any growth, and the others never do.
+/// All HyStarts look at the round-trip times with any growth, and the others never do.
 #[test]
 fn a_delay_that_grows_ends_slow_start_where_that_looks_for_it() {
     struct Ends;

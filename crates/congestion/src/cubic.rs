@@ -20,7 +20,7 @@ use crate::classic::Classic;
 use crate::law::FluidFace;
 use crate::one_of::one_of;
 use crate::registration::{Description, Registered};
-use crate::slow_start::{Hystart, HystartPlusPlus, Standard, UpToThreshold};
+use crate::slow_start::{Hystart, HystartPlusPlus, MillisecondHystart, Standard, UpToThreshold};
 
 one_of! {
     /// CUBIC on packets: which one, the parameters say.
@@ -31,6 +31,8 @@ one_of! {
         RfcHystart(Box<Classic<HystartPlusPlus, CubicGrowth>>),
         /// Linux, which has its own HyStart.
         Linux(Box<Classic<Hystart, LinuxCubic>>),
+        /// Linux up to 5.5, whose HyStart counts milliseconds.
+        Linux5(Box<Classic<MillisecondHystart, LinuxCubic>>),
         /// Linux 2.6.22, which has none.
         Linux26(Box<Classic<UpToThreshold, Linux26Cubic>>),
     }
@@ -94,9 +96,9 @@ impl Registered for CubicController {
             },
             Parameter {
                 name: "variant",
-                meaning: "RFC 9438, tcp_cubic.c of Linux 6.x (whole packets, its own HyStart), or that of Linux 2.6.22, to be used with beta = 0.8; the preset `linux` sets 6.x",
+                meaning: "RFC 9438, tcp_cubic.c of Linux since 5.6 (whole packets, its own HyStart), up to 5.5 (a HyStart that counts milliseconds), or of Linux 2.6.22, to be used with beta = 0.8; the preset `linux` sets the first",
                 kind: ParameterKind::Choice {
-                    words: &["rfc", "linux", "linux_2_6"],
+                    words: &["rfc", "linux", "linux_5_5", "linux_2_6"],
                 },
                 default: Value::Word("rfc"),
             },
@@ -110,6 +112,11 @@ impl Registered for CubicController {
             "linux" => {
                 let linux = LinuxCubic::new(&law, beta);
                 return Self::Linux(Box::new(Classic::of(Hystart::default(), linux)));
+            }
+            "linux_5_5" => {
+                let linux = LinuxCubic::new(&law, beta);
+                let hystart = MillisecondHystart::default();
+                return Self::Linux5(Box::new(Classic::of(hystart, linux)));
             }
             "linux_2_6" => {
                 let linux = Linux26Cubic::new(&law, beta);

@@ -50,7 +50,12 @@ impl Segmentation {
     /// Packets that one segment holds at most, one at least.
     #[inline]
     pub fn most(self) -> f64 {
-        (LARGEST / self.payload).floor().max(1.0)
+        self.largest().floor().max(1.0)
+    }
+
+    /// The longest segment in packets, of which the last is none that is full.
+    pub(crate) fn largest(self) -> f64 {
+        LARGEST / self.payload
     }
 
     /// Packets of a burst at so many packets per second, `least` of them at least. A segment that

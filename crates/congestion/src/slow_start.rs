@@ -2,12 +2,14 @@
 //! what ends that before a loss does. One file per algorithm.
 
 mod hystart;
+mod hystart_ms;
 mod hystart_plus_plus;
 mod limited;
 mod standard;
 mod up_to_threshold;
 
 pub use hystart::Hystart;
+pub use hystart_ms::MillisecondHystart;
 pub use hystart_plus_plus::HystartPlusPlus;
 pub use limited::Limited;
 pub use standard::Standard;

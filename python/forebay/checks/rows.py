@@ -446,7 +446,12 @@ def _ns3_family(row: Mapping[str, Any]) -> str:
     return f"{row['cc']}, {flows}" + (", delayed acknowledgments" if row["delack"] > 1 else "")
 
 
-SWITCH_CONTROLLERS = {"reno": "newreno", "cubic": "cubic", "scalable": "scalable", "bbr": "bbr"}
+SWITCH_CONTROLLERS: Mapping[str, Any] = {
+    "reno": "newreno",
+    "cubic": {"kind": "cubic", "variant": "linux_5_5"},
+    "scalable": "scalable",
+    "bbr": "bbr",
+}
 
 #: How long a run was; its middle third was measured.
 SWITCH_RUN_S = 1.0

@@ -1,13 +1,14 @@
 //! Hybrid slow start as in Linux (Ha and Rhee 2008; net/ipv4/tcp_cubic.c of 6.x): a long train of
 //! acknowledgments, or growth of the round-trip time, ends it.
 
-use forebay_units::Time;
+use forebay_units::{Bytes, Time};
 
 use crate::classic::SlowStart;
 use crate::packet::{Path, Sample, Samples, Signal, Window};
+use crate::segmentation::Segmentation;
 
 /// Windows below this never end slow start (`hystart_low_window`).
-const LOW_WINDOW: f64 = 16.0;
+pub(super) const LOW_WINDOW: f64 = 16.0;
 
 /// Acknowledgments this close belong to one train (`hystart_ack_delta_us`), seconds.
 const ACK_DELTA: f64 = 2e-3;
@@ -20,14 +21,14 @@ const MIN_SAMPLES: u32 = 8;
 const DELAY_MIN: f64 = 4e-3;
 const DELAY_MAX: f64 = 16e-3;
 
-/// Four bursts of 64 KiB, in packets, and the longest time allowed for them, seconds
-/// (`hystart_ack_delay`).
-const BURSTS: f64 = 4.0 * 45.0;
+/// Bursts of the largest size, and the longest time allowed for them, seconds (`hystart_ack_delay`).
+const BURSTS: f64 = 4.0;
 const LONGEST_BURSTS: f64 = 1e-3;
 
 /// The kernel's state, by its names.
 #[derive(Clone, Copy, Debug)]
 pub struct Hystart {
+    segmentation: Segmentation,
     /// Whether the end was found; a timeout looks for it anew (`bictcp_reset`).
     found: bool,
     /// The round ends when more than this is acknowledged; none before the first (`end_seq`).
@@ -42,6 +43,7 @@ pub struct Hystart {
 impl Default for Hystart {
     fn default() -> Self {
         Self {
+            segmentation: Segmentation::default(),
             found: false,
             end_seq: None,
             round_start: Time::ZERO,
@@ -52,12 +54,26 @@ impl Default for Hystart {
     }
 }
 
+impl Hystart {
+    /// The state before anything was seen.
+    fn anew(&self) -> Self {
+        Self {
+            segmentation: self.segmentation,
+            ..Self::default()
+        }
+    }
+}
+
 impl SlowStart for Hystart {
     const SAMPLES: Samples = Samples::RoundTrips;
 
     #[inline]
     fn on_ack(&mut self, window: &mut Window, acked: f64) -> f64 {
         window.slow_start(acked)
+    }
+
+    fn on_open(&mut self, payload: Bytes) {
+        self.segmentation = Segmentation::of(payload);
     }
 
     /// `hystart_update`.
@@ -73,7 +89,7 @@ impl SlowStart for Hystart {
                 end_seq: Some(sample.next),
                 round_start: sample.now,
                 last_ack: sample.now,
-                ..Self::default()
+                ..self.anew()
             };
         }
         if window.cwnd < LOW_WINDOW {
@@ -84,7 +100,8 @@ impl SlowStart for Hystart {
             self.last_ack = sample.now;
             // Half, as nothing is paced.
             let rate = 2.0 * window.cwnd / path.smoothed_rtt;
-            let threshold = 0.5 * (path.min_rtt + (BURSTS / rate).min(LONGEST_BURSTS));
+            let bursts = BURSTS * self.segmentation.largest() / rate;
+            let threshold = 0.5 * (path.min_rtt + bursts.min(LONGEST_BURSTS));
             self.found |= since(self.round_start) > threshold;
         }
         self.curr_rtt = self.curr_rtt.min(rtt);
@@ -102,7 +119,7 @@ impl SlowStart for Hystart {
     /// `bictcp_reset`.
     fn on_congestion(&mut self, signal: Signal) {
         if signal == Signal::Timeout {
-            *self = Self::default();
+            *self = self.anew();
         }
     }
 }
