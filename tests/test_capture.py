@@ -196,7 +196,12 @@ def test_connections_read_as_tcp_does(tmp_path: Path) -> None:
         data = [packet for packet in flow if packet.flags != 2]
         assert {packet.payload for packet in data} == {1448}
         places = {(packet.sequence - first - 1) / 1448 for packet in data}
-        assert places == set(range(len(places))), "every byte crosses in the end, on the grid of full packets"
+        assert all(place.is_integer() for place in places), "on the grid of full packets"
+        # What was lost in the last half second need not be repaired by the end.
+        recent = [packet for packet in data if packet.time > data[-1].time - 500_000_000]
+        known = min((packet.sequence - first - 1) / 1448 for packet in recent)
+        assert known > 100
+        assert set(range(int(known))) <= places, "every byte crosses in the end"
     for flow in acknowledged.values():
         assert flow[0].flags == 0x12
         assert all(packet.flags == 0x10 and packet.payload == 0 for packet in flow if packet.sequence == 1)

@@ -98,7 +98,12 @@ def test_no_confidence_without_chance_and_jitter_brings_it(changes: list[str], d
         (['flows.bulk.start={ uniform = ["0s", "1s"] }'], ""),
         # At few packets one flow starves the other and has seven phases to begin in: that is too few.
         (
-            ["flows.bulk.cca=bbr", "flows.bulk.count=2", 'flows.bulk.rtt=["20ms", "27ms"]', "goal.utilization=>= 99.5%"],
+            [
+                "flows.bulk.cca=bbr",
+                "flows.bulk.count=2",
+                'flows.bulk.rtt=["20ms", "27ms"]',
+                "goal.utilization=>= 99.5%",
+            ],
             "",
         ),
     ],

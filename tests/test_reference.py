@@ -58,7 +58,8 @@ def test_a_row_of_the_switch_becomes_its_scenario() -> None:
     cards, port = row.tables["links"]
     assert (cards["rate"], port["rate"], port["buffer"]) == ("20000000000bps", "10000000000bps", "67p")
     (group,) = row.tables["flows"]
-    assert (group["cca"], group["stack"], group["count"], group["packet"]) == ("cubic", "linux", 4, "9000B")
+    assert group["cca"] == {"kind": "cubic", "variant": "linux_5_5"}
+    assert (group["stack"], group["count"], group["packet"]) == ("linux", 4, "9000B")
     assert (group["rtt"], group["path"], group["start"]) == ("1.2ms", ["cards", "port"], {"uniform": ["0s", "1ms"]})
     # A run of a second, of which the middle third is measured.
     assert row.tables["run"] == {"warmup": "0.333333333333s", "measure": "0.333333333333s", "seed": 1}

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from forebay import _core
-from forebay import _core
 from forebay.errors import InputError
 from forebay.files import write_whole
 
