@@ -174,6 +174,9 @@ mod tests {
         let expected = [vec![1, 2], vec![4, 5], vec![6, 7, 8], vec![9]];
         assert_eq!(numbers(&segments), expected);
         assert_eq!(card.due(), None);
+        // What comes with an interrupt waits for the next one.
+        card.hold(held(10, false, 100));
+        assert_eq!(card.due(), Some(Time::from_micros(150)));
     }
 
     /// Each wait is within the longest and half of it on average; what arrives meanwhile is handed

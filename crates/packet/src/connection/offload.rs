@@ -169,6 +169,7 @@ mod tests {
         while ready.quota >= 1.0 && !offload.defers(&ready) {
             offload.on_send(ready.now, false);
             ready.quota -= 1.0;
+            ready.next += 1;
             sent += 1;
         }
         sent
@@ -247,6 +248,9 @@ mod tests {
             ..near_end
         };
         assert_eq!(send(&mut newer, four), 4, "Linux 6.10: and two of the next");
+        let mut older = Offload::new(Segmentation::default(), false);
+        assert_eq!(send(&mut older, ready(100_000, 5.0)), 5);
+        assert_eq!(send(&mut older, four), 2, "two of the next wait");
         let next = Readiness {
             next: 1 + 45,
             ..ready(100_500, 2.0)
