@@ -338,6 +338,50 @@ mod tests {
         assert!(!codel.state.dropping);
     }
 
+    /// RFC 8289 section 5.5: the old rate counts up to 16 intervals after the next drop was due.
+    #[test]
+    fn the_rate_is_forgotten_after_sixteen_intervals() {
+        for (after_ms, count) in [(1_599, 20), (1_600, 1)] {
+            let mut codel = codel();
+            codel.state = CoDelState {
+                count: 30,
+                last_count: 10,
+                drop_next: Time::from_secs(1),
+                ..CoDelState::default()
+            };
+            let now = Time::from_secs(1) + Time::from_millis(after_ms);
+            codel.state.enter(&codel.law, now);
+            assert_eq!(codel.state.count, count, "{after_ms}");
+        }
+    }
+
+    /// Whether packets that all waited so long are dropped within ten intervals while so many bytes
+    /// wait behind each.
+    fn drops(wait: Time, behind: u32) -> bool {
+        let (mut codel, mut port) = (codel(), port());
+        for ms in 0..1000 {
+            port.now = Time::from_millis(ms) + wait;
+            for size in [1000, behind] {
+                let mut packet = packet(0, 0, size);
+                packet.arrival = Time::from_millis(ms);
+                codel.enqueue(packet, &mut port);
+            }
+            codel.dequeue(&mut port);
+            codel.waiting = Waiting::default();
+        }
+        !port.discards.is_empty()
+    }
+
+    /// RFC 8289 section 5.4: a wait of the target is too long already, and a packet's worth behind
+    /// is little enough.
+    #[test]
+    fn the_target_itself_is_above_it_and_one_packet_behind_is_no_queue() {
+        let target = Time::from_millis(5);
+        assert!(drops(target, 1001));
+        assert!(!drops(target.saturating_sub(Time::from_picos(1)), 1001));
+        assert!(!drops(target, 1000));
+    }
+
     #[test]
     fn a_full_queue_drops_the_arrival() {
         let parameters = Parameters::defaults(CoDel::DESCRIPTION.parameters);

@@ -334,6 +334,58 @@ mod tests {
         );
     }
 
+    /// RFC 8033 section 5.4: at a probability p no drop is closer to the one before than 0.85/p.
+    #[test]
+    fn drops_are_no_closer_than_the_derandomization_lets_them() {
+        let (mut pie, mut port) = (pie(), port());
+        pie.control.burst_allowance = Time::ZERO;
+        pie.control.probability = 0.05;
+        pie.control.delay_before = 0.015;
+        pie.control.next_update = Time::MAX;
+        let (mut gap, mut shortest) = (0, u32::MAX);
+        for _ in 0..200_000 {
+            gap += 1;
+            if pie.admit(&packet(0, 0, 1000), &found(15), &mut port) == Verdict::Drop {
+                shortest = shortest.min(std::mem::take(&mut gap));
+            }
+        }
+        assert_eq!(shortest, 17, "0.85/0.05");
+    }
+
+    /// RFC 8033 sections 4.2 and 5.5: from 10 % on a tick adds 2 % at most, and two ticks without a
+    /// queue take 2 % of the probability away.
+    #[test]
+    fn a_tick_adds_two_points_at_most_and_silence_takes_a_fiftieth() {
+        let mut pie = pie();
+        let tuning = pie.tuning;
+        for (before, after) in [(0.1, 0.12), (0.5, 0.52), (0.99, 1.0)] {
+            pie.control.probability = before;
+            pie.control.delay_before = 0.0;
+            pie.control.update(&tuning, 10.0, Time::ZERO);
+            assert!((pie.control.probability - after).abs() < 1e-12, "{before}");
+        }
+        // alpha (0 - target) is taken off, too.
+        pie.control.probability = 0.5;
+        pie.control.delay_before = 0.0;
+        pie.control.update(&tuning, 0.0, Time::ZERO);
+        let expected = 0.98 * (0.5 - 0.125 * 0.015);
+        assert!((pie.control.probability - expected).abs() < 1e-12);
+    }
+
+    /// RFC 8033 section 5.1: two packets waiting are let be, whatever the probability.
+    #[test]
+    fn a_queue_of_two_packets_loses_nothing() {
+        for (waiting, lossless) in [(2, true), (3, false)] {
+            let (mut pie, mut port) = (pie(), port());
+            pie.control.burst_allowance = Time::ZERO;
+            pie.control.probability = 0.9;
+            pie.control.delay_before = 0.1;
+            pie.control.next_update = Time::MAX;
+            let (drops, _) = constant(&mut pie, &mut port, waiting, 100, Ecn::NotCapable);
+            assert_eq!(drops == 0, lossless, "{waiting}");
+        }
+    }
+
     #[test]
     fn nothing_is_dropped_in_the_burst_allowance() {
         let (mut pie, mut port) = (pie(), port());

@@ -549,6 +549,30 @@ mod tests {
         assert!((0.5..0.51).contains(&red.curve.max_p));
     }
 
+    /// Adaptive RED 2001, section 3: the average is let be from 0.4 to 0.6 of the way from `min` (20) to
+    /// `max` (60), which is 36 to 44.
+    #[test]
+    fn the_largest_probability_rests_in_the_middle_fifth() {
+        let changes = [
+            ("adaptive", Value::Switch(true)),
+            ("weight", Value::Number(1.0)),
+        ];
+        for (level, moves) in [(35, -1.0), (36, 0.0), (44, 0.0), (45, 1.0)] {
+            let (mut red, mut port) = (fixed(&changes), port());
+            let before = red.curve.max_p;
+            for _ in 0..100 {
+                port.now += Time::from_millis(10);
+                red.admit(&packet(0, 0, 1000), &found(level), &mut port);
+            }
+            let moved = red.curve.max_p - before;
+            assert_eq!(
+                if moved == 0.0 { 0.0 } else { moved.signum() },
+                moves,
+                "{level}"
+            );
+        }
+    }
+
     #[test]
     fn automatic_parameters_are_those_of_the_paper() {
         let red = red(&[]);

@@ -170,6 +170,52 @@ mod tests {
         cubic.on_congestion(&mut window, Signal::Loss, Time::from_secs(9), &path);
         assert_eq!(cubic.w_max, 900.0 * 0.85);
     }
+
+    /// A window of 1000 was cut at time zero and has this size now; what one packet's
+    /// acknowledgment adds so long after the first, times the window.
+    fn added(signal: Signal, cwnd: f64, seconds: f64, rtt: f64) -> f64 {
+        let law = Cubic {
+            friendly_region: FriendlyRegion::Off,
+            ..Cubic::default()
+        };
+        let mut cubic = CubicGrowth::new(&law, 0.7);
+        let path = Path {
+            smoothed_rtt: rtt,
+            flight: 1000.0,
+            ..Path::default()
+        };
+        let mut window = window(1000.0, 10.0);
+        cubic.on_congestion(&mut window, signal, Time::ZERO, &path);
+        window.cwnd = cwnd;
+        let mut ack = |acked, now| {
+            let before = window.cwnd;
+            cubic.on_ack(&mut window, &Ack { acked, now }, &path);
+            (window.cwnd - before) * before
+        };
+        ack(1e-9, Time::ZERO);
+        ack(1.0, Time::from_secs_f64(seconds))
+    }
+
+    /// Section 4.4: towards the cubic a round trip from now, and at most half of the window.
+    #[test]
+    fn growth_aims_a_round_trip_ahead_and_at_most_half_higher() {
+        let k = libm::cbrt(300.0 / 0.4);
+        for (seconds, rtt) in [(1.0, 0.2), (4.0, 1.0), (k, 2.0)] {
+            let x: f64 = seconds + rtt - k;
+            let target = 1000.0 + 0.4 * x * x * x;
+            let ours = added(Signal::Loss, 700.0, seconds, rtt);
+            assert!((ours - (target - 700.0)).abs() < 1e-6, "{ours} {target}");
+        }
+        assert!((added(Signal::Loss, 700.0, 100.0, 0.1) - 350.0).abs() < 1e-6);
+    }
+
+    /// Section 4.8: after a timeout K is 0 and the window it began with the origin, not the old peak.
+    #[test]
+    fn after_a_timeout_the_cubic_starts_at_the_window_of_then() {
+        let grown = added(Signal::Timeout, 700.0, 3.0, 0.5);
+        assert!((grown - 0.4 * 3.5_f64.powi(3)).abs() < 1e-6, "{grown}");
+    }
+
     /// Section 4.3: 9/17 of a packet per round trip up to the window before the cut, then one.
     #[test]
     fn the_friendly_window_grows_as_renos_past_the_window_before_the_cut() {
