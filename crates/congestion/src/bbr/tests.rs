@@ -63,6 +63,103 @@ fn start_up_ends_after_three_rounds_without_growth() {
     assert_eq!(bbr.max_bw.get(), 1000.0);
 }
 
+/// In start-up the rate of sending doubles each round, as 2/ln 2 times the rate of delivery does
+/// (BBR 2016; the pace is a hundredth less, `bbr_pacing_margin_percent`).
+#[test]
+fn start_up_sends_two_over_ln_two_times_the_bandwidth() {
+    let (mut bbr, mut window) = start();
+    drive(&mut bbr, &mut window, 1, 150, 0.1);
+    assert_eq!(bbr.mode, Mode::Startup);
+    let gain = bbr.pacing_rate / (0.99 * bbr.max_bw.get());
+    assert!((gain - 2.0 / std::f64::consts::LN_2).abs() < 1e-3, "{gain}");
+}
+
+/// Rounds of a hundred packets at this rate of delivery, after many at 1000 packets per second; the
+/// bandwidth after each.
+fn bandwidths(rate: f64, app_limited: bool, rounds: u64) -> Vec<f64> {
+    let (mut bbr, mut window) = start();
+    drive(&mut bbr, &mut window, 1, 2001, 0.1);
+    let path = Path::default();
+    (0..rounds)
+        .map(|round| {
+            for k in 2001 + 100 * round..2101 + 100 * round {
+                let sample = Sample {
+                    now: Time::from_millis(100 + k),
+                    prior_in_flight: 100.0,
+                    in_flight: 100.0,
+                    delivered: k,
+                    delivery: Some(Delivery {
+                        rate,
+                        prior_delivered: k - 100,
+                        app_limited,
+                        ..Delivery::default()
+                    }),
+                    ..sample(0.1)
+                };
+                bbr.on_sample(&mut window, &sample, &path);
+            }
+            bbr.max_bw.get()
+        })
+        .collect()
+}
+
+/// The bandwidth is the largest of ten rounds, and what the application held back lowers it never.
+#[test]
+fn a_bandwidth_is_remembered_for_ten_rounds() {
+    let fallen = bandwidths(500.0, false, 15);
+    let kept = fallen
+        .iter()
+        .take_while(|bandwidth| **bandwidth == 1000.0)
+        .count();
+    assert!(
+        (9..=10).contains(&kept) && fallen[14] == 500.0,
+        "{fallen:?}"
+    );
+    assert!(
+        bandwidths(500.0, true, 15)
+            .iter()
+            .all(|bandwidth| *bandwidth == 1000.0)
+    );
+    assert!(
+        bandwidths(2000.0, true, 1) == [2000.0],
+        "held back and still faster"
+    );
+}
+
+/// `bbr_ack_aggregation_cwnd`: the window holds what acknowledgments that come together leave unsent.
+#[test]
+fn the_window_has_room_for_what_is_acknowledged_at_once() {
+    let window_of = |together: u64| {
+        let (mut bbr, mut window) = start();
+        let path = Path {
+            smoothed_rtt: 0.1,
+            min_rtt: 0.1,
+            ..Path::default()
+        };
+        for k in (together..4000).step_by(together as usize) {
+            let sample = Sample {
+                now: Time::from_millis(100 + k),
+                arrived: together as f64,
+                acknowledged: k,
+                next: k + 100,
+                prior_in_flight: 140.0,
+                in_flight: 100.0,
+                delivered: k,
+                delivery: Some(Delivery {
+                    rate: 1000.0,
+                    prior_delivered: k.saturating_sub(100),
+                    ..Delivery::default()
+                }),
+                ..sample(0.1)
+            };
+            bbr.on_sample(&mut window, &sample, &path);
+        }
+        window.cwnd
+    };
+    let more = window_of(50) - window_of(1);
+    assert!((40.0..=55.0).contains(&more), "{more}");
+}
+
 #[test]
 fn the_window_settles_at_two_products_and_the_pace_cycles_around_the_bandwidth() {
     let (mut bbr, mut window) = start();
