@@ -19,8 +19,8 @@ PACKAGE = ROOT / "python" / "forebay"
 #: in none. Rooms of one floor know nothing of each other; what is inside a room may know the rest of the room.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_core", "errors"),
-    ("display", "metric", "plain", "warning"),
-    ("files", "models", "report", "rules", "statistics"),
+    ("build", "display", "metric", "plain", "untrusted", "warning"),
+    ("files", "locks", "models", "report", "rules", "statistics", "tables"),
     ("formatting", "goals"),
     ("cautions",),
     ("scenario",),
