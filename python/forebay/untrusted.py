@@ -17,6 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -66,7 +67,7 @@ def shown(name: object) -> str:
 # Files -------------------------------------------------------------------------------------------------------------
 
 
-def regular(path: Path, allowed: str) -> BinaryIO:
+def regular(path: Path, allowed: str) -> BufferedReader:
     """Open a regular file; devices, pipes and directories are none.
 
     Raises
