@@ -21,7 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("_core", "errors"),
     ("build", "display", "metric", "plain", "untrusted", "warning"),
     ("files", "locks", "models", "report", "rules", "statistics", "tables"),
-    ("formatting", "goals"),
+    ("formatting", "goals", "hashes"),
     ("cautions",),
     ("scenario",),
     ("configuration", "measurement"),
