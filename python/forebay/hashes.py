@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 from forebay.files import write_whole
@@ -21,9 +22,9 @@ ALLOWED = "a folder as it was written"
 
 
 def write_hashes(folder: Path, identity: str) -> None:
-    """Write down the hash of each file of a folder, and what it is."""
-    hashes = {path.name: _hash(path) for path in sorted(folder.iterdir()) if path.name != FILE}
-    write_whole(folder / FILE, json.dumps({"identity": identity, "sha256": hashes}, indent=2) + "\n")
+    """Write down the size and the hash of each file of a folder, and what it is."""
+    files = {path.name: _of(path) for path in sorted(folder.iterdir()) if path.name != FILE}
+    write_whole(folder / FILE, json.dumps({"identity": identity, "files": files}, indent=2) + "\n")
 
 
 def check_hashes(folder: Path, identity: str) -> None:
@@ -36,17 +37,21 @@ def check_hashes(folder: Path, identity: str) -> None:
     """
     path = folder / FILE
     told = document(content(path, ALLOWED, MOST_BYTES), str(path), ALLOWED)
-    if not isinstance(told, dict) or not isinstance(told.get("sha256"), dict):
+    if not isinstance(told, dict) or not isinstance(told.get("files"), dict):
         raise DamagedError(str(path), "no table of hashes", ALLOWED)
     if told.get("identity") != identity:
         raise DamagedError(str(folder), "what was written under another name", ALLOWED)
-    for name, digest in told["sha256"].items():
+    for name, known in told["files"].items():
         if Path(name).name != name:
             raise DamagedError(str(path), f"the name {shown(name)}", ALLOWED)
-        if _hash(folder / name) != digest:
+        if _of(folder / name, known) != known:
             raise DamagedError(str(folder / name), "a damaged file", ALLOWED)
 
 
-def _hash(path: Path) -> str:
+def _of(path: Path, known: object = None) -> dict[str, int | str]:
+    """A file's size and, unless that is already another than is known, its SHA-256."""
     with regular(path, ALLOWED) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        size = os.fstat(file.fileno()).st_size
+        if isinstance(known, dict) and known.get("bytes") != size:
+            return {"bytes": size}
+        return {"bytes": size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}

@@ -92,11 +92,14 @@ def regular(path: Path, allowed: str) -> BufferedReader:
 def content(path: Path, allowed: str, most: int = MOST_BYTES) -> bytes:
     """All bytes of a regular file that is not too large."""
     with regular(path, allowed) as file:
+        found = b""
+        size = os.fstat(file.fileno()).st_size
         try:
-            found = file.read(most + 1)
+            if size <= most:
+                found = file.read(most + 1)  # it may grow, and some files have no size
         except OSError as error:
             raise DamagedError(str(path), f"what cannot be read ({error.strerror})", allowed) from None
-    if len(found) > most:
+    if max(size, len(found)) > most:
         raise DamagedError(str(path), f"more than {most} bytes", allowed)
     return found
 

@@ -180,17 +180,19 @@ def replay(
         Where the archive is none, is damaged, or lacks a part.
     """
     manifest, claimed = _read(path)
+    inside = f"{path}: manifest.json"
+    start = manifest.start(inside)
     try:
-        list(_jobs(manifest))
+        list(jobs_of(start, manifest.axes, manifest.engine, manifest.replications, manifest.seed))
     except InputError as error:  # of the archive, whichever option it would be elsewhere
-        raise InputError(f"{path}: manifest.json: {error.text}") from None
+        raise InputError(f"{inside}: {error.text}") from None
     notes = []
     if manifest.forebay != _core.__version__:
         made = shown(manifest.forebay).strip("`")
         notes.append(f"made by forebay {made}, replayed by {_core.__version__}: numbers may differ")
     with tempfile.TemporaryDirectory() as folder:
         found = sweep(
-            manifest.start(),
+            start,
             manifest.axes,
             out or folder,
             engine=manifest.engine,
