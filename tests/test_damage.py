@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import tracemalloc
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,8 @@ import polars as pl
 import pytest
 
 from forebay import InputError, Scenario, _core, build, sweep
+from forebay.checks import reference
+from forebay.checks.reference import file_of
 from forebay.files import write_whole
 from forebay.measurement.traces import write_traces
 from forebay.papers import catalog, running
@@ -36,81 +37,12 @@ from forebay.sweeps.sweeping import jobs_of, load
 from forebay.tables import read_table, write_table
 from forebay.untrusted import DamagedError, content, document, lines, unpack
 from forebay.views.pictures import draw
-from tests.conftest import SMALL
+from tests.conftest import ROOT, SMALL
+from tests.damages import DAMAGES, Damage, damages, flipped, in_one_line, refused
 
 QUICK = SMALL.replace('measure = "30s"', 'measure = "2s"').replace('warmup  = "5s"', 'warmup = "1s"')
 TRACED = QUICK + '\n[trace]\nevery = "500ms"\nrecord = ["cwnd", "queue"]\n'
 OVER = ["link.buffer=5p,20p"]
-
-# Damages ------------------------------------------------------------------------------------------------------------
-
-Damage = Callable[[Path], object]
-
-
-def becomes(data: bytes) -> Damage:
-    return lambda path: path.write_bytes(data)
-
-
-def changed(change: Callable[[bytes], bytes]) -> Damage:
-    return lambda path: path.write_bytes(change(path.read_bytes()))
-
-
-def is_instead(make: Callable[[Path], object]) -> Damage:
-    def damage(path: Path) -> None:
-        path.unlink()
-        make(path)
-
-    return damage
-
-
-def flipped(data: bytes) -> bytes:
-    middle = len(data) // 2
-    return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
-
-
-#: Of any file.
-DAMAGES: Mapping[str, Damage] = {
-    "empty": becomes(b""),
-    "white": becomes(b"\n \n"),
-    "zeros": becomes(bytes(4096)),
-    "cut": changed(lambda data: data[: len(data) // 2]),
-    "first byte only": changed(lambda data: data[:1]),
-    "flipped": changed(flipped),
-    "not UTF-8": changed(lambda data: data[:-9] + b"\xff" + data[-9:]),
-    "null": becomes(b"null\n"),
-    "list": becomes(b"[]\n"),
-    "table": becomes(b"{}\n"),
-    "text": becomes(b'"text"\n'),
-    "number": becomes(b"17\n"),
-    "NaN": becomes(b'{"a": NaN}\n'),
-    "infinite": becomes(b'{"a": 1e999}\n'),
-    "long number": becomes(b"1" * 100_000),
-    "deep": becomes(b"[" * 1_000_000),
-    "deep tables": becomes(b'{"a":' * 1_000_000),
-    "no end": becomes(b'"' + b'\\"' * 500_000),
-    "escapes": becomes(b'{"\x1b[31m": "\\u001b[31m"}'),
-    "twice": becomes(b'{"key": 1, "key": 2}'),
-    "10 GB": lambda path: os.truncate(path, 10**10),
-    "directory": is_instead(Path.mkdir),
-    "full directory": is_instead(lambda path: (path / "x").mkdir(parents=True)),
-    "pipe": is_instead(os.mkfifo),
-    "device": is_instead(lambda path: path.symlink_to("/dev/zero")),
-    "dangling": is_instead(lambda path: path.symlink_to("nowhere")),
-    "circle": is_instead(lambda path: path.symlink_to(path.name)),
-}
-damages = pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-
-
-def in_one_line(text: str, path: Path) -> bool:
-    """Whether a message is one that a terminal shows: it names the file and echoes nothing wild."""
-    return path.name in text and text.isprintable() and len(text) < 400 + len(str(path))
-
-
-def refused(action: Callable[[], object], path: Path) -> None:
-    with pytest.raises(InputError) as error:
-        action()
-    assert in_one_line(str(error.value), path), str(error.value)
-
 
 # Sweeps -------------------------------------------------------------------------------------------------------------
 
@@ -231,6 +163,20 @@ def test_another_build_shares_nothing(scenario: Scenario, out: Path, monkeypatch
     assert not before & {job.key for job in jobs_of(scenario, axes, "packet", 1, 3)}
     with pytest.raises(InputError, match="another `build`"):
         sweep(scenario, OVER, out, replications=1)
+
+
+def test_what_another_build_kept_is_left_alone(
+    scenario: Scenario, recorded: tuple[Path, Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, run = recorded
+    kept, recordings = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer"), running.recordings(folder, run)
+    monkeypatch.setattr(build, "fingerprint", lambda: f"{_core.__version__}+0123456789abcdef")
+    other = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")
+    assert other.path != kept.path
+    others = running.recordings(folder, run)
+    assert not {each.folder for each in others} & {each.folder for each in recordings}
+    assert not {each.folder.name for each in others} & {each.folder.name for each in recordings}
+    assert not {each.folder.parent for each in others} & {each.folder.parent for each in recordings}
 
 
 def test_a_build_is_known_by_what_computes(tmp_path: Path) -> None:
@@ -573,3 +519,19 @@ def test_no_more_is_read_than_is_allowed(tmp_path: Path) -> None:
         content(path, "nine bytes", 9)
     with pytest.raises(DamagedError):
         content(Path("/proc/kallsyms"), "a file that says that it is empty", 1000)
+
+
+@pytest.mark.parametrize("kind", ["oracle", "ns2", "linux", "tofino", "ns3"])
+@damages
+def test_damaged_reference_numbers_end_in_one_line(
+    damage: Damage, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = file_of(tmp_path, kind)
+    path.write_bytes(b"".join((ROOT / "tests" / "reference" / path.name).read_bytes().splitlines(keepends=True)[:2]))
+    damage(path)
+    code = reference.main([str(tmp_path), "--match", "no such label"])
+    told = capsys.readouterr()
+    assert code in (0, 1, 2)
+    assert (code == 2) == (len(told.err.splitlines()) == 1)
+    assert code != 2 or in_one_line(told.err.removesuffix("\n"), tmp_path)
+    assert all(line.isprintable() for line in told.out.splitlines())
