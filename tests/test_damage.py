@@ -363,6 +363,15 @@ def test_zeros_that_deflate_a_thousandfold_are_not_held(said: int | None, swept:
         tracemalloc.stop()
 
 
+def test_a_member_has_at_most_its_own_size(tmp_path: Path) -> None:
+    path = tmp_path / "b.zip"
+    sizes = {name: len(data) for name, data in small_archive(path).items()}
+    assert unpack(path, sizes, frozenset(), "an archive").digests.keys() == sizes.keys()
+    for name, size in sizes.items():
+        with pytest.raises(DamagedError, match=f"found {size} bytes of `{name}`; allowed: at most {size - 1}"):
+            unpack(path, {**sizes, name: size - 1}, frozenset(), "an archive")
+
+
 # What reproduce keeps -----------------------------------------------------------------------------------------------
 
 
@@ -434,6 +443,21 @@ def test_a_damaged_list_of_figures_is_left_out_and_named(damage: Damage, tmp_pat
     assert all(in_one_line(line, path) for line in said)
 
 
+@pytest.mark.parametrize("form", [1, None, [], {}, {"claims": 5}, {"claims": [1]}, {"trouble": 3}, {"trouble": None},
+    {"claims": [{"quantity": "Q", "ours": "x", "half_width": None, "verdict": "reproduced", "why": ""}]},
+    {"claims": [{"quantity": "Q", "ours": 1.0, "half_width": None, "verdict": "perfect", "why": ""}]}])  # fmt: skip
+def test_a_figure_of_wrong_form_is_left_out_and_named(form: Any, tmp_path: Path) -> None:
+    papers = {paper.name: paper for paper, _ in catalog.select("all", catalog.FOLDER)}
+    figure = papers["auge"].figures[0]
+    good = {"paper": "auge", "figure": figure.name, "picture": None, "trouble": "t", "claims": []}
+    entry = {**good, **form} if isinstance(form, dict) and form else form
+    text = json.dumps({"figures": [entry, good]}).replace('"Q"', json.dumps(figure.claims[0].quantity))
+    (tmp_path / "gallery.json").write_text(text, encoding="utf-8")
+    said: list[str] = []
+    assert len(list(left_in(tmp_path, papers, said.append))) == 1
+    assert said == [f"{tmp_path / 'gallery.json'}: found 1 figure of wrong form; leaves it out"]
+
+
 # What else is read back ---------------------------------------------------------------------------------------------
 
 
@@ -466,6 +490,21 @@ def test_a_damaged_file_of_a_search_costs_what_it_held(damage: Damage, scenario:
     assert len(said) <= 2
     again.add((7, 0), Report(single))
     again.close()
+
+
+def test_a_search_does_not_go_on_from_another_ones_file(scenario: Scenario, tmp_path: Path) -> None:
+    single = _core.run_batch([_core.Job(scenario.core.with_packets(7), "packet", 3, 0)], 1)[0]
+    assert isinstance(single, _core.Report)
+    kept = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")
+    kept.add((7, 0), Report(single))
+    kept.close()
+    mine = Resumption(tmp_path).of(scenario.changed("run.seed=9").core, "packet", "link.buffer")
+    kept.path.rename(mine.path)
+    said: list[str] = []
+    found = Resumption(tmp_path, said.append).of(scenario.changed("run.seed=9").core, "packet", "link.buffer")
+    assert found.count == 0
+    found.close()
+    assert said == [f"ignored 2 lines of {mine.path} that cannot be read"]
 
 
 def test_every_flipped_byte_of_a_table_is_seen_before_it_is_read(tmp_path: Path) -> None:

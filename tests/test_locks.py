@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from forebay import InputError, Scenario, sweep
+from forebay import InputError, Scenario, locks, sweep
 from forebay.locks import FILE, alone_in
 from forebay.papers.reproduction import reproduce
 from tests.conftest import SMALL, forebay
@@ -95,6 +95,23 @@ def test_many_at_once_are_one_after_the_other(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
     assert len(done) == 80
+
+
+def test_a_file_that_was_taken_away_meanwhile_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between our opening and locking it whoever had it may end: a lock on a file without a name keeps nobody out."""
+    lock, calls = locks._lock, []
+
+    def late(handle: int) -> None:
+        if not calls:
+            (tmp_path / FILE).unlink()
+        calls.append(handle)
+        lock(handle)
+
+    monkeypatch.setattr(locks, "_lock", late)
+    with alone_in(tmp_path, "a sweep"):
+        assert len(calls) == 2
+        with pytest.raises(InputError), alone_in(tmp_path, "a sweep"):
+            pass
 
 
 def test_a_sweep_waits_for_none_and_touches_nothing_of_another(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import TypeVar
 from forebay import _core
 from forebay.errors import InputError
 from forebay.files import write_whole
-from forebay.untrusted import content, document
+from forebay.untrusted import DamagedError, content, document
 
 __all__ = [
     "Bias",
@@ -389,5 +389,7 @@ def read(path: Path) -> list[Finding]:
     try:
         found = document(content(path, WRITTEN), str(path), WRITTEN)
         return [Finding(**each) for each in found["findings"]]
+    except DamagedError as error:
+        raise InputError(f"{path}: found {error.found}, not {WRITTEN}") from None
     except (ValueError, KeyError, TypeError):
         raise InputError(f"{path}: not {WRITTEN}") from None

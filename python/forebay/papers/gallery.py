@@ -139,7 +139,8 @@ def left_in(
         if drawn is not None:
             yield drawn
     if damaged:
-        say(f"{path}: found {damaged} figure{'' if damaged == 1 else 's'} of wrong form; leaves them out")
+        found_there, them = ("1 figure", "it") if damaged == 1 else (f"{damaged} figures", "them")
+        say(f"{path}: found {found_there} of wrong form; leaves {them} out")
 
 
 def _left(entry: Mapping[str, Any], folder: Path, papers: Mapping[str, Paper], *, quick: bool) -> Drawn | None:
