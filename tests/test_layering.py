@@ -19,9 +19,9 @@ PACKAGE = ROOT / "python" / "forebay"
 #: in none. Rooms of one floor know nothing of each other; what is inside a room may know the rest of the room.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_core", "errors"),
-    ("display", "metric", "plain", "warning"),
-    ("files", "models", "report", "rules", "statistics"),
-    ("formatting", "goals"),
+    ("build", "display", "metric", "plain", "untrusted", "warning"),
+    ("files", "locks", "models", "report", "rules", "statistics", "tables"),
+    ("formatting", "goals", "hashes"),
     ("cautions",),
     ("scenario",),
     ("configuration", "measurement"),

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from forebay import _core
 from forebay.errors import InputError
 from forebay.files import write_whole
+from forebay.untrusted import DamagedError, content, document
 
 __all__ = [
     "Bias",
@@ -32,6 +33,9 @@ __all__ = [
     "shares",
     "write",
 ]
+
+#: What `write` writes, for errors.
+WRITTEN = "what `make reference WRITE=FILE` writes"
 
 #: Kinds whose rows are a cross-check of trends, which is printed and not counted.
 TRENDS = frozenset({"ns3"})
@@ -383,9 +387,9 @@ def read(path: Path) -> list[Finding]:
         A file of something else.
     """
     try:
-        found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        found = document(content(path, WRITTEN), str(path), WRITTEN)
         return [Finding(**each) for each in found["findings"]]
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
+    except DamagedError as error:
+        raise InputError(f"{path}: found {error.found}, not {WRITTEN}") from None
     except (ValueError, KeyError, TypeError):
-        raise InputError(f"{path}: not what `make reference WRITE=FILE` writes") from None
+        raise InputError(f"{path}: not {WRITTEN}") from None

@@ -25,6 +25,7 @@ from forebay.checks.summary import print_summary
 from forebay.errors import ForebayError, InputError
 from forebay.report import Estimate, Report
 from forebay.scenario import Scenario, run_jobs
+from forebay.untrusted import DamagedError, content, document
 
 __all__ = ["KINDS", "Judge", "Tally", "compare", "file_of", "finding", "main"]
 
@@ -185,6 +186,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"reference: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2
+    except InputError as error:
+        print(f"reference: {error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("reference: interrupted", file=sys.stderr)
         return 130
@@ -197,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def compare(judge: Judge, folder: Path, kind: str, match: str = "") -> None:
     """Judge the rows of one file of a folder whose label contains `match`, a printed line per number."""
     if kind == "oracle":
-        for row in json.loads(file_of(folder, kind).read_text(encoding="utf-8"))["rows"]:
+        for row in _oracle_rows(file_of(folder, kind)):
             if match in f"{row['id']} {row['quantity']}":
                 judge.oracle(row)
         return
@@ -208,6 +212,16 @@ def compare(judge: Judge, folder: Path, kind: str, match: str = "") -> None:
             judge.unreadable(kind, *found)
         elif match in found.label:
             judge.row(found, repeats[scenario_key(found.tables)])
+
+
+def _oracle_rows(path: Path) -> list[Mapping[str, Any]]:
+    """The rows of oracle.json; each names at least what it is of."""
+    allowed = "a table with a list `rows` (tests/reference/README.md)"
+    found = document(content(path, allowed), str(path), allowed)
+    rows = found.get("rows") if isinstance(found, dict) else None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and {"id", "quantity"} <= {*row} for row in rows):
+        raise DamagedError(str(path), "no rows that each have an id and a quantity", allowed)
+    return rows
 
 
 def file_of(folder: Path, kind: str) -> Path:

@@ -6,7 +6,6 @@ Where a program differs from forebay's defaults, the row's scenario says so.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 
 from forebay.errors import InputError
 from forebay.metric import find
+from forebay.untrusted import content, document
 
 __all__ = ["Number", "Row", "read_folder"]
 
@@ -518,11 +518,12 @@ READERS = {"ns2": _ns2_row, "linux": _linux_row, "tofino": _switch_row, "ns3": _
 def read_folder(folder: Path, kind: str) -> Iterator[Row | tuple[str, str]]:
     """Rows of one file of a reference folder; a (label, reason) pair for a row that no scenario describes."""
     path = folder / f"{kind}.jsonl"
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    allowed = "a row of numbers a line, as JSON"
+    for number, line in enumerate(content(path, allowed).split(b"\n"), start=1):
         if not line.strip():
             continue
         try:
-            yield READERS[kind](json.loads(line))
+            yield READERS[kind](document(line, f"line {number}", allowed))
         except (KeyError, ValueError, TypeError, InputError) as error:
             reason = f"no `{error.args[0]}`" if isinstance(error, KeyError) else str(error)
             yield f"{path.name}:{number}", f"the row cannot be read: {reason}"

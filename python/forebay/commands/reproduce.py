@@ -45,7 +45,14 @@ def reproduce(what: str, quick: bool, out: Path, jobs: int | None, as_json: bool
     if not as_json:
         click.echo(view.announcement(estimate(what, quick=quick), threads(jobs)), err=True)
     with view.progress(quiet=as_json) as progress:
-        found = run_gallery(what, out=out, quick=quick, jobs=jobs, progress=progress)
+        found = run_gallery(
+            what,
+            out=out,
+            quick=quick,
+            jobs=jobs,
+            progress=progress,
+            tell=lambda line: click.echo(f"forebay: {line}", err=True),
+        )
     if as_json:
         click.echo(found.to_json(indent=2))
     else:

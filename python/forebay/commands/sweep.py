@@ -103,7 +103,15 @@ def sweep(
     scenario = given.scenario(overrides)
     with progress_bar("sweeping", quiet=as_json) as progress:
         found = run_grid(
-            scenario, over, out, engine=engine, replications=replications, seed=seed, progress=progress, **where
+            scenario,
+            over,
+            out,
+            engine=engine,
+            replications=replications,
+            seed=seed,
+            progress=progress,
+            tell=lambda line: click.echo(f"forebay: {line}", err=True),
+            **where,
         )
     if not as_json:
         from forebay.views.heading import heading
@@ -120,7 +128,13 @@ def sweep(
 def _tell(found: Sweep, out: Path, *, as_json: bool) -> None:
     """Print how much ran and what failed."""
     if as_json:
-        summary = {"folder": str(out), "computed": found.computed, "reused": found.reused, "failed": found.failed}
+        summary: dict[str, Any] = {
+            "folder": str(out),
+            "computed": found.computed,
+            "reused": found.reused,
+            "failed": found.failed,
+        }
+        summary["damaged"] = list(found.damaged)
         click.echo(json.dumps(summary, indent=2))
         return
     from forebay.formatting import counted

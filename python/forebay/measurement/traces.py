@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from forebay.errors import InputError
 from forebay.files import whole, write_whole
+from forebay.tables import write_table
 
 if TYPE_CHECKING:
     from forebay.report import Report
@@ -50,7 +51,7 @@ def write_traces(report: Report, folder: Path, *, capture: bool = True) -> list[
             if frame.height:
                 path = folder / f"{name}.parquet"
                 with whole(path) as partial:
-                    frame.write_parquet(partial)
+                    write_table(frame, partial)
                 written.append(path)
         path = folder / "packets.pcapng"
         if capture:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from forebay.papers.catalog import PAPERS, Figure, Paper
 from forebay.papers.claims import VERDICTS, Measured, Verdict
+from forebay.untrusted import DamagedError, content, document
 
 __all__ = ["FILE", "Drawn", "Gallery", "left_in"]
 
 #: What a gallery's folder says of its figures.
 FILE = "gallery.json"
+ALLOWED = "the list of figures that reproduce wrote"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,9 @@ class Gallery:
         return json.dumps(data, indent=indent)
 
 
-def left_in(folder: Path, papers: Mapping[str, Paper]) -> Iterator[Drawn]:
+def left_in(
+    folder: Path, papers: Mapping[str, Paper], say: Callable[[str], object] = lambda _line: None
+) -> Iterator[Drawn]:
     """The figures that a gallery's folder has from earlier calls, of those that the papers still have.
 
     Parameters
@@ -109,23 +114,50 @@ def left_in(folder: Path, papers: Mapping[str, Paper]) -> Iterator[Drawn]:
         Of the gallery, possibly new.
     papers : mapping
         By name.
+    say : callable, optional
+        Told in a line what is damaged and left out.
     """
-    try:
-        found = json.loads((folder / FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    path = folder / FILE
+    if not os.path.lexists(path):
         return
-    for entry in found.get("figures", ()):
-        paper = papers.get(entry["paper"])
-        figure = None if paper is None else next((each for each in paper.figures if each.name == entry["figure"]), None)
-        if paper is None or figure is None:
+    try:
+        found = document(content(path, ALLOWED), str(path), ALLOWED)
+        entries = found["figures"] if isinstance(found, dict) else None
+        if not isinstance(entries, list):
+            raise DamagedError(str(path), "no list of figures", ALLOWED)
+    except (DamagedError, KeyError) as error:
+        found_there = error.found if isinstance(error, DamagedError) else "no `figures`"
+        say(f"{path}: found {found_there}; leaves out the figures of earlier calls")
+        return
+    damaged = 0
+    for entry in entries:
+        try:
+            drawn = _left(entry, folder, papers, quick=bool(found.get("quick", False)))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            damaged += 1
             continue
-        picture = folder / paper.name / f"{figure.name}.png"
-        there = entry["picture"] is not None and picture.is_file()
-        if not there and not entry["trouble"]:
-            continue  # somebody took it away
-        quick = bool(entry.get("quick", found.get("quick", False)))
-        verdicts = tuple(_verdicts(figure, entry["claims"]))
-        yield Drawn(paper, figure, verdicts, picture if there else None, entry["trouble"], quick)
+        if drawn is not None:
+            yield drawn
+    if damaged:
+        found_there, them = ("1 figure", "it") if damaged == 1 else (f"{damaged} figures", "them")
+        say(f"{path}: found {found_there} of wrong form; leaves {them} out")
+
+
+def _left(entry: Mapping[str, Any], folder: Path, papers: Mapping[str, Paper], *, quick: bool) -> Drawn | None:
+    """One figure, where paper, figure and picture are still there."""
+    paper = papers.get(entry["paper"])
+    figure = None if paper is None else next((each for each in paper.figures if each.name == entry["figure"]), None)
+    if paper is None or figure is None:
+        return None
+    picture = folder / paper.name / f"{figure.name}.png"
+    there = entry["picture"] is not None and picture.is_file()
+    trouble = entry["trouble"]
+    if not isinstance(trouble, str):
+        raise TypeError
+    if not there and not trouble:
+        return None  # somebody took it away
+    verdicts = tuple(_verdicts(figure, entry["claims"]))
+    return Drawn(paper, figure, verdicts, picture if there else None, trouble, bool(entry.get("quick", quick)))
 
 
 def _verdicts(figure: Figure, claims: list[Mapping[str, Any]]) -> Iterator[Verdict]:
@@ -133,6 +165,10 @@ def _verdicts(figure: Figure, claims: list[Mapping[str, Any]]) -> Iterator[Verdi
     known = {claim.quantity: claim for claim in figure.claims}
     for entry in claims:
         claim = known.get(entry["quantity"])
-        if claim is not None:
-            measured = None if entry["ours"] is None else Measured(entry["ours"], entry["half_width"])
-            yield Verdict(claim, measured, entry["verdict"], entry["why"])
+        if claim is None:
+            continue
+        if entry["verdict"] not in VERDICTS or not isinstance(entry["why"], str):
+            raise ValueError
+        half_width = None if entry["half_width"] is None else float(entry["half_width"])
+        measured = None if entry["ours"] is None else Measured(float(entry["ours"]), half_width)
+        yield Verdict(claim, measured, entry["verdict"], entry["why"])

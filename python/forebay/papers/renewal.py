@@ -9,7 +9,6 @@ it; the table stands between two marks. Nothing else of a page changes.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from collections import Counter
@@ -22,6 +21,8 @@ from forebay.files import between, write_whole
 from forebay.formatting import markdown_table
 from forebay.papers.catalog import PAPERS
 from forebay.papers.claims import SIGNS, VERDICTS, plain
+from forebay.papers.gallery import ALLOWED, FILE
+from forebay.untrusted import DamagedError, content, document
 
 __all__ = ["renew", "verdicts"]
 
@@ -113,8 +114,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("docs", type=Path, help="the folder of the documentation")
     options = parser.parse_args(arguments)
     try:
-        gallery = json.loads((options.out / "gallery.json").read_text(encoding="utf-8"))
-        written = renew(gallery, options.out, options.docs)
+        path = options.out / FILE
+        gallery = document(content(path, ALLOWED), str(path), ALLOWED)
+        try:
+            written = renew(gallery, options.out, options.docs)
+        except (AttributeError, KeyError, TypeError):
+            raise DamagedError(str(path), "figures of wrong form", ALLOWED) from None
     except OSError as error:
         print(f"{error.filename}: cannot be read or written: {error.strerror}", file=sys.stderr)
         return 2

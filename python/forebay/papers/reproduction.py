@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from forebay.errors import ForebayError, InputError
 from forebay.files import write_whole
+from forebay.locks import alone_in
 from forebay.papers import catalog
 from forebay.papers.catalog import Figure, Paper
 from forebay.papers.gallery import FILE, Drawn, Gallery, left_in
@@ -76,6 +77,7 @@ def reproduce(
     jobs: int | None = None,
     progress: FigureProgress | None = None,
     folder: Path = catalog.FOLDER,
+    tell: Callable[[str], object] = lambda _line: None,
 ) -> Gallery:
     """Run, judge and draw published figures.
 
@@ -93,6 +95,8 @@ def reproduce(
         Told the work done and all of it, in estimated core seconds, and what is being done.
     folder : Path
         Of the papers.
+    tell : callable, optional
+        Told in a line what is damaged in the gallery's folder.
 
     Returns
     -------
@@ -119,28 +123,31 @@ def reproduce(
     failed: dict[str, str] = {}
     try:
         target.mkdir(parents=True, exist_ok=True)
-        for paper, figure in work:
-            fresh = [name for name in figure.runs if name in needed[paper.name] and (paper.name, name) not in seen]
-            seen |= {(paper.name, name) for name in fresh}
+        with alone_in(target, "a gallery"):
+            for paper, figure in work:
+                fresh = [name for name in figure.runs if name in needed[paper.name] and (paper.name, name) not in seen]
+                seen |= {(paper.name, name) for name in fresh}
 
-            def tell(part: float, _all: float, before: float = done, name: str = figure.id) -> None:
-                if progress is not None:
-                    progress(before + part, total, name)
+                def advance(part: float, _all: float, before: float = done, name: str = figure.id) -> None:
+                    if progress is not None:
+                        progress(before + part, total, name)
 
-            failed |= running.perform([needed[paper.name][name] for name in fresh], target, jobs=jobs, progress=tell)
-            done += sum(costs[paper.name, name] for name in fresh)
-            left_out = [name for name in figure.runs if name not in needed[paper.name]]
-            results = Results(target, needed[paper.name], failed, left_out)
-            link = _link(needed[paper.name][name] for name in figure.runs if name in needed[paper.name])
-            drawn.append(dataclasses.replace(_draw(paper, figure, results, target, link), quick=quick))
-            done += PICTURE_S
-            tell(0.0, total, done)
-        papers = {paper.name: paper for paper, _ in catalog.select("all", folder)}
-        anew = {each.figure.id for each in drawn}
-        earlier = (each for each in left_in(target, papers) if each.figure.id not in anew)
-        gallery = Gallery(tuple(drawn), quick, target / "gallery.html", tuple(earlier))
-        write_page(gallery.whole())
-        write_whole(target / FILE, gallery.whole().to_json(indent=2) + "\n")
+                failed |= running.perform(
+                    [needed[paper.name][name] for name in fresh], target, jobs=jobs, progress=advance, say=tell
+                )
+                done += sum(costs[paper.name, name] for name in fresh)
+                left_out = [name for name in figure.runs if name not in needed[paper.name]]
+                results = Results(target, needed[paper.name], failed, left_out)
+                link = _link(needed[paper.name][name] for name in figure.runs if name in needed[paper.name])
+                drawn.append(dataclasses.replace(_draw(paper, figure, results, target, link), quick=quick))
+                done += PICTURE_S
+                advance(0.0, total, done)
+            papers = {paper.name: paper for paper, _ in catalog.select("all", folder)}
+            anew = {each.figure.id for each in drawn}
+            earlier = (each for each in left_in(target, papers, tell) if each.figure.id not in anew)
+            gallery = Gallery(tuple(drawn), quick, target / "gallery.html", tuple(earlier))
+            write_page(gallery.whole())
+            write_whole(target / FILE, gallery.whole().to_json(indent=2) + "\n")
     except OSError as error:
         raise InputError(f"{error.filename or target}: cannot be written: {error.strerror or error}") from None
     return gallery

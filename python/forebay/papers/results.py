@@ -20,7 +20,6 @@ An axis is called by the last part of its key; METRIC is a column of the sweep, 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -34,6 +33,8 @@ from forebay.papers import quantities
 from forebay.papers.claims import Claim, Measured, Verdict, judge
 from forebay.papers.expression import evaluate
 from forebay.papers.running import Recording, folder_of, recordings, scenario_of
+from forebay.plain import plain
+from forebay.sweeps.manifest import Manifest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -287,8 +288,8 @@ class Results:
 
     def manifest(self, name: str) -> dict[str, Any]:
         """What the sweep recorded about itself."""
-        data: dict[str, Any] = json.loads((folder_of(self._out, self.run(name)) / "manifest.json").read_text("utf-8"))
-        return data
+        found: dict[str, Any] = plain(Manifest.read(folder_of(self._out, self.run(name))))
+        return found
 
 
 def _exact(model: str, quantity: str, **parameters: Any) -> float:

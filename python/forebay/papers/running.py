@@ -1,8 +1,8 @@
 """Run what figures need, once: sweeps by `forebay.sweeps.sweeping`, recordings over time beside them.
 
 Everything finished lies under `data/` of the output folder, each run in a folder whose name ends in a digest of its
-scenario, axes, engine and forebay's version. A killed gallery goes on where it stopped; a changed scenario is another
-folder, and nothing finished is ever overwritten.
+scenario, axes, engine and the build of forebay. A killed gallery goes on where it stopped; a changed scenario is
+another folder, and nothing finished is ever overwritten unless it is not any more as it was written.
 """
 
 from __future__ import annotations
@@ -18,12 +18,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forebay import _core
+from forebay import _core, build
 from forebay.errors import ForebayError, InputError
+from forebay.hashes import check_hashes, write_hashes
+from forebay.locks import alone_in
 from forebay.papers.catalog import Run
 from forebay.report import Report
 from forebay.scenario import Scenario, threads
 from forebay.sweeps.axes import Axis, cells
+from forebay.sweeps.records import identity
+from forebay.tables import read_table
+from forebay.untrusted import DamagedError, content, document
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,6 +37,11 @@ __all__ = ["Recording", "cost", "folder_of", "perform", "recordings"]
 
 #: Told the seconds of estimated work that are done, and all of them.
 WorkDone = Callable[[float, float], object]
+
+#: Told in a line what is damaged.
+Tell = Callable[[str], object]
+
+ALLOWED = "what reproduce wrote (the same command writes it again)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +53,28 @@ class Recording:
     core: _core.Scenario
     folder: Path
 
-    def done(self) -> bool:
-        """Whether it is there; a folder appears complete or not at all."""
-        return self.folder.is_dir()
+    def fault(self) -> str | None:
+        """What keeps it from being used; None where it is there, complete and as it was written."""
+        try:
+            check_hashes(self.folder, self.folder.name)
+        except DamagedError as error:
+            return str(error)
+        return None
 
     def table(self, name: str) -> pl.DataFrame:
         """One recorded table: "flows", "queue", "packets" or "transfers"."""
-        import polars as pl
-
         path = self.folder / f"{name}.parquet"
         if not path.is_file():
             raise InputError(f"{path}: found no such table; allowed: what the scenario's [trace] records")
-        return pl.read_parquet(path)
+        return read_table(path, ALLOWED)
 
     def report(self) -> Report:
         """The report of the same run."""
-        return Report.of(json.loads((self.folder / "report.json").read_text(encoding="utf-8")))
+        path = self.folder / "report.json"
+        data = document(content(path, ALLOWED), str(path), ALLOWED)
+        if not isinstance(data, dict):
+            raise DamagedError(str(path), "no report", ALLOWED)
+        return Report.of(data)
 
 
 def scenario_of(run: Run) -> Scenario:
@@ -69,8 +85,8 @@ def scenario_of(run: Run) -> Scenario:
 def folder_of(out: Path, run: Run) -> Path:
     """Where a run's results are."""
     scenario = scenario_of(run)
-    identity = [scenario.core.sha256, run.over, run.engine, run.keep, _core.__version__]
-    digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12]
+    known = [scenario.core.sha256, run.over, run.engine, run.keep, build.fingerprint()]
+    digest = hashlib.sha256(json.dumps(known).encode()).hexdigest()[:12]
     # Papers that run the same scenario share it.
     return out / "data" / f"{run.scenario.stem}-{digest}"
 
@@ -82,8 +98,7 @@ def recordings(out: Path, run: Run) -> list[Recording]:
     for cell in cells([Axis.parse(axis) for axis in run.over]):
         core = scenario.core.with_overrides(cell.overrides) if cell.overrides else scenario.core
         for replication in range(run.replications):
-            identity = [core.sha256, run.engine, core.seed, replication, _core.__version__]
-            key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]
+            key = identity(core, run.engine, core.seed, replication)
             found.append(Recording(cell.settings, replication, core, folder / key))
     return found
 
@@ -146,6 +161,7 @@ def perform(
     *,
     jobs: int | None = None,
     progress: WorkDone | None = None,
+    say: Tell = lambda _line: None,
 ) -> dict[str, str]:
     """Run what is missing of several runs.
 
@@ -158,6 +174,8 @@ def perform(
         Threads; no number depends on it.
     progress : callable, optional
         Told the work done and all of it, in estimated core seconds.
+    say : callable, optional
+        Told in a line what is damaged and run again.
 
     Returns
     -------
@@ -176,9 +194,9 @@ def perform(
 
         try:
             if run.keep == "metrics":
-                _sweep(run, out, jobs, tell, failed)
+                _sweep(run, out, jobs, (tell, say), failed)
             else:
-                _record(run, out, threads(jobs), tell)
+                _record(run, out, threads(jobs), (tell, say))
         except InputError:
             raise
         except ForebayError as error:
@@ -189,7 +207,11 @@ def perform(
     return failed
 
 
-def _sweep(run: Run, out: Path, jobs: int | None, tell: Callable[[int, int], None], failed: dict[str, str]) -> None:
+#: Told how many of how many are done, and told what is damaged.
+Telling = tuple[Callable[[int, int], None], Tell]
+
+
+def _sweep(run: Run, out: Path, jobs: int | None, tell: Telling, failed: dict[str, str]) -> None:
     from forebay.sweeps.sweeping import sweep
 
     found = sweep(
@@ -199,7 +221,8 @@ def _sweep(run: Run, out: Path, jobs: int | None, tell: Callable[[int, int], Non
         engine=run.engine,
         replications=run.replications,
         jobs=jobs,
-        progress=tell,
+        progress=tell[0],
+        tell=tell[1],
     )
     if found.failed:
         job, why = next(iter(found.failed.items()))
@@ -207,17 +230,31 @@ def _sweep(run: Run, out: Path, jobs: int | None, tell: Callable[[int, int], Non
         failed[f"{run.paper}/{run.name}"] = f"{job}: {why}{more}"
 
 
-def _record(run: Run, out: Path, jobs: int, tell: Callable[[int, int], None]) -> None:
+def _record(run: Run, out: Path, jobs: int, tell: Telling) -> None:
     """Run what is not yet recorded, a few at a time: traces are large."""
-    wanted = recordings(out, run)
     folder = folder_of(out, run)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for leftover in folder.glob("*.partial"):
-            shutil.rmtree(leftover, ignore_errors=True)
+        with alone_in(folder, "a recording"):
+            for leftover in folder.glob("*.partial"):
+                shutil.rmtree(leftover, ignore_errors=True)
+            _record_missing(run, recordings(out, run), jobs, tell)
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
-    missing = [recording for recording in wanted if not recording.done()]
+
+
+def _record_missing(run: Run, wanted: Sequence[Recording], jobs: int, telling: Telling) -> None:
+    """Run the recordings that are not there, or not as they were written."""
+    tell, say = telling
+    missing = []
+    for recording in wanted:
+        fault = recording.fault()
+        if fault is None:
+            continue
+        missing.append(recording)
+        if os.path.lexists(recording.folder):
+            say(f"{fault}; records this run again")
+            _remove(recording.folder)
     done = len(wanted) - len(missing)
     tell(done, len(wanted))
     for batch in _batches(missing, 2 * jobs):
@@ -246,7 +283,16 @@ def _keep(recording: Recording, report: Report) -> None:
     partial = recording.folder.with_name(f"{recording.folder.name}.{os.getpid()}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     write_traces(report, partial, capture=False)
+    write_hashes(partial, recording.folder.name)
     try:
         partial.rename(recording.folder)
     except OSError as error:
         raise InputError(f"{error.filename or partial}: cannot be written: {error.strerror or error}") from None
+
+
+def _remove(path: Path) -> None:
+    """Remove a damaged recording, whatever has its name."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()

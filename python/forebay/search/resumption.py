@@ -1,8 +1,8 @@
 """Finished replications on disk, so that an interrupted search goes on where it stopped.
 
 Each search of a scenario has a file with a line for each replication, added as soon as it is done: whatever ends the
-process, what is complete stays. A line carries its own checksum; what is damaged, or not of this search, is ignored.
-The file goes away when the answer is there.
+process, what is complete stays. A line carries its own checksum; what is damaged, or not of this search or not of this
+build of forebay, is ignored. The file goes away when the answer is there.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import sys
 import time
 import zlib
@@ -19,9 +20,10 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from forebay import _core
+from forebay import _core, build
 from forebay.errors import ForebayError, Interrupted
 from forebay.report import Report
+from forebay.untrusted import DamagedError, document
 
 __all__ = ["Kept", "Resumption", "cache_directory"]
 
@@ -106,7 +108,7 @@ class Kept:
         self._search = {
             "scenario_sha256": scenario.sha256,
             "engine": engine,
-            "version": _core.__version__,
+            "build": build.fingerprint(),
             "seed": scenario.seed,
             "varied": varied,
         }
@@ -129,9 +131,11 @@ class Kept:
         """A kept replication by buffer and number, if it is one of the scenario with this digest."""
         text = self._texts.get(pair)
         restored = None if text is None else _core.Report.restored(text)
-        if restored is None or json.loads(restored.json())["scenario_sha256"] != scenario_sha256:
+        if restored is None:
             return None
-        return Report(restored)
+        told = json.loads(restored.json())
+        same = told["scenario_sha256"] == scenario_sha256 and told["engine"] == self._search["engine"]
+        return Report(restored) if same else None
 
     def add(self, pair: Pair, report: Report) -> None:
         """Keep a replication. A disk that is full, or not to be written, costs the resumption and nothing else."""
@@ -163,6 +167,7 @@ class Kept:
     def _open(self, flags: int) -> None:
         """Take the file, unless it is not there or another process has it."""
         try:
+            flags |= getattr(os, "O_NOFOLLOW", 0)  # what is not as it was written is cut off, never somebody's own file
             handle = os.open(self.path, os.O_RDWR | os.O_APPEND | flags, 0o600)
         except OSError:
             return
@@ -175,18 +180,21 @@ class Kept:
 
     def _read(self, file: FileIO) -> int:
         """Read what is there; return the bytes of it that a new line may follow."""
-        raw = file.readall() or b""
+        raw = _content(file)
         whole = raw[: raw.rfind(b"\n") + 1]  # a line that was being written is none
         entries = list(_entries(whole))
-        if not any(entry is not None and entry.get("search") == self._search for entry in entries):
+        header = next((entry for entry in entries if isinstance(entry, dict)), None)
+        if header != {"search": self._search}:
             self.damaged = len(entries)
             whole = b""
         else:
-            self.damaged = sum(entry is None for entry in entries)
             for entry in entries:
-                if entry is not None and "kept" in entry:
-                    self._texts[entry["buffer"], entry["replication"]] = entry["kept"]
-        if len(whole) < len(raw):
+                match entry:
+                    case {"buffer": int(buffer), "replication": int(replication), "kept": str(text)}:
+                        self._texts[buffer, replication] = text
+                    case _:
+                        self.damaged += entry is not header
+        if len(whole) < os.fstat(file.fileno()).st_size:
             with suppress(OSError):
                 file.truncate(len(whole))
         return len(whole)
@@ -211,11 +219,25 @@ def _line(entry: dict[str, Any]) -> bytes:
     return b"%08x %s\n" % (zlib.crc32(text), text)
 
 
-def _entries(text: bytes) -> Iterator[dict[str, Any] | None]:
+def _content(file: FileIO) -> bytes:
+    """What is in a file that is one and not larger than this writes them; else nothing."""
+    state = os.fstat(file.fileno())
+    if not stat.S_ISREG(state.st_mode) or state.st_size > 2 * MOST_BYTES_OF_ONE:
+        return b""
+    return file.readall() or b""
+
+
+def _entries(text: bytes) -> Iterator[Any]:
     """The entry of each line; None for a damaged one."""
-    for line in text.splitlines():
+    for line in text.split(b"\n")[:-1]:
         checksum, _, entry = line.partition(b" ")
-        yield json.loads(entry) if checksum == b"%08x" % zlib.crc32(entry) else None
+        if checksum != b"%08x" % zlib.crc32(entry):
+            yield None
+            continue
+        try:
+            yield document(entry, "", "")
+        except DamagedError:
+            yield None
 
 
 def _tidy(directory: Path) -> None:

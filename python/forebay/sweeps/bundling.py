@@ -11,6 +11,9 @@ The archive is a ZIP file of
 - `figure.py`: draws the picture from `summary.parquet` without forebay;
 - `environment.json`: versions of everything that ran;
 - `hashes.json`: SHA-256 of all the others.
+
+Whoever sends such an archive may have forged it: reading one takes nothing but these members, bounded in size, and
+replaying it runs every cell again, whatever a folder already has.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import platform
 import tempfile
 import zipfile
@@ -28,12 +32,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from forebay import _core
+from forebay import _core, build
 from forebay.errors import InputError
 from forebay.files import write_whole
 from forebay.plain import plain
 from forebay.sweeps.manifest import Manifest
 from forebay.sweeps.sweeping import Sweep, jobs_of, recorded, sweep
+from forebay.untrusted import DamagedError, document, lines, shown, unpack
 
 __all__ = ["Replay", "bundle", "replay"]
 
@@ -45,6 +50,26 @@ Draw = Callable[[Path, Path], Sequence[Path]]
 
 #: What runs, and what only reads results.
 PACKAGES = ("forebay", "numpy", "scipy", "polars", "matplotlib", "click", "rich", "distributed")
+
+#: What a bundle may have, and the most bytes of each; those without which it is none.
+KIB, MIB = 2**10, 2**20
+MEMBERS = {
+    "README.txt": 64 * KIB,
+    "environment.json": 64 * KIB,
+    "figure.py": 64 * KIB,
+    "hashes.json": 64 * KIB,
+    "manifest.json": 64 * MIB,
+    "results.jsonl": 512 * MIB,
+    "rows.parquet": 512 * MIB,
+    "scenario.toml": 64 * MIB,
+    "scenarios.jsonl": 512 * MIB,
+    "summary.parquet": 512 * MIB,
+    "sweep.png": 64 * MIB,
+    "sweep.svg": 64 * MIB,
+}
+OPTIONAL = frozenset({"scenario.toml", "sweep.png", "sweep.svg"})
+READ = frozenset({"hashes.json", "manifest.json", "results.jsonl"})
+ALLOWED = "an archive as sweep --bundle wrote it"
 
 README = """\
 A forebay sweep: {title}
@@ -121,6 +146,10 @@ def bundle(found: Sweep, path: Path, draw: Draw, source: str | None = None) -> P
         "name": path.name,
     }
     members["README.txt"] = README.format(**told).encode()
+    for name, data in members.items():
+        if len(data) > MEMBERS[name]:
+            allowed = f"at most {MEMBERS[name]}, which is what --replay reads"
+            raise InputError(f"--bundle: found {len(data)} bytes of {name}; allowed: {allowed}")
     members["hashes.json"] = _json({name: hashlib.sha256(data).hexdigest() for name, data in sorted(members.items())})
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -150,15 +179,20 @@ def replay(
     InputError
         Where the archive is none, is damaged, or lacks a part.
     """
-    members = _read(path)
-    manifest = Manifest.of(json.loads(members["manifest.json"]))
-    claimed = [json.loads(line) for line in members["results.jsonl"].decode().splitlines()]
+    manifest, claimed = _read(path)
+    inside = f"{path}: manifest.json"
+    start = manifest.start(inside)
+    try:
+        list(jobs_of(start, manifest.axes, manifest.engine, manifest.replications, manifest.seed))
+    except InputError as error:  # of the archive, whichever option it would be elsewhere
+        raise InputError(f"{inside}: {error.text}") from None
     notes = []
     if manifest.forebay != _core.__version__:
-        notes.append(f"made by forebay {manifest.forebay}, replayed by {_core.__version__}: numbers may differ")
+        made = shown(manifest.forebay).strip("`")
+        notes.append(f"made by forebay {made}, replayed by {_core.__version__}: numbers may differ")
     with tempfile.TemporaryDirectory() as folder:
         found = sweep(
-            manifest.start(f"{path}: manifest.json"),
+            start,
             manifest.axes,
             out or folder,
             engine=manifest.engine,
@@ -167,10 +201,14 @@ def replay(
             jobs=jobs,
             scheduler=scheduler,
             progress=progress,
+            fresh=True,
         )
         again = list(_results(found.folder, manifest))
     differences = [f"{job}: {why}" for job, why in found.failed.items()]
-    return Replay(len(claimed), [*differences, *_compare(claimed, again)], notes)
+    differences += _compare(claimed, again)
+    if differences and not notes and manifest.build not in ("", build.fingerprint()):
+        notes.append(f"made by another build of forebay {_core.__version__}: numbers may differ")
+    return Replay(len(claimed), differences, notes)
 
 
 def _compare(claimed: list[dict[str, Any]], again: list[dict[str, Any]]) -> Iterator[str]:
@@ -184,8 +222,8 @@ def _compare(claimed: list[dict[str, Any]], again: list[dict[str, Any]]) -> Iter
             continue
         for name in sorted({*row, *other} - {"key"}):
             was, now = row.get(name), other.get(name)
-            if was != now:
-                yield f"{where}: {name} was {was!r}, is {now!r}"
+            if was != now or type(was) is not type(now):
+                yield f"{where}: {_shown(name)} was {_shown(was)}, is {_shown(now)}"
     for cell, replication in new:
         yield f"cell {cell}, replication {replication}: not in the bundle"
 
@@ -235,20 +273,52 @@ def _environment() -> Mapping[str, Any]:
     }
 
 
-def _read(path: Path) -> dict[str, bytes]:
-    """All members of an archive whose hashes are right."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}
-        hashes = json.loads(members.pop("hashes.json"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: found nothing there; allowed: an archive that sweep --bundle wrote") from None
-    except (OSError, zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise InputError(f"{path}: found no bundle ({error}); allowed: an archive that sweep --bundle wrote") from None
-    for name, expected in hashes.items():
-        if name not in members or hashlib.sha256(members[name]).hexdigest() != expected:
-            raise InputError(f"{path}: found a damaged `{name}`; allowed: an archive as sweep --bundle wrote it")
-    return members
+def _read(path: Path) -> tuple[Manifest, list[dict[str, Any]]]:
+    """The manifest and the results of an archive that has every part, each with the right hash."""
+    found = unpack(path, MEMBERS, READ, ALLOWED)
+    where = str(path)
+    for name in sorted(MEMBERS.keys() - OPTIONAL - found.digests.keys()):
+        raise DamagedError(where, f"no member `{name}`", ALLOWED)
+    hashes = document(found.kept["hashes.json"], f"{path}: hashes.json", ALLOWED)
+    if not isinstance(hashes, dict):
+        raise DamagedError(f"{path}: hashes.json", "no table of hashes", ALLOWED)
+    for name, digest in sorted(found.digests.items()):
+        if name != "hashes.json" and hashes.pop(name, None) != digest:
+            raise DamagedError(where, f"a damaged `{name}`", ALLOWED)
+    for name in hashes:
+        raise DamagedError(f"{path}: hashes.json", f"the hash of {shown(name)}, which is not there", ALLOWED)
+    inside = f"{path}: manifest.json"
+    manifest = Manifest.of(document(found.kept["manifest.json"], inside, ALLOWED), inside)
+    return manifest, _claimed(found.kept["results.jsonl"], manifest, f"{path}: results.jsonl")
+
+
+def _claimed(raw: bytes, manifest: Manifest, where: str) -> list[dict[str, Any]]:
+    """The results, if they are rows of a grid as large as the manifest says: what it asks for is run only then."""
+    rows = lines(raw, where, ALLOWED)
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict) or not all(type(row.get(name)) is int for name in ("cell", "replication")):
+            raise DamagedError(f"{where}, line {number}", "no row of a cell and its replication", ALLOWED)
+        if any(isinstance(value, list | dict) for value in row.values()):
+            raise DamagedError(f"{where}, line {number}", "a row within a row", ALLOWED)
+    expected = _size(manifest)
+    if len(rows) != expected:
+        raise DamagedError(where, f"{len(rows)} results", f"{expected}, for as many runs as manifest.json has")
+    return rows
+
+
+def _size(manifest: Manifest) -> int:
+    """Jobs of the grid; a formula has nothing to repeat."""
+    engines = next((axis.values for axis in manifest.axes if axis.key == "engine"), (manifest.engine,))
+    often = {engine.name: manifest.replications if engine.replicates else 1 for engine in _core.engines()}
+    others = math.prod(len(axis.values) for axis in manifest.axes if axis.key != "engine")
+    return others * sum(often.get(engine, 1) for engine in engines)
+
+
+def _shown(value: object) -> str:
+    """A name or value of a row, which may be anything, in a line."""
+    if isinstance(value, str):
+        return shown(value).strip("`") if value.isprintable() and len(value) <= 60 else shown(value)
+    return repr(value)
 
 
 def _json(data: Any) -> bytes:

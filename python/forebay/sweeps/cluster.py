@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from forebay import _core
+from forebay import _core, build
 from forebay.errors import ForebayError, InputError
 from forebay.report import Report
 
@@ -105,12 +105,12 @@ def run_on_cluster(
 
 
 def _check_versions(client: Any) -> None:
-    """Refuse workers of another forebay: their results would be other results."""
-    versions = set(client.run(_version).values())
-    if versions != {_core.__version__}:
-        shown = ", ".join(sorted(versions))
-        raise InputError(f"found workers with forebay {shown}; allowed: {_core.__version__}", "scheduler")
+    """Refuse workers of another build of forebay: their results may be other results."""
+    builds = set(client.run(_build).values())
+    if builds != {build.fingerprint()}:
+        shown = ", ".join(sorted(builds))
+        raise InputError(f"found workers with forebay {shown}; allowed: {build.fingerprint()}", "scheduler")
 
 
-def _version() -> str:
-    return _core.__version__
+def _build() -> str:
+    return build.fingerprint()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,17 @@ from typing import Any
 from forebay.plain import plain
 from forebay.scenario import Scenario
 from forebay.sweeps.axes import Axis
+from forebay.untrusted import DamagedError, content, document, shown
 
 __all__ = ["Manifest"]
 
 FILE = "manifest.json"
+
+ALLOWED = "the manifest of a sweep"
+#: Replications of a cell and values of an axis that a manifest may name, and characters of a text.
+MOST_REPLICATIONS = 100_000
+MOST_VALUES = 100_000
+MOST_CHARACTERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,8 @@ class Manifest:
         Where no axis names it.
     replications, seed : int
         Of every cell.
+    build : str
+        Build that ran it, as `forebay.build.fingerprint` says; empty where that was not yet recorded.
     """
 
     forebay: str
@@ -44,22 +53,46 @@ class Manifest:
     engine: str
     replications: int
     seed: int
+    build: str = ""
 
     @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Manifest:
-        """From its plain form."""
-        axes = tuple(Axis(axis["key"], tuple(axis["values"])) for axis in data["axes"])
-        return cls(**{**data, "axes": axes})
+    def of(cls, data: Any, where: str = FILE) -> Manifest:
+        """From its plain form, which may be anything; `where` stands for the file in errors."""
+        if not isinstance(data, dict):
+            raise DamagedError(where, _kind(data), ALLOWED)
+        known = {*cls.__slots__}
+        if missing := known - {"build"} - {*data}:
+            raise DamagedError(where, f"no {shown(min(missing))}", ALLOWED)
+        if foreign := {*data} - known:
+            raise DamagedError(where, f"the key {shown(min(foreign))}", ALLOWED)
+        return cls(
+            forebay=_text(data, "forebay", where),
+            scenario=_mapping(data, where),
+            scenario_sha256=_text(data, "scenario_sha256", where),
+            axes=tuple(_axes(data["axes"], where)),
+            engine=_text(data, "engine", where),
+            replications=_whole(data, "replications", (1, MOST_REPLICATIONS), where),
+            seed=_whole(data, "seed", (0, 2**64 - 1), where),
+            build=_text({"build": "", **data}, "build", where),
+        )
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
-        """That of a sweep's folder."""
-        return cls.of(json.loads((folder / FILE).read_text(encoding="utf-8")))
+        """That of a sweep's folder.
+
+        Raises
+        ------
+        DamagedError
+            Where there is none, or it is not as it was written.
+        """
+        path = folder / FILE
+        return cls.of(document(content(path, ALLOWED), str(path), ALLOWED), str(path))
 
     @property
     def title(self) -> str:
         """Title of the scenario, possibly empty."""
-        return str(self.scenario.get("title") or "")
+        title = self.scenario.get("title")
+        return title if isinstance(title, str) else ""
 
     def start(self, name: str = FILE) -> Scenario:
         """The scenario that every cell starts from; `name` stands for the file in errors."""
@@ -68,3 +101,46 @@ class Manifest:
     def to_json(self) -> str:
         """The text of the file."""
         return json.dumps(plain(self), indent=2) + "\n"
+
+
+def _text(data: Mapping[str, Any], key: str, where: str) -> str:
+    found = data[key]
+    if not isinstance(found, str) or len(found) > MOST_CHARACTERS:
+        raise DamagedError(where, f"`{key}` as {_kind(found)}", "a short text")
+    return found
+
+
+def _mapping(data: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    found = data["scenario"]
+    if not isinstance(found, dict):
+        raise DamagedError(where, f"`scenario` as {_kind(found)}", "the tables of a scenario")
+    return found
+
+
+def _whole(data: Mapping[str, Any], key: str, bounds: tuple[int, int], where: str) -> int:
+    found = data[key]
+    allowed = f"a whole number from {bounds[0]} to {bounds[1]}"
+    if not isinstance(found, int) or isinstance(found, bool):
+        raise DamagedError(where, f"`{key}` as {_kind(found)}", allowed)
+    if not bounds[0] <= found <= bounds[1]:
+        raise DamagedError(where, f"`{key}` {shown(found)}", allowed)
+    return found
+
+
+def _axes(found: Any, where: str) -> Iterator[Axis]:
+    """The axes: each a key and values, as texts."""
+    if not isinstance(found, list):
+        raise DamagedError(where, f"`axes` as {_kind(found)}", "a list of axes")
+    for axis in found:
+        if not isinstance(axis, dict) or {*axis} != {"key", "values"} or not isinstance(axis["values"], list):
+            raise DamagedError(where, "an axis without its key and values", "axes of a key and a list of values each")
+        if not 1 <= len(axis["values"]) <= MOST_VALUES:
+            raise DamagedError(where, f"an axis of {len(axis['values'])} values", f"1 to {MOST_VALUES}")
+        values = tuple(_text({"values": value}, "values", where) for value in axis["values"])
+        yield Axis(_text(axis, "key", where), values)
+
+
+def _kind(found: object) -> str:
+    """What a value is, in words."""
+    kinds = {type(None): "null", bool: "a truth value", int: "a number", float: "a number with a fraction"}
+    return {**kinds, str: "a text", list: "a list", dict: "a table"}[type(found)]

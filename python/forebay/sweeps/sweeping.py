@@ -2,36 +2,40 @@
 
 Everything lives in one folder:
 
-- `manifest.json`: the resolved scenario, the axes, replications, seed, version;
+- `manifest.json`: the resolved scenario, the axes, replications, seed, version and build;
 - `cells/KEY.json`: one finished (cell, replication), written under another name, synced, then renamed: it is there
-  completely or not at all;
+  completely or not at all, and carries its key and a checksum (`forebay.sweeps.records`);
 - `failed/KEY.json`: a cell that an engine refused, with the reason; tried again on the next call;
 - `rows.parquet` and `summary.parquet`: one row per cell and replication, and one per cell with means and 95 % half
   widths; written when the grid is complete, in the order of the grid.
 
-KEY is a digest of the cell's resolved scenario, engine, seed, replication and forebay's version: changing any of them
-makes it another cell, and nothing is ever computed twice.
+KEY is a digest of the cell's resolved scenario, engine, seed, replication and of the build of forebay: changing any of
+them makes it another cell, and nothing is ever computed twice. A cell that is not as it was written is run again.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forebay import _core
+from forebay import _core, build
 from forebay.display import Shown
 from forebay.errors import ForebayError, InputError
-from forebay.files import write_whole
+from forebay.files import whole, write_whole
+from forebay.locks import alone_in
 from forebay.plain import plain
 from forebay.report import Report
 from forebay.scenario import Progress, Scenario, threads
 from forebay.sweeps.axes import Axis, Cell, cells
 from forebay.sweeps.manifest import FILE, Manifest
+from forebay.sweeps.records import Row, identity, read_row, write_row
+from forebay.tables import read_table, write_table
+from forebay.untrusted import DamagedError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,6 +44,9 @@ __all__ = ["Sweep", "load", "sweep"]
 
 #: Jobs that are handed to the cores at once: bounds the memory of very large grids.
 BATCH = 512
+
+#: What is written in a sweep's folder, under another name first.
+LEFTOVERS = ("manifest.json", "*.parquet", "cells/*.json", "failed/*.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +72,15 @@ class Sweep(Shown):
         Jobs that this call ran, and jobs that were there already.
     failed : mapping
         Reason by job that no engine could answer.
+    damaged : tuple of str
+        Files of cells that were not as they had been written, and were run again.
     """
 
     folder: Path
     computed: int
     reused: int
     failed: Mapping[str, str]
+    damaged: tuple[str, ...] = ()
 
     def rows(self) -> pl.DataFrame:
         """One row per cell and replication."""
@@ -110,6 +120,8 @@ def sweep(
     jobs: int | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
+    fresh: bool = False,
+    tell: Callable[[str], object] | None = None,
 ) -> Sweep:
     """Run a scenario over a grid, or go on with it.
 
@@ -131,6 +143,10 @@ def sweep(
         Address of a Dask scheduler whose workers run the jobs instead of this machine's threads (extra `cluster`).
     progress : callable, optional
         Called with the jobs done and all of them.
+    fresh : bool
+        Whether everything is run, whatever the folder has already.
+    tell : callable, optional
+        Told in a line what is damaged in the folder.
 
     Returns
     -------
@@ -140,7 +156,8 @@ def sweep(
     Raises
     ------
     InputError
-        A wrong axis, a cell that is no valid scenario, a folder of another sweep or one that cannot be written.
+        A wrong axis, a cell that is no valid scenario, a folder of another sweep, one that cannot be written or one in
+        which another process sweeps.
     """
     folder = Path(out)
     axes = [axis if isinstance(axis, Axis) else Axis.parse(axis) for axis in over]
@@ -148,11 +165,28 @@ def sweep(
     if count < 1:
         raise InputError(f"found {count}; allowed: 1 or more", "replications")
     seed = scenario.core.seed if seed is None else seed
-    manifest = Manifest(_core.__version__, scenario.resolved, scenario.core.sha256, tuple(axes), engine, count, seed)
-    work = list(jobs_of(scenario, axes, engine, count, seed))
+    manifest = Manifest(
+        _core.__version__,
+        scenario.resolved,
+        scenario.core.sha256,
+        tuple(axes),
+        engine,
+        count,
+        seed,
+        build.fingerprint(),
+    )
+    work = Work(folder, list(jobs_of(scenario, axes, engine, count, seed)), seed, progress or (lambda _done, _of: None))
+    where = scheduler or threads(jobs)
     try:
-        _open(folder, manifest)
-        return _run(folder, axes, work, seed, scheduler or threads(jobs), progress)
+        for part in (folder, folder / "cells", folder / "failed"):
+            part.mkdir(parents=True, exist_ok=True)
+        with alone_in(folder, "a sweep"):
+            _open(folder, manifest)
+            if not fresh:
+                work.find(tell or (lambda _line: None))
+            work.run(where)
+            _write_tables(folder, axes, work.rows())
+        return work.result()
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
 
@@ -167,73 +201,120 @@ def jobs_of(scenario: Scenario, axes: Sequence[Axis], engine: str, count: int, s
             argument = "engine" if chosen == engine else "over"
             raise InputError(_core.unknown("engine", chosen, list(engines)), argument)
         for replication in range(count if engines[chosen].replicates else 1):
-            identity = [core.sha256, chosen, seed, replication, _core.__version__]
-            key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]
+            key = identity(core, chosen, seed, replication)
             yield Job(cell, replication, chosen, core, key)
 
 
 def _open(folder: Path, manifest: Manifest) -> None:
-    """Make the folder, or check that it belongs to the same sweep; clear what a kill left half-written."""
-    for part in (folder, folder / "cells", folder / "failed"):
-        part.mkdir(parents=True, exist_ok=True)
-    for leftover in [*folder.glob("*.partial"), *folder.glob("*/*.partial")]:
+    """Check that the folder belongs to the same sweep; clear what a kill left half-written. Under the folder's lock."""
+    for leftover in (path for pattern in LEFTOVERS for path in folder.glob(f"{pattern}.*.partial")):
         leftover.unlink(missing_ok=True)
     path = folder / FILE
-    if path.is_file():
-        found = json.loads(path.read_text(encoding="utf-8"))
-        for key, value in plain(manifest).items():
-            if found.get(key) != value and key != "replications":
+    if os.path.lexists(path):
+        try:
+            found = Manifest.read(folder)
+        except DamagedError as error:
+            raise InputError(f"{path}: found {error.found}; allowed: {error.allowed}, or a new folder", "out") from None
+        for name in (each.name for each in fields(Manifest)):
+            if getattr(found, name) != getattr(manifest, name) and name != "replications":
                 raise InputError(
-                    f"{path}: found a sweep with another `{key}`; allowed: the same sweep, or a new folder", "out"
+                    f"{path}: found a sweep with another `{name}`; allowed: the same sweep, or a new folder", "out"
                 )
-        if found == plain(manifest):
+        if found == manifest:
             return
     write_whole(path, manifest.to_json())
 
 
-def _run(
-    folder: Path, axes: Sequence[Axis], work: Sequence[Job], seed: int, where: int | str, progress: Progress | None
-) -> Sweep:
-    """Run what is missing, on so many threads or on a cluster, record each job as it finishes, write the tables."""
-    there = {path.stem for path in (folder / "cells").glob("*.json")}
-    missing = list({job.key: job for job in work if job.key not in there}.values())
-    done = len(work) - len(missing)
-    if progress is not None:
-        progress(done, len(work))
-    failed: dict[str, str] = {}
+@dataclass(slots=True)
+class Work:
+    """The jobs of a grid and what is known of each: found in the folder, run now, or failed."""
 
-    def record(job: Job, outcome: Report | Exception) -> None:
-        nonlocal done
-        done += 1
+    folder: Path
+    jobs: Sequence[Job]
+    seed: int
+    progress: Progress
+    known: dict[str, Row] = field(default_factory=dict)
+    damaged: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    computed: int = 0
+    reused: int = 0
+    done: int = 0
+
+    def path(self, job: Job) -> Path:
+        """The file of a job's row."""
+        return self.folder / "cells" / f"{job.key}.json"
+
+    def find(self, tell: Callable[[str], object]) -> None:
+        """Take every row that the folder has, and name what only looks like one."""
+        names = {path.name for path in (self.folder / "cells").iterdir()}
+        for key, job in {job.key: job for job in self.jobs}.items():
+            if f"{key}.json" not in names:
+                continue
+            try:
+                self.known[key] = read_row(self.path(job), job)
+            except DamagedError as error:
+                tell(f"{error.where}: found {error.found}; runs this cell again")
+                self.damaged.append(error.where)
+                _clear(self.path(job))
+
+    def run(self, where: int | str) -> None:
+        """Run what is missing, on so many threads or on a cluster, and record each job as it finishes."""
+        missing = list({job.key: job for job in self.jobs if job.key not in self.known}.values())
+        self.reused = self.done = len(self.jobs) - len(missing)
+        self.progress(self.done, len(self.jobs))
+        if isinstance(where, str):
+            from forebay.sweeps.cluster import run_on_cluster
+
+            parcels = [(job.scenario.canonical_json(), job.engine, self.seed, job.replication) for job in missing]
+            if parcels:
+                run_on_cluster(where, parcels, lambda index, outcome: self._record(missing[index], outcome))
+        else:
+            for start in range(0, len(missing), BATCH):
+                batch = missing[start : start + BATCH]
+
+                def observe(index: int, outcome: _core.Report | Exception, batch: Sequence[Job] = batch) -> None:
+                    self._record(batch[index], outcome if isinstance(outcome, Exception) else Report(outcome))
+
+                jobs = [_core.Job(job.scenario, job.engine, self.seed, job.replication) for job in batch]
+                _core.run_batch(jobs, where, observe)
+        self.computed = len(missing) - len(self.failed)
+
+    def _record(self, job: Job, outcome: Report | Exception) -> None:
+        """Keep a job's row, or the reason why it has none."""
+        self.done += 1
+        refused = self.folder / "failed" / f"{job.key}.json"
         if isinstance(outcome, Exception):
             if not isinstance(outcome, ForebayError):
                 raise outcome
-            failed[_label(job)] = str(outcome)
+            self.failed[_label(job)] = str(outcome)
             reason = {"job": _label(job), "why": str(outcome)}
-            write_whole(folder / "failed" / f"{job.key}.json", json.dumps(reason) + "\n")
+            write_whole(refused, json.dumps(reason) + "\n")
+            self.path(job).unlink(missing_ok=True)  # of an earlier run that is not believed now
         else:
-            write_whole(folder / "cells" / f"{job.key}.json", json.dumps(_row(job, seed, outcome)) + "\n")
-            (folder / "failed" / f"{job.key}.json").unlink(missing_ok=True)
-        if progress is not None:
-            progress(done, len(work))
+            self.known[job.key] = _row(job, self.seed, outcome)
+            write_row(self.path(job), self.known[job.key])
+            with suppress(OSError):
+                refused.unlink(missing_ok=True)
+        self.progress(self.done, len(self.jobs))
 
-    if isinstance(where, str):
-        from forebay.sweeps.cluster import run_on_cluster
+    def rows(self) -> list[Row]:
+        """Every row that there is, in the order of the grid."""
+        return [placed(self.known[job.key], job) for job in self.jobs if job.key in self.known]
 
-        parcels = [(job.scenario.canonical_json(), job.engine, seed, job.replication) for job in missing]
-        if parcels:
-            run_on_cluster(where, parcels, lambda index, outcome: record(missing[index], outcome))
-    else:
-        for start in range(0, len(missing), BATCH):
-            batch = missing[start : start + BATCH]
+    def result(self) -> Sweep:
+        """What is told of it."""
+        return Sweep(self.folder, self.computed, self.reused, self.failed, tuple(self.damaged))
 
-            def observe(index: int, outcome: _core.Report | Exception, batch: Sequence[Job] = batch) -> None:
-                record(batch[index], outcome if isinstance(outcome, Exception) else Report(outcome))
 
-            jobs = [_core.Job(job.scenario, job.engine, seed, job.replication) for job in batch]
-            _core.run_batch(jobs, where, observe)
-    _write_tables(folder, axes, work)
-    return Sweep(folder, len(missing) - len(failed), len(work) - len(missing), failed)
+def _clear(path: Path) -> None:
+    """Make room for a file where something else has its name: what a directory holds is moved aside and kept."""
+    if path.is_symlink() or not path.is_dir():
+        return  # replaced as soon as there is a new one
+    with suppress(OSError):
+        path.rmdir()
+        return
+    number = next(number for number in range(1, 10**6) if not path.with_name(f"{path.name}.{number}").exists())
+    path.rename(path.with_name(f"{path.name}.{number}"))
 
 
 def _label(job: Job) -> str:
@@ -241,7 +322,7 @@ def _label(job: Job) -> str:
     return f"cell {job.cell.index} ({settings or 'the scenario'}), replication {job.replication}, {job.engine}"
 
 
-def _row(job: Job, seed: int, report: Report) -> Mapping[str, Any]:
+def _row(job: Job, seed: int, report: Report) -> Row:
     """One job's report as a flat row: identity, axes, buffer, metrics, cost, warnings."""
     row: dict[str, Any] = {"key": job.key, "cell": job.cell.index, "replication": job.replication}
     row |= {f"axis.{key}": value for key, value in job.cell.settings}
@@ -260,30 +341,27 @@ def _row(job: Job, seed: int, report: Report) -> Mapping[str, Any]:
 _IDENTITY = ("key", "cell", "replication", "engine", "seed", "scenario_sha256", "warnings")
 
 
-def _write_tables(folder: Path, axes: Sequence[Axis], work: Sequence[Job]) -> None:
-    """Put all recorded jobs of this grid into Parquet, in the order of the grid."""
-    import io
-
+def _write_tables(folder: Path, axes: Sequence[Axis], rows: Sequence[Row]) -> None:
+    """Put all rows into Parquet."""
     import polars as pl
 
-    rows = [row for job in work if (row := recorded(folder, job)) is not None]
     if not rows:
         return
     frame = pl.DataFrame(rows, infer_schema_length=None)
     for name, table in (("rows", frame), ("summary", _summary(frame, [f"axis.{axis.key}" for axis in axes]))):
-        buffer = io.BytesIO()
-        table.write_parquet(buffer)
-        write_whole(folder / f"{name}.parquet", buffer.getvalue())
+        with whole(folder / f"{name}.parquet") as partial:
+            write_table(table, partial)
 
 
-def recorded(folder: Path, job: Job) -> dict[str, Any] | None:
+def recorded(folder: Path, job: Job) -> Row | None:
     """The row of a job that the folder has, or None."""
     path = folder / "cells" / f"{job.key}.json"
-    if not path.is_file():
-        return None
-    row: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    # Two cells may resolve to the same scenario: the place in the grid is this job's own.
-    return row | {"cell": job.cell.index} | {f"axis.{key}": value for key, value in job.cell.settings}
+    return placed(read_row(path, job), job) if path.exists() else None
+
+
+def placed(row: Row, job: Job) -> Row:
+    """A row at the job's own place in the grid: two cells may resolve to the same scenario."""
+    return {**row, "cell": job.cell.index, **{f"axis.{key}": value for key, value in job.cell.settings}}
 
 
 def _summary(frame: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:
@@ -313,9 +391,7 @@ def _summary(frame: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:
 
 def load(folder: str | os.PathLike[str], table: str = "rows") -> pl.DataFrame:
     """Read a sweep's "rows" or "summary" as a polars data frame."""
-    import polars as pl
-
     path = Path(folder) / f"{table}.parquet"
-    if not path.is_file():
+    if not os.path.lexists(path):
         raise InputError(f"{path}: found no such table; allowed: a folder whose sweep has finished")
-    return pl.read_parquet(path)
+    return read_table(path, "a table as sweep wrote it (the same sweep writes it again)")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forebay import formatting
 from forebay.metric import unit_of
+from forebay.scenario import Scenario
+from forebay.tables import read_table
+from forebay.untrusted import DamagedError, content, document
 from forebay.views.headline import Headline, headline
 from forebay.views.rule_panel import PALETTE
 
@@ -24,6 +26,7 @@ __all__ = ["TABLES", "draw_report", "traces_figure", "traces_of"]
 
 #: What `run --trace` may have written.
 TABLES = ("flows", "queue", "packets", "transfers")
+ALLOWED = "what run --trace wrote (run it again)"
 PANELS = ("cwnd", "queue", "utilization", "packets", "transfers")
 #: Flows whose windows are drawn, and inches of a panel.
 MOST_FLOWS = 14
@@ -46,13 +49,15 @@ def draw_report(report: Report) -> Figure:
 
 def traces_of(folder: Path) -> Figure:
     """What `run --trace` left in a folder."""
-    import polars as pl
-
-    tables = {
-        name: pl.read_parquet(folder / f"{name}.parquet") for name in TABLES if (folder / f"{name}.parquet").is_file()
-    }
+    paths = {name: folder / f"{name}.parquet" for name in TABLES}
+    tables = {name: read_table(path, ALLOWED) for name, path in paths.items() if path.is_file()}
     path = folder / "scenario.json"
-    resolved = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    resolved = None
+    if path.is_file():
+        tables_of = document(content(path, ALLOWED), str(path), ALLOWED)
+        if not isinstance(tables_of, dict):
+            raise DamagedError(str(path), "no scenario", ALLOWED)
+        resolved = Scenario.of(tables_of, name=str(path)).resolved
     return traces_figure(tables, headline(resolved, otherwise="Traces"), _groups(resolved))
 
 

@@ -1,0 +1,27 @@
+"""Which build of the engines this is: what is kept on a disk is named after it, so that numbers of two are never mixed.
+
+The version alone says too little: between two releases numbers change, and nobody who edits an engine has to remember
+to say so here. The digest is of the built extension itself, in which all that computes a number lies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+
+from forebay import _core
+
+__all__ = ["digest_of", "fingerprint"]
+
+
+@lru_cache(maxsize=1)
+def fingerprint() -> str:
+    """The version and a digest of the built extension, as in "0.1.0+3f2a90c1d4e5b607"."""
+    return f"{_core.__version__}+{digest_of(Path(_core.__file__))}"
+
+
+def digest_of(extension: Path) -> str:
+    """The first 16 digits of a file's SHA-256."""
+    with extension.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]

@@ -1,0 +1,57 @@
+"""The hashes of a folder's files, in the folder: whether it is whole, and what it was written as.
+
+A folder that appears under its name at once has all of its files or none; this finds out which were changed since, and
+folders that took each other's names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+from forebay.files import write_whole
+from forebay.untrusted import DamagedError, content, document, regular, shown
+
+__all__ = ["FILE", "check_hashes", "write_hashes"]
+
+FILE = "hashes.json"
+MOST_BYTES = 2**20
+ALLOWED = "a folder as it was written"
+
+
+def write_hashes(folder: Path, identity: str) -> None:
+    """Write down the size and the hash of each file of a folder, and what it is."""
+    files = {path.name: _of(path) for path in sorted(folder.iterdir()) if path.name != FILE}
+    write_whole(folder / FILE, json.dumps({"identity": identity, "files": files}, indent=2) + "\n")
+
+
+def check_hashes(folder: Path, identity: str) -> None:
+    """Read every file and compare.
+
+    Raises
+    ------
+    DamagedError
+        Where one differs or is missing, or the folder was written as something else.
+    """
+    path = folder / FILE
+    told = document(content(path, ALLOWED, MOST_BYTES), str(path), ALLOWED)
+    if not isinstance(told, dict) or not isinstance(told.get("files"), dict):
+        raise DamagedError(str(path), "no table of hashes", ALLOWED)
+    if told.get("identity") != identity:
+        raise DamagedError(str(folder), "what was written under another name", ALLOWED)
+    for name, known in told["files"].items():
+        if Path(name).name != name:
+            raise DamagedError(str(path), f"the name {shown(name)}", ALLOWED)
+        if _of(folder / name, known) != known:
+            raise DamagedError(str(folder / name), "a damaged file", ALLOWED)
+
+
+def _of(path: Path, known: object = None) -> dict[str, int | str]:
+    """A file's size and, unless that is already another than is known, its SHA-256."""
+    with regular(path, ALLOWED) as file:
+        size = os.fstat(file.fileno()).st_size
+        if isinstance(known, dict) and known.get("bytes") != size:
+            return {"bytes": size}
+        return {"bytes": size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
