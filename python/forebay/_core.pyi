@@ -6,6 +6,7 @@ from typing import Any, Literal, TypedDict, final
 
 __version__: str
 REFERENCE_TOLERANCE: float
+MAX_TEXT: int
 
 #: A change "key=value" out of the argument `overrides`, out of another argument, or (argument, key, value) where the
 #: argument stands for the key: the argument is what a mistake points at.

@@ -41,6 +41,7 @@ mod _core {
             "REFERENCE_TOLERANCE",
             forebay_closed_form::REFERENCE_TOLERANCE,
         )?;
+        module.add("MAX_TEXT", forebay_scenario::MAX_TEXT)?;
         module.add("__version__", forebay_scenario::VERSION)
     }
 }

@@ -58,7 +58,7 @@ pub use report::{
     GroupReport, LinkReport, MAX_LISTED_FLOWS, PacketRecord, QueueSample, Report, Segment,
     TracedGroup, Traces, TransferRecord,
 };
-pub use scenario::Scenario;
+pub use scenario::{MAX_TEXT, Scenario};
 pub use schema::schema;
 pub use stack::{DelayedAck, PartialAckTimer, Recovery, Reduction, Stack, TimeoutCut};
 pub use uncertain::FlowCount;
