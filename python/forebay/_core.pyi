@@ -119,9 +119,11 @@ class Job:
         *,
         traces: bool = False,
         model: str | None = None,
+        memory: int | None = None,
     ) -> Job: ...
 
 def engines() -> list[Engine]: ...
+def allow_memory(size: int) -> None: ...
 def run_batch(
     jobs: Sequence[Job],
     threads: int,

@@ -19,7 +19,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::batch::{Engine, Job, aggregate, engines, run_batch};
+    use crate::batch::{Engine, Job, aggregate, allow_memory, engines, run_batch};
     #[pymodule_export]
     use crate::describe::{Algorithm, controllers, disciplines, scenario_keys};
     #[pymodule_export]

@@ -215,7 +215,7 @@ count = 2
 rtt = "20ms"
 packet = "1000B"
 [run]
-warmup = "1s"
+warmup = "0s"
 measure = "5s"
 "#,
             late(law, key)
