@@ -6,6 +6,7 @@ from typing import Any, Literal, TypedDict, final
 
 __version__: str
 REFERENCE_TOLERANCE: float
+MAX_TEXT: int
 
 #: A change "key=value" out of the argument `overrides`, out of another argument, or (argument, key, value) where the
 #: argument stands for the key: the argument is what a mistake points at.
@@ -118,9 +119,11 @@ class Job:
         *,
         traces: bool = False,
         model: str | None = None,
+        memory: int | None = None,
     ) -> Job: ...
 
 def engines() -> list[Engine]: ...
+def allow_memory(size: int) -> None: ...
 def run_batch(
     jobs: Sequence[Job],
     threads: int,

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from forebay import _core
 from forebay.cautions import phase_effects
@@ -14,7 +14,7 @@ from forebay.errors import InputError
 from forebay.goals import Goal
 from forebay.report import BufferSize, Report
 
-__all__ = ["TARGET", "Scenario", "cores", "read", "utf8"]
+__all__ = ["TARGET", "Scenario", "bounded", "cores", "read", "utf8"]
 
 #: The key of the target link's own buffer.
 TARGET = "link.buffer"
@@ -159,14 +159,22 @@ class Scenario:
 
 
 def read(path: Path) -> str:
-    """Read a text file, or say why it cannot be read."""
+    """Read a text file of at most `_core.MAX_TEXT` bytes, or say why it cannot be read."""
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            return bounded(file, str(path))
     except FileNotFoundError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}{_neighbor(path)}") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-    return utf8(content, str(path))
+
+
+def bounded(file: BinaryIO, name: str) -> str:
+    """Read a text of at most `_core.MAX_TEXT` bytes; of a longer one not the end, which it may not have."""
+    content = file.read(_core.MAX_TEXT + 1)
+    if len(content) > _core.MAX_TEXT:
+        raise InputError(f"{name}: found more than {_core.MAX_TEXT} bytes; allowed: at most {_core.MAX_TEXT} bytes")
+    return utf8(content, name)
 
 
 def utf8(content: bytes, name: str) -> str:

@@ -1,8 +1,8 @@
 //! The fluid engine behind the common contract: scenario in, report out.
 
 use forebay_scenario::{
-    Engine, EngineDescription, EngineError, Report, RunOptions, Scenario, VictimCountLaw, Warning,
-    WarningKind,
+    Engine, EngineDescription, EngineError, Footprint, Report, RunOptions, Scenario,
+    VictimCountLaw, Warning, WarningKind,
 };
 
 use crate::adaptive::integrate_with;
@@ -38,6 +38,13 @@ use crate::translation::{NAME, Translation};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FluidEngine;
 
+/// A flow's parameters, its state and what an integrator keeps of it; no packets.
+const FOOTPRINT: Footprint = Footprint {
+    flow: 1024.0,
+    source: 0.0,
+    waiting: 0.0,
+};
+
 /// Step of the integrator where flows are held back, in parts of the shortest round trip: 2 ms at
 /// 100 ms, which is within 1e-4 of the converged utilization.
 const LIMITED_STEP: f64 = 0.02;
@@ -59,6 +66,8 @@ impl Engine for FluidEngine {
 
     fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
         options.check(self.description())?;
+        let needs = scenario.needs(FOOTPRINT, options.traces);
+        scenario.afford(NAME, &needs, options.memory)?;
         let mut translation = Translation::new(scenario, options.seed)?;
         translation.model.cancel = options.cancel.clone();
         if options.traces {

@@ -91,6 +91,8 @@ pub(crate) struct Transfer {
     pub(crate) number: u64,
     /// When it began; none where it is complete.
     pub(crate) since: Option<Time>,
+    /// Whether it began with a new connection, not with one that the transfer before left open.
+    pub(crate) opens: bool,
     /// What the flow had counted before.
     pub(crate) before: Losses,
 }

@@ -229,6 +229,7 @@ impl<'a> Group<'a> {
             transfer: Transfer {
                 number: 0,
                 since: Some(Time::ZERO),
+                opens: true,
                 before: Losses::default(),
             },
             before,

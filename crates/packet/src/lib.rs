@@ -48,13 +48,23 @@ mod traffic;
 mod transfers;
 mod transmitter;
 
-use forebay_scenario::{Engine, EngineDescription, EngineError, Report, RunOptions, Scenario};
+use forebay_scenario::{
+    Engine, EngineDescription, EngineError, Footprint, Report, RunOptions, Scenario,
+};
 
 use crate::simulation::Simulation;
 
 /// The packet engine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PacketEngine;
+
+/// Measured: a flow with its connection, its scoreboard and its events; a packet in a queue that doubles
+/// as it grows.
+const FOOTPRINT: Footprint = Footprint {
+    flow: 2048.0,
+    source: 256.0,
+    waiting: 64.0,
+};
 
 /// The most packets that a run may send: weeks of computing.
 const MAX_PACKETS: f64 = 1e14;
@@ -77,6 +87,8 @@ impl Engine for PacketEngine {
     fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
         options.check(self.description())?;
         check(scenario)?;
+        let needs = scenario.needs(FOOTPRINT, options.traces);
+        scenario.afford("packet", &needs, options.memory)?;
         let mut simulation = Simulation::new(scenario, options.seed)?;
         if options.traces {
             simulation.record();
@@ -100,6 +112,7 @@ fn check(scenario: &Scenario) -> Result<(), EngineError> {
             why: format!("it may send {packets:.0e} packets, more than {MAX_PACKETS:.0e}"),
         });
     }
+    scenario.check_arrivals("packet")?;
     check_ticks(scenario)
 }
 

@@ -477,18 +477,20 @@ impl<'a> Traffic<'a> {
             let delays = group.return_delays(self.scenario, rtt)?;
             self.hosts.set_delays(turn.flow, delays);
         }
-        let flow = &mut self.hosts.flows[turn.flow];
-        flow.transfer = Transfer {
-            number: transfer,
-            since: Some(turn.now),
-            before: flow.losses(),
-        };
+        // Users of these keep their connection open from one transfer to the next.
         let stays = matches!(
             spec.workload,
             Workload::Incast { .. } | Workload::Periodic { .. }
         );
-        if let (true, 1.., Some(packets)) = (stays, transfer, packets) {
-            // The connection has stayed open.
+        let opens = !stays || transfer == 0;
+        let flow = &mut self.hosts.flows[turn.flow];
+        flow.transfer = Transfer {
+            number: transfer,
+            since: Some(turn.now),
+            opens,
+            before: flow.losses(),
+        };
+        if let (false, Some(packets)) = (opens, packets) {
             flow.connection.begin(packets, turn.now);
             return Ok(());
         }

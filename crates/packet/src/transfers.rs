@@ -84,14 +84,23 @@ impl Transfers {
     }
 
     /// A transfer took `duration`: its ratio to that on an empty path, which is a round trip
-    /// (two with a handshake) and its bytes at the slowest rate.
+    /// (two where it opens a connection with a handshake) and its bytes at the slowest rate. What is
+    /// below 1 by the rounding of ticks only is 1.
     fn slow_down(&mut self, flow: &Flow, spec: &FlowGroup, duration: Time) {
-        let trips = 1.0 + f64::from(u8::from(spec.stack.handshake));
+        let trips = 1.0 + f64::from(u8::from(spec.stack.handshake && flow.transfer.opens));
         let trip = (flow.trip() + self.between).as_secs_f64();
         let packets = flow.connection.transfer_packets() as f64;
         let bytes = packets * f64::from(flow.transit.packet_bytes);
         let ideal = trips * trip + bytes / self.slowest;
         let slowdown = duration.as_secs_f64() / ideal;
+        // Ticks that serialization has rounded away, one per packet and one per end.
+        let rounding = 1e-12 + (packets + 2.0) * 1e-12 / ideal;
+        debug_assert!(slowdown >= 1.0 - rounding, "{slowdown} of {duration}");
+        let slowdown = if slowdown >= 1.0 - rounding {
+            slowdown.max(1.0)
+        } else {
+            slowdown
+        };
         self.slowdown_sum += slowdown;
         self.slowdowns.add_value((slowdown / SLOWDOWN_UNIT) as u64);
     }

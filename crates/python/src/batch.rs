@@ -2,9 +2,11 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use forebay_engines::{Next, Outcome};
 use forebay_scenario::{RunOptions, Seed};
+use forebay_units::Bytes;
 use pyo3::prelude::*;
 
 use crate::errors::{InputError, batch_error, engine_error};
@@ -41,6 +43,19 @@ pub(crate) fn engines() -> Vec<Engine> {
     described.collect()
 }
 
+/// Bytes that a run of this process may need where its job does not say; 0 for the default.
+static MEMORY: AtomicU64 = AtomicU64::new(0);
+
+/// Allow each run of this process so many bytes.
+#[pyfunction]
+pub(crate) fn allow_memory(size: u64) {
+    MEMORY.store(size, Ordering::Relaxed);
+}
+
+fn allowed() -> Option<u64> {
+    Some(MEMORY.load(Ordering::Relaxed)).filter(|size| *size > 0)
+}
+
 /// One replication of one scenario on one engine.
 #[pyclass(module = "forebay._core", frozen)]
 pub(crate) struct Job(forebay_engines::Job);
@@ -48,7 +63,8 @@ pub(crate) struct Job(forebay_engines::Job);
 #[pymethods]
 impl Job {
     #[new]
-    #[pyo3(signature = (scenario, engine, seed, replication, *, traces=false, model=None))]
+    #[pyo3(signature = (scenario, engine, seed, replication, *, traces=false, model=None, memory=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
         scenario: &Scenario,
         engine: &str,
@@ -56,12 +72,14 @@ impl Job {
         replication: u64,
         traces: bool,
         model: Option<String>,
+        memory: Option<u64>,
     ) -> PyResult<Self> {
         let engine = forebay_engines::engine(engine)
             .map_err(|unknown| InputError::new_err((unknown.to_string(), "engine")))?;
         let options = RunOptions {
             traces,
             model,
+            memory: memory.or_else(allowed).map(Bytes::new),
             ..Seed { seed, replication }.into()
         };
         let checked = options.check(engine.description());

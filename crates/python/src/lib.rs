@@ -19,7 +19,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::batch::{Engine, Job, aggregate, engines, run_batch};
+    use crate::batch::{Engine, Job, aggregate, allow_memory, engines, run_batch};
     #[pymodule_export]
     use crate::describe::{Algorithm, controllers, disciplines, scenario_keys};
     #[pymodule_export]
@@ -41,6 +41,7 @@ mod _core {
             "REFERENCE_TOLERANCE",
             forebay_closed_form::REFERENCE_TOLERANCE,
         )?;
+        module.add("MAX_TEXT", forebay_scenario::MAX_TEXT)?;
         module.add("__version__", forebay_scenario::VERSION)
     }
 }

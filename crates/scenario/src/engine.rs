@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use forebay_random::Seed;
+use forebay_units::Bytes;
 use serde::Serialize;
 
 use crate::link::BufferSize;
@@ -55,6 +56,8 @@ pub struct RunOptions {
     pub traces: bool,
     /// The model to answer with, instead of the one that the engine would choose.
     pub model: Option<String>,
+    /// Bytes that the run may need; [`crate::DEFAULT_MEMORY`] where nothing is said.
+    pub memory: Option<Bytes>,
     /// Looked at now and then; a canceled run ends with [`EngineError::Interrupted`].
     pub cancel: Cancel,
 }

@@ -198,7 +198,12 @@ impl Form<f64> for Packets {
 
 impl Form<u64> for Packets {
     fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<u64, ScenarioError> {
-        Form::<f64>::read(self, at, context).map(|count| count as u64)
+        let count: f64 = self.read(at, context)?;
+        if count.fract() != 0.0 {
+            let whole = |text: &str| packets(text).is_some_and(|count| count.fract() == 0.0);
+            return Err(at.quantity_error(whole, format!("whole {}", self.allowed)));
+        }
+        Ok(count as u64)
     }
 
     fn write(&self, value: &u64, _: &Context<'_>) -> Option<Value> {

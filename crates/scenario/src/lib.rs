@@ -7,6 +7,7 @@
 mod algorithm;
 mod classes;
 mod cursor;
+mod demand;
 mod dimension;
 mod engine;
 mod flows;
@@ -33,6 +34,7 @@ mod workload;
 
 pub use algorithm::Algorithm;
 pub use classes::TrafficClass;
+pub use demand::{DEFAULT_MEMORY, Footprint, Need};
 pub use dimension::{Dimension, split_quantity};
 pub use engine::{
     Cancel, Check, ClosedForm, Engine, EngineDescription, EngineError, Holds, ModelError,
@@ -58,7 +60,7 @@ pub use report::{
     GroupReport, LinkReport, MAX_LISTED_FLOWS, PacketRecord, QueueSample, Report, Segment,
     TracedGroup, Traces, TransferRecord,
 };
-pub use scenario::Scenario;
+pub use scenario::{MAX_TEXT, Scenario};
 pub use schema::schema;
 pub use stack::{DelayedAck, PartialAckTimer, Recovery, Reduction, Stack, TimeoutCut};
 pub use uncertain::FlowCount;

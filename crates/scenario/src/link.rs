@@ -39,7 +39,7 @@ const MAX_PACKETS: u64 = 1_000_000_000_000;
 const MAX_BYTES: u64 = 1_000_000_000_000_000;
 
 impl BufferSize {
-    const ALLOWED: &'static str = "packets \"100p\", bytes \"150kB\" or \"64KiB\", time \"5ms\", or \"0.5BDP\" (at most 1e12 packets or 1e15 bytes)";
+    const ALLOWED: &'static str = "packets \"100p\", bytes \"150kB\" or \"64KiB\", time \"5ms\", or \"0.5BDP\" (at most 1e12 whole packets or 1e15 bytes)";
 
     /// Reads "100p", "150kB", "5ms" or "0.5BDP".
     pub fn parse(text: &str) -> Option<Self> {
@@ -49,7 +49,8 @@ impl BufferSize {
             return (multiple.is_finite() && multiple >= 0.0).then_some(Self::Bdp(multiple));
         }
         if let Some(count) = packets(text) {
-            return (count <= MAX_PACKETS as f64).then_some(Self::Packets(count.floor() as u64));
+            let whole = count <= MAX_PACKETS as f64 && count.fract() == 0.0;
+            return whole.then_some(Self::Packets(count as u64));
         }
         if let Ok(bytes) = text.parse::<Bytes>() {
             return (bytes.get() <= MAX_BYTES).then_some(Self::Bytes(bytes));
@@ -243,7 +244,13 @@ impl Form<BufferLimit> for MemorySize {
         match at.text().and_then(BufferSize::parse) {
             Some(BufferSize::Packets(count)) => Ok(BufferLimit::Packets(count)),
             Some(BufferSize::Bytes(bytes)) => Ok(BufferLimit::Bytes(bytes)),
-            _ => Err(at.error("packets \"1000p\" or bytes \"12MB\"")),
+            _ => {
+                let valid = |text: &str| {
+                    let size = BufferSize::parse(text);
+                    matches!(size, Some(BufferSize::Packets(_) | BufferSize::Bytes(_)))
+                };
+                Err(at.quantity_error(valid, "whole packets \"1000p\" or bytes \"12MB\""))
+            }
         }
     }
 

@@ -101,7 +101,12 @@ impl fmt::Display for Unknown {
 
 /// The first 60 characters.
 pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(60) {
+    shortened_to(text, 60)
+}
+
+/// The first `most` characters.
+pub(crate) fn shortened_to(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}...", &text[..end]).into(),
         None => text.into(),
     }
@@ -191,8 +196,17 @@ pub(crate) fn likeliest_quantity(text: &str, valid: impl Fn(&str) -> bool) -> Op
     let units = UNITS
         .iter()
         .filter(|(_, spellings)| spellings.contains(&wanted.as_str()));
-    let mut candidates = units.map(|(unit, _)| format!("{number}{unit}"));
+    let whole = whole_packets(text).into_iter();
+    let mut candidates = units
+        .map(|(unit, _)| format!("{number}{unit}"))
+        .chain(whole);
     candidates.find(|candidate| candidate != text.trim() && valid(candidate))
+}
+
+/// The nearest whole number of packets to a text such as "1.5p", at least one.
+fn whole_packets(text: &str) -> Option<String> {
+    let count: f64 = text.trim().strip_suffix('p')?.trim_end().parse().ok()?;
+    Some(format!("{}p", count.round().max(1.0)))
 }
 
 /// Units with other ways of writing them, in small letters. Where several units share a spelling,

@@ -1,9 +1,13 @@
 //! A scenario file as a tree whose nodes remember their line, and the error that points at one.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::naming::{Unknown, american_key, shortened};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+
+use crate::naming::{Unknown, american_key, shortened, shortened_to};
 
 /// A mistake in a scenario: where it is, what was found and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,13 +96,13 @@ impl fmt::Display for Mistake {
 impl ScenarioError {
     /// Where it is: file and line, or the argument, and the key.
     pub(crate) fn place(&self) -> String {
-        format!("{}{}", self.source, self.key)
+        format!("{}{}", self.source, shortened(&self.key))
     }
 
     /// What is wrong at which key, without the file or argument.
     pub fn at_key(&self) -> String {
         let colon = if self.key.is_empty() { "" } else { ": " };
-        format!("{}{colon}{}", self.key, self.mistake)
+        format!("{}{colon}{}", shortened(&self.key), self.mistake)
     }
 }
 
@@ -183,26 +187,13 @@ impl Node {
                 .iter_mut()
                 .try_for_each(|item| item.spell_american(within, file)),
             Content::Table(entries) => {
-                for at in 0..entries.len() {
-                    let key = american_key(&entries[at].0).into_owned();
-                    let twice = entries[..at].iter().any(|(before, _)| *before == key);
-                    if twice {
-                        let line = match entries[at].1.place {
-                            Place::Line(line) => Some(line),
-                            _ => None,
-                        };
-                        let (found, key) = (format!("`{key}` in two spellings"), within.to_owned());
-                        let name = file.to_owned();
-                        return Err(ScenarioError {
-                            source: Source::File { name, line },
-                            key,
-                            mistake: Mistake::boxed(found, "each key once"),
-                        });
-                    }
-                    entries[at].1.spell_american(&key, file)?;
-                    entries[at].0 = key;
+                let respelled = |key: &str| matches!(american_key(key), Cow::Owned(_));
+                if entries.iter().any(|(key, _)| respelled(key)) {
+                    spell_keys(entries, within, file)?;
                 }
-                Ok(())
+                entries
+                    .iter_mut()
+                    .try_for_each(|(key, node)| node.spell_american(key, file))
             }
             _ => Ok(()),
         }
@@ -243,6 +234,9 @@ impl Node {
     }
 }
 
+/// The most keys of a table that a message lists.
+const MOST_KEYS: usize = 12;
+
 impl Content {
     /// The value as it would be written, shortened.
     pub(crate) fn shown(&self) -> String {
@@ -253,19 +247,64 @@ impl Content {
             Self::Text(x) => format!("`{}`", shortened(x)),
             Self::List(items) => format!("a list of {}", items.len()),
             Self::Table(entries) => {
-                let keys: Vec<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
+                let keys = entries.iter().take(MOST_KEYS);
+                let mut keys: Vec<Cow<'_, str>> = keys.map(|(key, _)| shortened(key)).collect();
+                if entries.len() > MOST_KEYS {
+                    keys.push(format!("{} more", entries.len() - MOST_KEYS).into());
+                }
                 format!("a table with {{{}}}", keys.join(", "))
             }
         }
     }
 }
 
+/// The American spelling of a table's keys, of which none may then stand there twice.
+fn spell_keys(
+    entries: &mut [(String, Node)],
+    within: &str,
+    file: &str,
+) -> Result<(), ScenarioError> {
+    let mut seen = HashSet::with_capacity(entries.len());
+    for (key, node) in entries {
+        *key = american_key(key).into_owned();
+        if !seen.insert(key.clone()) {
+            let line = match node.place {
+                Place::Line(line) => Some(line),
+                _ => None,
+            };
+            let found = format!("`{}` in two spellings", shortened(key));
+            let name = file.to_owned();
+            return Err(ScenarioError {
+                source: Source::File { name, line },
+                key: within.to_owned(),
+                mistake: Mistake::boxed(found, "each key once"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Where the lines of a text begin: what says the line of a place without going through the text.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        Self(text.match_indices('\n').map(|(at, _)| at).collect())
+    }
+
+    /// The number of the line at this place of the text, from 1 on.
+    fn at(&self, offset: usize) -> usize {
+        1 + self.0.partition_point(|end| *end < offset)
+    }
+}
+
 /// Reads TOML, keeping the line of every value.
 fn read_toml(text: &str, file: &str) -> Result<Node, ScenarioError> {
+    let lines = Lines::of(text);
     let document = toml_edit::Document::parse(text).map_err(|error| ScenarioError {
         source: Source::File {
             name: file.into(),
-            line: error.span().map(|span| line_of(text, span.start)),
+            line: error.span().map(|span| lines.at(span.start)),
         },
         key: String::new(),
         mistake: Mistake::boxed(
@@ -273,18 +312,14 @@ fn read_toml(text: &str, file: &str) -> Result<Node, ScenarioError> {
             format!("TOML ({})", error.message().trim().replace('\n', ", ")),
         ),
     })?;
-    Ok(table_node(text, document.as_table(), Some(1)))
+    Ok(table_node(&lines, document.as_table(), Some(1)))
 }
 
-fn line_of(text: &str, offset: usize) -> usize {
-    1 + text.get(..offset).unwrap_or(text).matches('\n').count()
-}
-
-fn table_node(text: &str, table: &dyn toml_edit::TableLike, line: Option<usize>) -> Node {
+fn table_node(lines: &Lines, table: &dyn toml_edit::TableLike, line: Option<usize>) -> Node {
     let entries = table
         .iter()
         .filter(|(_, item)| !item.is_none())
-        .map(|(key, item)| (key.to_owned(), item_node(text, item, line)))
+        .map(|(key, item)| (key.to_owned(), item_node(lines, item, line)))
         .collect();
     Node {
         content: Content::Table(entries),
@@ -292,17 +327,17 @@ fn table_node(text: &str, table: &dyn toml_edit::TableLike, line: Option<usize>)
     }
 }
 
-fn item_node(text: &str, item: &toml_edit::Item, parent: Option<usize>) -> Node {
-    let line = item.span().map(|span| line_of(text, span.start)).or(parent);
+fn item_node(lines: &Lines, item: &toml_edit::Item, parent: Option<usize>) -> Node {
+    let line = item.span().map(|span| lines.at(span.start)).or(parent);
     if let Some(value) = item.as_value() {
-        return value_node(text, value, line);
+        return value_node(lines, value, line);
     }
     if let Some(tables) = item.as_array_of_tables() {
         let items = tables
             .iter()
             .map(|table| {
-                let line = table.span().map(|span| line_of(text, span.start)).or(line);
-                table_node(text, table, line)
+                let line = table.span().map(|span| lines.at(span.start)).or(line);
+                table_node(lines, table, line)
             })
             .collect();
         return Node {
@@ -311,16 +346,13 @@ fn item_node(text: &str, item: &toml_edit::Item, parent: Option<usize>) -> Node 
         };
     }
     match item.as_table_like() {
-        Some(table) => table_node(text, table, line),
+        Some(table) => table_node(lines, table, line),
         None => Node::of(Content::Table(Vec::new()), Place::Nowhere),
     }
 }
 
-fn value_node(text: &str, value: &toml_edit::Value, parent: Option<usize>) -> Node {
-    let line = value
-        .span()
-        .map(|span| line_of(text, span.start))
-        .or(parent);
+fn value_node(lines: &Lines, value: &toml_edit::Value, parent: Option<usize>) -> Node {
+    let line = value.span().map(|span| lines.at(span.start)).or(parent);
     let content = match value {
         toml_edit::Value::String(x) => Content::Text(x.value().clone()),
         toml_edit::Value::Integer(x) => Content::Integer(*x.value()),
@@ -329,51 +361,90 @@ fn value_node(text: &str, value: &toml_edit::Value, parent: Option<usize>) -> No
         toml_edit::Value::Datetime(x) => Content::Text(x.value().to_string()),
         toml_edit::Value::Array(x) => Content::List(
             x.iter()
-                .map(|value| value_node(text, value, line))
+                .map(|value| value_node(lines, value, line))
                 .collect(),
         ),
-        toml_edit::Value::InlineTable(x) => return table_node(text, x, line),
+        toml_edit::Value::InlineTable(x) => return table_node(lines, x, line),
     };
     Node::of(content, line)
 }
 
-/// Reads JSON. Syntax errors have a line; values do not.
+/// Reads JSON. Syntax errors and keys that stand twice have a line; values do not.
 fn read_json(text: &str, file: &str) -> Result<Node, ScenarioError> {
-    let error = |line, allowed: String| ScenarioError {
+    let read: Result<Json, _> = serde_json::from_str(text);
+    read.map(|Json(node)| node).map_err(|error| ScenarioError {
         source: Source::File {
             name: file.into(),
-            line,
+            line: Some(error.line()),
         },
         key: String::new(),
-        mistake: Mistake::boxed("text that is not a scenario in JSON", allowed),
-    };
-    let value: serde_json::Value =
-        serde_json::from_str(text).map_err(|e| error(Some(e.line()), format!("JSON ({e})")))?;
-    json_node(&value, "").map_err(|key| error(None, format!("no null (it is at `{key}`)")))
+        mistake: Mistake::boxed(
+            "text that is not a scenario in JSON",
+            format!("JSON ({})", shortened_to(&error.to_string(), 200)),
+        ),
+    })
 }
 
-fn json_node(value: &serde_json::Value, path: &str) -> Result<Node, String> {
-    let content = match value {
-        serde_json::Value::Null => return Err(path.to_owned()),
-        serde_json::Value::Bool(x) => Content::Bool(*x),
-        serde_json::Value::Number(x) => match x.as_i64() {
-            Some(x) => Content::Integer(x),
-            None => Content::Float(x.as_f64().unwrap_or(f64::NAN)),
-        },
-        serde_json::Value::String(x) => Content::Text(x.clone()),
-        serde_json::Value::Array(items) => Content::List(
-            items
-                .iter()
-                .map(|item| json_node(item, path))
-                .collect::<Result<_, _>>()?,
-        ),
-        serde_json::Value::Object(entries) => {
-            let mut table = Vec::with_capacity(entries.len());
-            for (key, value) in entries {
-                table.push((key.clone(), json_node(value, key)?));
-            }
-            Content::Table(table)
+/// A node out of JSON.
+struct Json(Node);
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let content = deserializer.deserialize_any(JsonContent)?;
+        Ok(Self(Node::of(content, Place::Nowhere)))
+    }
+}
+
+/// Makes content of JSON values: of all but null, and of no object that has a key twice.
+struct JsonContent;
+
+impl<'de> Visitor<'de> for JsonContent {
+    type Value = Content;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value other than null")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Content, E> {
+        Ok(Content::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Content, E> {
+        Ok(Content::Integer(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Content, E> {
+        let small = i64::try_from(value).map(Content::Integer);
+        Ok(small.unwrap_or(Content::Float(value as f64)))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Content, E> {
+        Ok(Content::Float(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Content, E> {
+        Ok(Content::Text(value.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Content, A::Error> {
+        let mut items = Vec::new();
+        while let Some(Json(item)) = list.next_element()? {
+            items.push(item);
         }
-    };
-    Ok(Node::of(content, Place::Nowhere))
+        Ok(Content::List(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Content, A::Error> {
+        let mut entries = Vec::new();
+        let mut seen = HashSet::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if !seen.insert(key.clone()) {
+                let twice = format!("the key `{}` twice", shortened(&key));
+                return Err(A::Error::custom(twice));
+            }
+            let Json(value) = map.next_value()?;
+            entries.push((key, value));
+        }
+        Ok(Content::Table(entries))
+    }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::naming::{Unknown, american, american_key};
+use crate::naming::{Unknown, american, american_key, shortened};
 use crate::node::{Content, Format, Mistake, Node, Place, ScenarioError, Source};
 
 /// A change to a scenario: `key = value` with a dotted key ("link.buffer", "flows.bulk.cca").
@@ -56,7 +56,7 @@ impl Override {
                 source: Source::Argument(argument.into()),
                 key: String::new(),
                 mistake: Box::new(Mistake::value(
-                    format!("`{text}`"),
+                    format!("`{}`", shortened(text)),
                     "key=value, as in link.buffer=100p",
                 )),
             }),
@@ -145,7 +145,10 @@ impl Node {
         };
         if items == 0 || rest.is_empty() {
             let allowed = "LIST.*.KEY with a list of tables, as in flows.*.rtt";
-            return Err(change.error(Mistake::value(format!("`{}`", change.key), allowed)));
+            return Err(change.error(Mistake::value(
+                format!("`{}`", shortened(&change.key)),
+                allowed,
+            )));
         }
         for at in 0..items {
             let at = at.to_string();
@@ -248,7 +251,7 @@ impl Node {
 
 /// That a plain value has no `part`.
 fn no_key_within(part: &str, value: &Content) -> Mistake {
-    let found = format!("`{part}` within {}", value.shown());
+    let found = format!("`{}` within {}", shortened(part), value.shown());
     Mistake::value(found, "a key of a table")
 }
 
@@ -260,7 +263,10 @@ fn index(items: &[Node], part: &str, key: &str) -> Result<usize, Mistake> {
         let names: Vec<&str> = items.iter().filter_map(Node::name).collect();
         if names.is_empty() {
             let last = items.len().saturating_sub(1);
-            Mistake::value(format!("`{part}`"), format!("a number from 0 to {last}"))
+            Mistake::value(
+                format!("`{}`", shortened(part)),
+                format!("a number from 0 to {last}"),
+            )
         } else {
             // The key has the list's name before the part.
             let lists = key.split('.').zip(key.split('.').skip(1));

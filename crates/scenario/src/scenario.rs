@@ -2,8 +2,10 @@
 
 mod buffers;
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
+use forebay_units::Time;
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -15,7 +17,7 @@ use crate::keys::{Context, Section};
 use crate::link::{Link, Memory, read_memories, resolve_buffer};
 use crate::manual::dotted_keys;
 use crate::metric::Goal;
-use crate::naming::{Unknown, counted};
+use crate::naming::{Unknown, counted, shortened};
 use crate::node::{Format, Mistake, Node, ScenarioError, Source};
 use crate::options::{FluidOptions, RunPlan, TraceOptions};
 use crate::overrides::Override;
@@ -35,6 +37,9 @@ pub struct Scenario {
     fluid: FluidOptions,
     trace: TraceOptions,
 }
+
+/// The most bytes of a scenario's text: ten thousand groups, or a million round trips.
+pub const MAX_TEXT: usize = 16 << 20;
 
 impl Scenario {
     /// Reads a scenario. `file` is only for error messages; `overrides` are applied in order.
@@ -62,8 +67,30 @@ impl Scenario {
     /// ```
     ///
     /// # Errors
-    /// The first mistake: file, line, key, what was found and what is allowed.
+    /// The first mistake: file, line, key, what was found and what is allowed. A text longer than
+    /// [`MAX_TEXT`] is not looked at.
     pub fn parse(
+        text: &str,
+        format: Format,
+        file: &str,
+        overrides: &[Override],
+    ) -> Result<Self, ScenarioError> {
+        if text.len() > MAX_TEXT {
+            let name = file.to_owned();
+            return Err(ScenarioError {
+                source: Source::File { name, line: None },
+                key: String::new(),
+                mistake: Box::new(Mistake::value(
+                    format!("{} bytes", text.len()),
+                    format!("at most {MAX_TEXT} bytes"),
+                )),
+            });
+        }
+        Self::parse_any(text, format, file, overrides)
+    }
+
+    /// The same of a text of any length: what forebay itself has written.
+    fn parse_any(
         text: &str,
         format: Format,
         file: &str,
@@ -112,7 +139,7 @@ impl Scenario {
         let link_names: Vec<String> = links.iter().map(|link| link.name.clone()).collect();
         context.links = &link_names;
         context.rate = links[target].rate;
-        let flows = read_flows(root, target, &context)?;
+        let flows = read_flows(root, &links, &context)?;
         for (index, (link, cursor)) in links.iter_mut().zip(&cursors).enumerate() {
             let bdp = bdp_bytes(index, link, &flows);
             link.buffer = resolve_buffer(cursor, link, bdp)?;
@@ -142,7 +169,7 @@ impl Scenario {
 
     /// The same scenario with changes.
     pub fn with(&self, overrides: &[Override]) -> Result<Self, ScenarioError> {
-        let changed = Self::parse(&self.canonical_json(), Format::Json, "scenario", overrides);
+        let changed = Self::parse_any(&self.canonical_json(), Format::Json, "scenario", overrides);
         changed.map_err(|error| match (&error.source, overrides) {
             // Valid before: it is the change that does not fit to what it leaves alone.
             (Source::File { .. }, [.., change]) => ScenarioError {
@@ -318,7 +345,7 @@ impl Serialize for Scenario {
 impl<'de> Deserialize<'de> for Scenario {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = serde_json::Value::deserialize(deserializer)?;
-        Self::parse(&value.to_string(), Format::Json, "scenario", &[])
+        Self::parse_any(&value.to_string(), Format::Json, "scenario", &[])
             .map_err(serde::de::Error::custom)
     }
 }
@@ -368,7 +395,7 @@ fn find_target(links: &[Link], root: &Cursor<'_>) -> Result<usize, ScenarioError
 
 fn read_flows(
     root: &Cursor<'_>,
-    target: usize,
+    links: &[Link],
     context: &Context<'_>,
 ) -> Result<Vec<FlowGroup>, ScenarioError> {
     let cursor = root.require("flows", "[[flows]] with at least one group")?;
@@ -377,27 +404,58 @@ fn read_flows(
         .filter(|items| (1..=10_000).contains(&items.len()));
     let items = items.ok_or_else(|| cursor.error("[[flows]], one to 10000 groups"))?;
     let mut flows: Vec<FlowGroup> = Vec::with_capacity(items.len());
+    let mut names = HashSet::with_capacity(items.len());
     for (number, item) in items.iter().enumerate() {
         let group = FlowGroup::read_numbered(item, number, context)?;
-        if flows.iter().any(|other| other.name == group.name) {
+        if !names.insert(group.name.clone()) {
             return Err(item.error_found(
-                format!("a second group named `{}`", group.name),
+                format!("a second group named `{}`", shortened(&group.name)),
                 "a different name for each group",
             ));
         }
+        check_delays(&group, links, item)?;
         flows.push(group);
     }
     let total: u64 = flows.iter().map(|group| group.count).sum();
     if total > MAX_FLOWS {
         return Err(cursor.error_found(format!("{total} flows"), format!("at most {MAX_FLOWS}")));
     }
-    if !flows.iter().any(|group| group.path.contains(&target)) {
+    let on_target = |group: &FlowGroup| group.path.iter().any(|&link| links[link].target);
+    if !flows.iter().any(on_target) {
         return Err(cursor.error_found(
             "no flows on the target link",
             "a group whose path crosses it",
         ));
     }
     Ok(flows)
+}
+
+/// Refuses round trips that are shorter than the delays of the links on their way. Of a law that
+/// comes arbitrarily close to zero the engine refuses what it draws.
+fn check_delays(
+    group: &FlowGroup,
+    links: &[Link],
+    table: &Cursor<'_>,
+) -> Result<(), ScenarioError> {
+    if !group.responsive() {
+        return Ok(());
+    }
+    let way = group.path.iter().chain(&group.reverse);
+    let delays: Time = way.map(|&link| links[link].delay).sum();
+    let shortest = match group.rtt.infimum() {
+        least if least > 0.0 => least,
+        _ => group.rtt.supremum(),
+    };
+    if delays.as_secs_f64() <= shortest {
+        return Ok(());
+    }
+    let at = table.get("rtt").unwrap_or_else(|| table.clone());
+    let shortest = Time::from_secs_f64(shortest);
+    let found = format!("a round trip of {shortest} over links whose delays add up to {delays}");
+    Err(at.error_found(
+        found,
+        format!("an `rtt` of at least {delays}: a link's `delay` is part of it"),
+    ))
 }
 
 /// The table `key` of the file, or its defaults.

@@ -112,16 +112,20 @@ impl Time {
     }
 }
 
+/// A sum beyond the end of time is [`Time::MAX`]: laws may draw any delay, and what comes after every
+/// run never comes.
 impl Add for Time {
     type Output = Self;
+    #[inline]
     fn add(self, other: Self) -> Self {
-        Self(self.0 + other.0)
+        self.saturating_add(other)
     }
 }
 
 impl AddAssign for Time {
+    #[inline]
     fn add_assign(&mut self, other: Self) {
-        self.0 += other.0;
+        *self = *self + other;
     }
 }
 
@@ -138,10 +142,12 @@ impl SubAssign for Time {
     }
 }
 
+/// A product beyond the end of time is [`Time::MAX`], as a sum is.
 impl Mul<u64> for Time {
     type Output = Self;
+    #[inline]
     fn mul(self, factor: u64) -> Self {
-        Self(self.0 * factor)
+        self.saturating_mul(factor)
     }
 }
 
@@ -486,6 +492,21 @@ mod tests {
     }
 
     proptest! {
+        /// The clock never runs backwards, however long what is added.
+        #[test]
+        fn time_never_wraps(a in any::<u64>(), b in any::<u64>(), factor in 1u64..) {
+            let (a, b) = (Time(a), Time(b));
+            prop_assert!(a + b >= a && a + b >= b && a * factor >= a);
+            prop_assert_eq!(a + b, b + a);
+            let mut sum = a;
+            sum += b;
+            prop_assert_eq!(sum, a + b);
+            prop_assert_eq!([a, b].into_iter().sum::<Time>(), a + b);
+            if let Some(exact) = a.0.checked_add(b.0) {
+                prop_assert_eq!(a + b, Time(exact));
+            }
+        }
+
         #[test]
         fn printing_loses_nothing(n in any::<u64>(), shift in 0u32..64) {
             let n = n >> shift;

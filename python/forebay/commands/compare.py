@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forebay.commands.options import AS_JSON, FILE, JOBS, PICTURES_OUT, REPLICATIONS, SET
+from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, PICTURES_OUT, REPLICATIONS, SET
 from forebay.commands.sources import source
 from forebay.commands.terminal import progress_bar, show, writing
 from forebay.commands.values import Whole
@@ -37,6 +37,7 @@ __all__ = ["compare"]
 @PICTURES_OUT
 @click.option("--no-picture", is_flag=True, help="Write no picture and no JSON.")
 @JOBS
+@MEMORY
 @AS_JSON
 def compare(
     file: Path,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from forebay.commands.values import SCENARIO, SETTING, OutputFolder, Whole
+from forebay.commands.values import SCENARIO, SETTING, OutputFolder, Size, Whole
 
-__all__ = ["AS_JSON", "FILE", "JOBS", "PICTURES_OUT", "REPLICATIONS", "SEED", "SET"]
+__all__ = ["AS_JSON", "FILE", "JOBS", "MEMORY", "PICTURES_OUT", "REPLICATIONS", "SEED", "SET"]
 
 FILE = click.argument("file", type=SCENARIO)
 SET = click.option(
@@ -22,6 +22,24 @@ SET = click.option(
 SEED = click.option("--seed", type=Whole(0, 2**63 - 1), help="Use this seed instead of the scenario's own.")
 JOBS = click.option(
     "--jobs", type=Whole(1, 4096), help="Run on this many threads; all cores by default. Results do not depend on it."
+)
+
+
+def _allow(context: click.Context, option: click.Parameter, size: int | None) -> None:  # noqa: ARG001
+    """Allow each run of this process so much memory."""
+    if size is not None:
+        from forebay import _core
+
+        _core.allow_memory(size)
+
+
+MEMORY = click.option(
+    "--memory",
+    type=Size(),
+    expose_value=False,
+    callback=_allow,
+    help="Allow each run this much memory, as in 16GB; 4GB by default. A run that may need more is refused before it "
+    "begins.",
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output and nothing else.")
 REPLICATIONS = click.option(

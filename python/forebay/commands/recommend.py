@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forebay.commands.options import AS_JSON, FILE, JOBS, PICTURES_OUT, REPLICATIONS, SET
+from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, PICTURES_OUT, REPLICATIONS, SET
 from forebay.commands.sources import source
 from forebay.commands.terminal import progress_bar, show, writing
 from forebay.commands.values import ENGINE, GOAL, PLATFORM, OutputFile, Share
@@ -108,6 +108,7 @@ __all__ = ["recommend"]
 )
 @click.option("--verbose", is_flag=True, help="Print every rule's reasons, every metric and the search's story, too.")
 @JOBS
+@MEMORY
 @AS_JSON
 def recommend(
     file: Path,

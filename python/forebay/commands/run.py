@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forebay.commands.options import AS_JSON, FILE, JOBS, REPLICATIONS, SEED, SET
+from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, REPLICATIONS, SEED, SET
 from forebay.commands.sources import source
 from forebay.commands.terminal import progress_bar, show
 from forebay.commands.values import ENGINE, MODEL, OutputFolder, Whole
@@ -58,6 +58,7 @@ __all__ = ["run"]
 )
 @click.option("--verbose", is_flag=True, help="Print every metric of the link and of each group.")
 @JOBS
+@MEMORY
 @AS_JSON
 def run(
     file: Path,

@@ -53,12 +53,12 @@ def source(path: Path) -> Source:
     InputError
         Where nothing can be read, or no text.
     """
-    from forebay.scenario import read, utf8
+    from forebay.scenario import bounded, read
 
     if str(path) != "-":
         return Source(str(path), path.stem, read(path), "json" if path.suffix == ".json" else "toml")
     if sys.stdin is None:
         raise InputError("<stdin>: cannot be read: it is closed")
-    text = utf8(sys.stdin.buffer.read(), "<stdin>")
+    text = bounded(sys.stdin.buffer, "<stdin>")
     # No TOML begins with a brace.
     return Source("<stdin>", "stdin", text, "json" if text.lstrip().startswith("{") else "toml")

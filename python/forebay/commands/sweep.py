@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forebay.commands.options import AS_JSON, JOBS, REPLICATIONS, SEED, SET
+from forebay.commands.options import AS_JSON, JOBS, MEMORY, REPLICATIONS, SEED, SET
 from forebay.commands.sources import source
 from forebay.commands.terminal import progress_bar, show, writing
 from forebay.commands.values import ENGINE, SCENARIO, SETTING, OutputFile, OutputFolder
@@ -68,6 +68,7 @@ __all__ = ["sweep"]
     help="Run such an archive again and compare every number, without FILE and --over.",
 )
 @JOBS
+@MEMORY
 @AS_JSON
 def sweep(
     file: Path | None,

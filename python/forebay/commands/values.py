@@ -32,6 +32,7 @@ __all__ = [
     "OutputFolder",
     "Readable",
     "Share",
+    "Size",
     "Whole",
 ]
 
@@ -67,6 +68,26 @@ class Whole(Value):
     def allowed(self) -> str:
         """The bounds."""
         return f"a whole number from {self.least} to {self.most}"
+
+
+class Size(Value):
+    """A size in bytes above none: "16GB" or "512MiB"."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ARG002
+        """Read the size."""
+        if isinstance(value, int):
+            return value
+        from forebay import _core
+
+        try:
+            size = int(_core.parse_quantity(str(value), "bytes"))
+        except InputError:
+            size = 0
+        if not 1 <= size < 2**63:
+            self.refuse(f"`{value}`", "a size from 1B to 9e18B, as in 16GB", param)
+        return size
 
 
 class Share(Value):

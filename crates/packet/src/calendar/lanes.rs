@@ -1,5 +1,7 @@
 //! Lanes: rings of events, one per constant delay, of which only the heads compete.
 
+use forebay_units::Time;
+
 use crate::event::{Event, NEVER};
 use crate::ids::LaneId;
 
@@ -121,7 +123,11 @@ impl Lanes {
     pub(super) fn push(&mut self, lane: LaneId, event: Event) {
         let at = lane.index();
         let lane = &mut self.rings[at];
-        debug_assert!(lane.is_empty() || lane.last() < event, "{event:?}");
+        // What never comes has no order.
+        debug_assert!(
+            lane.is_empty() || lane.last() < event || event.time == Time::MAX,
+            "{event:?}"
+        );
         lane.push(event);
         if lane.len() == 1 {
             self.enter(at, event);

@@ -179,3 +179,63 @@ proptest! {
         prop_assert!((0.0..=1.0 + 1e-9).contains(&value(Metric::Utilization)));
     }
 }
+
+/// Round trips, pauses and delays that no run lives to see never come early: the flows that have them
+/// take no part, and the others see the link that they would see without them.
+#[test]
+fn times_beyond_the_end_of_the_clock_never_come() {
+    let late = |law: &str, key: &str| {
+        let group = match key {
+            "rtt" => return format!("rtt = {law}"),
+            "think" => "workload = { closed_loop = { users = 20, think = LAW, size = \"2p\" } }",
+            "every" => "workload = { periodic = { every = LAW, size = \"2p\" } }\nstart = \"0s\"",
+            "pause" => "workload = { incast = { servers = 20, pause = LAW, size = \"2p\" } }",
+            "delay" => {
+                "workload = { incast = { servers = 20, pause = \"0s\", delay = LAW, size = \"2p\" } }"
+            }
+            "start" => "start = LAW",
+            _ => "stop = LAW",
+        };
+        format!("rtt = \"20ms\"\n{}", group.replace("LAW", law))
+    };
+    let text = |law: &str, key: &str| {
+        format!(
+            r#"
+[link]
+rate = "10Mbps"
+buffer = "50p"
+[[flows]]
+name = "late"
+count = 20
+packet = "1000B"
+{}
+[[flows]]
+name = "bulk"
+count = 2
+rtt = "20ms"
+packet = "1000B"
+[run]
+warmup = "0s"
+measure = "5s"
+"#,
+            late(law, key)
+        )
+    };
+    let laws = [
+        "{ exponential = \"200d\" }",
+        "{ pareto = { shape = 0.05, minimum = \"1d\" } }",
+        "{ lognormal = { median = \"200d\", sigma = 20.0 } }",
+        "{ weibull = { shape = 0.1, scale = \"100d\" } }",
+        "{ mixture = [{ weight = 1, exponential = \"1ms\" }, { weight = 1, exponential = \"213d\" }] }",
+    ];
+    for law in laws {
+        for key in ["rtt", "start", "stop", "think", "every", "pause", "delay"] {
+            let report = run(&scenario::<&str>(&text(law, key), &[]));
+            let (goodput, busy) = (
+                value(&report, Metric::Goodput),
+                value(&report, Metric::Utilization),
+            );
+            assert!(goodput <= 10e6 && busy <= 1.0, "{key} = {law}: {goodput}");
+        }
+    }
+}

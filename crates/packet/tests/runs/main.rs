@@ -4,6 +4,7 @@
 mod acknowledgments;
 mod classes;
 mod controllers;
+mod demand;
 mod disciplines;
 mod engine;
 mod frto;

@@ -417,3 +417,85 @@ fn recorded_transfers_are_numbered_and_counted() {
     let dropped = |records: &[TransferRecord]| records.iter().map(|x| x.dropped).sum::<u64>();
     assert!(dropped(&few) > 2 * dropped(&many));
 }
+
+/// No transfer is faster than on an empty path, whichever opens a connection and whichever finds it
+/// open: users that keep theirs shake hands once.
+#[test]
+fn every_slowdown_is_at_least_one() {
+    let workloads = [
+        r#"{ incast = { servers = 8, pause = "50ms", size = "10p" } }"#,
+        r#"{ incast = { servers = 1, pause = "0s", size = "1p" } }"#,
+        r#"{ periodic = { every = "100ms", size = "3p" } }"#,
+        r#"{ closed_loop = { users = 3, think = "10ms", size = "4p" } }"#,
+        r#"{ open_loop = { load = 0.3, size = "20p" } }"#,
+        r#"{ finite = { size = "30p" } }"#,
+    ];
+    for workload in workloads {
+        for stack in ["rfc", "ns2", "linux"] {
+            let report = run(&format!(
+                r#"
+[link]
+rate = "50Mbps"
+buffer = "100p"
+[[flows]]
+rtt = {{ linspace = ["1ms", "40ms"] }}
+packet = "1500B"
+stack = "{stack}"
+workload = {workload}
+[run]
+warmup = "0s"
+measure = "20s"
+"#
+            ));
+            let metrics = &report.groups[0].metrics;
+            let of = |metric| metrics[&metric].mean;
+            let slowest = of(Metric::SlowdownP99);
+            let ordered = [
+                1.0,
+                of(Metric::SlowdownP50),
+                of(Metric::SlowdownP95),
+                slowest,
+            ];
+            assert!(ordered.is_sorted(), "{workload} {stack}: {ordered:?}");
+            assert!(of(Metric::SlowdownMean) >= 1.0, "{workload} {stack}");
+        }
+    }
+}
+
+/// Where nothing stands in the way, no transfer of a connection that stays open waits for anything:
+/// with a handshake only the first takes two round trips, and counts as such.
+#[test]
+fn a_connection_that_stays_open_shakes_hands_once() {
+    let slowdown = |workload: &str, handshake: bool| {
+        let report = run(&format!(
+            r#"
+[link]
+rate = "1Gbps"
+buffer = "100p"
+[[flows]]
+rtt = "20ms"
+packet = "1000B"
+handshake = {handshake}
+workload = {workload}
+[run]
+warmup = "0s"
+measure = "30s"
+"#
+        ));
+        let metrics = &report.groups[0].metrics;
+        (
+            metrics[&Metric::SlowdownMean].mean,
+            metrics[&Metric::SlowdownP99].mean,
+        )
+    };
+    for workload in [
+        r#"{ incast = { servers = 1, pause = "10ms", size = "1p" } }"#,
+        r#"{ periodic = { every = "100ms", size = "1p" } }"#,
+    ] {
+        for handshake in [false, true] {
+            let (mean, p99) = slowdown(workload, handshake);
+            assert!((1.0..1.01).contains(&mean), "{workload} {handshake} {mean}");
+            assert!((1.0..1.01).contains(&p99), "{workload} {handshake} {p99}");
+        }
+    }
+}
