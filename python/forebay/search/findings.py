@@ -98,7 +98,7 @@ def judged_goals(finished: Finished, share: float | None) -> Mapping[str, Judged
     for goal in goals:
         values = [metric_value(goal.name, report) for report in reports]
         measured = _estimate(goal, reports)
-        judged[goal.name] = JudgedGoal(
+        judged[goal.key] = JudgedGoal(
             goal,
             held=None if share is None else sum(goal.margin(value) >= 0 for value in values),
             of=None if share is None else len(values),
@@ -106,8 +106,8 @@ def judged_goals(finished: Finished, share: float | None) -> Mapping[str, Judged
             measured=measured,
             slack=goal.margin(measured.mean),
             met=judge.margin(reports, [goal]) >= 0,
-            confidence=confidences.get(goal.name),
-            binding=goal.name == finished.outcome.binding,
+            confidence=confidences.get(goal.key),
+            binding=goal.key == finished.outcome.binding,
         )
     return judged
 
@@ -130,10 +130,10 @@ def upper_end(finished: Finished) -> UpperEnd | None:
 
 def gaps(finished: Finished) -> tuple[Gap, ...]:
     """Larger buffers that miss a goal which asks for room, with what the search measured there."""
-    goals = {goal.name: goal for goal in finished.scenario.goals}
-    found = ((packets, goals[name]) for packets, name in finished.outcome.gaps)
+    goals = {goal.key: goal for goal in finished.scenario.goals}
+    found = ((packets, goals[key]) for packets, key in finished.outcome.gaps)
     return tuple(
-        Gap(finished.size(packets), goal.name, _estimate(goal, finished.search.samples[packets]))
+        Gap(finished.size(packets), goal.key, _estimate(goal, finished.search.samples[packets]))
         for packets, goal in found
     )
 

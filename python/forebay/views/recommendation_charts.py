@@ -23,8 +23,8 @@ def shown_metrics(answer: Recommendation) -> list[str]:
     """The usual metrics, then those of the goals, each where at least two buffers have it."""
     curve = answer.points
     names = list(formatting.USUAL)
-    for name in answer.goals:
-        key = curve[-1].key(name)
+    for judged in answer.goals.values():
+        key = curve[-1].key(judged.goal.name)
         if key is not None and key not in names:
             names.append(key)
     return [name for name in names if sum(point.estimate(name) is not None for point in curve) > 1]
