@@ -42,7 +42,7 @@ def metric_chart(answer: Recommendation, key: str) -> MetricChart:
             scale * estimate.mean,
             scale * (estimate.half_width or 0.0),
             f"{wording.sizes(point.buffer)}\n{wording.metric_title(key)} {formatting.estimate(key, estimate)}"
-            f"\n{point.replications} replications",
+            f"\n{formatting.counted(point.replications, 'replication')}",
         )
         for point, estimate in known
     ]

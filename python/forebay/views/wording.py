@@ -159,8 +159,10 @@ def doubt(answer: Recommendation) -> str:
     kinds = {warning.kind: warning for warning in answer.warnings}
     reasons = []
     if Kind.IDENTICAL in kinds:
-        some = kinds[Kind.IDENTICAL].values["different"] > 1
-        reasons.append(f"{'most of ' if some else ''}the replications are identical")
+        values = kinds[Kind.IDENTICAL].values
+        if values["replications"] == 1:
+            return "there are no replications"
+        reasons.append(f"{'most of ' if values['different'] > 1 else ''}the replications are identical")
     if Kind.LOCK_STEP in kinds:
         reasons.append("the flows move in step")
     return " and ".join(reasons) or "the replications carry none"
