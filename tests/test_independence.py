@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from forebay import Report, Scenario, recommend
+from forebay import Report, Scenario, _core, recommend
 from forebay.configuration.jitter import jittered, time_text
 from forebay.formatting import confidence
 from forebay.search.independence import Step, different, in_step
@@ -298,3 +298,49 @@ def test_a_confidence_is_printed_with_as_many_places_as_wanted() -> None:
     for thousandth in range(1000):
         shown = float(confidence(thousandth / 1000).removesuffix(" %"))
         assert shown == pytest.approx(thousandth / 10, abs=1e-9), "what has one place is shown as it is"
+
+
+FORMULAS = [engine.name for engine in _core.engines() if not engine.replicates]
+
+
+@pytest.mark.parametrize("engine", FORMULAS)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [],
+        ["flows.bulk.rtt={ uniform = ['10ms', '90ms'] }"],
+        ["flows.bulk.count={ poisson = 6 }"],
+        ["run.replications=30"],
+        ["link.buffer=40kB"],
+    ],
+)
+@pytest.mark.parametrize("goals", [["utilization>=90%"], ["utilization>=90%", "utilization<=91%"]])
+@pytest.mark.parametrize("fraction", [None, 0.9])
+def test_a_formula_carries_no_confidence(
+    engine: str, changes: list[str], goals: list[str], fraction: float | None
+) -> None:
+    answer = recommend(scenario(*changes), goals, engine=engine, fraction=fraction, replications=20)
+    assert answer.confidence is None
+    assert all(goal.confidence is None and goal.measured.half_width is None for goal in answer.goals.values())
+    assert answer.warnings[0].kind is Kind.IDENTICAL
+    assert "there are no replications" in answer.warnings[0]
+    assert answer.cost.replications == answer.cost.buffers == len(answer.points), "each buffer once"
+    assert all(point.replications == 1 for point in answer.points)
+    assert answer.fraction is None or answer.fraction.at_least is None
+
+
+def test_the_command_line_and_the_page_say_that_a_formula_is_none_of_a_sample(tmp_path: Path) -> None:
+    path, page = tmp_path / "step.toml", tmp_path / "step.html"
+    path.write_text(TEXT, encoding="utf-8")
+    options = ("--engine", "closed_form", "--goal", "utilization>=90%", "--no-picture", "--report", page)
+    told = forebay("recommend", path, *options)
+    assert told.code == 0, told.err
+    assert "(no confidence: there are no replications)" in told.out
+    for text in (told.out, page.read_text(encoding="utf-8")):
+        assert "confidence >" not in text
+        assert "% confidence" not in text
+        assert "±" not in text
+
+
+def test_there_are_formulas() -> None:
+    assert "closed_form" in FORMULAS

@@ -18,7 +18,7 @@ PACKAGE = ROOT / "python" / "forebay"
 #: The floors from the ground up, the rooms of one floor beside each other. A room is a subpackage, or a module that is
 #: in none. Rooms of one floor know nothing of each other; what is inside a room may know the rest of the room.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("_core", "errors"),
+    ("_core", "errors", "interruption"),
     ("build", "display", "metric", "plain", "untrusted", "warning"),
     ("files", "locks", "models", "report", "rules", "statistics", "tables"),
     ("formatting", "goals", "hashes"),
@@ -142,7 +142,7 @@ def test_the_command_line_starts_with_click_alone() -> None:
     foreign = {name.partition(".")[0] for name in found} - set(sys.stdlib_module_names)
     assert foreign <= {"forebay", "click", "colorama"}
     own = {".".join(name.split(".")[:2]) for name in found if name.startswith("forebay.")}
-    assert own == {"forebay.command_line", "forebay.commands", "forebay.errors", "forebay.files"}
+    assert own == {f"forebay.{name}" for name in ("command_line", "commands", "errors", "files", "interruption")}
 
 
 def test_every_public_name_is_there() -> None:

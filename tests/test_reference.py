@@ -231,6 +231,25 @@ def test_wrong_calls_are_one_line(arguments: list[str], part: str) -> None:
     assert part in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "options"),
+    [
+        ("ns2.jsonl", "", []),
+        ("linux.jsonl", "\n\n", []),
+        ("oracle.json", '{"rows": []}', []),
+        ("oracle.json", None, ["--match", "no row is called so"]),
+    ],
+)
+def test_nothing_judged_is_nothing_passed(tmp_path: Path, file: str, text: str | None, options: list[str]) -> None:
+    (tmp_path / file).write_text(
+        FOLDER.joinpath(file).read_text(encoding="utf-8") if text is None else text, encoding="utf-8"
+    )
+    done = compare(tmp_path, *options)
+    assert done.returncode == 1
+    assert "0 passed, 0 failed" in done.stdout
+    assert done.stderr.splitlines() == [f"reference: found no row to judge in {tmp_path}; allowed: one or more"]
+
+
 def test_a_tally_counts_trends_and_tells_what_it_counted() -> None:
     tally = Tally(passed=5, failed=2, rows_passed=1, rows_failed=3, trends=[True, False, True], unjudged=4)
     assert (tally.agreed, tally.differed) == (7, 3)

@@ -23,6 +23,10 @@ from tests.conftest import SMALL, forebay
 QUICK = SMALL.replace('measure = "30s"', 'measure = "4s"').replace('warmup  = "5s"', 'warmup = "1s"')
 
 
+#: How often the sweep that is to survive is killed.
+KILLS = 25
+
+
 @pytest.fixture
 def quick(tmp_path: Path) -> Path:
     path = tmp_path / "quick.toml"
@@ -144,7 +148,7 @@ def test_a_wrong_cell_is_found_before_anything_runs(quick: Path, tmp_path: Path)
 
 
 def test_a_killed_sweep_goes_on_where_it_stopped(quick: Path, tmp_path: Path) -> None:
-    """A hundred kills at random moments: no cell is lost, none computed twice, no half-written row is ever seen."""
+    """Kills at random moments while cells are written: none is lost or computed twice, none is ever half-written."""
     out = tmp_path / "out"
     over = ["link.buffer=1p..200p:40", "flows.bulk.rtt=10ms,20ms,40ms,80ms"]
     arguments = ["sweep", str(quick), "--out", str(out), "--replications", "2", "--set", "run.measure=20s", "--json"]
@@ -153,19 +157,21 @@ def test_a_killed_sweep_goes_on_where_it_stopped(quick: Path, tmp_path: Path) ->
     command = [sys.executable, "-m", "forebay.command_line", *arguments]
     generator = random.Random(20261121)
     births: dict[str, float] = {}
-    kills = 0
-    for _ in range(100):
+    for kill in range(KILLS):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(0.15 + 0.25 * generator.random())
+        deadline = time.monotonic() + 30
+        while len(list((out / "cells").glob("*.json"))) <= len(births) and process.poll() is None:
+            assert time.monotonic() < deadline, "no further cell in 30 s"
+            time.sleep(0.002)
+        time.sleep(0.02 * generator.random())
         process.send_signal(signal.SIGKILL)
-        kills += process.wait() == -signal.SIGKILL
-        for path in (out / "cells").glob("*.json") if out.exists() else ():
+        assert process.wait() == -signal.SIGKILL, f"the sweep ended before kill {kill}: it needs more cells"
+        for path in (out / "cells").glob("*.json"):
             json.loads(path.read_text(encoding="utf-8"))  # complete, whatever happened
             written = path.stat().st_mtime_ns
             assert births.setdefault(path.name, written) == written, "computed twice"
-        if (out / "rows.parquet").exists():
-            break
-    assert kills >= 5
+    assert KILLS <= len(births)
+    assert not (out / "rows.parquet").exists(), "every kill was in the middle"
     answer = forebay(*arguments)
     assert answer.code == 0, answer.err
     for name, written in births.items():

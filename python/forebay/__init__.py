@@ -10,6 +10,14 @@ Examples
 
 from __future__ import annotations
 
+import sys
+
+if any(given.endswith(("/forebay", "\\forebay.exe", ".command_line")) for given in sys.orig_argv[:4]):
+    # The command: Ctrl-C may come before it has begun.
+    from forebay.interruption import while_starting
+
+    while_starting()
+
 from typing import TYPE_CHECKING, Any
 
 from forebay.errors import ForebayError, InputError, Interrupted, UnsupportedError

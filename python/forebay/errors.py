@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["ForebayError", "InputError", "Interrupted", "UnsupportedError", "naming"]
+__all__ = ["ContradictionError", "ForebayError", "InputError", "Interrupted", "UnsupportedError", "naming"]
 
 
 class ForebayError(Exception):
@@ -31,6 +31,12 @@ class InputError(ForebayError):
         super().__init__(text if argument is None else f"{argument}: {text}")
         self.text = text
         self.argument = argument
+
+
+class ContradictionError(InputError):
+    """Two goals that no value of their metric can meet both: nothing is wrong with either, but the answer is no."""
+
+    exit_code = 1
 
 
 class UnsupportedError(ForebayError):

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from forebay._core import unknown
-from forebay.errors import InputError
+from forebay.errors import ContradictionError, InputError
 from forebay.metric import find, key_among
 from forebay.report import GroupReport, Report
 
-__all__ = ["Goal", "metric_value", "split_goal"]
+__all__ = ["Goal", "check_bounds", "distinct", "metric_value", "named", "parts_of_key", "split_goal"]
 
 Sense = Literal[">=", "<="]
+
+#: How the key of a goal ends that shares its metric with others.
+BOUND = re.compile(r"(>=|<=)(-?[0-9][0-9.e+-]*)$")
 
 #: Completion time of transfers none of which ended: a goal on it is missed, and a mean of it stays finite.
 NEVER_S = 1e6
@@ -30,11 +37,22 @@ class Goal:
         Which side of the threshold is good.
     threshold : float
         In the metric's base unit: a fraction, seconds, bits per second, packets.
+    key : str
+        What answers call it: its name, or "utilization>=0.7" where several goals are about one metric (`distinct`).
     """
 
     name: str
     sense: Sense
     threshold: float
+    key: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.key:
+            object.__setattr__(self, "key", self.name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in the JSON: what was asked for."""
+        return {"name": self.name, "sense": self.sense, "threshold": self.threshold}
 
     def margin(self, value: float) -> float:
         """By how much `value` is on the good side; negative where the goal is missed."""
@@ -55,6 +73,59 @@ def split_goal(text: str) -> tuple[str, Sense, str]:
             return name, sense, threshold
     allowed = "METRIC>=VALUE or METRIC<=VALUE, as in utilization>=0.99"
     raise InputError(f"found `{text}`; allowed: {allowed}", "goals")
+
+
+def named(goal: str) -> str:
+    """The metric or "group.metric" of a goal, by the name that the scenario gives it."""
+    group, dot, metric = split_goal(goal)[0].rpartition(".")
+    known = find(metric)
+    return f"{group}{dot}{metric if known is None else known.goal_name}"
+
+
+def distinct(goals: Iterable[Goal]) -> list[Goal]:
+    """The goals without those that say the same again, each under a key of its own.
+
+    A goal that is alone on its metric keeps its key, which is its name; of several each is called by all that it says.
+    """
+    once = list(dict.fromkeys(goals))
+    shared = Counter(goal.name for goal in once)
+    return [
+        goal
+        if shared[goal.name] == 1
+        else dataclasses.replace(goal, key=f"{goal.name}{goal.sense}{float(goal.threshold)!r}")
+        for goal in once
+    ]
+
+
+def parts_of_key(key: str) -> tuple[str, Sense | None, float | None]:
+    """The metric or "group.metric" of a goal's key, and its bound where the key has one."""
+    bound = BOUND.search(key)
+    if bound is None:
+        return key, None, None
+    return key[: bound.start()], ">=" if bound[1] == ">=" else "<=", float(bound[2])
+
+
+def check_bounds(goals: Iterable[tuple[Goal, str]]) -> None:
+    """Refuse two bounds on one metric that no value can meet both.
+
+    Parameters
+    ----------
+    goals : iterable of (Goal, str)
+        Each with its text, as it was asked for.
+
+    Raises
+    ------
+    ContradictionError
+        Names the highest of the lower and the lowest of the upper bounds of the first such metric.
+    """
+    by_name: dict[str, list[tuple[Goal, str]]] = {}
+    for goal, text in goals:
+        by_name.setdefault(goal.name, []).append((goal, text))
+    for asked in by_name.values():
+        lower = max((it for it in asked if it[0].sense == ">="), key=lambda it: it[0].threshold, default=None)
+        upper = min((it for it in asked if it[0].sense == "<="), key=lambda it: it[0].threshold, default=None)
+        if lower is not None and upper is not None and lower[0].threshold > upper[0].threshold:
+            raise ContradictionError(f"found `{lower[1]}` and `{upper[1]}`: no value can meet both", "goals")
 
 
 def metric_value(goal_name: str, report: Report) -> float:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from forebay import _core
 from forebay.cautions import phase_effects
 from forebay.errors import InputError
-from forebay.goals import Goal
+from forebay.goals import Goal, distinct
 from forebay.report import BufferSize, Report
 
 __all__ = ["TARGET", "Scenario", "bounded", "cores", "read", "utf8"]
@@ -37,11 +37,14 @@ class Scenario:
     Parameters
     ----------
     core : forebay._core.Scenario
-        As the Rust side read it.
+        As the Rust side read it, with one goal for each metric.
+    bounds : sequence of Goal
+        Further goals on the metrics of its goals.
     """
 
-    def __init__(self, core: _core.Scenario) -> None:
+    def __init__(self, core: _core.Scenario, bounds: Sequence[Goal] = ()) -> None:
         self.core = core
+        self._bounds = tuple(bounds)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], overrides: Iterable[_core.Change] = ()) -> Scenario:
@@ -81,11 +84,22 @@ class Scenario:
 
         A change may say whose argument it is, for its mistakes: ("also", "link.buffer", "100p").
         """
-        return Scenario(self.core.with_overrides(overrides))
+        changed = self.core.with_overrides(overrides)
+        # A goal that was changed stands for all that was asked of its metric.
+        stay = {name for name, *_ in {*self.core.goals} & {*changed.goals}}
+        return Scenario(changed, [bound for bound in self._bounds if bound.name in stay])
 
     def with_packets(self, packets: int) -> Scenario:
         """Return the same scenario with this buffer at the target link, a packet or byte limit as before."""
-        return Scenario(self.core.with_packets(packets))
+        return self.with_core(self.core.with_packets(packets))
+
+    def with_core(self, core: _core.Scenario) -> Scenario:
+        """Return another scenario with the same goals."""
+        return Scenario(core, self._bounds)
+
+    def with_bounds(self, bounds: Sequence[Goal]) -> Scenario:
+        """Return the same scenario with these further goals on metrics that it has a goal for."""
+        return Scenario(self.core, bounds)
 
     @property
     def title(self) -> str:
@@ -99,8 +113,12 @@ class Scenario:
 
     @property
     def goals(self) -> list[Goal]:
-        """What `recommend` must meet."""
-        return [Goal(name, ">=" if sense == ">=" else "<=", threshold) for name, sense, threshold in self.core.goals]
+        """What `recommend` must meet: all of them, also where several are about one metric."""
+        found: list[Goal] = []
+        for name, sense, threshold in self.core.goals:
+            found.append(Goal(name, ">=" if sense == ">=" else "<=", threshold))
+            found += [bound for bound in self._bounds if bound.name == name]
+        return distinct(found)
 
     @property
     def resolved(self) -> Mapping[str, Any]:

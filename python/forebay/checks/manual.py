@@ -19,6 +19,7 @@ from typing import Any
 from forebay import formatting
 from forebay.errors import ForebayError, InputError
 from forebay.files import between, write_whole
+from forebay.goals import parts_of_key
 from forebay.metric import find
 from forebay.plain import plain
 from forebay.search.answer import Recommendation
@@ -190,7 +191,7 @@ def _by_metric(misses: Iterable[Miss]) -> Iterator[str]:
     """The misses of each metric in words, from the smallest to the largest."""
     grouped: dict[tuple[str, str], list[Miss]] = {}
     for miss in misses:
-        metric = miss.goal.rpartition(".")[2]
+        metric = parts_of_key(miss.goal)[0].rpartition(".")[2]
         known = find(metric)
         grouped.setdefault((metric if known is None else known.goal_name, miss.unit), []).append(miss)
     for (metric, _), found in sorted(grouped.items()):

@@ -156,7 +156,7 @@ def _repeats(rows: Iterable[Row]) -> Mapping[str, Mapping[str, list[float]]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compare with a folder; 0 where at least 90 % of the judged numbers pass."""
+    """Compare with a folder; 0 where numbers were judged and at least 90 % of them pass."""
     parser = argparse.ArgumentParser(prog="make reference", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="comma-separated out of oracle, ns2, linux, tofino, ns3")
@@ -195,6 +195,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print_summary(judge.findings, before)
     tally = Tally.of(settled(judge.findings))
     print("\n".join(tally.lines()))
+    if tally.passed + tally.failed == 0:
+        print(f"reference: found no row to judge in {options.folder}; allowed: one or more", file=sys.stderr)
+        return 1
     return 0 if tally.passed >= 0.9 * (tally.passed + tally.failed) else 1
 
 

@@ -11,6 +11,7 @@ import click
 from forebay.commands.compare import compare
 from forebay.commands.completion import VARIABLE, answer, completion
 from forebay.commands.explain import explain
+from forebay.commands.interrupting import while_working
 from forebay.commands.new import new
 from forebay.commands.plot import plot
 from forebay.commands.recommend import recommend
@@ -21,6 +22,7 @@ from forebay.commands.sweep import sweep
 from forebay.commands.translate import translate
 from forebay.commands.verb import OtherSpelling, Verb, Verbs
 from forebay.errors import ForebayError, InputError
+from forebay.interruption import EXIT_CODE, LINE
 
 __all__ = ["cli", "main"]
 
@@ -45,6 +47,11 @@ for verb in (run, recommend, compare, sweep, explain, plot, reproduce, translate
 
 def main() -> None:
     """Entry point: every mistake of the user ends in one line and its exit code."""
+    with while_working():
+        _answer()
+
+
+def _answer() -> None:
     if VARIABLE in os.environ:
         sys.exit(answer(cli))
     context: click.Context | None = None
@@ -56,9 +63,9 @@ def main() -> None:
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except click.exceptions.Abort:
-        fail("interrupted", 130)
+        fail(LINE, EXIT_CODE)
     except KeyboardInterrupt:
-        fail("interrupted", 130)
+        fail(LINE, EXIT_CODE)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         sys.exit(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from forebay._core import parse_quantity, split_quantity
 from forebay.configuration.jitter import time_text
 from forebay.errors import InputError, naming
 from forebay.formatting import duration, exactly
-from forebay.goals import split_goal
+from forebay.goals import named, split_goal
 from forebay.scenario import Scenario
 
 __all__ = ["Wishes", "draft"]
@@ -113,6 +114,11 @@ def _check_values(wishes: Wishes, rate: float, rtt: float) -> None:
 
 
 def _goals(wishes: Wishes) -> list[tuple[str, str, str]]:
+    names = Counter(named(goal) for goal in wishes.goals)
+    for name, count in names.items():
+        if count > 1:
+            allowed = "one for each metric in a file; `forebay recommend --goal` takes several"
+            raise InputError(f"found {count} goals on `{name}`; allowed: {allowed}", "goals")
     return [split_goal(goal) for goal in wishes.goals]
 
 

@@ -61,7 +61,9 @@ def jittered(scenario: Scenario) -> tuple[Scenario, Jitter]:
                 group[key] = law
                 changed[key].append(name)
     found = Jitter(tuple(changed["rtt"]), tuple(changed["start"]), packet_time, spread)
-    return (Scenario.of(tables, name=scenario.title or "scenario") if found.anything else scenario), found
+    if not found.anything:
+        return scenario, found
+    return scenario.with_core(Scenario.of(tables, name=scenario.title or "scenario").core), found
 
 
 def _spread_s(scenario: Scenario, packet_time: float) -> float:

@@ -95,6 +95,8 @@ class JudgedGoal:
             "met": self.met,
             "confidence": self.confidence,
             "binding": self.binding,
+            # A goal that is alone on its metric is called like it.
+            **({} if self.goal.key == self.goal.name else {"metric": self.goal.name}),
         }
 
 
@@ -108,7 +110,7 @@ class UpperEnd:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A measured buffer above the answer that misses a goal which asks for room, the goal, and what was measured."""
+    """A measured buffer above the answer that misses a goal which asks for room, its key, and what was measured."""
 
     buffer: BufferSize
     goal: str
@@ -148,7 +150,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Goals that ask for a large buffer, or for a small one, and what they need together; None for no buffer."""
+    """Keys of goals that ask for a large buffer, or a small one, and what they need together; None for no buffer."""
 
     goals: tuple[str, ...]
     buffer: BufferSize | None
@@ -315,9 +317,9 @@ class Recommendation(Shown):
     resolution : float
         The answer is the smallest to within this fraction.
     binding_goal : str or None
-        What keeps it from being smaller, or the goal that fails.
+        The key of what keeps it from being smaller, or of the goal that fails.
     goals : mapping
-        Each goal by its name, judged at the answer or at the nearest compromise.
+        Each goal by its key, judged at the answer or at the nearest compromise.
     feasible_up_to : UpperEnd or None
         How far above the answer the goals hold.
     gaps : tuple of Gap

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from forebay import _core, statistics
+from forebay import statistics
 from forebay.cautions import phase_effects
 from forebay.configuration.jitter import Jitter, jittered
 from forebay.formatting import duration
@@ -70,14 +70,21 @@ class Finished:
     def at_answer(self) -> tuple[int, Sequence[Report]]:
         """The answer with the fresh replications; without one the compromise with all that it has."""
         outcome = self.outcome
-        if outcome.buffer is not None:
+        if outcome.buffer is not None and self.measure.replicates:
             return outcome.buffer, outcome.confirmation
-        at = outcome.compromise if outcome.compromise is not None else min(self.search.samples)
+        known = (at for at in (outcome.buffer, outcome.compromise) if at is not None)
+        at = next(known, min(self.search.samples))
         return at, self.measure.at(at)
+
+    def seen(self, packets: int) -> Sequence[Report]:
+        """What the search saw at a buffer; the one answer of an engine without replications."""
+        return self.search.samples[packets] if self.measure.replicates else self.measure.at(packets)
 
     @property
     def confident(self) -> bool:
-        """Whether the replications at the answer carry a confidence."""
+        """Whether the replications at the answer carry a confidence; where there are none, nothing does."""
+        if not self.measure.replicates:
+            return False
         _, reports = self.at_answer()
         step = in_step(self.scenario.core, self.measure.engine, reports)
         return step is None and enough(different(reports), len(reports))
@@ -98,7 +105,7 @@ def judged_goals(finished: Finished, share: float | None) -> Mapping[str, Judged
     for goal in goals:
         values = [metric_value(goal.name, report) for report in reports]
         measured = _estimate(goal, reports)
-        judged[goal.name] = JudgedGoal(
+        judged[goal.key] = JudgedGoal(
             goal,
             held=None if share is None else sum(goal.margin(value) >= 0 for value in values),
             of=None if share is None else len(values),
@@ -106,8 +113,8 @@ def judged_goals(finished: Finished, share: float | None) -> Mapping[str, Judged
             measured=measured,
             slack=goal.margin(measured.mean),
             met=judge.margin(reports, [goal]) >= 0,
-            confidence=confidences.get(goal.name),
-            binding=goal.name == finished.outcome.binding,
+            confidence=confidences.get(goal.key),
+            binding=goal.key == finished.outcome.binding,
         )
     return judged
 
@@ -130,11 +137,10 @@ def upper_end(finished: Finished) -> UpperEnd | None:
 
 def gaps(finished: Finished) -> tuple[Gap, ...]:
     """Larger buffers that miss a goal which asks for room, with what the search measured there."""
-    goals = {goal.name: goal for goal in finished.scenario.goals}
-    found = ((packets, goals[name]) for packets, name in finished.outcome.gaps)
+    goals = {goal.key: goal for goal in finished.scenario.goals}
+    found = ((packets, goals[key]) for packets, key in finished.outcome.gaps)
     return tuple(
-        Gap(finished.size(packets), goal.name, _estimate(goal, finished.search.samples[packets]))
-        for packets, goal in found
+        Gap(finished.size(packets), goal.key, _estimate(goal, finished.seen(packets))) for packets, goal in found
     )
 
 
@@ -243,6 +249,12 @@ def _of_evidence(finished: Finished) -> list[Warning]:
     """Replications that repeat each other, and flows that move in step: why there is no confidence, and what helps."""
     if not finished.search.samples:
         return []
+    if not finished.measure.replicates:
+        text = (
+            f"the {finished.measure.engine} engine answers each buffer once: there are no replications, and one "
+            "observation carries no confidence"
+        )
+        return [Warning(Kind.IDENTICAL, text, values={"replications": 1, "different": 1})]
     at, reports = finished.at_answer()
     independent, count = different(reports), len(reports)
     found = []
@@ -270,9 +282,6 @@ def _of_evidence(finished: Finished) -> list[Warning]:
 
 def _cure(finished: Finished) -> str:
     """What makes replications differ."""
-    engine = finished.measure.engine
-    if any(known.name == engine and not known.replicates for known in _core.engines()):
-        return f"the {engine} engine has nothing to repeat"
     if jittered(finished.scenario)[1].anything:
         return "repeat with `--jitter`, which makes round trips and starts random"
     return "give the traffic something random, such as a law for `start`, `rtt` or sizes"

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Protocol
 
 from forebay import statistics
-from forebay.goals import Goal, metric_value
+from forebay.goals import Goal, distinct, metric_value
 from forebay.report import Report
 from forebay.search.independence import different, enough, outcomes
 
@@ -37,7 +37,7 @@ class Judge(Protocol):
         """Judge, each way at this one-sided confidence."""
 
     def confidences(self, reports: Reports, goals: Sequence[Goal]) -> Mapping[str, float]:
-        """By goal, the confidence with which it is met; their minimum is that of all together."""
+        """By the key of each goal, the confidence with which it is met; their minimum is that of all together."""
 
     def margin(self, reports: Reports, goals: Sequence[Goal]) -> float:
         """How far the goals are from being just met: 0 there, positive where they are met; smooth in the buffer."""
@@ -67,13 +67,13 @@ class AverageJudge:
         """One minus the p-value of each goal's one-sided t test."""
         independent = different(reports)
         return {
-            goal.name: statistics.confidence_that(
+            goal.key: statistics.confidence_that(
                 [metric_value(goal.name, report) for report in reports],
                 goal.sense,
                 goal.threshold,
                 independent=independent,
             )
-            for goal in goals
+            for goal in distinct(goals)
         }
 
     def margin(self, reports: Reports, goals: Sequence[Goal]) -> float:
@@ -123,8 +123,9 @@ class ShareJudge:
         def confidence(asked: Sequence[Goal]) -> float:
             return statistics.confidence_that_share(self.held(draws, asked), len(draws), self.share)[0]
 
-        found = {goal.name: confidence([goal]) for goal in goals}
-        worst = min(goals, key=lambda goal: self.held(draws, [goal])).name
+        goals = distinct(goals)
+        found = {goal.key: confidence([goal]) for goal in goals}
+        worst = min(goals, key=lambda goal: self.held(draws, [goal])).key
         together = confidence(goals)
         return {**found, worst: together}
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from forebay import formatting
-from forebay.goals import Goal, metric_value
+from forebay.goals import Goal, distinct, metric_value
 from forebay.metric import unit_of
 from forebay.report import Report
 from forebay.search.judging import ShareJudge
@@ -27,7 +27,7 @@ class Miss:
     Attributes
     ----------
     goal : str
-        Its name; "fraction" where every goal holds on average, but not in as many draws as was asked for.
+        Its key; "fraction" where every goal holds on average, but not in as many draws as was asked for.
     by : float
         How far the mean is on the wrong side of the threshold.
     unit : {"points", "s", "%"}
@@ -122,12 +122,13 @@ def worst_miss(reports: Sequence[Report], goals: Sequence[Goal], share: float | 
         None where every goal is met.
     """
     margins = {}
+    goals = distinct(goals)
     for goal in goals:
         mean = sum(metric_value(goal.name, report) for report in reports) / len(reports)
-        margins[goal.name] = goal.margin(mean)
-    worst = min(goals, key=lambda goal: margins[goal.name] / (abs(goal.threshold) or 1.0))
-    if margins[worst.name] < 0:
-        return _miss(worst, -margins[worst.name])
+        margins[goal.key] = goal.margin(mean)
+    worst = min(goals, key=lambda goal: margins[goal.key] / (abs(goal.threshold) or 1.0))
+    if margins[worst.key] < 0:
+        return _miss(worst, -margins[worst.key])
     if share is None:
         return None
     held = ShareJudge(share).held(reports, goals) / len(reports)
@@ -137,10 +138,10 @@ def worst_miss(reports: Sequence[Report], goals: Sequence[Goal], share: float | 
 def _miss(goal: Goal, by: float) -> Miss:
     unit = unit_of(goal.name)
     if unit == "share":
-        return Miss(goal.name, 100 * by, "points")
+        return Miss(goal.key, 100 * by, "points")
     if unit == "s":
-        return Miss(goal.name, by, "s")
-    return Miss(goal.name, 100 * by / (abs(goal.threshold) or 1.0), "%")
+        return Miss(goal.key, by, "s")
+    return Miss(goal.key, 100 * by / (abs(goal.threshold) or 1.0), "%")
 
 
 def _share(share: float) -> str:

@@ -41,7 +41,7 @@ class Knob:
 
     def turned(self, scenario: Scenario, packets: int) -> Scenario:
         """The scenario with a buffer of so many packets there; every other buffer stays."""
-        return Scenario(self.core(scenario.core, packets))
+        return scenario.with_core(self.core(scenario.core, packets))
 
     def core(self, scenario: _core.Scenario, packets: int) -> _core.Scenario:
         """The same as the core has it."""

@@ -50,6 +50,8 @@ class Measurements:
     ) -> None:
         self.scenario, self.engine, self.jobs = scenario, engine, jobs
         self.progress, self.knob, self.resumption = progress, knob, resumption
+        #: Whether replications are more than one answer given again.
+        self.replicates = all(known.replicates for known in _core.engines() if known.name == engine)
         self.reports: dict[Pair, Report] = {}
         #: Replications that an interrupted search had left.
         self.resumed = 0
@@ -57,10 +59,12 @@ class Measurements:
         self._kept = None if resumption is None else resumption.of(scenario.core, engine, knob.key)
 
     def __call__(self, pairs: Sequence[Pair]) -> list[Report]:
-        """Measure (buffer, replication) pairs."""
+        """Measure (buffer, replication) pairs; an engine without replications gives its one answer for all."""
+        if not self.replicates:
+            pairs = [(buffer, 0) for buffer, _ in pairs]
         buffers = {buffer: self.knob.core(self.scenario.core, buffer) for buffer in {pair[0] for pair in pairs}}
         self._take(pairs, buffers)
-        missing = [pair for pair in pairs if pair not in self.reports]
+        missing = list(dict.fromkeys(pair for pair in pairs if pair not in self.reports))
         seed = self.scenario.core.seed
         work = [_core.Job(buffers[buffer], self.engine, seed, replication) for buffer, replication in missing]
         before = len(self.reports)

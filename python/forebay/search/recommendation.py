@@ -16,7 +16,7 @@ from forebay.configuration.jitter import jittered
 from forebay.configuration.platforms.platform import Platform
 from forebay.configuration.port import Port
 from forebay.errors import InputError
-from forebay.goals import split_goal
+from forebay.goals import Goal, check_bounds, named, split_goal
 from forebay.metric import find
 from forebay.rules import Rule
 from forebay.rules import rules as rules_of
@@ -67,7 +67,8 @@ def recommend(
         The link and its traffic; its own buffer is measured as one of many, and says whether the limit is in packets
         or bytes.
     goals : iterable of str
-        Such as "utilization>=0.99"; each replaces the scenario's goal on the same metric or adds to them.
+        Such as "utilization>=0.99"; they replace the scenario's own on the same metrics and add to the
+        others. Several on one metric all count.
     also : iterable of str
         Buffers such as "20p" or "0.5BDP" to measure beside those of the rules. The scenario's own always is.
     engine : str
@@ -114,6 +115,8 @@ def recommend(
     ------
     InputError
         Without goals, or with a goal on something that the engine does not report.
+    ContradictionError
+        With two goals on one metric that no value can meet both.
     """
     started = time.perf_counter()
     goals = list(goals)
@@ -216,11 +219,8 @@ def _sensitivity(finished: Finished) -> tuple[Variation, ...]:
 
 def _with_checked_goals(scenario: Scenario, goals: Sequence[str], engine: str) -> Scenario:
     """Add the goals, all of which can be measured; at least one."""
-    places = dict(zip((goal.name for goal in scenario.goals), scenario.core.goal_places, strict=True))
-    names = [_named(goal) for goal in goals]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"found {names.count(name)} goals on `{name}`; allowed: one for each metric", "goals")
+    places = dict(zip((name for name, *_ in scenario.core.goals), scenario.core.goal_places, strict=True))
+    names = {named(goal) for goal in goals}
     scenario = with_goals(scenario, goals)
     if not scenario.goals:
         raise InputError("found none; allowed: at least one, here or in [goal], such as utilization>=0.99", "goals")
@@ -228,18 +228,49 @@ def _with_checked_goals(scenario: Scenario, goals: Sequence[str], engine: str) -
     return scenario
 
 
-def _named(goal: str) -> str:
-    """The metric or "group.metric" of a goal, by the name that the scenario gives it."""
-    group, dot, metric = split_goal(goal)[0].rpartition(".")
-    known = find(metric)
-    return f"{group}{dot}{metric if known is None else known.goal_name}"
-
-
 def with_goals(scenario: Scenario, goals: Iterable[str]) -> Scenario:
-    """Add goals such as "utilization>=0.99" to a scenario, replacing those on the same metric."""
-    asked = map(split_goal, goals)
-    overrides = [("goals", f"goal.{name}", f"{sense} {threshold}") for name, sense, threshold in asked]
-    return scenario.changed(*overrides) if overrides else scenario
+    """Add goals such as "utilization>=0.99" to a scenario, replacing its own on the same metrics.
+
+    Several on one metric all count.
+
+    Raises
+    ------
+    ContradictionError
+        Where two of them cannot hold both.
+    """
+    asked = []
+    for text in goals:
+        change = _change(text)
+        asked.append((_one(scenario.changed(change), named(text)), text, change))
+    check_bounds((goal, text) for goal, text, _ in asked)
+    # The core has one goal for each metric, of which the closed forms size: the one that asks for most.
+    decisive: dict[str, tuple[Goal, _core.Change]] = {}
+    for goal, _, change in asked:
+        known = decisive.get(goal.name)
+        if known is None or _rank(goal) > _rank(known[0]):
+            decisive[goal.name] = goal, change
+    if not decisive:
+        return scenario
+    changed = scenario.changed(*(change for _, change in decisive.values()))
+    return changed.with_bounds([goal for goal, *_ in asked if goal != decisive[goal.name][0]])
+
+
+def _change(goal: str) -> _core.Change:
+    """A goal as a change of the scenario."""
+    name, sense, threshold = split_goal(goal)
+    return ("goals", f"goal.{name}", f"{sense} {threshold}")
+
+
+def _one(scenario: Scenario, name: str) -> Goal:
+    """The goal on one metric of a scenario that has one."""
+    return next(goal for goal in scenario.goals if goal.name == name)
+
+
+def _rank(goal: Goal) -> tuple[bool, float]:
+    """What the goals on one metric are ordered by: the side that is better for it, then how much they ask for."""
+    metric = find(goal.name)
+    better = metric is not None and (goal.sense == ">=") == metric.more_is_better
+    return better, goal.threshold if goal.sense == ">=" else -goal.threshold
 
 
 def _sized(rules: Iterable[Rule]) -> list[int]:

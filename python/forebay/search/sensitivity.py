@@ -35,7 +35,9 @@ def vary(scenario: Scenario, what: str, factor: float) -> Scenario | None:
     """
     tables: dict[str, Any] = json.loads(scenario.core.canonical_json())
     changed = [_SCALE[what](group, factor) for group in tables["flows"]]
-    return Scenario.of(tables, name=scenario.title or "scenario") if any(changed) else None
+    if not any(changed):
+        return None
+    return scenario.with_core(Scenario.of(tables, name=scenario.title or "scenario").core)
 
 
 def _scale_flows(group: dict[str, Any], factor: float) -> bool:

@@ -34,7 +34,7 @@ from typing import Protocol
 
 from forebay import statistics
 from forebay.formatting import confidence as confidence_text
-from forebay.goals import Goal, metric_value
+from forebay.goals import Goal, distinct, metric_value
 from forebay.report import Report
 from forebay.search.independence import different, enough
 from forebay.search.judging import AverageJudge, Judge, Verdict
@@ -112,19 +112,19 @@ class Outcome:
     confirmation : sequence of reports
         The fresh replications that `confidence` rests on.
     binding : str or None
-        The goal that keeps the buffer from being smaller (or, without an answer, the goal that fails).
+        The key of the goal that keeps the buffer from being smaller (or, without an answer, the goal that fails).
     up_to : tuple of (int, int or None)
         With an answer: the largest buffer known to meet every goal without a gap, and the smallest above it that does
         not (None where all larger ones that were measured do).
-    needs_at_least : tuple of (goal names, buffer)
+    needs_at_least : tuple of (keys of goals, buffer)
         What the goals that ask for a large buffer need together; buffer None where no tried buffer is enough.
-    needs_at_most : tuple of (goal names, buffer)
+    needs_at_most : tuple of (keys of goals, buffer)
         What the goals that ask for a small buffer allow together; buffer None where even the smallest is too
         large, and where there are no such goals.
     compromise : int or None
         Without an answer: the measured buffer whose worst relative miss is smallest.
     gaps : tuple of (int, str)
-        With an answer: measured buffers above it at which a goal that asks for room is missed, with the goal.
+        With an answer: measured buffers above it at which a goal that asks for room is missed, with the goal's key.
     islands : tuple of (int, int)
         With an answer: measured buffers below it that meet every goal, each with a larger one, below the answer, that
         misses some.
@@ -171,7 +171,7 @@ class Search:
             msg = "a search needs at least one goal"
             raise ValueError(msg)
         self.measure = measure
-        self.goals = tuple(goals)
+        self.goals = tuple(distinct(goals))
         self.plan = plan
         self.samples: dict[int, list[Report]] = {}
         self._expect = expect or (lambda _count: None)
@@ -226,10 +226,10 @@ class Search:
         room, small = self._directions()
         outcome = Outcome()
         enough = self._smallest_enough(room, outcome)
-        outcome.needs_at_least = (tuple(goal.name for goal in room), enough)
+        outcome.needs_at_least = (tuple(goal.key for goal in room), enough)
         if enough is None:
             self._largest_allowed(small, outcome)
-            outcome.binding = self._worst(max(self.samples), room).name
+            outcome.binding = self._worst(max(self.samples), room).key
             outcome.compromise = self._compromise()
             return outcome
         self._confirm(enough, room, outcome)
@@ -287,7 +287,7 @@ class Search:
             return min(self.samples)
         high = min(buffer for buffer in self.samples if buffer > low)
         low, high = self._narrow(low, high, room, Verdict.MET)
-        outcome.binding = self._worst(low, room).name
+        outcome.binding = self._worst(low, room).key
         return high
 
     def _falls_short(self, buffer: int, room: Sequence[Goal]) -> bool:
@@ -346,7 +346,7 @@ class Search:
         """Larger buffers that miss a goal which asks for room, each with the goal that is missed most."""
         for buffer in sorted(buffer for buffer in self.samples if buffer > answer):
             if room and self.together(buffer, room) is Verdict.MISSED and self._settle(buffer, room) is Verdict.MISSED:
-                yield buffer, self._worst(buffer, room).name
+                yield buffer, self._worst(buffer, room).key
 
     def _narrow(self, low: int, high: int, goals: Sequence[Goal], above: Verdict) -> tuple[int, int]:
         """Close in on the edge between two buffers of which only one meets the goals: `high` where `above` is MET."""
@@ -387,7 +387,7 @@ class Search:
 
     def _largest_allowed(self, small: Sequence[Goal], outcome: Outcome) -> None:
         """Largest buffer up to which the goals that ask for a small one are met, to within the resolution."""
-        outcome.needs_at_most = (tuple(goal.name for goal in small), None)
+        outcome.needs_at_most = (tuple(goal.key for goal in small), None)
         if not small:
             return
         low, high = None, None
@@ -409,7 +409,7 @@ class Search:
         buffer = start
         while self._attempts < plan.confirmations:
             if small and self.decide(buffer, small) is not Verdict.MET:
-                outcome.binding = self._worst(buffer, small).name
+                outcome.binding = self._worst(buffer, small).key
                 return
             self._attempts += 1
             # The k-th attempt spends 2^-k of the error probability: the sum stays below the whole of it.
@@ -419,7 +419,7 @@ class Search:
                 return
             self._refused.add(buffer)
             outcome.binding = weakest
-            if weakest not in {goal.name for goal in room}:
+            if weakest not in {goal.key for goal in room}:
                 self._refused_as_too_large = buffer
                 return
             # The first two steps are as fine as the search, the later ones ever longer.
@@ -439,7 +439,7 @@ class Search:
         self._expect(len(fresh))
         reports = self.measure([(buffer, replication) for replication in fresh])
         confidences = judge.confidences(reports, self.goals)
-        weakest = min(self.goals, key=lambda goal: (confidences[goal.name], judge.margin(reports, [goal]))).name
+        weakest = min(self.goals, key=lambda goal: (confidences[goal.key], judge.margin(reports, [goal]))).key
         if enough(different(reports), len(reports)):
             confirmed = confidences[weakest] >= needed
             confidence = 1 - (1 - confidences[weakest]) * 2**self._attempts
@@ -485,7 +485,7 @@ class Search:
     def _worst(self, buffer: int, goals: Sequence[Goal]) -> Goal:
         """The goal that is least certain at a buffer."""
         found = self.plan.judge.confidences(self.samples[buffer], goals)
-        return min(goals, key=lambda goal: (found[goal.name], goal.margin(self.mean(buffer, goal))))
+        return min(goals, key=lambda goal: (found[goal.key], goal.margin(self.mean(buffer, goal))))
 
     def _compromise(self) -> int:
         """The measured buffer that comes nearest to meeting all goals; of equal ones the smallest."""

@@ -76,7 +76,8 @@ def _(report: Report) -> Note:
 @_note.register(Recommendation)
 def _(answer: Recommendation) -> Note:
     names = [name for name in formatting.USUAL if any(name in point.metrics for point in answer.points)]
-    names += [key for key in (answer.points[0].key(name) for name in answer.goals) if key and key not in names]
+    asked = (answer.points[0].key(judged.goal.name) for judged in answer.goals.values())
+    names = list(dict.fromkeys([*names, *filter(None, asked)]))
     columns = ("", "buffer", "applies", *(formatting.metric_title(name) for name in names))
     rows = []
     if answer.buffer is not None:
@@ -105,7 +106,7 @@ def _recommended(answer: Recommendation) -> str:
     goals = " and ".join(wording.goal_phrase(judged.goal) for judged in answer.goals.values())
     if answer.buffer is None:
         return f"No buffer was found with which {goals}."
-    decided = "" if answer.binding_goal is None else f"; {wording.metric_title(answer.binding_goal)} decides"
+    decided = "" if answer.binding_goal is None else f"; {wording.goal_title(answer.binding_goal)} decides"
     return f"{wording.sizes(answer.buffer)}: the smallest with which {goals}{decided}."
 
 

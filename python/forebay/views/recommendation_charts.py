@@ -23,8 +23,8 @@ def shown_metrics(answer: Recommendation) -> list[str]:
     """The usual metrics, then those of the goals, each where at least two buffers have it."""
     curve = answer.points
     names = list(formatting.USUAL)
-    for name in answer.goals:
-        key = curve[-1].key(name)
+    for judged in answer.goals.values():
+        key = curve[-1].key(judged.goal.name)
         if key is not None and key not in names:
             names.append(key)
     return [name for name in names if sum(point.estimate(name) is not None for point in curve) > 1]
@@ -42,7 +42,7 @@ def metric_chart(answer: Recommendation, key: str) -> MetricChart:
             scale * estimate.mean,
             scale * (estimate.half_width or 0.0),
             f"{wording.sizes(point.buffer)}\n{wording.metric_title(key)} {formatting.estimate(key, estimate)}"
-            f"\n{point.replications} replications",
+            f"\n{formatting.counted(point.replications, 'replication')}",
         )
         for point, estimate in known
     ]

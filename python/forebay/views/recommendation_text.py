@@ -23,7 +23,19 @@ from forebay.views.configuration_text import configuration_lines
 from forebay.views.fitting import Fitting
 from forebay.views.heading import Paragraph
 from forebay.views.reports import metric_table
-from forebay.views.wording import around, count, difference, doubt, sides, sign, sizes, standing, threshold, whose
+from forebay.views.wording import (
+    around,
+    count,
+    difference,
+    doubt,
+    goal_title,
+    sides,
+    sign,
+    sizes,
+    standing,
+    threshold,
+    whose,
+)
 from forebay.warning import Kind
 
 if TYPE_CHECKING:
@@ -108,7 +120,7 @@ def _decisive(answer: Recommendation) -> str:
     if answer.binding_goal is None:
         return f"Nothing asks for more: every goal holds at the smallest buffer{most}."
     goal = answer.goals[answer.binding_goal]
-    return f"Decided by {_asked(goal)}: {formatting.estimate(answer.binding_goal, goal.measured)} here{most}."
+    return f"Decided by {_asked(goal)}: {formatting.estimate(goal.goal.name, goal.measured)} here{most}."
 
 
 def _no_buffer(answer: Recommendation) -> Iterator[RenderableType]:
@@ -121,7 +133,7 @@ def _no_buffer(answer: Recommendation) -> Iterator[RenderableType]:
         else "No buffer meets every goal.",
         style="bold red",
     )
-    yield Paragraph("; ".join(sides(conflict, formatting.metric_title, sizes)) + ".")
+    yield Paragraph("; ".join(sides(conflict, goal_title, sizes)) + ".")
 
 
 # Goals -----------------------------------------------------------------------------------------------------------
@@ -135,8 +147,9 @@ def _asked(goal: JudgedGoal | Miss) -> str:
 
 def _goals(answer: Recommendation) -> Iterator[RenderableType]:
     """A line for each goal that does not decide."""
-    others = {name: goal for name, goal in answer.goals.items() if name != answer.binding_goal}
-    for name, goal in others.items():
+    others = [goal for key, goal in answer.goals.items() if key != answer.binding_goal]
+    for goal in others:
+        name = goal.goal.name
         slack = difference(name, goal.slack)
         held = "" if goal.of is None else f"; held in {goal.held} of {goal.of} draws"
         side = f"{slack} to spare" if goal.slack >= 0 else f"missed by {slack}"
@@ -215,7 +228,8 @@ def _rows(answer: Recommendation) -> list[_Row]:
     at = None if answer.buffer is None else answer.at(answer.buffer)
     if at is not None:
         # Where a goal was judged on fresh replications, these are what counts.
-        fresh = {at.key(name): goal.measured for name, goal in answer.goals.items() if "." not in name}
+        on_link = (judged for judged in answer.goals.values() if "." not in judged.goal.name)
+        fresh = {at.key(judged.goal.name): judged.measured for judged in on_link}
         measured = {key: fresh.get(key, found) for key, found in at.metrics.items()}
         rows.append(_Row("forebay", at.buffer, measured, style="bold green"))
     return sorted(rows, key=lambda row: (row.buffer.packets, row.name == "forebay"))
@@ -249,7 +263,8 @@ def _words(found: Judgment, *, verdict: bool) -> str:
 
 def _shown(answer: Recommendation) -> list[str]:
     """The metrics that goals on the link are about, then the usual ones: a narrow console lacks the last first."""
-    keys = [answer.points[0].key(name) for name in answer.goals if "." not in name]
+    names = [judged.goal.name for judged in answer.goals.values()]
+    keys = [answer.points[0].key(name) for name in names if "." not in name]
     return list(dict.fromkeys([*(key for key in keys if key is not None), *USUAL]))
 
 
@@ -298,7 +313,7 @@ def _sensitivity(entries: Iterable[Variation]) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("decided by")
     for entry in entries:
-        decisive = "–" if entry.binding_goal is None else formatting.metric_title(entry.binding_goal)
+        decisive = "–" if entry.binding_goal is None else goal_title(entry.binding_goal)
         what = f"{entry.what} {100 * (entry.factor - 1):+.0f} %"
         packets, _, time, bdp = _cells(entry.recommendation)
         none = entry.recommendation is None

@@ -271,13 +271,14 @@ def _found(answer: Recommendation, buffer: BufferSize) -> Found:
 
 def _conflict(conflict: answers.Conflict) -> Conflict:
     nearest = "" if conflict.compromise is None else wording.packets(conflict.compromise)
-    return Conflict(tuple(wording.sides(conflict, wording.metric_title, wording.packets)), nearest)
+    return Conflict(tuple(wording.sides(conflict, wording.goal_title, wording.packets)), nearest)
 
 
 def _goals(answer: Recommendation) -> Table:
     """Every goal at the answer."""
     rows = []
-    for name, goal in answer.goals.items():
+    for goal in answer.goals.values():
+        name = goal.goal.name
         slack = f"{wording.difference(name, goal.slack)} {'to spare' if goal.slack >= 0 else 'short'}{_held(goal)}"
         decides = ", decides the size" if goal.binding else ""
         rows.append(Row((*_asked_and_found(name, goal), slack, f"{_verdict(goal)}{decides}"), kind=_verdict(goal)))
@@ -287,7 +288,8 @@ def _goals(answer: Recommendation) -> Table:
 def _misses(answer: Recommendation) -> Table:
     """Every goal at the measured buffer that comes nearest to meeting all, and how far off it is."""
     rows = []
-    for name, goal in answer.goals.items():
+    for goal in answer.goals.values():
+        name = goal.goal.name
         off = f"{wording.difference(name, goal.slack) if goal.slack < 0 else '–'}{_held(goal)}"
         rows.append(Row((*_asked_and_found(name, goal), off, _verdict(goal)), kind=_verdict(goal)))
     return Table(("goal", "wanted", "measured there", "off by", "verdict"), tuple(rows))
@@ -424,7 +426,7 @@ def _sensitivity(entries: Iterable[answers.Variation]) -> Table:
         cells = (
             f"{entry.what} {100 * (entry.factor - 1):+.0f} %",
             "none meets the goals" if buffer is None else wording.packets(buffer),
-            "–" if goal is None else wording.metric_title(goal),
+            "–" if goal is None else wording.goal_title(goal),
         )
         rows.append(Row(cells))
     return Table(("what", "buffer", "decided by"), tuple(rows))

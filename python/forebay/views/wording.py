@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from forebay import formatting
 from forebay.formatting import counted
+from forebay.goals import parts_of_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ __all__ = [
     "difference",
     "doubt",
     "goal_phrase",
+    "goal_title",
     "metric_title",
     "packets",
     "sides",
@@ -49,6 +51,14 @@ def difference(name: str, amount: float) -> str:
 def sign(sense: str) -> str:
     """The side of a threshold that is good."""
     return "≥" if sense == ">=" else "≤"
+
+
+def goal_title(key: str) -> str:
+    """A goal by its key: the title of its metric, with the bound where several goals are about that metric."""
+    name, sense, bound = parts_of_key(key)
+    if sense is None or bound is None:
+        return metric_title(name)
+    return f"{metric_title(name)} {sign(sense)} {threshold(name, bound)}"
 
 
 def goal_phrase(goal: Goal) -> str:
@@ -99,7 +109,7 @@ def sides(conflict: Conflict, title: Callable[[str], str], told: Callable[[Buffe
     conflict : Conflict
         Without a buffer that meets every goal.
     title, told : callable
-        Words for a metric and for a buffer.
+        Words for a goal's key and for a buffer.
     """
     for side, verbs, bound, nowhere in (
         (
@@ -123,9 +133,9 @@ def around(answer: Recommendation) -> tuple[str, ...]:
     found = []
     if answer.gaps:
         gap = answer.gaps[0]
-        measured = formatting.estimate(gap.goal, gap.measured)
+        measured = formatting.estimate(parts_of_key(gap.goal)[0], gap.measured)
         more = "" if len(answer.gaps) == 1 else f", and at {len(answer.gaps) - 1} more of the larger buffers measured"
-        what = metric_title(gap.goal)
+        what = goal_title(gap.goal)
         found.append(f"Above it goals are missed again: {what} is {measured} at {packets(gap.buffer)}{more}.")
     elif upper is not None and upper.missed_at is not None:
         found.append(
@@ -149,8 +159,10 @@ def doubt(answer: Recommendation) -> str:
     kinds = {warning.kind: warning for warning in answer.warnings}
     reasons = []
     if Kind.IDENTICAL in kinds:
-        some = kinds[Kind.IDENTICAL].values["different"] > 1
-        reasons.append(f"{'most of ' if some else ''}the replications are identical")
+        values = kinds[Kind.IDENTICAL].values
+        if values["replications"] == 1:
+            return "there are no replications"
+        reasons.append(f"{'most of ' if values['different'] > 1 else ''}the replications are identical")
     if Kind.LOCK_STEP in kinds:
         reasons.append("the flows move in step")
     return " and ".join(reasons) or "the replications carry none"

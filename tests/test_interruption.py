@@ -1,0 +1,147 @@
+"""Ctrl-C of the command, wherever it comes and however often: one line, exit code 130, nothing that goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from forebay import Scenario, recommend, sweep
+from tests.conftest import SMALL
+
+LONG = ("run.measure=8000000s",)
+
+#: Run before anything of the package: sends SIGINT so often when a module is first looked for.
+SITE = """
+import os, signal, sys
+
+class Striking:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["STRIKE_AT"] and self in sys.meta_path:
+            sys.meta_path.remove(self)
+            for _ in range(int(os.environ["STRIKES"])):
+                os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Striking())
+"""
+
+
+def started(tmp_path: Path, *arguments: str, **strike: str) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(SITE)
+    path = os.pathsep.join(filter(None, [str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")]))
+    command = [sys.executable, "-m", "forebay.command_line", *arguments]
+    environment = {**os.environ, "PYTHONPATH": path, **strike}
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment)
+
+
+@pytest.mark.parametrize("strikes", [1, 5])
+@pytest.mark.parametrize(
+    "module",
+    # From the first that the package imports to what a verb needs at work.
+    [
+        "typing",
+        "forebay.errors",
+        "click",
+        "forebay.commands.sweep",
+        "forebay._core",
+        "forebay.scenario",
+        "numpy.random",
+    ],
+)
+def test_while_the_command_loads(tmp_path: Path, small: Path, module: str, strikes: int) -> None:
+    found = started(
+        tmp_path, "recommend", str(small), "--no-picture", "--fresh", STRIKE_AT=module, STRIKES=str(strikes)
+    )
+    if module == "typing" and found.returncode == 0:
+        pytest.skip("typing was loaded before the package")
+    assert (found.returncode, found.stdout) == (130, "")
+    assert found.stderr.splitlines() == ["forebay: interrupted"]
+
+
+def striking(command: list[str], times: int, gap_s: float) -> tuple[int, str, float]:
+    """Interrupt a command once its engine runs; its exit code, what it said, and how long it took to end."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    tasks = Path(f"/proc/{process.pid}/task")
+    deadline = time.monotonic() + 30
+    while len(list(tasks.iterdir())) < 2:
+        assert time.monotonic() < deadline, "the engine's threads never ran"
+        time.sleep(0.02)
+    begin = time.monotonic()
+    for _ in range(times):
+        process.send_signal(signal.SIGINT)
+        time.sleep(gap_s)
+    _, err = process.communicate(timeout=20)
+    return process.returncode, err, time.monotonic() - begin
+
+
+@pytest.mark.parametrize(("times", "gap_s"), [(1, 0.0), (5, 0.0), (5, 0.005), (5, 0.05)])
+@pytest.mark.parametrize("verb", ["run", "recommend", "compare", "sweep"])
+def test_while_the_engine_runs(small: Path, tmp_path: Path, verb: str, times: int, gap_s: float) -> None:
+    more = {
+        "sweep": ["--over", "link.buffer=5p,9p", "--out", str(tmp_path / "out")],
+        "recommend": ["--no-picture", "--fresh"],
+    }
+    options = [*more.get(verb, []), "--set", LONG[0]]
+    command = [sys.executable, "-m", "forebay.command_line", verb, str(small), *options]
+    code, err, took = striking(command, times, gap_s)
+    assert code == 130
+    assert err.splitlines() == ["forebay: interrupted"]
+    assert took < 5
+
+
+def cpu_s() -> float:
+    return time.process_time()
+
+
+@pytest.mark.parametrize("what", ["packet", "fluid", "recommend", "sweep"])
+def test_nothing_of_the_library_goes_on(what: str, tmp_path: Path) -> None:
+    scenario = Scenario.parse(SMALL).changed(*LONG)
+    calls = {
+        "packet": lambda: scenario.run(replications=4, jobs=2),
+        "fluid": lambda: scenario.run("fluid", replications=4, jobs=2),
+        "recommend": lambda: recommend(scenario, ["utilization>=90%"]),
+        "sweep": lambda: sweep(scenario, ["link.buffer=5p,9p"], tmp_path / "out"),
+    }
+
+    def interrupt() -> None:
+        time.sleep(0.6)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        calls[what]()
+    thread.join()
+    deadline = time.monotonic() + 10
+    spent = 1.0
+    while spent > 0.05 and time.monotonic() < deadline:
+        before = cpu_s()
+        time.sleep(0.5)
+        spent = cpu_s() - before
+    assert spent <= 0.05, "a thread of the engine computes on"
+
+
+def test_the_library_leaves_ctrl_c_as_it_is() -> None:
+    code = """
+        import signal
+        import forebay, forebay.command_line, forebay.commands.program
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        import sys
+        sys.argv = ["forebay", "--version"]
+        try:
+            forebay.command_line.main()
+        except SystemExit:
+            pass
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        sys.argv = ["-c"]
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

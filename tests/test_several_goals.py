@@ -1,0 +1,207 @@
+"""Several goals on one metric: all of them count, wherever they were asked for, and a contradiction is said at once."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from forebay.commands.program import main
+from forebay.configuration.drafting import Wishes, draft
+from forebay.configuration.jitter import jittered
+from forebay.errors import ContradictionError, InputError
+from forebay.goals import Goal, distinct, parts_of_key
+from forebay.report import Report
+from forebay.scenario import Scenario
+from forebay.search.judging import AverageJudge, ShareJudge
+from forebay.search.judgment import worst_miss
+from forebay.search.recommendation import recommend, with_goals
+from forebay.search.sensitivity import vary
+
+LINK = """
+[link]
+rate = "10Mbps"
+buffer = "50p"
+[[flows]]
+name = "bulk"
+count = 6
+rtt = { uniform = ["30ms", "60ms"] }
+[[flows]]
+name = "cross"
+workload = { poisson = { rate = "1Mbps" } }
+[run]
+warmup = "1s"
+measure = "3s"
+[goal]
+utilization = ">= 50%"
+loss_rate = "<= 20%"
+"""
+
+#: Bounds that one value can meet, bound by bound, and pairs of which none can.
+TOGETHER = [
+    ("utilization>=70%", "utilization<=95%"),
+    ("utilization<=0.95", "utilization>=0.7"),
+    ("utilisation>=60%", "utilization>=0.7"),
+    ("queue_delay_p99<=20ms", "queue_delay_p99>=1ms", "queue_delay_p99<=0.03s"),
+    ("cross.loss_rate<=20%", "cross.loss_rate>=0.1%"),
+    ("goodput>=1Mbps", "goodput<=9.9Mbps"),
+]
+APART = [
+    ("utilization>=90%", "utilization<=70%"),
+    ("utilization<=0.7", "utilization>=0.71"),
+    ("utilisation<=0.7", "utilization>=90%"),
+    ("queue_delay_p99<=20ms", "queue_delay_p99>=0.021s"),
+    ("cross.loss_rate<=1%", "cross.loss_rate>=2%"),
+    ("loss_rate<=1%", "utilization>=50%", "loss_rate<=3%", "loss_rate>=2%"),
+]
+
+
+def scenario() -> Scenario:
+    return Scenario.parse(LINK)
+
+
+def said(goal: Goal) -> tuple[str, str, float]:
+    return goal.name, goal.sense, goal.threshold
+
+
+@pytest.mark.parametrize("asked", TOGETHER)
+def test_every_bound_is_a_goal_in_any_order(asked: tuple[str, ...]) -> None:
+    wanted = {said(_only(text)) for text in asked}
+    assert len(wanted) == len(asked)
+    names = {name for name, *_ in wanted}
+    kept = {said(goal) for goal in scenario().goals if goal.name not in names}
+    for order in itertools.permutations(asked):
+        found = with_goals(scenario(), [*order, order[0]]).goals
+        assert {said(goal) for goal in found} == wanted | kept, "those of the file on the same metrics are replaced"
+        assert len(found) == len({goal.key for goal in found}) == len(wanted | kept), "a key each, none twice"
+
+
+def _only(text: str) -> Goal:
+    """The goal that a text asks for."""
+    before = {said(goal) for goal in scenario().goals}
+    found = with_goals(scenario(), [text]).goals
+    return next(goal for goal in found if said(goal) not in before)
+
+
+@pytest.mark.parametrize("asked", TOGETHER)
+def test_what_changes_the_scenario_keeps_its_goals(asked: tuple[str, ...]) -> None:
+    before = with_goals(scenario(), asked)
+    wanted = list(map(said, before.goals))
+    varied = vary(before, "flows", 1.2)
+    assert varied is not None
+    fixed = before.changed("flows.bulk.rtt=40ms")
+    jittering, jitter = jittered(fixed)
+    assert jitter.anything
+    for after in (before.with_packets(7), before.changed("link.buffer=9p"), varied, fixed, jittering):
+        assert list(map(said, after.goals)) == wanted
+
+
+def test_a_goal_that_is_changed_stands_for_all_on_its_metric() -> None:
+    two = with_goals(scenario(), ["utilization>=0.7", "utilization<=0.9"])
+    changed = two.changed("goal.utilization=>= 80%")
+    assert [said(goal) for goal in changed.goals if goal.name == "utilization"] == [("utilization", ">=", 0.8)]
+
+
+@pytest.mark.parametrize("asked", APART)
+def test_a_contradiction_names_both_before_anything_runs(
+    asked: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def never(*_: object) -> None:
+        pytest.fail("something ran")
+
+    monkeypatch.setattr("forebay._core.run_batch", never)
+    with pytest.raises(ContradictionError) as found:
+        recommend(scenario(), asked)
+    for sense in (">=", "<="):
+        assert any(f"`{text}`" in str(found.value) for text in asked if sense in text)
+    path = tmp_path / "link.toml"
+    path.write_text(LINK)
+    options = [part for text in asked for part in ("--goal", text)]
+    monkeypatch.setattr("sys.argv", ["forebay", "recommend", str(path), *options])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("forebay: --goal: found `")
+
+
+def test_both_bounds_are_judged_and_told() -> None:
+    answer = recommend(scenario(), ["utilization>=70%", "utilization<=90%"], engine="packet")
+    judged = [each for each in answer.goals.values() if each.goal.name == "utilization"]
+    assert {each.goal.sense for each in judged} == {">=", "<="}
+    assert answer.feasible
+    for each in judged:
+        assert each.met, "an answer meets every bound"
+        assert 0.7 <= each.measured.mean <= 0.9
+    told = json.loads(answer.to_json())
+    assert {key for key, goal in told["goals"].items() if goal.get("metric") == "utilization"} == {
+        "utilization>=0.7",
+        "utilization<=0.9",
+    }
+    assert "loss_rate" in told["goals"], "a goal that is alone keeps its name"
+    assert told["binding_goal"] in told["goals"]
+
+
+def test_an_unmeetable_corridor_is_no_answer() -> None:
+    """A corridor between two buffers' values: not a contradiction in itself, but no buffer is in it."""
+    answer = recommend(scenario(), ["utilization>=99.99%", "utilization<=99.995%", "loss_rate<=0.001%"])
+    assert not answer.feasible
+    assert answer.conflict is not None
+    assert {miss.goal.key for miss in answer.conflict.nearest} == set(answer.goals)
+    assert len(answer.goals) == 3
+
+
+def reports(values: list[float]) -> list[Report]:
+    metrics = ({"utilization": {"mean": value, "half_width": None, "confidence": 0.95}} for value in values)
+    return [Report.of({"engine": "test", "metrics": each, "groups": []}) for each in metrics]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_judges_heed_goals_that_were_not_told_apart(order: int) -> None:
+    """Also where nobody gave them keys: every judge looks at both bounds, in either order."""
+    goals = [Goal("utilization", ">=", 0.7), Goal("utilization", "<=", 0.9)][::order]
+    below, within, above = ([value + 0.001 * k for k in range(8)] for value in (0.5, 0.8, 0.95))
+    for values, holds in ((below, False), (within, True), (above, False)):
+        seen = reports(values)
+        for judge in (AverageJudge(), ShareJudge(0.5)):
+            found = judge.confidences(seen, goals)
+            assert len(found) == 2
+            assert (min(found.values()) > 0.9) == holds
+        assert (worst_miss(seen, goals, None) is None) == holds
+
+
+def test_keys_are_distinct_stable_and_read_back() -> None:
+    goals = [
+        Goal("a.loss_rate", "<=", 0.01),
+        Goal("utilization", ">=", 0.7),
+        Goal("utilization", "<=", 0.9),
+        Goal("a.loss_rate", "<=", 1e-5),
+        Goal("utilization", ">=", 0.7),
+        Goal("queue_mean", "<=", 3),
+    ]
+    found = distinct(goals)
+    assert len(found) == 5
+    assert distinct(found) == found
+    assert [goal.key for goal in distinct(found)] == [goal.key for goal in found]
+    assert {goal.key for goal in distinct(reversed(goals))} == {goal.key for goal in found}
+    for goal in found:
+        name, sense, bound = parts_of_key(goal.key)
+        assert name == goal.name
+        assert (sense, bound) in {(goal.sense, goal.threshold), (None, None)}
+    assert [goal.key for goal in distinct(found[-1:])] == ["queue_mean"]
+    assert distinct([found[0]])[0].key == found[0].key, "a part of the goals keeps the keys of the whole"
+
+
+def test_the_closed_forms_size_for_the_tightest_bound() -> None:
+    for asked in (["utilization>=0.8", "utilization>=0.95"], ["utilization>=0.95", "utilization>=0.8"]):
+        assert ("utilization", ">=", 0.95) in with_goals(scenario(), [*asked, "utilization<=0.97"]).core.goals
+    both = with_goals(scenario(), ["loss_rate>=0.1%", "loss_rate<=3%", "loss_rate<=2%"])
+    assert ("loss_rate", "<=", 0.02) in both.core.goals
+
+
+def test_a_file_has_one_goal_for_each_metric() -> None:
+    with pytest.raises(InputError, match="found 2 goals on `utilization`"):
+        draft(Wishes(rate="10Mbps", rtt="20ms", long=2, goals=("utilization>=0.7", "utilisation<=0.9")))
