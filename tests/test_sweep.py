@@ -170,7 +170,7 @@ def test_a_killed_sweep_goes_on_where_it_stopped(quick: Path, tmp_path: Path) ->
             json.loads(path.read_text(encoding="utf-8"))  # complete, whatever happened
             written = path.stat().st_mtime_ns
             assert births.setdefault(path.name, written) == written, "computed twice"
-    assert KILLS <= len(births)
+    assert len(births) >= KILLS
     assert not (out / "rows.parquet").exists(), "every kill was in the middle"
     answer = forebay(*arguments)
     assert answer.code == 0, answer.err

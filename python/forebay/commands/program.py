@@ -18,6 +18,7 @@ from forebay.commands.recommend import recommend
 from forebay.commands.reproduce import reproduce
 from forebay.commands.run import run
 from forebay.commands.schema import schema
+from forebay.commands.streams import legible, open_streams
 from forebay.commands.sweep import sweep
 from forebay.commands.translate import translate
 from forebay.commands.verb import OtherSpelling, Verb, Verbs
@@ -47,6 +48,9 @@ for verb in (run, recommend, compare, sweep, explain, plot, reproduce, translate
 
 def main() -> None:
     """Entry point: every mistake of the user ends in one line and its exit code."""
+    open_streams()
+    # The command shows no windows; what a notebook left in its environment may not even be installed.
+    os.environ["MPLBACKEND"] = "agg"
     with while_working():
         _answer()
 
@@ -121,5 +125,5 @@ def _usage(error: click.ClickException) -> str:
 
 def fail(message: str, code: int) -> NoReturn:
     """End with one line on standard error."""
-    click.echo(f"forebay: {' '.join(message.split())}", err=True)
+    click.echo(f"forebay: {legible(' '.join(message.split()))}", err=True)
     sys.exit(code)

@@ -97,7 +97,7 @@ def _spread(key: str, low: str, high: str, count: int, *, linear: bool) -> tuple
     unit = unit_high or unit_low
     if unit_low and unit_high and unit_low != unit_high:
         raise InputError(f"{key}: found units `{unit_low}` and `{unit_high}`; allowed: one unit for both ends", "over")
-    if not 1 <= count <= _MOST or not last >= first or not (linear or first > 0):
+    if not math.isfinite(last - first) or not 1 <= count <= _MOST or not last >= first or not (linear or first > 0):
         above = "" if linear else ", above zero on a logarithmic scale"
         found = f"{count} value{'s' * (count != 1)} from {low} to {high}"
         raise InputError(f"{key}: found {found}; allowed: 1 to {_MOST} rising values{above}", "over")

@@ -8,9 +8,11 @@ that one poisoned job is found and the others are not given up.
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
+from urllib.parse import urlsplit
 
 from forebay import _core, build
 from forebay.errors import ForebayError, InputError
@@ -20,6 +22,11 @@ __all__ = ["run_on_cluster"]
 
 #: A job as it travels: resolved scenario, engine, seed, replication.
 Parcel = tuple[str, str, int, int]
+
+#: Ways to speak with a scheduler that this module can try first.
+SCHEMES = ("tcp", "tls", "ws", "wss")
+#: How long to wait for somebody to listen.
+ANSWER_S = 2.0
 
 #: Times that a batch may lose its worker before its jobs are tried one by one.
 DEATHS = 3
@@ -70,6 +77,7 @@ def run_on_cluster(
         distributed: Any = import_module("distributed")
     except ImportError:
         raise InputError("found no dask; allowed: after pip install 'forebay[cluster]'", "scheduler") from None
+    _check_address(address)
     try:
         client = distributed.Client(address, timeout="10s", set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
@@ -102,6 +110,23 @@ def run_on_cluster(
                 continue
             for index, (good, text) in zip(indices, results, strict=True):
                 record(index, Report.of(json.loads(text)) if good else ForebayError(text))
+
+
+def _check_address(address: str) -> None:
+    """Refuse what is no address, and one where nobody listens, before Dask tries for its half minute."""
+    given = address if "://" in address else f"tcp://{address}"
+    try:
+        parts = urlsplit(given)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if host is None or port is None or parts.scheme not in SCHEMES:
+        allowed = f"a Dask scheduler, as in tcp://10.0.0.1:8786 ({', '.join(SCHEMES)})"
+        raise InputError(f"found `{address}`; allowed: {allowed}", "scheduler")
+    try:
+        socket.create_connection((host, port), timeout=ANSWER_S).close()
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"found nobody at `{address}` ({error}); allowed: a Dask scheduler", "scheduler") from None
 
 
 def _check_versions(client: Any) -> None:

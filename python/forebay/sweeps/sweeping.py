@@ -30,7 +30,7 @@ from forebay.files import whole, write_whole
 from forebay.locks import alone_in
 from forebay.plain import plain
 from forebay.report import Report
-from forebay.scenario import Progress, Scenario, threads
+from forebay.scenario import MOST_REPLICATIONS, MOST_SEED, Progress, Scenario, check_whole, threads
 from forebay.sweeps.axes import Axis, Cell, cells
 from forebay.sweeps.manifest import FILE, Manifest
 from forebay.sweeps.records import Row, identity, read_row, write_row
@@ -162,9 +162,8 @@ def sweep(
     folder = Path(out)
     axes = [axis if isinstance(axis, Axis) else Axis.parse(axis) for axis in over]
     count = scenario.core.replications if replications is None else replications
-    if count < 1:
-        raise InputError(f"found {count}; allowed: 1 or more", "replications")
-    seed = scenario.core.seed if seed is None else seed
+    check_whole(count, (1, MOST_REPLICATIONS), "replications")
+    seed = scenario.core.seed if seed is None else check_whole(seed, (0, MOST_SEED), "seed")
     manifest = Manifest(
         _core.__version__,
         scenario.resolved,

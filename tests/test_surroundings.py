@@ -1,0 +1,111 @@
+"""What the command meets around it: encodings, widths, back ends of Matplotlib, hostile arguments and numbers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from forebay import InputError, Scenario, sweep
+from forebay.commands.streams import LONGEST, legible
+from forebay.sweeps.cluster import run_on_cluster
+from tests.conftest import SMALL
+
+
+def told(*arguments: str, cwd: Path, **more: str) -> tuple[int, bytes, bytes]:
+    command = [sys.executable, "-m", "forebay.command_line", *arguments]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        check=False,
+        timeout=60,
+        cwd=cwd,
+        env={**os.environ, **more},
+        stdin=subprocess.DEVNULL,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp437", "utf-8"])
+def test_every_encoding_is_written(small: Path, tmp_path: Path, encoding: str) -> None:
+    for arguments in (["recommend", str(small), "--no-picture"], ["run", str(small)], ["explain", "bdp"]):
+        code, out, err = told(*arguments, cwd=tmp_path, PYTHONIOENCODING=encoding)
+        assert (code, err) == (0, b"")
+        # Click takes an ASCII stream for one that was set up wrongly, and writes UTF-8 to it.
+        text = out.decode("utf-8" if (encoding, arguments[0]) == ("ascii", "explain") else encoding)
+        if arguments[0] == "recommend":
+            assert "?" not in text
+            assert ("≥" in text) or (">=" in text)
+
+
+@pytest.mark.parametrize(
+    "surroundings",
+    [
+        {"MPLBACKEND": "module://matplotlib_inline.backend_inline"},
+        {"MPLBACKEND": "junk"},
+        *({"COLUMNS": columns} for columns in ("abc", "", "1", "-5", "٣", "1e9")),
+    ],
+)
+def test_the_environment_breaks_nothing(small: Path, tmp_path: Path, surroundings: dict[str, str]) -> None:
+    code, out, err = told("recommend", str(small), "--out", str(tmp_path), cwd=tmp_path, **surroundings)
+    assert (code, err) == (0, b""), err
+    assert b"wrote" in out
+    assert list(tmp_path.glob("*.png"))
+
+
+@pytest.mark.parametrize("option", ["--goal", "--set", "--engine", "--for", "--also", "--over", "--queer", "--seed"])
+def test_what_is_echoed_is_bounded_and_does_nothing(small: Path, tmp_path: Path, option: str) -> None:
+    for text in ("x" * 100_000, "utilization>=\x1b[31m" + "\u202e" + "\x07\x9b" * 3):
+        code, out, err = told("recommend", str(small), option, text, cwd=tmp_path)
+        assert (code, out) == (2, b"")
+        said = err.decode()
+        assert said.count("\n") == 1
+        assert len(said) < LONGEST + 100
+        assert not set(said[:-1]) & set("\x1b\x07\x9b\u202e\r")
+
+
+def test_no_control_character_is_legible() -> None:
+    for number in [*range(32), *range(0x7F, 0xA0), 0x061C, *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF]:
+        assert chr(number) not in legible(f"a{chr(number)}b")
+    assert legible("größer ≥ 3 µs") == "größer ≥ 3 µs"
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        *(("seed", value) for value in (2**64, 2**63, -1, 1.5)),
+        *(("jobs", value) for value in (10**20, 0, -3, 4097)),
+        *(("replications", value) for value in (10**20, 0, -1, 2.5)),
+    ],
+)
+def test_numbers_out_of_range_are_refused_at_once(argument: str, value: int, tmp_path: Path) -> None:
+    scenario = Scenario.parse(SMALL)
+    for call in (
+        scenario.run,
+        lambda **given: sweep(scenario, ["link.buffer=1p,2p"], tmp_path / "out", **given),
+    ):
+        with pytest.raises(InputError, match=f"^{argument}: found {value}; allowed: a whole number from"):
+            call(**{argument: value})
+
+
+@pytest.mark.parametrize(
+    "axis", ["1p..1e400p:3", "1e400..1e400p:3", "-1e400p..5p:3lin", "1..1e309:2", "-1e308..1e308:5lin"]
+)
+def test_axes_are_finite(axis: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="rising values"):
+        sweep(Scenario.parse(SMALL), [f"link.buffer={axis}"], tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    "address", ["junk://x", "junk://x:1", "tcp://", "x", "tcp://127.0.0.1:1", "127.0.0.1:1", "tcp://a:b"]
+)
+def test_nobody_at_the_scheduler_is_soon_said(address: str) -> None:
+    pytest.importorskip("distributed")
+    begin = time.monotonic()
+    with pytest.raises(InputError, match="scheduler: found"):
+        run_on_cluster(address, [], lambda *_: None)
+    assert time.monotonic() - begin < 5
