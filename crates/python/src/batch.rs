@@ -64,7 +64,6 @@ pub(crate) struct Job(forebay_engines::Job);
 impl Job {
     #[new]
     #[pyo3(signature = (scenario, engine, seed, replication, *, traces=false, model=None, memory=None))]
-    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
         scenario: &Scenario,
         engine: &str,
