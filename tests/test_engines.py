@@ -35,7 +35,11 @@ def hours() -> list[tuple[str, Scenario]]:
         'rtt = "40ms"', 'packet = "1000B"\nworkload = { poisson = { rate = "500Mbps" } }'
     )
     flows = Scenario.parse(SMALL, overrides=longer)
-    return [("packet", flows), ("packet", Scenario.parse(alone, overrides=[*longer, "run.measure=100000s"])), ("fluid", flows)]
+    return [
+        ("packet", flows),
+        ("packet", Scenario.parse(alone, overrides=[*longer, "run.measure=100000s"])),
+        ("fluid", flows),
+    ]
 
 
 def threads() -> int:
