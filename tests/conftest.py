@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,9 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parent.parent
+
+# Tests that are started in the background ignore Ctrl-C, and so would every process that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: A link that answers in milliseconds: 2 Mb/s, one flow, half a minute.
 SMALL = """\

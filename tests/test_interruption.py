@@ -9,7 +9,6 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,14 +31,6 @@ class Striking:
 
 sys.meta_path.insert(0, Striking())
 """
-
-
-@pytest.fixture(autouse=True)
-def heard() -> Iterator[None]:
-    """A process that was started in the background may ignore Ctrl-C; here it is heard."""
-    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, previous)
 
 
 def started(tmp_path: Path, *arguments: str, **strike: str) -> subprocess.CompletedProcess[str]:
