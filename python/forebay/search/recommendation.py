@@ -256,9 +256,9 @@ def with_goals(scenario: Scenario, goals: Iterable[str]) -> Scenario:
 
 
 def _change(goal: str) -> _core.Change:
-    """A goal as a change of the scenario."""
-    name, sense, threshold = split_goal(goal)
-    return ("goals", f"goal.{name}", f"{sense} {threshold}")
+    """A goal as a change of the scenario, whichever of its metric's names it has."""
+    _, sense, threshold = split_goal(goal)
+    return ("goals", f"goal.{named(goal)}", f"{sense} {threshold}")
 
 
 def _one(scenario: Scenario, name: str) -> Goal:
