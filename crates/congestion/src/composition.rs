@@ -38,7 +38,7 @@ fn with_all<G: WindowGrowth>(question: &mut impl Question, name: &str, growth: &
         Classic::of(UpToThreshold, growth()),
         &format!("{name} UpToThreshold"),
     );
-    let hystart = Hystart::default();
+    let hystart = <Hystart>::default();
     question.ask(Classic::of(hystart, growth()), &format!("{name} Hystart"));
     let hystart = MillisecondHystart::default();
     question.ask(
@@ -214,7 +214,7 @@ fn each_part_hears_what_the_controller_hears() {
     assert_ne!(before, format!("{:?}", pair.slow_start));
     // And slow start goes by the growth's smallest round trip, not by the path's.
     let growth = LinuxCubic::new(&Cubic::default(), 0.7);
-    let mut pair = Classic::of(Hystart::default(), growth);
+    let mut pair = Classic::of(<Hystart>::default(), growth);
     let mut at = window(100.0, f64::INFINITY);
     let shorter = Path {
         min_rtt: 0.01,

@@ -1,5 +1,8 @@
-//! Hybrid slow start as in Linux (Ha and Rhee 2008; net/ipv4/tcp_cubic.c of 6.x): a long train of
-//! acknowledgments, or growth of the round-trip time, ends it.
+//! Hybrid slow start as in Linux (Ha and Rhee 2008; net/ipv4/tcp_cubic.c): a long train of
+//! acknowledgments, or growth of the round-trip time, ends it. Here is what all kernels do, and the
+//! clock of those since 5.6; that of older ones is in [`super::hystart_ms`].
+
+use std::fmt::Debug;
 
 use forebay_units::{Bytes, Time};
 
@@ -8,27 +11,33 @@ use crate::packet::{Path, Sample, Samples, Signal, Window};
 use crate::segmentation::Segmentation;
 
 /// Windows below this never end slow start (`hystart_low_window`).
-pub(super) const LOW_WINDOW: f64 = 16.0;
-
-/// Acknowledgments this close belong to one train (`hystart_ack_delta_us`), seconds.
-const ACK_DELTA: f64 = 2e-3;
+const LOW_WINDOW: f64 = 16.0;
 
 /// Round-trip times of a round before their minimum is judged (`HYSTART_MIN_SAMPLES`).
 const MIN_SAMPLES: u32 = 8;
 
-/// Bounds of the growth of the round-trip time that ends slow start, seconds (`HYSTART_DELAY_MIN`,
-/// `HYSTART_DELAY_MAX`).
-const DELAY_MIN: f64 = 4e-3;
-const DELAY_MAX: f64 = 16e-3;
+/// How a kernel measures trains and delays.
+pub trait TrainClock: Clone + Copy + Debug + Default {
+    /// Whether the first eight round-trip times of a round are all that count for its smallest.
+    const FIRST_SAMPLES_ONLY: bool;
 
-/// Bursts of the largest size, and the longest time allowed for them, seconds (`hystart_ack_delay`).
-const BURSTS: f64 = 4.0;
-const LONGEST_BURSTS: f64 = 1e-3;
+    /// Whether acknowledgments at these times belong to one train.
+    fn one_train(&self, last: Time, now: Time) -> bool;
+
+    /// Whether a train from `start` to `now` is too long for the path at this window.
+    fn too_long(&self, start: Time, now: Time, cwnd: f64, path: &Path) -> bool;
+
+    /// Whether a round-trip time of so many seconds is too long for the path.
+    fn too_late(&self, rtt: f64, path: &Path) -> bool;
+
+    /// A connection opens whose full packets carry so much.
+    fn on_open(&mut self, _payload: Bytes) {}
+}
 
 /// The kernel's state, by its names.
 #[derive(Clone, Copy, Debug)]
-pub struct Hystart {
-    segmentation: Segmentation,
+pub struct Hystart<C = MicrosecondClock> {
+    clock: C,
     /// Whether the end was found; a timeout looks for it anew (`bictcp_reset`).
     found: bool,
     /// The round ends when more than this is acknowledged; none before the first (`end_seq`).
@@ -40,10 +49,17 @@ pub struct Hystart {
     sample_cnt: u32,
 }
 
-impl Default for Hystart {
+impl<C: TrainClock> Default for Hystart<C> {
     fn default() -> Self {
+        Self::before_the_first(C::default())
+    }
+}
+
+impl<C: TrainClock> Hystart<C> {
+    /// The state before anything was seen.
+    fn before_the_first(clock: C) -> Self {
         Self {
-            segmentation: Segmentation::default(),
+            clock,
             found: false,
             end_seq: None,
             round_start: Time::ZERO,
@@ -54,17 +70,7 @@ impl Default for Hystart {
     }
 }
 
-impl Hystart {
-    /// The state before anything was seen.
-    fn anew(&self) -> Self {
-        Self {
-            segmentation: self.segmentation,
-            ..Self::default()
-        }
-    }
-}
-
-impl SlowStart for Hystart {
+impl<C: TrainClock> SlowStart for Hystart<C> {
     const SAMPLES: Samples = Samples::RoundTrips;
 
     #[inline]
@@ -73,7 +79,7 @@ impl SlowStart for Hystart {
     }
 
     fn on_open(&mut self, payload: Bytes) {
-        self.segmentation = Segmentation::of(payload);
+        self.clock.on_open(payload);
     }
 
     /// `hystart_update`.
@@ -84,32 +90,31 @@ impl SlowStart for Hystart {
         if self.found || window.cwnd >= window.ssthresh {
             return;
         }
+        let now = sample.now;
         if self.end_seq.is_none_or(|end| sample.acknowledged > end) {
             *self = Self {
                 end_seq: Some(sample.next),
-                round_start: sample.now,
-                last_ack: sample.now,
-                ..self.anew()
+                round_start: now,
+                last_ack: now,
+                ..Self::before_the_first(self.clock)
             };
         }
         if window.cwnd < LOW_WINDOW {
             return;
         }
-        let since = |start: Time| sample.now.saturating_sub(start).as_secs_f64();
-        if since(self.last_ack) <= ACK_DELTA {
-            self.last_ack = sample.now;
-            // Half, as nothing is paced.
-            let rate = 2.0 * window.cwnd / path.smoothed_rtt;
-            let bursts = BURSTS * self.segmentation.largest() / rate;
-            let threshold = 0.5 * (path.min_rtt + bursts.min(LONGEST_BURSTS));
-            self.found |= since(self.round_start) > threshold;
+        if self.clock.one_train(self.last_ack, now) {
+            self.last_ack = now;
+            let start = self.round_start;
+            self.found |= self.clock.too_long(start, now, window.cwnd, path);
         }
-        self.curr_rtt = self.curr_rtt.min(rtt);
-        if self.sample_cnt < MIN_SAMPLES {
+        let first = self.sample_cnt < MIN_SAMPLES;
+        if first || !C::FIRST_SAMPLES_ONLY {
+            self.curr_rtt = self.curr_rtt.min(rtt);
+        }
+        if first {
             self.sample_cnt += 1;
         } else {
-            let growth = (0.125 * path.min_rtt).clamp(DELAY_MIN, DELAY_MAX);
-            self.found |= self.curr_rtt > path.min_rtt + growth;
+            self.found |= self.clock.too_late(self.curr_rtt, path);
         }
         if self.found {
             window.ssthresh = window.cwnd;
@@ -119,13 +124,62 @@ impl SlowStart for Hystart {
     /// `bictcp_reset`.
     fn on_congestion(&mut self, signal: Signal) {
         if signal == Signal::Timeout {
-            *self = self.anew();
+            *self = Self::before_the_first(self.clock);
         }
+    }
+}
+
+/// The clock of Linux since 5.6, which counts microseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MicrosecondClock {
+    segmentation: Segmentation,
+}
+
+/// Acknowledgments this close belong to one train (`hystart_ack_delta_us`), seconds.
+const ACK_DELTA: f64 = 2e-3;
+
+/// Bounds of the growth of the round-trip time that ends slow start, seconds (`HYSTART_DELAY_MIN`,
+/// `HYSTART_DELAY_MAX`).
+const DELAY_MIN: f64 = 4e-3;
+const DELAY_MAX: f64 = 16e-3;
+
+/// Bursts of the largest size, and the longest time allowed for them, seconds (`hystart_ack_delay`).
+const BURSTS: f64 = 4.0;
+const LONGEST_BURSTS: f64 = 1e-3;
+
+/// Seconds from one time to another.
+fn seconds(from: Time, to: Time) -> f64 {
+    to.saturating_sub(from).as_secs_f64()
+}
+
+impl TrainClock for MicrosecondClock {
+    const FIRST_SAMPLES_ONLY: bool = false;
+
+    fn one_train(&self, last: Time, now: Time) -> bool {
+        seconds(last, now) <= ACK_DELTA
+    }
+
+    fn too_long(&self, start: Time, now: Time, cwnd: f64, path: &Path) -> bool {
+        // Half, as nothing is paced.
+        let rate = 2.0 * cwnd / path.smoothed_rtt;
+        let bursts = BURSTS * self.segmentation.largest() / rate;
+        let threshold = 0.5 * (path.min_rtt + bursts.min(LONGEST_BURSTS));
+        seconds(start, now) > threshold
+    }
+
+    fn too_late(&self, rtt: f64, path: &Path) -> bool {
+        let growth = (0.125 * path.min_rtt).clamp(DELAY_MIN, DELAY_MAX);
+        rtt > path.min_rtt + growth
+    }
+
+    fn on_open(&mut self, payload: Bytes) {
+        self.segmentation = Segmentation::of(payload);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::hystart_ms::MillisecondClock;
     use super::*;
     use crate::packet::tests::{sample, window};
 
@@ -133,7 +187,7 @@ mod tests {
 
     /// Rounds of acknowledgments at this distance with this round-trip time.
     fn slow_start(rtts: &[f64], gap: f64, each: u64) -> Window {
-        let mut hystart = Hystart::default();
+        let mut hystart: Hystart = Hystart::default();
         let mut window = window(40.0, f64::INFINITY);
         let (mut seen, mut now) = (sample(ROUND), 1.0);
         let mut path = Path {
@@ -170,9 +224,8 @@ mod tests {
         assert_eq!(slow_start(&little, 5e-4, 20).ssthresh, f64::INFINITY);
     }
 
-    #[test]
-    fn what_was_found_is_looked_for_anew_after_a_timeout_only() {
-        let mut hystart = Hystart {
+    fn what_was_found_is_looked_for_anew_after_a_timeout_only_by<C: TrainClock>() {
+        let mut hystart: Hystart<C> = Hystart {
             found: true,
             ..Hystart::default()
         };
@@ -182,5 +235,11 @@ mod tests {
         }
         hystart.on_congestion(Signal::Timeout);
         assert!(!hystart.found);
+    }
+
+    #[test]
+    fn what_was_found_is_looked_for_anew_after_a_timeout_only() {
+        what_was_found_is_looked_for_anew_after_a_timeout_only_by::<MicrosecondClock>();
+        what_was_found_is_looked_for_anew_after_a_timeout_only_by::<MillisecondClock>();
     }
 }

@@ -1,42 +1,32 @@
-//! Hybrid slow start as in Linux up to 5.5 (net/ipv4/tcp_cubic.c: `bictcp_acked`, `hystart_update`),
-//! whose clock counts whole milliseconds (`bictcp_clock`) and whose round-trip times are in eighths
-//! of one. On a path of less than 2 ms half a round trip is no millisecond, so that a train of
-//! acknowledgments ends slow start as soon as the clock ticks within it.
+//! The clock of HyStart in Linux up to 5.5 (net/ipv4/tcp_cubic.c: `bictcp_acked`, `hystart_update`),
+//! which counts whole milliseconds (`bictcp_clock`), and round-trip times in eighths of one. On a
+//! path of less than 2 ms half a round trip is no millisecond, so that a train of acknowledgments ends
+//! slow start as soon as the clock ticks within it.
 
 use forebay_units::Time;
 
-use super::hystart::LOW_WINDOW;
-use crate::classic::SlowStart;
-use crate::packet::{Path, Sample, Samples, Signal, Window};
+use super::hystart::{Hystart, TrainClock};
+use crate::packet::Path;
+
+/// HyStart up to Linux 5.5.
+pub type MillisecondHystart = Hystart<MillisecondClock>;
+
+/// A clock that counts milliseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MillisecondClock;
 
 /// Acknowledgments this close belong to one train (`hystart_ack_delta`), milliseconds.
 const ACK_DELTA: u64 = 2;
-
-/// Round-trip times of a round before their minimum is judged (`HYSTART_MIN_SAMPLES`).
-const MIN_SAMPLES: u32 = 8;
 
 /// Bounds of the growth of the round-trip time that ends slow start, eighths of a millisecond
 /// (`HYSTART_DELAY_MIN`, `HYSTART_DELAY_MAX`).
 const DELAY_MIN: u64 = 4 << 3;
 const DELAY_MAX: u64 = 16 << 3;
 
-/// The kernel's state, by its names.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MillisecondHystart {
-    /// Whether the end was found; a timeout looks for it anew (`bictcp_reset`).
-    found: bool,
-    /// The round ends when more than this is acknowledged; none before the first (`end_seq`).
-    end_seq: Option<u64>,
-    round_start: u64,
-    last_ack: u64,
-    /// The smallest of the round's first round-trip times; none before the first.
-    curr_rtt: Option<u64>,
-    sample_cnt: u32,
-}
-
-/// Whole milliseconds (`bictcp_clock`).
-fn clock(time: Time) -> u64 {
-    time.as_picos() / Time::from_millis(1).as_picos()
+/// Ticks from one time to another (`bictcp_clock`).
+fn ticks(from: Time, to: Time) -> u64 {
+    let clock = |time: Time| time.as_picos() / Time::from_millis(1).as_picos();
+    clock(to).saturating_sub(clock(from))
 }
 
 /// Whole eighths of a millisecond, at least one, of a time in whole microseconds.
@@ -45,62 +35,27 @@ fn eighths(seconds: f64) -> u64 {
     (micros.saturating_mul(8) / 1000).max(1)
 }
 
-impl SlowStart for MillisecondHystart {
-    const SAMPLES: Samples = Samples::RoundTrips;
+impl TrainClock for MillisecondClock {
+    const FIRST_SAMPLES_ONLY: bool = true;
 
-    #[inline]
-    fn on_ack(&mut self, window: &mut Window, acked: f64) -> f64 {
-        window.slow_start(acked)
+    fn one_train(&self, last: Time, now: Time) -> bool {
+        ticks(last, now) <= ACK_DELTA
     }
 
-    fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
-        let Some(rtt) = sample.rtt else {
-            return;
-        };
-        if self.found || window.cwnd >= window.ssthresh {
-            return;
-        }
-        let now = clock(sample.now);
-        if self.end_seq.is_none_or(|end| sample.acknowledged > end) {
-            *self = Self {
-                end_seq: Some(sample.next),
-                round_start: now,
-                last_ack: now,
-                ..Self::default()
-            };
-        }
-        if window.cwnd < LOW_WINDOW {
-            return;
-        }
+    fn too_long(&self, start: Time, now: Time, _: f64, path: &Path) -> bool {
+        ticks(start, now) > eighths(path.min_rtt) >> 4
+    }
+
+    fn too_late(&self, rtt: f64, path: &Path) -> bool {
         let delay_min = eighths(path.min_rtt);
-        if now.saturating_sub(self.last_ack) <= ACK_DELTA {
-            self.last_ack = now;
-            self.found |= now.saturating_sub(self.round_start) > delay_min >> 4;
-        }
-        if self.sample_cnt < MIN_SAMPLES {
-            let delay = eighths(rtt);
-            self.curr_rtt = Some(self.curr_rtt.map_or(delay, |least| least.min(delay)));
-            self.sample_cnt += 1;
-        } else {
-            let most = delay_min + (delay_min >> 3).clamp(DELAY_MIN, DELAY_MAX);
-            self.found |= self.curr_rtt.is_some_and(|least| least > most);
-        }
-        if self.found {
-            window.ssthresh = window.cwnd;
-        }
-    }
-
-    /// `bictcp_reset`.
-    fn on_congestion(&mut self, signal: Signal) {
-        if signal == Signal::Timeout {
-            *self = Self::default();
-        }
+        eighths(rtt) > delay_min + (delay_min >> 3).clamp(DELAY_MIN, DELAY_MAX)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::classic::SlowStart;
     use crate::packet::tests::{sample, window};
 
     /// Whether rounds of acknowledgments at this distance with these round-trip times end slow
@@ -159,19 +114,5 @@ mod tests {
         ] {
             assert_eq!(ends(&[rtt, rtt, grown], 100, 20, 0), found, "{rtt} {grown}");
         }
-    }
-
-    #[test]
-    fn what_was_found_is_looked_for_anew_after_a_timeout_only() {
-        let mut hystart = MillisecondHystart {
-            found: true,
-            ..MillisecondHystart::default()
-        };
-        for signal in [Signal::Loss, Signal::Mark] {
-            hystart.on_congestion(signal);
-            assert!(hystart.found);
-        }
-        hystart.on_congestion(Signal::Timeout);
-        assert!(!hystart.found);
     }
 }
