@@ -18,7 +18,7 @@ from forebay.commands.recommend import recommend
 from forebay.commands.reproduce import reproduce
 from forebay.commands.run import run
 from forebay.commands.schema import schema
-from forebay.commands.streams import legible, open_streams
+from forebay.commands.streams import open_streams, remark
 from forebay.commands.sweep import sweep
 from forebay.commands.translate import translate
 from forebay.commands.verb import OtherSpelling, Verb, Verbs
@@ -125,5 +125,5 @@ def _usage(error: click.ClickException) -> str:
 
 def fail(message: str, code: int) -> NoReturn:
     """End with one line on standard error."""
-    click.echo(f"forebay: {legible(' '.join(message.split()))}", err=True)
+    remark(" ".join(message.split()))
     sys.exit(code)

@@ -13,6 +13,7 @@ import click
 
 from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, PICTURES_OUT, REPLICATIONS, SET
 from forebay.commands.sources import source
+from forebay.commands.streams import remark
 from forebay.commands.terminal import progress_bar, show, writing
 from forebay.commands.values import ENGINE, GOAL, PLATFORM, OutputFile, Share
 from forebay.commands.verb import verb
@@ -136,7 +137,7 @@ def recommend(
             scenario,
             progress=progress,
             resume=None if fresh else cache_directory() / "recommend",
-            tell=lambda line: click.echo(f"forebay: {line}", err=True),
+            tell=remark,
             **asked,
         )
     written = [] if no_picture else _write_pictures(answer, out, given.stem)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from forebay.commands.options import AS_JSON, JOBS
+from forebay.commands.streams import remark
 from forebay.commands.terminal import show
 from forebay.commands.values import FIGURE, OutputFolder
 from forebay.commands.verb import verb
@@ -51,7 +52,7 @@ def reproduce(what: str, quick: bool, out: Path, jobs: int | None, as_json: bool
             quick=quick,
             jobs=jobs,
             progress=progress,
-            tell=lambda line: click.echo(f"forebay: {line}", err=True),
+            tell=remark,
         )
     if as_json:
         click.echo(found.to_json(indent=2))

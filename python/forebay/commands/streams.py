@@ -8,7 +8,9 @@ import re
 import sys
 import unicodedata
 
-__all__ = ["legible", "open_streams"]
+import click
+
+__all__ = ["open_streams", "remark"]
 
 #: Longer messages are cut in the middle.
 LONGEST = 2000
@@ -25,11 +27,15 @@ _SAID = {
 
 def legible(text: str) -> str:
     """One line of bounded length in which no character does anything: controls are told by their numbers."""
-    text = " ".join(text.split(" "))
     if len(text) > LONGEST:
         half = LONGEST // 2
         text = f"{text[:half]} ... ({len(text) - 2 * half} characters) ... {text[-half:]}"
     return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def remark(text: str) -> None:
+    """Say a line on standard error."""
+    click.echo(f"forebay: {legible(text)}", err=True)
 
 
 def open_streams() -> None:

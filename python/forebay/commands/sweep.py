@@ -11,6 +11,7 @@ import click
 
 from forebay.commands.options import AS_JSON, JOBS, MEMORY, REPLICATIONS, SEED, SET
 from forebay.commands.sources import source
+from forebay.commands.streams import remark
 from forebay.commands.terminal import progress_bar, show, writing
 from forebay.commands.values import ENGINE, SCENARIO, SETTING, OutputFile, OutputFolder
 from forebay.commands.verb import verb
@@ -111,7 +112,7 @@ def sweep(
             replications=replications,
             seed=seed,
             progress=progress,
-            tell=lambda line: click.echo(f"forebay: {line}", err=True),
+            tell=remark,
             **where,
         )
     if not as_json:
