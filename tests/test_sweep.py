@@ -122,6 +122,16 @@ def test_a_sweep_and_its_tables(quick: Path, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "sweep.png").stat().st_size > 10_000
 
 
+def test_no_sweep_begins_whose_manifest_could_not_be_read_again(quick: Path, tmp_path: Path) -> None:
+    scenario, out = Scenario.load(quick), tmp_path / "out"
+    with pytest.raises(InputError, match="100000"):
+        sweep(scenario, ["link.buffer=5p"], out, replications=100_001)
+    long = Axis("link.buffer", tuple(f"{packets}p" for packets in range(1, 100_002)))
+    with pytest.raises(InputError, match="100001 values; allowed: at most 100000"):
+        sweep(scenario, [long], out, replications=1)
+    assert not list(out.glob("*.json"))
+
+
 def test_another_sweep_is_refused_its_folder(quick: Path, tmp_path: Path) -> None:
     scenario = Scenario.load(quick)
     sweep(scenario, ["link.buffer=5p"], tmp_path / "out", replications=1)

@@ -26,7 +26,8 @@ from forebay.errors import InputError
 __all__ = ["Axis", "Cell", "Scale", "cells", "scale_of"]
 
 _RANGE = re.compile(r"^(?P<low>[^:]+?)\.\.(?P<high>[^:]+?):(?P<count>\d+)(?P<scale>lin|log)?$")
-_MOST = 100_000
+#: Values of an axis.
+MOST_VALUES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +98,11 @@ def _spread(key: str, low: str, high: str, count: int, *, linear: bool) -> tuple
     unit = unit_high or unit_low
     if unit_low and unit_high and unit_low != unit_high:
         raise InputError(f"{key}: found units `{unit_low}` and `{unit_high}`; allowed: one unit for both ends", "over")
-    if not math.isfinite(last - first) or not 1 <= count <= _MOST or not last >= first or not (linear or first > 0):
+    rising = math.isfinite(last - first) and last >= first and (linear or first > 0)
+    if not rising or not 1 <= count <= MOST_VALUES:
         above = "" if linear else ", above zero on a logarithmic scale"
         found = f"{count} value{'s' * (count != 1)} from {low} to {high}"
-        raise InputError(f"{key}: found {found}; allowed: 1 to {_MOST} rising values{above}", "over")
+        raise InputError(f"{key}: found {found}; allowed: 1 to {MOST_VALUES} rising values{above}", "over")
     if count == 1 or first == last:
         numbers = [first]
     elif linear:
@@ -195,6 +197,10 @@ def cells(axes: Iterable[Axis]) -> Iterator[Cell]:
     twice = [axis.key for index, axis in enumerate(listed) if axis.key in [other.key for other in listed[:index]]]
     if twice:
         raise InputError(f"found `{twice[0]}` twice; allowed: each key once", "over")
+    for axis in listed:
+        if len(axis.values) > MOST_VALUES:
+            found = f"{axis.key}: found {len(axis.values)} values"
+            raise InputError(f"{found}; allowed: at most {MOST_VALUES}", "over")
     size = math.prod(len(axis.values) for axis in listed)
     if size > 10_000_000:
         raise InputError(f"found {size} cells; allowed: at most 10000000", "over")

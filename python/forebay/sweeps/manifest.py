@@ -10,7 +10,7 @@ from typing import Any
 
 from forebay.plain import plain
 from forebay.scenario import Scenario
-from forebay.sweeps.axes import Axis
+from forebay.sweeps.axes import MOST_VALUES, Axis
 from forebay.untrusted import DamagedError, content, document, shown
 
 __all__ = ["Manifest"]
@@ -18,9 +18,8 @@ __all__ = ["Manifest"]
 FILE = "manifest.json"
 
 ALLOWED = "the manifest of a sweep"
-#: Replications of a cell and values of an axis that a manifest may name, and characters of a text.
+#: Replications of a cell that a manifest may name, and characters of a text.
 MOST_REPLICATIONS = 100_000
-MOST_VALUES = 100_000
 MOST_CHARACTERS = 10_000
 
 

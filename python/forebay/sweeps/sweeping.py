@@ -30,9 +30,9 @@ from forebay.files import whole, write_whole
 from forebay.locks import alone_in
 from forebay.plain import plain
 from forebay.report import Report
-from forebay.scenario import MOST_REPLICATIONS, MOST_SEED, Progress, Scenario, check_whole, threads
+from forebay.scenario import MOST_SEED, Progress, Scenario, check_whole, threads
 from forebay.sweeps.axes import Axis, Cell, cells
-from forebay.sweeps.manifest import FILE, Manifest
+from forebay.sweeps.manifest import FILE, MOST_REPLICATIONS, Manifest
 from forebay.sweeps.records import Row, identity, read_row, write_row
 from forebay.tables import read_table, write_table
 from forebay.untrusted import DamagedError
