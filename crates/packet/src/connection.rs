@@ -27,6 +27,8 @@ mod ack;
 #[cfg(test)]
 mod behavior;
 mod bitmap;
+#[cfg(test)]
+mod by_the_rfcs;
 mod card;
 mod compression;
 #[cfg(test)]

@@ -100,6 +100,26 @@ mod tests {
         }
     }
 
+    /// RFC 3649 appendix B says how its table came about: from a window of 38 on, a row wherever the
+    /// increase has grown by more than one since the row before.
+    #[test]
+    fn the_table_is_what_the_rfcs_program_prints() {
+        let functions = HstcpResponse::default();
+        let (mut increase, mut rows) = (1.0, vec![38]);
+        for window in 38..=89_053 {
+            let w = f64::from(window);
+            // a(w) of section 5 as the program writes it: W ** 2 * 2 * b / ((2 - b) * W ** 1.2 * 12.8).
+            let b = -0.4 * libm::log(w / 38.0) / libm::log(83_000.0 / 38.0) + 0.5;
+            let a = w * w * 2.0 * b / ((2.0 - b) * libm::pow(w, 1.2) * 12.8);
+            if a > increase + 1.0 {
+                rows.push(window as u64);
+                increase = a;
+            }
+            assert!((functions.decrease(w) - b).abs() < 1e-3, "{window}");
+        }
+        assert_eq!(rows, WINDOWS);
+    }
+
     #[test]
     fn a_window_of_a_thousand_grows_by_eight_in_a_round_trip_and_keeps_two_thirds() {
         let (mut hstcp, mut window) = (LinuxHstcp::default(), window(1000.0, 10.0));

@@ -33,6 +33,29 @@ mod tests {
     use super::*;
     use crate::packet::tests::window;
 
+    /// An acknowledged packet adds max_ssthresh / (2 cwnd): the square of the window grows by
+    /// max_ssthresh with each, and by the square of what was added.
+    #[test]
+    fn the_square_of_the_window_grows_by_the_limit_with_each_packet() {
+        for (limit, cwnd) in [(100.0, 101.0), (100.0, 4000.0), (30.0, 31.0)] {
+            let (mut window, mut limited) = (window(cwnd, f64::INFINITY), Limited::above(limit));
+            for _ in 0..500 {
+                let before = window.cwnd;
+                limited.on_ack(&mut window, 1.0);
+                let added = window.cwnd - before;
+                let squares = window.cwnd * window.cwnd - before * before - added * added;
+                assert!(
+                    (squares / limit - 1.0).abs() < 1e-6,
+                    "{limit} {before} {squares}"
+                );
+            }
+        }
+        // At the limit itself, and below, slow start is the usual one.
+        let mut window = window(100.0, f64::INFINITY);
+        Limited::above(100.0).on_ack(&mut window, 1.0);
+        assert_eq!(window.cwnd, 101.0);
+    }
+
     /// RFC 3742 section 2: half of max_ssthresh per round trip, whatever the window.
     #[test]
     fn a_round_trip_adds_half_of_the_limit_above_it_and_a_window_below() {

@@ -18,8 +18,13 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// Twenty packets leave at once.
+    /// Twenty packets leave at once, and more without end.
     pub(super) fn new(stack: Stack) -> Self {
+        Self::of(stack, None)
+    }
+
+    /// Twenty packets leave at once, of so many in all.
+    pub(super) fn of(stack: Stack, packets: Option<u64>) -> Self {
         let description = forebay_congestion::descriptions()
             .iter()
             .find(|description| description.name == "newreno")
@@ -34,7 +39,7 @@ impl Wire {
             controller: forebay_congestion::controller("newreno", &parameters, random).unwrap(),
             payload: Bytes::new(1448),
             lateness: None,
-            packets: None,
+            packets,
         };
         Self {
             connection: Connection::new(opening, FIRST),
