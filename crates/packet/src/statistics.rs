@@ -159,3 +159,57 @@ impl LinkStatistics {
         self.since = now;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What happened before the warm-up's end shows in nothing that is measured after it.
+    #[test]
+    fn a_restart_leaves_nothing_but_the_counts_before() {
+        let waits = [5, 1, 3].map(Time::from_millis);
+        for accounts in [0, 2] {
+            let (mut old, mut new) = (LinkStatistics::new(), LinkStatistics::new());
+            old.keep_apart(accounts);
+            new.keep_apart(accounts);
+            for _ in 0..7 {
+                old.arrivals += 1;
+                old.accepted(Account::new(1), Time::from_secs(9));
+                old.refused();
+                old.marks += 1;
+                old.wait_before += 3;
+            }
+            old.restart(Time::from_secs(1), Time::from_millis(700));
+            assert_eq!(
+                (old.arrivals_before, old.busy_before),
+                (14, Time::from_millis(700))
+            );
+            assert_eq!((old.since, old.wait_before), (Time::from_secs(1), 0));
+            for statistics in [&mut old, &mut new] {
+                for (account, wait) in waits.into_iter().enumerate() {
+                    statistics.arrivals += 1;
+                    statistics.accepted(Account::new(account % 2), wait);
+                }
+                statistics.refused();
+            }
+            let read = |statistics: &LinkStatistics| {
+                let all = statistics.waits();
+                let one = statistics.waits_of(Account::new(1));
+                (
+                    (statistics.arrivals, statistics.drops, statistics.marks),
+                    (all.longest, all.sum, statistics.wait_sum()),
+                    (one.longest, one.sum),
+                )
+            };
+            assert_eq!(read(&old), read(&new));
+            let sum = u128::from(Time::from_millis(9).as_picos());
+            assert_eq!(read(&new).1, (Time::from_millis(5), sum, sum));
+            let (longest, sum) = if accounts == 0 { (5, 9) } else { (1, 1) };
+            let apart = (
+                Time::from_millis(longest),
+                u128::from(Time::from_millis(sum).as_picos()),
+            );
+            assert_eq!(read(&new).2, apart);
+        }
+    }
+}

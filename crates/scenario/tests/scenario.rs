@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use forebay_scenario::{
-    BackgroundRate, BufferLimit, BufferSize, Format, Override, Scenario, ScenarioError,
+    BackgroundRate, BufferLimit, BufferSize, Format, Override, RateLayer, Scenario, ScenarioError,
     VictimPolicy, schema,
 };
 use forebay_units::Bytes;
@@ -748,4 +748,23 @@ fn periods_of_infinite_mean_have_no_steady_state() {
         .is_ok()
     );
     assert!(with("{ pareto = { shape = 1.1, minimum = \"1s\" } }", "").is_ok());
+}
+
+/// Gigabit Ethernet carries 1,488,095 frames of 64 bytes, or 81,274 of 1,518 bytes, in a second (RFC 2544
+/// section 9.1 lists the frame sizes; each takes 8 bytes of preamble and 12 of gap more).
+#[test]
+fn a_gigabit_ethernet_carries_the_frames_that_the_standard_says() {
+    for (payload, frames) in [(46, 1_488_095), (1500, 81_274)] {
+        let bytes = payload + RateLayer::L1.framing().get();
+        assert_eq!(1_000_000_000 / (8 * bytes), frames);
+        assert_eq!(
+            RateLayer::L1.framing().get() - RateLayer::L2.framing().get(),
+            8 + 12
+        );
+        assert_eq!(
+            payload + RateLayer::L2.framing().get(),
+            if payload == 46 { 64 } else { 1518 }
+        );
+    }
+    assert_eq!(RateLayer::L3.framing().get(), 0);
 }
