@@ -149,6 +149,150 @@ fn a_sized_buffer_meets_the_goal_by_the_same_rule() {
     }
 }
 
+/// What a rule sizes for a goal meets it by the rule's own prediction, and a packet less does not, whatever
+/// the rule, the goal and the traffic. Rules that do not look at the goal are left alone.
+#[test]
+fn every_rule_that_predicts_what_it_sizes_for_is_of_one_mind() {
+    let long = |cca: &str, count: u32| {
+        format!(
+            "[[flows]]\nname = \"long\"\ncount = {count}\ncca = \"{cca}\"\nrtt = \"100ms\"\n\
+             packet = \"1000B\"\nworkload = \"persistent\"\n"
+        )
+    };
+    let load = |rate: &str| {
+        format!(
+            "[[flows]]\nname = \"mice\"\npacket = \"1000B\"\n\
+             workload = {{ poisson = {{ rate = \"{rate}\" }} }}\n"
+        )
+    };
+    let transfers = "[[flows]]\nrtt = \"20ms\"\npacket = \"1000B\"\n\
+         workload = { open_loop = { load = 0.7, size = { exponential = \"60kB\" } } }\n";
+    let traffic = [
+        long("newreno", 1),
+        long("newreno", 5),
+        long("newreno", 300),
+        long("cubic", 1),
+        long("bbr", 2),
+        long("newreno", 1) + &load("20Mbps"),
+        load("20Mbps"),
+        load("48Mbps"),
+        transfers.to_owned(),
+    ];
+    let mut compared = Vec::new();
+    for traffic in &traffic {
+        for (goal, metric, bounds) in [
+            (
+                "utilization = \">= ",
+                Metric::Utilization,
+                [1e-6, 0.95, 0.995],
+            ),
+            ("loss_rate = \"<= ", Metric::LossRate, [0.999, 1e-2, 1e-5]),
+        ] {
+            let asked = bounds.map(|bound| {
+                scenario(&format!(
+                    "[link]\nrate = \"50Mbps\"\nbuffer = \"10p\"\n{traffic}[goal]\n{goal}{bound}\"\n"
+                ))
+            });
+            for rule in rules() {
+                let sizes = asked
+                    .each_ref()
+                    .map(|small| rule.size(small, small.goals()).ok().flatten());
+                // What is sized for a goal that everything meets is for something else.
+                let Some(BufferSize::Packets(least)) = sizes[0] else {
+                    continue;
+                };
+                let at = |packets| {
+                    let sized = asked[0].with_buffer(BufferSize::Packets(packets)).unwrap();
+                    rule.predict(&sized).ok()?.metrics.get(&metric).copied()
+                };
+                for (size, bound) in sizes.into_iter().zip(bounds).skip(1) {
+                    let Some(BufferSize::Packets(size)) = size.filter(|_| size != sizes[0]) else {
+                        continue;
+                    };
+                    let Some(with) = at(size) else { continue };
+                    assert!(size > least, "{} {size} {least}", rule.name());
+                    let met = |value: f64, slack: f64| match metric {
+                        Metric::LossRate => value <= bound * (1.0 + slack),
+                        _ => value >= bound - slack,
+                    };
+                    let said = format!("{} {goal}{bound} {size} {traffic}", rule.name());
+                    assert!(met(with, 1e-6), "{with} {said}");
+                    if let Some(before) = size.checked_sub(1).and_then(at) {
+                        assert!(!met(before, -1e-6), "{before} {said}");
+                    }
+                    compared.push(rule.name());
+                }
+            }
+        }
+    }
+    compared.sort_unstable();
+    compared.dedup();
+    let known = [
+        "barman-droptail",
+        "barman-red",
+        "full-link-loss",
+        "hybrid-fluid",
+        "mm1k",
+        "one-flow",
+        "sqrt-n",
+    ];
+    assert_eq!(compared, known);
+}
+
+/// From a hundred flows on windows average out: below, one flow's rule speaks.
+#[test]
+fn hundreds_begin_at_a_hundred() {
+    for (count, holds, speaks) in [(99, Holds::No, "one-flow"), (100, Holds::Yes, "sqrt-n")] {
+        let flows = persistent(count, "newreno", "100p");
+        assert_eq!(default_model(&flows).0, speaks);
+        for rule in rules().iter().map(|rule| rule.name()) {
+            let checks = forebay_closed_form::rule(rule).unwrap().assumptions(&flows);
+            for check in checks {
+                if check.why.contains("the rule needs about 100")
+                    || check.why.contains("enough to move independently")
+                {
+                    let hundreds = ["sqrt-n", "wischik-mckeown", "small-buffers"].contains(&rule);
+                    assert!(
+                        !hundreds || check.holds == holds,
+                        "{rule} {count} {check:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Two-sided normal quantiles: 3.2905 for three nines, which is taken where there is no goal, 2.3263 for 98 %.
+#[test]
+fn a_goal_is_the_confidence_of_the_rule_of_wischik_and_mckeown() {
+    for (goal, z) in [
+        ("", 3.290_527),
+        ("[goal]\nutilization = \">= 98%\"\n", 2.326_348),
+    ] {
+        let many = scenario(&format!(
+            "[link]\nrate = \"1Gbps\"\nbuffer = \"100p\"\n[[flows]]\ncount = 400\ncca = \"newreno\"\nrtt = \"100ms\"\n\
+             packet = \"1000B\"\nworkload = \"persistent\"\n{goal}"
+        ));
+        let bdp = many.bdp_packets().unwrap();
+        let expected = z / 27_f64.sqrt() * bdp / 20.0;
+        let found = packets("wischik-mckeown", &many) as f64;
+        assert!(
+            (0.0..=1.0).contains(&(found - expected)),
+            "{goal} {found} {expected}"
+        );
+    }
+}
+
+/// One flow alone is hit by every loss: it needs the whole product, as by the oldest rule. Where a loss hits
+/// half of the flows these need a third of it (1/2 of the window cut, and 1/4 of all).
+#[test]
+fn a_single_flow_is_hit_by_every_loss() {
+    let [one, two] = [1, 2].map(|count| persistent(count, "newreno", "100p"));
+    assert_eq!(packets("bscl", &one), packets("bdp", &one));
+    let ratio = packets("bscl", &two) as f64 / two.bdp_packets().unwrap();
+    assert!((ratio - 1.0 / 3.0).abs() < 0.01, "{ratio}");
+}
+
 #[test]
 fn every_rule_answers_every_scenario_without_panic_or_nan() {
     let mut all = vec![
