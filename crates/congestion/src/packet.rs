@@ -332,6 +332,29 @@ impl<C: CongestionControl> CongestionControl for Box<C> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::registration::tests::default_controller;
+
+    /// A controller behind a pointer is the controller.
+    #[test]
+    fn a_pointer_passes_everything_on() {
+        let (mut direct, mut boxed): (crate::bbr::BbrController, Box<crate::bbr::BbrController>) =
+            (default_controller(), Box::new(default_controller()));
+        let (mut one, mut other) = (window(10.0, f64::INFINITY), window(10.0, f64::INFINITY));
+        rounds(&mut direct, &mut one, 0.1, &[0.1; 5]);
+        rounds(&mut boxed, &mut other, 0.1, &[0.1; 5]);
+        let before = (direct.clone(), boxed.clone());
+        let (now, path) = (Time::from_secs(9), Path::default());
+        direct.on_congestion(&mut one, Signal::Timeout, now, &path);
+        boxed.on_congestion(&mut other, Signal::Timeout, now, &path);
+        assert_eq!(
+            (one.cwnd, format!("{direct:?}")),
+            (other.cwnd, format!("{:?}", *boxed))
+        );
+        direct.on_undo(&before.0);
+        boxed.on_undo(&before.1);
+        assert_eq!(format!("{direct:?}"), format!("{:?}", *boxed));
+        assert_eq!(direct.needs(), boxed.needs());
+    }
 
     pub(crate) fn window(cwnd: f64, ssthresh: f64) -> Window {
         Window { cwnd, ssthresh }

@@ -154,6 +154,7 @@ impl Controller {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Samples;
     use crate::registration::EcnSemantics;
     use crate::registration::tests::stream;
 
@@ -170,6 +171,30 @@ mod tests {
             scalable.extend(counts.then_some(known.name));
         }
         assert_eq!(scalable, ["dctcp", "prague"]);
+    }
+
+    /// Who is told what: round trips, rates of delivery, and who has the window to itself while losses are
+    /// repaired.
+    #[test]
+    fn each_controller_is_told_what_it_goes_by() {
+        for known in descriptions() {
+            let parameters = Parameters::defaults(known.parameters);
+            let needs = controller(known.name, &parameters, stream(0))
+                .unwrap()
+                .needs();
+            let samples = match known.name {
+                "bbr" | "bbr3" => Samples::Rates,
+                "aimd" | "bic" | "cubic" | "hstcp" | "htcp" | "newreno" | "scalable" => Samples::None,
+                _ => Samples::RoundTrips,
+            };
+            let expected = (samples, samples == Samples::Rates);
+            assert_eq!(
+                (needs.samples, needs.own_recovery),
+                expected,
+                "{}",
+                known.name
+            );
+        }
     }
 
     #[test]

@@ -165,6 +165,13 @@ mod tests {
         assert_eq!(at.ssthresh, f64::INFINITY);
         rounds(&mut vegas(), &mut at, 0.1, &[0.11; 3]);
         assert!(at.ssthresh < 40.0 && at.cwnd <= 40.0);
+        // 40 (1 - 100/110) = 3.64 packets wait: the window is what the path holds, and one, and the
+        // threshold the packet below it. From there on it is held by alpha and beta.
+        let mut at = window(40.0, f64::INFINITY);
+        rounds(&mut vegas(), &mut at, 0.1, &[0.11]);
+        let held = 40.0 / 1.1;
+        assert!((at.cwnd - held - 1.0).abs() < 1e-9, "{}", at.cwnd);
+        assert!((at.ssthresh - held).abs() < 1e-9, "{}", at.ssthresh);
     }
 
     #[test]

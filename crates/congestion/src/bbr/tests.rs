@@ -291,6 +291,42 @@ fn the_handshake_s_round_trip_is_the_first_one() {
     assert_eq!(bbr.min_rtt, 0.07);
 }
 
+/// `bbr_set_cwnd_to_recover_or_restore`: in the first round of recovery a packet leaves for each that arrives,
+/// what is under way and what has arrived being the window; losses lower it no further than that.
+#[test]
+fn packets_are_conserved_in_the_first_round_of_recovery() {
+    let (mut bbr, mut window) = start();
+    drive(&mut bbr, &mut window, 1, 2000, 0.1);
+    let before = window.cwnd;
+    let mut seen = Sample {
+        now: Time::from_secs(3),
+        lost: 1.0,
+        arrived: 2.0,
+        in_flight: 90.0,
+        acknowledged: 2000,
+        next: 2100,
+        state: LossState::Recovery,
+        ..sample(0.1)
+    };
+    assert!(bbr.follow_losses(&mut window, &seen));
+    assert_eq!(window.cwnd, 92.0);
+    // More arrive than were lost: the window follows upwards, and not down to what is under way.
+    for (arrived, lost, in_flight, expected) in [
+        (3.0, 0.0, 91.0, 94.0),
+        (1.0, 1.0, 80.0, 93.0),
+        (4.0, 5.0, 86.0, 90.0),
+    ] {
+        (seen.arrived, seen.lost, seen.in_flight) = (arrived, lost, in_flight);
+        assert!(bbr.follow_losses(&mut window, &seen));
+        assert_eq!(window.cwnd, expected, "{arrived} {lost} {in_flight}");
+    }
+    // Recovery is over: the window that was saved, not conserved any more.
+    bbr.save_window(before);
+    (seen.state, seen.lost) = (LossState::Open, 0.0);
+    assert!(!bbr.follow_losses(&mut window, &seen));
+    assert!(window.cwnd >= before);
+}
+
 #[test]
 fn a_loss_leaves_the_estimate_alone_and_the_window_returns() {
     let (mut bbr, mut window) = start();

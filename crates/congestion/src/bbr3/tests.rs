@@ -169,9 +169,16 @@ fn a_probe_that_loses_lowers_the_bound_and_the_next_one_is_cautious() {
     while driven.bbr.mode != Mode::Up {
         driven.run(1e-9);
     }
+    // Not before the bound is under way, and no further.
+    let mut most: f64 = 0.0;
     while driven.bbr.mode == Mode::Up {
+        most = most.max(driven.under_way);
         driven.run(1e-9);
     }
+    assert!(
+        (0.99 * bound..=bound + 1.0).contains(&driven.under_way),
+        "{most} {bound}"
+    );
     assert!(driven.bbr.cycle.stopped_risky_probe || driven.bbr.cycle.prev_probe_too_high);
 }
 

@@ -137,6 +137,25 @@ mod tests {
     use crate::packet::tests::window;
 
     /// Equation 2, without the friendly region, which is faster on so short a path.
+    /// RFC 9438 section 4.3: once W_est has reached the window before the cut (not only passed it), it grows
+    /// by a whole packet in a round trip.
+    #[test]
+    fn the_estimate_of_reno_grows_by_one_from_the_window_before_the_cut_on() {
+        for (prior, alpha) in [(500.0, 1.0), (499.0, 1.0), (501.0, 3.0 * 0.3 / 1.7)] {
+            let mut cubic = CubicGrowth::new(&Cubic::default(), 0.7);
+            let mut window = window(500.0, 100.0);
+            let ack = Ack {
+                acked: 1.0,
+                now: Time::from_secs(1),
+            };
+            cubic.begin_epoch(&window, ack.now);
+            cubic.cwnd_prior = prior;
+            cubic.on_ack(&mut window, &ack, &Path::default());
+            let grown = (cubic.w_est - 500.0) * 500.0;
+            assert!((grown - alpha).abs() < 1e-9, "{prior} {grown}");
+        }
+    }
+
     #[test]
     fn the_window_is_back_at_w_max_after_k() {
         let law = Cubic {

@@ -224,6 +224,34 @@ mod tests {
         assert_eq!(slow_start(&little, 5e-4, 20).ssthresh, f64::INFINITY);
     }
 
+    /// `bictcp_hystart_update` (6.x): a train is long from half of min_rtt + hystart_ack_delay on, which is
+    /// the time of four largest bursts at the pace of slow start, a millisecond at most (sk_pacing_rate is
+    /// twice the window in a round trip, and half of that where nothing is paced).
+    #[test]
+    fn a_train_is_long_from_half_of_the_round_trip_and_four_bursts_on() {
+        let clock = MicrosecondClock::default();
+        let start = Time::from_secs(1);
+        let largest = clock.segmentation.largest();
+        for (cwnd, rtt) in [(40.0, 0.05), (4e5, 0.05), (1e7, 0.05), (1e6, 0.3)] {
+            let path = Path {
+                smoothed_rtt: 1.5 * rtt,
+                min_rtt: rtt,
+                ..Path::default()
+            };
+            let bursts: f64 = 4.0 * largest * 1.5 * rtt / (2.0 * cwnd);
+            let threshold = 0.5 * (rtt + bursts.min(1e-3));
+            let long = |part: f64| {
+                clock.too_long(
+                    start,
+                    start + Time::from_secs_f64(part * threshold),
+                    cwnd,
+                    &path,
+                )
+            };
+            assert!(!long(0.9999) && long(1.0001), "{cwnd} {rtt}");
+        }
+    }
+
     fn what_was_found_is_looked_for_anew_after_a_timeout_only_by<C: TrainClock>() {
         let mut hystart: Hystart<C> = Hystart {
             found: true,
