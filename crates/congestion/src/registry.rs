@@ -184,7 +184,9 @@ mod tests {
                 .needs();
             let samples = match known.name {
                 "bbr" | "bbr3" => Samples::Rates,
-                "aimd" | "bic" | "cubic" | "hstcp" | "htcp" | "newreno" | "scalable" => Samples::None,
+                "aimd" | "bic" | "cubic" | "hstcp" | "htcp" | "newreno" | "scalable" => {
+                    Samples::None
+                }
                 _ => Samples::RoundTrips,
             };
             let expected = (samples, samples == Samples::Rates);

@@ -53,7 +53,7 @@ fn filling(laws: Vec<FluidLaw>) -> FluidModel {
 
 /// Every law without its kinks: H-TCP past its low-speed period, CUBIC without its friendly
 /// region.
-fn smooth() -> FluidModel {
+pub(crate) fn smooth() -> FluidModel {
     filling(vec![
         FluidLaw::Aimd(Aimd::default()),
         FluidLaw::Hstcp(HstcpTrajectory::new(HstcpResponse::default()).unwrap()),

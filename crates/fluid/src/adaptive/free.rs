@@ -53,7 +53,7 @@ impl Step {
     }
 
     /// Tries Rosenbrock steps from `step` seconds downwards until one meets the tolerance.
-    fn shrink_to_tolerance(
+    pub(super) fn shrink_to_tolerance(
         &mut self,
         run: &mut Run<'_>,
         control: &mut StepControl,

@@ -16,6 +16,8 @@ mod sampling;
 mod solver;
 mod stages;
 pub(crate) mod step;
+#[cfg(test)]
+mod tests;
 
 use crate::adaptive::control::{Opening, StepControl};
 use crate::adaptive::events::{cut, leave_limit, open_event, place_links};

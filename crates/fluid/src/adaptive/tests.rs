@@ -1,0 +1,95 @@
+//! What the error control promises, step by step: what is accepted errs by no more than is tolerated.
+
+use super::step::Method;
+use super::*;
+use crate::convergence::smooth;
+
+/// Steps from a tenth of a millisecond to seconds.
+fn steps() -> impl Iterator<Item = f64> {
+    (0..60).map(|k| 1e-4 * libm::pow(1.2, f64::from(k)))
+}
+
+/// A model at several tolerances, at the start and a second later.
+fn beginnings(mut examine: impl FnMut(&mut Adaptive, &mut Run<'_>)) {
+    for tolerance in [1e-3, 1e-4, 1e-5, 1e-6] {
+        for later in [false, true] {
+            let mut model = smooth();
+            model.tolerance = tolerance;
+            // Queues that relax within the steps of the series, too.
+            model.links[0].buffer = 2000.0;
+            let mut run = Run::new(&model, model.measure).unwrap();
+            let mut adaptive = Adaptive::new(&mut run, STANDARD);
+            while later && run.now < 1.0 || run.links[0].mode != Mode::Free {
+                adaptive.advance(&mut run).unwrap();
+            }
+            adaptive.step.prepare(&mut run);
+            examine(&mut adaptive, &mut run);
+        }
+    }
+}
+
+#[test]
+fn a_step_that_is_accepted_errs_by_what_is_tolerated_at_most() {
+    let (mut kept, mut shortened) = (0, 0);
+    beginnings(|adaptive, run| {
+        for asked in steps() {
+            let Adaptive { step, control } = adaptive;
+            let error = step.try_rosenbrock(run, asked);
+            let taken = step.shrink_to_tolerance(run, control, asked).unwrap();
+            assert!(step.try_rosenbrock(run, taken) <= 1.0, "{asked} {taken}");
+            assert_eq!(taken == asked, error <= 1.0, "{asked} {taken} {error}");
+            kept += usize::from(error <= 1.0 && error > 0.25);
+            shortened += usize::from(error > 1.0 && error < 4.0);
+        }
+    });
+    // Errors just below and above the limit have been met with.
+    assert!(kept > 5 && shortened > 5, "{kept} {shortened}");
+}
+
+/// Against the Rosenbrock method, which errs by a hundredth of that.
+#[test]
+fn where_the_series_serves_it_errs_by_what_is_tolerated_at_most() {
+    let (mut near, mut compared) = (0, 0);
+    beginnings(|adaptive, run| {
+        let step = &mut adaptive.step;
+        for h in steps() {
+            let serves = step.try_taylor(run, h);
+            let series = run.links[0].dense.at(1.0);
+            let error = step.try_rosenbrock(run, h);
+            if !serves || error > 0.01 {
+                continue;
+            }
+            let _ = step.first_ending(run, h);
+            let apart = (series - run.links[0].dense.at(1.0)).abs() / run.links[0].tolerated;
+            assert!(apart <= 0.5, "{h} {apart}");
+            compared += 1;
+            near += usize::from(apart > 0.05);
+        }
+    });
+    assert!(compared > 50 && near > 0, "{compared} {near}");
+}
+
+/// Between the cuts of one event a step is a small part of a round trip, and the series serves; a longer one
+/// is the Rosenbrock method's, however coarse the tolerance.
+#[test]
+fn the_series_serves_below_a_quarter_of_the_shortest_round_trip() {
+    let (mut served, mut not) = (0, 0);
+    for asked in steps() {
+        let mut model = smooth();
+        model.tolerance = 0.1;
+        let mut run = Run::new(&model, model.measure).unwrap();
+        let mut adaptive = Adaptive::new(&mut run, STANDARD);
+        while run.links[0].mode != Mode::Free {
+            adaptive.advance(&mut run).unwrap();
+        }
+        let Adaptive { step, control } = &mut adaptive;
+        control.suggested = asked;
+        let (before, quarter) = (run.now, 0.25 * 0.2);
+        step.free_stretch(&mut run, control, before + 10.0).unwrap();
+        let series = step.method == Method::Taylor;
+        assert_eq!(series, asked <= quarter, "{asked} {}", run.now - before);
+        served += usize::from(series);
+        not += usize::from(!series);
+    }
+    assert!(served > 10 && not > 10, "{served} {not}");
+}
