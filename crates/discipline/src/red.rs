@@ -456,6 +456,19 @@ mod tests {
         );
     }
 
+    /// 1993 paper, figure 2: an average of `min` itself is above it, and the first packet that finds it so is
+    /// let in; the next one is not the first any more.
+    #[test]
+    fn the_packet_at_the_lower_threshold_begins_the_count() {
+        for (first, second) in [(19, Verdict::Accept), (20, Verdict::Drop)] {
+            let all_at_once = [("weight", Value::Number(1.0)), ("max_p", Value::Number(1.0))];
+            let (mut red, mut port) = (fixed(&all_at_once), port());
+            let mut admit = |waiting| red.admit(&packet(0, 0, 1000), &found(waiting), &mut port);
+            assert_eq!(admit(first), Verdict::Accept);
+            assert_eq!(admit(59), second);
+        }
+    }
+
     #[test]
     fn the_gentle_curve_has_its_two_slopes() {
         let curve = fixed(&[]).curve;
