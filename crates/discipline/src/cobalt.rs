@@ -318,6 +318,40 @@ mod tests {
         assert!(halfway > 50, "{halfway}");
     }
 
+    /// `cobalt_should_drop`: a wait beyond the threshold is a full buffer's worth to BLUE, a wait of the
+    /// threshold is not; once per target.
+    #[test]
+    fn a_wait_beyond_the_threshold_raises_the_probability() {
+        let (mut cobalt, mut port) = (cobalt(1000), port());
+        let step = cobalt.tuning.increment;
+        port.now = Time::from_secs(100);
+        let threshold = cobalt.tuning.blue_threshold;
+        let part = Time::from_micros(1);
+        for (wait, expected) in [
+            (threshold, 0.0),
+            (threshold.saturating_sub(part), 0.0),
+            (threshold.saturating_add(part), step),
+            (threshold.saturating_mul(3), step),
+        ] {
+            let mut packet = packet(0, 0, 1000);
+            packet.arrival = port.now.saturating_sub(wait);
+            cobalt
+                .state
+                .should_drop(&cobalt.tuning, &mut packet, &mut port);
+            assert_eq!(cobalt.state.probability(), expected, "{wait}");
+        }
+        port.now = port
+            .now
+            .saturating_add(cobalt.tuning.target)
+            .saturating_add(part);
+        let mut packet = packet(0, 0, 1000);
+        packet.arrival = Time::ZERO;
+        cobalt
+            .state
+            .should_drop(&cobalt.tuning, &mut packet, &mut port);
+        assert_eq!(cobalt.state.probability(), 2.0 * step);
+    }
+
     /// The count of the state and the time of its next signal, in ms.
     fn state(cobalt: &Cobalt) -> (u32, f64) {
         (

@@ -195,6 +195,20 @@ mod tests {
         assert!((9.0..20.0).contains(&waiting), "{waiting}");
     }
 
+    /// RFC 8033 section 5.3, queue by queue: where no more than two packets' bytes wait nothing is dropped.
+    #[test]
+    fn a_queue_of_two_packets_loses_nothing() {
+        let (mut queue, mut port) = (fq_pie(1000), port());
+        let number = hashed(0, queue.salt, queue.scheduler.len());
+        let (flow, _) = queue.scheduler.state_and_queues(number);
+        flow.control.drop_all();
+        for number in 0..20 {
+            queue.enqueue(packet(0, number, 1000), &mut port);
+        }
+        // With a probability of one whatever finds more than 2000 bytes is lost.
+        assert_eq!(queue.backlog().packets, 3);
+    }
+
     #[test]
     fn a_full_buffer_drops_the_arrival() {
         let (mut queue, mut port) = (fq_pie(3), port());

@@ -27,6 +27,8 @@
 //! ```
 
 mod admission;
+#[cfg(test)]
+mod by_the_book;
 mod cake;
 mod choke;
 mod classes;

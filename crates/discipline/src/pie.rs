@@ -182,6 +182,14 @@ impl Control {
         }
     }
 
+    /// Whatever may be dropped is.
+    #[cfg(test)]
+    pub(crate) fn drop_all(&mut self) {
+        self.probability = 1.0;
+        self.delay_before = 1.0;
+        self.burst_allowance = Time::ZERO;
+    }
+
     /// The next tick, where it is due.
     #[inline]
     pub(crate) fn due(&self, now: Time) -> Option<Time> {
@@ -384,6 +392,28 @@ mod tests {
             let (drops, _) = constant(&mut pie, &mut port, waiting, 100, Ecn::NotCapable);
             assert_eq!(drops == 0, lossless, "{waiting}");
         }
+    }
+
+    /// The table of RFC 8033 section 4.2, and what it is for: a step is between 1/2048 of itself and all of it,
+    /// by powers of four below a hundredth.
+    #[test]
+    fn steps_are_smaller_at_smaller_probabilities() {
+        let table = [
+            (1e-6, 2048.0),
+            (1e-5, 512.0),
+            (1e-4, 128.0),
+            (1e-3, 32.0),
+            (1e-2, 8.0),
+            (1e-1, 2.0),
+        ];
+        let mut at_and_above = 2048.0;
+        for (bound, part) in table {
+            assert_eq!(1.0 / scale(bound * 0.999), part);
+            assert_eq!(part, at_and_above);
+            at_and_above = 1.0 / scale(bound);
+        }
+        assert_eq!(scale(0.1), 1.0);
+        assert_eq!(scale(1.0), 1.0);
     }
 
     #[test]

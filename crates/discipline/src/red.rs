@@ -461,7 +461,10 @@ mod tests {
     #[test]
     fn the_packet_at_the_lower_threshold_begins_the_count() {
         for (first, second) in [(19, Verdict::Accept), (20, Verdict::Drop)] {
-            let all_at_once = [("weight", Value::Number(1.0)), ("max_p", Value::Number(1.0))];
+            let all_at_once = [
+                ("weight", Value::Number(1.0)),
+                ("max_p", Value::Number(1.0)),
+            ];
             let (mut red, mut port) = (fixed(&all_at_once), port());
             let mut admit = |waiting| red.admit(&packet(0, 0, 1000), &found(waiting), &mut port);
             assert_eq!(admit(first), Verdict::Accept);

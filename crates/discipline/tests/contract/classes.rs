@@ -464,6 +464,40 @@ fn own_and_shared_buffers_fill_apart() {
     }
 }
 
+/// What a class says in packets it means in packets of its own: 200 bytes here, whatever the link's are.
+#[test]
+fn thresholds_in_packets_are_packets_of_the_class() {
+    let step = descriptions()
+        .iter()
+        .find(|known| known.name == "step")
+        .unwrap();
+    let mut parameters = all_parameters(step);
+    parameters.set("threshold", Value::Threshold(Threshold::Packets(3.0)));
+    let classes = [ClassSetting {
+        packet: 200.0,
+        ..class(step, &parameters, None)
+    }];
+    let mut queue = of(
+        &scheduled("strict", None),
+        Limit::Bytes(100_000),
+        &classes,
+        1,
+    );
+    let mut port = busy();
+    for number in 0..10 {
+        let packet = Packet {
+            arrival: port.now,
+            flow: 0,
+            number,
+            size: 200,
+            label: Label::new(0, 0, Ecn::Classic),
+        };
+        queue.enqueue(packet, &mut port);
+    }
+    // The first three find less than three packets waiting.
+    assert_eq!(port.marks, 7);
+}
+
 #[test]
 fn groups_beyond_those_known_are_in_the_last_class() {
     let droptail = all_parameters(descriptions()[0]);
