@@ -13,7 +13,7 @@ export CARGO_TERM_COLOR ?= never
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format bench reference checks gallery manual docs man lock clean tools
+.PHONY: help setup demo test check format bench reference checks gallery manual docs mutants mutants-rust mutants-python man lock clean tools
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -25,6 +25,7 @@ help:
 	@echo "make checks     the table How we know it is right: theory, and REFERENCE; WRITE=docs/checking.md renews it there"
 	@echo "make gallery    the papers' figures, full, and the documentation's pages about them [QUICK=1] [GALLERY=DIR]"
 	@echo "make manual     the figures of docs/recommend.md and docs/rules.md, ten minutes [ONLY=NAME,...] [QUICK=1]"
+	@echo "make mutants    changes of the code that the tests ought to notice [ONLY=discipline,goals,...] [SAMPLE=50] [SEED=1] [WRITE=FOLDER] [BY_HAND=1]"
 	@echo "make docs       the documentation, into out/site"
 	@echo "make man        the manual pages, into out/man"
 	@echo "make format     reformat every source file"
@@ -87,6 +88,26 @@ gallery: $(VENV)/.build
 # The cheapest scenario first; a run that is interrupted goes on where it stopped.
 manual: $(VENV)/.build
 	@$(BIN)/python -m forebay.checks.manual scenarios docs $(if $(ONLY),--only $(ONLY)) $(if $(QUICK),--quick)
+
+# Rust's by cargo-mutants, Python's by cosmic-ray; ONLY names crates, or modules as in search.judging.
+COMMA := ,
+MUTANTS := $(subst $(COMMA), ,$(ONLY))
+MUTANTS_RUST := $(filter congestion discipline packet fluid closed_form scenario,$(MUTANTS))
+MUTANTS_PYTHON := $(filter-out $(MUTANTS_RUST),$(MUTANTS))
+MUTANTS_DRAW := $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED))
+comma_separated = $(subst $() $(),$(COMMA),$(strip $(1)))
+
+mutants: $(if $(ONLY),$(if $(MUTANTS_RUST),mutants-rust) $(if $(MUTANTS_PYTHON),mutants-python),mutants-rust mutants-python)
+
+mutants-rust: $(VENV)/.packages
+	$(BIN)/python benches/mutants_rust.py $(if $(MUTANTS_RUST),--only $(call comma_separated,$(MUTANTS_RUST))) $(MUTANTS_DRAW) $(if $(BY_HAND),--by-hand) $(if $(WRITE),--write "$(WRITE)/rust.json")
+
+$(VENV)/.mutants: requirements/mutants.txt $(VENV)/.packages
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/mutants.txt
+	@touch $@
+
+mutants-python: $(VENV)/.build $(VENV)/.mutants
+	$(BIN)/python benches/mutants_python.py $(if $(MUTANTS_PYTHON),--only $(call comma_separated,$(MUTANTS_PYTHON))) $(MUTANTS_DRAW) $(if $(WRITE),--write "$(WRITE)/python.json")
 
 $(VENV)/.docs: requirements/docs.txt $(VENV)/.packages
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt
