@@ -13,6 +13,7 @@ are not drawn; `--equivalent` runs those instead, and tells which of them a test
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib.util
 import json
 import os
@@ -46,24 +47,28 @@ except ImportError as missing:
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "python" / "forebay"
 EQUIVALENT = ROOT / "benches" / "mutants_equivalent.toml"
+#: Where it is kept what the tests of a file reach, by everything that decides over it.
+WATCHED = ROOT / "out" / "mutants"
+#: What several test files use.
+SHARED = ("conftest.py", "cycles.py", "damages.py")
 
 #: The test files that concern each module.
 TESTS: Mapping[str, tuple[str, ...]] = {
     "goals": ("goals_laws", "several_goals", "judgment", "search"),
-    "statistics": ("statistics_laws", "statistics", "search"),
-    "search.answer": ("answers", "recommend_more", "over", "independence", "several_goals"),
-    "search.findings": ("search", "answers", "judgment", "independence", "over"),
-    "search.independence": ("search", "independence"),
-    "search.judging": ("search", "several_goals", "judgment"),
-    "search.judgment": ("judgment", "several_goals", "answers"),
-    "search.knob": ("over", "answers"),
-    "search.measurable": ("measurable",),
-    "search.measurements": ("search", "resumption", "independence"),
-    "search.recommendation": ("several_goals", "recommend_more", "answers", "over", "measurable", "independence"),
-    "search.resumption": ("resumption",),
-    "search.sensitivity": ("recommend_more", "uncertain", "several_goals"),
+    "statistics": ("statistics_laws", "statistics", "search_laws"),
+    "search.answer": ("findings_laws", "answers", "several_goals"),
+    "search.findings": ("findings_laws", "search", "answers", "judgment"),
+    "search.independence": ("judging_laws", "search", "independence"),
+    "search.judging": ("judging_laws", "search", "several_goals"),
+    "search.judgment": ("judging_laws", "judgment", "several_goals"),
+    "search.knob": ("varying_laws", "over"),
+    "search.measurable": ("varying_laws", "measurable"),
+    "search.measurements": ("findings_laws", "varying_laws", "search"),
+    "search.recommendation": ("findings_laws", "several_goals", "recommend_more", "answers", "over", "independence"),
+    "search.resumption": ("varying_laws", "resumption"),
+    "search.sensitivity": ("varying_laws", "recommend_more", "uncertain"),
     "search.smallest": ("search_laws", "search"),
-    "search.tradeoff": ("recommend_more",),
+    "search.tradeoff": ("findings_laws", "recommend_more"),
 }
 
 #: Tests that judge by the clock fail on a busy machine, whatever the mutant.
@@ -222,38 +227,48 @@ def _prepare() -> None:
 
 
 def _survey(modules: Sequence[str]) -> dict[str, Watched]:
-    """Run the tests that concern the modules once, in a process of its own; what each of them did."""
-    files = sorted({f"tests/test_{name}.py" for module in modules for name in TESTS[module]})
-    with tempfile.TemporaryDirectory() as folder:
-        left = Path(folder) / "watched"
-        process = os.fork()
-        if process == 0:
-            try:
-                survey = _Survey({str(_path(module)): module for module in modules})
-                _pytest(files, survey, Path(folder) / "tests")
-                left.write_bytes(pickle.dumps(survey.tests))
-            finally:
-                os._exit(1)
-        os.waitpid(process, 0)
+    """Run the tests that concern the modules once; what each of them did. A file that is as it was is not run again."""
+    sources = b"".join(path.read_bytes() for path in sorted(SOURCES.rglob("*.py")))
+    shared = b"".join((ROOT / "tests" / name).read_bytes() for name in SHARED)
+    tests: dict[str, Watched] = {}
+    for name in dict.fromkeys(name for module in modules for name in TESTS[module]):
+        file = ROOT / "tests" / f"test_{name}.py"
+        digest = hashlib.sha256(sources + shared + file.read_bytes() + Path(__file__).read_bytes()).hexdigest()
+        left = WATCHED / f"{name}-{digest[:16]}.pickle"
         if not left.exists():
-            raise SystemExit("the tests did not run")
-        tests: dict[str, Watched] = pickle.loads(left.read_bytes())
+            _watch(file.relative_to(ROOT).as_posix(), left)
+        tests |= pickle.loads(left.read_bytes())
     failed = [test for test, watched in tests.items() if not watched.passed]
     if failed:
         raise SystemExit(f"tests that fail without a mutant, too: {', '.join(failed)}")
-    seconds = sum(watched.seconds for watched in tests.values())
-    print(f"{len(tests)} tests of {len(files)} files in {seconds:.0f} s", file=sys.stderr, flush=True)
     return tests
 
 
+def _watch(file: str, left: Path) -> None:
+    """Run the tests of a file in a process of its own, and leave there what each of them did."""
+    left.parent.mkdir(parents=True, exist_ok=True)
+    process = os.fork()
+    if process == 0:
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                survey = _Survey({str(_path(module)): module for module in TESTS})
+                _pytest([file], survey, Path(folder) / "tests")
+            left.write_bytes(pickle.dumps(survey.tests))
+        finally:
+            os._exit(1)
+    os.waitpid(process, 0)
+    if not left.exists():
+        raise SystemExit(f"{file}: the tests did not run")
+
+
 def _concerned(tests: Mapping[str, Watched], module: str, lines: range) -> dict[str, float]:
-    """The tests that reach lines of a module, or any of it where those run on import, with their processor time."""
+    """The tests that reach lines of a module, or all that concern it where those run on import, by processor time."""
     files = {f"tests/test_{name}.py" for name in TESTS[module]}
     found = {}
     for test, watched in tests.items():
         reached = watched.lines.get(module, set())
         mine = test.partition("::")[0] in files and not any(name in test for name in BY_THE_CLOCK)
-        if mine and watched.seconds <= LONGEST_S and (not reached.isdisjoint(lines) if lines else reached):
+        if mine and watched.seconds <= LONGEST_S and not (lines and reached.isdisjoint(lines)):
             found[test] = watched.seconds
     return found
 
@@ -291,14 +306,14 @@ def _trial(module: str, mutant: Mutant, tests: Mapping[str, float], folder: Path
         return 70
     if not tests:
         return 0
-    files = sorted({test.partition("::")[0] for test in tests}, key=lambda file: _cost(tests, file))
-    code = _pytest(["-x", *files], _Chosen(tests, files), folder)
-    return code if code in _EXITS else 1
-
-
-def _cost(tests: Mapping[str, float], file: str) -> float:
-    """What those of the tests take that are in a file."""
-    return sum(seconds for test, seconds in tests.items() if test.partition("::")[0] == file)
+    files: dict[str, dict[str, float]] = {}
+    for test, seconds in tests.items():
+        files.setdefault(test.partition("::")[0], {})[test] = seconds
+    for number, file in enumerate(sorted(files, key=lambda file: sum(files[file].values()))):
+        code = _pytest(["-x", file], _Chosen(files[file]), folder / str(number))
+        if code:
+            return code if code in _EXITS else 1
+    return 0
 
 
 def _pytest(arguments: Sequence[str], plugin: object, folder: Path) -> int:
@@ -326,16 +341,15 @@ class _Instead(SourceFileLoader):
 
 
 class _Chosen:
-    """Runs only the chosen tests, the cheapest file first, each for as long as it may take."""
+    """Runs only the chosen tests, the cheapest first, each for as long as it may take."""
 
-    def __init__(self, tests: Mapping[str, float], files: Sequence[str]) -> None:
-        self._tests, self._files = tests, files
+    def __init__(self, tests: Mapping[str, float]) -> None:
+        self._tests = tests
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Leave out the others, and sort."""
         kept = [item for item in items if item.nodeid in self._tests]
-        kept.sort(key=lambda item: (self._files.index(item.nodeid.partition("::")[0]), self._tests[item.nodeid]))
-        items[:] = kept
+        items[:] = sorted(kept, key=lambda item: self._tests[item.nodeid])
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:

@@ -1,10 +1,11 @@
 """Mutants of a Python file: cosmic-ray's operators at every place where they change what the file does.
 
 Left out, with the reason: texts, docstrings, annotations, imports and `__all__` (wording, and types that nothing reads
-at run time); `slots`, `repr` and `eq` of a dataclass (how it is stored and shown); the bit and shift operators in place
-of arithmetic and `is` in place of `==` (they raise on floats, or hinge on what an interpreter keeps only once), so that
-what is caught by a TypeError does not flatter the share; variables put in place of others (cosmic-ray wants to be told
-which). Added: `all` for `any`, `min` for `max`, `floor` for `ceil`, and a statement that is left out.
+at run time); `slots`, `repr` and `eq` of a dataclass (how it is stored and shown) and `strict` of `zip` (an assertion);
+the bit and shift operators in place of arithmetic and `is` in place of `==` (they raise on floats, or hinge on what an
+interpreter keeps only once), so that what is caught by a TypeError does not flatter the share; variables put in place
+of others (cosmic-ray wants to be told which). Added: `all` for `any`, `min` for `max`, `floor` for `ceil`, and a
+statement that is left out.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _ARITHMETIC = {
     "FloorDiv": ("Div", "Mul"),
     "Mod": ("Div",),
     "Pow": ("Mul", "Div"),
-    "BitOr": ("BitAnd", "BitXor"),
+    "BitOr": ("BitAnd",),
     "BitAnd": ("BitOr",),
 }
 _COMPARISON = {
@@ -206,6 +207,8 @@ def _left_out(tree: ast.Module) -> Iterator[Span]:
                 yield _span(node)
             case ast.Call(func=ast.Name(id="dataclass"), keywords=keywords):
                 yield from (_span(keyword) for keyword in keywords if keyword.arg in _STORAGE)
+            case ast.Call(func=ast.Name(id="zip"), keywords=keywords):
+                yield from (_span(keyword) for keyword in keywords)
 
 
 def _span(node: Any) -> Span:

@@ -521,6 +521,11 @@ def test_only_a_file_of_its_own_is_opened(tmp_path: Path, simulated: tuple[Scena
     kept.close()
     assert mine.read_text(encoding="utf-8") == "mine\nand mine"
     path.unlink()
+    os.mkfifo(path)
+    kept = opened(tmp_path, simulated[0])
+    assert kept.count == 0, "and nobody waits for what never comes"
+    kept.close()
+    path.unlink()
     path.mkdir()
     kept = opened(tmp_path, simulated[0])
     kept.add((7, 5), simulated[1])
