@@ -169,20 +169,21 @@ def _population(modules: Iterable[str]) -> tuple[list[tuple[str, Mutant]], list[
     """All mutants of the modules, and those that are said to mean the same."""
     with EQUIVALENT.open("rb") as file:
         listed = tomllib.load(file)["equivalent"]
-    same: dict[str, set[tuple[str, str]]] = {}
+    same: dict[str, set[tuple[str, str, str | None]]] = {}
     for entry in listed:
         afters = entry["after"] if isinstance(entry["after"], list) else [entry["after"]]
-        same.setdefault(entry["module"], set()).update((entry["before"], after) for after in afters)
+        known = same.setdefault(entry["module"], set())
+        known.update((entry["before"], after, entry.get("below")) for after in afters)
     told: list[tuple[str, Mutant]] = []
     equal: list[tuple[str, Mutant]] = []
     for module in modules:
-        known = same.get(module, set())
-        found = mutants_of(_path(module).read_text(encoding="utf-8"))
-        stale = known - {(mutant.before, mutant.after) for mutant in found}
-        for before, after in sorted(stale):
+        known, found = same.get(module, set()), set()
+        for mutant in mutants_of(_path(module).read_text(encoding="utf-8")):
+            keys = {(mutant.before, mutant.after, below) for below in (mutant.below, None)} & known
+            found |= keys
+            (equal if keys else told).append((module, mutant))
+        for before, after, _ in sorted(known - found, key=str):
             print(f"{EQUIVALENT.name}: {module} has no mutant `{after}` of `{before}` any more", file=sys.stderr)
-        for mutant in found:
-            (equal if (mutant.before, mutant.after) in known else told).append((module, mutant))
     return told, equal
 
 
@@ -233,7 +234,7 @@ def _survey(modules: Sequence[str]) -> dict[str, Watched]:
     tests: dict[str, Watched] = {}
     for name in dict.fromkeys(name for module in modules for name in TESTS[module]):
         file = ROOT / "tests" / f"test_{name}.py"
-        digest = hashlib.sha256(sources + shared + file.read_bytes() + Path(__file__).read_bytes()).hexdigest()
+        digest = hashlib.sha256(sources + shared + file.read_bytes()).hexdigest()
         left = WATCHED / f"{name}-{digest[:16]}.pickle"
         if not left.exists():
             _watch(file.relative_to(ROOT).as_posix(), left)

@@ -90,6 +90,8 @@ class Mutant:
         Where it begins, from 1.
     before, after : str
         The line that differs (or those that do), without indentation.
+    below : str
+        The line above it.
     text : str
         The whole file with the change.
     """
@@ -98,6 +100,7 @@ class Mutant:
     line: int
     before: str
     after: str
+    below: str
     text: str
 
 
@@ -167,7 +170,7 @@ def _changed(text: str, node: Any, operator: Operator, index: int) -> str:
     first, last = (sum(map(len, lines[: line - 1])) + column for line, column in (node.start_pos, node.end_pos))
     before = [(each, _state(each)) for each in ast_nodes(node)]
     made = operator.mutate(node, index)
-    new = "" if made is None else made.get_code().lstrip()
+    new = "" if made is None else made.get_code(include_prefix=False).lstrip()
     for each, saved in before:
         for name, value in saved.items():
             setattr(each, name, value)
@@ -179,16 +182,15 @@ def _state(node: Any) -> dict[str, Any]:
     return {"children": list(node.children)} if hasattr(node, "children") else {"value": node.value}
 
 
-def _difference(before: str, after: str) -> tuple[str, str]:
-    """The lines that differ."""
+def _difference(before: str, after: str) -> tuple[str, str, str]:
+    """The lines that differ, and the one above them."""
     old, new = before.splitlines(), after.splitlines()
     start = next((k for k, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), 0)
     tail = 0
     while tail < min(len(old), len(new)) - start and old[-1 - tail] == new[-1 - tail]:
         tail += 1
-    return tuple(  # type: ignore[return-value]
-        "\n".join(line.strip() for line in lines[start : len(lines) - tail]) for lines in (old, new)
-    )
+    told = ["\n".join(line.strip() for line in lines[start : len(lines) - tail]) for lines in (old, new)]
+    return told[0], told[1], old[start - 1].strip() if start else ""
 
 
 def _left_out(tree: ast.Module) -> Iterator[Span]:
