@@ -448,8 +448,6 @@ class Search:
             confirmed, confidence = judge.margin(reports, self.goals) >= 0, None
         if confirmed:
             outcome.buffer, outcome.confirmation, outcome.confidence = buffer, reports, confidence
-            if outcome.binding is None and buffer > min(self.samples):
-                outcome.binding = weakest
             return None
         outcome.notes.append(self._refusal(buffer, len(reports), weakest, (confidences[weakest], needed)))
         return weakest
