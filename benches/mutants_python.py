@@ -17,7 +17,6 @@ import hashlib
 import importlib.util
 import json
 import os
-import pickle
 import random
 import resource
 import shutil
@@ -103,6 +102,17 @@ class Watched:
     seconds: float = 0.0
     passed: bool = True
     lines: dict[str, set[int]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it is kept."""
+        lines = {module: sorted(lines) for module, lines in self.lines.items()}
+        return {"seconds": self.seconds, "passed": self.passed, "lines": lines}
+
+    @classmethod
+    def of(cls, kept: Mapping[str, Any]) -> Watched:
+        """As it was kept."""
+        lines = {module: set(lines) for module, lines in kept["lines"].items()}
+        return cls(kept["seconds"], kept["passed"], lines)
 
 
 @dataclass(frozen=True)
@@ -235,10 +245,12 @@ def _survey(modules: Sequence[str]) -> dict[str, Watched]:
     for name in dict.fromkeys(name for module in modules for name in TESTS[module]):
         file = ROOT / "tests" / f"test_{name}.py"
         digest = hashlib.sha256(sources + shared + file.read_bytes()).hexdigest()
-        left = WATCHED / f"{name}-{digest[:16]}.pickle"
+        left = WATCHED / f"{name}-{digest[:16]}.json"
         if not left.exists():
+            for old in WATCHED.glob(f"{name}-*.json"):
+                old.unlink()
             _watch(file.relative_to(ROOT).as_posix(), left)
-        tests |= pickle.loads(left.read_bytes())
+        tests |= {test: Watched.of(each) for test, each in json.loads(left.read_text(encoding="utf-8")).items()}
     failed = [test for test, watched in tests.items() if not watched.passed]
     if failed:
         raise SystemExit(f"tests that fail without a mutant, too: {', '.join(failed)}")
@@ -254,7 +266,8 @@ def _watch(file: str, left: Path) -> None:
             with tempfile.TemporaryDirectory() as folder:
                 survey = _Survey({str(_path(module)): module for module in TESTS})
                 _pytest([file], survey, Path(folder) / "tests")
-            left.write_bytes(pickle.dumps(survey.tests))
+            told = {test: watched.to_dict() for test, watched in survey.tests.items()}
+            left.write_text(json.dumps(told), encoding="utf-8")
         finally:
             os._exit(1)
     os.waitpid(process, 0)
@@ -312,8 +325,9 @@ def _trial(module: str, mutant: Mutant, tests: Mapping[str, float], folder: Path
         files.setdefault(test.partition("::")[0], {})[test] = seconds
     for number, file in enumerate(sorted(files, key=lambda file: sum(files[file].values()))):
         code = _pytest(["-x", file], _Chosen(files[file]), folder / str(number))
-        if code:
-            return code if code in _EXITS else 1
+        # A file that cannot be collected notices the mutant, too; where no test runs, none does.
+        if code not in {pytest.ExitCode.OK, pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED}:
+            return 1
     return 0
 
 
