@@ -150,7 +150,7 @@ def _operators() -> Mapping[str, Operator]:
 
 def mutants_of(text: str) -> list[Mutant]:
     """Every mutant of a file, in the order of the file."""
-    nodes = list(ast_nodes(get_ast(text)))
+    nodes = [node for node in ast_nodes(get_ast(text)) if not _is_star(node)]
     left_out = list(_left_out(ast.parse(text)))
     found: dict[str, Mutant] = {}
     for name, operator in _operators().items():
@@ -162,6 +162,15 @@ def mutants_of(text: str) -> list[Mutant]:
                 if changed != text:
                     found.setdefault(changed, Mutant(name, first[0], *_difference(text, changed), changed))
     return sorted(found.values(), key=lambda mutant: (mutant.line, mutant.after, mutant.operator))
+
+
+def _is_star(node: Any) -> bool:
+    """Whether this is a star that unpacks or parts parameters, which cosmic-ray takes for a product or a power."""
+    return (
+        node.type == "operator"
+        and node.value in {"*", "**"}
+        and node.parent.type in {"parameters", "dictorset", "atom"}
+    )
 
 
 def _changed(text: str, node: Any, operator: Operator, index: int) -> str:
