@@ -189,7 +189,7 @@ def test_steps_are_as_fine_as_the_search_at_first_and_then_longer_and_longer(edg
     assert outcome.needs_at_least[1] > tried[-1], "what was refused is not enough"
 
 
-@pytest.mark.parametrize(("edge", "gap", "again"), [(300, 310, 380), (10, 10, 16), (25, 26, 45)])
+@pytest.mark.parametrize(("edge", "gap", "again"), [(300, 310, 380), (10, 10, 16), (25, 26, 45), (61, 64, 99)])
 def test_a_step_passes_over_what_does_not_meet_the_goals(edge: int, gap: int, again: int) -> None:
     """Refused at the edge, then a stretch that misses: the next to be tried is beyond it, at the step's own pace."""
     judge = Oracle(
@@ -510,6 +510,38 @@ def test_an_island_is_confirmed_like_any_answer() -> None:
     assert (56, ROOM.key) in outcome.gaps
     assert outcome.up_to[0] < 56
     assert outcome.notes == []
+
+
+def test_an_island_is_tried_after_all_looks_only() -> None:
+    """The first look at 42 packets says that they meet every goal, all looks say that they do not; 18 packets do."""
+
+    class Flattering(Oracle):
+        def verdict(self, reports: Sequence[Report], goals: Sequence[Goal], level: float) -> Verdict:
+            if _buffer(reports) == 42 and SMALL in goals:
+                return Verdict.MET if len(reports) < 16 else Verdict.MISSED
+            return super().verdict(reports, goals, level)
+
+    judge = Flattering(stretches([15, 51, 70]), until(60))
+    outcome, _, search, _ = searched(judge, BOTH, also=(18, 42, 56))
+    assert len(search.samples[42]) == 16
+    assert outcome.buffer in {15, 16}
+
+
+def test_what_is_just_met_by_the_one_outcome_there_is_is_met() -> None:
+    """Where nothing random reaches the link, what is seen is all there is: no confidence, and no doubt."""
+
+    class Certain(Link):
+        def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Report]:
+            super().__call__(pairs)
+            metrics = [{"queue_mean_packets": {"mean": float(buffer)}} for buffer, _ in pairs]
+            return [Report.of({"engine": "test", "metrics": each, "groups": []}) for each in metrics]
+
+    for edge in (1, 2, 40, 300):
+        plan = Plan(smallest=1, largest=1000, ceiling=8000, also=(edge,))
+        outcome = Search(Certain(), [Goal("queue_mean", ">=", float(edge))], plan).run()
+        assert outcome.buffer == edge
+        assert outcome.confidence is None
+        assert outcome.notes == []
 
 
 def test_what_only_the_largest_buffers_miss_is_noted_with_both_places() -> None:
