@@ -165,11 +165,12 @@ def test_everything_lies_within_the_plot() -> None:
         (TradeChart("x", "y", meetings), SIZE),
         (strip, strip.size(SIZE)),
     ):
-        for shape in (shape for each in drawn(chart, size).series for shape in each.shapes):
-            if not isinstance(shape, Text):
-                for x, y in places(shape):
-                    assert size.left <= x <= size.rightmost, shape
-                    assert size.top - 1e-9 <= y <= size.lowest + 1e-9, shape
+        shapes = [shape for each in drawn(chart, size).series for shape in each.shapes if not isinstance(shape, Text)]
+        assert any(places(shape) for shape in shapes), "something is drawn"
+        for shape in shapes:
+            for x, y in places(shape):
+                assert size.left <= x <= size.rightmost, shape
+                assert size.top - 1e-9 <= y <= size.lowest + 1e-9, shape
 
 
 @pytest.mark.parametrize("values", [[1.0, 2.0, 3.0], [1.0, 100.0], [0.0, 1.0, 1000.0], [5.0], [0.0], [-3.0, -1.0]])

@@ -207,6 +207,7 @@ def test_recommend_prints_the_shape_of_the_contract(small: Path, tmp_path: Path)
     assert found["binding_goal"] in {*found["goals"], None}
     assert set(found["goals"]) == {"utilization", "queue_delay_p99"}
     assert all(goal["met"] for goal in found["goals"].values())
+    assert sum(bool(rule["measured"]) for rule in found["rules"]) > 3
     for rule in found["rules"]:
         assert {"name", "buffer", "applies", "why", "measured"} <= set(rule)
         assert isinstance(rule["applies"], bool)

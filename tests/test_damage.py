@@ -469,6 +469,13 @@ def test_damaged_traces_are_refused(damage: Damage, name: str, tmp_path: Path) -
     damage(path)
     if path.is_file():  # what is no file is as good as not there
         refused(lambda: draw(tmp_path / "traces"), path)
+        return
+    try:
+        drawn = draw(tmp_path / "traces")
+    except InputError as error:
+        assert in_one_line(str(error), path)  # noqa: PT017 - either of the two
+    else:
+        assert drawn
 
 
 @damages

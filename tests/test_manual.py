@@ -45,12 +45,16 @@ loss_rate = "<= 1%"
 def test_the_tables_of_the_manual_are_those_of_the_figures() -> None:
     figures = read_figures(DOCS / "recommended.json")
     names = [path.stem for path in SCENARIOS.glob("*.toml")]
-    for page, text in renewed(DOCS, figures, names).items():
+    pages = renewed(DOCS, figures, names)
+    assert {page.name for page in pages} >= {"recommend.md", "rules.md"}
+    for page, text in pages.items():
         assert page.read_text(encoding="utf-8") == text, f"renew {page.name}: make manual ONLY=..."
 
 
 def test_figures_are_of_the_scenarios_as_they_are() -> None:
-    for name, figures in read_figures(DOCS / "recommended.json").items():
+    known = read_figures(DOCS / "recommended.json")
+    assert set(known) == {path.stem for path in SCENARIOS.glob("*.toml")}
+    for name, figures in known.items():
         core = Scenario.load(SCENARIOS / f"{name}.toml").core
         assert figures.sha256 == core.sha256, f"make manual ONLY={name}"
 

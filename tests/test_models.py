@@ -22,6 +22,7 @@ def test_arrays_broadcast() -> None:
 
 
 def test_every_example_computes() -> None:
+    assert len(models.names()) > 10
     for model, quantities in models.names().items():
         found = explain(model)
         assert quantities

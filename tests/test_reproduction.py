@@ -79,14 +79,18 @@ def test_every_figure_has_a_drawing_and_every_claim_its_runs() -> None:
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_cell_of_every_run_is_a_valid_scenario(name: str) -> None:
     paper = load(name)
+    assert paper.full
     for run in [*paper.full.values(), *paper.quick.values()]:
         scenario = running.scenario_of(run)
-        for cell in cells([Axis.parse(axis) for axis in run.over]):
-            if cell.overrides:
-                scenario.core.with_overrides(cell.overrides)
+        valid = [
+            scenario.core.with_overrides(cell.overrides) if cell.overrides else scenario.core
+            for cell in cells([Axis.parse(axis) for axis in run.over])
+        ]
+        assert len({core.sha256 for core in valid}) == len(valid) >= 1, "each cell is another scenario"
 
 
 def test_claims_ask_for_cells_that_both_versions_have() -> None:
+    asking = 0
     for paper, figure in FIGURES:
         for claim in figure.claims:
             for node in ast.walk(ast.parse(claim.measure or "0", mode="eval")):
@@ -106,6 +110,8 @@ def test_claims_ask_for_cells_that_both_versions_have() -> None:
                         for one in wanted if isinstance(wanted, list) else [wanted]:
                             found = [text for text in values[axis] if same_setting(text, one)]
                             assert len(found) == 1, (figure.id, claim.quantity, axis, one)
+                            asking += 1
+    assert asking > 100
 
 
 def names_of(claim: Claim) -> set[str]:
@@ -130,6 +136,7 @@ def replications_of(node: ast.AST, runs: Mapping[str, Run]) -> set[int]:
 
 
 def test_claims_combine_runs_of_equally_many_replications() -> None:
+    combined = 0
     for paper, figure in FIGURES:
         for claim in figure.claims:
             for runs in (paper.quick, paper.full):
@@ -137,6 +144,8 @@ def test_claims_combine_runs_of_equally_many_replications() -> None:
                     continue  # too long for the coarse version
                 found = replications_of(ast.parse(claim.measure or "0", mode="eval"), runs)
                 assert len(found) <= 1, (figure.id, claim.quantity, found)
+                combined += bool(found)
+    assert combined > 50
 
 
 def test_the_repositorys_folder_is_the_packages() -> None:

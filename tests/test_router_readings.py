@@ -341,6 +341,7 @@ def test_no_keyword_may_be_misspelled_and_no_number_have_commas(system: str, por
     spoken = PLATFORMS[system]
     lines = spoken.write(spoken.fit(port).port)
     names = {"match", "service", "interface", "FOREBAY", "forwarding-classes", "class-map", "!"}
+    tried = 0
     for at, line in enumerate(lines):
         for word in line.split():
             if names & set(line.split()) and not word.isdigit():
@@ -353,6 +354,7 @@ def test_no_keyword_may_be_misspelled_and_no_number_have_commas(system: str, por
             text = "\n".join([*lines[:at], line.replace(f" {word}", f" {changed}", 1), *lines[at + 1 :]])
             if text == "\n".join(lines):
                 continue
+            tried += 1
             try:
                 read = spoken.read(text, Assumed(packet=port.packet)).port
             except InputError:
@@ -361,6 +363,7 @@ def test_no_keyword_may_be_misspelled_and_no_number_have_commas(system: str, por
             # Only a name may be another one.
             assert _unnamed(read) == _unnamed(same), f"{line!r}: `{changed}` passed"
             assert not word.isdigit(), f"{line!r}: `{changed}` passed"
+    assert tried
 
 
 def _unnamed(port: Port) -> Port:

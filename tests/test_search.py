@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from forebay.errors import InputError
 from forebay.goals import Goal, metric_value
 from forebay.report import Report
 from forebay.scenario import Scenario
@@ -448,7 +449,7 @@ def test_goal_without_unit_finds_its_key() -> None:
     assert metric_value("bulk.completion_time_p99", report) == 2.0
     unfinished = Report.of({**report.to_dict(), "groups": [{"name": "bulk", "metrics": {}, "completed": 0}]})
     assert metric_value("bulk.completion_time_p99", unfinished) == 1e6, "missed, and a mean of it stays finite"
-    with pytest.raises(Exception, match="unknown group `mice`; known: bulk"):
+    with pytest.raises(InputError, match="unknown group `mice`; known: bulk"):
         metric_value("mice.loss_rate", report)
-    with pytest.raises(Exception, match="does not report `jain_index` here; it reports: queue_delay_p99_s"):
+    with pytest.raises(InputError, match="does not report `jain_index` here; it reports: queue_delay_p99_s"):
         metric_value("jain_index", report)

@@ -184,9 +184,9 @@ def confidence_that(values: ArrayLike, sense: Sense, threshold: float, *, indepe
     Returns
     -------
     float
-        In [0, 1]. Half from one observation or from observations that all equal the threshold. Where all
-        observations are equal, t would claim certainty; n equal observations on one side of a threshold only
-        support 1 - 2**-n (the sign test), and that is what is returned.
+        In [0, 1]. Half from one observation. Where all observations are equal, t would claim certainty; n equal
+        observations on one side of a threshold, or at it, only support 1 - 2**-n (the sign test), and that is what is
+        returned.
     """
     from scipy.special import stdtr
 
@@ -195,7 +195,8 @@ def confidence_that(values: ArrayLike, sense: Sense, threshold: float, *, indepe
     if not 1 <= count <= sample.size:
         msg = f"independent observations must be 1 to {sample.size}, found {count}"
         raise ValueError(msg)
-    margin = float(np.mean(sample)) - threshold
+    # An exact sum: equal observations have a mean that is equal to them, and so is at a threshold that they are at.
+    margin = math.fsum(sample) / sample.size - threshold
     if sense == "<=":
         margin = -margin
     elif sense != ">=":

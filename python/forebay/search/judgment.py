@@ -146,4 +146,4 @@ def _miss(goal: Goal, by: float) -> Miss:
 
 def _share(share: float) -> str:
     """A share in percent that is not 100 unless it is all."""
-    return "over 99 %" if share > 0.995 else f"{100 * share:.0f} %"
+    return "over 99 %" if share >= 0.995 else f"{100 * share:.0f} %"

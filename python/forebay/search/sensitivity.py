@@ -46,6 +46,8 @@ def _scale_flows(group: dict[str, Any], factor: float) -> bool:
     if counted is not None:
         body = group["workload"][kind]
         before, body[counted] = body[counted], _scaled_count(body[counted], factor)
+        if "count" in group:  # of an incast, whose servers are its flows
+            group["count"] = body[counted]
         return bool(before != body[counted])
     if (
         kind not in {"persistent", "finite", "periodic", "app_limited"}

@@ -448,8 +448,6 @@ class Search:
             confirmed, confidence = judge.margin(reports, self.goals) >= 0, None
         if confirmed:
             outcome.buffer, outcome.confirmation, outcome.confidence = buffer, reports, confidence
-            if outcome.binding is None and buffer > min(self.samples):
-                outcome.binding = weakest
             return None
         outcome.notes.append(self._refusal(buffer, len(reports), weakest, (confidences[weakest], needed)))
         return weakest
@@ -467,9 +465,9 @@ class Search:
 
     def _step_up(self, buffer: int, factor: float, room: Sequence[Goal]) -> int:
         """Next buffer, at least `factor` times as large, that meets the goals which need room."""
-        larger = math.ceil(max(buffer + 1, buffer * factor))
+        larger = math.ceil(buffer * factor)
         while larger <= self.plan.ceiling and self.decide(larger, room) is not Verdict.MET:
-            larger = math.ceil(max(larger + 1, larger * factor))
+            larger = math.ceil(larger * factor)
         return larger
 
     # Judging -------------------------------------------------------------------------------------------------
@@ -493,8 +491,8 @@ class Search:
 
 
 def _between(low: int, high: int) -> int:
-    """The integer nearest the geometric mean, strictly between the two."""
-    return min(max(round(math.sqrt(low * high)), low + 1), high - 1)
+    """The integer nearest the geometric mean, which lies strictly between two that are no neighbors."""
+    return round(math.sqrt(low * high))
 
 
 def _without_gaps(buffers: Sequence[int], gap: float) -> list[int]:

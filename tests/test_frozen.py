@@ -1,0 +1,27 @@
+"""What was found is a fact: nothing that the search answers with can be changed afterwards."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import pkgutil
+
+import pytest
+
+import forebay.search
+from forebay.search.smallest import Outcome
+
+
+def test_answers_cannot_be_changed() -> None:
+    """What was found is a fact; only a search that still runs notes things down."""
+    frozen = 0
+    for module in pkgutil.iter_modules(forebay.search.__path__, "forebay.search."):
+        for made in vars(importlib.import_module(module.name)).values():
+            if not isinstance(made, type) or made.__module__ != module.name or "__annotations__" not in vars(made):
+                continue
+            assert dataclasses.is_dataclass(made), "what declares fields is made of them"
+            frozen += made is not Outcome
+            for field in dataclasses.fields(made) if made is not Outcome else ():
+                with pytest.raises(dataclasses.FrozenInstanceError):
+                    setattr(made.__new__(made), field.name, None)
+    assert frozen > 20
