@@ -9,6 +9,7 @@ import click
 
 from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, PICTURES_OUT, REPLICATIONS, SET
 from forebay.commands.sources import source
+from forebay.commands.streams import say, say_json
 from forebay.commands.terminal import progress_bar, show, writing
 from forebay.commands.values import Whole
 from forebay.commands.verb import verb
@@ -62,13 +63,13 @@ def compare(
     drawn = not no_picture and len(found.points) > 1
     written = _write_picture(found, out / f"{given.stem}-comparison") if drawn else []
     if as_json:
-        click.echo(found.to_json(indent=2))
+        say_json(found.to_json(indent=2))
         return
     from forebay.views.comparison_tables import comparison_view
 
     show(comparison_view(found))
     for path in written:
-        click.echo(f"wrote {path}")
+        say(f"wrote {path}")
 
 
 def _write_picture(found: Comparison, stem: Path) -> list[Path]:

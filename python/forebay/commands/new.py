@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from forebay.commands.streams import say, say_lines
 from forebay.commands.terminal import writing
 from forebay.commands.values import CONTROLLER, DISCIPLINE, GOAL, OutputFile, Whole
 from forebay.commands.verb import verb
@@ -73,8 +74,8 @@ def new(
     told = answers({name: value for name, value in given.items() if value is not None})
     text = draft(Wishes(**told, queue=queue, packet=packet, buffer=buffer or "", goals=goals, title=title))
     if to_screen:
-        click.echo(text, nl=False)
+        say_lines(text)
         return
     with writing(file):
         write_whole(file, text)
-    click.echo(f"wrote {file}; try it: forebay run {shlex.quote(str(file))}")
+    say(f"wrote {file}; try it: forebay run {shlex.quote(str(file))}")

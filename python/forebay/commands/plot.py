@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from forebay.commands.streams import say
 from forebay.commands.terminal import writing
 from forebay.commands.values import OutputFolder, Readable
 from forebay.commands.verb import verb
@@ -25,4 +26,4 @@ def plot(path: Path, out: Path | None) -> None:
 
     with writing(out or path):
         for written in draw(path, out):
-            click.echo(f"wrote {written}")
+            say(f"wrote {written}")

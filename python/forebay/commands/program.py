@@ -18,7 +18,7 @@ from forebay.commands.recommend import recommend
 from forebay.commands.reproduce import reproduce
 from forebay.commands.run import run
 from forebay.commands.schema import schema
-from forebay.commands.streams import open_streams, remark
+from forebay.commands.streams import open_streams, remark, say_lines
 from forebay.commands.sweep import sweep
 from forebay.commands.translate import translate
 from forebay.commands.verb import OtherSpelling, Verb, Verbs
@@ -71,7 +71,7 @@ def _answer() -> None:
     except KeyboardInterrupt:
         fail(LINE, EXIT_CODE)
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message())
+        say_lines(error.format_message())
         sys.exit(0)
     except click.ClickException as error:
         fail(_usage(error), 2)

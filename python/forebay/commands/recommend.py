@@ -13,7 +13,7 @@ import click
 
 from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, PICTURES_OUT, REPLICATIONS, SET
 from forebay.commands.sources import source
-from forebay.commands.streams import remark
+from forebay.commands.streams import remark, say, say_json
 from forebay.commands.terminal import progress_bar, show, writing
 from forebay.commands.values import ENGINE, GOAL, PLATFORM, OutputFile, Share
 from forebay.commands.verb import verb
@@ -186,10 +186,10 @@ def _write_page(answer: Recommendation, path: Path, source: str) -> None:
 def _tell(answer: Recommendation, written: list[Path], *, as_json: bool, verbose: bool) -> None:
     """Print the answer, and what was written unless somebody reads JSON."""
     if as_json:
-        click.echo(answer.to_json(indent=2))
+        say_json(answer.to_json(indent=2))
         return
     from forebay.views.recommendation_text import Detail, recommendation_text
 
     show(recommendation_text(answer, Detail.EVERYTHING if verbose else Detail.ANSWER))
     for path in written:
-        click.echo(f"wrote {path}")
+        say(f"wrote {path}")

@@ -10,6 +10,7 @@ import click
 
 from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, REPLICATIONS, SEED, SET
 from forebay.commands.sources import source
+from forebay.commands.streams import say, say_json
 from forebay.commands.terminal import progress_bar, show
 from forebay.commands.values import ENGINE, MODEL, OutputFolder, Whole
 from forebay.commands.verb import OtherSpelling, verb
@@ -91,9 +92,9 @@ def run(
         from forebay.measurement.traces import write_traces
 
         for path in write_traces(report, trace_to):
-            click.echo(f"wrote {path}", err=True)
+            say(f"wrote {path}", err=True)
     if as_json:
-        click.echo(report.to_json(indent=2))
+        say_json(report.to_json(indent=2))
     else:
         from forebay.views.reports import report_view
 
@@ -142,13 +143,13 @@ def _fitted(scenario: Scenario, engine: str, *, seed: int | None, quiet: bool) -
 
     with progress_bar("fitting", quiet=quiet) as progress:
         fitted = fit_synchronization(scenario, seed=seed, progress=progress)
-    click.echo(
+    say(
         f"fitted to {counted(fitted.events, 'congestion event')} of the packet engine: "
         f"{100 * fitted.fraction:.1f} % of {counted(fitted.flows, 'flow')} lose in one",
         err=True,
     )
     for warning in fitted.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}", err=True)
     return fitted.scenario
 
 
