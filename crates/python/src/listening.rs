@@ -4,7 +4,10 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use forebay_engines::BatchError;
 use pyo3::prelude::*;
+
+use crate::errors::batch_error;
 
 /// How often Python is asked.
 const HEARTBEAT: Duration = Duration::from_millis(20);
@@ -30,10 +33,11 @@ pub(crate) fn listening<T: Send + 'static>(
         return Ok(work());
     }
     let (send, mut done) = mpsc::channel();
-    let worker = thread::spawn(move || {
+    let worker = thread::Builder::new().spawn(move || {
         // Whoever waited may be gone.
         let _ = send.send(work());
     });
+    let worker = worker.map_err(|error| batch_error(&BatchError::Thread(error)))?;
     loop {
         let heard;
         (done, heard) = py.detach(move || {

@@ -68,6 +68,10 @@ def new(
     from forebay.configuration.drafting import Wishes, draft
 
     to_screen = str(file) == "-"
+    if file.suffix == ".json":
+        raise InputError(
+            f"found `{file}`; allowed: another ending, as in {file.with_suffix('.toml')}: it is TOML", "file"
+        )
     if not to_screen and file.exists() and not force:
         raise InputError(f"{file}: found a file of this name; allowed: a new name, or --force")
     # Link and traffic: the options that can be asked for instead.

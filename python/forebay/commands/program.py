@@ -64,6 +64,7 @@ def _answer() -> None:
         # Not cli.main(): it would answer Ctrl-C with a line of its own.
         with cli.make_context("forebay", sys.argv[1:]) as context:
             cli.invoke(context)
+        sys.stdout.flush()
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except click.exceptions.Abort:
@@ -83,6 +84,12 @@ def _answer() -> None:
         # The reader of a pipe left: not a mistake of anyone.
         sys.stdout = None
         sys.exit(0)
+    except OSError as error:
+        # Whoever opens a file says which; what is left is the disk behind standard output.
+        sys.stdout = None if error.filename is None else sys.stdout
+        fail(f"{error.filename or 'standard output'}: cannot be written: {error.strerror or error}", 2)
+    except MemoryError:
+        fail("found no more memory; allowed: a smaller scenario, fewer --jobs, or a larger limit (ulimit -v)", 1)
 
 
 def _check_text(arguments: list[str]) -> None:

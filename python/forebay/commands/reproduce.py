@@ -10,7 +10,8 @@ from forebay.commands.options import AS_JSON, JOBS
 from forebay.commands.streams import remark, say, say_json, say_lines
 from forebay.commands.terminal import show
 from forebay.commands.values import FIGURE, OutputFolder
-from forebay.commands.verb import verb
+from forebay.commands.verb import check_address_space, verb
+from forebay.files import check_folder
 
 __all__ = ["reproduce"]
 
@@ -43,6 +44,8 @@ def reproduce(what: str, quick: bool, out: Path, jobs: int | None, as_json: bool
     if what == "list":
         say_lines(view.listing())
         return
+    check_address_space()
+    check_folder(out, "out")
     if not as_json:
         say(view.announcement(estimate(what, quick=quick), threads(jobs)), err=True)
     with view.progress(quiet=as_json) as progress:

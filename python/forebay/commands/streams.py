@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 import sys
 import unicodedata
 
@@ -42,6 +43,10 @@ def remark(text: str) -> None:
 
 def open_streams() -> None:
     """Let standard output and error say in their encoding what it lacks, instead of failing."""
+    # Whoever closes a stream wants nothing of it.
+    if sys.stdout is None or sys.stderr is None:
+        nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - as long as the process
+        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     codecs.register_error("forebay", _say)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -13,7 +13,7 @@ from forebay.commands.options import AS_JSON, JOBS, MEMORY, REPLICATIONS, SEED, 
 from forebay.commands.sources import source
 from forebay.commands.streams import remark, say, say_json
 from forebay.commands.terminal import progress_bar, show, writing
-from forebay.commands.values import ENGINE, SCENARIO, SETTING, OutputFile, OutputFolder
+from forebay.commands.values import ENGINE, SCENARIO, SETTING, OutputFile, OutputFolder, Readable
 from forebay.commands.verb import verb
 from forebay.errors import InputError
 
@@ -34,6 +34,7 @@ __all__ = ["sweep"]
         "Run a grid of two keys:",
     ),
     refusal="Some runs failed, or a replayed archive gave other numbers.",
+    heavy=True,
 )
 @click.argument("file", type=SCENARIO, required=False)
 @click.option(
@@ -57,14 +58,14 @@ __all__ = ["sweep"]
 @click.option(
     "--bundle",
     "bundle_to",
-    type=OutputFile(),
+    type=OutputFile(".zip"),
     metavar="FILE.zip",
     help="Write one archive, too, with all that it takes to look at the sweep and to run it again.",
 )
 @click.option(
     "--replay",
     "replayed",
-    type=OutputFile(),
+    type=Readable("an archive as sweep --bundle wrote it"),
     metavar="FILE.zip",
     help="Run such an archive again and compare every number, without FILE and --over.",
 )

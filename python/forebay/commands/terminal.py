@@ -16,7 +16,7 @@ from forebay.legible import legible_lines
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["progress_bar", "show", "width", "writing"]
+__all__ = ["afterwards", "progress_bar", "show", "width", "writing"]
 
 #: Narrower than this nothing is legible.
 NARROWEST = 40
@@ -48,6 +48,17 @@ def writing(target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(f"{error.filename or target}: cannot be written: {error.strerror or error}") from None
+
+
+@contextmanager
+def afterwards(tell: Callable[[], object]) -> Iterator[None]:
+    """Tell an answer after it was written; also where that fails, since it took long to find."""
+    try:
+        yield
+    except InputError:
+        tell()
+        raise
+    tell()
 
 
 @contextmanager
