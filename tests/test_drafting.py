@@ -102,7 +102,7 @@ def test_standard_output(tmp_path: Path) -> None:
         ),
         (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--queue", "lifo"], "--queue: unknown queue `lifo`; "),
         (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--goal", "fast"], "--goal: found `fast`; allowed: "),
-        (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--title", 'a"b'], "--title: found"),
+        (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--title", "a\x1bb"], "--title: found"),
         (["--rate", "5Mbps", "--rtt", "1ms", "--long", "1", "--packet", "9X"], "--packet: found `9X`; allowed: "),
     ],
 )

@@ -145,3 +145,105 @@ def test_the_library_leaves_ctrl_c_as_it_is() -> None:
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+#: Runs that once were deaf: what its links carry, how many flows there are, or how long its text is.
+DEAF = {
+    "a fast source on a slow link": (
+        "packet",
+        '[link]\nrate = "1kbps"\nbuffer = "10p"\n[[flows]]\npacket = "64B"\n'
+        'workload = { cbr = { rate = "900Mbps" } }\n[run]\nwarmup = "1s"\nmeasure = "1000s"\n',
+    ),
+    "many packet flows": (
+        "packet",
+        '[link]\nrate = "100Gbps"\nbuffer = "0.1BDP"\n[[flows]]\ncount = 100000\n'
+        'rtt = { uniform = ["20ms", "200ms"] }\n[run]\nwarmup = "1s"\nmeasure = "200s"\n',
+    ),
+    "a million packet flows at once": (
+        "packet",
+        '[link]\nrate = "1Gbps"\nbuffer = "0.1BDP"\n[[flows]]\ncount = 1000000\nrtt = "50ms"\n',
+    ),
+    "many fluid flows": (
+        "fluid",
+        '[link]\nrate = "100Gbps"\nbuffer = "0.1BDP"\n[[flows]]\ncount = 30000\n'
+        'rtt = { uniform = ["20ms", "200ms"] }\n[run]\nwarmup = "1s"\nmeasure = "5s"\n',
+    ),
+}
+
+
+@pytest.mark.parametrize("what", DEAF)
+@pytest.mark.parametrize("where", ["main", "another"])
+def test_every_run_hears_at_once_in_every_thread(what: str, where: str) -> None:
+    """The exception comes, and the engine's own thread ends."""
+    engine, text = DEAF[what]
+    code = f"""
+        import ctypes, os, signal, threading, time
+        import forebay
+        scenario = forebay.Scenario.parse({text!r})
+        told, ended = [], []
+
+        def work():
+            try:
+                scenario.run({engine!r}, replications=1)
+            except (KeyboardInterrupt, SystemExit):
+                ended.append(time.monotonic())
+
+        def tell():
+            time.sleep(1.5)
+            told.append(time.monotonic())
+            if {where!r} == "main":
+                os.kill(os.getpid(), signal.SIGINT)
+            else:
+                asked = ctypes.c_ulong(thread.ident)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(asked, ctypes.py_object(SystemExit))
+
+        thread = threading.Thread(target=work)
+        teller = threading.Thread(target=tell)
+        teller.start()
+        if {where!r} == "main":
+            work()
+        else:
+            thread.start()
+            thread.join()
+        teller.join()
+        while len(os.listdir("/proc/self/task")) > 1 and time.monotonic() < told[0] + 30:
+            time.sleep(0.005)
+        print(ended[0] - told[0], time.monotonic() - told[0])
+    """
+    if not Path("/proc/self/task").exists():
+        pytest.skip("counts threads in /proc")
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False, timeout=100
+    )
+    assert done.returncode == 0, done.stderr
+    heard, gone = map(float, done.stdout.split())
+    # Alone on a core it takes 0.05 s and 0.1 s.
+    assert heard < 1, "the exception"
+    assert gone < 3, "the engine"
+
+
+def test_reading_a_long_text_hears() -> None:
+    code = """
+        import os, signal, threading, time
+        import forebay
+        head = '[link]\\nrate = "1Gbps"\\nbuffer = "9p"\\n[[flows]]\\ncount = 1000000\\nrtt = ['
+        text = head + '"50ms",' * 1_000_000 + ']'
+        told = []
+
+        def tell():
+            time.sleep(0.15)
+            told.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Thread(target=tell).start()
+        try:
+            for _ in range(100):
+                forebay.Scenario.parse(text).core.sha256
+        except KeyboardInterrupt:
+            print(time.monotonic() - told[0])
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 0.5

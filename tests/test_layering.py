@@ -18,7 +18,8 @@ PACKAGE = ROOT / "python" / "forebay"
 #: The floors from the ground up, the rooms of one floor beside each other. A room is a subpackage, or a module that is
 #: in none. Rooms of one floor know nothing of each other; what is inside a room may know the rest of the room.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("_core", "errors", "interruption"),
+    ("_core", "interruption", "legible"),
+    ("errors",),
     ("build", "display", "metric", "plain", "untrusted", "warning"),
     ("files", "locks", "models", "report", "rules", "statistics", "tables"),
     ("formatting", "goals", "hashes"),
@@ -134,7 +135,11 @@ def loaded(statement: str) -> set[str]:
 
 
 def test_importing_the_package_stays_cheap() -> None:
-    assert {name for name in loaded("import forebay") if name.startswith("forebay")} == {"forebay", "forebay.errors"}
+    assert {name for name in loaded("import forebay") if name.startswith("forebay")} == {
+        "forebay",
+        "forebay.errors",
+        "forebay.legible",
+    }
 
 
 def test_the_command_line_starts_with_click_alone() -> None:
@@ -142,7 +147,8 @@ def test_the_command_line_starts_with_click_alone() -> None:
     foreign = {name.partition(".")[0] for name in found} - set(sys.stdlib_module_names)
     assert foreign <= {"forebay", "click", "colorama"}
     own = {".".join(name.split(".")[:2]) for name in found if name.startswith("forebay.")}
-    assert own == {f"forebay.{name}" for name in ("command_line", "commands", "errors", "files", "interruption")}
+    light = ("command_line", "commands", "errors", "files", "interruption", "legible")
+    assert own == {f"forebay.{name}" for name in light}
 
 
 def test_every_public_name_is_there() -> None:

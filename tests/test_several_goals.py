@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from forebay.commands.program import main
 from forebay.configuration.drafting import Wishes, draft
 from forebay.configuration.jitter import jittered
 from forebay.errors import ContradictionError, InputError
-from forebay.goals import Goal, distinct, parts_of_key
+from forebay.goals import Goal, distinct, named, parts_of_key, split_goal
 from forebay.report import Report
 from forebay.scenario import Scenario
 from forebay.search.judging import AverageJudge, ShareJudge
@@ -202,6 +204,82 @@ def test_the_closed_forms_size_for_the_tightest_bound() -> None:
     assert ("loss_rate", "<=", 0.02) in both.core.goals
 
 
-def test_a_file_has_one_goal_for_each_metric() -> None:
-    with pytest.raises(InputError, match="found 2 goals on `utilization`"):
-        draft(Wishes(rate="10Mbps", rtt="20ms", long=2, goals=("utilization>=0.7", "utilisation<=0.9")))
+def in_file(bounds: tuple[str, ...]) -> str:
+    """The scenario with these goals in its file, those on one metric as a list."""
+    lists: dict[str, list[str]] = {}
+    for text in bounds:
+        _, sense, threshold = split_goal(text)
+        lists.setdefault(named(text), []).append(f"{sense} {threshold}")
+    return LINK.partition("[goal]")[0] + "[goal]\n" + "".join(f'"{name}" = {texts}\n' for name, texts in lists.items())
+
+
+@pytest.mark.parametrize("asked", TOGETHER)
+def test_a_file_asks_for_what_options_ask_for(asked: tuple[str, ...]) -> None:
+    wanted = {said(_only(text)) for text in asked}
+    for order in itertools.permutations(asked):
+        read = Scenario.parse(in_file(order))
+        assert {said(goal) for goal in read.goals} == wanted
+        assert len({goal.key for goal in read.goals}) == len(wanted)
+        again = Scenario.parse(read.core.canonical_json(), "json")
+        assert (again.goals, again.core.sha256) == (read.goals, read.core.sha256)
+        for after in (
+            read.with_packets(7),
+            read.changed("link.buffer=9p"),
+            jittered(read.changed("flows.0.rtt=40ms"))[0],
+        ):
+            assert list(map(said, after.goals)) == list(map(said, read.goals))
+        # What options ask for stands for all that the file asks of the metric.
+        assert [said(goal) for goal in with_goals(read, asked[:1]).goals] == [said(_only(asked[0]))]
+    both = recommend(Scenario.parse(in_file(asked)), replications=2)
+    assert {said(goal.goal) for goal in both.goals.values()} == wanted
+
+
+@pytest.mark.parametrize("asked", APART)
+def test_a_contradiction_in_a_file_names_its_line(
+    asked: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "link.toml"
+    path.write_text(in_file(asked))
+    monkeypatch.setattr("forebay._core.run_batch", lambda *_: pytest.fail("something ran"))
+    monkeypatch.setattr("sys.argv", ["forebay", "recommend", str(path)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert re.match(
+        rf"forebay: {re.escape(str(path))}:1[67]: goal\.[a-z_.0-9]+: found `.*>=.*` and `.*<=.*`: no", lines[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("[]", "goal.utilization: found a list of 0; allowed: a bound, or a list"),
+        ("['>= 1%', 5]", "goal.utilization.1.: found `5`; allowed: a bound on a share"),
+        ("['>= 1%', ['<= 2%']]", "goal.utilization.1.: found a list of 1; allowed: a bound on a share"),
+        ("['>= 1%', '= 9%']", "goal.utilization.1.: found `= 9%`; did you mean `>= 9%`"),
+        ("['>= 1%', '<= 150%']", "goal.utilization: found `utilization <= 1.5`"),
+        (str(["<= 9%"] * 17), "found a list of 17; allowed: a bound, or a list of 1 to 16 bounds"),
+        ("{}", "goal.utilization: found a table"),
+    ],
+)
+def test_lists_of_bounds_are_checked_as_bounds_are(value: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        recommend(Scenario.parse(LINK, overrides=[f"goal.utilization={value}"]))
+
+
+def test_two_names_of_a_metric_are_two_goals_on_it() -> None:
+    read = Scenario.parse(LINK, overrides=["goal.goodput=>= 1Mbps", "goal.goodput_bps=<= 9Mbps"])
+    assert [said(goal)[1] for goal in read.goals if goal.name == "goodput"] == [">=", "<="]
+    assert read.goals == Scenario.parse(read.core.canonical_json(), "json").goals
+
+
+def test_a_draft_takes_several_bounds_and_no_contradiction() -> None:
+    wishes = Wishes(rate="10Mbps", rtt="20ms", long=2, goals=("utilization>=0.7", "utilisation<=0.9"))
+    assert [said(goal) for goal in Scenario.parse(draft(wishes)).goals] == [
+        ("utilization", ">=", 0.7),
+        ("utilization", "<=", 0.9),
+    ]
+    with pytest.raises(ContradictionError, match=r"found `utilization>=0\.7` and `utilization<=0\.6`"):
+        draft(dataclasses.replace(wishes, goals=("utilization>=0.7", "utilisation<=0.6")))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from forebay import InputError, Scenario, sweep
-from forebay.commands.streams import LONGEST, legible
+from forebay.legible import LONGEST, legible
 from forebay.sweeps.cluster import run_on_cluster
 from tests.conftest import SMALL
 

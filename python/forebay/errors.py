@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from forebay.legible import legible
+
 __all__ = ["ContradictionError", "ForebayError", "InputError", "Interrupted", "UnsupportedError", "naming"]
 
 
@@ -12,6 +14,9 @@ class ForebayError(Exception):
     """Base of every error that forebay raises on purpose; its text is one line for the user."""
 
     exit_code = 1
+
+    def __init__(self, text: str) -> None:
+        super().__init__(legible(text))
 
 
 class InputError(ForebayError):
@@ -28,8 +33,8 @@ class InputError(ForebayError):
     exit_code = 2
 
     def __init__(self, text: str, argument: str | None = None) -> None:
-        super().__init__(text if argument is None else f"{argument}: {text}")
-        self.text = text
+        self.text = legible(text)
+        super().__init__(self.text if argument is None else f"{argument}: {self.text}")
         self.argument = argument
 
 

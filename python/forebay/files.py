@@ -2,14 +2,66 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from forebay.errors import InputError
 
-__all__ = ["between", "whole", "within", "write_whole"]
+__all__ = ["between", "check_file", "check_folder", "whole", "within", "write_whole"]
+
+
+def check_folder(path: Path, argument: str | None = None) -> None:
+    """Refuse a directory that cannot be written into, or cannot be made, before anything is worked out for it.
+
+    Raises
+    ------
+    InputError
+        Says what is in the way; `argument` is who asked for the directory.
+    """
+    try:
+        there = path
+        while not os.path.lexists(there) and there != there.parent:
+            there = there.parent
+        if not there.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, f"`{there}` is no directory")
+        os.lstat(path) if there == path else _named(path, there)
+        # Permissions, file systems and quotas say no in many ways: this is asked, and leaves nothing.
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"found `{path}` ({why}); allowed: a directory to write into, there or not yet", argument
+        ) from None
+
+
+def check_file(path: Path, argument: str | None = None) -> None:
+    """Refuse a file that cannot be written, as `check_folder` does directories."""
+    try:
+        ordinary = not os.path.lexists(path) or path.is_file()
+    except (OSError, ValueError):
+        ordinary = True  # whose directory says why
+    if not ordinary:
+        what = "a directory" if path.is_dir() else "no regular file"
+        raise InputError(f"found `{path}` ({what}); allowed: the name of a file to write", argument)
+    check_folder(path.parent, argument)
+    try:
+        _named(path, path.parent)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"found `{path}` ({why}); allowed: the name of a file to write", argument) from None
+
+
+def _named(path: Path, there: Path) -> None:
+    """Let the system refuse names that are too long, or are none, below a directory that is there."""
+    for part in path.relative_to(there).parts:
+        # As long as the name that is written first.
+        with suppress(FileNotFoundError):
+            os.lstat(there / f"{part}.{os.getpid()}.partial")
 
 
 @contextmanager

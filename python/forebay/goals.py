@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -105,13 +105,15 @@ def parts_of_key(key: str) -> tuple[str, Sense | None, float | None]:
     return key[: bound.start()], ">=" if bound[1] == ">=" else "<=", float(bound[2])
 
 
-def check_bounds(goals: Iterable[tuple[Goal, str]]) -> None:
+def check_bounds(goals: Iterable[tuple[Goal, str]], places: Mapping[str, str] | None = None) -> None:
     """Refuse two bounds on one metric that no value can meet both.
 
     Parameters
     ----------
     goals : iterable of (Goal, str)
         Each with its text, as it was asked for.
+    places : mapping, optional
+        File, line and key of goals that stand in a file, by their names.
 
     Raises
     ------
@@ -125,7 +127,9 @@ def check_bounds(goals: Iterable[tuple[Goal, str]]) -> None:
         lower = max((it for it in asked if it[0].sense == ">="), key=lambda it: it[0].threshold, default=None)
         upper = min((it for it in asked if it[0].sense == "<="), key=lambda it: it[0].threshold, default=None)
         if lower is not None and upper is not None and lower[0].threshold > upper[0].threshold:
-            raise ContradictionError(f"found `{lower[1]}` and `{upper[1]}`: no value can meet both", "goals")
+            place = (places or {}).get(lower[0].name)
+            text = f"found `{lower[1]}` and `{upper[1]}`: no value can meet both"
+            raise ContradictionError(text, "goals") if place is None else ContradictionError(f"{place}: {text}")
 
 
 def metric_value(goal_name: str, report: Report) -> float:

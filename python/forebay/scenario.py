@@ -42,9 +42,9 @@ class Scenario:
     Parameters
     ----------
     core : forebay._core.Scenario
-        As the Rust side read it, with one goal for each metric.
+        As the Rust side read it, with its goals.
     bounds : sequence of Goal
-        Further goals on the metrics of its goals.
+        Further goals on the metrics of these.
     """
 
     def __init__(self, core: _core.Scenario, bounds: Sequence[Goal] = ()) -> None:
@@ -91,8 +91,8 @@ class Scenario:
         """
         changed = self.core.with_overrides(overrides)
         # A goal that was changed stands for all that was asked of its metric.
-        stay = {name for name, *_ in {*self.core.goals} & {*changed.goals}}
-        return Scenario(changed, [bound for bound in self._bounds if bound.name in stay])
+        before, after = _by_name(self.core.goals), _by_name(changed.goals)
+        return Scenario(changed, [bound for bound in self._bounds if before[bound.name] == after.get(bound.name)])
 
     def with_packets(self, packets: int) -> Scenario:
         """Return the same scenario with this buffer at the target link, a packet or byte limit as before."""
@@ -178,6 +178,14 @@ class Scenario:
 
     def __repr__(self) -> str:
         return f"<Scenario {self.title!r} {self.core.sha256[:12]}>"
+
+
+def _by_name(goals: Iterable[tuple[str, str, float]]) -> dict[str, list[tuple[str, float]]]:
+    """The bounds on each metric, in order."""
+    found: dict[str, list[tuple[str, float]]] = {}
+    for name, sense, threshold in goals:
+        found.setdefault(name, []).append((sense, threshold))
+    return found
 
 
 def read(path: Path) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -26,7 +27,16 @@ CHUNK = 2**20
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
     """Write a table with its seal; not at once, see `forebay.files.whole`."""
-    table.write_parquet(path)
+    import polars as pl
+
+    try:
+        table.write_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        # Polars tells what the system refused in words only.
+        refused = re.search(r"os error (\d+)", str(error))
+        if refused is None:
+            raise
+        raise OSError(int(refused[1]), os.strerror(int(refused[1])), str(path)) from None
     with path.open("r+b") as file:
         size = file.seek(0, os.SEEK_END)
         at = _footer(file, size)

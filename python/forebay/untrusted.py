@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from forebay.errors import InputError
+from forebay.legible import legible
 
 __all__ = ["DamagedError", "Unpacked", "content", "document", "lines", "regular", "shown", "unpack"]
 
@@ -60,8 +61,7 @@ class DamagedError(InputError):
 def shown(name: object) -> str:
     """A name out of a file as a message may show it: short, and without control characters."""
     text = str(name)
-    text = text if len(text) <= 60 else f"{text[:57]}..."
-    return f"`{text if text.isprintable() else ascii(text)[1:-1]}`"
+    return f"`{legible(text if len(text) <= 60 else f'{text[:57]}...')}`"
 
 
 # Files -------------------------------------------------------------------------------------------------------------

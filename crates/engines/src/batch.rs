@@ -43,6 +43,9 @@ pub enum BatchError {
         /// The panic's message.
         what: String,
     },
+    /// The system gives no thread.
+    #[error("no thread can be started: {0}")]
+    Thread(std::io::Error),
     /// The observer asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -125,9 +128,9 @@ pub fn run_batch(
     let jobs = Arc::new(jobs);
     let next = Arc::new(AtomicUsize::new(0));
     let (send, results) = mpsc::channel();
-    for _ in 0..threads.get().min(count) {
+    for started in 0..threads.get().min(count) {
         let (jobs, next, cancel, send) = (jobs.clone(), next.clone(), cancel.clone(), send.clone());
-        thread::spawn(move || {
+        let thread = thread::Builder::new().spawn(move || {
             while !cancel.requested() {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(job) = jobs.get(index) else { break };
@@ -136,6 +139,12 @@ pub fn run_batch(
                 }
             }
         });
+        match thread {
+            Ok(_) => {}
+            // Fewer threads take longer and find the same.
+            Err(_) if started > 0 => break,
+            Err(error) => return Err(BatchError::Thread(error)),
+        }
     }
     drop(send);
     let mut outcomes: Vec<Option<Outcome>> = (0..count).map(|_| None).collect();

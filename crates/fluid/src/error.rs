@@ -20,7 +20,7 @@ pub enum FluidError {
     Law(#[from] LawError),
     /// The run would take more than the permitted work.
     #[error(
-        "the fluid engine stopped at {time} s of {horizon} s simulated: more than {limit} flow steps"
+        "the fluid engine stopped at {time} s of {horizon} s simulated: it would take more than {limit} flow steps"
     )]
     TooLong {
         /// Simulated seconds done.

@@ -15,8 +15,8 @@ use crate::samples::Samples;
 use crate::schedule::{Cause, Occurrence, Schedule};
 use crate::synchronization::Candidate;
 
-/// Steps between looks at whether the run is to be stopped.
-const STEPS_PER_LOOK: u64 = 1024;
+/// Steps times flows between two looks at whether the run is to be stopped: some hundredths of a second.
+const FLOW_STEPS_PER_LOOK: u64 = 1 << 20;
 
 /// A method of integration.
 pub(crate) trait Integrator {
@@ -42,6 +42,8 @@ pub(crate) struct Run<'m> {
     pub(crate) steps: u64,
     /// Steps tried and refused by the error control.
     pub(crate) refused: u64,
+    /// Steps between two looks at whether the run is to be stopped.
+    steps_per_look: u64,
 }
 
 /// A cut that a flow takes.
@@ -69,6 +71,7 @@ impl<'m> Run<'m> {
         schedule.enter(measure.start(), Occurrence::Measure);
         Ok(Self {
             candidates: Vec::with_capacity(flows.len()),
+            steps_per_look: (FLOW_STEPS_PER_LOOK / (flows.len() as u64 + 8)).clamp(1, 1024),
             measurement: Measurement::new(measure, model.horizon),
             samples: Samples::new(model),
             model,
@@ -109,6 +112,7 @@ impl<'m> Run<'m> {
 
     /// Lets an integrator take the run to its end.
     pub(crate) fn complete(&mut self, integrator: &mut impl Integrator) -> Result<(), FluidError> {
+        self.look()?;
         while self.now < self.measurement.end {
             integrator.advance(self)?;
         }
@@ -119,7 +123,15 @@ impl<'m> Run<'m> {
     #[inline]
     pub(crate) fn count_step(&mut self) -> Result<(), FluidError> {
         self.steps += 1;
-        if self.steps.is_multiple_of(STEPS_PER_LOOK) && self.model.cancel.requested() {
+        if self.steps.is_multiple_of(self.steps_per_look) {
+            return self.look();
+        }
+        Ok(())
+    }
+
+    /// Ends a run that is to be stopped.
+    fn look(&self) -> Result<(), FluidError> {
+        if self.model.cancel.requested() {
             return Err(FluidError::Interrupted);
         }
         Ok(())

@@ -176,6 +176,24 @@ mod tests {
         Event::of(Time::from_picos(time), Kind::Delivery.number(), flow, 7)
     }
 
+    /// Sorted in one by one these would take a minute.
+    #[test]
+    fn a_million_beginnings_at_once_are_soon_entered() {
+        let mut calendar = Calendar::new(None, Time::from_picos(1_000_000), 1_000_000);
+        let begin = std::time::Instant::now();
+        for flow in 0..500_000 {
+            calendar.push(event(0, flow));
+            calendar.push_delivery(LaneId::new(0), event(1, flow));
+        }
+        let mut last = event(0, 0);
+        while let Some(next) = calendar.pop() {
+            assert!(last <= next);
+            last = next;
+        }
+        assert_eq!(last, event(1, 499_999));
+        assert!(begin.elapsed().as_secs() < 10, "{:?}", begin.elapsed());
+    }
+
     proptest! {
         /// Lanes, wheel and heap give the same order as sorting, however pushes and pops mix.
         #[test]

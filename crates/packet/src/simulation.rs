@@ -17,9 +17,9 @@ use crate::traffic::Traffic;
 /// The most packets under way: 16 bytes each.
 const MAX_UNDER_WAY: usize = 1 << 29;
 
-/// What all links together can carry between two looks at whether the run was canceled: about a
-/// million packets, a fraction of a second.
-const CARRIED_BETWEEN_WATCHES: f64 = 1e9;
+/// Events between two looks at whether the run was canceled: some hundredths of a second. A power of
+/// two, so that a look that is not due costs one comparison.
+const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
 
 /// A run in progress.
 #[derive(Debug)]
@@ -52,16 +52,14 @@ impl<'a> Simulation<'a> {
         traffic.schedule_starts(&mut calendar)?;
         calendar.push(Event::control(run.warmup, Control::WarmupEnd));
         let recorder = Recorder::new(scenario);
-        let mut simulation = Self {
+        Ok(Self {
             scenario,
             network,
             traffic,
             timeline: Timeline { calendar, recorder },
             end: run.warmup + run.measure,
             events: 0,
-        };
-        simulation.schedule_watch(Time::ZERO);
-        Ok(simulation)
+        })
     }
 
     /// Records over time what the scenario's `[trace]` asks for.
@@ -91,6 +89,7 @@ impl<'a> Simulation<'a> {
         // A copy, so that one comparison with it is enough for the calendar and here.
         let end = self.end;
         let mut before = Time::ZERO;
+        cancel.check()?;
         loop {
             let flows = &self.traffic.hosts.flows;
             let ahead = |events: &[Event]| flows.prefetch(events);
@@ -103,6 +102,9 @@ impl<'a> Simulation<'a> {
                 before = event.time;
             }
             self.events += 1;
+            if self.events.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
+                cancel.check()?;
+            }
             let Self {
                 traffic,
                 network,
@@ -116,7 +118,7 @@ impl<'a> Simulation<'a> {
                     traffic.arrive(arriving, network, timeline);
                 }
                 Occasion::Other(Kind::Source) => traffic.emit(event, network, timeline)?,
-                Occasion::Other(Kind::Control) => self.control(event, cancel)?,
+                Occasion::Other(Kind::Control) => self.control(event),
                 Occasion::Other(kind) => self.hand_over(event, kind)?,
             }
         }
@@ -163,7 +165,7 @@ impl<'a> Simulation<'a> {
 
     /// What happens by the clock.
     #[inline(never)]
-    fn control(&mut self, event: Event, cancel: &Cancel) -> Result<(), EngineError> {
+    fn control(&mut self, event: Event) {
         let now = event.time;
         let flows = &self.traffic.hosts.flows;
         let Timeline { calendar, recorder } = &mut self.timeline;
@@ -181,23 +183,7 @@ impl<'a> Simulation<'a> {
                     calendar.push(Event::control(next, Control::TraceSample));
                 }
             }
-            Control::Watch => {
-                cancel.check()?;
-                self.schedule_watch(now);
-                // It belongs to whoever waits for the run, not to the scenario.
-                self.events -= 1;
-            }
         }
-        Ok(())
-    }
-
-    /// Schedules the next look at whether the run was canceled.
-    fn schedule_watch(&mut self, now: Time) {
-        let links = self.scenario.links().iter();
-        let rate: f64 = links.map(|link| link.rate.as_bytes_per_second()).sum();
-        let every = Time::from_secs_f64(CARRIED_BETWEEN_WATCHES / rate);
-        let next = Event::control(now.saturating_add(every), Control::Watch);
-        self.timeline.calendar.push(next);
     }
 
     /// Counting starts anew.

@@ -10,6 +10,7 @@ use forebay_units::Bytes;
 use pyo3::prelude::*;
 
 use crate::errors::{InputError, batch_error, engine_error};
+use crate::listening::listen;
 use crate::report::Report;
 use crate::scenario::Scenario;
 
@@ -84,7 +85,7 @@ impl Job {
         let checked = options.check(engine.description());
         checked.map_err(|error| engine_error(&error))?;
         Ok(Self(forebay_engines::Job {
-            scenario: scenario.0.clone(),
+            scenario: scenario.inner.clone(),
             engine,
             options,
         }))
@@ -127,7 +128,7 @@ pub(crate) fn run_batch(
 /// Lets Python handle signals and tells the observer.
 fn notify(observe: Option<&Py<PyAny>>, finished: Option<(usize, &Outcome)>) -> PyResult<()> {
     Python::attach(|py| {
-        py.check_signals()?;
+        listen(py)?;
         if let (Some(observe), Some((index, outcome))) = (observe, finished) {
             observe.call1(py, (index, shown(py, outcome)?))?;
         }

@@ -34,7 +34,9 @@ pub(crate) fn engine_error(error: &EngineError) -> PyErr {
 pub(crate) fn batch_error(error: &BatchError) -> PyErr {
     match error {
         BatchError::Engine(source) => engine_error(source),
-        BatchError::Defect { .. } => ForebayError::new_err(error.to_string()),
+        BatchError::Defect { .. } | BatchError::Thread(_) => {
+            ForebayError::new_err(error.to_string())
+        }
         BatchError::Interrupted => Interrupted::new_err("interrupted"),
     }
 }

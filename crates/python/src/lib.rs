@@ -7,6 +7,7 @@
 mod batch;
 mod describe;
 mod errors;
+mod listening;
 mod metrics;
 mod models;
 mod naming;

@@ -3,6 +3,7 @@
 use forebay_scenario::{BufferSize, ClosedForm, Holds};
 use pyo3::prelude::*;
 
+use crate::listening::listening;
 use crate::scenario::Scenario;
 
 /// What one closed-form model says of a scenario.
@@ -24,12 +25,12 @@ pub(crate) struct Rule {
 
 /// Ask every closed-form model.
 #[pyfunction]
-pub(crate) fn rules(scenario: PyRef<'_, Scenario>) -> Vec<Rule> {
-    let scenario = &scenario.0;
-    forebay_engines::rules()
-        .iter()
-        .map(|model| ask(*model, scenario))
-        .collect()
+pub(crate) fn rules(py: Python<'_>, scenario: PyRef<'_, Scenario>) -> PyResult<Vec<Rule>> {
+    let scenario = scenario.inner.clone();
+    listening(py, true, move || {
+        let models = forebay_engines::rules().iter();
+        models.map(|model| ask(*model, &scenario)).collect()
+    })
 }
 
 fn ask(model: &dyn ClosedForm, scenario: &forebay_scenario::Scenario) -> Rule {

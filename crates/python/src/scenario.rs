@@ -2,21 +2,47 @@
 
 use std::sync::Arc;
 
-use forebay_scenario::{BufferLimit, BufferReport, Format, Override, Relation, Unknown};
+use forebay_scenario::{
+    BufferLimit, BufferReport, Format, Override, Relation, ScenarioError, Unknown,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{InputError, scenario_error};
+use crate::listening::{LONG, listening};
 
 /// A valid, resolved scenario.
 #[pyclass(frozen, module = "forebay._core")]
-pub(crate) struct Scenario(pub(crate) Arc<forebay_scenario::Scenario>);
+pub(crate) struct Scenario {
+    pub(crate) inner: Arc<forebay_scenario::Scenario>,
+    /// Whether its text is so long that reading and writing it takes a while.
+    long: bool,
+}
+
+impl Scenario {
+    /// The scenario that `work` makes.
+    fn made(
+        py: Python<'_>,
+        long: bool,
+        work: impl FnOnce() -> Result<forebay_scenario::Scenario, ScenarioError> + Send + 'static,
+    ) -> PyResult<Self> {
+        let made = listening(py, long, work)?.map_err(|error| scenario_error(&error))?;
+        let inner = Arc::new(made);
+        Ok(Self { inner, long })
+    }
+}
 
 #[pymethods]
 impl Scenario {
     /// Read a scenario; `overrides` are texts `key=value`.
     #[staticmethod]
-    fn parse(text: &str, format: &str, file: &str, overrides: Vec<Change>) -> PyResult<Self> {
+    fn parse(
+        py: Python<'_>,
+        text: String,
+        format: &str,
+        file: String,
+        overrides: Vec<Change>,
+    ) -> PyResult<Self> {
         let format = match format {
             "toml" => Format::Toml,
             "json" => Format::Json,
@@ -26,78 +52,79 @@ impl Scenario {
             }
         };
         let overrides = read_overrides(&overrides)?;
-        let scenario = forebay_scenario::Scenario::parse(text, format, file, &overrides);
-        scenario
-            .map(|scenario| Self(Arc::new(scenario)))
-            .map_err(|e| scenario_error(&e))
+        let long = text.len() > LONG;
+        Self::made(py, long, move || {
+            forebay_scenario::Scenario::parse(&text, format, &file, &overrides)
+        })
     }
 
     /// The same scenario with changes `key=value`.
-    fn with_overrides(&self, overrides: Vec<Change>) -> PyResult<Self> {
-        let changed = self.0.with(&read_overrides(&overrides)?);
-        changed
-            .map(|scenario| Self(Arc::new(scenario)))
-            .map_err(|e| scenario_error(&e))
+    fn with_overrides(&self, py: Python<'_>, overrides: Vec<Change>) -> PyResult<Self> {
+        let (old, changes) = (self.inner.clone(), read_overrides(&overrides)?);
+        Self::made(py, self.long, move || old.with(&changes))
     }
 
     /// The same scenario with `packets` as the target link's buffer, kept a packet or byte limit
     /// as it was.
-    fn with_packets(&self, packets: u64) -> PyResult<Self> {
-        self.with_buffer("link.buffer", packets)
+    fn with_packets(&self, py: Python<'_>, packets: u64) -> PyResult<Self> {
+        self.with_buffer(py, "link.buffer".to_owned(), packets)
     }
 
     /// The same scenario with `packets` as the buffer at `key`, one of [`Self::buffer_keys`], kept a
     /// packet or byte limit as it was.
-    fn with_buffer(&self, key: &str, packets: u64) -> PyResult<Self> {
-        let changed = self.0.with_packets(key, packets);
-        changed
-            .map(|scenario| Self(Arc::new(scenario)))
-            .map_err(|e| scenario_error(&e))
+    fn with_buffer(&self, py: Python<'_>, key: String, packets: u64) -> PyResult<Self> {
+        let old = self.inner.clone();
+        Self::made(py, self.long, move || old.with_packets(&key, packets))
     }
 
     /// The keys of all buffers, the target link's first.
     #[getter]
     fn buffer_keys(&self) -> Vec<String> {
-        self.0.buffer_keys()
+        self.inner.buffer_keys()
     }
 
     /// The buffer at `key`, as [`Self::buffer`] gives the target link's.
     fn buffer_of<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Bound<'py, PyDict>> {
-        figures(py, self.0.buffer_of(key).map_err(|e| scenario_error(&e))?)
+        figures(
+            py,
+            self.inner.buffer_of(key).map_err(|e| scenario_error(&e))?,
+        )
     }
 
     /// The resolved scenario as canonical JSON.
-    fn canonical_json(&self) -> String {
-        self.0.canonical_json()
+    fn canonical_json(&self, py: Python<'_>) -> PyResult<String> {
+        let scenario = self.inner.clone();
+        listening(py, self.long, move || scenario.canonical_json())
     }
 
     /// SHA-256 of the canonical JSON.
     #[getter]
-    fn sha256(&self) -> String {
-        self.0.sha256()
+    fn sha256(&self, py: Python<'_>) -> PyResult<String> {
+        let scenario = self.inner.clone();
+        listening(py, self.long, move || scenario.sha256())
     }
 
     #[getter]
     fn title(&self) -> &str {
-        self.0.title()
+        self.inner.title()
     }
 
     #[getter]
     fn seed(&self) -> u64 {
-        self.0.run().seed
+        self.inner.run().seed
     }
 
     #[getter]
     fn replications(&self) -> u64 {
-        self.0.run().replications
+        self.inner.run().replications
     }
 
     /// Warm-up and measured time in seconds.
     #[getter]
     fn duration_s(&self) -> (f64, f64) {
         (
-            self.0.run().warmup.as_secs_f64(),
-            self.0.run().measure.as_secs_f64(),
+            self.inner.run().warmup.as_secs_f64(),
+            self.inner.run().measure.as_secs_f64(),
         )
     }
 
@@ -111,7 +138,7 @@ impl Scenario {
                 "<="
             }
         };
-        self.0
+        self.inner
             .goals()
             .iter()
             .map(|goal| (goal.key(), sense(goal.relation), goal.threshold))
@@ -121,58 +148,58 @@ impl Scenario {
     /// Where each goal was read: file, line and key.
     #[getter]
     fn goal_places(&self) -> Vec<&str> {
-        let goals = self.0.goals().iter();
+        let goals = self.inner.goals().iter();
         goals.map(|goal| goal.place.0.as_str()).collect()
     }
 
     /// The target link's buffer: packets, bytes, seconds, bdp (None without a BDP).
     fn buffer<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        figures(py, self.0.buffer())
+        figures(py, self.inner.buffer())
     }
 
     /// Whether the target's limit counts packets (else bytes).
     #[getter]
     fn packet_limit(&self) -> bool {
-        matches!(self.0.target().buffer, BufferLimit::Packets(_))
+        matches!(self.inner.target().buffer, BufferLimit::Packets(_))
     }
 
     #[getter]
     fn packet_bytes(&self) -> f64 {
-        self.0.packet_bytes()
+        self.inner.packet_bytes()
     }
 
     #[getter]
     fn bdp_packets(&self) -> Option<f64> {
-        self.0.bdp_packets()
+        self.inner.bdp_packets()
     }
 
     /// Target link rate in bits per second.
     #[getter]
     fn rate_bps(&self) -> f64 {
-        self.0.target().rate.as_bits_per_second() as f64
+        self.inner.target().rate.as_bits_per_second() as f64
     }
 
     #[getter]
     fn queue(&self) -> &'static str {
-        self.0.target().discipline.name()
+        self.inner.target().discipline.name()
     }
 
     /// Whether replications draw numbers of flows or common round-trip times.
     #[getter]
     fn uncertain(&self) -> bool {
-        self.0.uncertain()
+        self.inner.uncertain()
     }
 
     #[getter]
     fn persistent_flows(&self) -> u64 {
-        self.0.persistent_flows()
+        self.inner.persistent_flows()
     }
 
     /// Longest round trip of the persistent flows in seconds; infinite where its law has no bound,
     /// None without such flows.
     #[getter]
     fn longest_rtt_s(&self) -> Option<f64> {
-        let persistent = self.0.flows().iter().filter(|group| group.persistent());
+        let persistent = self.inner.flows().iter().filter(|group| group.persistent());
         persistent
             .map(|group| group.rtt.supremum())
             .reduce(f64::max)
@@ -180,7 +207,7 @@ impl Scenario {
 
     #[getter]
     fn background_load(&self) -> f64 {
-        self.0.background_load()
+        self.inner.background_load()
     }
 
     /// The flow groups as (name, count, controller, whether responsive).
@@ -189,7 +216,7 @@ impl Scenario {
         let group = |g: &forebay_scenario::FlowGroup| {
             (g.name.clone(), g.count, g.controller.name(), g.responsive())
         };
-        self.0.flows().iter().map(group).collect()
+        self.inner.flows().iter().map(group).collect()
     }
 }
 

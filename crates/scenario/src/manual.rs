@@ -50,8 +50,8 @@ pub fn sections() -> Vec<KeyText> {
         ),
         section(
             "goal",
-            "What `recommend` must meet, [goal]: \">= value\" or \"<= value\" for a metric of the target link, or of a \
-                group as \"group.metric\".",
+            "What `recommend` must meet, [goal]: \">= value\" or \"<= value\", or a list of such bounds, for a metric of \
+                the target link, or of a group as \"group.metric\".",
             goals(),
         ),
         section(
@@ -79,7 +79,7 @@ pub(crate) fn dotted_keys() -> Vec<String> {
 
 fn goals() -> Vec<KeyText> {
     let goal = |metric: Metric| {
-        let grammar = Grammar::new(Value::Null, "\">= value\" or \"<= value\"");
+        let grammar = Grammar::new(Value::Null, "\">= value\" or \"<= value\", or a list");
         KeyText::of(metric.goal_name(), metric.meaning(), grammar)
     };
     Metric::ALL.into_iter().map(goal).collect()

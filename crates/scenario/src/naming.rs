@@ -99,17 +99,48 @@ impl fmt::Display for Unknown {
     }
 }
 
-/// The first 60 characters.
+/// The first 60 characters, as a message may show them.
 pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
     shortened_to(text, 60)
 }
 
-/// The first `most` characters.
+/// The first `most` characters, as a message may show them: those that do something are told by
+/// their numbers.
 pub(crate) fn shortened_to(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}...", &text[..end]).into(),
-        None => text.into(),
+        Some((end, _)) => format!("{}...", legible(&text[..end])).into(),
+        None => legible(text),
     }
+}
+
+fn legible(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_control) {
+        return text.into();
+    }
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if is_control(letter) {
+            shown.extend(letter.escape_default());
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown.into()
+}
+
+/// Whether a character moves the cursor, colors, rings, breaks a line or turns the direction of what
+/// follows (C0, C1, Unicode's separators and directional formatting), or is none at all: XML 1.0 takes
+/// neither U+FFFE nor U+FFFF.
+pub(crate) fn is_control(letter: char) -> bool {
+    letter.is_control()
+        || matches!(
+            letter,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+        )
+        || matches!(
+            letter,
+            '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
+        )
 }
 
 /// So many of a thing, in words of a message.

@@ -16,8 +16,8 @@ use crate::flows::{FlowGroup, MAX_FLOWS};
 use crate::keys::{Context, Section};
 use crate::link::{Link, Memory, read_memories, resolve_buffer};
 use crate::manual::dotted_keys;
-use crate::metric::Goal;
-use crate::naming::{Unknown, counted, shortened};
+use crate::metric::{Goal, Place};
+use crate::naming::{Unknown, counted, is_control, shortened};
 use crate::node::{Format, Mistake, Node, ScenarioError, Source};
 use crate::options::{FluidOptions, RunPlan, TraceOptions};
 use crate::overrides::Override;
@@ -40,6 +40,12 @@ pub struct Scenario {
 
 /// The most bytes of a scenario's text: ten thousand groups, or a million round trips.
 pub const MAX_TEXT: usize = 16 << 20;
+
+/// The most characters of a title.
+pub(crate) const MAX_TITLE: usize = 1000;
+
+/// The most goals on one metric.
+pub(crate) const MAX_BOUNDS: usize = 16;
 
 impl Scenario {
     /// Reads a scenario. `file` is only for error messages; `overrides` are applied in order.
@@ -149,13 +155,7 @@ impl Scenario {
         let persistent = flows.iter().filter(|group| group.persistent());
         context.persistent = persistent.map(|group| group.count).sum();
         Ok(Self {
-            title: match root.get("title") {
-                Some(title) => title
-                    .text()
-                    .ok_or_else(|| title.error("a text"))?
-                    .to_owned(),
-                None => String::new(),
-            },
+            title: root.get("title").map_or(Ok(String::new()), read_title)?,
             target,
             run: read_section(root, "run", &context)?,
             goals: read_goals(root.get("goal"), &groups)?,
@@ -314,11 +314,7 @@ impl Scenario {
         }
         map.insert("flows".into(), flows.collect());
         map.insert("run".into(), self.run.write(&context).into());
-        let goals = self
-            .goals
-            .iter()
-            .map(|goal| (goal.key(), goal.text().into()));
-        map.insert("goal".into(), Value::Object(goals.collect()));
+        map.insert("goal".into(), Value::Object(shown_goals(&self.goals)));
         map.insert("fluid".into(), self.fluid.write(&context).into());
         map.insert("trace".into(), self.trace.write(&context).into());
         map
@@ -470,15 +466,59 @@ fn read_section<S: Section>(
     }
 }
 
+/// A title is one line: where it was broken there are spaces.
+#[expect(clippy::needless_pass_by_value, reason = "what `map_or` gives")]
+fn read_title(cursor: Cursor<'_>) -> Result<String, ScenarioError> {
+    let breaks = |letter: char| is_control(letter) && letter.is_whitespace();
+    let title = cursor.text().map(|text| {
+        let parts = text.split(breaks).filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join(" ")
+    });
+    let title =
+        title.filter(|title| title.chars().count() <= MAX_TITLE && !title.contains(is_control));
+    title.ok_or_else(|| {
+        cursor.error(format!(
+            "a text of at most {MAX_TITLE} characters, none of them a control character"
+        ))
+    })
+}
+
+/// Goals: one for each key, or a list of them.
 fn read_goals(cursor: Option<Cursor<'_>>, groups: &[String]) -> Result<Vec<Goal>, ScenarioError> {
     let Some(cursor) = cursor else {
         return Ok(Vec::new());
     };
-    cursor
-        .entries()?
-        .iter()
-        .map(|(key, item)| Goal::read(key, item, groups))
-        .collect()
+    let mut goals: Vec<Goal> = Vec::new();
+    for (key, entry) in cursor.entries()? {
+        let Some(items) = entry.items() else {
+            goals.push(Goal::read(key, &entry, groups)?);
+            continue;
+        };
+        if !(1..=MAX_BOUNDS).contains(&items.len()) {
+            let allowed = format!("a bound, or a list of 1 to {MAX_BOUNDS} bounds");
+            return Err(entry.error(allowed));
+        }
+        for item in items {
+            let place = Place(entry.place());
+            let goal = Goal::read(key, &item, groups)?;
+            goals.push(Goal { place, ..goal });
+        }
+    }
+    Ok(goals)
+}
+
+/// The goals by their keys: those that share a metric as a list.
+fn shown_goals(goals: &[Goal]) -> Map<String, Value> {
+    let mut shown = Map::new();
+    for goal in goals {
+        let text = Value::from(goal.text());
+        match shown.get_mut(&goal.key()) {
+            None => _ = shown.insert(goal.key(), text),
+            Some(Value::Array(bounds)) => bounds.push(text),
+            Some(first) => *first = Value::from(vec![first.take(), text]),
+        }
+    }
+    shown
 }
 
 fn harmonic_rtt(link: usize, flows: &[FlowGroup]) -> Option<f64> {

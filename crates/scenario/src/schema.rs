@@ -8,6 +8,7 @@ use crate::law;
 use crate::link::{Link, Memory};
 use crate::metric::Metric;
 use crate::options::{FluidOptions, RunPlan, TraceOptions};
+use crate::scenario::{MAX_BOUNDS, MAX_TITLE};
 use crate::uncertain;
 
 /// The JSON Schema (draft 2020-12) of a scenario file.
@@ -20,7 +21,7 @@ pub fn schema() -> Value {
         "required": ["flows"],
         "oneOf": [{"required": ["link"]}, {"required": ["links"]}],
         "properties": {
-            "title": {"type": "string"},
+            "title": {"type": "string", "maxLength": MAX_TITLE},
             "link": {"$ref": "#/$defs/link"},
             "links": {"type": "array", "minItems": 1, "maxItems": 64, "items": {"$ref": "#/$defs/link"}},
             "flows": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/group"}},
@@ -41,11 +42,15 @@ pub fn schema() -> Value {
 
 fn goals() -> Value {
     let names: Vec<&str> = Metric::ALL.into_iter().map(Metric::goal_name).collect();
+    let bound = text("^ *(>=|<=)", "\">= value\" or \"<= value\"");
     json!({
         "type": "object",
-        "description": "metric (or group.metric) to \">= value\" or \"<= value\"",
+        "description": "metric (or group.metric) to \">= value\" or \"<= value\", or a list of them",
         "propertyNames": {"pattern": format!("^(.+\\.)?({})$", names.join("|"))},
-        "additionalProperties": {"type": "string", "pattern": "^ *(>=|<=)"},
+        "additionalProperties": {"anyOf": [
+            bound.clone(),
+            {"type": "array", "minItems": 1, "maxItems": MAX_BOUNDS, "items": bound},
+        ]},
     })
 }
 

@@ -9,10 +9,11 @@ import click
 
 from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, PICTURES_OUT, REPLICATIONS, SET
 from forebay.commands.sources import source
-from forebay.commands.terminal import progress_bar, show, writing
+from forebay.commands.streams import say, say_json
+from forebay.commands.terminal import afterwards, progress_bar, show, writing
 from forebay.commands.values import Whole
 from forebay.commands.verb import verb
-from forebay.files import write_whole
+from forebay.files import check_file, write_whole
 
 if TYPE_CHECKING:
     from forebay.comparison.answers import Comparison
@@ -23,6 +24,7 @@ __all__ = ["compare"]
 @verb(
     ("compare link.toml", "Hold every engine and rule against a scenario:"),
     ("compare link.toml --points 0 --no-picture", "At the scenario's own buffer only:"),
+    heavy=True,
 )
 @FILE
 @SET
@@ -57,18 +59,28 @@ def compare(
 
     given = source(file)
     scenario = given.scenario(overrides)
+    if not no_picture:
+        for ending in (".png", ".svg", ".json"):
+            check_file(out / f"{given.stem}-comparison{ending}", "out")
     with progress_bar("running", quiet=as_json) as progress:
         found = put_side_by_side(scenario, replications=replications, points=points, jobs=jobs, progress=progress)
     drawn = not no_picture and len(found.points) > 1
-    written = _write_picture(found, out / f"{given.stem}-comparison") if drawn else []
+    written: list[Path] = []
+    with afterwards(lambda: _tell(found, written, as_json=as_json)):
+        if drawn:
+            written += _write_picture(found, out / f"{given.stem}-comparison")
+
+
+def _tell(found: Comparison, written: list[Path], *, as_json: bool) -> None:
+    """Print the answers, and what was written unless somebody reads JSON."""
     if as_json:
-        click.echo(found.to_json(indent=2))
+        say_json(found.to_json(indent=2))
         return
     from forebay.views.comparison_tables import comparison_view
 
     show(comparison_view(found))
     for path in written:
-        click.echo(f"wrote {path}")
+        say(f"wrote {path}")
 
 
 def _write_picture(found: Comparison, stem: Path) -> list[Path]:

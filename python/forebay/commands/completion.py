@@ -7,6 +7,7 @@ import os
 import click
 from click.shell_completion import get_completion_class, shell_complete
 
+from forebay.commands.streams import say_lines
 from forebay.commands.verb import verb
 
 __all__ = ["VARIABLE", "answer", "completion"]
@@ -31,7 +32,7 @@ def completion(shell: str) -> None:
     script = kind(click.Group("forebay"), {}, "forebay", VARIABLE).source()
     if shell == "bash":
         script = script.replace("    return 0\n", f"{_NO_SPACE}    return 0\n")
-    click.echo(script)
+    say_lines(script)
 
 
 def answer(cli: click.Group) -> int:

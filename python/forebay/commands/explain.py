@@ -7,6 +7,7 @@ import json
 import click
 
 from forebay.commands.options import AS_JSON
+from forebay.commands.streams import say_json, say_lines
 from forebay.commands.values import EXPLAINED
 from forebay.commands.verb import verb
 
@@ -30,12 +31,15 @@ def explain(name: str | None, as_json: bool) -> None:
     from forebay.explanation import glossary, meanings, names
 
     if name is None:
-        click.echo(json.dumps(names(), indent=2) if as_json else glossary(width()))
+        if as_json:
+            say_json(json.dumps(names(), indent=2))
+        else:
+            say_lines(glossary(width()))
         return
     found = meanings(name)
     if as_json:
         # One meaning is itself; the others of its name are within.
         first, *others = (each.to_dict() for each in found)
-        click.echo(json.dumps({**first, "others": others} if others else first, indent=2))
+        say_json(json.dumps({**first, "others": others} if others else first, indent=2))
         return
-    click.echo("\n\n".join(each.text(width()) for each in found))
+    say_lines("\n\n".join(each.text(width()) for each in found))

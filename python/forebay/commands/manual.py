@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from forebay.commands.streams import say
 from forebay.commands.verb import EXITS, Verb, Verbs
 from forebay.files import write_whole
 from forebay.views.manual import Page, roff
@@ -62,4 +63,4 @@ if __name__ == "__main__":
     from forebay.commands.program import cli
 
     for path in write_pages(cli, Path(sys.argv[1] if len(sys.argv) > 1 else "out/man")):
-        click.echo(f"wrote {path}")
+        say(f"wrote {path}")

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from forebay.commands.streams import say, say_lines
 from forebay.commands.terminal import writing
 from forebay.commands.values import CONTROLLER, DISCIPLINE, GOAL, OutputFile, Whole
 from forebay.commands.verb import verb
@@ -67,14 +68,18 @@ def new(
     from forebay.configuration.drafting import Wishes, draft
 
     to_screen = str(file) == "-"
+    if file.suffix == ".json":
+        raise InputError(
+            f"found `{file}`; allowed: another ending, as in {file.with_suffix('.toml')}: it is TOML", "file"
+        )
     if not to_screen and file.exists() and not force:
         raise InputError(f"{file}: found a file of this name; allowed: a new name, or --force")
     # Link and traffic: the options that can be asked for instead.
     told = answers({name: value for name, value in given.items() if value is not None})
     text = draft(Wishes(**told, queue=queue, packet=packet, buffer=buffer or "", goals=goals, title=title))
     if to_screen:
-        click.echo(text, nl=False)
+        say_lines(text)
         return
     with writing(file):
         write_whole(file, text)
-    click.echo(f"wrote {file}; try it: forebay run {shlex.quote(str(file))}")
+    say(f"wrote {file}; try it: forebay run {shlex.quote(str(file))}")

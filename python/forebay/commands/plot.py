@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from forebay.commands.streams import say
 from forebay.commands.terminal import writing
 from forebay.commands.values import OutputFolder, Readable
 from forebay.commands.verb import verb
+from forebay.files import check_folder
 
 __all__ = ["plot"]
 
@@ -16,6 +18,7 @@ __all__ = ["plot"]
 @verb(
     ("plot out/link", "Draw what a sweep left in out/link:"),
     ("plot out/link --out pictures", "Write the pictures elsewhere:"),
+    heavy=True,
 )
 @click.argument("path", type=Readable("what sweep, recommend or run --trace left"))
 @click.option("--out", type=OutputFolder(), help="Write the pictures into this directory; beside PATH by default.")
@@ -23,6 +26,8 @@ def plot(path: Path, out: Path | None) -> None:
     """Draw what sweep, recommend or run --trace left at PATH."""
     from forebay.views.pictures import draw
 
+    if path.is_dir():
+        check_folder(out or path, "out" if out else "path")
     with writing(out or path):
         for written in draw(path, out):
-            click.echo(f"wrote {written}")
+            say(f"wrote {written}")

@@ -18,7 +18,7 @@ from forebay.commands.recommend import recommend
 from forebay.commands.reproduce import reproduce
 from forebay.commands.run import run
 from forebay.commands.schema import schema
-from forebay.commands.streams import open_streams, remark
+from forebay.commands.streams import open_streams, remark, say_lines
 from forebay.commands.sweep import sweep
 from forebay.commands.translate import translate
 from forebay.commands.verb import OtherSpelling, Verb, Verbs
@@ -64,6 +64,7 @@ def _answer() -> None:
         # Not cli.main(): it would answer Ctrl-C with a line of its own.
         with cli.make_context("forebay", sys.argv[1:]) as context:
             cli.invoke(context)
+        sys.stdout.flush()
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except click.exceptions.Abort:
@@ -71,7 +72,7 @@ def _answer() -> None:
     except KeyboardInterrupt:
         fail(LINE, EXIT_CODE)
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message())
+        say_lines(error.format_message())
         sys.exit(0)
     except click.ClickException as error:
         fail(_usage(error), 2)
@@ -83,6 +84,12 @@ def _answer() -> None:
         # The reader of a pipe left: not a mistake of anyone.
         sys.stdout = None
         sys.exit(0)
+    except OSError as error:
+        # Whoever opens a file says which; what is left is the disk behind standard output.
+        sys.stdout = None if error.filename is None else sys.stdout
+        fail(f"{error.filename or 'standard output'}: cannot be written: {error.strerror or error}", 2)
+    except MemoryError:
+        fail("found no more memory; allowed: a smaller scenario, fewer --jobs, or a larger limit (ulimit -v)", 1)
 
 
 def _check_text(arguments: list[str]) -> None:

@@ -13,12 +13,12 @@ import click
 
 from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, PICTURES_OUT, REPLICATIONS, SET
 from forebay.commands.sources import source
-from forebay.commands.streams import remark
-from forebay.commands.terminal import progress_bar, show, writing
+from forebay.commands.streams import remark, say, say_json
+from forebay.commands.terminal import afterwards, progress_bar, show, writing
 from forebay.commands.values import ENGINE, GOAL, PLATFORM, OutputFile, Share
 from forebay.commands.verb import verb
 from forebay.errors import Interrupted
-from forebay.files import write_whole
+from forebay.files import check_file, write_whole
 
 if TYPE_CHECKING:
     from forebay.search.answer import Recommendation
@@ -34,6 +34,7 @@ __all__ = ["recommend"]
     ),
     ("recommend link.toml --report answer.html", "Write a shareable page:"),
     refusal="No buffer meets the goals; the answer says what each of them needs.",
+    heavy=True,
 )
 @FILE
 @click.option(
@@ -67,7 +68,7 @@ __all__ = ["recommend"]
 @click.option(
     "--report",
     "report_to",
-    type=OutputFile(),
+    type=OutputFile(".html", ".htm"),
     metavar="FILE.html",
     help="Write a shareable page, too: one file that fetches nothing, with interactive pictures, printable on A4.",
 )
@@ -131,6 +132,8 @@ def recommend(
 
     given = source(file)
     scenario = given.scenario(overrides)
+    if not no_picture:
+        _check_products(out, given.stem, front=asked["pareto"] is not None)
     with _going_on(kept=not fresh), progress_bar("simulating", quiet=as_json) as progress:
         # The other options have the names that the function has.
         answer = find(
@@ -140,11 +143,13 @@ def recommend(
             tell=remark,
             **asked,
         )
-    written = [] if no_picture else _write_pictures(answer, out, given.stem)
-    if report_to is not None:
-        _write_page(answer, report_to, given.text)
-        written.append(report_to)
-    _tell(answer, written, as_json=as_json, verbose=verbose)
+    written: list[Path] = []
+    with afterwards(lambda: _tell(answer, written, as_json=as_json, verbose=verbose)):
+        if not no_picture:
+            written += _write_pictures(answer, out, given.stem)
+        if report_to is not None:
+            _write_page(answer, report_to, given.text)
+            written.append(report_to)
     if not answer.feasible:
         sys.exit(1)
 
@@ -158,6 +163,13 @@ def _going_on(*, kept: bool) -> Iterator[None]:
         if not kept:
             raise
         raise Interrupted("interrupted; the same command goes on from here") from None
+
+
+def _check_products(out: Path, name: str, *, front: bool) -> None:
+    """Refuse, before the search, files that could not be written after it."""
+    for stem in (f"{name}-recommendation", *([f"{name}-pareto"] if front else [])):
+        for ending in (".png", ".svg", ".json"):
+            check_file(out / f"{stem}{ending}", "out")
 
 
 def _write_pictures(answer: Recommendation, out: Path, name: str) -> list[Path]:
@@ -186,10 +198,10 @@ def _write_page(answer: Recommendation, path: Path, source: str) -> None:
 def _tell(answer: Recommendation, written: list[Path], *, as_json: bool, verbose: bool) -> None:
     """Print the answer, and what was written unless somebody reads JSON."""
     if as_json:
-        click.echo(answer.to_json(indent=2))
+        say_json(answer.to_json(indent=2))
         return
     from forebay.views.recommendation_text import Detail, recommendation_text
 
     show(recommendation_text(answer, Detail.EVERYTHING if verbose else Detail.ANSWER))
     for path in written:
-        click.echo(f"wrote {path}")
+        say(f"wrote {path}")

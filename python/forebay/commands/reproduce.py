@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from forebay.commands.options import AS_JSON, JOBS
-from forebay.commands.streams import remark
+from forebay.commands.streams import remark, say, say_json, say_lines
 from forebay.commands.terminal import show
 from forebay.commands.values import FIGURE, OutputFolder
-from forebay.commands.verb import verb
+from forebay.commands.verb import check_address_space, verb
+from forebay.files import check_folder
 
 __all__ = ["reproduce"]
 
@@ -41,10 +42,12 @@ def reproduce(what: str, quick: bool, out: Path, jobs: int | None, as_json: bool
     from forebay.scenario import threads
 
     if what == "list":
-        click.echo(view.listing())
+        say_lines(view.listing())
         return
+    check_address_space()
+    check_folder(out, "out")
     if not as_json:
-        click.echo(view.announcement(estimate(what, quick=quick), threads(jobs)), err=True)
+        say(view.announcement(estimate(what, quick=quick), threads(jobs)), err=True)
     with view.progress(quiet=as_json) as progress:
         found = run_gallery(
             what,
@@ -55,7 +58,7 @@ def reproduce(what: str, quick: bool, out: Path, jobs: int | None, as_json: bool
             tell=remark,
         )
     if as_json:
-        click.echo(found.to_json(indent=2))
+        say_json(found.to_json(indent=2))
     else:
         show(view.table(found))
-        click.echo(f"wrote {found.page}")
+        say(f"wrote {found.page}")

@@ -10,16 +10,21 @@ import click
 
 from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, REPLICATIONS, SEED, SET
 from forebay.commands.sources import source
-from forebay.commands.terminal import progress_bar, show
+from forebay.commands.streams import say, say_json
+from forebay.commands.terminal import afterwards, progress_bar, show
 from forebay.commands.values import ENGINE, MODEL, OutputFolder, Whole
-from forebay.commands.verb import OtherSpelling, verb
+from forebay.commands.verb import OtherSpelling, check_address_space, verb
 from forebay.errors import InputError
+from forebay.files import check_file
 
 if TYPE_CHECKING:
     from forebay.report import Report
     from forebay.scenario import Progress, Scenario
 
 __all__ = ["run"]
+
+#: More threads want more room than formulas and engines need.
+MANY = 16
 
 
 @verb(
@@ -79,25 +84,37 @@ def run(
 
     FILE is a scenario in TOML, or in JSON where its name ends in .json; - reads either from standard input.
     """
+    if trace_to is not None or precision or batches or fit or (jobs or 1) > MANY:
+        check_address_space()
     given = source(file)
     scenario = given.scenario(overrides)
+    if trace_to is not None:
+        from forebay.measurement.traces import FILES
+
+        for name in FILES:
+            check_file(trace_to / name, "trace_to")
     wanted = Wanted(engine, model, seed, replications, precision, batches, trace_to is not None, jobs)
     wanted.check()
     if fit:
         scenario = _fitted(scenario, engine, seed=seed, quiet=as_json)
     with progress_bar("running", quiet=as_json) as progress:
         report = _report(scenario, wanted, progress)
-    if trace_to is not None:
-        from forebay.measurement.traces import write_traces
+    with afterwards(lambda: _tell(report, scenario, given.name, as_json=as_json, verbose=verbose)):
+        if trace_to is not None:
+            from forebay.measurement.traces import write_traces
 
-        for path in write_traces(report, trace_to):
-            click.echo(f"wrote {path}", err=True)
+            for path in write_traces(report, trace_to):
+                say(f"wrote {path}", err=True)
+
+
+def _tell(report: Report, scenario: Scenario, name: str, *, as_json: bool, verbose: bool) -> None:
+    """Print what was measured."""
     if as_json:
-        click.echo(report.to_json(indent=2))
+        say_json(report.to_json(indent=2))
     else:
         from forebay.views.reports import report_view
 
-        show(report_view(report, scenario, given.name, verbose=verbose))
+        show(report_view(report, scenario, name, verbose=verbose))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +159,13 @@ def _fitted(scenario: Scenario, engine: str, *, seed: int | None, quiet: bool) -
 
     with progress_bar("fitting", quiet=quiet) as progress:
         fitted = fit_synchronization(scenario, seed=seed, progress=progress)
-    click.echo(
+    say(
         f"fitted to {counted(fitted.events, 'congestion event')} of the packet engine: "
         f"{100 * fitted.fraction:.1f} % of {counted(fitted.flows, 'flow')} lose in one",
         err=True,
     )
     for warning in fitted.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}", err=True)
     return fitted.scenario
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-import click
-
+from forebay.commands.streams import say_json
 from forebay.commands.verb import verb
 
 __all__ = ["schema"]
@@ -16,4 +15,4 @@ def schema() -> None:
     """Print the JSON Schema of scenario files, for editors."""
     from forebay import _core
 
-    click.echo(json.dumps(json.loads(_core.schema()), indent=2))
+    say_json(json.dumps(json.loads(_core.schema()), indent=2))

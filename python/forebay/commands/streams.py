@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import codecs
 import io
-import re
+import os
 import sys
 import unicodedata
 
 import click
 
-__all__ = ["open_streams", "remark"]
+from forebay.legible import legible, legible_lines
 
-#: Longer messages are cut in the middle.
-LONGEST = 2000
-
-#: Characters that move the cursor, color, ring, or turn the direction of what follows: C0, C1, bidi and line breaks.
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+__all__ = ["open_streams", "remark", "say", "say_json", "say_lines"]
 
 #: What stands for characters that an encoding lacks.
 _SAID = {
@@ -25,12 +21,19 @@ _SAID = {
 }  # fmt: skip
 
 
-def legible(text: str) -> str:
-    """One line of bounded length in which no character does anything: controls are told by their numbers."""
-    if len(text) > LONGEST:
-        half = LONGEST // 2
-        text = f"{text[:half]} ... ({len(text) - 2 * half} characters) ... {text[-half:]}"
-    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+def say(line: str, *, err: bool = False) -> None:
+    """Say a line on standard output, or on standard error."""
+    click.echo(legible(line), err=err)
+
+
+def say_lines(text: str) -> None:
+    """Say whole lines, of which the last may lack its end, on standard output."""
+    click.echo(legible_lines(text.removesuffix("\n")))
+
+
+def say_json(text: str) -> None:
+    """Say a JSON text of ASCII characters on standard output."""
+    click.echo(text.replace("\x7f", "\\u007f"))
 
 
 def remark(text: str) -> None:
@@ -40,6 +43,10 @@ def remark(text: str) -> None:
 
 def open_streams() -> None:
     """Let standard output and error say in their encoding what it lacks, instead of failing."""
+    # Whoever closes a stream wants nothing of it.
+    if sys.stdout is None or sys.stderr is None:
+        nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - as long as the process
+        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     codecs.register_error("forebay", _say)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -11,9 +11,9 @@ import click
 
 from forebay.commands.options import AS_JSON, JOBS, MEMORY, REPLICATIONS, SEED, SET
 from forebay.commands.sources import source
-from forebay.commands.streams import remark
+from forebay.commands.streams import remark, say, say_json
 from forebay.commands.terminal import progress_bar, show, writing
-from forebay.commands.values import ENGINE, SCENARIO, SETTING, OutputFile, OutputFolder
+from forebay.commands.values import ENGINE, SCENARIO, SETTING, OutputFile, OutputFolder, Readable
 from forebay.commands.verb import verb
 from forebay.errors import InputError
 
@@ -34,6 +34,7 @@ __all__ = ["sweep"]
         "Run a grid of two keys:",
     ),
     refusal="Some runs failed, or a replayed archive gave other numbers.",
+    heavy=True,
 )
 @click.argument("file", type=SCENARIO, required=False)
 @click.option(
@@ -57,14 +58,14 @@ __all__ = ["sweep"]
 @click.option(
     "--bundle",
     "bundle_to",
-    type=OutputFile(),
+    type=OutputFile(".zip"),
     metavar="FILE.zip",
     help="Write one archive, too, with all that it takes to look at the sweep and to run it again.",
 )
 @click.option(
     "--replay",
     "replayed",
-    type=OutputFile(),
+    type=Readable("an archive as sweep --bundle wrote it"),
     metavar="FILE.zip",
     help="Run such an archive again and compare every number, without FILE and --over.",
 )
@@ -124,7 +125,7 @@ def sweep(
         sys.exit(1)
     if bundle_to is not None:
         _bundle(found, bundle_to, given.text)
-        click.echo(f"wrote {bundle_to}", err=as_json)
+        say(f"wrote {bundle_to}", err=as_json)
 
 
 def _tell(found: Sweep, out: Path, *, as_json: bool) -> None:
@@ -137,14 +138,14 @@ def _tell(found: Sweep, out: Path, *, as_json: bool) -> None:
             "failed": found.failed,
         }
         summary["damaged"] = list(found.damaged)
-        click.echo(json.dumps(summary, indent=2))
+        say_json(json.dumps(summary, indent=2))
         return
     from forebay.formatting import counted
 
     were = "was" if found.reused == 1 else "were"
-    click.echo(f"{counted(found.computed, 'run')} computed, {found.reused} {were} there already: {out}/rows.parquet")
+    say(f"{counted(found.computed, 'run')} computed, {found.reused} {were} there already: {out}/rows.parquet")
     for job, why in list(found.failed.items())[:20]:
-        click.echo(f"failed: {job}: {why}")
+        say(f"failed: {job}: {why}")
 
 
 def _bundle(found: Sweep, path: Path, text: str) -> None:
@@ -164,7 +165,7 @@ def _replay(path: Path, *, as_json: bool, **where: Any) -> None:
         found = replay(path, progress=progress, **where)
     if as_json:
         told = {"compared": found.compared, "differences": found.differences, "notes": found.notes}
-        click.echo(json.dumps(told, indent=2))
+        say_json(json.dumps(told, indent=2))
     else:
         _tell_differences(found)
     if found.differences:
@@ -173,12 +174,12 @@ def _replay(path: Path, *, as_json: bool, **where: Any) -> None:
 
 def _tell_differences(found: Replay) -> None:
     for note in found.notes:
-        click.echo(f"note: {note}")
+        say(f"note: {note}")
     for line in found.differences[:20]:
-        click.echo(f"differs: {line}")
+        say(f"differs: {line}")
     if len(found.differences) > 20:
-        click.echo(f"and {len(found.differences) - 20} more; --json lists them all")
+        say(f"and {len(found.differences) - 20} more; --json lists them all")
     from forebay.formatting import counted
 
     same = "every number the same to the last bit" if not found.differences else f"{len(found.differences)} differ"
-    click.echo(f"{counted(found.compared, 'result')} compared: {same}")
+    say(f"{counted(found.compared, 'result')} compared: {same}")

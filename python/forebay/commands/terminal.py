@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forebay.errors import InputError
+from forebay.legible import legible_lines
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["progress_bar", "show", "width", "writing"]
+__all__ = ["afterwards", "progress_bar", "show", "width", "writing"]
 
 #: Narrower than this nothing is legible.
 NARROWEST = 40
@@ -24,8 +25,12 @@ NARROWEST = 40
 def show(view: RenderableType) -> None:
     """Print a view without coloring its numbers."""
     from rich.console import Console
+    from rich.segment import Segment, Segments
 
-    Console(width=width()).print(view, highlight=False, crop=False)
+    console = Console(width=width())
+    # Colors are set by now: what is left of a text is what it says.
+    shown = (part if part.control else Segment(legible_lines(part.text), part.style) for part in console.render(view))
+    console.print(Segments(shown), highlight=False, crop=False, end="")
 
 
 def width() -> int:
@@ -43,6 +48,17 @@ def writing(target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(f"{error.filename or target}: cannot be written: {error.strerror or error}") from None
+
+
+@contextmanager
+def afterwards(tell: Callable[[], object]) -> Iterator[None]:
+    """Tell an answer after it was written; also where that fails, since it took long to find."""
+    try:
+        yield
+    except InputError:
+        tell()
+        raise
+    tell()
 
 
 @contextmanager

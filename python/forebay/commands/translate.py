@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forebay.commands.options import AS_JSON
+from forebay.commands.streams import say, say_json, say_lines
 from forebay.commands.values import PLATFORM
 from forebay.commands.verb import verb
 
@@ -56,14 +57,14 @@ def translate(
     size = round(_amount("packet", packet, "bytes", 64, 65535))
     found = read(_text(setting), platform, Assumed(rate_bps, size))
     if as_toml:
-        click.echo(link_table(found.port), nl=False)
+        say_lines(link_table(found.port))
         return
     multiple = found.seconds / rtt_s if rtt_s and found.seconds is not None else None
     if as_json:
-        click.echo(json.dumps(_data(found, multiple)))
+        say_json(json.dumps(_data(found, multiple)))
         return
     for line in _lines(found, multiple, rtt):
-        click.echo(line)
+        say(line)
 
 
 def _amount(argument: str, text: str, dimension: Any, least: float, most: float) -> float:

@@ -10,6 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from forebay.errors import InputError
+from forebay.files import check_file, check_folder
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any, Any]
@@ -129,11 +130,12 @@ class OutputFolder(Value):
     name = "directory"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ARG002
-        """Refuse what is a file."""
-        path = Path(value)
-        if not str(value) or path.is_file():
+        """Refuse what cannot be written into; of a default the verb knows whether it is needed."""
+        if not str(value):
             self.refuse(f"`{value}`", "a directory, there or not yet", param)
-        return path
+        if not isinstance(value, Path):
+            check_folder(Path(value), None if param is None else param.name)
+        return Path(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Let the shell complete directories."""
@@ -141,15 +143,29 @@ class OutputFolder(Value):
 
 
 class OutputFile(Value):
-    """A file to write."""
+    """A file to write.
+
+    Parameters
+    ----------
+    *endings : str
+        What its name may end with, as in ".html"; anything where there is none.
+    """
 
     name = "file"
 
+    def __init__(self, *endings: str) -> None:
+        self.endings = endings
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ARG002
-        """Refuse what is a directory."""
+        """Refuse what cannot be written; - is standard output where a verb takes it."""
         path = Path(value)
-        if not str(value) or path.is_dir():
+        if not str(value):
             self.refuse(f"`{value}`", "the name of a file", param)
+        if str(value) == "-":
+            return path
+        if self.endings and path.suffix.lower() not in self.endings:
+            self.refuse(f"`{value}`", f"a name that ends in {' or '.join(self.endings)}", param)
+        check_file(path, None if param is None else param.name)
         return path
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002

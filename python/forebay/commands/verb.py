@@ -9,7 +9,7 @@ import click
 
 from forebay.errors import InputError
 
-__all__ = ["EXITS", "OtherSpelling", "Verb", "Verbs", "verb"]
+__all__ = ["EXITS", "OtherSpelling", "Verb", "Verbs", "check_address_space", "verb"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -31,14 +31,28 @@ class Verb(click.Command):
         Command lines without the name of the program, each with what it does.
     refusal : str
         What exit code 1 means here, where it means more than a failure.
+    heavy : bool
+        Whether it loads NumPy, Polars or Matplotlib.
     """
 
     def __init__(
-        self, *arguments: Any, examples: Sequence[tuple[str, str]] = (), refusal: str = "", **settings: Any
+        self,
+        *arguments: Any,
+        examples: Sequence[tuple[str, str]] = (),
+        refusal: str = "",
+        heavy: bool = False,
+        **settings: Any,
     ) -> None:
         super().__init__(*arguments, **settings)
         self.examples = examples
         self.refusal = refusal
+        self.heavy = heavy
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Do what was asked for, where there is room for what that needs."""
+        if self.heavy:
+            check_address_space()
+        return super().invoke(ctx)
 
     @property
     def exits(self) -> dict[int, str]:
@@ -97,9 +111,25 @@ class Verbs(click.Group):
         write_exits(formatter, EXITS)
 
 
-def verb(*examples: tuple[str, str], refusal: str = "") -> Callable[[Callable[..., Any]], Verb]:
+def verb(*examples: tuple[str, str], refusal: str = "", heavy: bool = False) -> Callable[[Callable[..., Any]], Verb]:
     """Declare a verb, with examples of its use."""
-    return click.command(cls=Verb, examples=examples, refusal=refusal)
+    return click.command(cls=Verb, examples=examples, refusal=refusal, heavy=heavy)
+
+
+#: What the libraries reserve as they load, on few cores. With less some of them abort and others wait for ever.
+LEAST_ADDRESS_SPACE = 1_500_000_000
+
+
+def check_address_space() -> None:
+    """Refuse a limit (ulimit -v) that libraries do not survive."""
+    try:
+        import resource
+    except ImportError:  # not on every platform
+        return
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESS_SPACE:
+        least = f"at least {LEAST_ADDRESS_SPACE / 1e6:.0f} MB"
+        raise InputError(f"found {limit / 1e6:.0f} MB of address space (ulimit -v); allowed: {least}")
 
 
 def write_examples(ctx: click.Context, formatter: click.HelpFormatter, examples: Sequence[tuple[str, str]]) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from forebay._core import parse_quantity, split_quantity
 from forebay.configuration.jitter import time_text
 from forebay.errors import InputError, naming
 from forebay.formatting import duration, exactly
-from forebay.goals import named, split_goal
+from forebay.goals import check_bounds, named, split_goal
 from forebay.scenario import Scenario
 
 __all__ = ["Wishes", "draft"]
@@ -103,8 +103,10 @@ def _check_values(wishes: Wishes, rate: float, rtt: float) -> None:
     """Let the scenario's own reader check the values with units, as those of the arguments that they are."""
     plain = _text(dataclasses.replace(wishes, packet="1500B", buffer="", goals=(), title=""), rate, rtt)
     changes: list[_core.Change] = [
-        ("goals", f"goal.{name}", f"{sense} {value}") for name, sense, value in _goals(wishes)
+        ("goals", f"goal.{name}", f"{sense} {value}") for name, sense, value in map(split_goal, wishes.goals)
     ]
+    if wishes.title:
+        changes.append(("title", "title", _quoted(wishes.title)))
     if wishes.buffer:
         changes.append(("buffer", "link.buffer", wishes.buffer))
     for group, share in (("long", wishes.long), ("web", wishes.web)):
@@ -113,13 +115,9 @@ def _check_values(wishes: Wishes, rate: float, rtt: float) -> None:
     Scenario.parse(plain, overrides=changes, name="the new scenario")
 
 
-def _goals(wishes: Wishes) -> list[tuple[str, str, str]]:
-    names = Counter(named(goal) for goal in wishes.goals)
-    for name, count in names.items():
-        if count > 1:
-            allowed = "one for each metric in a file; `forebay recommend --goal` takes several"
-            raise InputError(f"found {count} goals on `{name}`; allowed: {allowed}", "goals")
-    return [split_goal(goal) for goal in wishes.goals]
+def _quoted(text: str) -> str:
+    """A text as TOML and JSON write it."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _text(wishes: Wishes, rate: float, rtt: float) -> str:
@@ -137,7 +135,7 @@ def _text(wishes: Wishes, rate: float, rtt: float) -> str:
             *_goal(wishes, rtt),
         ]
     )
-    Scenario.parse(text, name="the new scenario")
+    check_bounds((goal, goal.key) for goal in Scenario.parse(text, name="the new scenario").goals)
     return text
 
 
@@ -179,7 +177,7 @@ def _check(wishes: Wishes) -> None:
     check_controller(wishes.cca)
     # Classes say nothing without their names and groups.
     _check_name("queue", wishes.queue, [known for known in _core.disciplines() if known.name != "classes"])
-    for name, text in (("title", wishes.title), ("buffer", wishes.buffer), ("packet", wishes.packet)):
+    for name, text in (("buffer", wishes.buffer), ("packet", wishes.packet)):
         if any(ord(letter) < 32 or letter in '"\\' for letter in text):
             raise InputError(f"found `{text!r}`; allowed: no quotes, backslashes or control characters", name)
 
@@ -210,7 +208,7 @@ def _head(wishes: Wishes) -> list[str]:
     return [
         "# A draft: every line is a guess to be replaced by what you know of the link. `forebay run FILE` tries it,",
         "# `forebay recommend FILE` answers it, `forebay schema` and the manual list every key.",
-        f'title = "{title}"',
+        f"title = {_quoted(title)}",
         "",
     ]
 
@@ -365,7 +363,11 @@ def _goal(wishes: Wishes, rtt: float) -> list[str]:
             goals.append("video.loss_rate<=1%")
         goals.append(f"queue_delay_p99<={exactly(duration(_round_up(max(rtt, 0.002)))).replace(' ', '')}")
     lines = ['[goal]  # what the buffer has to achieve; any metric of the report, "group.metric" for a group\'s own']
+    bounds: dict[str, list[str]] = {}
     for goal in goals:
-        name, sense, threshold = split_goal(goal)
-        lines.append(f'"{name}" = "{sense} {threshold}"')
+        _, sense, threshold = split_goal(goal)
+        bounds.setdefault(named(goal), []).append(f'"{sense} {threshold}"')
+    for name, texts in bounds.items():
+        several = f"[{', '.join(texts)}]"
+        lines.append(f'"{name}" = {several if len(texts) > 1 else texts[0]}')
     return [*lines, ""]

@@ -13,7 +13,13 @@ from forebay.tables import write_table
 if TYPE_CHECKING:
     from forebay.report import Report
 
-__all__ = ["write_traces"]
+__all__ = ["FILES", "write_traces"]
+
+#: All that may be written.
+FILES = (
+    *("flows.parquet", "queue.parquet", "packets.parquet", "transfers.parquet", "packets.pcapng"),
+    *("report.json", "scenario.json"),
+)
 
 
 def write_traces(report: Report, folder: Path, *, capture: bool = True) -> list[Path]:

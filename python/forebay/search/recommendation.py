@@ -224,7 +224,9 @@ def _with_checked_goals(scenario: Scenario, goals: Sequence[str], engine: str) -
     scenario = with_goals(scenario, goals)
     if not scenario.goals:
         raise InputError("found none; allowed: at least one, here or in [goal], such as utilization>=0.99", "goals")
-    check_goals(scenario, engine, {name: place for name, place in places.items() if name not in names})
+    of_file = {name: place for name, place in places.items() if name not in names}
+    check_bounds(((goal, goal.key) for goal in scenario.goals), of_file)
+    check_goals(scenario, engine, of_file)
     return scenario
 
 

@@ -1,12 +1,14 @@
 """Figures that belong to nobody else: made without pyplot, drawn in one style, with texts that keep to their places.
 
 What is told in words stands outside of the panels (headline, names of rules, goals, legends) or is placed by measuring
-it, so that no two texts meet and none leaves the figure. Texts are taken as they are: a dollar begins no formula.
+it, so that no two texts meet and none leaves the figure. Texts are taken as they are: a dollar begins no formula,
+control characters are told by their numbers, and what the font lacks is a box.
 """
 
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -19,16 +21,18 @@ from matplotlib.category import StrCategoryLocator
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from forebay.legible import legible, legible_lines
 from forebay.views.headline import Headline
 from forebay.views.scales import Axis as Scale
 from forebay.views.scales import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.text import Text
+    from matplotlib.backend_bases import RendererBase
     from matplotlib.transforms import Bbox
 
 __all__ = [
@@ -70,11 +74,26 @@ def style(**more: Any) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _boxes() -> Iterator[None]:
+    """Draw letters that the font lacks, or would join, without a remark for each."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"(?s)Glyph .* missing from|Matplotlib currently does not support")
+        yield
+
+
 class Picture(Figure):
     """A figure in the package's style that a notebook shows by itself, with pyplot or without."""
 
     #: The texts of its headline, and what they say.
     heading: tuple[list[Text], Headline]
+
+    def draw(self, renderer: RendererBase) -> None:
+        """Draw everything; whoever writes or measures the figure comes here."""
+        for text in self.findobj(Text):
+            text.set_text(legible_lines(text.get_text()))
+        with _boxes():
+            super().draw(renderer)
 
     def _repr_png_(self) -> bytes:
         data = io.BytesIO()
@@ -173,7 +192,8 @@ HINTED = 1.04
 def width_of(text: str, points: float, *, bold: bool = False) -> float:
     """Inches that a text takes at most."""
     font = FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal", size=points)
-    width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
+    with _boxes():
+        width, _, _ = text_to_path.get_text_width_height_descent(legible(text), font, ismath=False)
     return HINTED * float(width) / 72
 
 

@@ -1,7 +1,7 @@
 """Pages: one environment of templates, and the files that a page carries inside.
 
 Every page is a template of this package that is given a view model, whose texts and numbers are already formatted.
-Whatever is in it is escaped; only the package's own style sheets and scripts are not.
+Whatever is in it is escaped, control characters too; only the package's own style sheets and scripts are not.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
+
+from forebay.legible import legible_lines
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -65,10 +67,16 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        finalize=_shown,
     )
     found.filters["px"] = _pixels
     found.globals["asset"] = _asset
     return found
+
+
+def _shown(value: object) -> object:
+    """What a template shows: texts without characters that do something."""
+    return legible_lines(value) if type(value) is str else value
 
 
 def _pixels(length: float) -> str:

@@ -200,10 +200,13 @@ impl Adaptive {
     }
 }
 
-/// Refuses a run whose steps, tried ones included, times flows have passed the limit on work.
+/// Refuses a run whose steps, tried ones included, times flows have passed the limit on work, or will by
+/// far: a hundredth of it is done by then, and losses come no more seldom once the windows have grown.
 fn check_work(run: &Run<'_>) -> Result<(), FluidError> {
     let flows = run.flows.len() as u64;
-    if run.steps * (flows + 8) + run.refused * flows > WORK_LIMIT {
+    let work = run.steps * (flows + 8) + run.refused * flows;
+    let ahead = work as f64 * run.model.horizon / run.now.max(1e-12);
+    if work > WORK_LIMIT || work > WORK_LIMIT / 100 && ahead > 10.0 * WORK_LIMIT as f64 {
         return Err(FluidError::TooLong {
             time: run.now,
             horizon: run.model.horizon,

@@ -54,7 +54,8 @@ pub(super) struct Wheel {
     pool: Vec<Chunk>,
     /// First chunk that is free again.
     free: u32,
-    /// Number of the current bucket, counted from time zero.
+    /// Number of the current bucket. The first one is number 1: before the wheel turns, what begins at
+    /// time zero is not sorted in one by one, of which a million would take minutes.
     turn: u64,
     /// Events of the current bucket and before, in falling order.
     current: Vec<Event>,
@@ -87,7 +88,7 @@ impl Wheel {
 
     #[inline]
     fn bucket_of(&self, time: Time) -> u64 {
-        time.as_picos() >> self.shift
+        (time.as_picos() >> self.shift) + 1
     }
 
     #[inline]
@@ -181,7 +182,7 @@ impl Wheel {
             let first = self.overflow.peek();
             return first.map_or(NEVER, |Reverse(event)| *event);
         }
-        Event::first_of(Time::from_picos((self.turn + 1) << self.shift))
+        Event::first_of(Time::from_picos(self.turn << self.shift))
     }
 
     /// Removes the first event where it comes before `limit`. The wheel turns no further than

@@ -1,0 +1,33 @@
+"""Texts of others as they may be shown: no character does anything, in a terminal, a picture, a page or a message."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["LONGEST", "legible", "legible_lines"]
+
+#: Longer lines are cut in the middle.
+LONGEST = 2000
+
+#: Characters that move the cursor, color, ring, break lines or turn the direction of what follows (C0, C1, Unicode's
+#: separators and directional formatting), and those that XML has no place for: surrogates, U+FFFE, U+FFFF.
+_CONTROLS = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff"
+_IN_A_LINE = re.compile(f"[{_CONTROLS}]")
+_IN_LINES = re.compile(f"(?![\t\n\u2028\u2029])[{_CONTROLS}]")
+
+
+def legible(text: str) -> str:
+    """One line of bounded length in which no character does anything: controls are told by their numbers."""
+    if len(text) > LONGEST:
+        half = LONGEST // 2
+        text = f"{text[:half]} ... ({len(text) - 2 * half} characters) ... {text[-half:]}"
+    return _IN_A_LINE.sub(_told, text)
+
+
+def legible_lines(text: str) -> str:
+    """The same of a text of several lines, whatever its length: line ends and tabs stay."""
+    return _IN_LINES.sub(_told, text.replace("\r\n", "\n"))
+
+
+def _told(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()
