@@ -2,16 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["ContradictionError", "ForebayError", "InputError", "Interrupted", "UnsupportedError", "naming"]
+__all__ = [
+    "ACTING",
+    "ContradictionError",
+    "ForebayError",
+    "InputError",
+    "Interrupted",
+    "UnsupportedError",
+    "legible",
+    "naming",
+]
+
+#: Longer messages are cut in the middle.
+LONGEST = 2000
+
+#: Characters that move the cursor, color, ring, or turn the direction of what follows: C0, C1, bidi and line breaks.
+ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+
+def legible(text: str) -> str:
+    """One line of bounded length in which no character does anything: controls are told by their numbers."""
+    told = ACTING.sub(lambda found: found[0].encode("unicode_escape").decode(), _shortened(text))
+    return _shortened(told)
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= LONGEST:
+        return text
+    half = (LONGEST - 40) // 2
+    return f"{text[:half]} ... ({len(text) - 2 * half} characters) ... {text[-half:]}"
 
 
 class ForebayError(Exception):
-    """Base of every error that forebay raises on purpose; its text is one line for the user."""
+    """Base of every error that forebay raises on purpose; its text is one line for the user, whatever was found."""
 
     exit_code = 1
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(legible(text))
 
 
 class InputError(ForebayError):
@@ -29,7 +61,7 @@ class InputError(ForebayError):
 
     def __init__(self, text: str, argument: str | None = None) -> None:
         super().__init__(text if argument is None else f"{argument}: {text}")
-        self.text = text
+        self.text = legible(text)
         self.argument = argument
 
 

@@ -83,7 +83,7 @@ impl Unknown {
             if at > 0 {
                 text.push_str(", ");
             }
-            text.push_str(name);
+            text.push_str(&legible(name));
         }
         if text.is_empty() { "none".into() } else { text }
     }
@@ -99,17 +99,38 @@ impl fmt::Display for Unknown {
     }
 }
 
-/// The first 60 characters.
+/// The first 60 characters, legible.
 pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
     shortened_to(text, 60)
 }
 
-/// The first `most` characters.
+/// The first `most` characters, legible.
 pub(crate) fn shortened_to(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}...", &text[..end]).into(),
-        None => text.into(),
+        Some((end, _)) => format!("{}...", legible(&text[..end])).into(),
+        None => legible(text),
     }
+}
+
+/// Whether a character steers a terminal, ends a line or turns the text around.
+pub(crate) fn acts(c: char) -> bool {
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || c.is_control() || c == '\u{feff}'
+}
+
+/// The text in one line in which no character does anything: those that would are told by their numbers.
+fn legible(text: &str) -> Cow<'_, str> {
+    if !text.contains(acts) {
+        return text.into();
+    }
+    let told = text.chars().map(|c| match c {
+        '\n' => "\\n".to_owned(),
+        '\t' => "\\t".to_owned(),
+        c if acts(c) && c < '\u{100}' => format!("\\x{:02x}", u32::from(c)),
+        c if acts(c) => format!("\\u{:04x}", u32::from(c)),
+        c => c.to_string(),
+    });
+    told.collect::<String>().into()
 }
 
 /// So many of a thing, in words of a message.
@@ -367,6 +388,26 @@ mod tests {
                 .len()
                 < 120
         );
+    }
+
+    /// The numbers of the characters are those that Python's `unicode_escape` says.
+    #[test]
+    fn what_steers_a_terminal_is_told_by_its_number() {
+        for (found, told) in [
+            ("plain ` \u{e9} \u{3b1}", "plain ` \u{e9} \u{3b1}"),
+            ("\u{1b}[31mred", "\\x1b[31mred"),
+            ("two\nlines\tand\r", "two\\nlines\\tand\\x0d"),
+            (
+                "\u{202e}turned\u{2028}\u{feff}",
+                "\\u202eturned\\u2028\\ufeff",
+            ),
+            ("\u{9b}\u{7f}\0", "\\x9b\\x7f\\x00"),
+        ] {
+            assert_eq!(shortened(found), told);
+            let unknown = Unknown::among("cca", found, ["cubic"]).to_string();
+            assert!(unknown.contains(&*format!("`{told}`")), "{unknown}");
+        }
+        assert_eq!(shortened(&"\n".repeat(70)), "\\n".repeat(60) + "...");
     }
 
     #[test]

@@ -4,33 +4,20 @@ from __future__ import annotations
 
 import codecs
 import io
-import re
 import sys
 import unicodedata
 
 import click
 
-__all__ = ["open_streams", "remark"]
+from forebay.errors import LONGEST, legible
 
-#: Longer messages are cut in the middle.
-LONGEST = 2000
-
-#: Characters that move the cursor, color, ring, or turn the direction of what follows: C0, C1, bidi and line breaks.
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+__all__ = ["LONGEST", "legible", "open_streams", "remark"]
 
 #: What stands for characters that an encoding lacks.
 _SAID = {
     "≥": ">=", "≤": "<=", "±": "+-", "–": "-", "—": "-", "−": "-", "×": "x", "·": "*", "µ": "u", "μ": "u", "─": "-",
     "│": "|", "“": '"', "”": '"', "’": "'", "…": "...", "√": "sqrt", "→": "->", "━": "-", "\u00a0": " ", "\u202f": " ",
 }  # fmt: skip
-
-
-def legible(text: str) -> str:
-    """One line of bounded length in which no character does anything: controls are told by their numbers."""
-    if len(text) > LONGEST:
-        half = LONGEST // 2
-        text = f"{text[:half]} ... ({len(text) - 2 * half} characters) ... {text[-half:]}"
-    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def remark(text: str) -> None:
