@@ -199,6 +199,10 @@ impl<'m> Run<'m> {
     /// Opens a congestion event at a link at the time `at`, the link's flows being the candidates.
     pub(crate) fn open_event(&mut self, link: usize, at: f64) {
         if self.candidates.is_empty() {
+            // Every flow waits for its timer: what RED drops is the background's, and its next drop comes later.
+            if let Some(red) = &mut self.links[link].red {
+                red.restart();
+            }
             return;
         }
         let law = &self.model.synchronization;
