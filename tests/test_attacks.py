@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from forebay.errors import LONGEST, ForebayError, InputError, UnsupportedError, legible
+from tests.attacks import campaign
 from tests.attacks.laws import ACTING, check_sentence
 from tests.attacks.targets import TARGETS
 from tests.conftest import ROOT
@@ -45,3 +47,48 @@ def test_an_error_is_a_sentence_whatever_was_found(kind: type[ForebayError], tex
     assert named.text == legible(text)
     assert not ACTING.search(named.text)
     assert len(legible(text)) < LONGEST + 50
+
+
+# The campaign -------------------------------------------------------------------------------------------------------
+
+RUST = [path.stem for path in sorted((ROOT / "fuzz" / "fuzz_targets").glob("*.rs"))]
+
+
+def test_every_target_has_a_corpus_and_is_told_of() -> None:
+    told = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    registry = (ROOT / "crates" / "attack" / "src" / "lib.rs").read_text(encoding="utf-8")
+    manifest = (ROOT / "fuzz" / "Cargo.toml").read_text(encoding="utf-8")
+    assert {path.name for path in CORPORA.iterdir()} == {*RUST, *TARGETS}
+    for name in [*RUST, *TARGETS, campaign.SCENARIOS]:
+        assert f"`{name}`" in told, name
+    for name in RUST:
+        assert f'name = "{name}"' in manifest
+        assert name == "runs" or f'name: "{name}"' in registry
+    size = sum(path.stat().st_size for path in CORPORA.rglob("*") if path.is_file())
+    assert size < 600_000, "a corpus is small: cargo fuzz cmin, tmin"
+
+
+def fuzzed(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> campaign.Outcome:
+    monkeypatch.setattr(campaign, "OUT", tmp_path)
+    monkeypatch.setattr(campaign, "ROOT", tmp_path)
+    return campaign._fuzzed("cell", ([sys.executable, "-c", script], "repeat %s"), 1)
+
+
+def test_what_a_fuzzer_says_is_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    quiet = (
+        "print('#7 NEW cov: 12 ft: 3'); print('#9 DONE   cov: 34 ft: 9'); print('stat::number_of_executed_units: 99')"
+    )
+    assert fuzzed(quiet, tmp_path, monkeypatch) == campaign.Outcome("cell", 99, 34)
+    found = f"print('Test unit written to {tmp_path}/cell-crash-1'); raise SystemExit(77)"
+    assert fuzzed(found, tmp_path, monkeypatch).findings == ("repeat cell-crash-1",)
+    # What ends without an input is a finding, too: out of memory, or a fuzzer that does not start.
+    assert len(fuzzed("raise SystemExit(1)", tmp_path, monkeypatch).findings) == 1
+
+
+def test_a_finding_is_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert campaign._summary([campaign.Outcome("cell", 5, None)]) == 0
+    assert campaign._summary([campaign.Outcome("cell", 5, None), campaign.Outcome("table", 5, 3, ("again",))]) == 1
+    assert "table: again" in capsys.readouterr().out
+    assert campaign._summary([]) == 2
+    assert campaign.main(["--only", "cell,cells"]) == 2
+    assert "ONLY=cells; allowed: " in capsys.readouterr().err

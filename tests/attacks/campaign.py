@@ -157,7 +157,7 @@ def _fuzzed(name: str, commands: tuple[list[str], str], seconds: int) -> Outcome
     found = tuple(dict.fromkeys(re.findall(r"Test unit written to (\S+)", text)))
     told = [repeat % os.path.relpath(path, ROOT) for path in found]
     if code != 0 and not told:
-        told = [f"it ended with {code}: see {log.relative_to(ROOT)}"]
+        told = [f"it ended with {code}: see {os.path.relpath(log, ROOT)}"]
     executions = re.search(r"stat::number_of_executed_units:\s*(\d+)", text)
     coverage = re.findall(r" cov: (\d+)", text)
     return Outcome(

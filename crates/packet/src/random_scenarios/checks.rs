@@ -35,6 +35,22 @@ fn check_conservation(simulation: &Simulation<'_>) {
     assert_eq!((arrived, dropped), (target.arrivals, target.drops));
 }
 
+/// Before the end is counted out: of what arrived at each link all was dropped, has begun to leave or is
+/// still held there.
+fn check_what_is_left(scenario: &Scenario, seed: Seed) {
+    let mut simulation = Simulation::new(scenario, seed).expect("it ran before");
+    simulation
+        .advance(&Cancel::default())
+        .expect("it ran before");
+    for link in &simulation.network.links {
+        let counted = link.statistics();
+        if counted.since == forebay_units::Time::ZERO {
+            let left = counted.waits().histogram.count();
+            assert_eq!(counted.arrivals, counted.drops + left + link.held());
+        }
+    }
+}
+
 /// Of each group as many packets have waited at the target as were taken in; of what its discipline
 /// would discard only after the run's end, fewer.
 fn check_waits(simulation: &Simulation<'_>) {
@@ -94,6 +110,7 @@ pub(super) fn check(text: &str) {
         return check_refusal(&error, &outcome);
     }
     check_conservation(&simulation);
+    check_what_is_left(&scenario, seed);
     check_memory(&scenario, &simulation);
     let report = report(&scenario, seed, simulation);
     answers::check(&scenario, &report);
