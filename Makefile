@@ -13,7 +13,7 @@ export CARGO_TERM_COLOR ?= never
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format bench reference checks gallery manual docs mutants mutants-rust mutants-python man lock clean tools
+.PHONY: help setup demo test check format bench reference checks gallery manual docs mutants mutants-rust mutants-python man lock clean tools fuzz
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -28,6 +28,7 @@ help:
 	@echo "make mutants    changes of the code that the tests ought to notice [ONLY=discipline,goals,...] [SAMPLE=50] [SEED=1] [WRITE=FOLDER] [BY_HAND=1]"
 	@echo "make docs       the documentation, into out/site"
 	@echo "make man        the manual pages, into out/man"
+	@echo "make fuzz       attack every reader and the engines with what a fuzzer thinks of [SECONDS=60] [ONLY=scenario,router,scenarios,...] [SEED=N]"
 	@echo "make format     reformat every source file"
 	@echo "make lock       bring the pinned Python packages up to date"
 	@echo "make clean      remove $(VENV), target and out"
@@ -119,6 +120,15 @@ docs: $(VENV)/.docs $(VENV)/.build
 
 man: $(VENV)/.build
 	$(BIN)/python -m forebay.commands.manual out/man
+
+# Where there is no wheel of atheris for this Python its targets are left out, and that is said.
+$(VENV)/.fuzz: requirements/fuzz.txt $(VENV)/.packages
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: -r requirements/fuzz.txt 2>/dev/null || true
+	@touch $@
+
+SECONDS ?= 60
+fuzz: $(VENV)/.fuzz $(VENV)/.build
+	@$(BIN)/python -m tests.attacks.campaign --seconds $(SECONDS) $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED))
 
 lock: $(VENV)/.packages
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

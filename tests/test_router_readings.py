@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forebay import InputError
-from forebay.configuration.configuring import configure, link_table
+from forebay.configuration.configuring import configure, link_table, translate
 from forebay.configuration.platforms.forms import Form, Grammar
 from forebay.configuration.platforms.platform import Assumed
 from forebay.configuration.platforms.registry import PLATFORMS
@@ -467,3 +467,20 @@ def test_the_link_table_of_a_reading_is_a_scenario(system: str, least: int, more
     table = link_table(read)
     assert 'kind = "red"' in table
     assert f'rate   = "{read.bits_per_second / 10**6:g}Mbps"' in table
+
+
+@pytest.mark.parametrize(
+    ("system", "text", "message"),
+    [
+        ("junos", "set", "line 1: found nothing after `set`; allowed: a statement"),
+        ("junos", "schedulers {\n{ a; }\n}", "line 2: found `{`; allowed: a statement before it"),
+        ("junos", "set class-of-service [ a b", "line 1: found the end of the statement; allowed: `]` after `[`"),
+        ("sros", "{\n}", "line 1: found `{`; allowed: a context before it"),
+        ("ios-xe", "queue-limit 64 packets\n\x1b[31mshape", r"line 2: found `\x1b`; allowed: text without control"),
+        ("linux", "tc qdisc\u202e", r"line 1: found `\u202e`; allowed: text without control characters"),
+    ],
+)
+def test_what_is_cut_or_colored_is_named_by_its_line(system: str, text: str, message: str) -> None:
+    with pytest.raises(InputError) as told:
+        translate(text, system, Assumed())
+    assert message in str(told.value)

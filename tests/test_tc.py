@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from forebay import InputError, Scenario, _core
-from forebay.configuration.configuring import configure, link_table, translate
+from forebay.configuration.configuring import configure, fit, link_table, translate
 from forebay.configuration.platforms.linux import units
 from forebay.configuration.platforms.linux.red import burst_of, shift_of
 from forebay.configuration.platforms.linux.tc import LINUX
@@ -484,3 +484,15 @@ def test_without_a_rate_there_is_no_time() -> None:
     assert answer.code == 0, answer.err
     assert json.loads(answer.out)["seconds"] is None
     assert "rate" not in forebay("translate", "pfifo limit 10", "--for", "linux", "--toml").out
+
+
+@pytest.mark.parametrize("quantum", [1515, 1514, 3001, 7777, 64 * 1500 + 1])
+def test_quanta_that_were_fitted_are_fitted_to_themselves(quantum: int) -> None:
+    """A quantum over a packet's size is no number of two's powers; it is rounded up once."""
+    voice = TrafficClass("voice", (), 1.0, Queue(Limit(9000, "bytes"), Discipline("droptail")))
+    other = dataclasses.replace(voice, name="other", weight=quantum / 1500)
+    port = Port(10**8, 1500, Classes("dwrr", (voice, other)))
+    once = fit(LINUX, port).port
+    assert fit(LINUX, once).port == once
+    assert isinstance(once.queue, Classes)
+    assert round(once.queue.classes[1].weight * 1500) == quantum

@@ -11,11 +11,11 @@ __all__ = ["ContradictionError", "ForebayError", "InputError", "Interrupted", "U
 
 
 class ForebayError(Exception):
-    """Base of every error that forebay raises on purpose; its text is one line for the user."""
+    """Base of every error that forebay raises on purpose; its text is one line for the user, whatever was found."""
 
     exit_code = 1
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str = "") -> None:
         super().__init__(legible(text))
 
 

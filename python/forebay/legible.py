@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["LONGEST", "legible", "legible_lines"]
+__all__ = ["LONGEST", "control", "legible", "legible_lines"]
 
 #: Longer lines are cut in the middle.
 LONGEST = 2000
@@ -18,15 +18,25 @@ _IN_LINES = re.compile(f"(?![\t\n\u2028\u2029])[{_CONTROLS}]")
 
 def legible(text: str) -> str:
     """One line of bounded length in which no character does anything: controls are told by their numbers."""
-    if len(text) > LONGEST:
-        half = LONGEST // 2
-        text = f"{text[:half]} ... ({len(text) - 2 * half} characters) ... {text[-half:]}"
-    return _IN_A_LINE.sub(_told, text)
+    return _shortened(_IN_A_LINE.sub(_told, _shortened(text)))
 
 
 def legible_lines(text: str) -> str:
     """The same of a text of several lines, whatever its length: line ends and tabs stay."""
     return _IN_LINES.sub(_told, text.replace("\r\n", "\n"))
+
+
+def control(line: str) -> str | None:
+    """The first character of a line that would do something, told by its number."""
+    found = _IN_A_LINE.search(line)
+    return found and _told(found)
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= LONGEST:
+        return text
+    half = (LONGEST - 40) // 2
+    return f"{text[:half]} ... ({len(text) - 2 * half} characters) ... {text[-half:]}"
 
 
 def _told(found: re.Match[str]) -> str:

@@ -82,6 +82,8 @@ def regular(path: Path, allowed: str) -> BufferedReader:
         raise DamagedError(str(path), "nothing there", allowed) from None
     except OSError as error:
         raise DamagedError(str(path), f"what cannot be read ({error.strerror})", allowed) from None
+    except ValueError:  # a null character
+        raise DamagedError(str(path), "what no file can be called", allowed) from None
     mode = os.fstat(handle).st_mode
     if not stat.S_ISREG(mode):
         os.close(handle)

@@ -95,9 +95,12 @@ impl Translation {
             report.metrics.insert(metric, Estimate::from(value));
         };
         if let Some(bits) = group.unresponsive_rate() {
-            let kept = |&l: &usize| 1.0 - outcome.links[l].background_loss_rate;
-            let kept: f64 = group.path.iter().map(kept).product();
-            put(Metric::Goodput, bits * kept);
+            let links = || group.path.iter().map(|&l| &outcome.links[l]);
+            let kept: f64 = links()
+                .map(|link| 1.0 - link.background_loss_rate)
+                .product();
+            let delivered: f64 = links().map(|link| link.delivered).product();
+            put(Metric::Goodput, bits * kept * delivered);
             put(Metric::LossRate, 1.0 - kept);
             return report;
         }

@@ -17,7 +17,7 @@ pub struct FluidOutcome {
     /// The links, in the model's order.
     pub links: Vec<LinkOutcome>,
     /// Goodput of each flow in its own packets per second: what it sent less its share of the
-    /// losses.
+    /// losses and of what still waits.
     pub goodput: Vec<f64>,
     /// Packets that each flow sent.
     pub sent: Vec<f64>,
@@ -56,6 +56,9 @@ pub struct LinkOutcome {
     pub arrived: f64,
     /// Fraction of the background's packets that was lost.
     pub background_loss_rate: f64,
+    /// Packets that left / packets that were let in: not 1 where the queue is longer or shorter at the
+    /// end than at the beginning.
+    pub delivered: f64,
     /// Packets that left / (capacity x time).
     pub utilization: f64,
     /// Packets lost / packets that arrived, RED's expected early drops included.
@@ -132,6 +135,7 @@ pub(crate) fn link_outcome(tally: &Tally, capacity: f64, time: f64) -> LinkOutco
     LinkOutcome {
         arrived: tally.arrived,
         background_loss_rate: ratio(tally.background_lost, tally.background),
+        delivered: tally.delivered(),
         utilization: ratio(tally.departed, capacity * time),
         // RED drops before the buffer clips: a packet is lost once.
         loss_rate: 1.0

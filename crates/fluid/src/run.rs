@@ -14,6 +14,7 @@ use crate::outcome::{FluidOutcome, jain, link_outcome};
 use crate::samples::Samples;
 use crate::schedule::{Cause, Occurrence, Schedule};
 use crate::synchronization::Candidate;
+use crate::tally::Tally;
 
 /// Steps times flows between two looks at whether the run is to be stopped: some hundredths of a second.
 const FLOW_STEPS_PER_LOOK: u64 = 1 << 20;
@@ -210,6 +211,10 @@ impl<'m> Run<'m> {
     /// Opens a congestion event at a link at the time `at`, the link's flows being the candidates.
     pub(crate) fn open_event(&mut self, link: usize, at: f64) {
         if self.candidates.is_empty() {
+            // Every flow waits for its timer: what RED drops is the background's, and its next drop comes later.
+            if let Some(red) = &mut self.links[link].red {
+                red.restart();
+            }
             return;
         }
         let law = &self.model.synchronization;
@@ -285,9 +290,13 @@ impl<'m> Run<'m> {
         let mut goodput = vec![0.0; counts.sent.len()];
         let mut loss = vec![0.0; counts.sent.len()];
         let mut sized = Vec::with_capacity(counts.sent.len());
+        // What a link has let in and still holds has arrived nowhere yet.
+        let delivered: Vec<f64> = counts.tallies.iter().map(Tally::delivered).collect();
         for (slot, &number) in self.flows.number.iter().enumerate() {
             let (sent, lost) = (counts.sent[slot], counts.lost[slot]);
-            let rate = (sent - lost) / time;
+            let path = self.path(self.flows.class_of[slot] as usize);
+            let arrives: f64 = path.iter().map(|&link| delivered[link]).product();
+            let rate = (sent - lost) / time * arrives;
             goodput[number as usize] = rate;
             loss[number as usize] = if sent > 0.0 { lost / sent } else { 0.0 };
             sized.push(rate * self.flows.classes[self.flows.class_of[slot] as usize].size);

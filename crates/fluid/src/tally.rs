@@ -45,6 +45,15 @@ impl Tally {
         };
     }
 
+    /// What left of what was let in: below 1 where the queue has grown, above where it has shrunk.
+    pub(crate) fn delivered(&self) -> f64 {
+        if self.accepted > 0.0 {
+            self.departed / self.accepted
+        } else {
+            1.0
+        }
+    }
+
     /// Copies without allocating.
     pub(crate) fn copy_from(&mut self, other: &Self) {
         let mut found = std::mem::take(&mut self.found);

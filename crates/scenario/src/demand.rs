@@ -19,6 +19,14 @@ pub const DEFAULT_MEMORY: Bytes = Bytes::new(4_000_000_000);
 /// computing.
 const MAX_ARRIVALS: f64 = 1e10;
 
+/// Events that a packet may take: its way over each hop, its acknowledgment's, and the timers that both
+/// set; packets of which a flow's first window has more are sent as links drain; times that a flow may
+/// set a timer to no avail; and what a run needs of its own, such as samples.
+const EVENTS_OF_A_PACKET: f64 = 40.0;
+const MOST_AT_ONCE: f64 = 1e4;
+const TIMERS_OF_A_FLOW: f64 = 100.0;
+const EVENTS_OF_A_RUN: f64 = 1e4;
+
 /// Records are kept in lists that double as they grow, and are copied once on their way out.
 const COPIES: f64 = 3.0;
 
@@ -135,6 +143,25 @@ impl Scenario {
             }
         }
         Ok(())
+    }
+
+    /// The most events that a run of packets takes: a few for each packet that the links can carry, that
+    /// sources send and that flows begin with.
+    pub fn most_events(&self) -> f64 {
+        let smallest = self.flows().iter().map(|group| group.packet.infimum());
+        let smallest = smallest.fold(f64::INFINITY, f64::min).max(1.0);
+        let links = self.links().iter();
+        let carried: f64 = links.map(|link| link.rate.as_bytes_per_second()).sum();
+        let offered = self.flows().iter().map(|group| {
+            let sent = group.unresponsive_rate().or(group.open_loop_rate());
+            sent.filter(|rate| rate.is_finite()).unwrap_or(0.0) / 8.0
+        });
+        let first = self.flows().iter().map(|group| {
+            let window = group.stack.initial_window.min(MOST_AT_ONCE);
+            group.count as f64 * (window + TIMERS_OF_A_FLOW)
+        });
+        let packets = (carried + offered.sum::<f64>()) * self.seconds() / smallest;
+        EVENTS_OF_A_PACKET * (packets + first.sum::<f64>()) + EVENTS_OF_A_RUN
     }
 
     /// Seconds of a run, warm-up included.

@@ -1,6 +1,6 @@
 //! A report as a text that gives the same report back: for a search that goes on where it stopped.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::report::Report;
 use crate::warning::{Warning, WarningKind};
@@ -30,9 +30,9 @@ impl Report {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn restored(text: &str) -> Option<Self> {
-        let mut kept: Value = serde_json::from_str(text).ok()?;
-        let mut report: Self = serde_json::from_value(kept["report"].take()).ok()?;
-        let remarks = kept["remarks"].as_array()?;
+        let mut kept: Map<String, Value> = serde_json::from_str(text).ok()?;
+        let mut report: Self = serde_json::from_value(kept.remove("report")?).ok()?;
+        let remarks = kept.get("remarks")?.as_array()?;
         report.warnings = remarks
             .iter()
             .map(restored_warning)
@@ -154,6 +154,18 @@ mod tests {
             Report::restored(&kept.replace("jain_index", "jane_index")),
             None
         );
+        for other in [
+            "",
+            "\"\"",
+            "null",
+            "[]",
+            "3",
+            "true",
+            "{}",
+            "{\"report\": 3}",
+        ] {
+            assert_eq!(Report::restored(other), None, "{other}");
+        }
         assert_eq!(
             Report::restored(&format!("{kept} ")),
             None,

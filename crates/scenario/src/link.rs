@@ -9,6 +9,7 @@ use crate::cursor::Cursor;
 use crate::form::{Any, Maybe, Switch, Text, Within, Words};
 use crate::keys::{Context, Form, Grammar, Section, keys, words};
 use crate::law::packets;
+use crate::naming::is_control;
 use crate::node::ScenarioError;
 use crate::schema::text;
 
@@ -139,8 +140,10 @@ keys! {
 }
 
 pub(crate) const NAME: Text = Text {
-    valid: |text| !text.is_empty() && text.len() <= 64 && !text.contains('.'),
-    allowed: "a name without dots",
+    valid: |text| {
+        !text.is_empty() && text.len() <= 64 && !text.contains('.') && !text.contains(is_control)
+    },
+    allowed: "a name without dots and control characters",
 };
 
 const RATE: Within<Rate> = Within {
@@ -224,7 +227,9 @@ impl Form<String> for MemoryName {
     fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<String, ScenarioError> {
         let name = at.text().map(str::to_owned);
         name.filter(|name| (NAME.valid)(name) && !context.memories.contains(name))
-            .ok_or_else(|| at.error("a name without dots, a different one for each"))
+            .ok_or_else(|| {
+                at.error("a name without dots and control characters, a different one for each")
+            })
     }
 
     fn write(&self, name: &String, _: &Context<'_>) -> Option<Value> {

@@ -83,7 +83,7 @@ impl Unknown {
             if at > 0 {
                 text.push_str(", ");
             }
-            text.push_str(name);
+            text.push_str(&legible(name));
         }
         if text.is_empty() { "none".into() } else { text }
     }
@@ -398,6 +398,26 @@ mod tests {
                 .len()
                 < 120
         );
+    }
+
+    /// The numbers of the characters are those that Python's `unicode_escape` says.
+    #[test]
+    fn what_steers_a_terminal_is_told_by_its_number() {
+        for (found, told) in [
+            ("plain ` \u{e9} \u{3b1}", "plain ` \u{e9} \u{3b1}"),
+            ("\u{1b}[31mred", "\\x1b[31mred"),
+            ("two\nlines\tand\r", "two\\nlines\\tand\\x0d"),
+            (
+                "\u{202e}turned\u{2028}\u{feff}",
+                "\\u202eturned\\u2028\\ufeff",
+            ),
+            ("\u{9b}\u{7f}\0", "\\x9b\\x7f\\x00"),
+        ] {
+            assert_eq!(shortened(found), told);
+            let unknown = Unknown::among("cca", found, ["cubic"]).to_string();
+            assert!(unknown.contains(&*format!("`{told}`")), "{unknown}");
+        }
+        assert_eq!(shortened(&"\n".repeat(70)), "\\n".repeat(60) + "...");
     }
 
     #[test]

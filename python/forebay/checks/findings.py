@@ -6,6 +6,7 @@ bias of what is not judged, and the difference between two builds.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import statistics
@@ -378,6 +379,22 @@ def write(path: Path, findings: Sequence[Finding], replications: int) -> None:
     write_whole(path, f'{json.dumps(head)[:-1]}, "findings": [\n{lines}\n]}}\n')
 
 
+#: What a field of each type may be in JSON, by the first word of its type.
+_KINDS: Mapping[str, type | tuple[type, ...]] = {"str": str, "float": (int, float), "int": int, "bool": bool}
+
+
+def _checked(found: Finding) -> Finding:
+    """The same, if every field is of its type."""
+    for each in dataclasses.fields(Finding):
+        value, kind = getattr(found, each.name), str(each.type)
+        if value is None and kind.endswith("None"):
+            continue
+        allowed = _KINDS[kind.split(maxsplit=1)[0]]
+        if not isinstance(value, allowed) or (isinstance(value, bool) and allowed is not bool):
+            raise TypeError
+    return found
+
+
 def read(path: Path) -> list[Finding]:
     """What `write` wrote.
 
@@ -388,7 +405,7 @@ def read(path: Path) -> list[Finding]:
     """
     try:
         found = document(content(path, WRITTEN), str(path), WRITTEN)
-        return [Finding(**each) for each in found["findings"]]
+        return [_checked(Finding(**each)) for each in found["findings"]]
     except DamagedError as error:
         raise InputError(f"{path}: found {error.found}, not {WRITTEN}") from None
     except (ValueError, KeyError, TypeError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from forebay.configuration.platforms.platform import Assumed, Fitted, Platform, 
 from forebay.configuration.platforms.registry import platform
 from forebay.configuration.port import Classes, Limit, Port, Queue, TrafficClass, Value, differences
 from forebay.configuration.quantities import scenario_rate, scenario_size, scenario_time
+from forebay.configuration.reading import check_text
 from forebay.errors import ForebayError
 from forebay.scenario import Scenario
 
@@ -117,6 +119,7 @@ def unconfigured(system: Platform, why: str) -> Configuration:
 def translate(text: str, name: str, assumed: Assumed) -> Translation:
     """Read a configuration, a part of one, or what a device prints; an `InputError` names what is not understood."""
     system = platform(name)
+    check_text(text)
     reading = system.read(text, assumed)
     port = reading.port if reading.port.rate is not None else dataclasses.replace(reading.port, rate=assumed.rate)
     return Translation(system, port, reading.how)
@@ -207,9 +210,11 @@ def _table(queue: Queue | Classes) -> str:
 
 def _class(entry: TrafficClass, weight: int, *, named: bool) -> str:
     """The keys of one class; where a configuration does not say which groups it carries, one of its own name."""
-    groups = ", ".join(f'"{name}"' for name in entry.groups or ((entry.name,) if named else ()))
+    groups = ", ".join(
+        json.dumps(name, ensure_ascii=False) for name in entry.groups or ((entry.name,) if named else ())
+    )
     pairs = {
-        "name": f'"{entry.name}"',
+        "name": json.dumps(entry.name, ensure_ascii=False),
         **({"groups": f"[{groups}]"} if groups else {}),
         **({"priority": "true"} if entry.priority else {}),
         **({"weight": str(weight)} if not entry.priority and weight != 1 else {}),

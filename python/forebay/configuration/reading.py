@@ -11,8 +11,9 @@ from fractions import Fraction
 from typing import NoReturn, TypeVar
 
 from forebay.errors import InputError
+from forebay.legible import control
 
-__all__ = ["Mistake", "Word", "Words", "closest", "on_line", "signed", "statements", "suffixed", "whole"]
+__all__ = ["Mistake", "Word", "Words", "check_text", "closest", "on_line", "signed", "statements", "suffixed", "whole"]
 
 T = TypeVar("T")
 
@@ -167,6 +168,13 @@ class Words:
             raise Mistake(f"nothing after `{last}`", allowed).error(self.line)
         text = self.peek()
         raise Mistake(f"`{text}`", allowed, closest(text, known)).error(self.line)
+
+
+def check_text(text: str) -> None:
+    """Refuse what no device prints as text: names out of it would steer a terminal, or turn a line around."""
+    for number, line in enumerate(re.split(r"\r?\n", text), 1):
+        if character := control(line.replace("\t", " ")):
+            raise Mistake.word(character, "text without control characters").error(number)
 
 
 def closest(text: str, known: Iterable[str]) -> str:

@@ -386,7 +386,9 @@ fn read_mixture<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Law<T
         let weight = item.require("weight", "0.3")?.number_in(0.0, 1e12)?;
         let law = Law::read(item, packet)?;
         law.check_anonymous(item)?;
-        parts.push((weight, law));
+        if weight > 0.0 {
+            parts.push((weight, law)); // what is never drawn is no part of it, nor of its means and ends
+        }
     }
     let total: f64 = parts.iter().map(|(weight, _)| weight).sum();
     if total <= 0.0 {

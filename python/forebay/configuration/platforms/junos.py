@@ -427,6 +427,8 @@ def _paths(text: str) -> Iterator[list[Word]]:
         if _prompt(words):
             continue
         if words[0].text == "set":
+            if len(words) == 1:
+                raise Mistake("nothing after `set`", "a statement").error(words[0].line)
             yield list(_joined(words[1:]))
         elif not within and not any(word.text.endswith(("{", "}", ";")) for word in words):
             separated = words[0].text in _DISPLAY
@@ -448,6 +450,8 @@ def _blocks(words: Sequence[Word], within: list[list[Word]], waiting: list[Word]
     for word in words:
         text = word.text.removesuffix(";")
         if text == "{":
+            if not waiting:
+                raise Mistake("`{`", "a statement before it").error(word.line)
             within.append(list(waiting))
             waiting.clear()
         elif text == "}":
@@ -476,6 +480,8 @@ def _joined(words: Sequence[Word]) -> Iterator[Word]:
         if text.endswith("]"):
             yield Word(f"[{','.join(each.text for each in inside)}]", word.line)
             inside = None
+    if inside is not None:
+        raise Mistake("the end of the statement", "`]` after `[`").error(words[-1].line)
 
 
 @dataclass(slots=True)

@@ -370,6 +370,8 @@ def _paths(text: str) -> Iterator[list[Word]]:
         if not words:
             continue
         if words[-1].text == "{":
+            if len(words) == 1:
+                raise Mistake("`{`", "a context before it").error(words[0].line)
             within.append(list(words[:-1]))
         elif words[0].text in ("}", "exit"):
             within = within[:-1]

@@ -127,7 +127,9 @@ class Linux:
             notes.extend(f"{entry.name}: {note}" for note in draft.notes)
             weight, first = 1.0, found.schedule != "strict" and entry.priority
             if found.schedule != "strict" and not first:
-                quantum = math.ceil(Fraction(entry.weight) / Fraction(least) * port.packet)
+                exact = Fraction(entry.weight) / Fraction(least) * port.packet
+                # Never less but for the rounding of a number: fitting twice is fitting once.
+                quantum = math.ceil(exact * (1 - Fraction(1, 10**12)))
                 if quantum > LARGEST:
                     raise UnsupportedError(
                         f"linux cannot be told of a weight of {entry.weight:g}; allowed: a quantum of 4 GiB"

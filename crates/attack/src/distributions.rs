@@ -1,0 +1,162 @@
+//! Laws of quantities: every place of a scenario that reads one, and what is known of each without
+//! drawing held against draws.
+
+use forebay_random::{Purpose, Seed, Stream};
+use forebay_scenario::{Format, Law, Quantity, Scenario, Workload};
+use forebay_units::Time;
+
+use crate::{check_scenario, check_sentence, text};
+
+/// The keys that have a law, each in a group of its own; `@` stands for the law.
+const PLACES: [&str; 17] = [
+    "rtt = @",
+    "rtt = { common = @ }",
+    "rtt = \"20ms\"\nstart = @",
+    "rtt = \"20ms\"\nstop = @",
+    "rtt = \"20ms\"\npacket = @",
+    "count = 3\nrtt = @",
+    "rtt = \"20ms\"\nworkload = { finite = { size = @ } }",
+    "rtt = \"20ms\"\nworkload = { closed_loop = { users = 3, think = @, size = \"9kB\" } }",
+    "rtt = \"20ms\"\nworkload = { closed_loop = { users = 3, think = \"1s\", size = @ } }",
+    "rtt = \"20ms\"\nworkload = { periodic = { every = @, size = \"9kB\" } }",
+    "rtt = \"20ms\"\nworkload = { open_loop = { interarrival = @, size = \"9kB\" } }",
+    "rtt = \"20ms\"\nworkload = { open_loop = { load = 0.5, size = @ } }",
+    "rtt = \"20ms\"\nworkload = { incast = { servers = 3, pause = @, size = \"9kB\" } }",
+    "rtt = \"20ms\"\nworkload = { incast = { servers = 3, pause = \"1s\", delay = @, size = \"9kB\" } }",
+    "workload = { on_off = { peak = \"1Mbps\", on = @, off = \"1s\" } }",
+    "workload = { on_off = { peak = \"1Mbps\", on = \"1s\", off = @ } }",
+    "count = @\nrtt = \"20ms\"",
+];
+
+/// The first byte chooses the place, the others are the law.
+pub(crate) fn feed(bytes: &[u8]) {
+    let Some((place, law)) = bytes.split_first() else {
+        return;
+    };
+    let Some(law) = text(law) else {
+        return;
+    };
+    if law.contains('\n') {
+        return;
+    }
+    let group = PLACES[usize::from(*place) % PLACES.len()].replace('@', law);
+    let whole = format!(
+        "[link]\nrate = \"10Mbps\"\nbuffer = \"50p\"\n[[flows]]\n{group}\n[run]\nwarmup = \"1s\"\nmeasure = \"1s\"\n"
+    );
+    match Scenario::parse(&whole, Format::Toml, "law", &[]) {
+        Ok(scenario) => {
+            check_scenario(&scenario);
+            check_laws(&scenario);
+        }
+        Err(error) => check_sentence(&error.to_string()),
+    }
+}
+
+/// Of all laws of a scenario.
+pub(crate) fn check_laws(scenario: &Scenario) {
+    for group in scenario.flows() {
+        let count = group.count;
+        check(&group.rtt, count);
+        check(&group.packet, count);
+        check(&group.start, count);
+        group.stop.iter().for_each(|law| check(law, count));
+        match &group.workload {
+            Workload::Finite { size } => check(size, count),
+            Workload::ClosedLoop { think, size, .. } => {
+                check(think, 1);
+                check(size, 1);
+            }
+            Workload::Periodic { every, size } => {
+                check(every, 1);
+                check(size, 1);
+            }
+            Workload::OpenLoop { interarrival, size } => {
+                check(interarrival, 1);
+                check(size, 1);
+            }
+            Workload::Incast {
+                pause, delay, size, ..
+            } => {
+                check(pause, 1);
+                check(delay, 1);
+                check(size, 1);
+            }
+            Workload::OnOff { on, off, .. } => {
+                check(on, 1);
+                check(off, 1);
+                check_under_way(on);
+                check_under_way(off);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn stream() -> Stream {
+    let seed = Seed {
+        seed: 1,
+        replication: 0,
+    };
+    Stream::new(seed, 0, Purpose::FlowCount)
+}
+
+/// What is known of a law: its mean lies between its ends, its harmonic mean below its mean, and every
+/// draw between its ends.
+fn check<T: Quantity>(law: &Law<T>, count: u64) {
+    let (least, mean, most) = (law.infimum(), law.mean(), law.supremum());
+    let near = |x: f64| x.abs() * 1e-9 + 1e-11;
+    assert!(least >= 0.0 && least.is_finite(), "{law:?}: {least}");
+    assert!(mean >= least - near(least), "{law:?}: {mean} of {least}");
+    assert!(mean <= most + near(most), "{law:?}: {mean} of {most}");
+    let inverse = law.mean_inverse(count);
+    assert!(inverse >= 0.0, "{law:?}: {inverse}");
+    // Jensen: 1 / E[X] <= E[1/X] <= 1 / least. Points stand for some laws: what a few hundredths of a
+    // percent of a tail add to the mean they do not see.
+    let exact =
+        mean.is_finite() && mean > 0.0 && !matches!(law, Law::Mixture(_) | Law::Jitter { .. });
+    assert!(
+        !exact || inverse * mean >= 0.9,
+        "{law:?}: 1 / {inverse} of {mean}"
+    );
+    assert!(
+        least == 0.0 || inverse * least <= 1.0 + 1e-6,
+        "{law:?}: {inverse} of {least}"
+    );
+    let points = law.representatives(count);
+    assert!(!points.is_empty(), "{law:?}");
+    let slack = |x: f64| near(x) + 1.0;
+    for point in points {
+        assert!(
+            point >= least - near(least) && point <= most + near(most),
+            "{law:?}: {point}"
+        );
+    }
+    let (mut stream, mut again) = (stream(), stream());
+    for index in 0..count.min(64) {
+        let drawn = law.draw(index, count, &mut stream);
+        assert_eq!(drawn, law.draw(index, count, &mut again), "{law:?}");
+        let value = drawn.to_real();
+        // Sizes are rounded up to whole bytes.
+        assert!(
+            value >= least - near(least) && value <= most + slack(most),
+            "{law:?}: {value}"
+        );
+    }
+}
+
+/// A period that is under way has what is behind and what is ahead of it within a draw's ends.
+fn check_under_way(law: &Law<Time>) {
+    if !law.mean().is_finite() {
+        return;
+    }
+    let mut stream = stream();
+    for _ in 0..16 {
+        let found = law.under_way(0, 1, &mut stream);
+        let length = found.elapsed.as_secs_f64() + found.left.as_secs_f64();
+        let (least, most) = (law.infimum(), law.supremum());
+        assert!(
+            length >= least * (1.0 - 1e-9) - 1e-11 && length <= most * (1.0 + 1e-9) + 1e-11,
+            "{law:?}: {found:?}"
+        );
+    }
+}

@@ -1,0 +1,225 @@
+//! Random scenarios over everything that is registered, spelled as in a file.
+//!
+//! Each is made of a tape of random words, so that a failure shrinks towards a plain one and prints
+//! the text that replays it.
+
+use std::fmt::Write as _;
+
+use forebay_units::parameter::{Description, ParameterKind};
+
+use crate::Tape;
+use crate::random_traffic::{Traffic, group};
+
+/// The text of a scenario that these words spell: one link, or two in a row with traffic over either or
+/// both (a parking lot).
+pub fn random_scenario(words: &[u16]) -> String {
+    let mut tape = Tape::new(words);
+    let traffic = [Traffic::Any, Traffic::Any, Traffic::Steady][tape.below(3)];
+    let mut text = String::new();
+    let mut paths: &[&str] = &[];
+    let shared = tape.rarely(4);
+    if shared {
+        let size = tape.one(&["20p", "0p", "1p", "30kB"]);
+        let _ = writeln!(text, "[[memories]]\nname = \"chip\"\nsize = \"{size}\"");
+    }
+    if tape.rarely(3) {
+        paths = &["[\"a\", \"b\"]", "[\"b\"]", "[\"b\", \"a\"]"];
+        let delay = tape.one(&["0s", "1ms"]);
+        let _ = write!(
+            text,
+            "[[links]]\nname = \"a\"\ndelay = \"{delay}\"\n{}",
+            link(&mut tape, shared)
+        );
+        let _ = write!(
+            text,
+            "[[links]]\nname = \"b\"\ntarget = true\n{}",
+            link(&mut tape, shared)
+        );
+    } else {
+        let _ = write!(text, "[link]\n{}", link(&mut tape, shared));
+    }
+    for number in 0..=tape.below(3) {
+        text += &group(&mut tape, number, paths, traffic);
+    }
+    let warmup = tape.one(&["0s", "500ms", "2s"]);
+    let measure = tape.one(&["2s", "2s", "2s", "100ms", "1us", "10s"]);
+    let seed = tape.below(100);
+    let _ = writeln!(
+        text,
+        "[run]\nwarmup = \"{warmup}\"\nmeasure = \"{measure}\"\nseed = {seed}"
+    );
+    if tape.rarely(3) {
+        text += &fluid(&mut tape);
+    }
+    text
+}
+
+/// Values that no key of a scenario may fall over.
+const HOSTILE: [&str; 26] = [
+    "0",
+    "-1",
+    "1e300",
+    "-1e300",
+    "1e-300",
+    "nan",
+    "inf",
+    "18446744073709551615",
+    "\"\"",
+    "\"0\"",
+    "\"0s\"",
+    "\"1ps\"",
+    "\"1e300s\"",
+    "\"-1s\"",
+    "\"0bps\"",
+    "\"1e300bps\"",
+    "\"0p\"",
+    "\"1e300p\"",
+    "\"NaNp\"",
+    "\"1e300BDP\"",
+    "\"0B\"",
+    "\"1e300B\"",
+    "[]",
+    "{}",
+    "true",
+    "16777214",
+];
+
+/// A scenario's text with one value, the one at `at`, replaced by a hostile one.
+pub fn hostile(text: &str, at: u16, value: u16) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let keyed: Vec<usize> = (0..lines.len())
+        .filter(|&k| lines[k].contains(" = "))
+        .collect();
+    let chosen = keyed[usize::from(at) % keyed.len()];
+    let value = HOSTILE[usize::from(value) % HOSTILE.len()];
+    let changed = lines
+        .iter()
+        .enumerate()
+        .map(|(k, line)| match line.split_once(" = ") {
+            Some((key, _)) if k == chosen => format!("{key} = {value}\n"),
+            _ => format!("{line}\n"),
+        });
+    changed.collect()
+}
+
+/// Any discipline; classes with any in them, with and without buffers of their own.
+fn queue(tape: &mut Tape<'_>) -> String {
+    let chosen = algorithm(tape, forebay_discipline::descriptions());
+    if !chosen.contains("\"classes\"") {
+        return chosen;
+    }
+    let all = forebay_discipline::descriptions().iter().copied();
+    let inner: Vec<_> = all
+        .filter(|description| description.name != "classes")
+        .collect();
+    let mut class = |name: &str, more: &str| {
+        let queue = algorithm(tape, &inner);
+        let buffer = tape.one(&[
+            "",
+            ", buffer = \"10p\"",
+            ", buffer = \"0p\"",
+            ", buffer = \"3ms\"",
+        ]);
+        let weight = tape.one(&["", ", weight = 7", ", priority = true"]);
+        format!("{{ name = \"{name}\"{more}{buffer}{weight}, queue = {queue} }}")
+    };
+    let first = class("first", ", groups = [\"g0\"]");
+    let rest = class("rest", "");
+    let open = chosen.trim_end_matches([' ', '}']);
+    format!("{open}, classes = [{first}, {rest}] }}")
+}
+
+fn link(tape: &mut Tape<'_>, shared: bool) -> String {
+    let rates = ["10Mbps", "9999991bps", "1Mbps", "30Mbps"];
+    let buffers = ["50p", "0p", "1p", "30kB", "0B", "5ms", "1000000000000p"];
+    let queue = queue(tape);
+    let mut text = format!(
+        "rate = \"{}\"\nbuffer = \"{}\"\nqueue = {queue}\n",
+        tape.one(&rates),
+        tape.one(&buffers)
+    );
+    if shared && tape.rarely(2) {
+        text += "memory = \"chip\"\n";
+    }
+    if tape.rarely(4) {
+        let _ = writeln!(text, "rate_layer = \"{}\"", tape.one(&["l1", "l2"]));
+    }
+    text
+}
+
+/// Options of the fluid engine, a few of them now and then.
+fn fluid(tape: &mut Tape<'_>) -> String {
+    let mut text = "[fluid]\n".to_owned();
+    let keys: [(&str, &[&str]); 6] = [
+        (
+            "law",
+            &[
+                "\"truncated_normal\"",
+                "\"uniform\"",
+                "\"fixed\"",
+                "\"continuous\"",
+                "\"empirical\"\nempirical = [1, 3, 1000]",
+            ],
+        ),
+        (
+            "victims",
+            &["\"highest_rate\"", "\"random\"", "\"rate_proportional\""],
+        ),
+        ("window", &["\"whole_cycles\"", "\"fixed\""]),
+        ("minimum_synchronization", &["0.3", "0.0", "1.0", "1e-9"]),
+        ("tolerance", &["1e-4", "1e-9", "0.1"]),
+        (
+            "background",
+            &[
+                "\"constant\"",
+                "{ redrawn = \"100ms\" }",
+                "{ redrawn = \"1ms\" }",
+            ],
+        ),
+    ];
+    for (key, values) in keys {
+        if tape.rarely(3) {
+            let _ = writeln!(text, "{key} = {}", tape.one(values));
+        }
+    }
+    text
+}
+
+const TIMES: [&str; 5] = ["10ms", "1ms", "0s", "100ms", "1s"];
+
+/// A value for a parameter, within what it may be.
+fn value(tape: &mut Tape<'_>, kind: ParameterKind) -> String {
+    match kind {
+        ParameterKind::Number { min, max } => {
+            let middle = f64::midpoint(min, max);
+            format!("{:?}", [middle, min, max][tape.below(3)])
+        }
+        ParameterKind::Time => format!("{:?}", tape.one(&TIMES)),
+        ParameterKind::Bytes => format!("{:?}", tape.one(&["1500B", "0B", "100kB", "1B"])),
+        ParameterKind::Rate => format!("{:?}", tape.one(&["1Mbps", "1bps", "100Gbps"])),
+        ParameterKind::Threshold => {
+            format!(
+                "{:?}",
+                tape.one(&["10p", "0p", "50%", "5ms", "3kB", "1000%"])
+            )
+        }
+        ParameterKind::Switch => ["false", "true"][tape.below(2)].to_owned(),
+        ParameterKind::Choice { words } => format!("{:?}", tape.one(words)),
+    }
+}
+
+/// Any registered algorithm, now and then with a parameter changed.
+pub(crate) fn algorithm(tape: &mut Tape<'_>, registry: &[&Description]) -> String {
+    let chosen = registry[tape.below(registry.len())];
+    let mut text = format!("{{ kind = \"{}\"", chosen.name);
+    if !chosen.parameters.is_empty() && tape.rarely(3) {
+        let parameter = chosen.parameters[tape.below(chosen.parameters.len())];
+        let _ = write!(
+            text,
+            ", {} = {}",
+            parameter.name,
+            value(tape, parameter.kind)
+        );
+    }
+    text + " }"
+}

@@ -1,0 +1,161 @@
+//! Scenarios run by every engine and held against every formula.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use forebay_scenario::{
+    ClosedForm, Engine, EngineError, Format, Report, RunOptions, Scenario, Seed,
+};
+
+use crate::{answers, check_scenario, check_sentence, random_scenario};
+
+/// What runs: the crate of the engines stands above this one's users and hands it in.
+#[derive(Clone, Copy)]
+pub struct Runner {
+    /// The engines.
+    pub engines: &'static [&'static dyn Engine],
+    /// The formulas.
+    pub rules: &'static [&'static dyn ClosedForm],
+    /// Makes one report of several replications.
+    pub aggregate: fn(Vec<Report>) -> Option<Report>,
+    /// The most events, as a scenario says them beforehand, of a run.
+    pub most_events: f64,
+    /// The longest that a run may take.
+    pub patience: Duration,
+}
+
+impl Runner {
+    /// Two bytes are a word of the tape that spells a scenario.
+    ///
+    /// # Panics
+    /// Where a law is broken.
+    pub fn feed(&self, bytes: &[u8]) {
+        let words: Vec<u16> = bytes
+            .chunks(2)
+            .map(|pair| {
+                pair.iter()
+                    .fold(0, |word, byte| word << 8 | u16::from(*byte))
+            })
+            .take(400)
+            .collect();
+        self.check(&random_scenario(&words));
+    }
+
+    /// Runs a scenario that may be refused. Returns how many engines answered.
+    ///
+    /// # Panics
+    /// Where a law is broken.
+    pub fn check(&self, text: &str) -> usize {
+        let scenario = match Scenario::parse(text, Format::Toml, "random", &[]) {
+            Ok(scenario) => scenario,
+            Err(error) => {
+                check_sentence(&error.to_string());
+                return 0;
+            }
+        };
+        check_scenario(&scenario);
+        self.check_rules(&scenario);
+        if scenario.most_events() > self.most_events {
+            return 0;
+        }
+        let answers = self
+            .engines
+            .iter()
+            .filter(|engine| self.check_engine(**engine, &scenario));
+        answers.count()
+    }
+
+    /// Whether the engine answers; its answer is right in itself, the same when it is asked again, and
+    /// its means over replications are means.
+    fn check_engine(&self, engine: &'static dyn Engine, scenario: &Scenario) -> bool {
+        let seed = |replication| Seed {
+            seed: scenario.run().seed,
+            replication,
+        };
+        let first = match self.run(engine, scenario, seed(0)) {
+            Ok(report) => report,
+            Err(error) => {
+                answers::check_refusal(&error);
+                assert_eq!(
+                    self.run(engine, scenario, seed(0)),
+                    Err(error),
+                    "the same again"
+                );
+                return false;
+            }
+        };
+        answers::check(scenario, &first);
+        let again = self.run(engine, scenario, seed(0));
+        let again = again.unwrap_or_else(|error| panic!("once only: {error}"));
+        assert_eq!(bytes(&again), bytes(&first), "the same bytes again");
+        let Ok(second) = self.run(engine, scenario, seed(1)) else {
+            return true; // another draw may be too large
+        };
+        let both = [first, second];
+        let together = (self.aggregate)(both.to_vec()).expect("two reports are some");
+        answers::check(scenario, &together);
+        answers::check_means(&both, &together);
+        true
+    }
+
+    /// Runs one replication; who is out of patience cancels it.
+    fn run(
+        &self,
+        engine: &'static dyn Engine,
+        scenario: &Scenario,
+        seed: Seed,
+    ) -> Result<Report, EngineError> {
+        let options = RunOptions::from(seed);
+        let cancel = options.cancel.clone();
+        let (done, finished) = mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                if finished.recv_timeout(self.patience) == Err(mpsc::RecvTimeoutError::Timeout) {
+                    cancel.request();
+                }
+            });
+            let answer = engine.run(scenario, &options);
+            drop(done);
+            answer
+        })
+    }
+
+    /// Every formula predicts finite figures and asks for a finite buffer, or says why not.
+    fn check_rules(&self, scenario: &Scenario) {
+        for rule in self.rules {
+            let name = rule.name();
+            for check in rule.assumptions(scenario) {
+                check_sentence(&check.why);
+                let share = check.share.is_none_or(|share| (0.0..=1.0).contains(&share));
+                assert!(share, "{name}: {check:?}");
+            }
+            match rule.predict(scenario) {
+                Ok(prediction) => {
+                    for (metric, value) in prediction.metrics {
+                        assert!(value.is_finite(), "{name}: {} is {value}", metric.name());
+                    }
+                    prediction
+                        .notes
+                        .iter()
+                        .for_each(|note| check_sentence(note));
+                }
+                Err(error) => check_sentence(&error.to_string()),
+            }
+            match rule.size(scenario, scenario.goals()) {
+                Ok(Some(size)) => {
+                    // What it asks for is a buffer, or larger than any that there is.
+                    if let Ok(changed) = scenario.with_buffer(size) {
+                        assert!(changed.buffer().bytes.is_finite(), "{name}: {size}");
+                    }
+                }
+                Ok(None) => {}
+                Err(error) => check_sentence(&error.to_string()),
+            }
+        }
+    }
+}
+
+/// A report as the bytes that users see.
+fn bytes(report: &Report) -> String {
+    report.kept().expect("a report is JSON")
+}

@@ -1,0 +1,156 @@
+//! Texts of scenarios and of changes to them.
+
+use forebay_scenario::{Footprint, Format, MAX_FLOWS, Override, Scenario, ScenarioError, Source};
+
+use crate::check_sentence;
+use crate::text;
+
+/// A scenario in TOML.
+pub(crate) fn toml(bytes: &[u8]) {
+    read(bytes, Format::Toml);
+}
+
+/// A scenario in JSON.
+pub(crate) fn json(bytes: &[u8]) {
+    read(bytes, Format::Json);
+}
+
+fn read(bytes: &[u8], format: Format) {
+    let Some(text) = text(bytes) else {
+        return;
+    };
+    match Scenario::parse(text, format, "file", &[]) {
+        Ok(scenario) => check_scenario(&scenario),
+        Err(error) => {
+            check_mistake(&error);
+            let lines = text.lines().count().max(1);
+            match error.source {
+                Source::File { name, line } => {
+                    assert_eq!(name, "file");
+                    assert!(line.is_none_or(|line| (1..=lines + 1).contains(&line)));
+                }
+                Source::Argument(name) => panic!("no argument `{name}` was given"),
+            }
+        }
+    }
+}
+
+/// A scenario that was accepted says the same when it is written and read again, and everything in it
+/// is resolved.
+///
+/// # Panics
+/// Where that is not so.
+pub fn check_scenario(scenario: &Scenario) {
+    let canonical = scenario.canonical_json();
+    let again = Scenario::parse(&canonical, Format::Json, "again", &[]);
+    let again = again.unwrap_or_else(|error| panic!("{error}\n{canonical}"));
+    assert_eq!(again.canonical_json(), canonical);
+    assert_eq!(again.sha256(), scenario.sha256());
+    assert_eq!(&again, scenario, "{canonical}");
+    let value: serde_json::Value =
+        serde_json::from_str(&canonical).expect("it was written as JSON");
+    assert_no_null(&value);
+    check_buffers(scenario);
+    for each in scenario.needs(ONE_BYTE_EACH, true) {
+        assert!(each.bytes >= 0.0 && !each.key.is_empty(), "{each:?}");
+    }
+    assert!(scenario.most_events() >= 0.0, "{}", scenario.most_events());
+    let flows: u64 = scenario.flows().iter().map(|group| group.count).sum();
+    assert!((1..=MAX_FLOWS).contains(&flows));
+    for goal in scenario.goals() {
+        assert!(goal.threshold.is_finite(), "{goal:?}");
+        check_sentence(&goal.key());
+    }
+}
+
+const ONE_BYTE_EACH: Footprint = Footprint {
+    flow: 1.0,
+    source: 1.0,
+    waiting: 1.0,
+};
+
+/// A number that is none would be a null.
+fn assert_no_null(value: &serde_json::Value) {
+    match value {
+        serde_json::Value::Null => panic!("a null"),
+        serde_json::Value::Object(map) => map.values().for_each(assert_no_null),
+        serde_json::Value::Array(items) => items.iter().for_each(assert_no_null),
+        _ => {}
+    }
+}
+
+/// Each buffer has a size in every unit, and can be set to another.
+fn check_buffers(scenario: &Scenario) {
+    let target = scenario.buffer();
+    let mut all = vec![target];
+    for key in scenario.buffer_keys() {
+        all.push(scenario.buffer_of(&key).expect("a key that was listed"));
+        let changed = scenario.with_packets(&key, 7);
+        let changed = changed.unwrap_or_else(|error| panic!("{error}"));
+        check_same_but_for_buffers(scenario, &changed);
+    }
+    for buffer in all {
+        for figure in [buffer.packets, buffer.bytes, buffer.seconds] {
+            assert!(figure.is_finite() && figure >= 0.0, "{buffer:?}");
+        }
+        assert!(buffer.bdp.is_none_or(|bdp| bdp >= 0.0), "{buffer:?}");
+    }
+}
+
+fn check_same_but_for_buffers(one: &Scenario, other: &Scenario) {
+    assert_eq!(one.flows(), other.flows());
+    assert_eq!(one.goals(), other.goals());
+    assert_eq!(one.run(), other.run());
+    assert_eq!(one.links().len(), other.links().len());
+}
+
+/// A mistake is said in a sentence, with what is allowed.
+fn check_mistake(error: &ScenarioError) {
+    check_sentence(&error.to_string());
+    check_sentence(&error.at_key());
+    assert!(!error.mistake.allowed().trim().is_empty(), "{error}");
+}
+
+/// Something in every section.
+const WHOLE: &str = include_str!("whole.toml");
+
+/// Each change is read, applied and written again: a few say all that many do.
+const MOST_CHANGES: usize = 8;
+
+/// Changes to it, one a line: all that are taken leave a scenario as good as any, and asking for one
+/// again changes nothing.
+pub(crate) fn overrides(bytes: &[u8]) {
+    let Some(text) = text(bytes) else {
+        return;
+    };
+    let start = Scenario::parse(WHOLE, Format::Toml, "whole.toml", &[]);
+    let start = start.unwrap_or_else(|error| panic!("{error}"));
+    let mut scenario = start.clone();
+    for line in text.split('\n').take(MOST_CHANGES) {
+        let change = match Override::asked_by("set", line) {
+            Ok(change) => change,
+            Err(error) => {
+                check_asked(&error);
+                continue;
+            }
+        };
+        match scenario.with(std::slice::from_ref(&change)) {
+            Ok(changed) => {
+                if let Ok(twice) = changed.with(std::slice::from_ref(&change)) {
+                    assert_eq!(twice, changed, "{line}");
+                }
+                scenario = changed;
+            }
+            Err(error) => check_asked(&error),
+        }
+    }
+    if scenario != start {
+        check_scenario(&scenario);
+    }
+}
+
+/// The mistake is the change's, not the file's.
+fn check_asked(error: &ScenarioError) {
+    check_mistake(error);
+    assert_eq!(error.source, Source::Argument("set".into()), "{error}");
+}

@@ -1,0 +1,98 @@
+//! Random scenarios, run by every engine and held against every formula: a short run of what
+//! `make fuzz ONLY=scenarios` does for hours, and what the fuzzer has found.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use forebay_attack::{Runner, random_scenario};
+use forebay_engines::{aggregate, engines, rules};
+use proptest::prelude::*;
+
+fn runner() -> Runner {
+    Runner {
+        engines: engines(),
+        rules: rules(),
+        aggregate,
+        most_events: 1e6,
+        patience: Duration::from_secs(60),
+    }
+}
+
+/// A scenario that a failure prints as it stands in a file.
+#[derive(Clone)]
+struct Text(String);
+
+impl std::fmt::Debug for Text {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "\n{}", self.0)
+    }
+}
+
+/// 100 of them, or as many as `PROPTEST_CASES` says.
+fn cases() -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok();
+    ProptestConfig::with_cases(asked.and_then(|count| count.parse().ok()).unwrap_or(100))
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn every_engine_answers_within_the_laws_or_refuses_by_name(
+        text in prop::collection::vec(any::<u16>(), 0..160).prop_map(|words| Text(random_scenario(&words)))
+    ) {
+        runner().check(&text.0);
+    }
+}
+
+/// Tapes that led the fuzzer to new places, or to a law that was broken.
+#[test]
+fn what_the_fuzzer_found_stays_mended() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/runs");
+    let files = fs::read_dir(&corpus).expect("a corpus");
+    let mut fed = 0;
+    for file in files {
+        let path = file.expect("an entry").path();
+        let bytes = fs::read(&path).expect("a readable file");
+        println!("{}", path.display());
+        runner().feed(&bytes);
+        fed += 1;
+    }
+    assert!(fed > 0, "an empty corpus");
+}
+
+/// Most random scenarios are accepted and answered, and every engine answers some: a generator that
+/// made only what is refused would test nothing.
+#[test]
+fn random_scenarios_are_answered() {
+    let mut answered = vec![0; engines().len()];
+    let mut words = 1_u64;
+    for _ in 0..80 {
+        let tape: Vec<u16> = (0..120)
+            .map(|_| {
+                // Knuth's MMIX.
+                words = words
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                (words >> 48) as u16
+            })
+            .collect();
+        let text = random_scenario(&tape);
+        for (engine, count) in engines().iter().zip(&mut answered) {
+            let alone: &'static [_] = match engine.description().name {
+                "packet" => &engines()[..1],
+                "fluid" => &engines()[1..2],
+                _ => &engines()[2..],
+            };
+            let runner = Runner {
+                engines: alone,
+                rules: &[],
+                ..runner()
+            };
+            *count += runner.check(&text);
+        }
+    }
+    // Few random scenarios are without anything that a fluid does not know.
+    assert!(answered.iter().all(|&count| count >= 2), "{answered:?}");
+}
