@@ -64,6 +64,12 @@ impl Input {
         self
     }
 
+    /// The same where other values are allowed.
+    pub(crate) const fn within(mut self, bounds: &'static str) -> Self {
+        self.bounds = bounds;
+        self
+    }
+
     /// The same as a list that is one argument.
     pub(crate) const fn list(mut self) -> Self {
         self.list = true;

@@ -239,6 +239,24 @@ fn every_rule_that_predicts_what_it_sizes_for_is_of_one_mind() {
     assert_eq!(compared, known);
 }
 
+/// At an offered load above the link's rate any buffer loses the excess: 20 % of 62.5 Mb/s over 50.
+#[test]
+fn what_no_buffer_reaches_is_said_with_the_figure() {
+    let asked = |loss: &str| {
+        let toml = format!(
+            "[link]\nrate = \"50Mbps\"\nbuffer = \"20p\"\n[[flows]]\npacket = \"1000B\"\n\
+             workload = {{ poisson = {{ rate = \"62.5Mbps\" }} }}\n[goal]\nloss_rate = \"<= {loss}\"\n"
+        );
+        let overloaded = scenario(&toml);
+        rule("mm1k").unwrap().size(&overloaded, overloaded.goals())
+    };
+    for loss in ["10%", "20%"] {
+        let refused = asked(loss).unwrap_err().to_string();
+        assert!(refused.contains("loses more than 20 %"), "{refused}");
+    }
+    assert!(asked("21%").unwrap().is_some());
+}
+
 /// From a hundred flows on windows average out: below, one flow's rule speaks.
 #[test]
 fn hundreds_begin_at_a_hundred() {

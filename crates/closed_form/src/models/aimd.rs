@@ -31,7 +31,7 @@ pub static MODEL: Model = Model {
             "window",
             "packets",
             &[
-                LOSS,
+                LOSS.within("0 < x <= 1"),
                 Input::new("increase", "packets/RTT", "additive increase", "above 0").or(1.0),
                 CUT.or(0.5),
             ],

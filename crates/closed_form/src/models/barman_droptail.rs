@@ -266,7 +266,7 @@ pub(crate) fn hstcp(form: Form) -> HstcpThroughput {
     }
 }
 
-const LINK: &[Input] = &[CAPACITY, SYSTEM, RTTS];
+const LINK: &[Input] = &[CAPACITY, SYSTEM.within("1 and more"), RTTS];
 
 /// The persistent flows in one queue with the other traffic.
 pub(crate) fn shared(s: &Situation, system_capacity: f64) -> Result<SharedLink<'_>, ModelError> {

@@ -38,7 +38,7 @@ pub static MODEL: Model = Model {
         quantity(
             "share_against_loss_based",
             "1",
-            &[FLOWS, BUFFER_BDP, BDP],
+            &[FLOWS, BUFFER_BDP.within("above 0"), BDP],
             |a| share_against_loss_based(a[0], a[1], a[2]),
         ),
     ],

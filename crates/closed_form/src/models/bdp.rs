@@ -30,10 +30,15 @@ pub static MODEL: Model = Model {
     ],
     variants: &[],
     quantities: &[
-        quantity("buffer_bdp", "BDP", &[KEPT], |a| full_buffer(a[0])),
-        quantity("worst_utilization", "1", &[KEPT, BUFFER_BDP], |a| {
-            worst_utilization(a[0], a[1])
+        quantity("buffer_bdp", "BDP", &[KEPT.within("0 < x <= 1")], |a| {
+            full_buffer(a[0])
         }),
+        quantity(
+            "worst_utilization",
+            "1",
+            &[KEPT.within("0 < x <= 1"), BUFFER_BDP],
+            |a| worst_utilization(a[0], a[1]),
+        ),
         quantity(
             "bdp",
             "packets",

@@ -46,7 +46,13 @@ pub static MODEL: Model = Model {
         quantity(
             "loss_buffer",
             "packets",
-            &[CAPACITY, EFFECTIVE_RTT, FLOWS, LOSS, RATE_CONSTANT],
+            &[
+                CAPACITY,
+                EFFECTIVE_RTT,
+                FLOWS,
+                LOSS.within("0 < x <= 1"),
+                RATE_CONSTANT,
+            ],
             |a| bscl_link(a)?.loss_buffer(a[3], a[4]),
         ),
         quantity(
@@ -68,7 +74,7 @@ pub static MODEL: Model = Model {
                 EFFECTIVE_RTT,
                 FLOWS,
                 SHARE_HIT,
-                LOSS,
+                LOSS.within("0 < x <= 1"),
                 RATE_CONSTANT,
                 Input::new("delay_s", "s", "largest queueing delay", "0 and more"),
             ],
@@ -86,7 +92,7 @@ pub static MODEL: Model = Model {
             "share_hit",
             "1",
             &[
-                FLOWS,
+                FLOWS.within("1 and more"),
                 Input::new(
                     "losses",
                     "packets",

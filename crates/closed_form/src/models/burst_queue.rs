@@ -27,14 +27,17 @@ pub static MODEL: Model = Model {
     errata: &[],
     variants: &[],
     quantities: &[
-        quantity("tail", "1", &[STABLE_LOAD, QUEUE, BURSTS], |a| {
-            BurstQueue::new(a[0], a.list)?.tail(a[1])
-        }),
+        quantity(
+            "tail",
+            "1",
+            &[STABLE_LOAD.within("0 < x < 1"), QUEUE, BURSTS],
+            |a| BurstQueue::new(a[0], a.list)?.tail(a[1]),
+        ),
         quantity(
             "buffer",
             "packets",
             &[
-                STABLE_LOAD,
+                STABLE_LOAD.within("0 < x < 1"),
                 Input::new("tail", "1", "probability of a longer queue", "0 < x <= 1"),
                 BURSTS,
             ],

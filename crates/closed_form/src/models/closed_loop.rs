@@ -65,7 +65,12 @@ const USER_COUNT: Column = Column::of(&["users", "U"]);
 const SIZE_OVER_C_THINK: Column = Column::of(&["size_over_C_think", "r"]);
 const COLUMNS: &[Column] = &[USER_COUNT, SIZE_OVER_C_THINK];
 
-const FLOWS_N: Input = Input::new("n", "flows", "number of flows in progress", "0 and more");
+const FLOWS_N: Input = Input::new(
+    "n",
+    "flows",
+    "number of flows in progress",
+    "whole, 0 to users",
+);
 const USERS: Input = Input::new("users", "users", "number of users", "whole, 1 to 1e7");
 const RATIO: Input = Input::new(
     "size_over_capacity_think",

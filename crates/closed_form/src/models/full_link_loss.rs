@@ -52,9 +52,12 @@ pub static MODEL: Model = Model {
         quantity("mean_window", "packets", FULL_LINK, |a| {
             Ok(full(a)?.mean_window())
         }),
-        quantity("buffer_for_loss", "packets", &[FLOWS, BDP, LOSS], |a| {
-            buffer_for_loss(a[0], a[1], a[2])
-        }),
+        quantity(
+            "buffer_for_loss",
+            "packets",
+            &[FLOWS, BDP.within("0 and more"), LOSS.within("0 < x <= 1")],
+            |a| buffer_for_loss(a[0], a[1], a[2]),
+        ),
     ],
     example: Example {
         text: "Loss with 50 flows on 50 Mb/s (1500-byte packets), 60 ms, 100 packets of buffer",

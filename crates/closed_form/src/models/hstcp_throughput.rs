@@ -220,7 +220,7 @@ fn at_window(a: &Arguments) -> Result<HstcpResponse, FormulaError> {
     Ok(response)
 }
 
-const AT_LOSS: &[Input] = &[LOSS, LOW_LOSS];
+const AT_LOSS: &[Input] = &[LOSS.within("0 < x <= 1"), LOW_LOSS];
 const AT_WINDOW: &[Input] = &[WINDOW, LOW_LOSS];
 
 /// HighSpeed TCP in one of its published forms; Reno from `low_loss` on.
@@ -443,6 +443,33 @@ impl Sawtooth<'_> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// Below the low window HSTCP is Reno, 1.5/W^2; at it the line begins, and above it falls as the line does.
+    #[test]
+    fn a_row_names_the_loss_of_its_window() {
+        let at = |window: f64| {
+            let numbers = [window, 38.0, 83_000.0, 1e-3, 1e-7, 0.1];
+            row_loss(&Arguments {
+                numbers: &numbers,
+                list: &[],
+            })
+            .unwrap()
+        };
+        let low = HstcpResponse::default().low_window;
+        assert_eq!(low, 38.0);
+        for window in [2.0, 10.0, 37.0] {
+            assert!(
+                (at(window) / (1.5 / (window * window)) - 1.0).abs() < 1e-12,
+                "{window}"
+            );
+        }
+        assert_eq!(at(1.0), 1.0);
+        assert_eq!(at(low), 1e-3);
+        // 83,000 packets at 1e-7 (RFC 3649 section 5), and a straight line in the logarithms between.
+        assert!((at(83_000.0) / 1e-7 - 1.0).abs() < 1e-9);
+        let middle = (low * 83_000.0_f64).sqrt();
+        assert!((at(middle) / (1e-3_f64 * 1e-7).sqrt() - 1.0).abs() < 1e-9);
+    }
 
     /// The table of erratum B8: p, eq. (3), closed/(3), printed/(3), exact/(3).
     const TABLE: [(f64, f64, f64, f64, f64); 5] = [

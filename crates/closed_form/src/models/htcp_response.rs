@@ -38,13 +38,18 @@ pub static MODEL: Model = Model {
     errata: &[],
     variants: &[],
     quantities: &[
-        quantity("window", "packets", &[LOSS, RTT, KEPT], |a| {
-            HtcpResponse {
-                kept: a[2],
-                ..HtcpResponse::default()
-            }
-            .window(a[0], a[1])
-        }),
+        quantity(
+            "window",
+            "packets",
+            &[LOSS.within("0 < x <= 1"), RTT, KEPT],
+            |a| {
+                HtcpResponse {
+                    kept: a[2],
+                    ..HtcpResponse::default()
+                }
+                .window(a[0], a[1])
+            },
+        ),
         quantity(
             "increase_factor",
             "packets/RTT",

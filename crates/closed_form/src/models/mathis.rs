@@ -34,15 +34,24 @@ pub static MODEL: Model = Model {
         "0.87/(T √p) with the paper's rounded constant",
     )],
     quantities: &[
-        quantity("window", "packets", &[LOSS, PER_ACK.or(1.0)], |a| {
-            mathis(a[0], a[1])
-        }),
-        quantity("rate", "packets/s", &[LOSS, RTT, PER_ACK.or(1.0)], |a| {
-            Ok(mathis(a[0], a[2])? / positive("round-trip time (s)", a[1])?)
-        }),
-        quantity("rate:printed", "packets/s", &[LOSS, RTT], |a| {
-            flow_rate(a[0], a[1])
-        }),
+        quantity(
+            "window",
+            "packets",
+            &[LOSS.within("0 < x <= 1"), PER_ACK.or(1.0)],
+            |a| mathis(a[0], a[1]),
+        ),
+        quantity(
+            "rate",
+            "packets/s",
+            &[LOSS.within("0 < x <= 1"), RTT, PER_ACK.or(1.0)],
+            |a| Ok(mathis(a[0], a[2])? / positive("round-trip time (s)", a[1])?),
+        ),
+        quantity(
+            "rate:printed",
+            "packets/s",
+            &[LOSS.within("0 < x <= 1"), RTT],
+            |a| flow_rate(a[0], a[1]),
+        ),
     ],
     example: Example {
         text: "Mean window at 1 % loss without delayed ACKs",

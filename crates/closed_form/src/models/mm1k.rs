@@ -63,9 +63,12 @@ pub static MODEL: Model = Model {
         quantity("mean_found_by_accepted", "packets", &[LOAD, SYSTEM], |a| {
             Ok(finite(a)?.mean_found_by_accepted())
         }),
-        quantity("load_for_loss", "1", &[LOSS, SYSTEM], |a| {
-            load_for_loss(a[0], a[1])
-        }),
+        quantity(
+            "load_for_loss",
+            "1",
+            &[LOSS, SYSTEM.within("above 0")],
+            |a| load_for_loss(a[0], a[1]),
+        ),
         quantity("system_for_loss", "packets", &[LOAD, LOSS], |a| {
             capacity_for_loss(a[0], a[1])
         }),
@@ -75,13 +78,13 @@ pub static MODEL: Model = Model {
         quantity(
             "load_for_loss:tail-bound",
             "1",
-            &[LOSS, QUEUE_LENGTH],
+            &[LOSS, QUEUE_LENGTH.within("above 0")],
             |a| load_for_tail(a[0], a[1]),
         ),
         quantity(
             "length_for_loss:tail-bound",
             "packets",
-            &[STABLE_LOAD, LOSS],
+            &[STABLE_LOAD.within("0 < x < 1"), LOSS],
             |a| length_for_tail(a[0], a[1]),
         ),
     ],
@@ -185,7 +188,7 @@ pub(crate) fn size(s: &Situation, t: &Targets) -> Packets {
     let load = some(s.offered_load())?;
     let loss = t.loss.unwrap_or(1e-3);
     let least = (1.0 - 1.0 / load).max(0.0);
-    if loss <= least {
+    if loss <= least * (1.0 + 1e-12) {
         let load = percent(load);
         return Err(ModelError::NoSolution(format!(
             "at an offered load of {load} of the link every buffer loses more than {}",

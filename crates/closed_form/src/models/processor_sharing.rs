@@ -54,13 +54,13 @@ pub static MODEL: Model = Model {
                     "elastic_load",
                     "1",
                     "load of the elastic flows",
-                    "0 and more",
+                    "0 and more, with the background below 1",
                 ),
                 Input::new(
                     "background_load",
                     "1",
                     "load of the background",
-                    "0 to below 1",
+                    "0 and more, with the elastic load below 1",
                 ),
             ],
             |a| residual_load(a[0], a[1]),
@@ -222,6 +222,30 @@ pub fn flows_at_quantile(load: f64, coverage: f64) -> Result<f64, FormulaError> 
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// The quantile covers what is asked, and one flow less does not: P(N > n) = load^(n + 1).
+    #[test]
+    fn the_quantile_of_the_flows_is_the_least_that_covers() {
+        for load in [0.01, 0.3, 0.5, 0.9, 0.999] {
+            for coverage in [0.001, 0.5, 0.875, 0.99, 1.0 - 1e-9] {
+                let n = flows_at_quantile(load, coverage).unwrap();
+                let covered = |n: f64| -libm::expm1((n + 1.0) * libm::log(load));
+                assert!(n >= 0.0 && n.fract() == 0.0, "{load} {coverage} {n}");
+                assert!(
+                    covered(n) >= coverage * (1.0 - 1e-12),
+                    "{load} {coverage} {n}"
+                );
+                assert!(
+                    n == 0.0 || covered(n - 1.0) < coverage,
+                    "{load} {coverage} {n}"
+                );
+            }
+        }
+        assert_eq!(flows_at_quantile(0.5, 0.875).unwrap(), 2.0);
+        assert_eq!(flows_at_quantile(0.0, 0.9).unwrap(), 0.0);
+        assert_eq!(flows_at_quantile(0.9, 0.0).unwrap(), 0.0);
+        assert!(flows_at_quantile(0.9, 1.0).is_err() && flows_at_quantile(1.0, 0.5).is_err());
+    }
 
     #[test]
     fn printed_numbers() {

@@ -20,10 +20,15 @@ pub static MODEL: Model = Model {
     errata: &["The customary 0.08/p is the peak window, not the mean."],
     variants: &[variant("peak", "the window just before a cut")],
     quantities: &[
-        quantity("window", "packets", &[LOSS], |a| {
+        quantity("window", "packets", &[LOSS.within("0 < x <= 1")], |a| {
             ScalableResponse.window(a[0], 1.0)
         }),
-        quantity("window:peak", "packets", &[LOSS], |a| scalable_peak(a[0])),
+        quantity(
+            "window:peak",
+            "packets",
+            &[LOSS.within("0 < x <= 1")],
+            |a| scalable_peak(a[0]),
+        ),
     ],
     example: Example {
         text: "Mean window at a loss of 1e-4",

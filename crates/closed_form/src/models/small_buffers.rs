@@ -97,7 +97,7 @@ const AT: &[Input] = &[
         "C T / N, the window at full load",
         "above 0",
     ),
-    BUFFER,
+    BUFFER.within("above 0"),
 ];
 
 fn predict(s: &Situation) -> Numbers {

@@ -48,7 +48,12 @@ pub static MODEL: Model = Model {
         quantity(
             "utilization",
             "1",
-            &[FLOWS, BUFFER_BDP, VARIATION, CORRELATION],
+            &[
+                FLOWS.within("1 and more"),
+                BUFFER_BDP,
+                VARIATION,
+                CORRELATION,
+            ],
             |a| {
                 WindowSum {
                     flows: a[0],
@@ -62,7 +67,7 @@ pub static MODEL: Model = Model {
             "buffer_bdp_for_quantile",
             "BDP",
             &[
-                FLOWS,
+                FLOWS.within("1 and more"),
                 Input::new("z", "1", "standard deviations covered", "0 and more"),
                 VARIATION,
                 CORRELATION,
@@ -80,7 +85,7 @@ pub static MODEL: Model = Model {
             "buffer_bdp_for_utilization",
             "BDP",
             &[
-                FLOWS,
+                FLOWS.within("1 and more"),
                 Input::new("utilization", "1", "least utilization", "0 to below 1"),
                 VARIATION,
                 CORRELATION,

@@ -41,7 +41,7 @@ pub static MODEL: Model = Model {
         "packets",
         &[
             Input::new("largest_window", "packets", "largest window", "above 0"),
-            STABLE_LOAD,
+            STABLE_LOAD.within("0 < x < 1"),
             Input::new(
                 "throughput_share",
                 "1",

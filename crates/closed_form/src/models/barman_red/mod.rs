@@ -224,8 +224,21 @@ const P_MAX: Input = Input::new(
     "0 < x <= 1",
 )
 .or(0.1);
-const RED_LINK: &[Input] = &[CAPACITY, SYSTEM, MIN_TH, MAX_TH, P_MAX, RTTS];
-const CHAIN: &[Input] = &[LOAD, SYSTEM, MIN_TH, MAX_TH, P_MAX];
+const RED_LINK: &[Input] = &[
+    CAPACITY,
+    SYSTEM.within("whole, 1 to 1e8"),
+    MIN_TH,
+    MAX_TH,
+    P_MAX,
+    RTTS,
+];
+const CHAIN: &[Input] = &[
+    LOAD,
+    SYSTEM.within("whole, 1 to 1e8"),
+    MIN_TH,
+    MAX_TH,
+    P_MAX,
+];
 
 /// The curve of thresholds from argument `first` on and the largest probability after them.
 fn curve(a: &Arguments, first: usize, beyond: Beyond) -> DropCurve {
