@@ -1,0 +1,235 @@
+//! What a run may need, counted by hand: each need of a scenario is a count times what an engine keeps.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use forebay_scenario::{EngineError, Footprint, Format, Scenario};
+use forebay_units::Bytes;
+
+/// So much that each need tells what it counts.
+const EACH: Footprint = Footprint {
+    flow: 1e3,
+    source: 1e6,
+    waiting: 1.0,
+};
+
+/// Ten seconds of a link of 8 Mb/s, which sends 1000 packets of 1000 bytes in each.
+fn scenario(link: &str, flows: &str) -> Scenario {
+    let text = format!(
+        "[link]\nrate = \"8Mbps\"\n{link}\n{flows}\n[run]\nwarmup = \"2s\"\nmeasure = \"8s\"\n"
+    );
+    Scenario::parse(&text, Format::Toml, "test", &[]).unwrap()
+}
+
+fn group(name: &str, more: &str) -> String {
+    format!("[[flows]]\nname = \"{name}\"\nrtt = \"100ms\"\npacket = \"1000B\"\n{more}\n")
+}
+
+/// Key and count of each need.
+fn counted(scenario: &Scenario, traces: bool) -> Vec<(String, f64)> {
+    let needs = scenario.needs(EACH, traces);
+    needs
+        .into_iter()
+        .map(|need| (need.key, need.bytes))
+        .collect()
+}
+
+fn of(scenario: &Scenario, key: &str) -> f64 {
+    let found: Vec<f64> = counted(scenario, true)
+        .into_iter()
+        .filter(|(name, _)| name == key)
+        .map(|(_, bytes)| bytes)
+        .collect();
+    assert_eq!(found.len(), 1, "{key}");
+    found[0]
+}
+
+#[test]
+fn no_more_waits_than_the_buffer_holds_or_than_comes() {
+    let endless = "buffer = \"1e12p\"";
+    let cbr = |rate: &str| {
+        group(
+            "steady",
+            &format!("workload = {{ cbr = {{ rate = \"{rate}\" }} }}"),
+        )
+    };
+    let bulk = |more: &str| group("bulk", &format!("count = 3\n{more}"));
+    for (link, flows, expected) in [
+        ("buffer = \"50p\"", bulk(""), 50.0),
+        // 10 kB of packets of 1000 bytes.
+        ("buffer = \"10kB\"", bulk(""), 10.0),
+        // Below the link's rate nothing is left over; at twice the rate as much as the link sends.
+        (endless, cbr("4Mbps"), 0.0),
+        (endless, cbr("16Mbps"), 10_000.0),
+        // Two packets for each that has left, and three first windows.
+        (endless, bulk("initial_window = \"10p\""), 10_030.0),
+        (endless, bulk("receive_window = \"20p\""), 60.0),
+        // Beside others nothing of a source is known to leave.
+        (
+            endless,
+            bulk("receive_window = \"20p\"") + &cbr("4Mbps"),
+            5060.0,
+        ),
+    ] {
+        let scenario = scenario(link, &flows);
+        assert!(
+            (of(&scenario, "link.buffer") - expected).abs() < 1e-6,
+            "{link} {flows}"
+        );
+    }
+}
+
+#[test]
+fn flows_are_counted_under_the_key_that_asks_for_them() {
+    let link = "buffer = \"50p\"";
+    for (flows, key, expected) in [
+        (group("bulk", "count = 7"), "flows.bulk.count", 7e3),
+        (
+            group(
+                "steady",
+                "count = 5\nworkload = { poisson = { rate = \"1Mbps\" } }",
+            ),
+            "flows.steady.count",
+            5e6,
+        ),
+        (
+            group(
+                "web",
+                "workload = { closed_loop = { users = 9, think = \"1s\", size = \"3p\" } }",
+            ),
+            "flows.web.workload",
+            9e3,
+        ),
+        // A thousand transfers a second below the link's rate: those of two round trips.
+        (
+            group(
+                "web",
+                "workload = { open_loop = { interarrival = \"10ms\", size = \"5p\" } }",
+            ),
+            "flows.web.workload",
+            1000.0 * (0.2 / 10.0) * 1e3,
+        ),
+        // At four times the rate three quarters are left over, too.
+        (
+            group(
+                "web",
+                "workload = { open_loop = { interarrival = \"1ms\", size = \"4p\" } }",
+            ),
+            "flows.web.workload",
+            10_000.0 * (0.75 + 0.2 / 10.0) * 1e3,
+        ),
+    ] {
+        let scenario = scenario(link, &flows);
+        let found = of(&scenario, key);
+        assert!(
+            (found / expected - 1.0).abs() < 1e-9,
+            "{found} {expected} {flows}"
+        );
+    }
+}
+
+#[test]
+fn records_are_counted_by_samples_flows_and_packets() {
+    let traced = |trace: &str, flows: &str| {
+        scenario(
+            "buffer = \"50p\"",
+            &format!("{flows}\n[trace]\nevery = \"10ms\"\n{trace}"),
+        )
+    };
+    let bulk = group("bulk", "count = 3");
+    let steady = group("steady", "workload = { cbr = { rate = \"2Mbps\" } }");
+    // Per record three times its size, whatever that is: ratios tell the counts.
+    let one = of(
+        &traced("record = [\"queue\"]\nuntil = \"0s\"", &bulk),
+        "trace.every",
+    );
+    let queue = of(&traced("record = [\"queue\"]", &bulk), "trace.every");
+    assert!((queue / one - 1001.0).abs() < 1e-9);
+    let late = of(
+        &traced("record = [\"queue\"]\nfrom = \"4s\"\nuntil = \"5s\"", &bulk),
+        "trace.every",
+    );
+    assert!((late / one - 101.0).abs() < 1e-9);
+    let beyond = of(
+        &traced("record = [\"queue\"]\nuntil = \"99s\"", &bulk),
+        "trace.every",
+    );
+    assert_eq!(beyond, queue);
+    let windows = of(&traced("record = [\"cwnd\"]", &bulk), "trace.every");
+    let with_source = of(
+        &traced("record = [\"cwnd\"]", &(bulk.clone() + &steady)),
+        "trace.every",
+    );
+    assert_eq!(windows, with_source);
+    let single = of(
+        &traced("record = [\"cwnd\"]", &group("bulk", "count = 1")),
+        "trace.every",
+    );
+    assert!((windows / single - 3.0).abs() < 1e-9);
+    // Of those that are acknowledged twice what the link sends, 2000 a second; of a source what it sends, 250.
+    let packets = |flows: &str| of(&traced("record = [\"packets\"]", flows), "trace.record");
+    let (responsive, source) = (packets(&bulk), packets(&steady));
+    assert!((responsive / source - 8.0).abs() < 1e-9);
+    let both = packets(&(bulk.clone() + &steady));
+    assert!((both - responsive - source).abs() < 1e-6);
+    let part = of(
+        &traced(
+            "record = [\"packets\"]\nfrom = \"4s\"\nuntil = \"5s\"",
+            &bulk,
+        ),
+        "trace.record",
+    );
+    assert!((responsive / part - 10.0).abs() < 1e-9);
+    // Nothing is recorded that nobody asks for.
+    let plain = traced("record = [\"queue\", \"cwnd\", \"packets\"]", &bulk);
+    let keys: Vec<String> = counted(&plain, false)
+        .into_iter()
+        .map(|(key, _)| key)
+        .collect();
+    assert_eq!(keys, ["flows.bulk.count", "link.buffer"]);
+}
+
+#[test]
+fn what_is_allowed_is_afforded_and_a_byte_more_is_not() {
+    let scenario = scenario("buffer = \"50p\"", &group("bulk", "count = 7"));
+    let needs = scenario.needs(EACH, false);
+    let total = 7_050;
+    assert!(
+        scenario
+            .afford("packet", &needs, Some(Bytes::new(total)))
+            .is_ok()
+    );
+    assert!(scenario.afford("packet", &needs, None).is_ok());
+    let refused = scenario
+        .afford("packet", &needs, Some(Bytes::new(total - 1)))
+        .unwrap_err();
+    assert_eq!(
+        refused.to_string().split_once('`').unwrap().1,
+        "flows.bulk.count` may need 7.0 kB of memory (7 flows); allowed: 7.0 kB (`--memory` allows more)"
+    );
+}
+
+#[test]
+fn ten_thousand_million_arrivals_are_the_most() {
+    for (workload, rate) in [
+        // 8 bits times 1000 bytes: packets a second of the rate.
+        ("cbr = { rate = \"7.9Tbps\" }", true),
+        ("cbr = { rate = \"8.1Tbps\" }", false),
+        (
+            "open_loop = { interarrival = \"1.01ns\", size = \"1p\" }",
+            true,
+        ),
+    ] {
+        let flows = group("many", &format!("workload = {{ {workload} }}"));
+        let checked = scenario("buffer = \"50p\"", &flows).check_arrivals("packet");
+        assert_eq!(checked.is_ok(), rate, "{workload} {checked:?}");
+        if let Err(error) = checked {
+            assert!(matches!(error, EngineError::TooLarge { .. }), "{error}");
+            assert!(
+                error
+                    .to_string()
+                    .contains("`flows.many.workload` sends about 1.0e10 "),
+                "{error}"
+            );
+        }
+    }
+}
