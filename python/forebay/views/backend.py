@@ -15,7 +15,7 @@ VARIABLE = "MPLBACKEND"
 def load() -> None:
     """Load Matplotlib; without the environment's back end where it refuses that."""
     try:
-        import matplotlib  # noqa: F401
+        pass
     except ValueError:
         refused = os.environ.pop(VARIABLE, None)
         if refused is None:
@@ -23,7 +23,7 @@ def load() -> None:
         for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
             del sys.modules[name]
         try:
-            import matplotlib  # noqa: F401
+            pass
         finally:
             os.environ[VARIABLE] = refused
 
