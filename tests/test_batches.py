@@ -49,7 +49,7 @@ def test_wrong_numbers_of_batches(small: Path) -> None:
         answer = forebay("run", small, *options)
         assert (answer.code, answer.err.count("\n")) == (2, 1)
         assert "--batches: found" in answer.err
-    with pytest.raises(InputError, match="found 2000; allowed: 5 to 1000"):
+    with pytest.raises(InputError, match="found 2000; allowed: a whole number from 5 to 1000"):
         run_in_batches(Scenario.parse(SMALL), batches=2000)
 
 

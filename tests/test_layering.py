@@ -20,7 +20,7 @@ PACKAGE = ROOT / "python" / "forebay"
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_core", "interruption", "legible"),
     ("errors",),
-    ("build", "display", "metric", "plain", "untrusted", "warning"),
+    ("bounds", "build", "display", "metric", "plain", "untrusted", "warning"),
     ("files", "locks", "models", "report", "rules", "statistics", "tables"),
     ("formatting", "goals", "hashes"),
     ("cautions",),
@@ -147,7 +147,7 @@ def test_the_command_line_starts_with_click_alone() -> None:
     foreign = {name.partition(".")[0] for name in found} - set(sys.stdlib_module_names)
     assert foreign <= {"forebay", "click", "colorama"}
     own = {".".join(name.split(".")[:2]) for name in found if name.startswith("forebay.")}
-    light = ("command_line", "commands", "errors", "files", "interruption", "legible")
+    light = ("command_line", "commands", "errors", "files", "interruption", "legible", "bounds")
     assert own == {f"forebay.{name}" for name in light}
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import importlib.util
 import os
 import signal
 import subprocess
 import sys
+import types
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +23,7 @@ from tests.conftest import SMALL, forebay
 HOLD = """
 import sys, time
 from pathlib import Path
+from typing import Any
 from forebay.locks import alone_in
 with alone_in(Path(sys.argv[1]), "a sweep"):
     print("taken", flush=True)
@@ -137,3 +142,50 @@ def test_a_sweep_waits_for_none_and_touches_nothing_of_another(tmp_path: Path) -
     sweep(Scenario.load(tmp_path / "small.toml"), ["link.buffer=5p"], out, replications=1)
     assert not live.exists()
     assert not (out / FILE).exists()
+
+
+def on_windows(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module as Windows loads it, with its way of locking a byte of a file done by this system's."""
+    fcntl = pytest.importorskip("fcntl")
+    fake = types.ModuleType("msvcrt")
+    fake.LK_NBLCK = 2  # type: ignore[attr-defined]
+
+    def locking(handle: int, mode: int, count: int) -> None:
+        assert (mode, count) == (2, 1)
+        assert os.lseek(handle, 0, os.SEEK_CUR) == 0, "the byte that is locked is where the file stands"
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OSError(errno.EACCES, "Permission denied") from None
+
+    fake.locking = locking  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "msvcrt", fake)
+    monkeypatch.setattr("sys.platform", "win32")
+    monkeypatch.delattr("os.pwrite")
+    found = importlib.util.spec_from_file_location("locks_of_windows", locks.__file__)
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def test_windows_locks_as_others_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    windows = on_windows(monkeypatch)
+    with windows.alone_in(tmp_path, "a sweep"):
+        text = (tmp_path / FILE).read_text()
+        assert text.startswith(f" a sweep (process {os.getpid()} on "), "readable behind the byte that is locked"
+        for _ in range(2):
+            with (
+                pytest.raises(InputError, match=rf"found a sweep \(process {os.getpid()} on .*\) at work in it"),
+                windows.alone_in(tmp_path, "a gallery"),
+            ):
+                pass
+        assert (tmp_path / FILE).read_text() == text
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(KeyError), windows.alone_in(tmp_path, "a gallery"):
+        raise KeyError
+    (tmp_path / FILE).write_text("left by a kill")
+    with windows.alone_in(tmp_path, "a sweep"):
+        assert (tmp_path / FILE).read_text().startswith(" a sweep (process")
+    assert list(tmp_path.iterdir()) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -55,6 +56,30 @@ def test_the_environment_breaks_nothing(small: Path, tmp_path: Path, surrounding
     assert (code, err) == (0, b""), err
     assert b"wrote" in out
     assert list(tmp_path.glob("*.png"))
+
+
+@pytest.mark.parametrize(
+    "backend", ["module://matplotlib_inline.backend_inline", "module://junk", "junk", "", "agg", "x" * 999]
+)
+def test_the_library_draws_without_the_back_end_of_its_environment(tmp_path: Path, backend: str) -> None:
+    code = f"""
+        import os
+        import forebay
+        report = forebay.Scenario.parse({SMALL!r}).run("fluid")
+        report.plot().savefig("report.svg")
+        report.plot()._repr_png_()
+        assert os.environ["MPLBACKEND"] == {backend!r}
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        check=False,
+        timeout=60,
+        cwd=tmp_path,
+        env={**os.environ, "MPLBACKEND": backend},
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (tmp_path / "report.svg").stat().st_size > 1000
 
 
 @pytest.mark.parametrize("option", ["--goal", "--set", "--engine", "--for", "--also", "--over", "--queer", "--seed"])

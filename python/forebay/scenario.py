@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from forebay import _core
+from forebay.bounds import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED, whole
 from forebay.cautions import phase_effects
 from forebay.errors import InputError
 from forebay.goals import Goal, distinct
 from forebay.report import BufferSize, Report
 
-__all__ = ["MOST_REPLICATIONS", "MOST_SEED", "TARGET", "Scenario", "bounded", "check_whole", "cores", "read", "utf8"]
+__all__ = ["TARGET", "Scenario", "bounded", "cores", "read", "utf8"]
 
-#: The largest seed, number of replications and number of threads that an argument may ask for.
-MOST_SEED = 2**63 - 1
-MOST_REPLICATIONS = 1_000_000
-MOST_THREADS = 4096
+#: The largest buffer, in packets.
+MOST_PACKETS = 10**12
 
 #: The key of the target link's own buffer.
 TARGET = "link.buffer"
@@ -96,7 +95,7 @@ class Scenario:
 
     def with_packets(self, packets: int) -> Scenario:
         """Return the same scenario with this buffer at the target link, a packet or byte limit as before."""
-        return self.with_core(self.core.with_packets(packets))
+        return self.with_core(self.core.with_packets(whole(packets, (0, MOST_PACKETS), "packets")))
 
     def with_core(self, core: _core.Scenario) -> Scenario:
         """Return another scenario with the same goals."""
@@ -166,10 +165,10 @@ class Scenario:
             packets would meet by a coincidence of round trips (`forebay.cautions`).
         """
         count = self.core.replications if replications is None else replications
-        check_whole(count, (1, MOST_REPLICATIONS), "replications")
+        count = whole(count, (1, MOST_REPLICATIONS), "replications")
         if any(known.name == engine and not known.replicates for known in _core.engines()):
             count = 1  # a formula has nothing to repeat
-        seed = self.core.seed if seed is None else check_whole(seed, (0, MOST_SEED), "seed")
+        seed = self.core.seed if seed is None else whole(seed, (0, MOST_SEED), "seed")
         work = [
             _core.Job(self.core, engine, seed, replication, traces=traces and replication == 0, model=model)
             for replication in range(count)
@@ -258,12 +257,4 @@ def run_jobs(
 
 def threads(jobs: int | None) -> int:
     """The number of threads that an option asks for: all cores by default."""
-    return cores() if jobs is None else check_whole(jobs, (1, MOST_THREADS), "jobs")
-
-
-def check_whole(value: int, bounds: tuple[int, int], argument: str) -> int:
-    """Refuse what is no whole number within closed bounds."""
-    least, most = bounds
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise InputError(f"found {value}; allowed: a whole number from {least} to {most}", argument)
-    return value
+    return cores() if jobs is None else whole(jobs, (1, MOST_JOBS), "jobs")

@@ -40,7 +40,7 @@ pub struct FluidEngine;
 
 /// A flow's parameters, its state and what an integrator keeps of it; no packets.
 const FOOTPRINT: Footprint = Footprint {
-    flow: 1024.0,
+    flow: |_| 1024.0,
     source: 0.0,
     waiting: 0.0,
 };

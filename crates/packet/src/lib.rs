@@ -48,8 +48,10 @@ mod traffic;
 mod transfers;
 mod transmitter;
 
+use forebay_congestion::packet::Samples;
+use forebay_random::{Purpose, Seed, StreamKey};
 use forebay_scenario::{
-    Engine, EngineDescription, EngineError, Footprint, Report, RunOptions, Scenario,
+    Engine, EngineDescription, EngineError, FlowGroup, Footprint, Report, RunOptions, Scenario,
 };
 
 use crate::simulation::Simulation;
@@ -61,10 +63,23 @@ pub struct PacketEngine;
 /// Measured: a flow with its connection, its scoreboard and its events; a packet in a queue that doubles
 /// as it grows.
 const FOOTPRINT: Footprint = Footprint {
-    flow: 2048.0,
-    source: 256.0,
+    flow: flow_bytes,
+    source: 1024.0,
     waiting: 64.0,
 };
+
+/// What a flow takes: twice as much with pacing, and where rates are measured a note on every packet
+/// from the first that is missing on.
+fn flow_bytes(group: &FlowGroup) -> f64 {
+    let random = StreamKey::new(Seed::default(), 0, Purpose::Controller);
+    let controller = &group.controller;
+    let made = forebay_congestion::controller(controller.name(), controller.parameters(), random);
+    match made.map(|made| made.needs().samples) {
+        Some(Samples::Rates) => 24_576.0,
+        _ if group.stack.pacing => 4096.0,
+        _ => 2048.0,
+    }
+}
 
 /// The most packets that a run may send: weeks of computing.
 const MAX_PACKETS: f64 = 1e14;

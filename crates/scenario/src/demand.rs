@@ -33,8 +33,8 @@ const COPIES: f64 = 3.0;
 /// Bytes that an engine keeps of each.
 #[derive(Clone, Copy, Debug)]
 pub struct Footprint {
-    /// Responsive flow.
-    pub flow: f64,
+    /// Responsive flow of a group.
+    pub flow: fn(&FlowGroup) -> f64,
     /// Unresponsive flow.
     pub source: f64,
     /// Packet that waits at a link.
@@ -73,7 +73,7 @@ impl Scenario {
         for group in self.flows() {
             let (key, count) = self.alive(group);
             let (noun, bytes) = if group.responsive() {
-                ("flow", each.flow)
+                ("flow", (each.flow)(group))
             } else {
                 ("source", each.source)
             };

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from forebay.bounds import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED
 from forebay.commands.values import SCENARIO, SETTING, OutputFolder, Size, Whole
 
 __all__ = ["AS_JSON", "FILE", "JOBS", "MEMORY", "PICTURES_OUT", "REPLICATIONS", "SEED", "SET"]
@@ -19,9 +20,11 @@ SET = click.option(
     metavar="KEY=VALUE",
     help="Change a key of the scenario, as in link.buffer=100p. May be repeated.",
 )
-SEED = click.option("--seed", type=Whole(0, 2**63 - 1), help="Use this seed instead of the scenario's own.")
+SEED = click.option("--seed", type=Whole(0, MOST_SEED), help="Use this seed instead of the scenario's own.")
 JOBS = click.option(
-    "--jobs", type=Whole(1, 4096), help="Run on this many threads; all cores by default. Results do not depend on it."
+    "--jobs",
+    type=Whole(1, MOST_JOBS),
+    help="Run on this many threads; all cores by default. Results do not depend on it.",
 )
 
 
@@ -43,7 +46,9 @@ MEMORY = click.option(
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output and nothing else.")
 REPLICATIONS = click.option(
-    "--replications", type=Whole(1, 100_000), help="Run this many replications instead of the scenario's own number."
+    "--replications",
+    type=Whole(1, MOST_REPLICATIONS),
+    help="Run this many replications instead of the scenario's own number.",
 )
 PICTURES_OUT = click.option(
     "--out",

@@ -8,10 +8,11 @@ import math
 from collections.abc import Iterable, Sequence
 
 from forebay import _core
+from forebay.bounds import MOST_REPLICATIONS, whole
 from forebay.comparison.agreement import agreement
 from forebay.comparison.answers import Answer, Comparison, Disagreement, RangePoint, RuleMark, answer_of
 from forebay.comparison.assumptions import fluid_assumptions
-from forebay.errors import ForebayError, InputError, UnsupportedError
+from forebay.errors import ForebayError, UnsupportedError
 from forebay.measurement.synchronization import fit_synchronization
 from forebay.report import Estimate, Report
 from forebay.rules import rules
@@ -62,9 +63,9 @@ def compare(
     Comparison
         An engine that cannot run the scenario is listed with its reason.
     """
-    if not 0 <= points <= 1000:
-        raise InputError(f"found {points}; allowed: 0 to 1000", "points")
+    points = whole(points, (0, 1000), "points")
     count = max(4, scenario.core.replications) if replications is None else replications
+    count = whole(count, (1, MOST_REPLICATIONS), "replications")
     own = Scenario(scenario.core)
     others = [Scenario(scenario.core.with_packets(packets)) for packets in buffers(scenario, points)]
     told = _Steps(progress, 3 * (1 + len(others)))

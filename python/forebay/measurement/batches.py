@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forebay import _core, statistics
+from forebay.bounds import MOST_SEED, whole
 from forebay.cautions import phase_effects
 from forebay.errors import InputError
 from forebay.report import Estimate, Report
@@ -62,14 +63,13 @@ def run_in_batches(
     InputError
         Where the number of batches is out of range or the engine records nothing.
     """
-    if not 5 <= batches <= 1000:
-        raise InputError(f"found {batches}; allowed: 5 to 1000", "batches")
+    batches = whole(batches, (5, 1000), "batches")
     warmup, measured = scenario.core.duration_s
     every = max(measured / (batches * SAMPLES), 1e-9)
     traced = scenario.changed(
         f"trace.every={every:.12g}s", 'trace.record=["queue", "utilization"]', f"trace.from={warmup:.12g}s"
     )
-    seed = scenario.core.seed if seed is None else seed
+    seed = whole(scenario.core.seed if seed is None else seed, (0, MOST_SEED), "seed")
     (report,) = run_jobs([_core.Job(traced.core, engine, seed, 0, traces=True)])
     traces = report.traces()
     if traces is None or len(traces["queue"]["time_s"]) < 2 * batches:

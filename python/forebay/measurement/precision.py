@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forebay import _core
+from forebay.bounds import MOST_SEED, whole
 from forebay.cautions import phase_effects
 from forebay.errors import InputError, naming
 from forebay.goals import metric_value
@@ -97,7 +98,7 @@ def run_to_precision(
     from forebay.statistics import replications_for
 
     goals = tuple(wanted)
-    seed = scenario.core.seed if seed is None else seed
+    seed = whole(scenario.core.seed if seed is None else seed, (0, MOST_SEED), "seed")
     reports: list[Report] = []
     needed = max(FIRST, scenario.core.replications)
     while len(reports) < needed:

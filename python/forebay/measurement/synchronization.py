@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forebay import _core
+from forebay.bounds import MOST_REPLICATIONS, MOST_SEED, whole
 from forebay.errors import InputError
 from forebay.scenario import run_jobs
 from forebay.warning import Kind, Warning
@@ -95,11 +96,13 @@ def fit_synchronization(
     )
     persistent = _persistent_numbers(scenario)
     apart = core.bdp_packets * core.packet_bytes * 8 / core.rate_bps if core.bdp_packets else 0.1
+    seed = whole(core.seed if seed is None else seed, (0, MOST_SEED), "seed")
     count = core.replications if replications is None else replications
+    count = whole(count, (1, MOST_REPLICATIONS), "replications")
     counts: list[int] = []
     for replication in range(count):
         # One at a time: a trace is large.
-        job = _core.Job(traced, "packet", core.seed if seed is None else seed, replication, traces=True)
+        job = _core.Job(traced, "packet", seed, replication, traces=True)
         (report,) = run_jobs([job], 1)
         tables = report.traces() or {}
         packets = tables["packets"]

@@ -16,6 +16,7 @@ from forebay.locks import alone_in
 from forebay.papers import catalog
 from forebay.papers.catalog import Figure, Paper
 from forebay.papers.gallery import FILE, Drawn, Gallery, left_in
+from forebay.scenario import threads
 from forebay.sweeps.axes import Axis, cells
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ def reproduce(
     from forebay.papers.page import write_page
     from forebay.papers.results import Results
 
+    threads(jobs)
     target = Path(out)
     chosen = catalog.select(wanted, folder)
     work = [(paper, figure) for paper, figures in chosen for figure in figures]

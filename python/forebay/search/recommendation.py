@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forebay import _core
+from forebay.bounds import MOST_REPLICATIONS, real, whole
 from forebay.configuration.configuring import Configuration, check, configure, unconfigured
 from forebay.configuration.jitter import jittered
 from forebay.configuration.platforms.platform import Platform
@@ -20,7 +21,7 @@ from forebay.goals import Goal, check_bounds, named, split_goal
 from forebay.metric import find
 from forebay.rules import Rule
 from forebay.rules import rules as rules_of
-from forebay.scenario import TARGET, Progress, Scenario
+from forebay.scenario import TARGET, Progress, Scenario, threads
 from forebay.search import findings
 from forebay.search.answer import Recommendation, Variation
 from forebay.search.findings import Finished
@@ -120,7 +121,10 @@ def recommend(
     """
     started = time.perf_counter()
     goals = list(goals)
-    terms = _Terms(confidence, resolution, replications, fraction)
+    replications = None if replications is None else whole(replications, (2, MOST_REPLICATIONS), "replications")
+    fraction = None if fraction is None else real(fraction, "fraction")
+    terms = _Terms(real(confidence, "confidence"), real(resolution, "resolution"), replications, fraction)
+    threads(jobs)
     terms.check()
     systems = check(platforms, scenario)
     if pareto is not None:
@@ -297,8 +301,6 @@ class _Terms:
             )
         if not 0.001 <= self.resolution <= 1:
             raise InputError(f"found {self.resolution:g}; allowed: 0.001 to 1, or 0.1% to 100%", "resolution")
-        if self.replications is not None and self.replications < 2:
-            raise InputError(f"found {self.replications}; allowed: 2 or more", "replications")
         if self.fraction is not None and not 0.05 <= self.fraction <= 0.999:
             raise InputError(f"found {self.fraction:g}; allowed: 0.05 to 0.999, or 5% to 99.9%", "fraction")
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forebay.bounds import MOST_REPLICATIONS
 from forebay.plain import plain
 from forebay.scenario import Scenario
 from forebay.sweeps.axes import MOST_VALUES, Axis
@@ -19,7 +20,6 @@ FILE = "manifest.json"
 
 ALLOWED = "the manifest of a sweep"
 #: Replications of a cell that a manifest may name, and characters of a text.
-MOST_REPLICATIONS = 100_000
 MOST_CHARACTERS = 10_000
 
 

@@ -23,16 +23,16 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forebay import _core, build
+from forebay import _core, bounds, build
 from forebay.display import Shown
 from forebay.errors import ForebayError, InputError
 from forebay.files import whole, write_whole
 from forebay.locks import alone_in
 from forebay.plain import plain
 from forebay.report import Report
-from forebay.scenario import MOST_SEED, Progress, Scenario, check_whole, threads
+from forebay.scenario import Progress, Scenario, threads
 from forebay.sweeps.axes import Axis, Cell, cells
-from forebay.sweeps.manifest import FILE, MOST_REPLICATIONS, Manifest
+from forebay.sweeps.manifest import FILE, Manifest
 from forebay.sweeps.records import Row, identity, read_row, write_row
 from forebay.tables import read_table, write_table
 from forebay.untrusted import DamagedError
@@ -162,8 +162,8 @@ def sweep(
     folder = Path(out)
     axes = [axis if isinstance(axis, Axis) else Axis.parse(axis) for axis in over]
     count = scenario.core.replications if replications is None else replications
-    check_whole(count, (1, MOST_REPLICATIONS), "replications")
-    seed = scenario.core.seed if seed is None else check_whole(seed, (0, MOST_SEED), "seed")
+    count = bounds.whole(count, (1, bounds.MOST_REPLICATIONS), "replications")
+    seed = scenario.core.seed if seed is None else bounds.whole(seed, (0, bounds.MOST_SEED), "seed")
     manifest = Manifest(
         _core.__version__,
         scenario.resolved,

@@ -15,6 +15,10 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+# Before anything of Matplotlib.
+import forebay.views.backend  # noqa: F401
+
+# isort: split
 import matplotlib.style
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.category import StrCategoryLocator
