@@ -49,22 +49,23 @@ EQUIVALENT = ROOT / "benches" / "mutants_equivalent.toml"
 #: Where it is kept what the tests of a file reach, by everything that decides over it.
 WATCHED = ROOT / "out" / "mutants"
 #: What several test files use.
-SHARED = ("conftest.py", "cycles.py", "damages.py")
+SHARED = ("conftest.py", "cycles.py", "damages.py", "oracle.py")
 
 #: The test files that concern each module.
 TESTS: Mapping[str, tuple[str, ...]] = {
     "goals": ("goals_laws", "several_goals", "judgment", "search"),
     "statistics": ("statistics_laws", "statistics", "search_laws"),
-    "search.answer": ("frozen", "findings_laws", "answers", "several_goals"),
+    "search.answer": ("frozen", "recommendation_laws", "findings_laws", "answers", "several_goals"),
     "search.findings": ("frozen", "findings_laws", "search", "answers", "judgment"),
     "search.independence": ("frozen", "judging_laws", "search", "independence"),
     "search.judging": ("frozen", "judging_laws", "search", "several_goals"),
     "search.judgment": ("frozen", "judging_laws", "judgment", "several_goals"),
     "search.knob": ("frozen", "varying_laws", "over"),
     "search.measurable": ("frozen", "varying_laws", "measurable"),
-    "search.measurements": ("findings_laws", "varying_laws", "search"),
+    "search.measurements": ("recommendation_laws", "resumption_laws", "search"),
     "search.recommendation": (
         "frozen",
+        "recommendation_laws",
         "findings_laws",
         "several_goals",
         "recommend_more",
@@ -72,10 +73,10 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         "over",
         "independence",
     ),
-    "search.resumption": ("varying_laws", "resumption"),
+    "search.resumption": ("resumption_laws", "resumption"),
     "search.sensitivity": ("varying_laws", "recommend_more", "uncertain"),
     "search.smallest": ("frozen", "search_laws", "search"),
-    "search.tradeoff": ("findings_laws", "recommend_more"),
+    "search.tradeoff": ("recommendation_laws", "recommend_more"),
 }
 
 #: Tests that judge by the clock fail on a busy machine, whatever the mutant.

@@ -434,6 +434,17 @@ def test_rules_buffers_are_measured() -> None:
     assert 9000 not in search.samples
 
 
+def test_a_mean_is_over_all_replications_at_a_buffer() -> None:
+    goal = Goal("utilization", ">=", 0.9)
+    search = Search(Link({"utilization": utilization}, noise=0.01), [goal], PLAN)
+    search.sample([5, 9], 4)
+    search.sample([9], 7)
+    for buffer, count in ((5, 4), (9, 7)):
+        values = search.values(buffer, goal)
+        assert len(values) == count
+        assert search.mean(buffer, goal) == pytest.approx(np.mean(values), rel=1e-12)
+
+
 def test_goal_without_unit_finds_its_key() -> None:
     report = Report.of(
         {

@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -15,114 +14,9 @@ from hypothesis import strategies as st
 from forebay.goals import Goal
 from forebay.report import Report
 from forebay.search.judging import AverageJudge, Verdict
-from forebay.search.smallest import Outcome, Plan, Search, _between, _without_gaps
+from forebay.search.smallest import Plan, Search, _between, _without_gaps
 from forebay.warning import Kind
-
-#: A goal that asks for room, and one that asks for little; what is measured of both is the buffer itself.
-ROOM, SMALL = Goal("utilization", ">=", 0.5), Goal("queue_mean", "<=", 0.5)
-BOTH = (ROOM, SMALL)
-
-
-class Link:
-    """Every replication differs in the loss rate, and tells its buffer."""
-
-    def __init__(self) -> None:
-        self.calls: list[list[tuple[int, int]]] = []
-
-    def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Report]:
-        self.calls.append(list(pairs))
-        return [
-            Report.of({"engine": "test", "metrics": {name: {"mean": value} for name, value in each}, "groups": []})
-            for each in (
-                (("utilization", buffer), ("queue_mean_packets", buffer), ("loss_rate", replication))
-                for buffer, replication in pairs
-            )
-        ]
-
-    @property
-    def asked(self) -> list[tuple[int, int]]:
-        return [pair for call in self.calls for pair in call]
-
-    @property
-    def buffers(self) -> set[int]:
-        return {buffer for buffer, _ in self.asked}
-
-    def fresh(self, plan: Plan) -> list[int]:
-        """Buffers that were put to fresh replications, in the order in which they were."""
-        return list(dict.fromkeys(buffer for buffer, replication in self.asked if replication >= max(plan.looks)))
-
-
-@dataclasses.dataclass
-class Oracle:
-    """A judge that knows what is met where: `room` and `small` by buffer.
-
-    `unclear` says of a buffer and a number of replications that they do not suffice; `confidence` what the fresh
-    replications at a buffer give, by the number of the attempt.
-    """
-
-    room: Callable[[int], bool]
-    small: Callable[[int], bool] = lambda _buffer: True
-    unclear: Callable[[int, int], bool] = lambda _buffer, _replications: False
-    confidence: Callable[[int], float] = lambda _attempt: 0.99999
-    weakest: Goal = ROOM
-    fresh: int = 8
-
-    def __post_init__(self) -> None:
-        self.levels: set[float] = set()
-        self.asked_to_confirm: list[tuple[int, float]] = []
-
-    def _met(self, buffer: int, goals: Sequence[Goal]) -> bool:
-        return all((self.room if goal.name == ROOM.name else self.small)(buffer) for goal in goals)
-
-    def verdict(self, reports: Sequence[Report], goals: Sequence[Goal], level: float) -> Verdict:
-        self.levels.add(level)
-        buffer = _buffer(reports)
-        if self.unclear(buffer, len(reports)):
-            return Verdict.UNCLEAR
-        return Verdict.MET if self._met(buffer, goals) else Verdict.MISSED
-
-    def confidences(self, reports: Sequence[Report], goals: Sequence[Goal]) -> Mapping[str, float]:
-        buffer = _buffer(reports)
-        if reports[0].metrics["loss_rate"].mean < 16:
-            return {goal.key: float(self._met(buffer, [goal])) for goal in goals}
-        found = self.confidence(len(self.asked_to_confirm))
-        return {goal.key: found if goal == self.weakest else 1.0 for goal in goals}
-
-    def margin(self, reports: Sequence[Report], goals: Sequence[Goal]) -> float:
-        return 1.0 if self._met(_buffer(reports), goals) else -1.0
-
-    def confirmations(self, seen: int, confidence: float) -> int:
-        self.asked_to_confirm.append((seen, confidence))
-        return self.fresh
-
-
-def _buffer(reports: Sequence[Report]) -> int:
-    (buffer,) = {round(report.metrics["utilization"].mean) for report in reports}
-    return buffer
-
-
-def plan_of(judge: Oracle, **changes: object) -> Plan:
-    return dataclasses.replace(Plan(smallest=1, largest=1000, ceiling=8000, judge=judge), **changes)  # type: ignore[arg-type]
-
-
-def searched(
-    judge: Oracle, goals: Sequence[Goal] = (ROOM,), **changes: object
-) -> tuple[Outcome, Link, Search, list[int]]:
-    """Run a search; also what it was expected to take, whenever that was told."""
-    link, expected = Link(), list[int]()
-    search = Search(link, goals, plan_of(judge, **changes), expected.append)
-    outcome = search.run()
-    assert max(Counter(link.asked).values()) == 1, "no pair twice"
-    return outcome, link, search, expected
-
-
-def since(edge: int) -> Callable[[int], bool]:
-    return lambda buffer: buffer >= edge
-
-
-def until(edge: int) -> Callable[[int], bool]:
-    return lambda buffer: buffer <= edge
-
+from tests.oracle import BOTH, ROOM, SMALL, Link, Oracle, buffer_of, plan_of, searched, since, until
 
 # Fresh replications ----------------------------------------------------------------------------------------------
 
@@ -418,7 +312,7 @@ def test_what_is_allowed_may_be_all_that_was_tried() -> None:
 def test_the_compromise_is_the_smallest_of_those_that_miss_least() -> None:
     class Least(Oracle):
         def margin(self, reports: Sequence[Report], goals: Sequence[Goal]) -> float:
-            buffer = _buffer(reports)
+            buffer = buffer_of(reports)
             return -0.2 if buffer in {70, 90, 500} else super().margin(reports, goals)
 
     outcome, *_ = searched(Least(lambda _b: False), also=(70, 90, 500))
@@ -517,7 +411,7 @@ def test_an_island_is_tried_after_all_looks_only() -> None:
 
     class Flattering(Oracle):
         def verdict(self, reports: Sequence[Report], goals: Sequence[Goal], level: float) -> Verdict:
-            if _buffer(reports) == 42 and SMALL in goals:
+            if buffer_of(reports) == 42 and SMALL in goals:
                 return Verdict.MET if len(reports) < 16 else Verdict.MISSED
             return super().verdict(reports, goals, level)
 
@@ -559,7 +453,7 @@ def test_a_gap_and_an_island_are_believed_after_all_looks(seen: int) -> None:
 
     class Unlucky(Oracle):
         def verdict(self, reports: Sequence[Report], goals: Sequence[Goal], level: float) -> Verdict:
-            unlucky = _buffer(reports) == 56 and len(reports) <= seen
+            unlucky = buffer_of(reports) == 56 and len(reports) <= seen
             return Verdict.MISSED if unlucky else super().verdict(reports, goals, level)
 
     outcome, _, search, _ = searched(Unlucky(since(15)), also=(18, 42, 56))
@@ -578,7 +472,7 @@ class Straight(Oracle):
 
     def margin(self, reports: Sequence[Report], goals: Sequence[Goal]) -> float:
         del goals
-        return 0.1 * math.log(_buffer(reports) / self.edge)
+        return 0.1 * math.log(buffer_of(reports) / self.edge)
 
 
 @pytest.mark.parametrize("edge", [47.0, 61.9, 150.0, 230.4, 500.5, 3000.0])
@@ -684,15 +578,11 @@ def test_a_bracket_is_resolved_at_a_packet_or_at_the_resolution(
     assert Search(Link(), (ROOM,), plan_of(Oracle(since(1)), resolution=resolution))._resolved(low, high) is done
 
 
-def edges() -> Iterator[int]:
-    yield from (5, 17, 30, 77, 200, 444, 900)
-
-
 @pytest.mark.parametrize("judge", [Oracle, Straight])
 @pytest.mark.parametrize("looks", [(4, 8, 16), (10, 20), (20, 22)])
 def test_what_is_expected_is_about_what_it_takes(judge: type[Oracle], looks: tuple[int, ...]) -> None:
     """Progress: where nothing is unclear the search takes no more than is foretold at the start, and much of it."""
-    for edge in edges():
+    for edge in (5, 17, 30, 77, 200, 444, 900):
         one = judge(since(edge))
         if isinstance(one, Straight):
             one.edge = edge - 0.5

@@ -1,0 +1,117 @@
+"""A link that tells its buffer, and a judge that knows what is met where: what the search is watched with."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from forebay.goals import Goal
+from forebay.report import Report
+from forebay.search.judging import Verdict
+from forebay.search.smallest import Outcome, Plan, Search
+
+#: A goal that asks for room, and one that asks for little; what is measured of both is the buffer itself.
+ROOM, SMALL = Goal("utilization", ">=", 0.5), Goal("queue_mean", "<=", 0.5)
+BOTH = (ROOM, SMALL)
+
+
+class Link:
+    """Every replication differs in the loss rate, and tells its buffer."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[tuple[int, int]]] = []
+
+    def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Report]:
+        self.calls.append(list(pairs))
+        return [
+            Report.of({"engine": "test", "metrics": {name: {"mean": value} for name, value in each}, "groups": []})
+            for each in (
+                (("utilization", buffer), ("queue_mean_packets", buffer), ("loss_rate", replication))
+                for buffer, replication in pairs
+            )
+        ]
+
+    @property
+    def asked(self) -> list[tuple[int, int]]:
+        return [pair for call in self.calls for pair in call]
+
+    @property
+    def buffers(self) -> set[int]:
+        return {buffer for buffer, _ in self.asked}
+
+    def fresh(self, plan: Plan) -> list[int]:
+        """Buffers that were put to fresh replications, in the order in which they were."""
+        return list(dict.fromkeys(buffer for buffer, replication in self.asked if replication >= max(plan.looks)))
+
+
+@dataclasses.dataclass
+class Oracle:
+    """A judge that knows what is met where: `room` and `small` by buffer.
+
+    `unclear` says of a buffer and a number of replications that they do not suffice; `confidence` what the fresh
+    replications at a buffer give, by the number of the attempt.
+    """
+
+    room: Callable[[int], bool]
+    small: Callable[[int], bool] = lambda _buffer: True
+    unclear: Callable[[int, int], bool] = lambda _buffer, _replications: False
+    confidence: Callable[[int], float] = lambda _attempt: 0.99999
+    weakest: Goal = ROOM
+    fresh: int = 8
+
+    def __post_init__(self) -> None:
+        self.levels: set[float] = set()
+        self.asked_to_confirm: list[tuple[int, float]] = []
+
+    def _met(self, buffer: int, goals: Sequence[Goal]) -> bool:
+        return all((self.room if goal.name == ROOM.name else self.small)(buffer) for goal in goals)
+
+    def verdict(self, reports: Sequence[Report], goals: Sequence[Goal], level: float) -> Verdict:
+        self.levels.add(level)
+        buffer = buffer_of(reports)
+        if self.unclear(buffer, len(reports)):
+            return Verdict.UNCLEAR
+        return Verdict.MET if self._met(buffer, goals) else Verdict.MISSED
+
+    def confidences(self, reports: Sequence[Report], goals: Sequence[Goal]) -> Mapping[str, float]:
+        buffer = buffer_of(reports)
+        if reports[0].metrics["loss_rate"].mean < 16:
+            return {goal.key: float(self._met(buffer, [goal])) for goal in goals}
+        found = self.confidence(len(self.asked_to_confirm))
+        return {goal.key: found if goal == self.weakest else 1.0 for goal in goals}
+
+    def margin(self, reports: Sequence[Report], goals: Sequence[Goal]) -> float:
+        return 1.0 if self._met(buffer_of(reports), goals) else -1.0
+
+    def confirmations(self, seen: int, confidence: float) -> int:
+        self.asked_to_confirm.append((seen, confidence))
+        return self.fresh
+
+
+def buffer_of(reports: Sequence[Report]) -> int:
+    (buffer,) = {round(report.metrics["utilization"].mean) for report in reports}
+    return buffer
+
+
+def plan_of(judge: Oracle, **changes: object) -> Plan:
+    return dataclasses.replace(Plan(smallest=1, largest=1000, ceiling=8000, judge=judge), **changes)  # type: ignore[arg-type]
+
+
+def searched(
+    judge: Oracle, goals: Sequence[Goal] = (ROOM,), **changes: object
+) -> tuple[Outcome, Link, Search, list[int]]:
+    """Run a search; also what it was expected to take, whenever that was told."""
+    link, expected = Link(), list[int]()
+    search = Search(link, goals, plan_of(judge, **changes), expected.append)
+    outcome = search.run()
+    assert max(Counter(link.asked).values()) == 1, "no pair twice"
+    return outcome, link, search, expected
+
+
+def since(edge: int) -> Callable[[int], bool]:
+    return lambda buffer: buffer >= edge
+
+
+def until(edge: int) -> Callable[[int], bool]:
+    return lambda buffer: buffer <= edge
