@@ -11,6 +11,7 @@ from forebay.errors import ForebayError, InputError, UnsupportedError
 from forebay.legible import LONGEST, legible
 from tests.attacks import campaign
 from tests.attacks.laws import ACTING, check_sentence
+from tests.attacks.mutation import Mutation
 from tests.attacks.targets import TARGETS
 from tests.conftest import ROOT
 
@@ -34,6 +35,24 @@ def test_damage_of_a_byte_breaks_no_law(name: str) -> None:
             for change in (b'"', b"\n", b"\xff", b"9", b"\x1b", b""):
                 TARGETS[name].feed(whole[:at] + change + whole[at + 1 :])
             TARGETS[name].feed(whole[:at])
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_damage_of_words_lines_and_numbers_breaks_no_law(name: str) -> None:
+    mutation = Mutation.of(CORPORA / name)
+    for seed in range(400):
+        TARGETS[name].feed(mutation.change(mutation.corpus[seed % len(mutation.corpus)], seed))
+
+
+def test_a_mutation_is_repeated_by_its_seed_and_changes_something() -> None:
+    mutation = Mutation([b"limit 10 packets\nrate 5mbit", b"burst 3"])
+    text = mutation.corpus[0]
+    changed = {mutation.change(text, seed) for seed in range(200)}
+    assert len(changed) > 100
+    assert mutation.change(text, 7) == mutation.change(text, 7)
+    assert any(b"burst" in each for each in changed)
+    assert any(b"99999999999999999999" in each for each in changed)
+    assert mutation.change(b"", 3) is not None
 
 
 @pytest.mark.parametrize("kind", [ForebayError, InputError, UnsupportedError])

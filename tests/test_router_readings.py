@@ -476,6 +476,23 @@ def test_the_link_table_of_a_reading_is_a_scenario(system: str, least: int, more
         ("junos", "schedulers {\n{ a; }\n}", "line 2: found `{`; allowed: a statement before it"),
         ("junos", "set class-of-service [ a b", "line 1: found the end of the statement; allowed: `]` after `[`"),
         ("sros", "{\n}", "line 1: found `{`; allowed: a context before it"),
+        ("sonic", '"static_th": "-1"', "found `-1` as static_th; allowed: a whole number"),
+        (
+            "linux",
+            "tc qdisc add dev eth0 root handle 1: ets bands 2 quanta 1500 0\n"
+            "tc qdisc add dev eth0 parent 1:1 pfifo limit 1\ntc qdisc add dev eth0 parent 1:2 pfifo limit 1",
+            "found ets with a quantum of 0; allowed: at least one byte",
+        ),
+        (
+            "linux",
+            "tc qdisc add dev eth0 root handle 1: prio\ntc qdisc add dev eth0 parent 1:0.1 pfifo limit 1",
+            "found the handle `1:0.1`; allowed: up to four digits",
+        ),
+        (
+            "linux",
+            "tc qdisc add dev eth0 root red limit 300kb min 60kb max 180kb avpkt 0 burst 80 probability 0.1",
+            "found avpkt 0; allowed: an average packet of at least a byte",
+        ),
         ("ios-xe", "queue-limit 64 packets\n\x1b[31mshape", r"line 2: found `\x1b`; allowed: text without control"),
         ("linux", "tc qdisc\u202e", r"line 1: found `\u202e`; allowed: text without control characters"),
     ],
@@ -484,3 +501,14 @@ def test_what_is_cut_or_colored_is_named_by_its_line(system: str, text: str, mes
     with pytest.raises(InputError) as told:
         translate(text, system, Assumed())
     assert message in str(told.value)
+
+
+@pytest.mark.parametrize("weights", [[0.0], [0.0, 0.0, 0.0], [0.0, 1.0], [75.0, 0.0, 25.0]])
+def test_classes_that_are_promised_nothing_have_the_least(weights: list[float]) -> None:
+    told = percents(weights)
+    assert sum(told) == 100
+    assert min(told) >= 1
+    classes = tuple(dataclasses.replace(VOICE_AND_REST.classes[-1], name=f"c{at}", weight=weight, priority=False)
+                    for at, weight in enumerate(weights))  # fmt: skip
+    table = link_table(Port(10**7, 1500, Classes("dwrr", classes)))
+    assert "weight = 0" not in table

@@ -71,7 +71,7 @@ def read_table(path: Path, again: str) -> pl.DataFrame:
         raise DamagedError(str(path), found, again)
     try:
         return pl.read_parquet(path, glob=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, MemoryError) as error:
         raise DamagedError(str(path), f"a table that cannot be read ({type(error).__name__})", again) from None
 
 

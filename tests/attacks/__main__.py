@@ -8,6 +8,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from tests.attacks.mutation import Mutation
+
+CORPORA = Path(__file__).parent.parent.parent / "fuzz" / "corpus"
+
 
 def main(arguments: list[str]) -> int:
     """Feed a target; the exit code is 0 where no law is broken."""
@@ -38,7 +42,15 @@ def _fuzz(name: str, options: list[str]) -> int:
 
         feed = TARGETS[name].feed
         feed(b"")  # what is imported lazily is instrumented, too
-    atheris.Setup([sys.argv[0], *options], feed)
+    mutation = Mutation.of(CORPORA / name)
+
+    def mutate(data: bytes, most: int, seed: int) -> bytes:
+        """Half by words and lines, half by the fuzzer's own means."""
+        if seed % 2:
+            return bytes(atheris.Mutate(data, most))
+        return mutation.change(bytes(data), seed)[:most]
+
+    atheris.Setup([sys.argv[0], *options], feed, custom_mutator=mutate)
     atheris.Fuzz()
     return 0
 

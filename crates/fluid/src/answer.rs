@@ -99,7 +99,8 @@ impl Translation {
             let kept: f64 = links()
                 .map(|link| 1.0 - link.background_loss_rate)
                 .product();
-            let delivered: f64 = links().map(|link| link.delivered).product();
+            let delivered = links().map(|link| link.delivered);
+            let delivered = delivered.fold(f64::INFINITY, f64::min);
             put(Metric::Goodput, bits * kept * delivered);
             put(Metric::LossRate, 1.0 - kept);
             return report;

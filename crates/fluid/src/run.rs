@@ -290,12 +290,14 @@ impl<'m> Run<'m> {
         let mut goodput = vec![0.0; counts.sent.len()];
         let mut loss = vec![0.0; counts.sent.len()];
         let mut sized = Vec::with_capacity(counts.sent.len());
-        // What a link has let in and still holds has arrived nowhere yet.
+        // What a link has let in and still holds has arrived nowhere yet; of several links each sees what
+        // is sent, so that the one that has held back most says what arrives.
         let delivered: Vec<f64> = counts.tallies.iter().map(Tally::delivered).collect();
         for (slot, &number) in self.flows.number.iter().enumerate() {
             let (sent, lost) = (counts.sent[slot], counts.lost[slot]);
             let path = self.path(self.flows.class_of[slot] as usize);
-            let arrives: f64 = path.iter().map(|&link| delivered[link]).product();
+            let arrives = path.iter().map(|&link| delivered[link]);
+            let arrives = arrives.fold(f64::INFINITY, f64::min);
             let rate = (sent - lost) / time * arrives;
             goodput[number as usize] = rate;
             loss[number as usize] = if sent > 0.0 { lost / sent } else { 0.0 };

@@ -43,14 +43,16 @@ fn a_run_ends_where_only_the_background_is_left_to_drop() {
 #[test]
 fn no_more_is_delivered_than_the_links_have_carried() {
     for measure in ["100ms", "1s", "2s", "10s"] {
-        for (first, second) in [
-            ("1Mbps", "10Mbps"),
-            ("10Mbps", "1Mbps"),
-            ("10Mbps", "10Mbps"),
+        for (first, second, queue) in [
+            ("1Mbps", "10Mbps", "droptail"),
+            ("10Mbps", "1Mbps", "droptail"),
+            ("10Mbps", "10Mbps", "droptail"),
+            ("10Mbps", "10Mbps", "red"),
+            ("9Mbps", "10Mbps", "red"),
         ] {
             let text = format!(
-                "[[links]]\nname = \"a\"\nrate = \"{first}\"\nbuffer = \"50p\"\n\
-                 [[links]]\nname = \"b\"\nrate = \"{second}\"\nbuffer = \"50p\"\ntarget = true\n\
+                "[[links]]\nname = \"a\"\nrate = \"{first}\"\nbuffer = \"50p\"\nqueue = \"{queue}\"\n\
+                 [[links]]\nname = \"b\"\nrate = \"{second}\"\nbuffer = \"50p\"\nqueue = \"{queue}\"\ntarget = true\n\
                  [[flows]]\ncount = 7\nrtt = \"20ms\"\npath = [\"a\", \"b\"]\n\
                  [run]\nwarmup = \"0s\"\nmeasure = \"{measure}\"\n"
             );

@@ -75,43 +75,38 @@ impl Algorithm {
                         .set(parameter.name, read_value(&value, parameter)?);
                 }
             }
-            for (low, high) in ORDERED {
-                algorithm.in_order(cursor, low, high)?;
+            for ends in ORDERED {
+                algorithm.in_order(cursor, ends)?;
             }
         }
         Ok(algorithm)
     }
 
-    /// Refuses a range that is upside down, where an end of it is written. Thresholds of different units
-    /// compare only once the link is known; there the discipline raises the upper one.
-    fn in_order(&self, cursor: &Cursor<'_>, low: &str, high: &str) -> Result<(), ScenarioError> {
-        let upside_down = match (self.parameters.get(low), self.parameters.get(high)) {
+    /// Refuses a range that is written upside down; where one end is written and the other's default lies
+    /// beyond it, that end is the same. Thresholds of different units compare only once the link is known;
+    /// there the discipline raises the upper one.
+    fn in_order(
+        &mut self,
+        cursor: &Cursor<'_>,
+        (low, high): (&'static str, &'static str),
+    ) -> Result<(), ScenarioError> {
+        let (least, most) = (self.parameters.get(low), self.parameters.get(high));
+        let upside_down = match (least, most) {
             (Parametric::Number(least), Parametric::Number(most)) => most < least,
             (Parametric::Threshold(least), Parametric::Threshold(most)) => most < least,
             _ => false,
         };
+        if !upside_down {
+            return Ok(());
+        }
         match (cursor.get(low), cursor.get(high)) {
-            _ if !upside_down => Ok(()),
             (Some(lower), Some(upper)) => {
-                Err(upper.error(format!("at least {low}, which is {}", lower.shown())))
+                return Err(upper.error(format!("at least {low}, which is {}", lower.shown())));
             }
-            (Some(lower), None) => {
-                Err(lower.error(format!("at most {high}, which is `{}`", self.shown(high))))
-            }
-            (None, Some(upper)) => {
-                Err(upper.error(format!("at least {low}, which is `{}`", self.shown(low))))
-            }
-            (None, None) => Ok(()),
-        }
-    }
-
-    /// A parameter's value as it is written.
-    fn shown(&self, name: &str) -> String {
-        match shown(self.parameters.get(name)) {
-            Some(Value::String(text)) => text,
-            Some(value) => value.to_string(),
-            None => String::new(),
-        }
+            (_, None) => self.parameters.set(high, least),
+            (None, Some(_)) => self.parameters.set(low, most),
+        };
+        Ok(())
     }
 
     /// With the word `preset` for every parameter that knows it.
@@ -203,8 +198,15 @@ impl Form<Algorithm> for Registered {
     fn write(&self, algorithm: &Algorithm, _: &Context<'_>) -> Option<Value> {
         let mut map = Map::from_iter([("kind".to_owned(), algorithm.name().into())]);
         for (name, value) in algorithm.parameters.iter() {
-            let Some(shown) = shown(*value) else {
-                continue;
+            let shown: Value = match value {
+                Parametric::Number(x) => (*x).into(),
+                Parametric::Time(x) => x.to_string().into(),
+                Parametric::Bytes(x) => x.to_string().into(),
+                Parametric::Rate(x) => x.to_string().into(),
+                Parametric::Threshold(x) => threshold_text(*x).into(),
+                Parametric::Switch(x) => (*x).into(),
+                Parametric::Word(x) => (*x).into(),
+                Parametric::Automatic => continue,
             };
             map.insert((*name).to_owned(), shown);
         }
@@ -241,20 +243,6 @@ impl Form<Algorithm> for Registered {
         );
         Grammar::new(json!({ "oneOf": forms }), allowed)
     }
-}
-
-/// A value as it is written; none for one that the algorithm chooses.
-fn shown(value: Parametric) -> Option<Value> {
-    Some(match value {
-        Parametric::Number(x) => x.into(),
-        Parametric::Time(x) => x.to_string().into(),
-        Parametric::Bytes(x) => x.to_string().into(),
-        Parametric::Rate(x) => x.to_string().into(),
-        Parametric::Threshold(x) => threshold_text(x).into(),
-        Parametric::Switch(x) => x.into(),
-        Parametric::Word(x) => x.into(),
-        Parametric::Automatic => return None,
-    })
 }
 
 fn parameter_schema(kind: ParameterKind) -> Value {

@@ -7,7 +7,7 @@ use forebay_units::Bytes;
 
 /// So much that each need tells what it counts.
 const EACH: Footprint = Footprint {
-    flow: 1e3,
+    flow: |_| 1e3,
     source: 1e6,
     waiting: 1.0,
 };

@@ -189,3 +189,23 @@ fn a_key_of_json_stands_there_once() {
         assert!(error.contains("twice") && error.contains("line"), "{error}");
     }
 }
+
+/// What is accepted is written so that it is accepted again: also where an end of a range is written that
+/// lies beyond the other's default.
+#[test]
+fn an_end_beyond_the_others_default_reads_back() {
+    for bottom in ["0.1", "0.5", "0.6", "1.0"] {
+        for kind in ["red", "choke"] {
+            let queue = format!("queue = {{ kind = \"{kind}\", bottom = {bottom} }}");
+            let text = format!(
+                "[link]\nrate = \"10Mbps\"\nbuffer = \"50p\"\n{queue}\n[[flows]]\nrtt = \"10ms\"\n"
+            );
+            let scenario = parse(&text).unwrap();
+            let canonical = scenario.canonical_json();
+            let again = Scenario::parse(&canonical, Format::Json, "again", &[]);
+            assert_eq!(again.as_ref(), Ok(&scenario), "{text}");
+            let parameters = scenario.target().discipline.parameters();
+            assert!(parameters.number("top") >= parameters.number("bottom"));
+        }
+    }
+}

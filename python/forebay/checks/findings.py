@@ -380,7 +380,7 @@ def write(path: Path, findings: Sequence[Finding], replications: int) -> None:
 
 
 #: What a field of each type may be in JSON, by the first word of its type.
-_KINDS: Mapping[str, type | tuple[type, ...]] = {"str": str, "float": (int, float), "int": int, "bool": bool}
+_KINDS: Mapping[str, tuple[type, ...]] = {"str": (str,), "float": (int, float), "int": (int,), "bool": (bool,)}
 
 
 def _checked(found: Finding) -> Finding:
@@ -390,7 +390,7 @@ def _checked(found: Finding) -> Finding:
         if value is None and kind.endswith("None"):
             continue
         allowed = _KINDS[kind.split(maxsplit=1)[0]]
-        if not isinstance(value, allowed) or (isinstance(value, bool) and allowed is not bool):
+        if not isinstance(value, allowed) or (isinstance(value, bool) and allowed != (bool,)):
             raise TypeError
     return found
 

@@ -524,6 +524,6 @@ def read_folder(folder: Path, kind: str) -> Iterator[Row | tuple[str, str]]:
             continue
         try:
             yield READERS[kind](document(line, f"line {number}", allowed))
-        except (KeyError, ValueError, TypeError, InputError) as error:
+        except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, InputError) as error:
             reason = f"no `{error.args[0]}`" if isinstance(error, KeyError) else str(error)
             yield f"{path.name}:{number}", f"the row cannot be read: {reason}"

@@ -186,8 +186,11 @@ def _together(port: Port) -> Limit:
 
 
 def _weights(found: Classes) -> list[int]:
-    """Weights as whole numbers from 1 to 10,000, in the same proportions where there are such."""
-    least = min(entry.weight for entry in found.classes)
+    """Weights as whole numbers from 1 to 10,000, in the same proportions where there are such.
+
+    A class that is promised nothing, as "percent 0" says, has the least.
+    """
+    least = min((entry.weight for entry in found.classes if entry.weight > 0), default=1.0)
     shares = [Fraction(entry.weight / least).limit_denominator(100) for entry in found.classes]
     common = math.lcm(*(share.denominator for share in shares))
     largest = max(shares) * common

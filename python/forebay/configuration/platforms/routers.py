@@ -277,9 +277,12 @@ def ratios(weights: Sequence[float], most: int) -> list[float]:
 
 
 def percents(weights: Sequence[float]) -> list[int]:
-    """Whole percent, at least one each, that sum to 100: the largest remainders are rounded up."""
+    """Whole percent, at least one each, that sum to 100: the largest remainders are rounded up.
+
+    Where none is promised anything all have the same.
+    """
     total = sum(weights)
-    exact = [100 * weight / total for weight in weights]
+    exact = [100 * weight / total if total > 0 else 100 / len(weights) for weight in weights]
     told = [max(1, math.floor(share)) for share in exact]
     order = sorted(range(len(told)), key=lambda at: (told[at] - exact[at], at))
     while sum(told) < 100:

@@ -424,7 +424,8 @@ class _Reader:
             return default
         text = str(entry.get(field, ""))
         try:
-            return signed(text)
+            # Only a power of two may be below none.
+            return signed(text) if field == "dynamic_th" else whole(text)
         except Mistake as mistake:
             raise mistake.said_of(field).error() from None
 

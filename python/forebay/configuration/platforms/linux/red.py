@@ -181,6 +181,8 @@ class Red:
             return round(printed)
         given = self._given(options, "avpkt")
         average = 1 if self.unit == "packets" else int(given.amount if given is not None else packet)
+        if average < 1:
+            raise Mistake("avpkt 0", "an average packet of at least a byte")
         given_burst = options.get("burst")
         asked = int(2 * least.amount + most.amount) // (3 * average)
         if isinstance(given_burst, float):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -320,6 +321,8 @@ def _read_classes(node: Node, packet: int, how: list[str]) -> Queue | Classes:
     if not queues:
         raise InputError(f"translate: found {node.kind} without disciplines in its classes; allowed: one in each")
     least = min((weight for weight, _ in queues if weight is not None), default=1.0)
+    if least <= 0:
+        raise InputError(f"translate: found {node.kind} with a quantum of 0; allowed: at least one byte")
     strict = all(weight is None for weight, _ in queues)
     told = []
     for number, (weight, queue) in enumerate(queues):
@@ -359,7 +362,10 @@ def _drr_members(node: Node, how: list[str]) -> list[tuple[float | None, Node]]:
 
 
 def _minor(handle: str) -> int:
-    return int(handle.partition(":")[2] or "0", 16)
+    minor = handle.partition(":")[2] or "0"
+    if not re.fullmatch("[0-9a-fA-F]{1,4}", minor):
+        raise InputError(f"translate: found the handle `{handle}`; allowed: up to four digits in base 16, as in 10:1f")
+    return int(minor, 16)
 
 
 LINUX = Linux()
