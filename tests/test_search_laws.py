@@ -353,15 +353,14 @@ def test_whatever_the_curve_the_answer_is_what_was_measured(
 ) -> None:
     """Any curve of a goal that asks for room, and one that falls of a goal that asks for little."""
     judge = Oracle(stretches(edges), until(10**9 if allowed is None else allowed))
-    outcome, link, search, _ = searched(judge, BOTH, also=tuple(also))
+    outcome, _, search, _ = searched(judge, BOTH, also=tuple(also))
     measured = sorted(search.samples)
     room = {buffer: judge.room(buffer) for buffer in measured}
     every = {buffer: judge.room(buffer) and judge.small(buffer) for buffer in measured}
     answer = outcome.buffer
     if answer is None:
-        looked = {buffer for buffer, _ in link.calls[0]}
-        assert not any(every[buffer] for buffer in looked), "no buffer that was looked at is passed over"
-        assert outcome.compromise == min(measured, key=lambda buffer: (not every[buffer], buffer))
+        assert not any(every.values()), "no buffer that was measured is passed over"
+        assert outcome.compromise == min(measured)
         return
     assert every[answer]
     below = [buffer for buffer in measured if buffer < answer]
@@ -404,6 +403,16 @@ def test_an_island_is_confirmed_like_any_answer() -> None:
     assert (56, ROOM.key) in outcome.gaps
     assert outcome.up_to[0] < 56
     assert outcome.notes == []
+
+
+def test_what_the_first_look_steps_over_is_found_by_the_last_one() -> None:
+    """64 and 65 packets give room, and no more than 65 are allowed: only the search for what is allowed comes there."""
+    judge = Oracle(stretches([64, 66]), until(65))
+    outcome, link, search, _ = searched(judge, BOTH)
+    first = {buffer for buffer, _ in link.calls[0]}
+    assert not first & {64, 65}
+    assert outcome.buffer in {64, 65}
+    assert link.fresh(search.plan) == [outcome.buffer]
 
 
 def test_an_island_is_tried_after_all_looks_only() -> None:

@@ -64,7 +64,7 @@ pub fn check_scenario(scenario: &Scenario) {
 }
 
 const ONE_BYTE_EACH: Footprint = Footprint {
-    flow: 1.0,
+    flow: |_| 1.0,
     source: 1.0,
     waiting: 1.0,
 };

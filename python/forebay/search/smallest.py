@@ -228,15 +228,18 @@ class Search:
         enough = self._smallest_enough(room, outcome)
         outcome.needs_at_least = (tuple(goal.key for goal in room), enough)
         if enough is None:
-            self._largest_allowed(small, outcome)
             outcome.binding = self._worst(max(self.samples), room).key
-            outcome.compromise = self._compromise()
-            return outcome
-        self._confirm(enough, room, outcome)
+        else:
+            self._confirm(enough, room, outcome)
+            if outcome.buffer is None:
+                self._try_island(self._meeting(enough), room, outcome)
         if outcome.buffer is None:
-            self._try_island(enough, room, outcome)
-        if outcome.buffer is None:
+            known = set(self.samples)
             self._largest_allowed(small, outcome)
+            # Its looks may have met with what the first ones had stepped over.
+            met = [buffer for buffer in self._meeting(self.plan.ceiling + 1) if buffer not in known]
+            self._try_island(met, room, outcome)
+        if outcome.buffer is None:
             outcome.compromise = self._compromise()
         else:
             outcome.up_to = self._upper_end(outcome.buffer)
@@ -317,9 +320,9 @@ class Search:
         smaller = (buffer for buffer in self.samples if buffer < below)
         return sorted((at for at in smaller if self.together(at, self.goals) is Verdict.MET), reverse=True)
 
-    def _try_island(self, start: int, room: Sequence[Goal], outcome: Outcome) -> None:
-        """Where nothing from `start` on was confirmed: look among smaller buffers that meet every goal below a gap."""
-        for buffer in self._meeting(start):
+    def _try_island(self, buffers: Sequence[int], room: Sequence[Goal], outcome: Outcome) -> None:
+        """Where nothing was confirmed: the first of these, which meet every goal, that does so after all looks."""
+        for buffer in buffers:
             if buffer not in self._refused and self._settle(buffer, self.goals) is Verdict.MET:
                 break
         else:
