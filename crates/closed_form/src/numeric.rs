@@ -173,12 +173,15 @@ mod tests {
         assert!(root("x", (0.0, 1.0), |x| x + 1.0).is_err());
     }
 
+    /// A function, its root and where to look for it.
+    type Smooth<'a> = (&'a dyn Fn(f64) -> f64, f64, (f64, f64));
+
     /// Of a smooth function it takes a quarter of the evaluations of bisection (55 to the last bits), at any
     /// scale, and ends within two units of the last place.
     #[test]
     fn roots_are_found_in_a_quarter_of_the_steps_of_bisection() {
         for scale in [1e-9, 1.0, 1e12] {
-            let smooth: [(&dyn Fn(f64) -> f64, f64, (f64, f64)); 5] = [
+            let smooth: [Smooth<'_>; 5] = [
                 (
                     &|x| x * x * x - 2.0 * x - 5.0,
                     2.094_551_481_542_326_5,

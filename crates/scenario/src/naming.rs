@@ -117,15 +117,15 @@ fn legible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_control) {
         return text.into();
     }
-    let mut shown = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if is_control(letter) {
-            shown.extend(letter.escape_default());
-        } else {
-            shown.push(letter);
-        }
-    }
-    shown.into()
+    let told = text.chars().map(|letter| match letter {
+        '\n' => "\\n".to_owned(),
+        '\t' => "\\t".to_owned(),
+        '\r' => "\\r".to_owned(),
+        _ if !is_control(letter) => letter.to_string(),
+        _ if letter < '\u{100}' => format!("\\x{:02x}", u32::from(letter)),
+        _ => format!("\\u{:04x}", u32::from(letter)),
+    });
+    told.collect::<String>().into()
 }
 
 /// Whether a character moves the cursor, colors, rings, breaks a line or turns the direction of what
@@ -406,7 +406,7 @@ mod tests {
         for (found, told) in [
             ("plain ` \u{e9} \u{3b1}", "plain ` \u{e9} \u{3b1}"),
             ("\u{1b}[31mred", "\\x1b[31mred"),
-            ("two\nlines\tand\r", "two\\nlines\\tand\\x0d"),
+            ("two\nlines\tand\r", "two\\nlines\\tand\\r"),
             (
                 "\u{202e}turned\u{2028}\u{feff}",
                 "\\u202eturned\\u2028\\ufeff",
