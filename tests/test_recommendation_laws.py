@@ -34,7 +34,6 @@ TERMS = _Terms(confidence=0.95, resolution=0.05, replications=None, fraction=Non
     [
         ("confidence", (0.5001, 0.95, 0.9999), (0.5, 1.0, 95.0, -0.5, math.nan)),
         ("resolution", (0.001, 0.05, 1.0), (0.0009, 0.0, 1.001, 5.0, -0.05, math.nan)),
-        ("replications", (2, 3, 1000, None), (1, 0, -2)),
         ("fraction", (0.05, 0.9, 0.999, None), (0.049, 0.0, 0.9991, 1.0, 90.0, math.nan)),
     ],
 )

@@ -24,7 +24,7 @@ KEPT = (
     (r"python/forebay/checks/rows\.py", r"utilisation_ratio"),
     # Both spellings are understood.
     (r"tests/test_(several_goals|goals_laws)\.py", r"\"utilisation([<>]=|\")"),
-    (r"tests/test_(words|spelling)\.py|tests/reference/|LICENSE|Cargo\.lock|docs/images/", r""),
+    (r"tests/test_(words|spelling)\.py|tests/reference/|fuzz/corpus/|LICENSE|Cargo\.lock|docs/images/", r""),
     (r"mkdocs\.yml", r"primary: blue grey$"),  # a name of the theme's
     (r"recovery/fack\.rs", r'1996, "Forward acknowledgement:$'),  # a title as it was printed
     (r"", r"CancelledError|\.cancelled\(|https?://"),

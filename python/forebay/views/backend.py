@@ -6,6 +6,7 @@ where that names nothing that is installed, as what Jupyter sets it to is not ou
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 
@@ -15,7 +16,7 @@ VARIABLE = "MPLBACKEND"
 def load() -> None:
     """Load Matplotlib; without the environment's back end where it refuses that."""
     try:
-        pass
+        importlib.import_module("matplotlib")
     except ValueError:
         refused = os.environ.pop(VARIABLE, None)
         if refused is None:
@@ -23,7 +24,7 @@ def load() -> None:
         for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
             del sys.modules[name]
         try:
-            pass
+            importlib.import_module("matplotlib")
         finally:
             os.environ[VARIABLE] = refused
 
