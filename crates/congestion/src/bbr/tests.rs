@@ -349,3 +349,94 @@ fn a_loss_leaves_the_estimate_alone_and_the_window_returns() {
     drive(&mut bbr, &mut window, 2000, 2002, 0.1);
     assert!(window.cwnd >= before);
 }
+
+/// A flow that knows its path, 1000 packets per second and 100 ms, in this phase of PROBE_BW.
+fn in_phase(phase: usize) -> BbrController {
+    let (mut bbr, mut window) = start();
+    drive(&mut bbr, &mut window, 1, 700, 0.1);
+    bbr.mode = Mode::ProbeBandwidth;
+    bbr.cycle_idx = phase;
+    bbr.update_gains();
+    bbr
+}
+
+/// `bbr_quantization_budget`: three bursts more, an even number of packets, and two more while it probes.
+#[test]
+fn the_window_has_room_for_three_bursts_and_is_even() {
+    for rate in [100.0, 5e3, 5e5] {
+        for product in [4.0, 100.0, 101.0, 200.0] {
+            for phase in 0..8 {
+                let mut bbr = in_phase(phase);
+                bbr.pacing_rate = rate;
+                let bare = product + 3.0 * bbr.quantum();
+                let probes = if phase == 0 { 2.0 } else { 0.0 };
+                let room = bbr.with_bursts(product) - probes - bare;
+                assert!(
+                    (0.0..2.0).contains(&room),
+                    "{rate} {product} {phase} {room}"
+                );
+                assert_eq!(bbr.with_bursts(product) % 2.0, 0.0);
+                bbr.mode = Mode::Startup;
+                assert_eq!(bbr.with_bursts(product), bare + room);
+            }
+        }
+    }
+}
+
+/// `bbr_is_next_cycle_phase`: a phase lasts a round trip; the one that probes goes on until as much is under
+/// way as it wants or a packet is lost, and the one that drains ends as soon as no more than the product is.
+#[test]
+fn phases_end_as_in_the_kernel() {
+    for phase in 0..8 {
+        for (elapsed, long) in [(99, false), (100, false), (101, true)] {
+            for lost in [0.0, 1.0] {
+                for share in [0.5, 0.99, 1.01, 1.24, 1.26, 2.0] {
+                    let mut bbr = in_phase(phase);
+                    let gain = bbr.pacing_gain;
+                    let of_product = |gain: f64| bbr.with_bursts((gain * 100.0_f64).ceil());
+                    // What is in the network when the next packet leaves: a burst more where it probes, and less
+                    // by what arrives while packets were held.
+                    let burst = if gain > 1.0 { bbr.quantum() } else { 0.0 };
+                    let enough = share >= 1.25;
+                    let few = share <= 1.0;
+                    let bound = of_product(if gain > 1.0 { 1.25 } else { 1.0 });
+                    let wanted = share / if gain > 1.0 { 1.25 } else { 1.0 } * bound;
+                    let seen = Sample {
+                        now: bbr.cycle_stamp.saturating_add(Time::from_millis(elapsed)),
+                        prior_in_flight: wanted - burst + 1000.0 * 0.01,
+                        held: 0.01,
+                        lost,
+                        ..sample(0.1)
+                    };
+                    let expected = match gain {
+                        gain if gain > 1.0 => long && (lost > 0.0 || enough),
+                        gain if gain < 1.0 => long || few,
+                        _ => long,
+                    };
+                    bbr.update_phase(&seen);
+                    let next = if expected { (phase + 1) % 8 } else { phase };
+                    assert_eq!(bbr.cycle_idx, next, "{phase} {elapsed} {lost} {share}");
+                    assert_eq!(expected, bbr.cycle_stamp == seen.now);
+                }
+            }
+        }
+    }
+}
+
+/// `bbr_reset_probe_bw_mode`: any phase but the one that drains, each of the seven about as often.
+#[test]
+fn probing_begins_in_any_phase_but_the_second() {
+    let mut bbr = in_phase(0);
+    let mut begun = [0; 8];
+    for _ in 0..7000 {
+        bbr.probe_bandwidth(Time::from_secs(9));
+        begun[bbr.cycle_idx] += 1;
+    }
+    assert_eq!(begun[1], 0);
+    let others = begun.iter().enumerate().filter(|(phase, _)| *phase != 1);
+    assert!(
+        others.clone().all(|(_, count)| (850..1150).contains(count)),
+        "{begun:?}"
+    );
+    assert_eq!(others.map(|(_, count)| count).sum::<i32>(), 7000);
+}
