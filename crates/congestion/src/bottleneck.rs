@@ -355,4 +355,69 @@ mod tests {
         aggregation.update(&seen, expectation(false));
         assert_eq!(aggregation.most(), 50.0);
     }
+
+    #[test]
+    fn the_first_windows_packets_let_it_grow_beyond_the_target() {
+        for (delivered, full, expected) in [(9, false, 62.0), (10, false, 60.0), (9, true, 50.0)] {
+            let mut seen = sample(0.1);
+            (seen.arrived, seen.delivered) = (2.0, delivered);
+            let mut window = window(60.0, f64::INFINITY);
+            let target = TargetWindow {
+                packets: 50.0,
+                full,
+            };
+            target.approach(&mut window, &seen);
+            assert_eq!(window.cwnd, expected, "{delivered} {full}");
+        }
+    }
+
+    #[test]
+    fn the_first_pace_is_a_windows_worth_per_round_trip() {
+        let window = window(10.0, f64::INFINITY);
+        let of = |smoothed_rtt| {
+            let path = Path {
+                smoothed_rtt,
+                ..Path::default()
+            };
+            initial_rate(2.885, &window, &path)
+        };
+        assert_eq!(of(0.0), None);
+        assert_eq!(of(0.1), Some(2.885 * 10.0 / 0.1));
+        assert_eq!(of(10.0), Some(2.885));
+    }
+
+    /// What arrives beyond the rate since the last time that it had kept up: a burst of 20 packets against 1000
+    /// a second counts 20 less one for each millisecond, for two windows of rounds, and the window at most.
+    #[test]
+    fn aggregation_is_what_arrives_beyond_the_rate() {
+        let mut aggregation = Aggregation::default();
+        let mut arrive = |ms: u64, arrived: f64, round: bool, window: f64| {
+            let mut seen = sample(0.1);
+            seen.now = Time::from_millis(ms);
+            seen.arrived = arrived;
+            seen.delivery = Some(Delivery::default());
+            let expectation = Expectation {
+                bandwidth: 1000.0,
+                window,
+                rounds: 5,
+                round,
+            };
+            aggregation.update(&seen, expectation);
+            aggregation.most()
+        };
+        assert_eq!(arrive(1000, 1.0, false, 100.0), 1.0);
+        assert_eq!(arrive(1100, 20.0, false, 100.0), 20.0);
+        // In time from there on: 5 ms later 4 packets more than the rate explains have come in all.
+        assert_eq!(arrive(1105, 9.0, false, 100.0), 24.0);
+        assert_eq!(arrive(1200, 90.0, false, 50.0), 50.0);
+        // Nothing new: forgotten after the second window of five rounds, not after the first.
+        let kept: Vec<f64> = (1..=10)
+            .map(|k| arrive(2000 + 100 * k, 1.0, true, 100.0))
+            .collect();
+        assert_eq!(kept[..9], [50.0; 9]);
+        assert_eq!(kept[9], 1.0);
+        // What delivers nothing tells nothing.
+        let before = arrive(4000, 1.0, false, 100.0);
+        assert_eq!(arrive(4001, 0.0, false, 100.0), before);
+    }
 }

@@ -297,3 +297,77 @@ fn a_timeout_restarts_from_one_packet_and_the_window_returns() {
     driven.step(1.0);
     assert!(driven.window.cwnd >= before - 1.0);
 }
+
+/// Sections 5.6.2 and 5.6.4: the pace is a hundredth below the gain times the bandwidth, and falls only once the
+/// pipe is full; the window is the gain times the product, what is acknowledged at once, and room for bursts.
+#[test]
+fn pace_and_window_are_what_the_draft_computes() {
+    let mut driven = Driven::new(f64::INFINITY);
+    driven.run(2.0);
+    for mode in [
+        Mode::Startup,
+        Mode::Drain,
+        Mode::Down,
+        Mode::Cruise,
+        Mode::Refill,
+        Mode::Up,
+    ] {
+        let bbr = &mut driven.bbr;
+        bbr.mode = mode;
+        let (pacing_gain, gain) = mode.gains();
+        for full in [true, false] {
+            bbr.full_bw_reached = full;
+            for before in [1.0, 1e9] {
+                bbr.pacing_rate = before;
+                bbr.set_pace(&driven.window, &Path::default());
+                let rate = 0.99 * pacing_gain * 1000.0;
+                let expected = if full { rate } else { rate.max(before) };
+                assert!(
+                    (bbr.pacing_rate / expected - 1.0).abs() < 1e-12,
+                    "{mode:?} {full}"
+                );
+            }
+        }
+        bbr.full_bw_reached = true;
+        bbr.pacing_rate = 1000.0;
+        // A burst of 30 packets was acknowledged at once.
+        bbr.aggregation = Aggregation::default();
+        let burst = Sample {
+            arrived: 30.0,
+            delivery: Some(Delivery::default()),
+            ..sample(0.1)
+        };
+        let expectation = Expectation {
+            bandwidth: 1000.0,
+            window: 1000.0,
+            rounds: 10,
+            round: false,
+        };
+        bbr.aggregation.update(&burst, expectation);
+        let mut window = window(1e6, f64::INFINITY);
+        bbr.set_window(&mut window, &burst);
+        let probes = if mode == Mode::Up { 2.0 } else { 0.0 };
+        assert!(
+            (window.cwnd - (100.0 * gain + 30.0 + probes)).abs() < 1e-9,
+            "{mode:?} {}",
+            window.cwnd
+        );
+    }
+}
+
+#[test]
+fn a_small_window_holds_three_bursts_and_four_packets() {
+    let mut bbr = Driven::new(f64::INFINITY).bbr;
+    for (rate, packets, expected) in [
+        (100.0, 1.0, 6.0),
+        (100.0, 7.0, 7.0),
+        (10_000.0, 7.0, 30.0),
+        (10_000.0, 31.0, 31.0),
+    ] {
+        bbr.pacing_rate = rate;
+        assert_eq!(bbr.with_budget(packets), expected, "{rate} {packets}");
+        bbr.mode = Mode::Up;
+        assert_eq!(bbr.with_budget(packets), expected + 2.0, "{rate} {packets}");
+        bbr.mode = Mode::Startup;
+    }
+}
