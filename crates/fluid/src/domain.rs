@@ -139,3 +139,81 @@ fn persistent(scenario: &Scenario) -> impl Iterator<Item = &FlowGroup> {
 fn outside(subject: &str, text: String) -> Warning {
     Warning::new(WarningKind::OutsideDomain, text).about(subject)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_scenario::Format;
+
+    /// 1000 packets of 1000 bytes a second.
+    fn subjects(buffer: &str, flows: &str) -> Vec<String> {
+        let text = format!(
+            "[link]\nrate = \"8Mbps\"\nbuffer = \"{buffer}\"\n[[flows]]\npacket = \"1000B\"\n{flows}\n"
+        );
+        let scenario = Scenario::parse(&text, Format::Toml, "test", &[]).unwrap();
+        warnings(&scenario)
+            .into_iter()
+            .map(|warning| warning.subject)
+            .collect()
+    }
+
+    /// Half of a bandwidth-delay product of 100 packets; what is paced sends no bursts.
+    #[test]
+    fn a_buffer_has_to_hold_half_of_the_fair_window() {
+        for (buffer, more, expected) in [
+            ("49p", "", vec!["buffer"]),
+            ("50p", "", vec![]),
+            ("49p", "pacing = true", vec![]),
+            // Of two flows each has half of the rate.
+            ("24p", "count = 2", vec!["buffer"]),
+            ("26p", "count = 2", vec![]),
+        ] {
+            assert_eq!(
+                subjects(buffer, &format!("rtt = \"100ms\"\n{more}")),
+                expected,
+                "{buffer} {more}"
+            );
+        }
+    }
+
+    /// A hundred packets between them and what waits: of 50 flows each has 2 and its part of the buffer.
+    #[test]
+    fn a_fair_window_of_four_packets_is_the_least() {
+        for (buffer, expected) in [("99p", vec!["window"]), ("100p", vec![]), ("101p", vec![])] {
+            assert_eq!(
+                subjects(buffer, "rtt = \"100ms\"\ncount = 50"),
+                expected,
+                "{buffer}"
+            );
+        }
+    }
+
+    #[test]
+    fn round_trips_may_differ_by_less_than_four_times() {
+        for (longest, expected) in [("79ms", vec![]), ("80ms", vec!["rtt"])] {
+            let rtt = format!("rtt = {{ linspace = [\"20ms\", \"{longest}\"] }}\ncount = 2");
+            assert_eq!(subjects("200p", &rtt), expected, "{longest}");
+        }
+        assert_eq!(subjects("200p", "rtt = \"20ms\""), [""; 0]);
+    }
+
+    /// Scalable TCP is itself from 16 packets on: 0.875 of a fair window of 18.3 is.
+    #[test]
+    fn scalable_tcp_needs_windows_that_are_large_after_a_cut() {
+        let flows = "rtt = \"100ms\"\ncca = \"scalable\"\ncount = 10";
+        assert_eq!(subjects("80p", flows), ["low_window"]);
+        assert_eq!(subjects("84p", flows), [""; 0]);
+        assert_eq!(
+            subjects("80p", &flows.replace("scalable", "newreno")),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn nothing_is_said_without_flows_that_last() {
+        assert_eq!(
+            subjects("1p", "workload = { poisson = { rate = \"4Mbps\" } }"),
+            [""; 0]
+        );
+    }
+}

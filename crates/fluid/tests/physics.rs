@@ -221,6 +221,18 @@ fn a_continuous_loss_rate_leaves_no_room_unused_at_any_buffer() {
                 link.utilization
             );
             assert!(link.loss_rate > 0.0 && outcome.conservation < 1e-9);
+            // What the flows send less what they lose is what leaves the link.
+            let carried = link.utilization * base.links[0].capacity;
+            let goodput: f64 = outcome.goodput.iter().sum();
+            assert!(
+                (goodput / carried - 1.0).abs() < 1e-6,
+                "{} {goodput} {carried}",
+                law.name()
+            );
+            for loss in &outcome.loss {
+                let apart = (loss / link.loss_rate - 1.0).abs();
+                assert!(apart < 1e-4, "{} {loss} {}", law.name(), link.loss_rate);
+            }
         }
     }
 }

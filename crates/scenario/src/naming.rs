@@ -421,6 +421,18 @@ mod tests {
     }
 
     #[test]
+    fn one_is_counted_without_an_s() {
+        for (number, told) in [
+            (0, "0 flows"),
+            (1, "1 flow"),
+            (2, "2 flows"),
+            (11, "11 flows"),
+        ] {
+            assert_eq!(counted(number, "flow"), told);
+        }
+    }
+
+    #[test]
     fn a_unit_is_mended_only_into_what_is_valid() {
         let rate = |text: &str| text.ends_with("bps");
         let size = |text: &str| text.ends_with('B');

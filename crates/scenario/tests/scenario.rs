@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use forebay_scenario::{
-    BackgroundRate, BufferLimit, BufferSize, Format, Override, RateLayer, Scenario, ScenarioError,
-    VictimPolicy, schema,
+    BackgroundRate, BufferLimit, BufferSize, Dimension, Format, Override, RateLayer, Scenario,
+    ScenarioError, VictimPolicy, schema,
 };
 use forebay_units::Bytes;
 use proptest::prelude::*;
@@ -767,4 +767,36 @@ fn a_gigabit_ethernet_carries_the_frames_that_the_standard_says() {
         );
     }
     assert_eq!(RateLayer::L3.framing().get(), 0);
+}
+
+/// Flows have numbers of 24 bits, of which two mean something else.
+#[test]
+fn as_many_flows_as_have_numbers_are_allowed() {
+    let flows = |count: u64| {
+        let text = format!(
+            "[link]\nrate = \"1Gbps\"\nbuffer = \"9p\"\n[[flows]]\nrtt = \"9ms\"\ncount = {count}\n"
+        );
+        Scenario::parse(&text, Format::Toml, "test", &[])
+    };
+    assert!(flows((1 << 24) - 2).is_ok());
+    let refused = flows((1 << 24) - 1).unwrap_err().to_string();
+    assert!(refused.contains("16777214"), "{refused}");
+}
+
+/// What a text means in the unit that is wanted; what it does not mean is told with what is allowed.
+#[test]
+fn a_quantity_is_read_in_its_unit() {
+    for (dimension, text, value) in [
+        (Dimension::Time, "20ms", 0.02),
+        (Dimension::Rate, "3Mbps", 3e6),
+        (Dimension::Bytes, "1.5kB", 1500.0),
+        (Dimension::Packets, "7p", 7.0),
+        (Dimension::Share, "45%", 0.45),
+        (Dimension::Share, "0.3", 0.3),
+    ] {
+        assert_eq!(dimension.read(text).unwrap(), value, "{text}");
+        let wrong = dimension.read("7 furlongs").unwrap_err().to_string();
+        assert!(wrong.contains("`7 furlongs`"), "{wrong}");
+    }
+    assert!(Dimension::Share.read("-1%").is_err());
 }
