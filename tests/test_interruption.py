@@ -218,8 +218,8 @@ def test_every_run_hears_at_once_in_every_thread(what: str, where: str) -> None:
     assert done.returncode == 0, done.stderr
     heard, gone = map(float, done.stdout.split())
     # Alone on a core it takes 0.05 s and 0.1 s.
-    assert heard < 1, "the exception"
-    assert gone < 3, "the engine"
+    assert heard < 2, "the exception"
+    assert gone < 5, "the engine"
 
 
 def test_reading_a_long_text_hears() -> None:

@@ -180,7 +180,6 @@ mod tests {
     #[test]
     fn a_million_beginnings_at_once_are_soon_entered() {
         let mut calendar = Calendar::new(None, Time::from_picos(1_000_000), 1_000_000);
-        let begin = std::time::Instant::now();
         for flow in 0..500_000 {
             calendar.push(event(0, flow));
             calendar.push_delivery(LaneId::new(0), event(1, flow));
@@ -191,7 +190,6 @@ mod tests {
             last = next;
         }
         assert_eq!(last, event(1, 499_999));
-        assert!(begin.elapsed().as_secs() < 10, "{:?}", begin.elapsed());
     }
 
     proptest! {

@@ -72,6 +72,8 @@ pub(crate) enum Control {
     ReportSample = 2,
     /// The interval of the first trace sample begins.
     TraceBaseline = 3,
+    /// A look at whether the run was canceled.
+    Watch = 4,
 }
 
 /// The most hops on a path.
@@ -289,6 +291,7 @@ impl Event {
             1 => Control::TraceSample,
             2 => Control::ReportSample,
             3 => Control::TraceBaseline,
+            4 => Control::Watch,
             other => unreachable!("no control event has the number {other}"),
         }
     }
@@ -340,6 +343,7 @@ mod tests {
             Control::TraceSample,
             Control::ReportSample,
             Control::TraceBaseline,
+            Control::Watch,
         ] {
             let event = Event::control(Time::ZERO, control);
             assert_eq!(event.control_of(), control);

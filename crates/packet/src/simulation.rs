@@ -1,7 +1,7 @@
 //! The event loop: the only place where time passes. It pops the next event and hands it over.
 
 use forebay_scenario::{Cancel, EngineError, Scenario, Seed};
-use forebay_units::Time;
+use forebay_units::{Rate, Time};
 
 use crate::event::{Control, Event, Kind, Occasion};
 use crate::flow::Arriving;
@@ -17,8 +17,8 @@ use crate::traffic::Traffic;
 /// The most packets under way: 16 bytes each.
 const MAX_UNDER_WAY: usize = 1 << 29;
 
-/// Events between two looks at whether the run was canceled: some hundredths of a second. A power of
-/// two, so that a look that is not due costs one comparison.
+/// Events between two looks at whether the run was canceled: some hundredths of a second. Packets that
+/// links carry are not counted but timed, which costs them nothing.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
 
 /// A run in progress.
@@ -31,6 +31,10 @@ pub(crate) struct Simulation<'a> {
     end: Time,
     /// Events so far.
     pub(crate) events: u64,
+    /// Those of them that no link had to carry.
+    uncarried: u64,
+    /// Time between two looks at whether the run was canceled, in which the links carry so many packets.
+    look_every: Time,
 }
 
 impl<'a> Simulation<'a> {
@@ -52,13 +56,24 @@ impl<'a> Simulation<'a> {
         traffic.schedule_starts(&mut calendar)?;
         calendar.push(Event::control(run.warmup, Control::WarmupEnd));
         let recorder = Recorder::new(scenario);
+        let rates = scenario.links().iter().map(|link| link.rate);
+        let carried: f64 = rates.map(Rate::as_bytes_per_second).sum();
+        let sizes = scenario.flows().iter().map(|group| group.packet.infimum());
+        let smallest = sizes.fold(f64::INFINITY, f64::min).clamp(1.0, 1e6);
+        let end = run.warmup + run.measure;
+        // A million looks at most: a link may be idle for days.
+        let look_every = Time::from_secs_f64(EVENTS_BETWEEN_LOOKS as f64 * smallest / carried)
+            .max(Time::from_picos(end.as_picos() >> 20));
+        calendar.push(Event::control(look_every, Control::Watch));
         Ok(Self {
             scenario,
             network,
             traffic,
             timeline: Timeline { calendar, recorder },
-            end: run.warmup + run.measure,
+            end,
             events: 0,
+            uncarried: 0,
+            look_every,
         })
     }
 
@@ -102,9 +117,6 @@ impl<'a> Simulation<'a> {
                 before = event.time;
             }
             self.events += 1;
-            if self.events.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
-                cancel.check()?;
-            }
             let Self {
                 traffic,
                 network,
@@ -117,10 +129,27 @@ impl<'a> Simulation<'a> {
                     let arriving = Arriving { event, hop, mark };
                     traffic.arrive(arriving, network, timeline);
                 }
-                Occasion::Other(Kind::Source) => traffic.emit(event, network, timeline)?,
-                Occasion::Other(Kind::Control) => self.control(event),
-                Occasion::Other(kind) => self.hand_over(event, kind)?,
+                Occasion::Other(Kind::Source) => {
+                    traffic.emit(event, network, timeline)?;
+                    self.look(cancel)?;
+                }
+                Occasion::Other(Kind::Control) => self.control(event, cancel)?,
+                Occasion::Other(kind) => {
+                    self.hand_over(event, kind)?;
+                    self.look(cancel)?;
+                }
             }
+        }
+        Ok(())
+    }
+
+    /// Counts an event that no link had to carry, and looks now and then whether the run was canceled:
+    /// sources may send, and flows begin, any number of times before a link has carried a packet.
+    #[inline]
+    fn look(&mut self, cancel: &Cancel) -> Result<(), EngineError> {
+        self.uncarried += 1;
+        if self.uncarried.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
+            cancel.check()?;
         }
         Ok(())
     }
@@ -165,7 +194,7 @@ impl<'a> Simulation<'a> {
 
     /// What happens by the clock.
     #[inline(never)]
-    fn control(&mut self, event: Event) {
+    fn control(&mut self, event: Event, cancel: &Cancel) -> Result<(), EngineError> {
         let now = event.time;
         let flows = &self.traffic.hosts.flows;
         let Timeline { calendar, recorder } = &mut self.timeline;
@@ -183,7 +212,15 @@ impl<'a> Simulation<'a> {
                     calendar.push(Event::control(next, Control::TraceSample));
                 }
             }
+            Control::Watch => {
+                cancel.check()?;
+                let next = now.saturating_add(self.look_every);
+                calendar.push(Event::control(next, Control::Watch));
+                // It belongs to whoever waits for the run, not to the scenario.
+                self.events -= 1;
+            }
         }
+        Ok(())
     }
 
     /// Counting starts anew.
