@@ -355,18 +355,25 @@ mod tests {
         /// The same as plain queues and a search through all of them.
         #[test]
         fn queues_and_the_longest_are_those_of_a_plain_model(
-            steps in prop::collection::vec((0u32..7, 1u32..1600, 0u8..4), 1..400),
+            // Few sizes, so that turns often decide.
+            steps in prop::collection::vec((0u32..7, prop_oneof![Just(100u32), Just(200), 1u32..1600], 0u8..5), 1..400),
         ) {
             let mut queues = FlowQueues::new(Longest::Tracked);
             queues.ensure(6);
+            let mut turns = [0, 5, 3, 1, 6, 4, 2];
             for queue in 0..7 {
-                queues.set_turn(queue, u64::from(queue * 5 % 7));
+                queues.set_turn(queue, turns[queue as usize]);
             }
             let mut model: Vec<VecDeque<Packet>> = vec![VecDeque::new(); 7];
             for (number, (queue, size, step)) in steps.into_iter().enumerate() {
                 match step {
                     0 => prop_assert_eq!(queues.pop(queue), model[queue as usize].pop_front()),
                     1 => prop_assert_eq!(queues.pop_last(queue), model[queue as usize].pop_back()),
+                    2 => {
+                        // Each turn is one queue's.
+                        turns[queue as usize] = 7 * number as u64 + 7 + u64::from(queue);
+                        queues.set_turn(queue, turns[queue as usize]);
+                    }
                     _ => {
                         let packet = packet(queue, number as u32, size);
                         queues.push(queue, packet);
@@ -377,7 +384,7 @@ mod tests {
                 let bytes = |q: u32| model[q as usize].iter().map(|p| u64::from(p.size)).sum::<u64>();
                 let longest = (0..7)
                     .filter(|&q| !model[q as usize].is_empty())
-                    .max_by_key(|&q| (bytes(q), std::cmp::Reverse(q * 5 % 7)));
+                    .max_by_key(|&q| (bytes(q), std::cmp::Reverse(turns[q as usize])));
                 prop_assert_eq!(queues.longest(), longest);
                 prop_assert_eq!(queues.total().bytes, (0..7).map(bytes).sum::<u64>());
                 prop_assert_eq!(queues.backlog(queue).bytes, bytes(queue));

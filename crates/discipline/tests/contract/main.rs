@@ -292,6 +292,23 @@ fn a_light_load_passes_untouched() {
     }
 }
 
+/// A packet that finds the link idle goes into transmission at once: it passes where nothing may wait.
+#[test]
+fn a_buffer_of_nothing_takes_what_finds_the_link_idle() {
+    let steps: Vec<Step> = (0..50)
+        .map(|k| (3000, k % 5, 1000, (k % 3) as u8))
+        .collect();
+    for description in descriptions() {
+        for limit in [Limit::Packets(0), Limit::Bytes(0)] {
+            let parameters = Parameters::defaults(description.parameters);
+            let mut bench = Bench::new(queue(description, &parameters, limit), limit);
+            bench.run(&steps);
+            let passed = bench.ends.iter().all(|(_, end, _)| *end != End::Dropped);
+            assert!(passed, "{} {limit:?} {:?}", description.name, bench.ends);
+        }
+    }
+}
+
 /// An overload of capable and incapable packets leaves no discipline without an answer, and an
 /// overloaded link is always busy.
 #[test]
