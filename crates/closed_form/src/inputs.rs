@@ -22,6 +22,10 @@ pub(crate) const LOSS: Input = Input::new(
     "probability that a packet is lost",
     "0 < x < 1",
 );
+/// Where a formula holds up to certain loss.
+pub(crate) const LOSS_UP_TO_ONE: Input = LOSS.within("0 < x <= 1");
+/// Where a formula needs some load.
+pub(crate) const LOAD_WITHIN_ONE: Input = STABLE_LOAD.within("0 < x < 1");
 pub(crate) const RTT: Input = Input::new("rtt_s", "s", "round-trip propagation time", "above 0");
 pub(crate) const RTTS: Input = Input::new(
     "rtts_s",

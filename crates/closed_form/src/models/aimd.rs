@@ -1,7 +1,7 @@
 //! Additive increase, multiplicative decrease: the deterministic sawtooth.
 
 use crate::error::{FormulaError, open_unit, positive};
-use crate::inputs::{CUT, LOSS, LOSS_PROBABILITY, MEAN_WINDOW, P, PERIODIC};
+use crate::inputs::{CUT, LOSS_PROBABILITY, LOSS_UP_TO_ONE, MEAN_WINDOW, P, PERIODIC};
 use crate::model::{Example, Model, symbol};
 use crate::quantity::{Input, quantity};
 use crate::reference::{Column, Reference, named};
@@ -31,7 +31,7 @@ pub static MODEL: Model = Model {
             "window",
             "packets",
             &[
-                LOSS.within("0 < x <= 1"),
+                LOSS_UP_TO_ONE,
                 Input::new("increase", "packets/RTT", "additive increase", "above 0").or(1.0),
                 CUT.or(0.5),
             ],

@@ -7,7 +7,7 @@ use crate::checks::{checked, droptail, has_long_flows, reno, saturable, unknown}
 use crate::error::{
     FormulaError, at_least_one, non_negative, positive, probability, representable, unit,
 };
-use crate::inputs::{BUF, CAPACITY, CAPACITY_PPS, FLOWCOUNT, FLOWS, LOSS, N, P, RTTS};
+use crate::inputs::{BUF, CAPACITY, CAPACITY_PPS, FLOWCOUNT, FLOWS, LOSS_UP_TO_ONE, N, P, RTTS};
 use crate::model::{Example, Model, Packets, Sizing, symbol};
 use crate::models::mathis::DELAYED_ACK;
 use crate::pieces::long_flows;
@@ -50,7 +50,7 @@ pub static MODEL: Model = Model {
                 CAPACITY,
                 EFFECTIVE_RTT,
                 FLOWS,
-                LOSS.within("0 < x <= 1"),
+                LOSS_UP_TO_ONE,
                 RATE_CONSTANT,
             ],
             |a| bscl_link(a)?.loss_buffer(a[3], a[4]),
@@ -74,7 +74,7 @@ pub static MODEL: Model = Model {
                 EFFECTIVE_RTT,
                 FLOWS,
                 SHARE_HIT,
-                LOSS.within("0 < x <= 1"),
+                LOSS_UP_TO_ONE,
                 RATE_CONSTANT,
                 Input::new("delay_s", "s", "largest queueing delay", "0 and more"),
             ],

@@ -1,7 +1,7 @@
 //! The queue of short flows in slow start (Appenzeller, Keslassy & McKeown).
 
 use crate::error::{FormulaError, at_least_one, check, non_negative, positive, representable};
-use crate::inputs::{RHO, STABLE_LOAD};
+use crate::inputs::{LOAD_WITHIN_ONE, RHO};
 use crate::model::{Example, Model, symbol};
 use crate::quantity::{Input, quantity};
 use crate::reference::{Column, Reference, named};
@@ -27,17 +27,14 @@ pub static MODEL: Model = Model {
     errata: &[],
     variants: &[],
     quantities: &[
-        quantity(
-            "tail",
-            "1",
-            &[STABLE_LOAD.within("0 < x < 1"), QUEUE, BURSTS],
-            |a| BurstQueue::new(a[0], a.list)?.tail(a[1]),
-        ),
+        quantity("tail", "1", &[LOAD_WITHIN_ONE, QUEUE, BURSTS], |a| {
+            BurstQueue::new(a[0], a.list)?.tail(a[1])
+        }),
         quantity(
             "buffer",
             "packets",
             &[
-                STABLE_LOAD.within("0 < x < 1"),
+                LOAD_WITHIN_ONE,
                 Input::new("tail", "1", "probability of a longer queue", "0 < x <= 1"),
                 BURSTS,
             ],

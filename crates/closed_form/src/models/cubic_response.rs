@@ -2,7 +2,7 @@
 
 use crate::error::{FormulaError, non_negative, open_unit, positive, probability, representable};
 use crate::inputs::{
-    CUT, LOSS, LOSS_PROBABILITY, MEAN_WINDOW, P, PERIODIC, ROUND_TRIP, RTT, RTT_S,
+    CUT, LOSS_PROBABILITY, LOSS_UP_TO_ONE, MEAN_WINDOW, P, PERIODIC, ROUND_TRIP, RTT, RTT_S,
 };
 use crate::model::{Example, Model, symbol, variant};
 use crate::models::aimd::AimdResponse;
@@ -108,7 +108,7 @@ const AFTER_CUT: &[Column] = &[
 
 const SCALING: Input =
     Input::new("scaling", "packets/s^3", "CUBIC's constant C", "above 0").or(0.4);
-const CUBIC_AT: &[Input] = &[LOSS.within("0 < x <= 1"), RTT, SCALING, CUT.or(0.3)];
+const CUBIC_AT: &[Input] = &[LOSS_UP_TO_ONE, RTT, SCALING, CUT.or(0.3)];
 
 /// CUBIC (RFC 9438): its epoch's w = (C(4-b)/(4b))^(1/4) (R/p)^(3/4), and no less than
 /// AIMD(3b/(2-b), b).

@@ -5,7 +5,8 @@ use forebay_scenario::{Check, Metric, ModelError};
 use crate::checks::{MANY, checked, loss_based, many_flows, saturable, unless_refused};
 use crate::error::{FormulaError, non_negative, positive, probability, representable};
 use crate::inputs::{
-    B, BDP, BUFFER, CAPACITY, CAPACITY_PPS, FLOWS, LOSS, LOSS_PROBABILITY, N, PROPAGATION_S, RTT,
+    B, BDP, BUFFER, CAPACITY, CAPACITY_PPS, FLOWS, LOSS_PROBABILITY, LOSS_UP_TO_ONE, N,
+    PROPAGATION_S, RTT,
 };
 use crate::model::{Example, Model, Numbers, Packets, Sizing, symbol, variant};
 use crate::models::barman_droptail::shared;
@@ -55,7 +56,7 @@ pub static MODEL: Model = Model {
         quantity(
             "buffer_for_loss",
             "packets",
-            &[FLOWS, BDP.within("0 and more"), LOSS.within("0 < x <= 1")],
+            &[FLOWS, BDP.within("0 and more"), LOSS_UP_TO_ONE],
             |a| buffer_for_loss(a[0], a[1], a[2]),
         ),
     ],

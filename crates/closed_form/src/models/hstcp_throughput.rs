@@ -8,7 +8,7 @@
 use forebay_congestion::hstcp::HstcpResponse;
 
 use crate::error::{FormulaError, check, open_unit, positive, probability, representable};
-use crate::inputs::{LOSS, LOSS_PROBABILITY, P, PERIODIC, ROUND_TRIP, WINDOW};
+use crate::inputs::{LOSS_PROBABILITY, LOSS_UP_TO_ONE, P, PERIODIC, ROUND_TRIP, WINDOW};
 use crate::model::{Example, Model, symbol, variant};
 use crate::numeric;
 use crate::quantity::{Arguments, Input, quantity};
@@ -220,7 +220,7 @@ fn at_window(a: &Arguments) -> Result<HstcpResponse, FormulaError> {
     Ok(response)
 }
 
-const AT_LOSS: &[Input] = &[LOSS.within("0 < x <= 1"), LOW_LOSS];
+const AT_LOSS: &[Input] = &[LOSS_UP_TO_ONE, LOW_LOSS];
 const AT_WINDOW: &[Input] = &[WINDOW, LOW_LOSS];
 
 /// HighSpeed TCP in one of its published forms; Reno from `low_loss` on.

@@ -2,7 +2,7 @@
 
 use crate::error::{FormulaError, non_negative, open_unit, representable};
 use crate::inputs::{
-    KEPT, LOSS, LOSS_PROBABILITY, MEAN_WINDOW, P, PERIODIC, ROUND_TRIP, RTT, RTT_S,
+    KEPT, LOSS_PROBABILITY, LOSS_UP_TO_ONE, MEAN_WINDOW, P, PERIODIC, ROUND_TRIP, RTT, RTT_S,
 };
 use crate::model::{Example, Model, symbol};
 use crate::numeric;
@@ -38,18 +38,13 @@ pub static MODEL: Model = Model {
     errata: &[],
     variants: &[],
     quantities: &[
-        quantity(
-            "window",
-            "packets",
-            &[LOSS.within("0 < x <= 1"), RTT, KEPT],
-            |a| {
-                HtcpResponse {
-                    kept: a[2],
-                    ..HtcpResponse::default()
-                }
-                .window(a[0], a[1])
-            },
-        ),
+        quantity("window", "packets", &[LOSS_UP_TO_ONE, RTT, KEPT], |a| {
+            HtcpResponse {
+                kept: a[2],
+                ..HtcpResponse::default()
+            }
+            .window(a[0], a[1])
+        }),
         quantity(
             "increase_factor",
             "packets/RTT",

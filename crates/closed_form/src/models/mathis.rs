@@ -3,8 +3,8 @@
 
 use crate::error::{FormulaError, positive, probability, representable};
 use crate::inputs::{
-    LOSS, LOSS_PROBABILITY, MEAN_WINDOW, P, PACKETS_PER_ACK, PER_ACK, PERIODIC, ROUND_TRIP, RTT,
-    RTT_S,
+    LOSS_PROBABILITY, LOSS_UP_TO_ONE, MEAN_WINDOW, P, PACKETS_PER_ACK, PER_ACK, PERIODIC,
+    ROUND_TRIP, RTT, RTT_S,
 };
 use crate::model::{Example, Model, symbol, variant};
 use crate::quantity::quantity;
@@ -37,21 +37,18 @@ pub static MODEL: Model = Model {
         quantity(
             "window",
             "packets",
-            &[LOSS.within("0 < x <= 1"), PER_ACK.or(1.0)],
+            &[LOSS_UP_TO_ONE, PER_ACK.or(1.0)],
             |a| mathis(a[0], a[1]),
         ),
         quantity(
             "rate",
             "packets/s",
-            &[LOSS.within("0 < x <= 1"), RTT, PER_ACK.or(1.0)],
+            &[LOSS_UP_TO_ONE, RTT, PER_ACK.or(1.0)],
             |a| Ok(mathis(a[0], a[2])? / positive("round-trip time (s)", a[1])?),
         ),
-        quantity(
-            "rate:printed",
-            "packets/s",
-            &[LOSS.within("0 < x <= 1"), RTT],
-            |a| flow_rate(a[0], a[1]),
-        ),
+        quantity("rate:printed", "packets/s", &[LOSS_UP_TO_ONE, RTT], |a| {
+            flow_rate(a[0], a[1])
+        }),
     ],
     example: Example {
         text: "Mean window at 1 % loss without delayed ACKs",

@@ -9,7 +9,7 @@ use forebay_scenario::{Check, Holds, Metric, ModelError};
 
 use crate::checks::{below_one, checked, droptail, many_sources};
 use crate::error::{FormulaError, non_negative, open_unit, positive, stable_load};
-use crate::inputs::{K, LOAD, LOSS, LOSS_GOAL, RHO, STABLE_LOAD, SYSTEM};
+use crate::inputs::{K, LOAD, LOAD_WITHIN_ONE, LOSS, LOSS_GOAL, RHO, STABLE_LOAD, SYSTEM};
 use crate::mix::shared;
 use crate::model::{Example, Model, Numbers, Packets, Sizing, symbol, variant};
 use crate::models::processor_sharing as sharing;
@@ -84,7 +84,7 @@ pub static MODEL: Model = Model {
         quantity(
             "length_for_loss:tail-bound",
             "packets",
-            &[STABLE_LOAD.within("0 < x < 1"), LOSS],
+            &[LOAD_WITHIN_ONE, LOSS],
             |a| length_for_tail(a[0], a[1]),
         ),
     ],

@@ -1,7 +1,7 @@
 //! The response function of Scalable TCP (Kelly).
 
 use crate::error::{FormulaError, probability, representable};
-use crate::inputs::{LOSS, LOSS_PROBABILITY, MEAN_WINDOW, P, PERIODIC};
+use crate::inputs::{LOSS_PROBABILITY, LOSS_UP_TO_ONE, MEAN_WINDOW, P, PERIODIC};
 use crate::model::{Example, Model, variant};
 use crate::quantity::quantity;
 use crate::reference::{Reference, named};
@@ -20,15 +20,12 @@ pub static MODEL: Model = Model {
     errata: &["The customary 0.08/p is the peak window, not the mean."],
     variants: &[variant("peak", "the window just before a cut")],
     quantities: &[
-        quantity("window", "packets", &[LOSS.within("0 < x <= 1")], |a| {
+        quantity("window", "packets", &[LOSS_UP_TO_ONE], |a| {
             ScalableResponse.window(a[0], 1.0)
         }),
-        quantity(
-            "window:peak",
-            "packets",
-            &[LOSS.within("0 < x <= 1")],
-            |a| scalable_peak(a[0]),
-        ),
+        quantity("window:peak", "packets", &[LOSS_UP_TO_ONE], |a| {
+            scalable_peak(a[0])
+        }),
     ],
     example: Example {
         text: "Mean window at a loss of 1e-4",

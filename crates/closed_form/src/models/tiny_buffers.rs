@@ -5,7 +5,7 @@ use forebay_scenario::Check;
 
 use crate::checks::{MANY, checked, load_below_one, many_flows, paced_or_limited, unknown};
 use crate::error::{FormulaError, check, open_unit, positive, representable};
-use crate::inputs::{BUF, STABLE_LOAD};
+use crate::inputs::{BUF, LOAD_WITHIN_ONE};
 use crate::model::{Example, Model, Packets, Sizing, symbol};
 use crate::pieces::stable;
 use crate::quantity::{Input, quantity};
@@ -41,7 +41,7 @@ pub static MODEL: Model = Model {
         "packets",
         &[
             Input::new("largest_window", "packets", "largest window", "above 0"),
-            STABLE_LOAD.within("0 < x < 1"),
+            LOAD_WITHIN_ONE,
             Input::new(
                 "throughput_share",
                 "1",
