@@ -149,7 +149,7 @@ fn link(tape: &mut Tape<'_>, shared: bool) -> String {
 
 /// Options of the fluid engine, a few of them now and then.
 fn fluid(tape: &mut Tape<'_>) -> String {
-    let mut text = "[fluid]\n".to_owned();
+    let text = "[fluid]\n".to_owned();
     let keys: [(&str, &[&str]); 6] = [
         (
             "law",
@@ -177,12 +177,7 @@ fn fluid(tape: &mut Tape<'_>) -> String {
             ],
         ),
     ];
-    for (key, values) in keys {
-        if tape.rarely(3) {
-            let _ = writeln!(text, "{key} = {}", tape.one(values));
-        }
-    }
-    text
+    text + &tape.some_of(&keys, 3)
 }
 
 const TIMES: [&str; 5] = ["10ms", "1ms", "0s", "100ms", "1s"];

@@ -120,7 +120,7 @@ fn workload(tape: &mut Tape<'_>) -> String {
 
 /// Keys of the stack, a few of them now and then.
 fn stack(tape: &mut Tape<'_>) -> String {
-    let mut text = format!("stack = \"{}\"\n", tape.one(&["rfc", "ns2", "linux"]));
+    let text = format!("stack = \"{}\"\n", tape.one(&["rfc", "ns2", "linux"]));
     let keys: [(&str, &[&str]); 21] = [
         (
             "recovery",
@@ -167,12 +167,7 @@ fn stack(tape: &mut Tape<'_>) -> String {
             ],
         ),
     ];
-    for (key, values) in keys {
-        if tape.rarely(4) {
-            let _ = writeln!(text, "{key} = {}", tape.one(values));
-        }
-    }
-    text
+    text + &tape.some_of(&keys, 4)
 }
 
 /// A group of flows; `paths` are the ways that it may take, none where there is only one.

@@ -1,5 +1,7 @@
 //! Random words that choose.
 
+use std::fmt::Write as _;
+
 /// Words out of which random things are made; where they end the first choice is taken, so that a
 /// shorter tape, or one of zeros, spells something plainer.
 #[derive(Clone, Debug)]
@@ -24,5 +26,16 @@ impl<'a> Tape<'a> {
     /// One in `n` times, so that the plain case is common and where a failure shrinks to.
     pub fn rarely(&mut self, n: usize) -> bool {
         self.below(n) == n - 1
+    }
+
+    /// Lines of some of these keys, each one in `n` times, with one of its values.
+    pub fn some_of(&mut self, keys: &[(&str, &[&str])], n: usize) -> String {
+        let mut text = String::new();
+        for (key, values) in keys {
+            if self.rarely(n) {
+                let _ = writeln!(text, "{key} = {}", self.one(values));
+            }
+        }
+        text
     }
 }
