@@ -102,12 +102,19 @@ fn parts(report: &Report) -> impl Iterator<Item = (&str, &Metrics)> {
 
 /// Every number is a finite one and not negative, and every share lies between 0 and 1.
 fn check_numbers(report: &Report) {
+    let engine = report.engine.as_str();
     for (part, metrics) in parts(report) {
         for (metric, estimate) in metrics {
             let (name, mean) = (metric.name(), estimate.mean);
-            assert!(mean.is_finite() && mean >= 0.0, "{part}.{name}: {mean}");
+            assert!(
+                mean.is_finite() && mean >= 0.0,
+                "{engine}: {part}.{name}: {mean}"
+            );
             let share = SHARES.contains(metric);
-            assert!(!share || mean <= 1.0 + 1e-9, "{part}.{name}: {mean}");
+            assert!(
+                !share || mean <= 1.0 + 1e-9,
+                "{engine}: {part}.{name}: {mean}"
+            );
         }
     }
     for group in &report.groups {

@@ -68,6 +68,8 @@ struct Euler {
     limited: bool,
     /// Whether each flow awaits the cut of a loss at its access link.
     awaits_cut: Vec<bool>,
+    /// Whether each link loses packets in the step at hand.
+    loses: Vec<bool>,
 }
 
 impl Integrator for Euler {
@@ -82,7 +84,13 @@ impl Integrator for Euler {
         }
         self.steps.sample(run);
         for link in 0..run.links.len() {
-            self.fill(run, link);
+            self.loses[link] = self.fill(run, link);
+        }
+        // An event delimits what is measured, so it comes when every ledger has the step.
+        for link in 0..run.links.len() {
+            if self.loses[link] {
+                self.open_event(run, link);
+            }
         }
         self.steps.end(run)
     }
@@ -103,6 +111,7 @@ impl Euler {
             steps: FixedSteps::new(run, step)?,
             limited: flows.any(|f| f.limits != Limits::default()),
             awaits_cut: vec![false; run.flows.len()],
+            loses: vec![false; run.links.len()],
         })
     }
 
@@ -141,19 +150,16 @@ impl Euler {
         }
     }
 
-    /// One step of a queue; RED's first expected drop since the last event, or a clipped queue,
-    /// opens one.
-    fn fill(&mut self, run: &mut Run<'_>, link: usize) {
+    /// One step of a queue; whether RED expects its first drop since the last event in it, or it is clipped.
+    fn fill(&mut self, run: &mut Run<'_>, link: usize) -> bool {
         let (step, arrived) = (self.steps.size, self.steps.arrived[link]);
         let state = &mut run.links[link];
-        if state.red.is_some() && state.drop_early(arrived, step).first.is_some() {
-            self.open_event(run, link);
-        }
-        let lost = run.links[link].step(arrived, step);
+        let dropped = state.red.is_some() && state.drop_early(arrived, step).first.is_some();
+        let lost = state.step(arrived, step);
         if lost > 0.0 {
             run.share_losses(link, lost / arrived, step);
-            self.open_event(run, link);
         }
+        dropped || lost > 0.0
     }
 
     fn open_event(&mut self, run: &mut Run<'_>, link: usize) {
@@ -175,7 +181,7 @@ impl Euler {
             }
         }
         run.leave_out_silent();
-        // The queue is clipped at the end of the step.
+        // What is lost is lost at the end of the step.
         run.open_event(link, run.now + self.steps.size);
     }
 

@@ -213,23 +213,20 @@ impl Link {
         }
         let served = self.capacity * span;
         let before = self.queue;
-        let (departed, lost) = match self.mode {
-            Mode::Empty => (arrived, 0.0),
-            Mode::Full => (served, (arrived - served).max(0.0)),
-            // Within the tolerated error a free queue may end a hair beyond its limits: it is
-            // reflected at 0 and clipped at the buffer like any other.
-            Mode::Free => {
-                let end = self.dense.at(theta);
-                (served + end.min(0.0), (end - self.buffer).max(0.0))
-            }
+        // Where a pinned queue's arrivals end on the other side of its capacity, within the integration error, it
+        // has moved. Within the tolerated error a free queue may end a hair beyond its limits. Both are reflected
+        // at 0 and clipped at the buffer like any other.
+        let end = match self.mode {
+            Mode::Empty => (arrived - served).max(0.0),
+            Mode::Full => self.queue + (arrived - served).min(0.0),
+            Mode::Free => self.dense.at(theta),
         };
-        match self.mode {
-            Mode::Free => self.queue = self.dense.at(theta).clamp(0.0, self.buffer),
-            // A queue that crept to its limit within the integration error may still be served a
-            // hair faster than it is filled.
-            Mode::Full if arrived < served => self.queue = (before + arrived - served).max(0.0),
-            Mode::Empty | Mode::Full => {}
-        }
+        self.queue = end.clamp(0.0, self.buffer);
+        let (departed, lost) = match self.mode {
+            Mode::Empty => (arrived.min(served), end - self.queue),
+            Mode::Full => (served + end.min(0.0), (arrived - served).max(0.0)),
+            Mode::Free => (served + end.min(0.0), (end - self.buffer).max(0.0)),
+        };
         self.enter(stretch, before, (departed, lost));
         if self.mode == Mode::Free {
             // Accepted packets arrive at C + q', so their waits sum to
@@ -239,6 +236,9 @@ impl Link {
             self.tally.queue += area;
             self.tally.waiting += area + 0.5 * squares / self.capacity;
             self.count_found(theta, span);
+        }
+        if self.queue > 0.0 && self.queue < self.buffer {
+            self.mode = Mode::Free;
         }
         lost
     }

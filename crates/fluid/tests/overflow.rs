@@ -319,3 +319,19 @@ fn delays_keep_their_digits_where_nearly_all_is_lost() {
         link.delay_mean
     );
 }
+
+/// A long step after a cut once seemed exact, its error being about to change its sign: the queue was taken for
+/// full when it ran empty.
+#[test]
+fn a_step_that_seems_exact_by_accident_is_not_taken() {
+    let mut all = laws().to_vec();
+    all.push(FluidLaw::Scalable(Scalable::default()));
+    let round_trips = (0.004_655_704_375_075_858, 0.189_476_908_982_106_8);
+    let link = (17_822.929_218_479_247, 58.846_170_189_867_67);
+    let model = shared(link, 4, round_trips, all);
+    let outcome = integrate(&model).unwrap();
+    assert_sound(&model, &outcome).unwrap();
+    let fine = integrate_euler_with(&model, 2e-5, &[]).unwrap();
+    let apart = outcome.links[0].utilization - fine.links[0].utilization;
+    assert!(apart.abs() < 1e-3, "{apart}");
+}

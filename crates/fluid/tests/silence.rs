@@ -71,3 +71,33 @@ fn no_more_is_delivered_than_the_links_have_carried() {
         }
     }
 }
+
+/// An event in the middle of a step delimits what is measured, and the step belongs to one side of it.
+#[test]
+fn no_link_carries_more_than_it_can_between_two_events() {
+    for queue in ["droptail", "red"] {
+        for target in ["a", "b"] {
+            for seed in 0..20 {
+                let link = |name: &str| {
+                    let target = target == name;
+                    format!(
+                        "[[links]]\nname = \"{name}\"\nrate = \"10Mbps\"\nbuffer = \"50p\"\n\
+                         queue = \"{queue}\"\ntarget = {target}\n"
+                    )
+                };
+                let text = format!(
+                    "{}{}[[flows]]\ncount = 20\npath = [\"a\", \"b\"]\nrtt = {{ choice = [\"5ms\", \"7ms\"] }}\n\
+                     receive_window = \"1p\"\n[run]\nwarmup = \"0s\"\nmeasure = \"2s\"\nseed = {seed}\n",
+                    link("a"),
+                    link("b")
+                );
+                let scenario = Scenario::parse(&text, Format::Toml, "short", &[]).unwrap();
+                let report = FluidEngine
+                    .run(&scenario, &RunOptions::default())
+                    .unwrap_or_else(|error| panic!("{error}\n{text}"));
+                let used = report.value(Metric::Utilization).unwrap();
+                assert!(used <= 1.0 + 1e-9, "{used}\n{text}");
+            }
+        }
+    }
+}

@@ -93,3 +93,62 @@ fn the_series_serves_below_a_quarter_of_the_shortest_round_trip() {
     }
     assert!(served > 10 && not > 10, "{served} {not}");
 }
+
+/// How a full queue of 59 packets empties over a flow of 4.7 ms with `window` packets.
+struct Emptying {
+    model: FluidModel,
+}
+
+impl Emptying {
+    const SHORT: f64 = 0.0047;
+
+    fn new(window: f64) -> Self {
+        let mut model = crate::run::tests::model(&[Self::SHORT]);
+        (model.links[0].capacity, model.links[0].buffer) = (17_823.0, 59.0);
+        model.flows[0].initial_window = Some(window);
+        Self { model }
+    }
+
+    /// The worst error of `pieces` steps over `h` seconds, and the queue after them unless it has emptied.
+    fn after(&self, h: f64, pieces: u32) -> (f64, Option<f64>) {
+        let mut run = Run::new(&self.model, self.model.measure).unwrap();
+        let Adaptive { mut step, .. } = Adaptive::new(&mut run, STANDARD);
+        (run.links[0].queue, run.links[0].mode) = (59.0, Mode::Free);
+        let (part, mut worst) = (h / f64::from(pieces), 0.0_f64);
+        for _ in 0..pieces {
+            run.links[0].mode = Mode::Free;
+            step.prepare(&mut run);
+            worst = worst.max(step.try_rosenbrock(&mut run, part));
+            let _ = step.first_ending(&mut run, part);
+            if run.links[0].dense.at(1.0) < 0.0 {
+                return (worst, None);
+            }
+            step.commit(&mut run, (part, 1.0)).unwrap();
+            run.now += part;
+        }
+        (worst, Some(run.links[0].queue))
+    }
+}
+
+/// Of steps of up to many round trips some seem exact: the embedded method's error changes its sign there, while
+/// the stages lie far outside of what a queue can do.
+#[test]
+fn no_step_is_accepted_by_accident() {
+    let mut accepted = 0;
+    for window in (20..=140).step_by(5) {
+        let emptying = Emptying::new(f64::from(window));
+        let steps = (0..6000).map(|k| 1e-3 * libm::pow(1.0008, f64::from(k)));
+        for h in steps.filter(|h| *h > 2.0 * Emptying::SHORT) {
+            let (error, queue) = emptying.after(h, 1);
+            if error > 1.0 {
+                continue;
+            }
+            accepted += 1;
+            let (_, truth) = emptying.after(h, 400);
+            assert_eq!(queue.is_some(), truth.is_some(), "{window} {h}");
+            let apart = queue.zip(truth).map_or(0.0, |(a, b)| (a - b).abs());
+            assert!(apart < 4.0 * 0.059, "{window} {h} {queue:?} {truth:?}");
+        }
+    }
+    assert!(accepted > 100, "{accepted}");
+}
