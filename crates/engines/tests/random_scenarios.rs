@@ -62,6 +62,23 @@ fn what_the_fuzzer_found_stays_mended() {
     assert!(fed > 0, "an empty corpus");
 }
 
+/// Scenarios that broke a law, as short as they came.
+#[test]
+fn what_random_scenarios_broke_stays_mended() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/found");
+    let runner = Runner {
+        most_events: f64::INFINITY,
+        ..runner()
+    };
+    let mut answered = 0;
+    for file in fs::read_dir(&folder).expect("a folder") {
+        let path = file.expect("an entry").path();
+        println!("{}", path.display());
+        answered += runner.check(&fs::read_to_string(&path).expect("a readable file"));
+    }
+    assert!(answered > 3, "{answered}");
+}
+
 /// Most random scenarios are accepted and answered, and every engine answers some: a generator that
 /// made only what is refused would test nothing.
 #[test]

@@ -2,6 +2,7 @@
 //! that nothing holds back. A scenario that asks for more than is allowed is refused by that key.
 
 use forebay_units::Bytes;
+use forebay_units::parameter::Value;
 
 use crate::engine::EngineError;
 use crate::flows::FlowGroup;
@@ -161,7 +162,23 @@ impl Scenario {
             group.count as f64 * (window + TIMERS_OF_A_FLOW)
         });
         let packets = (carried + offered.sum::<f64>()) * self.seconds() / smallest;
-        EVENTS_OF_A_PACKET * (packets + first.sum::<f64>()) + EVENTS_OF_A_RUN
+        let pushed: f64 = self.flows().iter().map(|group| self.pushed(group)).sum();
+        EVENTS_OF_A_PACKET * (packets + first.sum::<f64>() + pushed) + EVENTS_OF_A_RUN
+    }
+
+    /// The most packets that a group's flows send to no avail, for their window grows by more a round trip than
+    /// a link can take: in each no more than the largest number that was chosen for the controller above its
+    /// default, as with `{ kind = "aimd", increase = 1e6 }`.
+    fn pushed(&self, group: &FlowGroup) -> f64 {
+        let controller = &group.controller;
+        let above = controller.description().parameters.iter().filter_map(|of| {
+            match (controller.parameters().get(of.name), of.default) {
+                (Value::Number(chosen), Value::Number(usual)) if chosen > usual => Some(chosen),
+                _ => None,
+            }
+        });
+        let round_trips = self.seconds() / group.rtt.infimum().max(1e-9);
+        group.count as f64 * round_trips * above.fold(0.0, f64::max)
     }
 
     /// Seconds of a run, warm-up included.
