@@ -102,8 +102,8 @@ impl Compression {
     }
 
     /// Packets that wait.
-    pub(super) fn waiting(&self) -> u64 {
-        self.waiting.len() as u64
+    pub(super) fn untold(&self) -> &[u64] {
+        &self.waiting
     }
 
     /// Until when they wait.

@@ -243,8 +243,7 @@ impl Receiver {
 
     /// Packets beyond a hole that wait to be acknowledged.
     pub(super) fn unannounced(&self) -> u64 {
-        let compression = self.compression.as_ref();
-        compression.map_or(0, |compression| compression.waiting())
+        self.untold().len() as u64
     }
 
     /// The next packet in order.
@@ -267,20 +266,31 @@ impl Receiver {
         self.expected.wrapping_add_signed(i64::from(ahead))
     }
 
-    /// Whether a packet has arrived.
-    #[inline]
-    pub(super) fn has(&self, packet: u64) -> bool {
-        packet < self.expected || self.beyond.get(packet)
+    /// Packets beyond a hole that have arrived and of which no acknowledgment has told yet.
+    fn untold(&self) -> &[u64] {
+        let compression = self.compression.as_ref();
+        compression.map_or(&[], |compression| compression.untold())
     }
 
-    /// The first packet of `from..to` that is missing; none of them is below the next in order.
+    /// Whether a packet is known to have arrived.
+    #[inline]
+    pub(super) fn has(&self, packet: u64) -> bool {
+        packet < self.expected || self.beyond.get(packet) && !self.untold().contains(&packet)
+    }
+
+    /// The first packet of `from..to` that is missing as far as acknowledgments have told; none of them is
+    /// below the next in order.
     pub(super) fn next_missing(&self, from: u64, to: u64) -> Option<u64> {
-        self.beyond.next_clear(from, to)
+        let untold = self.untold().iter().copied();
+        let untold = untold.filter(|packet| (from..to).contains(packet));
+        untold.chain(self.beyond.next_clear(from, to)).min()
     }
 
     /// How many of them are.
     pub(super) fn count_missing(&self, from: u64, to: u64) -> u64 {
-        self.beyond.count_clear(from, to)
+        let untold = self.untold().iter();
+        let untold = untold.filter(|packet| (from..to).contains(packet));
+        self.beyond.count_clear(from, to) + untold.count() as u64
     }
 }
 
