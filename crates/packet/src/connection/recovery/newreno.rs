@@ -137,7 +137,8 @@ impl Algorithm for NewReno {
     #[inline]
     fn next_packet(&mut self, control: &mut ControlBlock, now: Time) -> Option<Transmission> {
         let sender = &mut control.sender;
-        if std::mem::take(&mut sender.urgent) {
+        // An acknowledgment that crossed links may bring both the last duplicate and an answer to everything.
+        if std::mem::take(&mut sender.urgent) && sender.outstanding() > 0 {
             return Some(sender.retransmit(sender.unacknowledged));
         }
         if sender.state == LossState::Open {
