@@ -272,15 +272,24 @@ impl Receiver {
         compression.map_or(&[], |compression| compression.untold())
     }
 
-    /// Whether a packet is known to have arrived.
+    /// The lowest packet of which no acknowledgment has told.
     #[inline]
-    pub(super) fn has(&self, packet: u64) -> bool {
-        packet < self.expected || self.beyond.get(packet) && !self.untold().contains(&packet)
+    pub(super) fn told(&self) -> u64 {
+        self.expected - u64::from(self.pending)
     }
 
-    /// The first packet of `from..to` that is missing as far as acknowledgments have told; none of them is
-    /// below the next in order.
+    /// Whether an acknowledgment has told that a packet has arrived.
+    #[inline]
+    pub(super) fn has(&self, packet: u64) -> bool {
+        packet < self.told() || self.beyond.get(packet) && !self.untold().contains(&packet)
+    }
+
+    /// The first packet of `from..to` that is missing as far as acknowledgments have told; they have of all
+    /// below `from`.
     pub(super) fn next_missing(&self, from: u64, to: u64) -> Option<u64> {
+        if from < self.expected.min(to) {
+            return Some(from);
+        }
         let untold = self.untold().iter().copied();
         let untold = untold.filter(|packet| (from..to).contains(packet));
         untold.chain(self.beyond.next_clear(from, to)).min()
@@ -288,9 +297,10 @@ impl Receiver {
 
     /// How many of them are.
     pub(super) fn count_missing(&self, from: u64, to: u64) -> u64 {
+        let beyond = from.max(self.expected.min(to));
         let untold = self.untold().iter();
-        let untold = untold.filter(|packet| (from..to).contains(packet));
-        self.beyond.count_clear(from, to) + untold.count() as u64
+        let untold = untold.filter(|packet| (beyond..to).contains(packet));
+        beyond - from + self.beyond.count_clear(beyond, to) + untold.count() as u64
     }
 }
 
@@ -343,6 +353,21 @@ mod tests {
         assert_eq!(receiver.acknowledgment_due(), None);
     }
 
+    /// What a sender may know: what acknowledgments have told, whatever else has arrived.
+    fn assert_known(receiver: &Receiver, told: &BTreeSet<u64>) -> Result<(), TestCaseError> {
+        let lowest = (1..=200).find(|p| !told.contains(p)).unwrap();
+        prop_assert_eq!(receiver.told(), lowest);
+        for from in [lowest, lowest + 1, lowest + 7] {
+            let missing: Vec<u64> = (from..200).filter(|p| !told.contains(p)).collect();
+            prop_assert_eq!(receiver.count_missing(from, 200), missing.len() as u64);
+            prop_assert_eq!(receiver.next_missing(from, 200), missing.first().copied());
+        }
+        for p in 1..200 {
+            prop_assert_eq!(receiver.has(p), told.contains(&p));
+        }
+        Ok(())
+    }
+
     proptest! {
         /// Whatever the order of arrival, and however often: what is delivered in order is the
         /// contiguous prefix of what has arrived, what is out of order is the rest, and an
@@ -356,6 +381,7 @@ mod tests {
             for arrivals in [arrivals, shuffled] {
                 let policy = DelayedAck { packets, ..EVERY_SECOND };
                 let (mut receiver, mut arrived) = (Receiver::new(1, policy, None), BTreeSet::new());
+                let mut told = BTreeSet::new();
                 for (step, packet) in arrivals.into_iter().enumerate() {
                     let in_order = packet == receiver.expected() && receiver.out_of_order() == 0;
                     let fresh = arrived.insert(packet);
@@ -366,6 +392,7 @@ mod tests {
                             let waited = receiver.acknowledge().in_order;
                             prop_assert!(waited <= packets);
                             prop_assert!(!in_order || waited == packets);
+                            told.clone_from(&arrived);
                         }
                         Reply::Later => prop_assert!(in_order && packets > 1),
                     }
@@ -373,13 +400,7 @@ mod tests {
                     prop_assert_eq!(receiver.expected(), prefix);
                     let beyond = arrived.range(prefix..).count() as u64;
                     prop_assert_eq!(receiver.out_of_order(), beyond);
-                    for p in 1..200 {
-                        prop_assert_eq!(receiver.has(p), arrived.contains(&p));
-                    }
-                    let missing: Vec<u64> = (prefix..200).filter(|p| !arrived.contains(p)).collect();
-                    prop_assert_eq!(receiver.count_missing(prefix, 200), missing.len() as u64);
-                    let later = missing.get(1).copied();
-                    prop_assert_eq!(receiver.next_missing(prefix + 1, 200), later);
+                    assert_known(&receiver, &told)?;
                 }
             }
         }
@@ -418,6 +439,7 @@ mod tests {
                     acknowledged = prefix;
                     prop_assert_eq!(&told, &arrived);
                 }
+                assert_known(&receiver, &told)?;
             }
         }
 

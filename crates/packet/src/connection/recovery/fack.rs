@@ -68,7 +68,7 @@ impl Algorithm for Fack {
 
     fn on_timeout(&mut self, control: &mut ControlBlock, _now: Time) {
         self.records.forget_repetitions();
-        let packets = control.receiver.expected()..control.sender.next;
+        let packets = control.receiver.told()..control.sender.next;
         self.records.lose_those(control, packets, |_, _| true);
     }
 
@@ -79,7 +79,7 @@ impl Algorithm for Fack {
     }
 
     fn on_genuine_timeout(&mut self, control: &mut ControlBlock, genuine: Genuine, _now: Time) {
-        let packets = genuine.missing(control.receiver.expected());
+        let packets = genuine.missing(control.receiver.told());
         self.records.lose_those(control, packets, |_, _| true);
     }
 

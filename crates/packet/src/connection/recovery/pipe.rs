@@ -80,7 +80,7 @@ impl Pipe {
 
     /// The first hole below an arrival that has not been repaired.
     fn next_hole(&self, control: &ControlBlock) -> Option<u64> {
-        let from = self.repaired_below.max(control.receiver.expected());
+        let from = self.repaired_below.max(control.receiver.told());
         control.receiver.next_missing(from, self.top.max(from))
     }
 }
@@ -89,7 +89,7 @@ impl Algorithm for Pipe {
     #[inline]
     fn on_ack(&mut self, control: &mut ControlBlock, ack: &AckEvent) {
         self.begins = false;
-        let beyond = ack.packet.filter(|&p| p >= control.receiver.expected());
+        let beyond = ack.packet.filter(|&p| p >= control.receiver.told());
         self.top = self.top.max(beyond.unwrap_or(0));
         if control.sender.state == LossState::Recovery {
             self.on_ack_in_recovery(control, ack);
@@ -128,7 +128,7 @@ impl Algorithm for Pipe {
 
     fn on_genuine_timeout(&mut self, control: &mut ControlBlock, genuine: Genuine, _now: Time) {
         let sender = &mut control.sender;
-        sender.next = genuine.missing(control.receiver.expected()).start;
+        sender.next = genuine.missing(control.receiver.told()).start;
         sender.recover = sender.highest;
     }
 

@@ -123,9 +123,9 @@ impl Rack {
         packets: std::ops::Range<u64>,
         now: Time,
     ) {
-        let (expected, rtt) = (control.receiver.expected(), self.rtt);
+        let (told, rtt) = (control.receiver.told(), self.rtt);
         self.records.lose_those(control, packets, |packet, sent| {
-            packet == expected || sent.time + rtt <= now
+            packet == told || sent.time + rtt <= now
         });
         self.probe = None;
         self.probe_due = false;
@@ -251,7 +251,7 @@ impl Algorithm for Rack {
     }
 
     fn on_timeout(&mut self, control: &mut ControlBlock, now: Time) {
-        let packets = control.receiver.expected()..control.sender.next;
+        let packets = control.receiver.told()..control.sender.next;
         self.lose_by_timeout(control, packets, now);
     }
 
@@ -263,7 +263,7 @@ impl Algorithm for Rack {
     }
 
     fn on_genuine_timeout(&mut self, control: &mut ControlBlock, genuine: Genuine, now: Time) {
-        let packets = genuine.missing(control.receiver.expected());
+        let packets = genuine.missing(control.receiver.told());
         self.lose_by_timeout(control, packets, now);
     }
 

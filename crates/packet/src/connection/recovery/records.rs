@@ -77,7 +77,7 @@ impl Records {
     ) -> u64 {
         let before = control.sender.totals.losses;
         while self.examined < control.sender.next {
-            let packet = self.examined.max(control.receiver.expected());
+            let packet = self.examined.max(control.receiver.told());
             if packet >= control.sender.next {
                 break;
             }

@@ -58,7 +58,7 @@ impl Sack {
             self.top = [first, second, packet];
         }
         let below = self.top[2];
-        let from = self.lost_below.max(control.receiver.expected());
+        let from = self.lost_below.max(control.receiver.told());
         if below > from {
             let found = control.receiver.count_missing(from, below);
             control.scoreboard.lost += found;
@@ -93,7 +93,7 @@ impl Sack {
         if !control.scoreboard.has_hole() {
             return None;
         }
-        let from = self.repaired_below.max(control.receiver.expected());
+        let from = self.repaired_below.max(control.receiver.told());
         control.receiver.next_missing(from, self.lost_below)
     }
 
@@ -110,7 +110,7 @@ impl Sack {
         if control.sender.state != LossState::Recovery || !beyond {
             return None;
         }
-        let from = self.lost_below.max(control.receiver.expected());
+        let from = self.lost_below.max(control.receiver.told());
         let hole = control.receiver.next_missing(from, self.top[0])?;
         control.scoreboard.lost += 1;
         self.lost_below = hole + 1;
@@ -149,16 +149,16 @@ impl Algorithm for Sack {
         }
     }
 
-    /// Every packet that has not arrived is lost.
+    /// Every packet of which no acknowledgment has told is lost.
     fn on_timeout(&mut self, control: &mut ControlBlock, _now: Time) {
         let (sender, board) = (&mut control.sender, &mut control.scoreboard);
-        let expected = control.receiver.expected();
+        let told = control.receiver.told();
         let known = board.lost - board.repairing;
-        board.lost = control.receiver.count_missing(expected, sender.next);
+        board.lost = control.receiver.count_missing(told, sender.next);
         board.repairing = 0;
         sender.totals.losses += board.lost - known;
         self.lost_below = sender.next;
-        self.repaired_below = expected;
+        self.repaired_below = told;
     }
 
     fn on_doubtful_timeout(&mut self, control: &mut ControlBlock, _now: Time) {
@@ -171,14 +171,14 @@ impl Algorithm for Sack {
     }
 
     fn on_genuine_timeout(&mut self, control: &mut ControlBlock, genuine: Genuine, _now: Time) {
-        let expected = control.receiver.expected();
+        let told = control.receiver.told();
         let board = &mut control.scoreboard;
         let known = board.lost;
         self.lost_below = self.lost_below.max(genuine.end);
-        board.lost = control.receiver.count_missing(expected, self.lost_below);
+        board.lost = control.receiver.count_missing(told, self.lost_below);
         board.repairing = u64::from(genuine.repeated);
         control.sender.totals.losses += board.lost.saturating_sub(known);
-        self.repaired_below = expected + u64::from(genuine.repeated);
+        self.repaired_below = told + u64::from(genuine.repeated);
     }
 
     fn repeat_first(&mut self, control: &mut ControlBlock, packet: u64) -> Transmission {
