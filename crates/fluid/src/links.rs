@@ -8,6 +8,9 @@ use crate::rosenbrock::STAGES;
 use crate::synchronization::{Candidate, Synchronization};
 use crate::tally::{QueueLawCount, Tally};
 
+/// Bandwidth-delay products of a buffer by which errors of its queue are measured.
+const DEEPEST: f64 = 10.0;
+
 /// Where the queue is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -341,8 +344,12 @@ impl Link {
     /// error's part of the buffer; errors of many steps add up, and the finer the tolerance the
     /// more steps there are, hence the exponent 3/2. The factor is set by experiment (the tests
     /// hold it to its promise): at the default tolerance of 1e-4 it allows 1e-3 of the buffer.
-    pub(crate) fn tolerate(&mut self, tolerance: f64) {
-        self.tolerated = (1000.0 * tolerance * tolerance.sqrt()).min(0.01) * self.buffer;
+    ///
+    /// Of a buffer of many bandwidth-delay products, of which `product` is the largest, most may never be
+    /// used: such an error is measured by [`DEEPEST`] of these.
+    pub(crate) fn tolerate(&mut self, tolerance: f64, product: f64) {
+        let used = self.buffer.min(DEEPEST * product);
+        self.tolerated = (1000.0 * tolerance * tolerance.sqrt()).min(0.01) * used;
     }
 
     /// Relative defect of arrivals = departures + losses + queue since the start.

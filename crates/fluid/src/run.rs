@@ -298,7 +298,8 @@ impl<'m> Run<'m> {
             let path = self.path(self.flows.class_of[slot] as usize);
             let arrives = path.iter().map(|&link| delivered[link]);
             let arrives = arrives.fold(f64::INFINITY, f64::min);
-            let rate = (sent - lost) / time * arrives;
+            // What a flow that hardly sends has sent may lie below 0 by an error of its integral.
+            let rate = ((sent - lost) / time * arrives).max(0.0);
             goodput[number as usize] = rate;
             loss[number as usize] = if sent > 0.0 { lost / sent } else { 0.0 };
             sized.push(rate * self.flows.classes[self.flows.class_of[slot] as usize].size);

@@ -1,7 +1,10 @@
 //! What is counted while a run is measured: flows of packets at a link and the law of its queue.
 
-/// Bins of the queue's law between empty and full.
+/// Bins of the queue's law between empty and the longest queue, or twice that.
 const BINS: usize = 256;
+
+/// The width that bins begin with, packets, at most.
+const FINEST: f64 = 1.0 / 64.0;
 
 /// Everything counted at one link.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +65,7 @@ impl Tally {
         found.empty = other.found.empty;
         found.full = other.found.full;
         (found.width, found.scale) = (other.found.width, other.found.scale);
+        (found.finest, found.limit) = (other.found.finest, other.found.limit);
         *self = Self {
             found,
             arrived: other.arrived,
@@ -82,12 +86,16 @@ impl Tally {
 
 /// Mass of accepted packets against the queue they find: atoms at empty and full, and a piecewise
 /// constant density between. A stretch of the queue adds its mass in constant time: part-filled
-/// bins directly, whole bins through the differences of their density.
+/// bins directly, whole bins through the differences of their density. Two bins become one whenever the
+/// queue grows beyond the last, so that of a buffer that is hardly used the used part is told apart.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QueueLawCount {
     width: f64,
     /// Bins per packet.
     scale: f64,
+    /// The width that the bins begin with, and where the last of them end when they are widest.
+    finest: f64,
+    limit: f64,
     empty: f64,
     full: f64,
     inside: Vec<f64>,
@@ -96,13 +104,16 @@ pub(crate) struct QueueLawCount {
 
 impl QueueLawCount {
     pub(crate) fn new(buffer: f64) -> Self {
+        // Halves of halves: doubled, the bins end with the buffer.
+        let mut finest = buffer / BINS as f64;
+        while finest > FINEST {
+            finest *= 0.5;
+        }
         Self {
-            width: buffer / BINS as f64,
-            scale: if buffer > 0.0 {
-                BINS as f64 / buffer
-            } else {
-                0.0
-            },
+            width: finest,
+            scale: if finest > 0.0 { 1.0 / finest } else { 0.0 },
+            finest,
+            limit: buffer,
             empty: 0.0,
             full: 0.0,
             inside: vec![0.0; BINS],
@@ -120,6 +131,37 @@ impl QueueLawCount {
         self.inside.fill(0.0);
         self.changes.fill(0.0);
         (self.empty, self.full) = (0.0, 0.0);
+        self.width = self.finest;
+        self.scale = if self.finest > 0.0 {
+            1.0 / self.finest
+        } else {
+            0.0
+        };
+    }
+
+    /// Makes two bins one until they hold a queue of so many packets.
+    #[cold]
+    fn widen(&mut self, queue: f64) {
+        while queue * self.scale > BINS as f64 {
+            let masses = self.masses();
+            self.changes.fill(0.0);
+            self.inside.fill(0.0);
+            for (sum, pair) in self.inside.iter_mut().zip(masses.chunks(2)) {
+                *sum = pair.iter().sum();
+            }
+            (self.width, self.scale) = (2.0 * self.width, 0.5 * self.scale);
+        }
+    }
+
+    /// What lies in each bin.
+    fn masses(&self) -> Vec<f64> {
+        let mut density = 0.0;
+        let bins = self.inside.iter().zip(&self.changes);
+        bins.map(|(inside, change)| {
+            density += change;
+            (inside + density).max(0.0)
+        })
+        .collect()
     }
 
     /// Packets that found the queue empty.
@@ -138,6 +180,10 @@ impl QueueLawCount {
     #[inline]
     pub(crate) fn add_between(&mut self, one: f64, other: f64, mass: f64) {
         let top = BINS as f64;
+        let highest = one.max(other).min(self.limit);
+        if highest * self.scale > top {
+            self.widen(highest);
+        }
         let a = (one.min(other) * self.scale).clamp(0.0, top);
         let b = (one.max(other) * self.scale).clamp(0.0, top);
         let (i, j) = ((a as usize).min(BINS - 1), (b as usize).min(BINS - 1));
@@ -152,18 +198,10 @@ impl QueueLawCount {
         self.changes[j] -= density;
     }
 
-    /// The queue that a fraction `p` of the packets find at most, packets; 0 without packets.
+    /// The queue that a fraction `p` of the packets find at most, packets; 0 without packets, and infinite
+    /// for a full one.
     pub(crate) fn quantile(&self, p: f64) -> f64 {
-        let mut density = 0.0;
-        let masses: Vec<f64> = self
-            .inside
-            .iter()
-            .zip(&self.changes)
-            .map(|(inside, change)| {
-                density += change;
-                (inside + density).max(0.0)
-            })
-            .collect();
+        let masses = self.masses();
         let total = self.empty + self.full + masses.iter().sum::<f64>();
         let mut left = p * total - self.empty;
         if left <= 0.0 {
@@ -175,7 +213,7 @@ impl QueueLawCount {
             }
             left -= mass;
         }
-        BINS as f64 * self.width
+        f64::INFINITY
     }
 }
 
@@ -189,12 +227,33 @@ mod tests {
         law.add_empty(10.0);
         law.add_between(80.0, 20.0, 60.0);
         law.add_full(30.0);
+        // Within the tolerated error a queue may end beyond its limit.
+        law.add_between(100.0, 100.0 + 1e-9, 0.0);
+        assert_eq!(law.width(), 100.0 / 256.0);
         assert_eq!(law.quantile(0.05), 0.0);
         assert!((law.quantile(0.4) - 50.0).abs() < 0.5);
         assert!((law.quantile(0.2) - 30.0).abs() < 0.5);
-        assert_eq!(law.quantile(0.9), 100.0);
+        assert_eq!(law.quantile(0.9), f64::INFINITY);
         law.reset();
         assert_eq!(law.quantile(0.5), 0.0);
+    }
+
+    /// Whatever the buffer: a hundredth of what the queue reaches.
+    #[test]
+    fn of_a_buffer_that_is_hardly_used_the_used_part_is_told_apart() {
+        for buffer in [100.0, 1e4, 1e7, 1e12] {
+            let mut law = QueueLawCount::new(buffer);
+            for k in 1..=97 {
+                law.add_between(f64::from(k - 1), f64::from(k), 1.0);
+                for (p, queue) in [(0.25, 0.25), (0.5, 0.5), (0.99, 0.99)] {
+                    let (found, k) = (law.quantile(p), f64::from(k));
+                    assert!(
+                        (found - queue * k).abs() <= 0.01 * k,
+                        "{buffer} {k}: {p} {found}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -153,11 +153,13 @@ impl Integrator for Adaptive {
 impl Adaptive {
     /// The integrator of a run that begins.
     pub(crate) fn new(run: &mut Run<'_>, table: &'static Rosenbrock) -> Self {
+        let propagation = || run.flows.propagation.iter().copied();
+        let shortest = propagation().fold(f64::INFINITY, f64::min);
+        // Without flows nothing but the buffer has a size.
+        let longest = propagation().reduce(f64::max).unwrap_or(f64::INFINITY);
         for link in &mut run.links {
-            link.tolerate(run.model.tolerance);
+            link.tolerate(run.model.tolerance, link.capacity * longest);
         }
-        let propagation = run.flows.propagation.iter().copied();
-        let shortest = propagation.fold(f64::INFINITY, f64::min);
         let restart = if shortest.is_finite() {
             0.25 * shortest
         } else {
