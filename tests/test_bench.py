@@ -15,6 +15,8 @@ from forebay.checks.bench.__main__ import main
 from forebay.checks.bench.counting import count, totals
 from forebay.checks.bench.packet import Timing, run
 from forebay.errors import InputError
+from forebay.scenario import Scenario
+from forebay.search.recommendation import recommend
 
 SMALL = """
 [link]
@@ -93,6 +95,25 @@ def test_counted_instructions_are_those_of_the_packets(small: Path) -> None:
 def test_unknown_names_are_refused_in_one_line(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(small.parent), "--only", "W9"]) == 2
     assert capsys.readouterr().err.splitlines() == ["bench: found `W9`; allowed: S1, F1, F2, F3"]
+
+
+def test_what_answers_cost_is_their_packets_and_the_sum(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, rate in [("one", "1Mbps"), ("two", "2Mbps")]:
+        text = SMALL.replace("10Mbps", rate) + '[goal]\nutilization = ">= 50%"\n'
+        (small.parent / f"{name}.toml").write_text(text, encoding="utf-8")
+    small.unlink()
+    assert main([str(small.parent), "--scenarios", str(small.parent), "--only", "R"]) == 0
+    *lines, total = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["name"] for line in lines] == ["R/one", "R/two"]
+    for line in lines:
+        answer = recommend(Scenario.load(small.parent / f"{line['name'][2:]}.toml"))
+        assert line["million_packets"] == round(answer.cost.data_packets / 1e6, 2) > 0
+        assert (line["replications"], line["buffer_packets"]) == (answer.cost.replications, answer.packets)
+    assert total["million_packets"] == pytest.approx(sum(line["million_packets"] for line in lines), abs=0.01)
+    assert (total["scenarios"], total["dearest"]) == (2, "R/two")
+    assert main([str(small.parent), "--scenarios", str(small.parent), "--only", "R/one"]) == 0
+    (only,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {**only, "cpu_s": 0} == {**lines[0], "cpu_s": 0}
 
 
 def test_a_wrong_file_fails_by_name_and_the_others_go_on(small: Path, capsys: pytest.CaptureFixture[str]) -> None:

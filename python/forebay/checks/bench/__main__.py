@@ -22,6 +22,7 @@ from typing import Any
 
 from forebay.checks.bench.counting import count
 from forebay.checks.bench.packet import Timing, measure, once
+from forebay.checks.bench.recommending import costs, shipped
 from forebay.checks.bench.scaling import scaling
 from forebay.errors import ForebayError
 
@@ -32,6 +33,9 @@ FLUID = ("F1", "F2", "F3")
 
 #: The line of a batch on two threads, and its scenario.
 THREADS, THREADS_SCENARIO = "threads", "W2"
+
+#: All lines of what an answer costs.
+RECOMMEND = "R"
 
 
 def _fluid(names: Sequence[str]) -> int:
@@ -64,11 +68,23 @@ def _timings(paths: Sequence[Path], runs: int) -> bool:
     return all(isinstance(timing, Timing) for timing in found.values())
 
 
+def _answers(files: Mapping[str, Path]) -> bool:
+    """Print what each answer costs, and the sum; whether all were found."""
+    try:
+        for line in costs(files):
+            print(json.dumps(line), flush=True)
+    except (ForebayError, OSError) as error:
+        print(json.dumps({"name": RECOMMEND, "error": str(error)}), flush=True)
+        return False
+    return True
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print one line per scenario; 1 where one of them failed."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("folder", type=Path, help="a folder of scenario files")
     parser.add_argument("--only", default="", help="comma-separated names, as in W1,F1")
+    parser.add_argument("--scenarios", type=Path, help="those of R [default: a folder of this name beside the other]")
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument(
         "--count", action="store_true", help="count instructions and bytes per packet instead (needs valgrind)"
@@ -84,10 +100,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     files = {path.stem: path for path in sorted(options.folder.glob("*.toml"))}
     others = [] if options.count else [*([THREADS] if THREADS_SCENARIO in files else []), *FLUID]
+    answered = {} if options.count else shipped(options.scenarios or options.folder.parent / "scenarios")
     asked = [name.strip() for name in options.only.split(",") if name.strip()] or [*files, *others]
-    unknown = [name for name in asked if name not in files and name not in others]
+    if RECOMMEND in asked and answered:
+        asked = [name for name in asked if name != RECOMMEND and name not in answered] + list(answered)
+    unknown = [name for name in asked if name not in files and name not in others and name not in answered]
     if unknown or not files or options.runs < 1:
-        known = ", ".join([*files, *others]) if files else f"none in {options.folder}"
+        more = [RECOMMEND, "R/NAME"] if answered else []
+        known = ", ".join([*files, *others, *more]) if files else f"none in {options.folder}"
         print(f"bench: found `{','.join(unknown)}`; allowed: {known}", file=sys.stderr)
         return 2
 
@@ -98,6 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         done = _timings([files[name] for name in asked if name in files], options.runs)
     if THREADS in asked:
         done = _line(THREADS, partial(scaling, files[THREADS_SCENARIO])) and done
+    if any(name in answered for name in asked):
+        done = _answers({name: path for name, path in answered.items() if name in asked}) and done
     fluid = [name for name in asked if name in FLUID]
     if fluid and _fluid(fluid) != 0:
         return 1
