@@ -77,3 +77,37 @@ def test_a_bound_that_is_none_is_refused(
         main()
     assert ended.value.code == 2
     assert "16GB" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("memory", "fits"), [("0.9MB", False), ("2MB", True)])
+def test_a_grid_whose_rows_do_not_fit_is_refused_before_it_begins(
+    memory: str, fits: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "link.toml"
+    path.write_text(TEXT, encoding="utf-8")
+    over = ["--over", "link.buffer=1p,2p,3p,4p", "--over", "run.warmup=0s,1s,2s,3s,4s", "--replications", "5"]
+    command = ["sweep", str(path), *over, "--engine", "fluid", "--out", str(tmp_path / "grid"), "--memory", memory]
+    monkeypatch.setattr("sys.argv", ["forebay", *command])
+    code = 0
+    try:
+        main()
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    finally:
+        _core.allow_memory(0)
+    error = capsys.readouterr().err
+    assert code == (0 if fits else 2), error
+    if not fits:
+        assert "--over" in error
+        assert "a grid of 100 runs, whose rows may need 1.28 MB of memory; allowed: 900 kB (`--memory` allows" in error
+        assert len(error.strip().splitlines()) == 1
+        assert not (tmp_path / "grid").exists()
+
+
+def test_a_grid_of_millions_of_runs_is_refused_at_once(tmp_path: Path) -> None:
+    from forebay.sweeps.sweeping import sweep
+
+    over = ["link.buffer=1p..1000000p:3000", "flows.flows0.rtt=1ms..9000ms:3000"]
+    with pytest.raises(InputError, match=r"allowed: 4\.00 GB \(`--memory` allows more\)"):
+        sweep(Scenario.parse(TEXT), over, tmp_path / "grid", replications=1000)
+    assert not (tmp_path / "grid").exists()

@@ -40,8 +40,8 @@ def scheduler() -> Iterator[str]:
         process.wait(timeout=20)
 
 
-def worker(address: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny"]
+def worker(address: str, *more: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", *more]
     return subprocess.Popen([*command, "--no-dashboard"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -107,3 +107,37 @@ def test_a_poisoned_job_is_reported_and_the_rest_goes_on(scheduler: str) -> None
     assert sorted(found) == [0, 1, 2, 3]
     assert isinstance(found[1], Exception)
     assert all(isinstance(found[index], Report) for index in (0, 2, 3))
+
+
+def test_a_run_is_refused_by_what_its_worker_has_for_each_thread(scheduler: str, tmp_path: Path) -> None:
+    """Half of 1 GB is not enough for 300,000 flows, though `--memory` allows 4 GB: no worker is killed for it."""
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL.replace('measure = "30s"', 'measure = "1s"'), encoding="utf-8")
+    over = ["--over", "flows.bulk.count=2,300000", "--replications", "1"]
+    process = worker(scheduler, "--nthreads", "2", "--memory-limit", "1GB")
+    try:
+        found = forebay("sweep", path, *over, "--out", tmp_path / "there", "--scheduler", scheduler)
+        allowed = forebay(
+            "sweep", path, *over, "--out", tmp_path / "asked", "--scheduler", scheduler, "--memory", "9kB"
+        )
+    finally:
+        process.kill()
+        process.wait()
+    assert found.code == 1
+    (failed,) = [line for line in (found.out + found.err).splitlines() if line.startswith("failed: ")]
+    assert "cell 1 (flows.bulk.count=300000), replication 0, packet" in failed
+    assert "`flows.bulk.count` may need" in failed
+    assert "allowed: 400 MB (its worker has 1.00 GB for 2 threads)" in failed
+    assert pl.read_parquet(tmp_path / "there" / "rows.parquet").height == 1
+    # What is asked for holds on workers as it does here.
+    lines = [line for line in (allowed.out + allowed.err).splitlines() if line.startswith("failed: ")]
+    assert len(lines) == 2
+    assert all("allowed: 9.0 kB (`--memory` allows more)" in line for line in lines)
+
+
+def test_a_workers_memory_is_shared_by_its_threads() -> None:
+    from forebay.sweeps.cluster import Room
+
+    assert Room(10**9, 1).of_run == 2 * Room(10**9, 2).of_run == 8 * 10**8
+    assert Room(1, 64).of_run == 1
+    assert Room.here() is None

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypedDict, final
 __version__: str
 REFERENCE_TOLERANCE: float
 MAX_TEXT: int
+MORE_MEMORY: str
 
 #: A change "key=value" out of the argument `overrides`, out of another argument, or (argument, key, value) where the
 #: argument stands for the key: the argument is what a mistake points at.
@@ -124,6 +125,7 @@ class Job:
 
 def engines() -> list[Engine]: ...
 def allow_memory(size: int) -> None: ...
+def allowed_memory() -> int: ...
 def run_batch(
     jobs: Sequence[Job],
     threads: int,

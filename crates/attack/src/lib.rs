@@ -5,6 +5,7 @@
 //! spells random scenarios over everything that is registered, [`Runner`] runs them, and [`answers`]
 //! says what must hold of their reports.
 
+pub mod allocations;
 pub mod answers;
 mod distributions;
 mod kept;

@@ -7,6 +7,7 @@ use forebay_scenario::{
     ClosedForm, Engine, EngineError, Format, Report, RunOptions, Scenario, Seed,
 };
 
+use crate::allocations::peak_of;
 use crate::{answers, check_scenario, check_sentence, random_scenario};
 
 /// What runs: the crate of the engines stands above this one's users and hands it in.
@@ -114,8 +115,12 @@ impl Runner {
                     cancel.request();
                 }
             });
-            let answer = engine.run(scenario, &options);
+            let (answer, taken) = peak_of(|| engine.run(scenario, &options));
             drop(done);
+            let needs = engine.needs(scenario, &options);
+            let told: f64 = needs.iter().map(|need| need.bytes).sum();
+            let dear = engine.description().replicates && taken as f64 > told;
+            assert!(!dear, "{taken} bytes taken of {told} told: {needs:?}");
             answer
         })
     }

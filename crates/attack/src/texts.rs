@@ -1,6 +1,8 @@
 //! Texts of scenarios and of changes to them.
 
-use forebay_scenario::{Footprint, Format, MAX_FLOWS, Override, Scenario, ScenarioError, Source};
+use forebay_scenario::{
+    FlowGroup, Footprint, Format, MAX_FLOWS, Override, Scenario, ScenarioError, Source, Waiting,
+};
 
 use crate::check_sentence;
 use crate::text;
@@ -51,7 +53,7 @@ pub fn check_scenario(scenario: &Scenario) {
         serde_json::from_str(&canonical).expect("it was written as JSON");
     assert_no_null(&value);
     check_buffers(scenario);
-    for each in scenario.needs(ONE_BYTE_EACH, true) {
+    for each in scenario.needs(&OneByteEach, true) {
         assert!(each.bytes >= 0.0 && !each.key.is_empty(), "{each:?}");
     }
     assert!(scenario.most_events() >= 0.0, "{}", scenario.most_events());
@@ -63,11 +65,30 @@ pub fn check_scenario(scenario: &Scenario) {
     }
 }
 
-const ONE_BYTE_EACH: Footprint = Footprint {
-    flow: |_| 1.0,
-    source: 1.0,
-    waiting: 1.0,
-};
+/// An engine that keeps a byte of each.
+struct OneByteEach;
+
+impl Footprint for OneByteEach {
+    fn flow(&self, _: &FlowGroup) -> f64 {
+        1.0
+    }
+
+    fn source(&self, _: &FlowGroup) -> f64 {
+        1.0
+    }
+
+    fn waiting(&self, _: &Scenario, _: usize, waiting: Waiting) -> f64 {
+        waiting.packets
+    }
+
+    fn under_way(&self, _: &Scenario) -> f64 {
+        1.0
+    }
+
+    fn outstanding(&self, _: &FlowGroup) -> f64 {
+        1.0
+    }
+}
 
 /// A number that is none would be a null.
 fn assert_no_null(value: &serde_json::Value) {

@@ -17,7 +17,7 @@ use crate::flow_queues::Longest;
 use crate::flow_scheduler::{FlowScheduler, Place, QUANTUM, quantum};
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
-use crate::registry::QueueDiscipline;
+use crate::registry::{QueueDiscipline, Storage};
 
 /// No packet waits that long.
 const NEVER: Time = Time::from_secs(3600);
@@ -66,6 +66,10 @@ impl QueueDiscipline for Cake {
             QUANTUM,
         ],
     };
+
+    fn storage(_: &Parameters) -> Storage {
+        FlowScheduler::<SubQueue>::STORAGE
+    }
 
     fn new(parameters: &Parameters, setting: &Setting) -> Self {
         Self {

@@ -14,12 +14,15 @@ use forebay_units::parameter::{
 };
 use forebay_units::{Bytes, Time};
 
-use crate::admission::Fifo;
+use crate::admission::{AdmissionControl, Fifo};
 use crate::droptail::DropTail;
 use crate::fq_pie::FqPie;
 use crate::packet::Packet;
+use crate::pie::Pie;
 use crate::port::{Backlog, Limit, OfClass, Port, Setting, Shared};
-use crate::registry::{Admission, Discipline, Queue, QueueDiscipline, discipline};
+use crate::registry::{
+    Admission, Discipline, Queue, QueueDiscipline, Storage, discipline, storage,
+};
 
 /// How many classes a link may have.
 pub const MAX_CLASSES: usize = 256;
@@ -200,6 +203,15 @@ impl QueueDiscipline for Classes {
 }
 
 impl Classes {
+    /// What the queue of a class keeps.
+    pub fn storage_of_class(name: &str, parameters: &Parameters) -> Storage {
+        if name == Pie::DESCRIPTION.name {
+            FqPie::storage_of_one_queue()
+        } else {
+            storage(name, parameters).unwrap_or(Storage::QUEUE)
+        }
+    }
+
     /// Several classes, and the class of each flow group, at a link with this setting; `None` where a
     /// discipline is unknown.
     pub fn of(

@@ -13,7 +13,7 @@ use forebay_units::parameter::{
 use crate::codel::{INTERVAL, TARGET};
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
-use crate::registry::QueueDiscipline;
+use crate::registry::{QueueDiscipline, Storage};
 
 /// Parameters of COBALT.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +108,10 @@ impl QueueDiscipline for Cobalt {
         ],
         parameters: &PARAMETERS,
     };
+
+    fn storage(_: &Parameters) -> Storage {
+        Storage::DISCARDING
+    }
 
     fn new(parameters: &Parameters, setting: &Setting) -> Self {
         Self {

@@ -10,7 +10,7 @@ use forebay_units::parameter::{
 use crate::flow_queues::{FlowQueues, Longest, QueueList};
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
-use crate::registry::QueueDiscipline;
+use crate::registry::{QueueDiscipline, Storage};
 
 /// Whom a full buffer drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,10 @@ impl QueueDiscipline for DeficitRoundRobin {
             },
         ],
     };
+
+    fn storage(_: &Parameters) -> Storage {
+        FlowQueues::STORAGE.with_flow(size_of::<u64>())
+    }
 
     fn new(parameters: &Parameters, setting: &Setting) -> Self {
         let quantum = match parameters.get("quantum") {

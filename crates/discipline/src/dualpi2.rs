@@ -16,7 +16,7 @@ use forebay_units::parameter::{
 use crate::packet::{Ecn, Packet};
 use crate::pie::next_tick;
 use crate::port::{Backlog, Limit, Port, Setting};
-use crate::registry::QueueDiscipline;
+use crate::registry::{QueueDiscipline, Storage};
 
 /// DualPI2 (RFC 9332 appendix A).
 #[derive(Clone, Debug)]
@@ -107,6 +107,10 @@ impl QueueDiscipline for DualPi2 {
             },
         ],
     };
+
+    fn storage(_: &Parameters) -> Storage {
+        Storage::DISCARDING
+    }
 
     fn new(parameters: &Parameters, setting: &Setting) -> Self {
         let update = parameters.time("update").max(Time::from_micros(1));

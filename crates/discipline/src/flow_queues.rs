@@ -5,6 +5,7 @@ use forebay_random::{GOLDEN_GAMMA, mix};
 
 use crate::packet::Packet;
 use crate::port::Backlog;
+use crate::registry::Storage;
 
 /// No packet, queue or place.
 const NONE: u32 = u32::MAX;
@@ -97,6 +98,13 @@ pub(crate) struct FlowQueues {
 }
 
 impl FlowQueues {
+    /// What they keep of each packet, and of each queue with its place in the heap.
+    pub(crate) const STORAGE: Storage = Storage {
+        packet: size_of::<Node>(),
+        flow: size_of::<FlowQueue>() + size_of::<u32>(),
+        empty: 0,
+    };
+
     pub(crate) fn new(longest: Longest) -> Self {
         Self {
             nodes: Vec::new(),

@@ -6,6 +6,7 @@ use forebay_units::parameter::{Parameter, ParameterKind, Parameters, Value};
 
 use crate::flow_queues::{FlowQueues, Longest, QueueList};
 use crate::packet::Packet;
+use crate::registry::Storage;
 
 /// The parameter `flows`.
 pub(crate) const FLOWS: Parameter = Parameter {
@@ -59,6 +60,15 @@ pub(crate) struct FlowScheduler<S> {
 }
 
 impl<S: Clone> FlowScheduler<S> {
+    /// What it keeps; a discipline that drops at departure may discard all that waits at once.
+    pub(crate) const STORAGE: Storage = {
+        let queues = FlowQueues::STORAGE.with_flow(size_of::<Member<S>>());
+        Storage {
+            packet: queues.packet + size_of::<Packet>(),
+            ..queues
+        }
+    };
+
     pub(crate) fn new(longest: Longest) -> Self {
         Self {
             queues: FlowQueues::new(longest),

@@ -10,7 +10,7 @@ use crate::flow_queues::{FlowQueues, Longest, hashed};
 use crate::flow_scheduler::{FLOWS, FlowScheduler, QUANTUM, quantum};
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
-use crate::registry::QueueDiscipline;
+use crate::registry::{QueueDiscipline, Storage};
 
 /// FQ-CoDel.
 #[derive(Clone, Debug)]
@@ -51,6 +51,11 @@ impl QueueDiscipline for FqCoDel {
             },
         ],
     };
+
+    fn storage(parameters: &Parameters) -> Storage {
+        let flows = parameters.number("flows") as usize;
+        FlowScheduler::<CoDelState>::STORAGE.of_queues(flows)
+    }
 
     fn new(parameters: &Parameters, setting: &Setting) -> Self {
         let flows = parameters.number("flows");

@@ -11,7 +11,7 @@ use crate::flow_scheduler::{FLOWS, FlowScheduler, QUANTUM, quantum};
 use crate::packet::Packet;
 use crate::pie::{Control, PARAMETERS, Tuning};
 use crate::port::{Backlog, Limit, Port, Setting};
-use crate::registry::QueueDiscipline;
+use crate::registry::{QueueDiscipline, Storage};
 
 #[derive(Clone, Copy, Debug)]
 struct SubQueue {
@@ -54,6 +54,11 @@ impl QueueDiscipline for FqPie {
             QUANTUM,
         ],
     };
+
+    fn storage(parameters: &Parameters) -> Storage {
+        let flows = parameters.number("flows") as usize;
+        FlowScheduler::<SubQueue>::STORAGE.of_queues(flows)
+    }
 
     fn new(parameters: &Parameters, setting: &Setting) -> Self {
         let flows = parameters.number("flows") as u32;
@@ -110,6 +115,11 @@ impl FqPie {
     /// PIE by sojourn times on one queue of everything, with the parameters of PIE.
     pub(crate) fn of_one_queue(parameters: &Parameters, setting: &Setting) -> Self {
         Self::of_queues(1, setting.packet, (parameters, setting))
+    }
+
+    /// What [`Self::of_one_queue`] keeps.
+    pub(crate) fn storage_of_one_queue() -> Storage {
+        FlowScheduler::<SubQueue>::STORAGE.of_queues(1)
     }
 
     fn of_queues(flows: u32, quantum: f64, (parameters, setting): (&Parameters, &Setting)) -> Self {

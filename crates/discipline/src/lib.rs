@@ -58,4 +58,6 @@ pub use classes::{ClassSetting, Classes, MAX_CLASSES};
 pub use packet::{Ecn, Label, Packet};
 pub use port::{Backlog, Limit, OfClass, Port, Setting, Shared};
 pub use red::{Beyond, DropCurve};
-pub use registry::{Admission, Discipline, Queue, QueueDiscipline, descriptions, discipline};
+pub use registry::{
+    Admission, Discipline, Queue, QueueDiscipline, Storage, descriptions, discipline, storage,
+};

@@ -6,6 +6,49 @@ use crate::admission::{AdmissionControl, Arrival, Fifo, Verdict};
 use crate::packet::Packet;
 use crate::port::{Backlog, Port, Setting};
 
+/// What a discipline keeps, in bytes, without the room by which containers are larger than what they hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Storage {
+    /// Of each packet that waits.
+    pub packet: usize,
+    /// Of each number up to the largest of a flow that has sent.
+    pub flow: usize,
+    /// Of a queue where nothing has been sent.
+    pub empty: usize,
+}
+
+impl Storage {
+    /// Of first-in-first-out queues.
+    pub(crate) const QUEUE: Self = Self {
+        packet: size_of::<Packet>(),
+        flow: 0,
+        empty: 0,
+    };
+
+    /// The same with so many bytes more for each flow.
+    pub(crate) const fn with_flow(self, bytes: usize) -> Self {
+        Self {
+            flow: self.flow + bytes,
+            ..self
+        }
+    }
+
+    /// Where there is a fixed number of queues into which flows are hashed.
+    pub(crate) const fn of_queues(self, count: usize) -> Self {
+        Self {
+            flow: 0,
+            empty: self.empty + count * self.flow,
+            ..self
+        }
+    }
+
+    /// The same of a discipline that may discard all that waits at once.
+    pub(crate) const DISCARDING: Self = Self {
+        packet: 2 * size_of::<Packet>(),
+        ..Self::QUEUE
+    };
+}
+
 /// A discipline that holds the packets waiting.
 pub trait QueueDiscipline: Sized {
     /// What the registry knows of it.
@@ -13,6 +56,11 @@ pub trait QueueDiscipline: Sized {
 
     /// The discipline with these parameters on a link.
     fn new(parameters: &Parameters, setting: &Setting) -> Self;
+
+    /// What it keeps with these parameters.
+    fn storage(_parameters: &Parameters) -> Storage {
+        Storage::QUEUE
+    }
 
     /// A packet arrives. What is dropped for it, or it itself, is discarded at the port. Where the
     /// link is idle, a packet that is accepted leaves at the [`Self::dequeue`] that follows.
@@ -109,6 +157,17 @@ macro_rules! disciplines {
             $(&<$gate as AdmissionControl>::DESCRIPTION,)+
             $(&<$type as QueueDiscipline>::DESCRIPTION,)+
         ];
+
+        /// What the discipline `name` keeps, where it holds the packets that wait; `None` where it
+        /// decides at arrival, and for an unknown name.
+        pub fn storage(name: &str, parameters: &Parameters) -> Option<Storage> {
+            $(
+                if name == <$type as QueueDiscipline>::DESCRIPTION.name {
+                    return Some(<$type as QueueDiscipline>::storage(parameters));
+                }
+            )+
+            None
+        }
 
         /// The discipline `name` on a link; `None` for an unknown name.
         pub fn discipline(

@@ -9,7 +9,7 @@ use forebay_units::{Bytes, Time};
 use crate::flow_queues::{FlowQueues, Longest, QueueList, hashed};
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
-use crate::registry::QueueDiscipline;
+use crate::registry::{QueueDiscipline, Storage};
 
 /// Which end of the longest queue loses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +76,13 @@ impl QueueDiscipline for StochasticFairnessQueueing {
             },
         ],
     };
+
+    fn storage(parameters: &Parameters) -> Storage {
+        let flows = parameters.number("flows") as usize;
+        FlowQueues::STORAGE
+            .with_flow(size_of::<i64>())
+            .of_queues(flows)
+    }
 
     fn new(parameters: &Parameters, setting: &Setting) -> Self {
         let flows = parameters.number("flows") as usize;

@@ -12,7 +12,7 @@ use forebay_units::parameter::{
 use crate::flow_queues::{FlowQueues, Longest};
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
-use crate::registry::QueueDiscipline;
+use crate::registry::{QueueDiscipline, Storage};
 
 /// Whom a full buffer drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,15 @@ impl QueueDiscipline for StartTimeFairQueueing {
             default: Value::Word("longest"),
         }],
     };
+
+    fn storage(_: &Parameters) -> Storage {
+        let tag = size_of::<Reverse<(u64, u64, u32)>>();
+        let storage = FlowQueues::STORAGE.with_flow(size_of::<FlowTags>());
+        Storage {
+            packet: storage.packet + tag,
+            ..storage
+        }
+    }
 
     fn new(parameters: &Parameters, setting: &Setting) -> Self {
         let (victim, longest) = match parameters.word("drop") {

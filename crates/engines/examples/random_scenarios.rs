@@ -10,9 +10,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use forebay_attack::allocations::Counted;
 use forebay_attack::{Runner, hostile, random_scenario};
 use forebay_engines::{aggregate, engines, rules};
 use forebay_scenario::Seed;
+
+/// What a run takes is held against what was said of it beforehand.
+#[global_allocator]
+static ALLOCATOR: Counted = Counted;
 
 /// What is asked on the command line.
 struct Asked {

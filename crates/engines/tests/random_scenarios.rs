@@ -5,9 +5,14 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use forebay_attack::allocations::Counted;
 use forebay_attack::{Runner, random_scenario};
 use forebay_engines::{aggregate, engines, rules};
 use proptest::prelude::*;
+
+/// What a run takes is held against what was said of it beforehand.
+#[global_allocator]
+static ALLOCATOR: Counted = Counted;
 
 fn runner() -> Runner {
     Runner {

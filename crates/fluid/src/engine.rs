@@ -1,8 +1,8 @@
 //! The fluid engine behind the common contract: scenario in, report out.
 
 use forebay_scenario::{
-    Engine, EngineDescription, EngineError, Footprint, Report, RunOptions, Scenario,
-    VictimCountLaw, Warning, WarningKind,
+    Engine, EngineDescription, EngineError, FlowGroup, Footprint, Need, Report, RunOptions,
+    Scenario, VictimCountLaw, Waiting, Warning, WarningKind,
 };
 
 use crate::adaptive::integrate_with;
@@ -38,12 +38,36 @@ use crate::translation::{NAME, Translation};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FluidEngine;
 
-/// A flow's parameters, its state and what an integrator keeps of it; no packets.
-const FOOTPRINT: Footprint = Footprint {
-    flow: |_| 1024.0,
-    source: 0.0,
-    waiting: 0.0,
-};
+/// What the engine keeps; nothing of packets.
+struct Kept;
+
+impl Footprint for Kept {
+    fn run(&self, _scenario: &Scenario) -> f64 {
+        64e3
+    }
+
+    fn group(&self, _scenario: &Scenario) -> f64 {
+        8e3
+    }
+
+    /// Its parameters, its state and what an integrator keeps of it.
+    fn flow(&self, _group: &FlowGroup) -> f64 {
+        1024.0
+    }
+
+    fn source(&self, _group: &FlowGroup) -> f64 {
+        0.0
+    }
+
+    /// The law of its queue, measured and before, and its row of the system over all links.
+    fn link(&self, scenario: &Scenario, _at: usize, _flows: f64) -> f64 {
+        32e3 + 16.0 * scenario.links().len() as f64
+    }
+
+    fn waiting(&self, _scenario: &Scenario, _at: usize, _waiting: Waiting) -> f64 {
+        0.0
+    }
+}
 
 /// Step of the integrator where flows are held back, in parts of the shortest round trip: 2 ms at
 /// 100 ms, which is within 1e-4 of the converged utilization.
@@ -64,9 +88,17 @@ impl Engine for FluidEngine {
         }
     }
 
+    fn needs(&self, scenario: &Scenario, options: &RunOptions) -> Vec<Need> {
+        let mut needs = scenario.needs(&Kept, options.traces);
+        if options.traces {
+            needs.push(series(scenario));
+        }
+        needs
+    }
+
     fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
         options.check(self.description())?;
-        let needs = scenario.needs(FOOTPRINT, options.traces);
+        let needs = self.needs(scenario, options);
         scenario.afford(NAME, &needs, options.memory)?;
         let mut translation = Translation::new(scenario, options.seed)?;
         translation.model.cancel = options.cancel.clone();
@@ -80,6 +112,17 @@ impl Engine for FluidEngine {
         }
         Ok(report)
     }
+}
+
+/// What samples of all flows and links take, which are kept of the whole run before the traced part is
+/// chosen, in lists that double as they grow.
+fn series(scenario: &Scenario) -> Need {
+    let run = scenario.run();
+    let samples = (run.warmup + run.measure).as_secs_f64() / scenario.trace().every.as_secs_f64();
+    let flows: u64 = scenario.flows().iter().map(|group| group.count).sum();
+    let series = 1.0 + 2.0 * scenario.links().len() as f64 + flows as f64;
+    let each = 3.0 * size_of::<f64>() as f64;
+    Need::new("trace.every", (samples + 4.0) * series, "figure", each)
 }
 
 /// Runs the model: adaptively, and again by small steps where access links or receive windows
@@ -103,6 +146,7 @@ fn integrate_as_asked(
     if outcome.within_limits(&translation.model) {
         return Ok(outcome);
     }
+    drop(outcome);
     let propagation = translation.model.flows.iter().map(|flow| flow.propagation);
     let shortest = propagation.fold(f64::INFINITY, f64::min);
     let step = (LIMITED_STEP * shortest).clamp(1e-7, 0.1 * translation.model.horizon);

@@ -183,6 +183,11 @@ impl FifoLink {
         matches!(self.room, Room::Counted { overfull: true, .. })
     }
 
+    /// Whether there is a record of each packet.
+    pub(crate) fn is_counted(&self) -> bool {
+        matches!(self.room, Room::Counted { .. })
+    }
+
     /// Time spent transmitting until `now`.
     pub(crate) fn busy(&self, now: Time) -> Time {
         self.transmitter.busy(now)

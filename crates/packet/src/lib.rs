@@ -15,6 +15,7 @@ mod codepoint;
 mod congestion_events;
 mod connection;
 mod delivery_lanes;
+mod demand;
 mod draws;
 #[cfg(test)]
 mod equality;
@@ -48,10 +49,8 @@ mod traffic;
 mod transfers;
 mod transmitter;
 
-use forebay_congestion::packet::Samples;
-use forebay_random::{Purpose, Seed, StreamKey};
 use forebay_scenario::{
-    Engine, EngineDescription, EngineError, FlowGroup, Footprint, Report, RunOptions, Scenario,
+    Engine, EngineDescription, EngineError, Need, Report, RunOptions, Scenario,
 };
 
 use crate::simulation::Simulation;
@@ -59,27 +58,6 @@ use crate::simulation::Simulation;
 /// The packet engine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PacketEngine;
-
-/// Measured: a flow with its connection, its scoreboard and its events; a packet in a queue that doubles
-/// as it grows.
-const FOOTPRINT: Footprint = Footprint {
-    flow: flow_bytes,
-    source: 1024.0,
-    waiting: 64.0,
-};
-
-/// What a flow takes: twice as much with pacing, and where rates are measured a note on every packet
-/// from the first that is missing on.
-fn flow_bytes(group: &FlowGroup) -> f64 {
-    let random = StreamKey::new(Seed::default(), 0, Purpose::Controller);
-    let controller = &group.controller;
-    let made = forebay_congestion::controller(controller.name(), controller.parameters(), random);
-    match made.map(|made| made.needs().samples) {
-        Some(Samples::Rates) => 24_576.0,
-        _ if group.stack.pacing => 4096.0,
-        _ => 2048.0,
-    }
-}
 
 /// The most packets that a run may send: weeks of computing.
 const MAX_PACKETS: f64 = 1e14;
@@ -99,12 +77,17 @@ impl Engine for PacketEngine {
         }
     }
 
+    fn needs(&self, scenario: &Scenario, options: &RunOptions) -> Vec<Need> {
+        scenario.needs(&demand::Kept, options.traces)
+    }
+
     fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
         options.check(self.description())?;
         check(scenario)?;
-        let needs = scenario.needs(FOOTPRINT, options.traces);
+        let needs = self.needs(scenario, options);
         scenario.afford("packet", &needs, options.memory)?;
         let mut simulation = Simulation::new(scenario, options.seed)?;
+        simulation.traffic.most_flows = demand::most_flows(scenario, &needs, options.memory);
         if options.traces {
             simulation.record();
         }

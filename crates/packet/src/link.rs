@@ -250,6 +250,13 @@ fn classes(spec: &LinkSpec, setup: &LinkSetup<'_>, setting: &Setting) -> Option<
     Some(all.for_groups(of_groups.collect()))
 }
 
+/// Whether a link whose departures are known at arrival keeps a record of each packet.
+pub(crate) fn is_counted(scenario: &Scenario, at: usize) -> bool {
+    let spec = &scenario.links()[at];
+    let overhead = spec.rate_layer.framing().get() as u32;
+    FifoLink::new(spec.rate, overhead, spec.buffer, uniform_size(scenario)).is_counted()
+}
+
 /// The one packet size of the scenario, where there is only one.
 fn uniform_size(scenario: &Scenario) -> Option<u32> {
     let mut size = None;

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use forebay_random::{Purpose, Seed};
-use forebay_scenario::{EngineError, Scenario, Workload};
+use forebay_scenario::{EngineError, MORE_MEMORY, Scenario, Workload};
 use forebay_units::{Bytes, Rate, Time};
 
 use crate::calendar::Calendar;
@@ -28,6 +28,8 @@ pub(crate) struct Traffic<'a> {
     pub(crate) groups: Vec<Group<'a>>,
     pub(crate) sources: Vec<Source>,
     lanes: DeliveryLanes,
+    /// Flows that memory is allowed for.
+    pub(crate) most_flows: usize,
 }
 
 impl<'a> Traffic<'a> {
@@ -48,6 +50,7 @@ impl<'a> Traffic<'a> {
                 .collect(),
             sources: Vec::new(),
             lanes: DeliveryLanes::default(),
+            most_flows: usize::MAX,
         };
         for group in 0..traffic.groups.len() {
             traffic.add_sources(GroupId::new(group), network);
@@ -390,11 +393,24 @@ impl<'a> Traffic<'a> {
             if !FlowNumber::suffice_for(flows.responsive.len(), flows.unresponsive.len()) {
                 return Err(too_large("more than 16 million flows are alive at once"));
             }
+            if flows.responsive.len() > self.most_flows {
+                return Err(self.too_many_alive(number));
+            }
             flow
         };
         self.begin(Turn { flow, now }, transfer)?;
         self.send(Turn { flow, now }, network, timeline);
         Ok(())
+    }
+
+    /// More transfers are alive than memory is allowed for.
+    #[cold]
+    fn too_many_alive(&self, group: GroupId) -> EngineError {
+        let name = &self.groups[group.index()].spec.name;
+        let most = self.most_flows;
+        too_large(&format!(
+            "`flows.{name}.workload` keeps more than {most} flows alive at once, for which memory is allowed ({MORE_MEMORY})"
+        ))
     }
 
     // --- Transfers ---

@@ -53,6 +53,12 @@ pub(crate) fn allow_memory(size: u64) {
     MEMORY.store(size, Ordering::Relaxed);
 }
 
+/// Bytes that each run of this process may need.
+#[pyfunction]
+pub(crate) fn allowed_memory() -> u64 {
+    allowed().unwrap_or(forebay_scenario::DEFAULT_MEMORY.get())
+}
+
 fn allowed() -> Option<u64> {
     Some(MEMORY.load(Ordering::Relaxed)).filter(|size| *size > 0)
 }

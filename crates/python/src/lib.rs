@@ -20,7 +20,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::batch::{Engine, Job, aggregate, allow_memory, engines, run_batch};
+    use crate::batch::{Engine, Job, aggregate, allow_memory, allowed_memory, engines, run_batch};
     #[pymodule_export]
     use crate::describe::{Algorithm, controllers, disciplines, scenario_keys};
     #[pymodule_export]
@@ -42,6 +42,7 @@ mod _core {
             "REFERENCE_TOLERANCE",
             forebay_closed_form::REFERENCE_TOLERANCE,
         )?;
+        module.add("MORE_MEMORY", forebay_scenario::MORE_MEMORY)?;
         module.add("MAX_TEXT", forebay_scenario::MAX_TEXT)?;
         module.add("__version__", forebay_scenario::VERSION)
     }

@@ -1,20 +1,28 @@
 //! What a run may need, said before anything runs: memory by the key that asks for it, and arrivals
 //! that nothing holds back. A scenario that asks for more than is allowed is refused by that key.
+//! `at_once.rs` says how many flows and packets there may be at once, `recorded.rs` what `[trace]` keeps.
+
+mod at_once;
+mod recorded;
 
 use forebay_units::Bytes;
 use forebay_units::parameter::Value;
 
+pub use self::at_once::Waiting;
 use crate::engine::EngineError;
 use crate::flows::FlowGroup;
-use crate::link::BufferLimit;
 use crate::naming::counted;
-use crate::options::{Recorded, TraceOptions};
-use crate::report::{FlowSample, PacketRecord, QueueSample};
 use crate::scenario::Scenario;
 use crate::workload::Workload;
 
 /// The memory that one replication may need where nobody says otherwise.
 pub const DEFAULT_MEMORY: Bytes = Bytes::new(4_000_000_000);
+
+/// Stands for what a run takes whatever is in it.
+const A_RUN: &str = "run";
+
+/// What a refusal for memory says of how to allow more.
+pub const MORE_MEMORY: &str = "`--memory` allows more";
 
 /// The most packets and transfers that sources may send into one run by their own clock: hours of
 /// computing.
@@ -28,18 +36,34 @@ const MOST_AT_ONCE: f64 = 1e4;
 const TIMERS_OF_A_FLOW: f64 = 100.0;
 const EVENTS_OF_A_RUN: f64 = 1e4;
 
-/// Records are kept in lists that double as they grow, and are copied once on their way out.
-const COPIES: f64 = 3.0;
-
-/// Bytes that an engine keeps of each.
-#[derive(Clone, Copy, Debug)]
-pub struct Footprint {
-    /// Responsive flow of a group.
-    pub flow: fn(&FlowGroup) -> f64,
-    /// Unresponsive flow.
-    pub source: f64,
-    /// Packet that waits at a link.
-    pub waiting: f64,
+/// What an engine keeps, in bytes: so much of each, containers that double as they grow included.
+pub trait Footprint {
+    /// Of a run, whatever is in it.
+    fn run(&self, _scenario: &Scenario) -> f64 {
+        0.0
+    }
+    /// Of a flow group beside its flows: histograms.
+    fn group(&self, _scenario: &Scenario) -> f64 {
+        0.0
+    }
+    /// Of a responsive flow.
+    fn flow(&self, group: &FlowGroup) -> f64;
+    /// Of an unresponsive flow.
+    fn source(&self, group: &FlowGroup) -> f64;
+    /// Of link number `at` and its queue where nothing waits, with so many flows in the scenario.
+    fn link(&self, _scenario: &Scenario, _at: usize, _flows: f64) -> f64 {
+        0.0
+    }
+    /// Of what may wait at link number `at`.
+    fn waiting(&self, scenario: &Scenario, at: usize, waiting: Waiting) -> f64;
+    /// Of a packet that propagates, or waits at its flow's access link.
+    fn under_way(&self, _scenario: &Scenario) -> f64 {
+        0.0
+    }
+    /// Of a packet that its sender has sent and that is not acknowledged.
+    fn outstanding(&self, _group: &FlowGroup) -> f64 {
+        0.0
+    }
 }
 
 /// What one key of a scenario asks for.
@@ -54,9 +78,10 @@ pub struct Need {
 }
 
 impl Need {
-    fn new(key: String, count: f64, noun: &str, each: f64) -> Self {
+    /// So many of what takes so many bytes each.
+    pub fn new(key: impl Into<String>, count: f64, noun: &str, each: f64) -> Self {
         Self {
-            key,
+            key: key.into(),
             what: if count < 1e7 {
                 counted(count.ceil() as u64, noun)
             } else {
@@ -69,28 +94,45 @@ impl Need {
 
 impl Scenario {
     /// What a run may need at most, by key, where an engine keeps so much of each.
-    pub fn needs(&self, each: Footprint, traces: bool) -> Vec<Need> {
-        let mut needs: Vec<Need> = Vec::new();
-        for group in self.flows() {
-            let (key, count) = self.alive(group);
+    pub fn needs(&self, each: &impl Footprint, traces: bool) -> Vec<Need> {
+        let alive: Vec<(String, f64)> = self.flows().iter().map(|g| self.alive(g)).collect();
+        let groups = self.flows().len() as f64;
+        let mut needs = vec![
+            Need::new(A_RUN, 1.0, "run", each.run(self)),
+            Need::new("flows", groups, "group", each.group(self)),
+        ];
+        for (group, (key, count)) in self.flows().iter().zip(&alive) {
             let (noun, bytes) = if group.responsive() {
-                ("flow", (each.flow)(group))
+                ("flow", each.flow(group))
             } else {
-                ("source", each.source)
+                ("source", each.source(group))
             };
-            needs.push(Need::new(key, count, noun, bytes));
+            needs.push(Need::new(key.clone(), *count, noun, bytes));
         }
-        for at in 0..self.links().len() {
-            let key = match self.links().len() {
-                1 => "link.buffer".to_owned(),
-                _ => format!("links.{}.buffer", self.links()[at].name),
+        let flows = alive.iter().map(|(_, count)| count).sum();
+        let waiting: Vec<Waiting> = (0..self.links().len()).map(|at| self.waiting(at)).collect();
+        for (at, waiting) in waiting.iter().enumerate() {
+            let key = |key: &str| match self.links().len() {
+                1 => format!("link.{key}"),
+                _ => format!("links.{}.{key}", self.links()[at].name),
             };
-            let waiting = self.most_waiting(at);
-            needs.push(Need::new(key, waiting, "waiting packet", each.waiting));
+            let bytes = each.waiting(self, at, *waiting);
+            let packets = waiting.packets;
+            let mut need = Need::new(key("buffer"), packets, "waiting packet", 0.0);
+            need.bytes = bytes;
+            needs.push(need);
+            needs.push(Need::new(
+                key("queue"),
+                1.0,
+                "queue",
+                each.link(self, at, flows),
+            ));
         }
+        needs.extend(self.sent(each, &waiting));
         if traces {
-            needs.extend(self.recorded());
+            needs.extend(self.recorded(&waiting));
         }
+        needs.retain(|need| need.bytes > 0.0);
         needs
     }
 
@@ -106,14 +148,17 @@ impl Scenario {
     ) -> Result<(), EngineError> {
         let allowed = allowed.unwrap_or(DEFAULT_MEMORY);
         let total: f64 = needs.iter().map(|need| need.bytes).sum();
-        let largest = needs.iter().max_by(|a, b| a.bytes.total_cmp(&b.bytes));
+        // What every run takes no key asks for.
+        let asked = |need: &&Need| needs.len() == 1 || need.key != A_RUN;
+        let asked = needs.iter().filter(asked);
+        let largest = asked.max_by(|a, b| a.bytes.total_cmp(&b.bytes));
         let Some(largest) = largest.filter(|_| total > allowed.get() as f64) else {
             return Ok(());
         };
         Err(EngineError::TooLarge {
             engine,
             why: format!(
-                "`{}` may need {} of memory ({}); allowed: {} (`--memory` allows more)",
+                "`{}` may need {} of memory ({}); allowed: {} ({MORE_MEMORY})",
                 largest.key,
                 rounded(largest.bytes),
                 largest.what,
@@ -185,126 +230,6 @@ impl Scenario {
     fn seconds(&self) -> f64 {
         (self.run().warmup + self.run().measure).as_secs_f64()
     }
-
-    /// The key that says how many flows of a group there are at once, and how many that may be. Of an
-    /// open loop those of two round trips, and what its links cannot carry.
-    fn alive(&self, group: &FlowGroup) -> (String, f64) {
-        let seconds = self.seconds();
-        let key = |key: &str| format!("flows.{}.{key}", group.name);
-        let Workload::OpenLoop { interarrival, .. } = &group.workload else {
-            let from = match group.workload {
-                Workload::ClosedLoop { .. } | Workload::Incast { .. } => "workload",
-                _ => "count",
-            };
-            return (key(from), group.count as f64);
-        };
-        let arrivals = seconds / interarrival.mean().max(1e-12);
-        let rates = group.path.iter().map(|&at| self.links()[at].rate);
-        let slowest = rates
-            .map(|rate| rate.as_bits_per_second() as f64)
-            .fold(f64::INFINITY, f64::min);
-        let offered = group.open_loop_rate().unwrap_or(0.0);
-        let left = (1.0 - slowest / offered.max(1.0)).max(0.0);
-        let trips = (2.0 * group.rtt.mean() / seconds).min(1.0);
-        (key("workload"), arrivals * (left + trips).min(1.0))
-    }
-
-    /// The most packets that may wait at a link: its buffer, or all that can come. Senders that are
-    /// acknowledged send at most two packets for each that the link has sent, and their first windows.
-    fn most_waiting(&self, at: usize) -> f64 {
-        let link = &self.links()[at];
-        let seconds = self.seconds();
-        let here = || self.flows().iter().filter(|group| crosses(group, at));
-        let smallest = here().map(|group| group.packet.infimum());
-        let smallest = smallest.fold(f64::INFINITY, f64::min).max(1.0);
-        if !smallest.is_finite() {
-            return 0.0;
-        }
-        let limit = match link.buffer {
-            BufferLimit::Packets(count) => count as f64,
-            BufferLimit::Bytes(bytes) => bytes.get() as f64 / smallest,
-        };
-        let carried = link.rate.as_bytes_per_second() * seconds;
-        let pushed: f64 = here()
-            .filter_map(FlowGroup::unresponsive_rate)
-            .map(|rate| rate / 8.0 * seconds)
-            .sum();
-        let mut coming = 0.0;
-        let mut waits = false;
-        for group in here().filter(|group| group.responsive()) {
-            waits = true;
-            let packet = group.packet.infimum().max(1.0);
-            let first = group.count as f64 * group.stack.initial_window;
-            let most = match group.stack.receive_window {
-                Some(window) if !matches!(group.workload, Workload::OpenLoop { .. }) => {
-                    group.count as f64 * window
-                }
-                _ => f64::INFINITY,
-            };
-            coming += (carried / packet + first).min(most);
-        }
-        let sources = if waits {
-            pushed
-        } else {
-            (pushed - carried).max(0.0)
-        };
-        (coming + sources / smallest).min(limit)
-    }
-
-    /// What `[trace]` records.
-    fn recorded(&self) -> Vec<Need> {
-        let trace = self.trace();
-        let end = self.seconds();
-        let until = trace
-            .until
-            .map_or(end, |until| until.as_secs_f64().min(end));
-        let span = (until - trace.from.as_secs_f64()).max(0.0);
-        let samples = span / trace.every.as_secs_f64() + 1.0;
-        let asks = |what| trace.record.contains(&what);
-        let mut needs = Vec::new();
-        let every = || "trace.every".to_owned();
-        if asks(Recorded::Cwnd) {
-            let flows: f64 = self
-                .flows()
-                .iter()
-                .filter(|group| group.responsive())
-                .map(|group| self.alive(group).1)
-                .sum();
-            let each = size_of::<FlowSample>() as f64 * COPIES;
-            needs.push(Need::new(every(), samples * flows, "sample", each));
-        }
-        if asks(Recorded::Queue) || asks(Recorded::Utilization) {
-            let each = size_of::<QueueSample>() as f64 * COPIES;
-            needs.push(Need::new(every(), samples, "sample", each));
-        }
-        if asks(Recorded::Packets) {
-            needs.push(self.captured(trace, span));
-        }
-        needs
-    }
-
-    /// Records of packets: of all that come to the target link.
-    fn captured(&self, trace: &TraceOptions, span: f64) -> Need {
-        let groups = || self.target_flows();
-        let smallest = groups().map(|group| group.packet.infimum());
-        let smallest = smallest.fold(f64::INFINITY, f64::min).max(1.0);
-        let rate = self.target().rate.as_bytes_per_second();
-        let pushed: f64 = groups().filter_map(FlowGroup::unresponsive_rate).sum();
-        let responsive = if groups().any(FlowGroup::responsive) {
-            2.0 * rate
-        } else {
-            0.0
-        };
-        let packets = span * (responsive + pushed / 8.0) / smallest;
-        let each = size_of::<PacketRecord>() as f64 * COPIES;
-        debug_assert!(trace.record.contains(&Recorded::Packets));
-        Need::new("trace.record".to_owned(), packets, "packet", each)
-    }
-}
-
-/// Whether packets of a group, or their acknowledgments, go over a link.
-fn crosses(group: &FlowGroup, link: usize) -> bool {
-    group.path.contains(&link) || group.reverse.contains(&link)
 }
 
 /// Packets per second of a group's sources, or transfers per second of its open loop; none where flows

@@ -8,6 +8,7 @@ use forebay_random::Seed;
 use forebay_units::Bytes;
 use serde::Serialize;
 
+use crate::demand::Need;
 use crate::link::BufferSize;
 use crate::metric::{Goal, Metric};
 use crate::naming::Unknown;
@@ -18,6 +19,11 @@ use crate::scenario::Scenario;
 pub trait Engine: Sync {
     /// What it is called and can do.
     fn description(&self) -> &'static EngineDescription;
+
+    /// What memory one replication may need at most, by the key that asks for it.
+    fn needs(&self, _scenario: &Scenario, _options: &RunOptions) -> Vec<Need> {
+        Vec::new()
+    }
 
     /// Runs one replication. Equal scenarios and seeds give equal reports on every machine, with
     /// traces and without.

@@ -2,15 +2,26 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use forebay_scenario::{EngineError, Footprint, Format, Scenario};
+use forebay_scenario::{EngineError, FlowGroup, Footprint, Format, Scenario, Waiting};
 use forebay_units::Bytes;
 
-/// So much that each need tells what it counts.
-const EACH: Footprint = Footprint {
-    flow: |_| 1e3,
-    source: 1e6,
-    waiting: 1.0,
-};
+/// An engine that keeps so much of each that the need tells what it counts.
+struct Each;
+
+impl Footprint for Each {
+    fn flow(&self, _: &FlowGroup) -> f64 {
+        1e3
+    }
+
+    fn source(&self, _: &FlowGroup) -> f64 {
+        1e6
+    }
+
+    fn waiting(&self, _: &Scenario, _: usize, waiting: Waiting) -> f64 {
+        assert!(waiting.go_on <= waiting.packets, "{waiting:?}");
+        waiting.packets
+    }
+}
 
 /// Ten seconds of a link of 8 Mb/s, which sends 1000 packets of 1000 bytes in each.
 fn scenario(link: &str, flows: &str) -> Scenario {
@@ -26,7 +37,7 @@ fn group(name: &str, more: &str) -> String {
 
 /// Key and count of each need.
 fn counted(scenario: &Scenario, traces: bool) -> Vec<(String, f64)> {
-    let needs = scenario.needs(EACH, traces);
+    let needs = scenario.needs(&Each, traces);
     needs
         .into_iter()
         .map(|need| (need.key, need.bytes))
@@ -53,42 +64,83 @@ fn no_more_waits_than_the_buffer_holds_or_than_comes() {
         )
     };
     let bulk = |more: &str| group("bulk", &format!("count = 3\n{more}"));
-    for (link, flows, expected) in [
-        ("buffer = \"50p\"", bulk(""), 50.0),
+    // One packet more than the limit is there before another is dropped for it.
+    for (link, flows, least, most) in [
+        ("buffer = \"50p\"", bulk(""), 50.0, 51.0),
         // 10 kB of packets of 1000 bytes.
-        ("buffer = \"10kB\"", bulk(""), 10.0),
-        // Below the link's rate nothing is left over; at twice the rate as much as the link sends.
-        (endless, cbr("4Mbps"), 0.0),
-        (endless, cbr("16Mbps"), 10_000.0),
-        // Two packets for each that has left, and three first windows.
-        (endless, bulk("initial_window = \"10p\""), 10_030.0),
-        (endless, bulk("receive_window = \"20p\""), 60.0),
+        ("buffer = \"10kB\"", bulk(""), 10.0, 11.0),
+        // Below the link's rate nothing is left over but swings; at twice the rate as much as the link
+        // sends.
+        (endless, cbr("4Mbps"), 0.0, 1000.0),
+        (endless, cbr("16Mbps"), 10_000.0, 11_000.0),
+        // Two packets for each that has left, the first windows of three flows, and those of timers.
+        (
+            endless,
+            bulk("initial_window = \"10p\""),
+            10_030.0,
+            10_400.0,
+        ),
+        // A window of three flows, and another copy of each packet.
+        (endless, bulk("receive_window = \"20p\""), 60.0, 130.0),
         // Beside others nothing of a source is known to leave.
         (
             endless,
             bulk("receive_window = \"20p\"") + &cbr("4Mbps"),
             5060.0,
+            5800.0,
+        ),
+        // What access links let pass waits there, and not here.
+        (endless, bulk("access = { rate = \"1Mbps\" }"), 0.0, 10.0),
+        // Classes have buffers of their own beside the link's.
+        (
+            "buffer = \"50p\"\nqueue = { kind = \"classes\", classes = [{ name = \"a\", groups = [\"bulk\"], buffer = \"30p\" }, { name = \"b\" }] }",
+            bulk(""),
+            80.0,
+            81.0,
+        ),
+        // A transfer has no more packets than it has, twice.
+        (
+            endless,
+            bulk("workload = { closed_loop = { users = 4, think = \"1s\", size = \"5p\" } }")
+                .replace("count = 3\n", ""),
+            20.0,
+            70.0,
         ),
     ] {
         let scenario = scenario(link, &flows);
-        assert!(
-            (of(&scenario, "link.buffer") - expected).abs() < 1e-6,
-            "{link} {flows}"
-        );
+        let found = of(&scenario, "link.buffer");
+        assert!((least..=most).contains(&found), "{found}: {link} {flows}");
+    }
+}
+
+/// Links that share a memory hold no more than that, whatever buffers they have.
+#[test]
+fn a_shared_memory_bounds_what_waits() {
+    let text = |size: &str| {
+        format!(
+            "[[memories]]\nname = \"chip\"\nsize = \"{size}\"\n[[links]]\nname = \"a\"\nrate = \"8Mbps\"\nbuffer = \"1000p\"\n\
+             memory = \"chip\"\ntarget = true\n{}path = [\"a\"]\n",
+            group("bulk", "")
+        )
+    };
+    for (size, most) in [("40p", 41.0), ("40kB", 41.0), ("4000p", 1001.0)] {
+        let scenario = Scenario::parse(&text(size), Format::Toml, "test", &[]).unwrap();
+        assert_eq!(of(&scenario, "link.buffer"), most, "{size}");
     }
 }
 
 #[test]
 fn flows_are_counted_under_the_key_that_asks_for_them() {
     let link = "buffer = \"50p\"";
-    for (flows, key, expected) in [
-        (group("bulk", "count = 7"), "flows.bulk.count", 7e3),
+    for (flows, key, least, most) in [
+        (group("bulk", "count = 7"), "flows.bulk.count", 7e3, 7e3),
         (
             group(
                 "steady",
                 "count = 5\nworkload = { poisson = { rate = \"1Mbps\" } }",
             ),
             "flows.steady.count",
+            5e6,
             5e6,
         ),
         (
@@ -98,8 +150,10 @@ fn flows_are_counted_under_the_key_that_asks_for_them() {
             ),
             "flows.web.workload",
             9e3,
+            9e3,
         ),
-        // A thousand transfers a second below the link's rate: those of two round trips.
+        // A thousand transfers, half of what the link carries: those of two round trips at least, and far
+        // from all.
         (
             group(
                 "web",
@@ -107,8 +161,9 @@ fn flows_are_counted_under_the_key_that_asks_for_them() {
             ),
             "flows.web.workload",
             1000.0 * (0.2 / 10.0) * 1e3,
+            500e3,
         ),
-        // At four times the rate three quarters are left over, too.
+        // At four times the rate three quarters are left over, too; no more than all.
         (
             group(
                 "web",
@@ -116,14 +171,12 @@ fn flows_are_counted_under_the_key_that_asks_for_them() {
             ),
             "flows.web.workload",
             10_000.0 * (0.75 + 0.2 / 10.0) * 1e3,
+            10_700e3,
         ),
     ] {
         let scenario = scenario(link, &flows);
         let found = of(&scenario, key);
-        assert!(
-            (found / expected - 1.0).abs() < 1e-9,
-            "{found} {expected} {flows}"
-        );
+        assert!((least..=most).contains(&found), "{found} {flows}");
     }
 }
 
@@ -168,9 +221,12 @@ fn records_are_counted_by_samples_flows_and_packets() {
     // Of those that are acknowledged twice what the link sends, 2000 a second; of a source what it sends, 250.
     let packets = |flows: &str| of(&traced("record = [\"packets\"]", flows), "trace.record");
     let (responsive, source) = (packets(&bulk), packets(&steady));
-    assert!((responsive / source - 8.0).abs() < 1e-9);
+    assert!(
+        (7.0..10.0).contains(&(responsive / source)),
+        "{responsive} {source}"
+    );
     let both = packets(&(bulk.clone() + &steady));
-    assert!((both - responsive - source).abs() < 1e-6);
+    assert!((both / (responsive + source) - 1.0).abs() < 0.01);
     let part = of(
         &traced(
             "record = [\"packets\"]\nfrom = \"4s\"\nuntil = \"5s\"",
@@ -178,7 +234,11 @@ fn records_are_counted_by_samples_flows_and_packets() {
         ),
         "trace.record",
     );
-    assert!((responsive / part - 10.0).abs() < 1e-9);
+    // First windows, and what timers send, may come at any time.
+    assert!(
+        (7.0..10.0).contains(&(responsive / part)),
+        "{responsive} {part}"
+    );
     // Nothing is recorded that nobody asks for.
     let plain = traced("record = [\"queue\", \"cwnd\", \"packets\"]", &bulk);
     let keys: Vec<String> = counted(&plain, false)
@@ -191,8 +251,8 @@ fn records_are_counted_by_samples_flows_and_packets() {
 #[test]
 fn what_is_allowed_is_afforded_and_a_byte_more_is_not() {
     let scenario = scenario("buffer = \"50p\"", &group("bulk", "count = 7"));
-    let needs = scenario.needs(EACH, false);
-    let total = 7_050;
+    let needs = scenario.needs(&Each, false);
+    let total = 7_051;
     assert!(
         scenario
             .afford("packet", &needs, Some(Bytes::new(total)))

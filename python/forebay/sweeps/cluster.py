@@ -3,6 +3,9 @@
 Jobs travel in batches, so that the scheduler handles thousands of tasks and not millions; reports come back as text. A
 worker that dies takes its batch with it: the batch is run again elsewhere, and after three more deaths job by job, so
 that one poisoned job is found and the others are not given up.
+
+A run may need as much memory as `--memory` says, and no more than its worker has for each of its threads: a worker that
+is killed for its memory takes other runs with it, and so would each that tries again.
 """
 
 from __future__ import annotations
@@ -10,12 +13,14 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
 from forebay import _core, build
 from forebay.errors import ForebayError, InputError
+from forebay.formatting import counted, size
 from forebay.report import Report
 
 __all__ = ["run_on_cluster"]
@@ -28,18 +33,63 @@ SCHEMES = ("tcp", "tls", "ws", "wss")
 #: How long to wait for somebody to listen.
 ANSWER_S = 2.0
 
+#: Part of a worker's memory that its runs may need together: Dask begins nothing more on a worker that uses more.
+SHARE = 0.8
+
 #: Times that a batch may lose its worker before its jobs are tried one by one.
 DEATHS = 3
 
 
-def run_parcels(parcels: Sequence[Parcel], threads: int) -> list[tuple[bool, str]]:
-    """On a worker: run jobs; for each whether it succeeded, and its report as JSON or the reason."""
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Memory of the worker that a task is on.
+
+    Attributes
+    ----------
+    limit : int
+        Bytes that the worker may use.
+    threads : int
+        How many runs share them.
+    """
+
+    limit: int
+    threads: int
+
+    @property
+    def of_run(self) -> int:
+        """Bytes that one run may need."""
+        return max(1, int(SHARE * self.limit / self.threads))
+
+    @staticmethod
+    def here() -> Room | None:
+        """What there is; None outside of a worker, and where it has no limit."""
+        distributed: Any = import_module("distributed")
+        try:
+            worker = distributed.get_worker()
+        except ValueError:
+            return None
+        limit = worker.memory_manager.memory_limit
+        return Room(int(limit), max(1, worker.state.nthreads)) if limit else None
+
+    def __str__(self) -> str:
+        return f"its worker has {size(self.limit)} for {counted(self.threads, 'thread')}"
+
+
+def run_parcels(parcels: Sequence[Parcel], threads: int, memory: int) -> list[tuple[bool, str]]:
+    """On a worker: run jobs of so many bytes at most; for each whether it succeeded, and its report or the reason."""
+    room = Room.here()
+    allowed = memory if room is None else min(memory, room.of_run)
     scenarios = {text: _core.Scenario.parse(text, "json", "cell", []) for text in {parcel[0] for parcel in parcels}}
-    jobs = [_core.Job(scenarios[text], engine, seed, replication) for text, engine, seed, replication in parcels]
+    jobs = [
+        _core.Job(scenarios[text], engine, seed, replication, memory=allowed)
+        for text, engine, seed, replication in parcels
+    ]
     found = []
     for outcome in _core.run_batch(jobs, threads):
         if isinstance(outcome, ForebayError):
-            found.append((False, str(outcome)))
+            why = str(outcome)
+            # More of `--memory` is of no use where the worker has no more.
+            found.append((False, why.replace(_core.MORE_MEMORY, str(room)) if allowed < memory else why))
         elif isinstance(outcome, Exception):
             raise outcome
         else:
@@ -89,9 +139,11 @@ def run_on_cluster(
         if batch is None:
             batch = max(8, min(256, len(parcels) // (20 * max(1, workers))))
         tasks: dict[Any, list[int]] = {}
+        memory = _core.allowed_memory()
 
         def submit(indices: list[int]) -> Any:
-            future = client.submit(run_parcels, [parcels[index] for index in indices], 1, pure=False, retries=0)
+            task = [parcels[index] for index in indices]
+            future = client.submit(run_parcels, task, 1, memory, pure=False, retries=0)
             tasks[future] = indices
             return future
 

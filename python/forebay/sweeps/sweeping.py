@@ -16,6 +16,7 @@ them makes it another cell, and nothing is ever computed twice. A cell that is n
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -27,6 +28,7 @@ from forebay import _core, bounds, build
 from forebay.display import Shown
 from forebay.errors import ForebayError, InputError
 from forebay.files import whole, write_whole
+from forebay.formatting import counted, size
 from forebay.locks import alone_in
 from forebay.plain import plain
 from forebay.report import Report
@@ -44,6 +46,10 @@ __all__ = ["Sweep", "load", "sweep"]
 
 #: Jobs that are handed to the cores at once: bounds the memory of very large grids.
 BATCH = 512
+
+#: Bytes that a sweep keeps of a cell, of each of its runs, and of each flow group in a run's row, all of them at once
+#: when the tables are made.
+CELL, RUN, GROUP = 4e3, 8e3, 4e3
 
 #: What is written in a sweep's folder, under another name first.
 LEFTOVERS = ("manifest.json", "*.parquet", "cells/*.json", "failed/*.json")
@@ -164,6 +170,7 @@ def sweep(
     count = scenario.core.replications if replications is None else replications
     count = bounds.whole(count, (1, bounds.MOST_REPLICATIONS), "replications")
     seed = scenario.core.seed if seed is None else bounds.whole(seed, (0, bounds.MOST_SEED), "seed")
+    _afford(scenario, axes, count)
     manifest = Manifest(
         _core.__version__,
         scenario.resolved,
@@ -188,6 +195,17 @@ def sweep(
         return work.result()
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
+
+
+def _afford(scenario: Scenario, axes: Sequence[Axis], replications: int) -> None:
+    """Refuse a grid whose rows take more memory than is allowed."""
+    count = math.prod(len(axis.values) for axis in axes)
+    runs = count * replications
+    need = count * CELL + runs * (RUN + GROUP * len(scenario.core.groups))
+    allowed = _core.allowed_memory()
+    if need > allowed:
+        found = f"found a grid of {counted(runs, 'run')}, whose rows may need {size(need)} of memory"
+        raise InputError(f"{found}; allowed: {size(allowed)} ({_core.MORE_MEMORY})", "over")
 
 
 def jobs_of(scenario: Scenario, axes: Sequence[Axis], engine: str, count: int, seed: int) -> Iterator[Job]:

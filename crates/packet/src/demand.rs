@@ -1,0 +1,241 @@
+//! What a run keeps in memory: bytes of each flow, link and packet, so that it can be said beforehand
+//! what a run may need.
+
+use forebay_congestion::packet::{Needs, Samples};
+use forebay_discipline::{Classes, Storage, storage};
+use forebay_random::{Purpose, Seed, StreamKey};
+use forebay_scenario::{
+    BufferLimit, DEFAULT_MEMORY, FlowGroup, Footprint, Law, Link, Need, Recovery, Reduction,
+    Scenario, Waiting, Workload,
+};
+use forebay_units::{Bytes, Time};
+
+use crate::calendar::MAX_LANES;
+
+use crate::event::Event;
+use crate::flow::{Flow, Unresponsive};
+use crate::link::is_counted;
+
+/// What the packet engine keeps.
+pub(crate) struct Kept;
+
+/// Lists double as they grow, and while one is copied both are there.
+const GROWING: f64 = 3.0;
+
+/// The same of rings of which there are many and that never shrink: the windows of many senders are at
+/// their largest one after the other, but what all of them have sent the links must hold.
+const RINGS: f64 = 4.0;
+
+/// Seconds: the longest timeout, backed off.
+const LONGEST_TIMEOUT: f64 = 120.0;
+
+/// Histograms have 128 bins for each doubling of what they count.
+const OCTAVE: f64 = 1024.0;
+
+impl Footprint for Kept {
+    /// Samples of the report, the calendar's wheels, and what a scenario is set up with.
+    fn run(&self, scenario: &Scenario) -> f64 {
+        256e3 + wheels(scenario)
+    }
+
+    /// Waits, windows, and times, goodputs and slowdowns of transfers; once more in the report.
+    fn group(&self, scenario: &Scenario) -> f64 {
+        let run = scenario.run();
+        let ticks = (run.warmup + run.measure).as_picos().max(2).ilog2();
+        let transfers = scenario
+            .flows()
+            .iter()
+            .any(|group| !group.persistent() && group.responsive());
+        let histograms = if transfers { 4.0 } else { 2.0 };
+        4096.0 + histograms * f64::from(ticks.saturating_sub(5)) * OCTAVE
+    }
+
+    fn flow(&self, group: &FlowGroup) -> f64 {
+        let growing = matches!(group.workload, Workload::OpenLoop { .. });
+        let lists = size_of::<Flow>() as f64
+            + f64::from(u8::from(!group.reverse.is_empty())) * size_of::<Unresponsive>() as f64;
+        lists * if growing { GROWING } else { 1.0 } + boxed(group)
+    }
+
+    fn source(&self, _group: &FlowGroup) -> f64 {
+        1024.0
+    }
+
+    fn link(&self, scenario: &Scenario, at: usize, flows: f64) -> f64 {
+        let link = &scenario.links()[at];
+        let kept = storages(link);
+        let each = kept
+            .iter()
+            .map(|kept| kept.empty as f64 + GROWING * flows * kept.flow as f64);
+        // Flows are numbered by kind, one kind between the other.
+        2.0 * each.sum::<f64>() + self.group(scenario)
+    }
+
+    fn waiting(&self, scenario: &Scenario, at: usize, waiting: Waiting) -> f64 {
+        let link = &scenario.links()[at];
+        if let Some(most) = storages(link).iter().map(|kept| kept.packet).max() {
+            return GROWING * waiting.packets * most as f64;
+        }
+        // A departure is known at arrival: what goes on is an event already.
+        let record = if is_counted(scenario, at) {
+            size_of::<(Time, u32)>()
+        } else {
+            0
+        };
+        GROWING * (waiting.go_on * event(scenario) + waiting.packets * record as f64)
+    }
+
+    fn under_way(&self, scenario: &Scenario) -> f64 {
+        GROWING * event(scenario)
+    }
+
+    fn outstanding(&self, group: &FlowGroup) -> f64 {
+        let sent = match noted(group) {
+            Noted::Nothing => 1.0,
+            Noted::Times => 16.0,
+            Noted::Rates => 64.0,
+        };
+        let announced = if group.reverse.is_empty() { 0.0 } else { 16.0 };
+        RINGS * (sent + announced)
+    }
+}
+
+/// How many flows there may be at once: those that were said, and those for which there is room in
+/// what is allowed. What arrives in an open loop stays for nobody knows how long.
+pub(crate) fn most_flows(scenario: &Scenario, needs: &[Need], allowed: Option<Bytes>) -> usize {
+    let allowed = allowed.unwrap_or(DEFAULT_MEMORY).get() as f64;
+    let told: f64 = needs.iter().map(|need| need.bytes).sum();
+    let each = scenario.flows().iter().map(|group| Kept.flow(group));
+    let more = (allowed - told).max(0.0) / each.fold(1.0, f64::max);
+    (scenario.most_alive() + more) as usize
+}
+
+/// What a sender notes of each packet that is under way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Noted {
+    Nothing,
+    Times,
+    Rates,
+}
+
+fn noted(group: &FlowGroup) -> Noted {
+    let random = StreamKey::new(Seed::default(), 0, Purpose::Controller);
+    let controller = &group.controller;
+    let made = forebay_congestion::controller(controller.name(), controller.parameters(), random);
+    let needs = made.map(|made| made.needs()).unwrap_or_default();
+    let stack = &group.stack;
+    let by_records = matches!(stack.recovery, Recovery::Fack | Recovery::Rack);
+    if needs.samples == Samples::Rates {
+        Noted::Rates
+    } else if needs != Needs::default()
+        || by_records
+        || stack.timestamps
+        || stack.pacing
+        || stack.reduction() != Reduction::AtOnce
+    {
+        Noted::Times
+    } else {
+        Noted::Nothing
+    }
+}
+
+/// What a flow keeps beside its place in the list: its controller, its ledger and the first of its
+/// rings, its card and its receiver, its timers in a wheel that may have a chunk for each, and its figures in the report.
+fn boxed(group: &FlowGroup) -> f64 {
+    let notes = match noted(group) {
+        Noted::Nothing => 0.0,
+        Noted::Times => 1024.0,
+        Noted::Rates => 4096.0,
+    };
+    1024.0 + notes
+}
+
+/// What the queues of a link keep, of each class where it has classes; empty where departures are
+/// known at arrival.
+fn storages(link: &Link) -> Vec<Storage> {
+    if link.classes.is_empty() {
+        let (name, parameters) = (link.discipline.name(), link.discipline.parameters());
+        return storage(name, parameters).into_iter().collect();
+    }
+    let classes = link.classes.iter().map(|class| &class.discipline);
+    classes
+        .map(|chosen| Classes::storage_of_class(chosen.name(), chosen.parameters()))
+        .collect()
+}
+
+/// Bytes of an event in the calendar: in a ring, or in the chunks of a wheel, of which one of each
+/// bucket is not full.
+fn event(scenario: &Scenario) -> f64 {
+    if in_wheel(scenario) {
+        1.6 * size_of::<Event>() as f64
+    } else {
+        size_of::<Event>() as f64
+    }
+}
+
+/// Whether deliveries are in a wheel: where they have many delays.
+fn in_wheel(scenario: &Scenario) -> bool {
+    let groups = scenario.flows().iter();
+    let lanes = groups.map(|group| {
+        let delays = match &group.rtt {
+            Law::Value(_) => 1,
+            Law::Choice(list) => list.len() as u64,
+            _ => group.count,
+        };
+        delays
+            + match group.access {
+                Some(_) => group.count,
+                None => u64::from(!group.responsive()) * group.count,
+            }
+    });
+    let open = |group: &FlowGroup| matches!(group.workload, Workload::OpenLoop { .. });
+    let joins = scenario.flows().iter().any(|group| {
+        open(group)
+            && (group.access.is_some() || !matches!(group.rtt, Law::Value(_) | Law::Choice(_)))
+    });
+    joins || lanes.sum::<u64>() + 2 * scenario.links().len() as u64 > MAX_LANES as u64
+}
+
+/// Buckets of the wheels of deliveries and of timers: enough for the longest time ahead, each in four
+/// bytes, twice as many as are needed, twice rounded up, and once more while they are copied.
+fn wheels(scenario: &Scenario) -> f64 {
+    const MOST: f64 = (1_u64 << 23) as f64;
+    let buckets = |ahead: f64, width: f64| (8.0 * ahead / width).min(1.5 * MOST) * 4.0;
+    let flows: u64 = scenario
+        .flows()
+        .iter()
+        .filter(|group| group.responsive())
+        .map(|group| group.count)
+        .sum();
+    let end = scenario.run().warmup + scenario.run().measure;
+    let longest = |law: &Law<Time>| law.supremum().min(end.as_secs_f64());
+    let pauses = scenario.flows().iter().map(|group| {
+        let own = match &group.workload {
+            Workload::ClosedLoop { think, .. } => longest(think),
+            Workload::Incast { pause, .. } => longest(pause),
+            Workload::Periodic { every, .. } => longest(every),
+            Workload::OnOff { off, .. } => longest(off),
+            Workload::OpenLoop { interarrival, .. } => longest(interarrival),
+            _ => 0.0,
+        };
+        own.max(longest(&group.start))
+    });
+    let pause = pauses.fold(0.0, f64::max);
+    let timers = if flows > 256 {
+        buckets(pause.max(LONGEST_TIMEOUT), 16.0 / flows as f64)
+    } else {
+        0.0
+    };
+    if !in_wheel(scenario) {
+        return timers;
+    }
+    let trips = scenario.flows().iter().map(|group| longest(&group.rtt));
+    let rate = scenario.target().rate.as_bytes_per_second();
+    let waits = scenario.links().iter().map(|link| match link.buffer {
+        BufferLimit::Packets(count) => count as f64 * scenario.packet_bytes(),
+        BufferLimit::Bytes(bytes) => bytes.get() as f64,
+    } / link.rate.as_bytes_per_second());
+    let trip = trips.fold(0.0, f64::max) + waits.fold(0.0, f64::max).min(end.as_secs_f64());
+    let grain = (scenario.packet_bytes() / rate).max(1e-9);
+    timers + buckets(trip.max(pause), 16.0 * grain)
+}

@@ -1,0 +1,350 @@
+//! How many flows and packets there may be at once: no more than what a buffer holds, than what can
+//! come in a run, and than windows and sizes let senders send.
+
+use forebay_units::Time;
+
+use super::{Footprint, Need, TIMERS_OF_A_FLOW};
+use crate::flows::FlowGroup;
+use crate::law::Law;
+use crate::link::BufferLimit;
+use crate::scenario::Scenario;
+use crate::workload::Workload;
+
+/// How far a count may lie above its mean, in roots of that: none of a million runs has more.
+const SWING: f64 = 6.0;
+
+/// Packets that may wait at a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Waiting {
+    /// At most, all together.
+    pub packets: f64,
+    /// Of them those that go on to a receiver or to another link: the others are forgotten when they
+    /// leave.
+    pub go_on: f64,
+}
+
+impl Scenario {
+    /// The most responsive flows at once, of all groups.
+    pub fn most_alive(&self) -> f64 {
+        let groups = self.flows().iter().filter(|group| group.responsive());
+        groups.map(|group| self.alive(group).1).sum()
+    }
+
+    /// The key that says how many flows of a group there are at once, and how many that may be.
+    pub(super) fn alive(&self, group: &FlowGroup) -> (String, f64) {
+        let key = |key: &str| format!("flows.{}.{key}", group.name);
+        match &group.workload {
+            Workload::OpenLoop { interarrival, .. } => {
+                (key("workload"), self.transfers_alive(group, interarrival))
+            }
+            Workload::ClosedLoop { .. } | Workload::Incast { .. } => {
+                (key("workload"), group.count as f64)
+            }
+            _ => (key("count"), group.count as f64),
+        }
+    }
+
+    /// The most transfers of an open loop at once: those that its links cannot carry, those of a few
+    /// round trips and of a timeout, and those that share what long flows and other transfers leave.
+    /// No more is sure than that all that arrive may be alive, which is far from what happens: an
+    /// engine holds itself to what it is allowed.
+    fn transfers_alive(&self, group: &FlowGroup, interarrival: &Law<Time>) -> f64 {
+        let arrivals = self.arrivals(interarrival);
+        let long: f64 = self
+            .flows()
+            .iter()
+            .filter(|group| group.persistent())
+            .map(|g| g.count as f64)
+            .sum();
+        let loads = group.path.iter().map(|&at| {
+            let here = self.flows().iter().filter(|group| group.path.contains(&at));
+            let offered = here.filter_map(|g| g.unresponsive_rate().or(g.open_loop_rate()));
+            offered.sum::<f64>() / self.links()[at].rate.as_bits_per_second() as f64
+        });
+        let load = loads.fold(0.0, f64::max);
+        let trips = 4.0 * most_of(&group.rtt) + 2.0 * group.stack.min_rto.as_secs_f64();
+        let staying = arrivals * (trips / self.seconds().max(1e-12)).min(1.0);
+        let sharing = (long + 1.0) * load / (1.0 - load).max(0.01);
+        let swings = SWING * arrivals.sqrt();
+        let most = arrivals * left_over(load) + staying + sharing + swings;
+        most.min(arrivals + swings)
+    }
+
+    /// Transfers that an open loop begins in a run, on the average.
+    pub(super) fn arrivals(&self, interarrival: &Law<Time>) -> f64 {
+        self.seconds() / interarrival.mean().max(1e-12) + 1.0
+    }
+
+    /// The most packets of a responsive group that are in the network or wait for it at once. Each
+    /// acknowledgment lets a sender send two at most, so that no more are under way than have been
+    /// carried, and the first windows; where a window or a size bounds them there may be another copy
+    /// of each, for packets that wait for long are sent again.
+    fn held(&self, group: &FlowGroup) -> f64 {
+        let packet = smallest(group);
+        let seconds = self.seconds();
+        let flows = group.count as f64;
+        let carried = self.carried(group) + self.first_windows(group);
+        if matches!(group.workload, Workload::OpenLoop { .. }) {
+            return carried;
+        }
+        let size = transfer_packets(group);
+        let window = group.stack.receive_window.unwrap_or(f64::INFINITY);
+        let written = match &group.workload {
+            Workload::ApplicationLimited { rate } => rate.as_bytes_per_second() * seconds / packet,
+            _ => f64::INFINITY,
+        };
+        let each = 2.0 * (window.min(size).min(written) + 1.0);
+        let sent = access_rate(group) * seconds / packet + flows;
+        carried.min(flows * each).min(sent)
+    }
+
+    /// Packets of a group that its links can carry in a run.
+    pub(super) fn carried(&self, group: &FlowGroup) -> f64 {
+        let rates = group
+            .path
+            .iter()
+            .map(|&at| self.links()[at].rate.as_bytes_per_second());
+        let slowest = rates.fold(access_rate(group), f64::min);
+        slowest * self.seconds() / smallest(group)
+    }
+
+    /// Packets that a group sends without having been acknowledged any, at the beginning of flows or
+    /// transfers and as timers expire.
+    pub(super) fn first_windows(&self, group: &FlowGroup) -> f64 {
+        let size = transfer_packets(group);
+        let first = group.stack.initial_window.min(size) + TIMERS_OF_A_FLOW.min(size);
+        let flows = match &group.workload {
+            Workload::OpenLoop { interarrival, .. } => swung(self.arrivals(interarrival)),
+            _ => group.count as f64,
+        };
+        flows * first
+    }
+
+    /// What may wait at a link: what its buffer and its memory hold, what may come, and of what comes
+    /// at a bounded rate what the link cannot carry.
+    pub(super) fn waiting(&self, at: usize) -> Waiting {
+        let here = self.flows().iter();
+        let mut coming: Vec<Coming> = here.flat_map(|group| self.coming(group, at)).collect();
+        coming.sort_by(|a, b| a.size.total_cmp(&b.size));
+        let limit = self.room(at, &coming);
+        let link = &self.links()[at];
+        let rate: f64 = coming.iter().map(|each| each.rate).sum();
+        let over = (rate - link.rate.as_bytes_per_second()).max(0.0) * self.seconds();
+        let sizes = coming.iter().filter(|each| each.rate > 0.0);
+        let size = sizes.map(|each| each.size).fold(f64::INFINITY, f64::min);
+        let at_once: f64 = coming.iter().map(|each| each.at_once).sum();
+        let total: f64 = coming.iter().map(|each| each.packets).sum();
+        let packets = total.min(over / size + at_once).min(limit);
+        let go_on = coming.iter().filter(|each| each.goes_on);
+        Waiting {
+            packets,
+            go_on: go_on.map(|each| each.packets).sum::<f64>().min(packets),
+        }
+    }
+
+    /// What a group sends over a link, or its acknowledgments.
+    fn coming(&self, group: &FlowGroup, at: usize) -> Vec<Coming> {
+        let flows = group.count as f64;
+        let small = group.stack.header.get().max(1) as f64;
+        let all = Coming {
+            size: small,
+            packets: self.held(group) + flows,
+            rate: f64::INFINITY,
+            at_once: 0.0,
+            goes_on: true,
+        };
+        if group.reverse.contains(&at) {
+            return vec![all];
+        }
+        let Some(hop) = group.path.iter().position(|&link| link == at) else {
+            return Vec::new();
+        };
+        let size = smallest(group);
+        if group.responsive() {
+            let data = Coming {
+                size,
+                rate: access_rate(group),
+                at_once: flows,
+                ..all
+            };
+            // A SYN and another copy of it.
+            let packets = f64::from(u8::from(group.stack.handshake)) * 2.0 * self.alive(group).1;
+            let opening = Coming {
+                packets,
+                rate: 0.0,
+                at_once: packets,
+                ..all
+            };
+            return vec![data, opening];
+        }
+        let rate = match &group.workload {
+            Workload::OnOff { peak, .. } => peak.as_bytes_per_second() * flows,
+            _ => group.unresponsive_rate().unwrap_or(0.0) / 8.0,
+        };
+        let count = rate * self.seconds() / group.packet.mean().max(1.0);
+        let at_once = flows + SWING * count.sqrt();
+        vec![Coming {
+            size,
+            packets: count + at_once,
+            rate,
+            at_once,
+            goes_on: hop + 1 < group.path.len(),
+        }]
+    }
+
+    /// Packets that find room at a link, the smallest first: in its buffer, in those that classes
+    /// have of their own, and in the memory that it shares with others.
+    fn room(&self, at: usize, coming: &[Coming]) -> f64 {
+        let link = &self.links()[at];
+        let classes = link.classes.iter().filter_map(|class| class.buffer);
+        let own = classes
+            .chain([link.buffer])
+            .map(|limit| packets_in(limit, coming));
+        let memory = link.memory.map(|at| self.memories()[at].size);
+        let memory = memory.map_or(f64::INFINITY, |size| packets_in(size, coming));
+        // One more than the limit, before another is dropped for it.
+        own.sum::<f64>().min(memory) + 1.0
+    }
+
+    /// Packets that propagate, and what senders note of those that are not acknowledged.
+    pub(super) fn sent(&self, each: &impl Footprint, waiting: &[Waiting]) -> Vec<Need> {
+        let mut needs = Vec::new();
+        for group in self.flows().iter().filter(|group| group.responsive()) {
+            let key = || format!("flows.{}.rtt", group.name);
+            let held = self.held(group);
+            let under_way = self.propagating(group).min(held);
+            needs.push(Need::new(
+                key(),
+                under_way,
+                "propagating packet",
+                each.under_way(self),
+            ));
+            let paths = group.path.iter().chain(&group.reverse);
+            let queued: f64 = paths.map(|&at| waiting[at].packets).sum();
+            let window = group.stack.receive_window.unwrap_or(f64::INFINITY);
+            let per_flow = window.min(transfer_packets(group));
+            let outstanding = (under_way + queued + self.behind_a_hole(group))
+                .min(group.count as f64 * per_flow)
+                .min(held);
+            needs.push(Need::new(
+                key(),
+                outstanding,
+                "unacknowledged packet",
+                each.outstanding(group),
+            ));
+        }
+        needs
+    }
+
+    /// Packets that arrive behind one that is missing, until it is sent again, and once more after a
+    /// timeout.
+    fn behind_a_hole(&self, group: &FlowGroup) -> f64 {
+        let seconds = group.stack.min_rto.as_secs_f64() + 2.0 * most_of(&group.rtt);
+        self.carried(group) * (seconds / self.seconds().max(1e-12))
+    }
+
+    /// Packets of a group that propagate or wait at access links: a link's rate times the delay
+    /// behind it.
+    fn propagating(&self, group: &FlowGroup) -> f64 {
+        let packet = smallest(group);
+        let rate = |at: usize| self.links()[at].rate.as_bytes_per_second();
+        let Some((&last, inner)) = group.path.split_last() else {
+            return 0.0;
+        };
+        let between = inner
+            .iter()
+            .map(|&at| rate(at) * self.links()[at].delay.as_secs_f64());
+        let behind = rate(last) * most_of(&group.rtt);
+        let access = group.access.as_ref().map_or(0.0, |access| {
+            access.queue.map_or(f64::INFINITY, |queue| {
+                (queue as f64 + 1.0) * group.count as f64
+            })
+        });
+        (between.sum::<f64>() + behind) / packet + group.count as f64 + access
+    }
+}
+
+/// What comes to a link of one group.
+#[derive(Clone, Copy)]
+struct Coming {
+    /// Bytes of its smallest packets.
+    size: f64,
+    /// The most that are there at once, or come at all.
+    packets: f64,
+    /// Bytes per second; infinite where nothing bounds them.
+    rate: f64,
+    /// Packets beyond that rate that may come at once.
+    at_once: f64,
+    goes_on: bool,
+}
+
+/// A count that may lie so far above its mean.
+pub(super) fn swung(mean: f64) -> f64 {
+    mean + SWING * mean.sqrt()
+}
+
+/// Bytes per second that a group's access links let pass; infinite where it has none.
+fn access_rate(group: &FlowGroup) -> f64 {
+    let access = group.access.as_ref();
+    access.map_or(f64::INFINITY, |access| {
+        access.rate.as_bytes_per_second() * group.count as f64
+    })
+}
+
+/// Bytes of a group's smallest packets.
+pub(super) fn smallest(group: &FlowGroup) -> f64 {
+    group.packet.infimum().max(1.0)
+}
+
+/// The most packets of a transfer.
+fn transfer_packets(group: &FlowGroup) -> f64 {
+    let size = match &group.workload {
+        Workload::Finite { size }
+        | Workload::ClosedLoop { size, .. }
+        | Workload::Periodic { size, .. }
+        | Workload::OpenLoop { size, .. }
+        | Workload::Incast { size, .. } => size.supremum(),
+        _ => return f64::INFINITY,
+    };
+    // A packet more where the last is not full, and the SYN.
+    size / (smallest(group) - group.stack.header.get() as f64).max(1.0) + 2.0
+}
+
+/// The largest value of a law; where there is none, one that hardly any packet meets.
+fn most_of(law: &Law<Time>) -> f64 {
+    let most = law.supremum();
+    if most.is_finite() {
+        most
+    } else {
+        10.0 * law.mean()
+    }
+}
+
+/// The most packets in a buffer, the smallest first.
+fn packets_in(limit: BufferLimit, coming: &[Coming]) -> f64 {
+    let mut bytes = match limit {
+        BufferLimit::Packets(count) => return count as f64,
+        BufferLimit::Bytes(bytes) => bytes.get() as f64,
+    };
+    let fit = coming.iter().map(|each| {
+        let fit = (bytes / each.size).floor().min(each.packets);
+        bytes -= fit * each.size;
+        fit
+    });
+    fit.sum()
+}
+
+/// The share x of transfers that are left over where they bring `load` times what can be carried and
+/// share it equally: 1 - x = exp(-load x) for transfers of one size, of which fewer are ever done than
+/// of any others (Jean-Marie and Robert, On the transient behavior of the processor sharing queue,
+/// 1994).
+fn left_over(load: f64) -> f64 {
+    if load <= 1.0 {
+        return 0.0;
+    }
+    let mut share = 1.0;
+    for _ in 0..200 {
+        share = 1.0 - libm::exp(-load * share);
+    }
+    share
+}
