@@ -108,11 +108,11 @@ fn units_do_not_matter() {
             _ => ("", vec![background]),
         };
         let rate = 40_000 * faster;
-        let groups: String = groups
+        let groups = groups
             .iter()
             .enumerate()
-            .map(|(n, body)| format!("[[flows]]\nname = \"g{n}\"\npacket = \"1000B\"\n{body}\n"))
-            .collect();
+            .map(|(n, body)| format!("[[flows]]\nname = \"g{n}\"\npacket = \"1000B\"\n{body}\n"));
+        let groups: String = groups.collect();
         scenario(&format!(
             "[link]\nrate = \"{rate}kbps\"\nbuffer = \"60p\"\n{queue}\n{groups}{goal}\n"
         ))
