@@ -161,7 +161,7 @@ fn a_faster_clock_changes_nothing() {
                     assert!(
                         (x / y - 1.0).abs() < 2e-3,
                         "{x} {y} {name} {law} {a:?} {b:?}"
-                    )
+                    );
                 };
                 near(a.utilization, b.utilization);
                 near(a.arrived, b.arrived);
