@@ -397,5 +397,13 @@ fn a_load_is_a_load() {
             .size
         });
         assert!(sizes[0].is_some() && sizes[0] == sizes[1], "{sizes:?}");
+        // Windows without bounds offer all there is, which no tiny buffer bears.
+        let free = link(50_000, 20, &[long(50, "newreno"), stream(beside)]);
+        assert_eq!(said("tiny-buffers", &free).size, None);
     }
+    // Nothing that lasts and nothing that comes again is no load, and that is said.
+    let once = "rtt = \"40ms\"\nworkload = { finite = { size = \"1MB\" } }".to_owned();
+    let refused = rule("mm1k").unwrap().size(&link(50_000, 20, &[once]), &[]);
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("no traffic offers a load"), "{refused}");
 }

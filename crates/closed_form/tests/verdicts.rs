@@ -1,5 +1,7 @@
 //! What the rules say of an assumption is what they found.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod links;
 
 use std::collections::BTreeMap;
@@ -145,4 +147,57 @@ fn reasons_agree_with_verdicts() {
         .filter(|found| found.contains(&true) && found.contains(&false))
         .count();
     assert!(both > 14, "{both} of {}", seen.len());
+}
+
+fn why(name: &str, part: &str, groups: &[String]) -> (Holds, String) {
+    let rule = forebay_closed_form::rule(name).unwrap();
+    let checks = rule.assumptions(&link(50_000, 20, groups));
+    let found = checks
+        .into_iter()
+        .find(|check| check.assumption.contains(part));
+    found.map(|check| (check.holds, check.why)).unwrap()
+}
+
+/// What is found is told as it was found: both ends of a range, whose cut is taken, what nothing keeps.
+#[test]
+fn reasons_tell_what_was_found() {
+    let rtt = |law: &str| format!("count = 4\nrtt = {law}");
+    let spread = |law: &str| why("sqrt-n", "differ", &[rtt(law)]).1;
+    let told = spread("{ linspace = [\"40ms\", \"41ms\"] }");
+    assert!(
+        told.contains("40 ms to 41 ms") && told.contains("may move"),
+        "{told}"
+    );
+    let told = spread("\"40ms\"");
+    assert!(
+        told.matches("40 ms").count() == 1 && told.contains("may move"),
+        "{told}"
+    );
+    let told = spread("{ linspace = [\"40ms\", \"60ms\"] }");
+    assert!(
+        told.contains("40 ms to 60 ms") && told.contains("out of step"),
+        "{told}"
+    );
+    let cut = |groups: &[String]| why("sqrt-n", "cut at a loss", groups);
+    let (holds, told) = cut(&[long(60, "newreno"), long(40, "cubic")]);
+    assert!(
+        holds == Holds::Unknown && told.contains("the formula takes the cut of newreno"),
+        "{told}"
+    );
+    let (holds, told) = cut(&[long(60, "newreno"), long(40, "newreno")]);
+    assert!(
+        holds == Holds::Yes && !told.contains("the formula takes"),
+        "{told}"
+    );
+    let (_, told) = cut(&[long(60, "newreno"), long(40, "bbr")]);
+    assert!(!told.contains("the formula takes"), "{told}");
+    // Transfers that end have no windows that could be too small for long.
+    let short =
+        "rtt = \"40ms\"\nworkload = { open_loop = { load = 0.3, size = \"3kB\" } }".to_owned();
+    for groups in [vec![short], vec![stream(10_000)]] {
+        assert_eq!(
+            why("flow-proportional", "able to fill", &groups).0,
+            Holds::Yes
+        );
+    }
 }

@@ -213,7 +213,7 @@ mod tests {
         )
             .prop_map(|(start, mut slope, zeros)| {
                 for (at, coefficient) in slope.iter_mut().enumerate() {
-                    if zeros >> at & 1 == 1 && at > 0 {
+                    if zeros >> at & 1 == 1 {
                         *coefficient = 0.0;
                     }
                 }
