@@ -328,4 +328,23 @@ mod tests {
         assert!((two_sided_normal(0.95).unwrap() - 1.959_963_984_540_054).abs() < 1e-12);
         assert!(two_sided_normal(1.0).is_err());
     }
+
+    /// A root that is hit is the answer at once, wherever it is in the interval.
+    #[test]
+    fn an_exact_hit_ends_the_search() {
+        for (low, high, most) in [
+            (0.0, 1.0, 3),
+            (1.0, 0.0, 3),
+            (-3.0, 4.0, 3),
+            (0.5 - 1e-3, 7.0, 9),
+        ] {
+            let mut evaluations = 0;
+            let found = root("x", (low, high), |x| {
+                evaluations += 1;
+                x - 0.5
+            });
+            assert_eq!(found.unwrap(), 0.5, "{low} {high}");
+            assert!(evaluations <= most, "{low} {high} {evaluations}");
+        }
+    }
 }

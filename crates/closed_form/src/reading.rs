@@ -393,3 +393,6 @@ fn largest_window(scenario: &Scenario) -> Option<f64> {
     }
     largest
 }
+
+#[cfg(test)]
+mod tests;

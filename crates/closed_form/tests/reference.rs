@@ -87,3 +87,15 @@ fn ratios_strings_and_siblings() {
     let busy = evaluate("barman-droptail", "utilization", &link).unwrap();
     assert!((busy - load * (1.0 - loss)).abs() < 1e-12);
 }
+
+/// Beyond its upper threshold gentle RED drops less than all: more packets are in the queue and fewer are lost.
+#[test]
+fn gentle_is_gentler() {
+    let row = |quantity: &str, gentle: bool| {
+        let inputs = serde_json::json!({"rho": 1.5, "K": 80, "min_th": 5, "max_th": 15, "p_max": 0.1, "gentle": gentle});
+        evaluate("red-chain", quantity, &inputs).unwrap()
+    };
+    assert!(row("mean_number", true) > row("mean_number", false) + 1.0);
+    assert!(row("p_red", true) < row("p_red", false));
+    assert!(row("utilisation", true) > row("utilisation", false));
+}

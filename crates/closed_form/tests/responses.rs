@@ -75,3 +75,57 @@ proptest! {
         }
     }
 }
+
+/// Where a window grows by a constant, the mean window goes as the inverse root of the loss, with the constant of
+/// that increase and the cut: half a cycle's mean is what 1/p packets make of a linear sawtooth. Where it does not,
+/// no such law holds at small losses.
+#[test]
+fn constant_increases_give_the_law_of_the_inverse_root() {
+    let (mut constant, mut other) = (0, 0);
+    for response in all() {
+        let at = |ln_loss: f64| response.ln_window(ln_loss, 0.1);
+        let slope = at(-31.0) - at(-30.0);
+        let Some(increase) = response.additive_increase() else {
+            assert!((slope - 0.5).abs() > 0.01, "{response:?} {slope}");
+            assert!(!response.is_reno(), "{response:?}");
+            other += 1;
+            continue;
+        };
+        let kept = response.kept(1e6);
+        // A cycle from k W to W in (1 - k) W / a round trips, (1 + k) W / 2 packets each, loses one packet.
+        let mean = (increase * (1.0 + kept) / (2.0 * (1.0 - kept))).sqrt();
+        assert!(
+            (libm::exp(at(-30.0) - 15.0) / mean - 1.0).abs() < 1e-9,
+            "{response:?}"
+        );
+        assert!((slope - 0.5).abs() < 1e-12, "{response:?} {slope}");
+        constant += 1;
+    }
+    assert_eq!((constant, other), (2, all().len() - 2));
+    // Reno is what halves its window and grows by a packet.
+    assert_eq!(
+        all().iter().filter(|response| response.is_reno()).count(),
+        1
+    );
+}
+
+/// Where round trips are short and losses frequent CUBIC grows as Reno does, whatever it cuts (RFC 9438 section
+/// 4.3): its increase is chosen so that the mean windows are equal.
+#[test]
+fn cubic_is_as_fast_as_reno_where_reno_is_faster() {
+    let reno = RenoResponse::default();
+    for cut in [0.1, 0.2, 0.3, 0.5, 0.8] {
+        let cubic = CubicResponse {
+            cut,
+            ..CubicResponse::default()
+        };
+        for ln_loss in [-1.0, -4.0, -8.0] {
+            let (ours, theirs) = (
+                cubic.ln_window(ln_loss, 1e-5),
+                reno.ln_window(ln_loss, 1e-5),
+            );
+            assert!((ours - theirs).abs() < 1e-12, "{cut} {ln_loss}");
+            assert!(cubic.ln_window(ln_loss, 10.0) > theirs, "{cut} {ln_loss}");
+        }
+    }
+}

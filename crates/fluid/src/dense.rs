@@ -134,6 +134,7 @@ impl Dense {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn the_first_of_three_crossings_is_found() {
@@ -202,5 +203,99 @@ mod tests {
         assert!((sum * 0.7 / f64::from(n) - curve.integral(0.7)).abs() < 1e-9);
         let slope = (curve.at(0.3 + 1e-6) - curve.at(0.3 - 1e-6)) / 2e-6;
         assert!((slope - curve.derivative(0.3)).abs() < 1e-8);
+    }
+
+    fn any_curve() -> impl Strategy<Value = Dense> {
+        (
+            -1.0..1.0_f64,
+            [-4.0..4.0_f64, -6.0..6.0, -4.0..4.0],
+            0_u8..8,
+        )
+            .prop_map(|(start, mut slope, zeros)| {
+                for (at, coefficient) in slope.iter_mut().enumerate() {
+                    if zeros >> at & 1 == 1 {
+                        *coefficient = 0.0;
+                    }
+                }
+                Dense { start, slope }
+            })
+    }
+
+    const GRID: u32 = 2000;
+
+    fn grid() -> impl Iterator<Item = f64> {
+        (0..=GRID).map(|k| f64::from(k) / f64::from(GRID))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Held against a fine grid: before a crossing nothing lies beyond the level, at it the curve is there and
+        /// goes on beyond it; without one nothing lies beyond.
+        #[test]
+        fn the_first_crossing_is_where_a_grid_sees_it(
+            curve in any_curve(), above in 1e-3..2.0_f64, up in any::<bool>(), slack in prop::sample::select(vec![0.0, 0.05]),
+        ) {
+            let sense = if up { 1.0 } else { -1.0 };
+            let level = curve.start + sense * above;
+            let beyond = |theta: f64| sense * (curve.at(theta) - level);
+            let seen = grid().find(|theta| beyond(*theta) > slack);
+            match curve.crossing(level, sense, slack) {
+                None => prop_assert!(seen.is_none() || grid().all(|theta| beyond(theta) < slack + 1e-9), "{:?}", seen),
+                Some(theta) => {
+                    prop_assert!(theta > 0.0 && theta <= 1.0 && beyond(theta).abs() < 1e-9, "{theta}");
+                    let before = grid().take_while(|x| *x < theta - 1e-6);
+                    let highest = before.map(beyond).fold(f64::NEG_INFINITY, f64::max);
+                    prop_assert!(highest <= slack + 1e-9, "{theta} {highest}");
+                    prop_assert!(seen.is_none_or(|seen| seen >= theta - 1e-9), "{theta} {seen:?}");
+                    // Beyond the level, by more than the slack or up to the end.
+                    prop_assert!(seen.is_some() || beyond(1.0) >= 0.0 || curve.turns().iter().any(|x| beyond(*x) > 0.0));
+                    prop_assert!(sense * curve.derivative(theta) > -1e-6);
+                }
+            }
+        }
+
+        /// Between turns the derivative keeps its sign, and at each it is zero; a curve without turns is one stretch.
+        #[test]
+        fn turns_are_where_the_derivative_changes_its_sign(curve in any_curve()) {
+            let turns = curve.turns();
+            prop_assert!(turns[0] <= turns[1] && turns[0] > 0.0 && turns[1] <= 1.0);
+            let mut changes = 0;
+            for turn in turns.into_iter().filter(|turn| *turn < 1.0) {
+                prop_assert!(curve.derivative(turn).abs() < 1e-9 * (1.0 + curve.slope[0].abs()));
+                changes += 1;
+            }
+            let mut signs: Vec<bool> = grid().map(|x| curve.derivative(x)).filter(|d| d.abs() > 1e-9).map(|d| d > 0.0).collect();
+            signs.dedup();
+            prop_assert!(signs.len() <= changes + 1, "{signs:?} {turns:?}");
+            if curve.is_monotone() {
+                prop_assert!(signs.len() <= 1);
+            }
+            // What can reach a level is not said to stay below it.
+            for sense in [1.0, -1.0] {
+                let most = grid().map(|x| sense * curve.at(x)).fold(f64::NEG_INFINITY, f64::max);
+                for (level, slack) in [(most - 1e-3, 0.0), (most - 0.1, 0.05)] {
+                    prop_assert!(!curve.quietly_below(sense * level, sense, slack), "{level} {slack}");
+                }
+                // And what cannot by the sum of its terms is.
+                let far = sense * curve.start + curve.slope.iter().map(|c| c.abs()).sum::<f64>();
+                prop_assert!(curve.quietly_below(sense * (far + 1e-6), sense, 0.0));
+                prop_assert!(curve.quietly_below(sense * (far - 0.1), sense, 0.1 + 1e-6));
+            }
+        }
+
+        #[test]
+        fn coefficients_of_one_sign_are_monotone(c in [0.0..3.0_f64, 0.0..3.0, 0.0..3.0], start in -1.0..1.0_f64) {
+            for sign in [1.0, -1.0] {
+                let rising = Dense { start, slope: c.map(|c| sign * c) };
+                prop_assert!(rising.is_monotone());
+                let (level, end) = (f64::midpoint(start, rising.at(1.0)), rising.at(1.0));
+                if (end - start).abs() > 1e-3 {
+                    let theta = rising.crossing(level, sign, 0.0).unwrap();
+                    prop_assert!((rising.at(theta) - level).abs() < 1e-9);
+                    prop_assert_eq!(rising.crossing(level, -sign, 0.0), None);
+                }
+            }
+        }
     }
 }

@@ -92,3 +92,82 @@ impl Exposure {
         (beyond >= 0.0).then_some(beyond.min(1.0) * exposed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::links::Link;
+    use crate::model::{Background, FluidLink, QueueLaw};
+    use forebay_random::Seed;
+
+    /// Losses come at random: how many are expected until the next is exponential of mean 1, another number for
+    /// each flow, event and loss, and the same whenever it is asked for.
+    #[test]
+    fn losses_until_the_next_are_exponential() {
+        let link = FluidLink {
+            capacity: 1.0,
+            buffer: 1.0,
+            background: Background::Constant(0.0),
+            queue: QueueLaw::DropTail,
+        };
+        let seed = Seed {
+            seed: 3,
+            replication: 0,
+        };
+        let mut events = Link::new(&link, 0, 1, seed).events;
+        let mut draws = Vec::new();
+        for number in 0..20 {
+            events.number = number;
+            for losses in 0..10 {
+                let exposure = Exposure {
+                    losses,
+                    ..Exposure::default()
+                };
+                for flow in 0..20 {
+                    let draw = exposure.threshold(&events, flow);
+                    assert_eq!(draw, exposure.threshold(&events, flow));
+                    draws.push(draw);
+                }
+            }
+        }
+        let n = draws.len() as f64;
+        let mean = draws.iter().sum::<f64>() / n;
+        assert!((mean - 1.0).abs() < 4.0 / n.sqrt(), "{mean}");
+        let beyond = draws.iter().filter(|draw| **draw > 1.0).count() as f64 / n;
+        assert!(
+            (beyond - libm::exp(-1.0)).abs() < 2.0 / n.sqrt(),
+            "{beyond}"
+        );
+        draws.sort_by(f64::total_cmp);
+        draws.dedup();
+        assert_eq!(draws.len() as f64, n, "each has its own");
+    }
+
+    /// A loss comes as long before the end as expected losses are left over, and a shelter spares what is before it.
+    #[test]
+    fn a_flow_loses_where_its_expected_losses_are_used_up() {
+        let flow = |sheltered_until, remaining| Exposure {
+            sheltered_until,
+            remaining,
+            ..Exposure::default()
+        };
+        let near = |found: Option<f64>, before: f64| (found.unwrap() - before).abs() < 1e-12;
+        // Of four losses in two seconds up to 10 s the third comes half a second before the end.
+        assert!(near(flow(0.0, 3.0).lose(10.0, 2.0, 4.0), 0.5));
+        assert_eq!(flow(0.0, 5.0).lose(10.0, 2.0, 4.0), None);
+        assert!(near(flow(0.0, 4.0).lose(10.0, 2.0, 4.0), 0.0));
+        // With a shelter up to 9 s two are left to lose.
+        assert!(near(flow(9.0, 1.5).lose(10.0, 2.0, 4.0), 0.25));
+        assert_eq!(flow(9.0, 3.0).lose(10.0, 2.0, 4.0), None);
+        assert_eq!(flow(10.0, 0.1).lose(10.0, 2.0, 4.0), None);
+        // What is not lost in one stretch is less to lose in the next.
+        let mut patient = flow(0.0, 5.0);
+        assert_eq!(patient.lose(2.0, 2.0, 4.0), None);
+        assert!(near(patient.lose(4.0, 2.0, 4.0), 1.5));
+        // A sheltered flow awaits no further cut, and forgets what was drawn.
+        let mut exposed = flow(5.0, 1.0);
+        assert!(!exposed.lose_in(7, (4.0, 8.0)) && exposed.sheltered_until == 5.0);
+        assert_eq!((exposed.lost_in, exposed.remaining), (7, f64::INFINITY));
+        assert!(exposed.lose_in(8, (5.0, 8.0)) && exposed.sheltered_until == 8.0);
+    }
+}

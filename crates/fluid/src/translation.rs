@@ -426,3 +426,6 @@ fn synchronization(scenario: &Scenario) -> Synchronization {
         },
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -373,3 +373,39 @@ fn a_priority_matrix_chooses_who_loses() {
         .fold((f64::MAX, 0.0_f64), |(a, b), &x| (a.min(x), b.max(x)));
     assert!(high / low < 1.1, "{turns:?}");
 }
+
+/// A link that counts the frames of its layer, too, carries so much less of each packet: what is delivered is the
+/// payload's part of it. Groups share what is delivered.
+#[test]
+fn goodput_is_the_payload_of_what_the_link_carries() {
+    for (layer, framing) in [("l3", 0.0), ("l2", 18.0), ("l1", 38.0)] {
+        for (packet, header) in [(1000.0, 40.0), (500.0, 52.0)] {
+            let text = format!(
+                "[link]\nrate = \"50Mbps\"\nbuffer = \"150p\"\nrate_layer = \"{layer}\"\n\
+                 [[flows]]\nname = \"a\"\ncount = 3\nrtt = \"40ms\"\npacket = \"{packet}B\"\nheader = \"{header}B\"\n\
+                 [[flows]]\nname = \"b\"\ncount = 2\nrtt = \"60ms\"\npacket = \"{packet}B\"\nheader = \"{header}B\"\n\
+                 [run]\nwarmup = \"30s\"\nmeasure = \"60s\"\n"
+            );
+            let report = run(&text).unwrap();
+            let carried = report.value(Metric::Utilization).unwrap() * 50e6;
+            let goodput = report.value(Metric::Goodput).unwrap();
+            let part = (packet - header) / (packet + framing);
+            // What still waits at the end is not delivered.
+            assert!(
+                (goodput / (carried * part) - 1.0).abs() < 3e-3,
+                "{layer} {packet} {goodput} {carried}"
+            );
+            let groups: f64 = report
+                .groups
+                .iter()
+                .map(|group| group.metrics[&Metric::Goodput].mean)
+                .sum();
+            assert!((groups / goodput - 1.0).abs() < 1e-12);
+            for group in &report.groups {
+                let flows: f64 = group.per_flow.iter().map(|flow| flow.goodput_bps).sum();
+                assert!((flows / group.metrics[&Metric::Goodput].mean - 1.0).abs() < 1e-12);
+                assert_eq!(group.per_flow.len() as u64, group.flows);
+            }
+        }
+    }
+}

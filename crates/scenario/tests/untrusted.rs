@@ -137,6 +137,12 @@ fn large_texts_are_read_or_refused_at_once() {
     let list = vec!["\"10ms\""; 400_000].join(",\n");
     let flows = format!("{head}[[flows]]\ncount = 400000\nrtt = [{list}]\n");
     assert_eq!(parse(&flows).unwrap().flows()[0].count, 400_000);
+    let short = groups(1);
+    let most = format!(
+        "{short}{}",
+        "#".repeat(forebay_scenario::MAX_TEXT - short.len())
+    );
+    assert_eq!(parse(&most).unwrap().flows().len(), 1);
     let long = "#".repeat(forebay_scenario::MAX_TEXT + 1);
     let error = parse(&long).unwrap_err().to_string();
     assert!(error.contains("16777217 bytes"), "{error}");

@@ -505,4 +505,17 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn the_system_for_a_loss_at_load_one_is_the_limit() {
+        for loss in [0.5, 0.01, 1e-4] {
+            let [below, at, above] =
+                [1.0 - 1e-9, 1.0, 1.0 + 1e-9].map(|load| capacity_for_loss(load, loss).unwrap());
+            assert!(
+                below < at && at < above && above - below < 1e-3 * at,
+                "{below} {at} {above}"
+            );
+            assert!((Mm1k::new(1.0, at).unwrap().loss() / loss - 1.0).abs() < 1e-12);
+        }
+    }
 }

@@ -216,4 +216,27 @@ mod tests {
             prop_assert!((mean_utilization(kept, x).unwrap() - goal).abs() < 1e-12);
         }
     }
+
+    /// No buffer is needed for what none gives, and what is needed gives what was asked for.
+    #[test]
+    fn the_smallest_buffer_for_a_utilization_gives_it() {
+        for kept in [0.1, 0.5, 0.7, 0.95] {
+            let without = mean_utilization(kept, 0.0).unwrap();
+            for share in [0.01, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0] {
+                let asked = without * share;
+                assert_eq!(
+                    buffer_for_utilization(kept, asked).unwrap(),
+                    0.0,
+                    "{kept} {asked}"
+                );
+                let asked = without + (1.0 - without) * share;
+                let buffer = buffer_for_utilization(kept, asked).unwrap();
+                let found = mean_utilization(kept, buffer).unwrap();
+                assert!(
+                    buffer > 0.0 && (found - asked).abs() < 1e-9,
+                    "{kept} {asked} {found}"
+                );
+            }
+        }
+    }
 }

@@ -375,6 +375,46 @@ mod tests {
         }
     }
 
+    /// Where the receive window is just about to bind, it does not matter by much whether it does.
+    #[test]
+    fn a_receive_window_that_hardly_binds_changes_little() {
+        for b in [1.0, 2.0] {
+            for p in [1e-5, 1e-4, 1e-3, 0.01, 0.05] {
+                let free = path(b);
+                // The least window from which on nothing changes, found by bisection.
+                let rate = |largest_window| {
+                    Pftk {
+                        largest_window,
+                        ..free
+                    }
+                    .sending_rate(p)
+                    .unwrap()
+                };
+                let (mut low, mut high) = (1.0, 1e6);
+                for _ in 0..80 {
+                    let middle = 0.5 * (low + high);
+                    if rate(middle) == rate(1e6) {
+                        high = middle;
+                    } else {
+                        low = middle;
+                    }
+                }
+                let binding = rate(low);
+                assert!(
+                    (binding / rate(high) - 1.0).abs() < 0.06,
+                    "{b} {p} {binding} {}",
+                    rate(high)
+                );
+                // What binds more is slower, and never faster than the window per round trip.
+                let [half, fifth] = [0.5, 0.2].map(|part| rate((part * low).max(1.0)));
+                assert!(
+                    fifth <= half && half < binding * 1.001,
+                    "{b} {p} {fifth} {half}"
+                );
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn small_loss_is_mathis(ln_p in -40.0_f64..-25.0, b in 1_u32..3) {

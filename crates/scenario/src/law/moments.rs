@@ -299,4 +299,214 @@ mod tests {
             close(ours, Law::Exponential(scale).mean_units(1460.0), 1e-3);
         }
     }
+
+    fn millis(ms: u64) -> Time {
+        Time::from_millis(ms)
+    }
+
+    /// A law of every kind, and of each of its forms; tails short enough for a thousand points to stand for them.
+    fn all() -> Vec<Law<Time>> {
+        let (ten, forty) = (millis(10), millis(40));
+        let parts = vec![(0.25, Law::Value(forty)), (0.75, Law::Uniform(ten, forty))];
+        let jitter = |base| Law::Jitter {
+            base: Box::new(base),
+            jitter: Box::new(Law::Uniform(millis(2), millis(12))),
+        };
+        let pareto = |shape, maximum| Law::Pareto {
+            shape,
+            minimum: ten,
+            maximum,
+        };
+        vec![
+            Law::Value(ten),
+            Law::List(vec![ten, forty, millis(15)]),
+            Law::Uniform(ten, forty),
+            Law::Linspace(ten, forty),
+            Law::Linspace(forty, ten),
+            Law::Exponential(ten),
+            pareto(4.0, None),
+            pareto(1.5, Some(millis(80))),
+            pareto(1.0, Some(millis(80))),
+            pareto(0.5, Some(millis(80))),
+            Law::Lognormal {
+                median: ten,
+                sigma: 0.4,
+            },
+            Law::Weibull {
+                shape: 2.5,
+                scale: ten,
+            },
+            Law::Choice(vec![ten, forty, millis(20)]),
+            Law::Mixture(parts),
+            Law::Cdf(vec![
+                (ten, 0.25),
+                (millis(20), 0.5),
+                (millis(20), 0.625),
+                (millis(80), 1.0),
+            ]),
+            jitter(Law::Value(ten)),
+            jitter(Law::List(vec![ten, forty])),
+        ]
+    }
+
+    fn average(points: &[f64]) -> f64 {
+        points.iter().sum::<f64>() / points.len() as f64
+    }
+
+    /// Whether the mean of one over a draw is infinite, as where draws come near zero.
+    fn reaches_zero(law: &Law<Time>) -> bool {
+        matches!(law, Law::Exponential(_))
+    }
+
+    /// What is computed of a law without drawing is what equally likely values that stand for it have.
+    #[test]
+    fn values_that_stand_for_a_law_have_its_means_and_ends() {
+        for law in all() {
+            let points = law.representatives(3);
+            // Of what jitter adds 64 points stand, the first at its beginning.
+            close(average(&points), law.mean(), 6e-3);
+            let inverse: Vec<f64> = points.iter().map(|x| 1.0 / x).collect();
+            if reaches_zero(&law) {
+                assert_eq!(law.mean_inverse(3), f64::INFINITY);
+            } else {
+                close(average(&inverse), law.mean_inverse(3), 6e-3);
+            }
+            let (low, high) = (law.infimum(), law.supremum());
+            for x in &points {
+                assert!(
+                    (low - 1e-12..=high + 1e-12).contains(x),
+                    "{law:?} {low} {x} {high}"
+                );
+            }
+            // The ends are reached, or nearly.
+            let least = points.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = points.iter().copied().fold(0.0, f64::max);
+            let unbounded = matches!(
+                law,
+                Law::Lognormal { .. } | Law::Weibull { .. } | Law::Exponential(_)
+            );
+            assert!(
+                least < 1.02 * low || (unbounded && low == 0.0),
+                "{law:?} {least}"
+            );
+            assert!(
+                most > 0.95 * high || high == f64::INFINITY,
+                "{law:?} {most}"
+            );
+            assert_eq!(
+                high == f64::INFINITY,
+                unbounded || matches!(law, Law::Pareto { maximum: None, .. })
+            );
+        }
+    }
+
+    /// Of sizes likewise: packets of a transfer, rounded up, are at least one.
+    #[test]
+    fn packets_of_a_transfer_are_rounded_up() {
+        let kb = |n: u64| Bytes::new(1000 * n);
+        let pareto = |shape, maximum| Law::Pareto {
+            shape,
+            minimum: kb(40),
+            maximum,
+        };
+        let part = |weight, law| (weight, law);
+        for (law, tolerance) in [
+            (Law::Value(kb(10)), 1e-12),
+            (Law::List(vec![kb(1), kb(10), kb(33)]), 1e-12),
+            (Law::Uniform(kb(1), kb(10)), 1e-2),
+            (Law::Exponential(kb(1)), 1e-2),
+            (Law::Exponential(kb(100)), 1e-2),
+            (pareto(3.0, None), 1e-2),
+            (pareto(1.2, Some(kb(400))), 1e-2),
+            (
+                Law::Lognormal {
+                    median: kb(50),
+                    sigma: 0.5,
+                },
+                1e-2,
+            ),
+            (
+                Law::Weibull {
+                    shape: 1.5,
+                    scale: kb(5),
+                },
+                1e-2,
+            ),
+            (Law::Choice(vec![kb(1), kb(3)]), 1e-12),
+            (
+                Law::Mixture(vec![
+                    part(0.25, Law::Value(kb(9))),
+                    part(0.75, Law::Exponential(kb(2))),
+                ]),
+                1e-2,
+            ),
+            (
+                Law::Cdf(vec![(kb(1), 0.0), (kb(20), 0.5), (kb(50), 1.0)]),
+                1e-2,
+            ),
+        ] {
+            let points = law.representatives(1);
+            for unit in [700.0, 1460.0, 9000.0] {
+                let packets: Vec<f64> = points.iter().map(|x| (x / unit).ceil().max(1.0)).collect();
+                let found = law.mean_units(unit);
+                // The half packet of Euler and Maclaurin wants sizes of several packets.
+                if matches!(law, Law::Lognormal { .. } | Law::Pareto { .. }) && unit > 5000.0 {
+                    continue;
+                }
+                close(found, average(&packets), tolerance);
+            }
+        }
+    }
+
+    /// Draws have the mean of the law, within four standard errors, lie between its ends, and are on either
+    /// side of its median equally often.
+    #[test]
+    fn draws_follow_their_law() {
+        const DRAWS: u64 = 24_000;
+        for law in all() {
+            let mut stream = Stream::new(Seed::default(), 1, Purpose::FlowCount);
+            let draws: Vec<f64> = (0..DRAWS)
+                .map(|n| law.draw(n % 6, 6, &mut stream).to_real())
+                .collect();
+            let mean = average(&draws);
+            let variance = average(
+                &draws
+                    .iter()
+                    .map(|x| (x - mean) * (x - mean))
+                    .collect::<Vec<_>>(),
+            );
+            let error = 4.0 * (variance / DRAWS as f64).sqrt();
+            assert!(
+                (mean - law.mean()).abs() <= error.max(2e-3 * mean),
+                "{law:?} {mean} {}",
+                law.mean()
+            );
+            let (low, high) = (law.infimum(), law.supremum());
+            assert!(
+                draws
+                    .iter()
+                    .all(|x| (low - 1e-12..=high + 1e-12).contains(x)),
+                "{law:?}"
+            );
+            let mut points = law.representatives(6);
+            points.sort_by(f64::total_cmp);
+            for share in [0.25, 0.5, 0.75] {
+                let at = points[(share * points.len() as f64) as usize];
+                let of = |values: &[f64], margin: f64| {
+                    values.iter().filter(|x| **x < at * margin).count() as f64 / values.len() as f64
+                };
+                // A value that is drawn again and again may lie on either side.
+                let (least, most) = (of(&points, 1.0 - 1e-3), of(&points, 1.0 + 1e-3));
+                let (found_least, found_most) = (of(&draws, 1.0 - 1e-3), of(&draws, 1.0 + 1e-3));
+                assert!(
+                    (found_least - least).abs() < 0.025,
+                    "{law:?} {share} {found_least} {least}"
+                );
+                assert!(
+                    (found_most - most).abs() < 0.025,
+                    "{law:?} {share} {found_most} {most}"
+                );
+            }
+        }
+    }
 }

@@ -429,7 +429,10 @@ mod tests {
             let c1 = 2.0 * fluid.mean_queue_slope(theta) / ((1.0 + beta) * fluid.growth);
             let best = fluid.best_tradeoff(c1, 1.0).unwrap();
             let value = |o: &Tradeoff| c1 * o.mean_rate - o.mean_queue;
-            for other in fluid.pareto(101) {
+            let set = fluid.pareto(101);
+            prop_assert_eq!(set.len(), 101);
+            prop_assert!(set[0].buffer == 0.0 && (set[100].buffer / fluid.full_buffer() - 1.0).abs() < 1e-12);
+            for other in set {
                 prop_assert!(value(&other) <= value(&best) + 1e-9 * value(&best).abs());
             }
         }
