@@ -544,3 +544,12 @@ def test_a_text_is_bounded(name: str) -> None:
         long = text * (MOST_CHARACTERS // len(text) + 1)
         with pytest.raises(InputError, match=f"^translate: found {len(long)} characters; allowed: at most"):
             translate(long, name, Assumed())
+
+
+@pytest.mark.parametrize("piece", ["x", '"', "{ ", "\\\n", "a\n"])
+@pytest.mark.parametrize("name", PLATFORMS)
+def test_a_long_text_is_read_in_one_pass(name: str, piece: str) -> None:
+    """A reader that begins again at every character would not end while anybody waits."""
+    with pytest.raises(InputError) as refused:
+        translate(piece * (2**16 // len(piece)), name, Assumed())
+    assert "\n" not in str(refused.value)
