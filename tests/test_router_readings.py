@@ -17,7 +17,7 @@ from forebay.configuration.platforms.platform import Assumed
 from forebay.configuration.platforms.registry import PLATFORMS
 from forebay.configuration.platforms.routers import in_time, microseconds, percents, power_of_two, ratios, whole_rate
 from forebay.configuration.port import Classes, Limit, Port, Queue
-from forebay.configuration.reading import Mistake, Word, whole
+from forebay.configuration.reading import MOST_CHARACTERS, Mistake, Word, whole
 from tests.test_routers import FIFO, RED, ROUTERS, STEP, VOICE_AND_REST, dsl, packets
 
 # What devices print ---------------------------------------------------------------------------------------------------
@@ -512,3 +512,44 @@ def test_classes_that_are_promised_nothing_have_the_least(weights: list[float]) 
                     for at, weight in enumerate(weights))  # fmt: skip
     table = link_table(Port(10**7, 1500, Classes("dwrr", classes)))
     assert "weight = 0" not in table
+
+
+# Nothing is too large -------------------------------------------------------------------------------------------------
+
+AMOUNTS = {
+    "linux": "pfifo limit {}", "openwrt": "option limit {}", "routeros": "pfifo-limit={}", "sonic": '"static_th": "{}"',
+    "junos": "buffer-size temporal {}", "ios-xr": "queue-limit {} packets", "ios-xe": "queue-limit {} packets",
+    "nx-os": "queue-limit {} bytes", "eos": "latency maximum {} microseconds", "sros": "queue 1 mbs {}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("digits", [19, 40, 400, 4301, 100_000])
+@pytest.mark.parametrize("name", AMOUNTS)
+def test_a_number_of_any_length_ends_in_one_line(name: str, digits: int) -> None:
+    for number in ("9" * digits, f"0.{'0' * digits}1", f"{'9' * digits}kb"):
+        with pytest.raises(InputError, match=r"^translate: ") as refused:
+            translate(AMOUNTS[name].format(number), name, Assumed())
+        assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("digits", [1, 18, 5000])
+def test_leading_zeros_change_no_number(digits: int) -> None:
+    assert whole("0" * digits + "7") == 7
+    assert whole("0" * digits) == 0
+
+
+@pytest.mark.parametrize("name", PLATFORMS)
+def test_a_text_is_bounded(name: str) -> None:
+    for text in ("x", "queue-limit 5 packets\n", "["):
+        long = text * (MOST_CHARACTERS // len(text) + 1)
+        with pytest.raises(InputError, match=f"^translate: found {len(long)} characters; allowed: at most"):
+            translate(long, name, Assumed())
+
+
+@pytest.mark.parametrize("piece", ["x", '"', "{ ", "\\\n", "a\n"])
+@pytest.mark.parametrize("name", PLATFORMS)
+def test_a_long_text_is_read_in_one_pass(name: str, piece: str) -> None:
+    """A reader that begins again at every character would not end while anybody waits."""
+    with pytest.raises(InputError) as refused:
+        translate(piece * (2**16 // len(piece)), name, Assumed())
+    assert "\n" not in str(refused.value)

@@ -134,3 +134,57 @@ def test_nobody_at_the_scheduler_is_soon_said(address: str) -> None:
     with pytest.raises(InputError, match="scheduler: found"):
         run_on_cluster(address, [], lambda *_: None)
     assert time.monotonic() - begin < 5
+
+
+def shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """A line of bash, in which `forebay` is this one."""
+    command = f'forebay() {{ "{sys.executable}" -m forebay.command_line "$@"; }}; {line}'
+    return subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=100, cwd=cwd)
+
+
+#: Every verb that reads standard input.
+READING = ["run -", "recommend - --no-picture", "compare -", "sweep - --over link.buffer=5p --out out",
+           "translate - --for linux", "translate - --for sonic"]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", READING)
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("<&-", "cannot be read: it is closed"),
+        ("< /dev/zero", "found more than"),
+        ("< <(yes '[[flows]]')", "found more than"),
+        ("< <(printf 'a\\xff')", "found a byte that is not UTF-8 at 1"),
+    ],
+)
+def test_standard_input_is_bounded(line: str, source: str, said: str, tmp_path: Path) -> None:
+    done = shell(f"forebay {line} {source}", tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"forebay: <stdin>: {said}")
+    assert done.stderr.count("\n") == 1
+
+
+#: Verbs by what they print with.
+PRINTING = ["run", "recommend --no-picture", "recommend --no-picture --json", "compare",
+            "sweep --over link.buffer=5p,9p --out out"]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", PRINTING)
+def test_a_reader_who_leaves_is_no_mistake(line: str, small: Path, tmp_path: Path) -> None:
+    """Least of all a goal that cannot be met, which exit code 1 says."""
+    verb, *options = line.split()
+    done = shell(f"forebay {verb} {small} {' '.join(options)} | true; exit ${{PIPESTATUS[0]}}", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "where", ["2> /dev/full", "2>&1 > /dev/null | true; exit ${PIPESTATUS[0]}", "2>&-", "> /dev/full 2>&1"]
+)
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [("run none.toml", 2), ("recommend {small} --no-picture --goal 'loss_rate>=50%' --goal 'loss_rate<=1%'", 1)],
+)
+def test_the_exit_code_is_right_where_nobody_hears_why(
+    arguments: str, code: int, where: str, small: Path, tmp_path: Path
+) -> None:
+    assert shell(f"forebay {arguments.format(small=small)} {where}", tmp_path).returncode == code

@@ -496,3 +496,78 @@ def test_quanta_that_were_fitted_are_fitted_to_themselves(quantum: int) -> None:
     assert fit(LINUX, once).port == once
     assert isinstance(once.queue, Classes)
     assert round(once.queue.classes[1].weight * 1500) == quantum
+
+
+# What no device prints ------------------------------------------------------------------------------------------------
+
+
+def printed(**entry: object) -> str:
+    return json.dumps([{"handle": "1:", "root": True, **entry}])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[1]", "[null]", "[[]]", '["x"]', "[{}]", "[" * 100_000, '[{"a":' * 100_000, "[NaN]", "[1e999]",
+        "[" + "9" * 5000 + "]",
+        '[{"kind": "bfifo", "kind": "pfifo", "options": {"limit": 5}}]',
+        printed(kind=1), printed(kind=None), printed(kind="red", options=5), printed(kind="red", options=[]),
+        printed(kind="red", options=None), printed(kind="bfifo", stab=3, options={"limit": 5}),
+        printed(kind="bfifo", stab={"overhead": "x"}, options={"limit": 5}),
+        printed(kind="bfifo", stab={"overhead": 10**9}, options={"limit": 5}),
+        printed(kind="bfifo", options={"limit": None}), printed(kind="bfifo", options={"limit": {"a": 1}}),
+        printed(kind="pfifo", options={"limit": -5}), printed(kind="codel", options={"target": -5}),
+        printed(kind="tbf", options={"rate": -8, "burst": 1, "lat": 5}), printed(kind="tbf", options={"rate": 10**40}),
+    ],
+    ids=lambda text: text[:40],
+)  # fmt: skip
+def test_json_that_tc_does_not_print_is_one_line(text: str) -> None:
+    with pytest.raises(InputError, match=r"^translate: ") as refused:
+        translate(text, "linux", Assumed())
+    assert "\n" not in str(refused.value)
+
+
+def classful(kind: str, options: str, *minors: str) -> str:
+    leaves = [f"qdisc pfifo {n + 2}: parent 1:{minor} limit 5p" for n, minor in enumerate(minors)]
+    return "\n".join([f"qdisc {kind} 1: root {options}", *leaves])
+
+
+@pytest.mark.parametrize("count", [2, 5, 16])
+@pytest.mark.parametrize(
+    ("kind", "more"), [("prio", ""), ("ets", "strict 1"), ("ets", "strict 2"), ("ets", "quanta 3000 9000")]
+)
+def test_there_are_no_more_leaves_than_bands(kind: str, more: str, count: int) -> None:
+    every = [f"{minor:x}" for minor in range(1, count + 1)]
+    queue = translate(classful(kind, f"bands {count} {more}", *every), "linux", Assumed()).port.queue
+    assert isinstance(queue, Classes)
+    assert len(queue.classes) == count
+    for extra in (f"{count + 1:x}", "0", "ffff", every[0]):
+        with pytest.raises(InputError, match=f"line {count + 2}: found a discipline below `1:{extra}`"):
+            translate(classful(kind, f"bands {count} {more}", *every, extra), "linux", Assumed())
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [("prio", "bands 1"), ("prio", "bands 17"), ("prio", "bands 0"), ("ets", "bands 0"), ("ets", "bands 17"),
+     ("ets", ""),
+     ("ets", "bands 3 strict 4"), ("ets", "bands 3 quanta 1 2 3 4"), ("ets", "bands 3 strict 2 quanta 1500 1500"),
+     ("ets", "bands 17 strict 17")],
+)  # fmt: skip
+def test_bands_are_as_many_as_the_kernel_has(kind: str, options: str) -> None:
+    with pytest.raises(InputError, match=f"line 1: found {kind} of [0-9]+ band"):
+        translate(classful(kind, options, "1"), "linux", Assumed())
+
+
+def test_a_band_has_the_quantum_of_its_number() -> None:
+    """Whichever of the others have a discipline of their own, and in whatever order they are told."""
+    queue = translate(
+        classful("ets", "bands 5 strict 1 quanta 9000 3000 1000", "4", "2"), "linux", Assumed()
+    ).port.queue
+    assert isinstance(queue, Classes)
+    assert [entry.weight for entry in queue.classes] == [9, 1]
+
+
+def test_a_loop_is_bounded_before_it_is_written_out() -> None:
+    body = "tc qdisc add dev eth0 parent 1:$i pfifo limit 5\n" * 20
+    with pytest.raises(InputError, match="line 1: found 65536 turns of 20 statements; allowed: at most"):
+        translate(f"for i in $(seq 0 65535); do\n{body}done", "linux", Assumed())

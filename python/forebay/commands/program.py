@@ -131,6 +131,9 @@ def _usage(error: click.ClickException) -> str:
 
 
 def fail(message: str, code: int) -> NoReturn:
-    """End with one line on standard error."""
-    remark(" ".join(message.split()))
+    """End with one line on standard error; where that cannot be written, the exit code is still the answer."""
+    try:
+        remark(" ".join(message.split()))
+    except OSError:
+        sys.stderr = None  # Python would try again, and end with 120
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""The scenario that a verb is about: a file, or standard input."""
+"""What a verb is about: a file, or standard input."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from forebay import _core
     from forebay.scenario import Scenario
 
-__all__ = ["Source", "source"]
+__all__ = ["Source", "source", "standard_input"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,28 @@ def source(path: Path) -> Source:
     InputError
         Where nothing can be read, or no text.
     """
-    from forebay.scenario import bounded, read
+    from forebay.scenario import read
 
     if str(path) != "-":
         return Source(str(path), path.stem, read(path), "json" if path.suffix == ".json" else "toml")
-    if sys.stdin is None:
-        raise InputError("<stdin>: cannot be read: it is closed")
-    text = bounded(sys.stdin.buffer, "<stdin>")
+    text = standard_input()
     # No TOML begins with a brace.
     return Source("<stdin>", "stdin", text, "json" if text.lstrip().startswith("{") else "toml")
+
+
+def standard_input() -> str:
+    """Read a text from standard input, as long as one out of a file may be.
+
+    Raises
+    ------
+    InputError
+        Where it is closed, longer, or no text.
+    """
+    from forebay.scenario import bounded
+
+    if sys.stdin is None:
+        raise InputError("<stdin>: cannot be read: it is closed")
+    try:
+        return bounded(sys.stdin.buffer, "<stdin>")
+    except OSError as error:
+        raise InputError(f"<stdin>: cannot be read: {error.strerror or error}") from None

@@ -27,7 +27,13 @@ def show(view: RenderableType) -> None:
     from rich.console import Console
     from rich.segment import Segment, Segments
 
-    console = Console(width=width())
+    class Piped(Console):
+        """Rich would end the process with 1, which says that goals cannot be met."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    console = Piped(width=width())
     # Colors are set by now: what is left of a text is what it says.
     shown = (part if part.control else Segment(legible_lines(part.text), part.style) for part in console.render(view))
     console.print(Segments(shown), highlight=False, crop=False, end="")

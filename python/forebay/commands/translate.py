@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from forebay.commands.options import AS_JSON
+from forebay.commands.sources import standard_input
 from forebay.commands.streams import say, say_json, say_lines
 from forebay.commands.values import PLATFORM
 from forebay.commands.verb import verb
@@ -86,19 +86,25 @@ _SUFFIXES = (".json", ".txt", ".conf", ".cfg", ".log", ".sh", ".rsc")
 
 def _text(setting: str) -> str:
     """The configuration itself, from standard input, a file, or the argument."""
-    from forebay.errors import InputError
+    from forebay.scenario import read
 
     if setting == "-":
-        return sys.stdin.read()
+        return _lines_of(standard_input())
     path = Path(setting)
+    if "\n" in setting or len(setting) > 1000:
+        return setting
     try:
-        if "\n" in setting or len(setting) > 1000:
-            return setting
-        if not path.is_file() and (" " in setting or path.suffix not in _SUFFIXES):
-            return setting
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        there = path.is_file()
+    except OSError:  # no file has so long a name
+        there = False
+    if not there and (" " in setting or path.suffix not in _SUFFIXES):
+        return setting
+    return _lines_of(read(path))
+
+
+def _lines_of(text: str) -> str:
+    """A text whose lines end as Unix ends them: consoles of routers write otherwise."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _data(found: Translation, multiple: float | None) -> dict[str, Any]:

@@ -8,14 +8,33 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from forebay.errors import InputError
 from forebay.legible import control
+from forebay.untrusted import DamagedError, document
 
-__all__ = ["Mistake", "Word", "Words", "check_text", "closest", "on_line", "signed", "statements", "suffixed", "whole"]
+__all__ = [
+    "MOST_CHARACTERS",
+    "Mistake",
+    "Word",
+    "Words",
+    "check_text",
+    "closest",
+    "json_text",
+    "on_line",
+    "signed",
+    "statements",
+    "suffixed",
+    "whole",
+]
 
 T = TypeVar("T")
+
+#: Of a configuration: tens of thousands of lines, more than any port needs.
+MOST_CHARACTERS = 2**20
+#: Of a number: no counter of a device has more, and all arithmetic holds it.
+MOST_DIGITS = 18
 
 
 class Mistake(Exception):  # noqa: N818 - as a reader of the text would call it
@@ -172,9 +191,20 @@ class Words:
 
 def check_text(text: str) -> None:
     """Refuse what no device prints as text: names out of it would steer a terminal, or turn a line around."""
+    if len(text) > MOST_CHARACTERS:
+        raise Mistake(f"{len(text)} characters", f"at most {MOST_CHARACTERS}, as of one port").error()
     for number, line in enumerate(re.split(r"\r?\n", text), 1):
         if character := control(line.replace("\t", " ")):
             raise Mistake.word(character, "text without control characters").error(number)
+
+
+def json_text(text: str, allowed: str) -> Any:
+    """What a JSON text says, of which every reader would say the same; mistakes are said with their line."""
+    try:
+        return document(text.encode(errors="replace"), "", allowed)
+    except DamagedError as error:
+        line = re.search(r" at line ([0-9]+), column [0-9]+\)$", error.found)
+        raise Mistake(error.found, allowed).error(None if line is None else int(line[1])) from None
 
 
 def closest(text: str, known: Iterable[str]) -> str:
@@ -191,7 +221,10 @@ def whole(text: str, what: str = "a whole number", *, least: int = 0, most: int 
         bare = text.replace(",", "").replace("_", "").replace("'", "")
         meant = bare if re.fullmatch(r"[0-9]+", bare) else ""
         raise Mistake.word(text, f"{what}, digits only", meant)
-    number = int(text)
+    digits = text.lstrip("0") or "0"
+    if len(digits) > MOST_DIGITS:
+        raise Mistake(f"`{text}`", limits if most is not None else f"{what} of at most {MOST_DIGITS} digits")
+    number = int(digits)
     if number < least or (most is not None and number > most):
         raise Mistake(f"`{text}`", limits)
     return number
@@ -222,6 +255,8 @@ def suffixed(text: str, units: Mapping[str, Fraction], what: str, bare: Fraction
         plain = text.replace(",", "")
         meant = plain if plain != text and re.fullmatch(r"[0-9.]+[A-Za-z]*", plain) else ""
         raise Mistake.word(text, what, meant)
+    if len(match[1]) > 2 * MOST_DIGITS:
+        raise Mistake(f"`{text}`", f"{what}, of at most {2 * MOST_DIGITS} digits")
     unit = match[2].lower()
     if not unit and bare is not None:
         return Fraction(match[1]) * bare

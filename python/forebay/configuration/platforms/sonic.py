@@ -24,7 +24,7 @@ from forebay.configuration.platforms.platform import (
     whole_bytes,
 )
 from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass
-from forebay.configuration.reading import Mistake, closest, signed, whole
+from forebay.configuration.reading import Mistake, closest, json_text, signed, whole
 from forebay.errors import UnsupportedError
 
 __all__ = ["SONIC", "Sonic"]
@@ -306,14 +306,10 @@ def _wred(queue: Queue) -> dict[str, str]:
 
 def _tables(text: str) -> dict[str, Any]:
     bare = text.strip()
+    allowed = 'a config_db.json, or a field such as "static_th": "96000"'
     if not bare:
-        raise Mistake("nothing", 'a config_db.json, or a field such as "static_th": "96000"').error()
-    whole_text = bare if bare.startswith("{") else "{" + bare.rstrip(",") + "}"
-    try:
-        found = json.loads(whole_text)
-    except json.JSONDecodeError as error:
-        what = 'a config_db.json, or a field such as "static_th": "96000"'
-        raise Mistake(f"no JSON ({error.msg})", what).error(error.lineno) from None
+        raise Mistake("nothing", allowed).error()
+    found = json_text(bare if bare.startswith("{") else "{" + bare.rstrip(",") + "}", allowed)
     if not isinstance(found, dict):
         raise Mistake("a list", "an object").error()
     return found

@@ -242,7 +242,7 @@ def _hashed(queue: Queue) -> Iterator[str]:
 def _reading(roots: list[Node], assumed: Assumed) -> Reading:
     with_queue = [root for root in roots if root.kind not in ("pfifo_fast", "noqueue")]
     if len(with_queue) != 1:
-        kinds = ", ".join(root.kind for root in with_queue) or "none"
+        kinds = ", ".join(dict.fromkeys(root.kind for root in with_queue)) or "none"
         raise InputError(
             f"translate: found {len(with_queue)} roots ({kinds}); allowed: the disciplines of one interface"
         )
@@ -334,16 +334,39 @@ def _read_classes(node: Node, packet: int, how: list[str]) -> Queue | Classes:
     return Classes("strict" if strict else "dwrr", tuple(told))
 
 
+#: Bands that prio and ets have in the kernel (TCQ_PRIO_BANDS, TCQ_ETS_MAX_BANDS), and prio's where none are told.
+MOST_BANDS = 16
+DEFAULT_BANDS = 3
+
+
 def _bands(node: Node) -> list[tuple[float | None, Node]]:
-    """The bands of prio or ets with the quanta of those that take turns."""
-    leaves = sorted((child for child in node.children if not child.is_class), key=lambda leaf: _minor(leaf.parent))
-    if node.kind == "prio":
-        return [(None, leaf) for leaf in leaves]
-    first = node.options.get("strict", 0.0)
-    assert isinstance(first, float), "strict"
+    """The bands of prio or ets that have a discipline of their own, with the quanta of those that take turns."""
+    first = _whole_option(node, "strict", 0)
     quanta = [float(each) for each in str(node.options.get("quanta", "")).split()]
-    quanta += [1514.0] * (len(leaves) - int(first) - len(quanta))
-    return list(zip([*[None] * int(first), *quanta], leaves, strict=False))
+    count = _whole_option(node, "bands", DEFAULT_BANDS if node.kind == "prio" else first + len(quanta))
+    least = max(2 if node.kind == "prio" else 1, first + len(quanta))
+    if not least <= count <= MOST_BANDS:
+        told = f" with {first} strict and {len(quanta)} quanta" if first or quanta else ""
+        allowed = f"{least} to {MOST_BANDS}" if least <= MOST_BANDS else f"at most {MOST_BANDS}"
+        raise Mistake(f"{node.kind} of {count} bands{told}", f"bands of {allowed}").error(node.line)
+    quanta += [1514.0] * (count - first - len(quanta))
+    weights = [None] * first + quanta if node.kind == "ets" else [None] * count
+    leaves: dict[int, Node] = {}
+    for leaf in (child for child in node.children if not child.is_class):
+        band = _minor(leaf.parent)
+        if not 1 <= band <= count or band in leaves:
+            major = leaf.parent.partition(":")[0]
+            twice = " twice" if band in leaves else ""
+            allowed = f"{major}:1 to {major}:{count:x}, the bands of {node.kind}, each once"
+            raise Mistake(f"a discipline below `{leaf.parent}`{twice}", allowed).error(leaf.line)
+        leaves[band] = leaf
+    return [(weights[band - 1], leaves[band]) for band in sorted(leaves)]
+
+
+def _whole_option(node: Node, name: str, default: int) -> int:
+    found = node.options.get(name, default)
+    assert isinstance(found, int | float), name
+    return int(found)
 
 
 def _drr_members(node: Node, how: list[str]) -> list[tuple[float | None, Node]]:

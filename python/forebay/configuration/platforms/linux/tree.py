@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -14,8 +14,7 @@ from forebay.configuration.platforms.linux.kinds import KINDS, Kind, Options, Re
 from forebay.configuration.platforms.linux.red import CHOKE, RED
 from forebay.configuration.platforms.linux.units import count, rate, size, time
 from forebay.configuration.port import Limit, Value
-from forebay.configuration.reading import Mistake, Word, Words, on_line, signed, statements, whole
-from forebay.errors import InputError
+from forebay.configuration.reading import Mistake, Word, Words, json_text, on_line, signed, statements, whole
 
 __all__ = ["ALL", "Node", "fragment", "options_of", "parse"]
 
@@ -62,6 +61,10 @@ _FRAMES: Mapping[str, Mapping[str, Reader | None]] = {
     "drr": {},
     "drr class": {"quantum": size},
 }
+
+
+#: That a loop may be: a class and its discipline for each of flow queueing's queues, many times.
+MOST_STATEMENTS = 2**15
 
 
 @dataclass(slots=True)
@@ -162,9 +165,9 @@ _HARMLESS = frozenset(("ethtool", "sudo"))
 
 def _unrolled(lines: Sequence[list[Word]]) -> Iterator[list[Word]]:
     """Lines with `for NAME in $(seq FIRST LAST); do ...; done` written out."""
-    pending = list(lines)
+    pending = deque(lines)
     while pending:
-        line = pending.pop(0)
+        line = pending.popleft()
         if line[0].text == "sudo":
             line = line[1:]
         if line[0].text != "for":
@@ -177,12 +180,15 @@ def _unrolled(lines: Sequence[list[Word]]) -> Iterator[list[Word]]:
         words.end("; do")
         body: list[list[Word]] = []
         while pending and pending[0][0].text != "done":
-            inner = pending.pop(0)
+            inner = pending.popleft()
             inner = inner[1:] if inner[0].text == "do" else inner
             body.extend([inner] if inner else [])
         if not pending:
             words.fail("do ...; done")
-        pending.pop(0)
+        pending.popleft()
+        if len(numbers) * len(body) > MOST_STATEMENTS:
+            allowed = f"at most {MOST_STATEMENTS} statements, written out"
+            raise Mistake(f"{len(numbers)} turns of {len(body)} statements", allowed).error(line[0].line)
         for number in numbers:
             for inner in body:
                 yield [Word(_substituted(word.text, name, number), word.line) for word in _joined(inner)]
@@ -343,28 +349,35 @@ _IGNORED = frozenset(("peakburst", "peakrate", "mpu", "linklayer", "priomap", "m
 
 def _printed(text: str) -> Iterator[Node]:
     """What `tc -j qdisc show` and `tc -j class show` print."""
-    try:
-        entries = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"translate: line {error.lineno}: found no JSON ({error.msg}); allowed: what tc -j prints"
-        ) from None
+    entries = json_text(text, "what tc -j prints")
     for entry in entries:
+        if not isinstance(entry, dict):
+            raise Mistake(f"`{entry}`", "objects, as tc -j prints them").error()
         is_class = "class" in entry
         kind = entry.get("kind") or entry.get("class")
         known = _KNOWN["class" if is_class else "qdisc"]
         if kind not in known:
             raise Mistake(f"`{kind}`", ", ".join(known)).error()
-        stab = entry.get("stab", {}).get("overhead")
+        stab = _object_of(entry, "stab").get("overhead")
+        if stab is not None:
+            with on_line(None):
+                stab = int(_signed(str(stab)))
         handle, parent = str(entry.get("handle", "")), str(entry.get("parent", ""))
         if is_class and not parent:
             parent = handle.partition(":")[0] + ":"
-        given = entry.get("options", {}) if not is_class else {**entry, **entry.get("options", {})}
+        given = {**(entry if is_class else {}), **_object_of(entry, "options")}
         readers = _FRAMES.get(f"{kind} class" if is_class else kind) or (ALL[kind].options if kind in ALL else {})
         node = Node(kind, handle, parent, _told(given, readers), None, stab, is_class)
         if kind in ALL:
             _checked(kind, node.options, None)
         yield node
+
+
+def _object_of(entry: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = entry.get(name, {})
+    if not isinstance(found, dict):
+        raise Mistake(f"`{found}` as `{name}`", "an object, as tc -j prints it").error()
+    return found
 
 
 def _told(given: Mapping[str, Any], readers: Mapping[str, Reader | None]) -> Options:
@@ -373,6 +386,8 @@ def _told(given: Mapping[str, Any], readers: Mapping[str, Reader | None]) -> Opt
         if name not in readers or name in _IGNORED or value is False:
             continue
         reader = readers[name]
+        if isinstance(value, int) and value < 0 and name != "overhead":
+            raise Mistake(f"`{value}` as {name}", "a number of at least 0").error()
         if isinstance(value, list):
             found[name] = " ".join(map(str, value))
         elif reader is None:
