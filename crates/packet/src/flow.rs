@@ -1,6 +1,7 @@
 //! Flows as the simulation keeps them: how the network sees each of them, and what it counts.
 
 use forebay_discipline::Packet;
+use forebay_scenario::EngineError;
 use forebay_units::Time;
 
 use crate::access::AccessLink;
@@ -10,6 +11,7 @@ use crate::ids::{
     FlowId, FlowNumber, GroupId, HopNumber, LaneId, ResponsiveId, Route, UnresponsiveId,
 };
 use crate::prefetch::prefetch;
+use crate::refusal::{too_large, too_many_alive};
 use crate::reverse::RemoteReceiver;
 
 /// All flows.
@@ -259,6 +261,18 @@ impl Flows {
             FlowId::Responsive(flow) => &mut self[flow].transit,
             FlowId::Unresponsive(flow) => &mut self[flow].transit,
         }
+    }
+
+    /// Refuses more flows than can be told apart, and more than memory is allowed for, by the group that
+    /// a flow has been added to.
+    pub(crate) fn check_count(&self, most: usize, group: &str) -> Result<(), EngineError> {
+        if !FlowNumber::suffice_for(self.responsive.len(), self.unresponsive.len()) {
+            return Err(too_large("more than 16 million flows are alive at once"));
+        }
+        if self.responsive.len() > most {
+            return Err(too_many_alive(group, most));
+        }
+        Ok(())
     }
 
     /// Has fetched what the next events need of their flows.

@@ -1,6 +1,6 @@
 //! What the packet engine refuses, by name.
 
-use forebay_scenario::EngineError;
+use forebay_scenario::{EngineError, MORE_MEMORY};
 
 /// Why a run with a boundless queue ends.
 pub(crate) const TOO_MANY_WAIT: &str = "more than 100 million packets wait at a link at once";
@@ -19,4 +19,11 @@ pub(crate) fn too_large(why: &str) -> EngineError {
         engine: "packet",
         why: why.to_owned(),
     }
+}
+
+/// More transfers of a group are alive than memory is allowed for.
+pub(crate) fn too_many_alive(group: &str, most: usize) -> EngineError {
+    too_large(&format!(
+        "`flows.{group}.workload` keeps more than {most} flows alive at once, for which memory is allowed ({MORE_MEMORY})"
+    ))
 }

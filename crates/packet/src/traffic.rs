@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use forebay_random::{Purpose, Seed};
-use forebay_scenario::{EngineError, MORE_MEMORY, Scenario, Workload};
+use forebay_scenario::{EngineError, Scenario, Workload};
 use forebay_units::{Bytes, Rate, Time};
 
 use crate::calendar::Calendar;
@@ -13,10 +13,9 @@ use crate::event::{Event, Kind, Mark};
 use crate::flow::{Arriving, InFlight, Transfer, Transit, Unresponsive};
 use crate::group::Group;
 use crate::hosts::{Completed, Hosts, Turn};
-use crate::ids::{FlowId, FlowNumber, GroupId, LinkId, ResponsiveId, SourceId, UnresponsiveId};
+use crate::ids::{FlowId, GroupId, LinkId, ResponsiveId, SourceId, UnresponsiveId};
 use crate::network::Network;
 use crate::recorder::Recorder;
-use crate::refusal::too_large;
 use crate::source::{Source, SourceSetup, TooManyPeriods};
 use crate::timeline::Timeline;
 
@@ -389,28 +388,13 @@ impl<'a> Traffic<'a> {
         } else {
             let flow = self.add_flow(number, 0, network)?;
             self.hosts.flows[flow].direct &= !timeline.recorder.records_packets();
-            let flows = &self.hosts.flows;
-            if !FlowNumber::suffice_for(flows.responsive.len(), flows.unresponsive.len()) {
-                return Err(too_large("more than 16 million flows are alive at once"));
-            }
-            if flows.responsive.len() > self.most_flows {
-                return Err(self.too_many_alive(number));
-            }
+            let name = &self.groups[number.index()].spec.name;
+            self.hosts.flows.check_count(self.most_flows, name)?;
             flow
         };
         self.begin(Turn { flow, now }, transfer)?;
         self.send(Turn { flow, now }, network, timeline);
         Ok(())
-    }
-
-    /// More transfers are alive than memory is allowed for.
-    #[cold]
-    fn too_many_alive(&self, group: GroupId) -> EngineError {
-        let name = &self.groups[group.index()].spec.name;
-        let most = self.most_flows;
-        too_large(&format!(
-            "`flows.{name}.workload` keeps more than {most} flows alive at once, for which memory is allowed ({MORE_MEMORY})"
-        ))
     }
 
     // --- Transfers ---
