@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from forebay.sweeps.bundling import TABLES, replay
+from forebay.tables import read_table, write_table
 from tests.conftest import SMALL, forebay
 
 QUICK = SMALL.replace('measure = "30s"', 'measure = "4s"').replace('warmup  = "5s"', 'warmup = "1s"')
@@ -34,6 +36,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert answer.code == 0, answer.err
     return folder / "b.zip"
+
+
+def member(source: Path, name: str) -> bytes:
+    with zipfile.ZipFile(source) as archive:
+        return archive.read(name)
 
 
 def repack(source: Path, target: Path, changed: dict[str, bytes], *, honest: bool) -> None:
@@ -115,3 +122,38 @@ def test_what_is_no_bundle_is_one_line(made: Path, tmp_path: Path) -> None:
     nothing = forebay("sweep")
     assert (nothing.code, nothing.err.count("\n")) == (2, 1)
     assert "found no FILE" in nothing.err
+
+
+def test_a_number_is_compared_wherever_a_bundle_says_it(made: Path, tmp_path: Path) -> None:
+    """Whoever looks at a bundle reads its tables and scenarios: they are what ran, or the replay says where not."""
+    scenarios = member(made, "scenarios.jsonl")
+    forgeries = {
+        "scenarios.jsonl": [
+            scenarios.replace(b"Mbps", b"Gbps"),
+            scenarios[: scenarios.index(b"\n") + 1],
+            b"[" * 10**6,
+            b"",
+        ]
+    }
+    for name in TABLES:
+        (tmp_path / name).write_bytes(member(made, name))
+        table = read_table(tmp_path / name, "")
+        column = next(column for column in table.columns if column.startswith("utilization"))
+        forgeries[name] = [b"", b"PAR1", bytes(5000)]
+        for changed in (
+            table.with_columns((table[column] * 1.001).alias(column)),
+            table.with_columns(table[column].cast(str)),
+            table.with_columns(more=table[column]),
+            table.drop(column),
+            table.head(1),
+            table.reverse(),
+        ):
+            write_table(changed, tmp_path / name)
+            forgeries[name].append((tmp_path / name).read_bytes())
+    for name, many in forgeries.items():
+        for data in many:
+            repack(made, tmp_path / "b.zip", {name: data}, honest=True)
+            found = replay(tmp_path / "b.zip")
+            assert found.differences
+            assert all(line.startswith(name) and len(line) < 300 for line in found.differences)
+    assert replay(made).differences == []

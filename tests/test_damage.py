@@ -253,7 +253,7 @@ def test_a_damaged_member_is_refused_though_its_hash_is_right(
 
 WRONG: Mapping[str, Any] = {
     "replications": [1e30, 10**30, 0, -1, 1.5, "2", None, True, [1], 99],
-    "seed": [-1, 2**64, 1e3, None, "1"],
+    "seed": [-1, 2**63, 2**64, 1e3, None, "1"],
     "axes": [None, {}, "x", [1], [{}], [{"key": "link.buffer", "values": []}], [{"key": 1, "values": ["1p"]}],
              [{"key": "link.buffer", "values": [5, 20]}], [{"key": "link.buffer", "values": ["5p"] * 100_001}],
              [{"key": "nonsense", "values": ["1", "2"]}], [{"key": "link.buffer", "values": ["5p", "x"]}],

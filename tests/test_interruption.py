@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -66,20 +67,22 @@ def test_while_the_command_loads(tmp_path: Path, small: Path, module: str, strik
     assert found.stderr.splitlines() == ["forebay: interrupted"]
 
 
-def striking(command: list[str], times: int, gap_s: float) -> tuple[int, str, float]:
-    """Interrupt a command once its engine runs; its exit code, what it said, and how long it took to end."""
+#: Whoever has not ended by then hangs: nothing is judged by it but that.
+HANGS_S = 100
+
+
+def striking(command: list[str], times: int, gap_s: float) -> tuple[int, str]:
+    """Interrupt a command once its engine runs; its exit code, and what it said."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     tasks = Path(f"/proc/{process.pid}/task")
-    deadline = time.monotonic() + 30
     while len(list(tasks.iterdir())) < 2:
-        assert time.monotonic() < deadline, "the engine's threads never ran"
+        assert process.poll() is None, "the engine's threads never ran"
         time.sleep(0.02)
-    begin = time.monotonic()
     for _ in range(times):
         process.send_signal(signal.SIGINT)
         time.sleep(gap_s)
-    _, err = process.communicate(timeout=20)
-    return process.returncode, err, time.monotonic() - begin
+    _, err = process.communicate(timeout=HANGS_S)
+    return process.returncode, err
 
 
 @pytest.mark.parametrize(("times", "gap_s"), [(1, 0.0), (5, 0.0), (5, 0.005), (5, 0.05)])
@@ -91,14 +94,19 @@ def test_while_the_engine_runs(small: Path, tmp_path: Path, verb: str, times: in
     }
     options = [*more.get(verb, []), "--set", LONG[0]]
     command = [sys.executable, "-m", "forebay.command_line", verb, str(small), *options]
-    code, err, took = striking(command, times, gap_s)
+    code, err = striking(command, times, gap_s)
     assert code == 130
     assert err.splitlines() == ["forebay: interrupted"]
-    assert took < 5
 
 
-def cpu_s() -> float:
-    return time.process_time()
+def tasks() -> set[str]:
+    """The threads of this process, but those that Polars keeps."""
+    found = set()
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(OSError):  # ended meanwhile
+            if "polars" not in (task / "comm").read_text(encoding="utf-8"):
+                found.add(task.name)
+    return found
 
 
 @pytest.mark.parametrize("what", ["packet", "fluid", "recommend", "sweep"])
@@ -115,18 +123,18 @@ def test_nothing_of_the_library_goes_on(what: str, tmp_path: Path) -> None:
         time.sleep(0.6)
         os.kill(os.getpid(), signal.SIGINT)
 
+    if not Path("/proc/self/task").exists():
+        pytest.skip("counts threads in /proc")
+    before = tasks()
     thread = threading.Thread(target=interrupt)
     thread.start()
     with pytest.raises(KeyboardInterrupt):
         calls[what]()
     thread.join()
-    deadline = time.monotonic() + 10
-    spent = 1.0
-    while spent > 0.05 and time.monotonic() < deadline:
-        before = cpu_s()
-        time.sleep(0.5)
-        spent = cpu_s() - before
-    assert spent <= 0.05, "a thread of the engine computes on"
+    deadline = time.monotonic() + HANGS_S
+    while tasks() - before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert tasks() <= before, "a thread of the engine computes on"
 
 
 def test_the_library_leaves_ctrl_c_as_it_is() -> None:
@@ -152,7 +160,7 @@ DEAF = {
     "a fast source on a slow link": (
         "packet",
         '[link]\nrate = "1kbps"\nbuffer = "10p"\n[[flows]]\npacket = "64B"\n'
-        'workload = { cbr = { rate = "900Mbps" } }\n[run]\nwarmup = "1s"\nmeasure = "1000s"\n',
+        'workload = { cbr = { rate = "900Mbps" } }\n[run]\nwarmup = "1s"\nmeasure = "5000s"\n',
     ),
     "many packet flows": (
         "packet",
@@ -186,11 +194,11 @@ def test_every_run_hears_at_once_in_every_thread(what: str, where: str) -> None:
             try:
                 scenario.run({engine!r}, replications=1)
             except (KeyboardInterrupt, SystemExit):
-                ended.append(time.monotonic())
+                ended.append(len(told))
 
         def tell():
             time.sleep(1.5)
-            told.append(time.monotonic())
+            told.append(True)
             if {where!r} == "main":
                 os.kill(os.getpid(), signal.SIGINT)
             else:
@@ -206,44 +214,45 @@ def test_every_run_hears_at_once_in_every_thread(what: str, where: str) -> None:
             thread.start()
             thread.join()
         teller.join()
-        while len(os.listdir("/proc/self/task")) > 1 and time.monotonic() < told[0] + 30:
+        while len(os.listdir("/proc/self/task")) > 1:
             time.sleep(0.005)
-        print(ended[0] - told[0], time.monotonic() - told[0])
+        print(ended)
     """
     if not Path("/proc/self/task").exists():
         pytest.skip("counts threads in /proc")
+    # None of these runs ends by itself in that time.
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False, timeout=100
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False, timeout=HANGS_S
     )
-    assert done.returncode == 0, done.stderr
-    heard, gone = map(float, done.stdout.split())
-    # Alone on a core it takes 0.05 s and 0.1 s.
-    assert heard < 2, "the exception"
-    assert gone < 5, "the engine"
+    assert (done.returncode, done.stdout) == (0, "[1]\n"), done.stderr
 
 
 def test_reading_a_long_text_hears() -> None:
+    """Inside of the reader, not once it returns: it ends with the exception."""
     code = """
-        import os, signal, threading, time
+        import os, signal, sys, threading
         import forebay
         head = '[link]\\nrate = "1Gbps"\\nbuffer = "9p"\\n[[flows]]\\ncount = 1000000\\nrtt = ['
         text = head + '"50ms",' * 1_000_000 + ']'
-        told = []
+        reading = threading.Event()
+        ends = []
+
+        def observe(frame, event, argument):
+            if getattr(argument, "__qualname__", "").endswith("Scenario.parse"):
+                reading.set() if event == "c_call" else ends.append(event)
 
         def tell():
-            time.sleep(0.15)
-            told.append(time.monotonic())
+            reading.wait()
             os.kill(os.getpid(), signal.SIGINT)
 
         threading.Thread(target=tell).start()
+        sys.setprofile(observe)
         try:
-            for _ in range(100):
-                forebay.Scenario.parse(text).core.sha256
+            forebay.Scenario.parse(text)
         except KeyboardInterrupt:
-            print(time.monotonic() - told[0])
+            print(ends)
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False, timeout=HANGS_S
     )
-    assert done.returncode == 0, done.stderr
-    assert float(done.stdout) < 0.5
+    assert (done.returncode, done.stdout) == (0, "['c_exception']\n"), done.stderr

@@ -188,3 +188,11 @@ def test_the_exit_code_is_right_where_nobody_hears_why(
     arguments: str, code: int, where: str, small: Path, tmp_path: Path
 ) -> None:
     assert shell(f"forebay {arguments.format(small=small)} {where}", tmp_path).returncode == code
+
+
+def test_matplotlib_says_nothing_of_its_folders(small: Path, tmp_path: Path) -> None:
+    """Nor does a home that is none keep a picture back."""
+    out = str(tmp_path / "out")
+    code, _, err = told("recommend", str(small), "--out", out, cwd=tmp_path, HOME="/dev/null", MPLCONFIGDIR="/dev/null")
+    assert (code, err) == (0, b"")
+    assert list((tmp_path / "out").glob("*.png"))

@@ -239,3 +239,18 @@ def test_xarray_has_the_axes_as_dimensions(quick: Path, tmp_path: Path) -> None:
     row = found.summary().filter(pl.col("axis.link.buffer") == "5p", pl.col("axis.flows.bulk.cca") == "cubic")
     where = {"link.buffer": 5, "flows.bulk.cca": "cubic"}
     assert float(dataset["utilization"].sel(where)) == row["utilization.mean"][0]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("link.rate=1234567bps..2345678bps:2", ["1234567bps", "2345678bps"]),
+        ("run.seed=1000001..1000003:3lin", ["1000001", "1000002", "1000003"]),
+        ("run.seed=1..100000000:3", ["1", "10000", "100000000"]),
+        ("link.rate=0.1Mbps..0.1000001Mbps:2", ["0.1Mbps", "0.1000001Mbps"]),
+        ("link.buffer=0.01BDP..1BDP:3", ["0.01BDP", "0.1BDP", "1BDP"]),
+        ("link.rate=1Mbps..3Mbps:4lin", ["1Mbps", "1.66667Mbps", "2.33333Mbps", "3Mbps"]),
+    ],
+)
+def test_a_range_has_the_ends_that_were_asked_for_and_as_many_values(text: str, values: list[str]) -> None:
+    assert list(Axis.parse(text).values) == values

@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+import shutil
 import stat
 import struct
 import zipfile
@@ -24,7 +25,7 @@ from typing import Any, BinaryIO
 from forebay.errors import InputError
 from forebay.legible import legible
 
-__all__ = ["DamagedError", "Unpacked", "content", "document", "lines", "regular", "shown", "unpack"]
+__all__ = ["DamagedError", "Unpacked", "content", "document", "lines", "regular", "shown", "unpack", "unpacked"]
 
 #: Bytes of a file and of one line, and levels of a JSON text, unless a caller says otherwise.
 MOST_BYTES = 64 * 2**20
@@ -237,6 +238,22 @@ def unpack(path: Path, members: Mapping[str, int], keep: frozenset[str], allowed
         ) as error:  # fmt: skip
             raise DamagedError(where, f"no bundle ({_reason(error)})", allowed) from None
     return Unpacked(kept, digests)
+
+
+def unpacked(path: Path, member: str, target: Path, allowed: str) -> Path:
+    """Write a member of an archive that `unpack` has read into a folder, in pieces; returns where it is."""
+    found = target / Path(member).name
+    try:
+        with (
+            regular(path, allowed) as file,
+            zipfile.ZipFile(file) as archive,
+            archive.open(member) as source,
+            found.open("wb") as copy,
+        ):
+            shutil.copyfileobj(source, copy, CHUNK)
+    except (zipfile.BadZipFile, EOFError, RuntimeError, KeyError, zlib.error) as error:  # somebody changed it meanwhile
+        raise DamagedError(str(path), f"no bundle ({_reason(error)})", allowed) from None
+    return found
 
 
 def _check_end(file: BinaryIO, where: str, allowed: str) -> None:

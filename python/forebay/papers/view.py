@@ -28,8 +28,11 @@ def duration(seconds: float) -> str:
 
 def announcement(found: Estimate, cores: int) -> str:
     """One line that says what is coming."""
+    from forebay.formatting import counted
+
+    what = f"{counted(found.figures, 'figure')}, {counted(found.claims, 'claim')}"
     return (
-        f"{found.figures} figures, {found.claims} claims: about {duration(found.core_s)} of one core, "
+        f"{what}: about {duration(found.core_s)} of one core, "
         f"{duration(found.core_s / cores)} on {cores} (this machine now simulates "
         f"{found.packets_per_core_s / 1e6:.1f} million packets per core second); what is there already is not run again"
     )
@@ -122,4 +125,6 @@ def table(gallery: Gallery) -> RenderableType:
         if not drawn.verdicts and not drawn.trouble:
             view.add_row(label, Text("(a picture without a claim)", style="dim"), "", "", "")
     said = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in gallery.counts().items())
-    return Group(view, Text(f"{len(gallery.drawn)} figures, {said}"))
+    from forebay.formatting import counted
+
+    return Group(view, Text(f"{counted(len(gallery.drawn), 'figure')}, {said}"))

@@ -113,7 +113,17 @@ def _spread(key: str, low: str, high: str, count: int, *, linear: bool) -> tuple
         numbers[-1] = last
     if unit == "p":
         return tuple(dict.fromkeys(f"{round(number)}p" for number in numbers))
-    return tuple(dict.fromkeys(f"{number:.6g}{unit}" for number in numbers))
+    asked = {first, last}
+    texts = [_written(number, 17 if number in asked else 6) for number in numbers]
+    if any(float(after) <= float(before) for before, after in itertools.pairwise(texts)):
+        texts = [_written(number, 17) for number in numbers]
+    return tuple(dict.fromkeys(f"{text}{unit}" for text in texts))
+
+
+def _written(number: float, digits: int) -> str:
+    """A number in at most so many digits that say it, or come near; whole ones without an exponent."""
+    near = next(text for used in range(6, 18) if float(text := f"{number:.{used}g}") == number or used == digits)
+    return str(int(float(near))) if float(near).is_integer() and abs(number) < 2**63 else near
 
 
 def _is_unit(text: str) -> bool:

@@ -38,7 +38,8 @@ from forebay.files import write_whole
 from forebay.plain import plain
 from forebay.sweeps.manifest import Manifest
 from forebay.sweeps.sweeping import Sweep, jobs_of, recorded, sweep
-from forebay.untrusted import DamagedError, document, lines, shown, unpack
+from forebay.tables import read_table
+from forebay.untrusted import DamagedError, content, document, lines, shown, unpack, unpacked
 
 __all__ = ["Replay", "bundle", "replay"]
 
@@ -68,6 +69,7 @@ MEMBERS = {
     "sweep.svg": 64 * MIB,
 }
 OPTIONAL = frozenset({"scenario.toml", "sweep.png", "sweep.svg"})
+TABLES = ("rows.parquet", "summary.parquet")
 READ = frozenset({"hashes.json", "manifest.json", "results.jsonl"})
 ALLOWED = "an archive as sweep --bundle wrote it"
 
@@ -80,7 +82,9 @@ forebay {version}, {cells} cells, {results} results. Run it again and compare ev
     forebay sweep --replay {name}
 
 results.jsonl has one line per cell and replication. figure.py draws summary.parquet (pip install polars matplotlib).
-hashes.json lists the SHA-256 of every file. Times and memory (cost.*) differ between machines and are not compared.
+hashes.json lists the SHA-256 of every file. The replay compares results, tables and scenarios; scenario.toml, pictures
+and programs it does not: read those before you trust them. Times and memory (cost.*) differ between machines and are
+not compared.
 """
 
 
@@ -133,7 +137,7 @@ def bundle(found: Sweep, path: Path, draw: Draw, source: str | None = None) -> P
     results = list(_results(found.folder, manifest))
     members["results.jsonl"] = _lines(results)
     members["scenarios.jsonl"] = _lines(_scenarios(manifest))
-    for name in ("rows.parquet", "summary.parquet"):
+    for name in TABLES:
         members[name] = (found.folder / name).read_bytes()
     members |= _pictures(found.folder, draw)
     members["figure.py"] = (files("forebay.sweeps") / "figure.py.txt").read_bytes()
@@ -163,7 +167,7 @@ def bundle(found: Sweep, path: Path, draw: Draw, source: str | None = None) -> P
 def replay(
     path: Path, *, jobs: int | None = None, scheduler: str | None = None, progress: Any = None, out: Path | None = None
 ) -> Replay:
-    """Run a bundle again and compare every number of every result.
+    """Run a bundle again and compare every number of every result, of the tables and of the scenarios.
 
     Parameters
     ----------
@@ -204,8 +208,12 @@ def replay(
             fresh=True,
         )
         again = list(_results(found.folder, manifest))
-    differences = [f"{job}: {why}" for job, why in found.failed.items()]
-    differences += _compare(claimed, again)
+        differences = [f"{job}: {why}" for job, why in found.failed.items()]
+        differences += _compare(claimed, again)
+        differences += _compare_scenarios(path, manifest)
+        if not found.failed:
+            for table in TABLES:
+                differences += _compare_tables(path, table, found.folder)
     if differences and not notes and manifest.build not in ("", build.fingerprint()):
         notes.append(f"made by another build of forebay {_core.__version__}: numbers may differ")
     return Replay(len(claimed), differences, notes)
@@ -226,6 +234,58 @@ def _compare(claimed: list[dict[str, Any]], again: list[dict[str, Any]]) -> Iter
                 yield f"{where}: {_shown(name)} was {_shown(was)}, is {_shown(now)}"
     for cell, replication in new:
         yield f"cell {cell}, replication {replication}: not in the bundle"
+
+
+def _compare_scenarios(path: Path, manifest: Manifest) -> Iterator[str]:
+    """One line per cell whose scenario is not the one that was run."""
+    name = "scenarios.jsonl"
+    with tempfile.TemporaryDirectory() as folder:
+        raw = content(unpacked(path, name, Path(folder), ALLOWED), ALLOWED, MEMBERS[name])
+    try:
+        claimed = lines(raw, name, ALLOWED)
+    except DamagedError as error:
+        yield f"{error.where}: {error.found}"
+        return
+    ran = list(_scenarios(manifest))
+    if len(claimed) != len(ran):
+        yield f"{name}: {len(claimed)} scenarios, for {len(ran)} cells"
+        return
+    for was, now in zip(claimed, ran, strict=True):
+        if was != now:
+            yield f"{name}: the scenario of cell {now['cell']} is not the one that ran"
+
+
+def _compare_tables(path: Path, name: str, folder: Path) -> Iterator[str]:
+    """One line per number of a table that is not what the runs gave; costs differ between equal runs."""
+    with tempfile.TemporaryDirectory() as target:
+        copy = unpacked(path, name, Path(target), ALLOWED)
+        try:
+            was = read_table(copy, ALLOWED)
+        except DamagedError as error:
+            yield f"{name}: {error.found}"
+            return
+    now = read_table(folder / name, ALLOWED)
+    kinds = [{column: kind for column, kind in table.schema.items() if not _of_run(column)} for table in (was, now)]
+    for column in sorted(kinds[0].keys() | kinds[1].keys()):
+        if kinds[0].get(column) != kinds[1].get(column):
+            yield f"{name}: the column {shown(column)} is not what the runs gave"
+            return
+    if was.height != now.height:
+        yield f"{name}: {was.height} rows, is {now.height}"
+        return
+    for column in kinds[1]:
+        for row, (before, after) in enumerate(zip(was[column], now[column], strict=True), start=1):
+            if before != after and not _as_close(before, after):
+                yield f"{name}, row {row}: {_shown(column)} was {_shown(before)}, is {_shown(after)}"
+
+
+def _of_run(column: str) -> bool:
+    return column == "key" or column.startswith("cost.")
+
+
+def _as_close(before: object, after: object) -> bool:
+    """Means and half widths come from NumPy, whose sums differ in their last bits between machines."""
+    return isinstance(before, float) and isinstance(after, float) and math.isclose(before, after, rel_tol=1e-9)
 
 
 def _results(folder: Path, manifest: Manifest) -> Iterator[dict[str, Any]]:

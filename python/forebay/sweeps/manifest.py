@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forebay.bounds import MOST_REPLICATIONS
+from forebay.bounds import MOST_REPLICATIONS, MOST_SEED
 from forebay.plain import plain
 from forebay.scenario import Scenario
 from forebay.sweeps.axes import MOST_VALUES, Axis
@@ -71,7 +71,7 @@ class Manifest:
             axes=tuple(_axes(data["axes"], where)),
             engine=_text(data, "engine", where),
             replications=_whole(data, "replications", (1, MOST_REPLICATIONS), where),
-            seed=_whole(data, "seed", (0, 2**64 - 1), where),
+            seed=_whole(data, "seed", (0, MOST_SEED), where),
             build=_text({"build": "", **data}, "build", where),
         )
 

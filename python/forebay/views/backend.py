@@ -7,6 +7,7 @@ where that names nothing that is installed, as what Jupyter sets it to is not ou
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import sys
 
@@ -14,7 +15,23 @@ VARIABLE = "MPLBACKEND"
 
 
 def load() -> None:
-    """Load Matplotlib; without the environment's back end where it refuses that."""
+    """Load Matplotlib; without the environment's back end where it refuses that, and without a word of its folders.
+
+    Where it cannot keep its settings it makes a folder for this time: nobody who asked for a picture has to know.
+    """
+    logger = logging.getLogger("matplotlib")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        _load()
+        matplotlib = importlib.import_module("matplotlib")
+        matplotlib.get_configdir()
+        matplotlib.get_cachedir()
+    finally:
+        logger.setLevel(before)
+
+
+def _load() -> None:
     try:
         importlib.import_module("matplotlib")
     except ValueError:
