@@ -519,7 +519,6 @@ fn distributions_are_merged_bin_by_bin() {
                 count: *count,
             })
             .collect(),
-        ..Distribution::default()
     };
     let (one, other) = (of(&[(1, 3), (4, 5)]), of(&[(0, 2), (4, 1), (7, 9)]));
     let all = of(&[(0, 2), (1, 3), (4, 6), (7, 9)]);
