@@ -179,6 +179,41 @@ fn other_traffic_leaves_a_slower_link() {
     }
 }
 
+/// So do flows that their receive windows hold down: 25 with 8 packets in 64 ms take half of 50 Mb/s.
+#[test]
+fn flows_that_are_held_down_leave_a_slower_link() {
+    let held = "count = 25\nrtt = \"64ms\"\nreceive_window = \"8p\"".to_owned();
+    for count in [1, 10] {
+        let flows = format!("count = {count}\nrtt = \"64ms\"\ncca = \"newreno\"");
+        for buffer in [0, 40, 1000] {
+            let alone = link(25_000, buffer, std::slice::from_ref(&flows));
+            let beside = link(50_000, buffer, &[flows.clone(), held.clone()]);
+            for name in [
+                "bdp",
+                "one-flow",
+                "sqrt-n",
+                "flow-proportional",
+                "hybrid-fluid",
+            ] {
+                let (ours, theirs) = (said(name, &beside), said(name, &alone));
+                let what = format!("{name} {count} {buffer}\n{ours:?}\n{theirs:?}");
+                assert!(
+                    ours.size.is_some() && (ours.size.unwrap() - theirs.size.unwrap()).abs() <= 1.0,
+                    "{what}"
+                );
+                for (metric, value) in &ours.figures {
+                    let there = theirs.figures[metric];
+                    let expected = match metric {
+                        Metric::Utilization => 0.5 + 0.5 * there,
+                        _ => there,
+                    };
+                    assert!(near(*value, expected, 1e-9), "{metric:?} {what}");
+                }
+            }
+        }
+    }
+}
+
 /// More room never costs throughput nor packets, and what waits grows with it, but not beyond it. Figures are
 /// those of a link: shares, and queues that fit.
 #[test]

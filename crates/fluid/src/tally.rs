@@ -271,4 +271,43 @@ mod tests {
         }
         assert!((sum - 1000.0).abs() < 1e-9);
     }
+
+    /// Against a thousand packets in each stretch, counted one by one: within a bin's width.
+    #[test]
+    fn quantiles_are_those_of_packets_counted_one_by_one() {
+        for stretches in [1_u32, 3, 40] {
+            let mut law = QueueLawCount::new(50.0);
+            let mut found = Vec::new();
+            law.add_empty(500.0);
+            found.resize(500, 0.0);
+            for i in 0..stretches {
+                let [one, other] =
+                    [0.37, 0.81].map(|step| 50.0 * libm::fmod(step * f64::from(i + 1), 1.0));
+                law.add_between(one, other, 1000.0);
+                found
+                    .extend((0..1000).map(|k| one + (other - one) * (f64::from(k) + 0.5) / 1000.0));
+            }
+            // A queue that stands still is found where it stands.
+            law.add_between(20.0, 20.0, 700.0);
+            found.extend([20.0; 700]);
+            law.add_full(300.0);
+            found.extend([50.0; 300]);
+            found.sort_by(f64::total_cmp);
+            for percent in 1..100 {
+                let share = f64::from(percent) / 100.0;
+                let at = (share * found.len() as f64) as usize;
+                // Between stretches lie gaps, in which any value is as good.
+                let (low, high) = (
+                    found[at.saturating_sub(3)],
+                    found[(at + 3).min(found.len() - 1)],
+                );
+                let ours = law.quantile(share);
+                let width = law.width() * 50.0;
+                assert!(
+                    ours >= low - 0.2 && ours <= high + 0.2,
+                    "{stretches} {share} {low} {ours} {high} {width}"
+                );
+            }
+        }
+    }
 }

@@ -113,7 +113,7 @@ fn every_key_is_heeded_written_and_read_again() {
         let mut changes = vec![(*key, table.as_str())];
         match *key {
             "links.0.target" => {
-                changes.extend([("links.1.target", "false"), ("flows.0.path", "[\"near\"]")])
+                changes.extend([("links.1.target", "false"), ("flows.0.path", "[\"near\"]")]);
             }
             "links.1.name" => {
                 changes.extend([

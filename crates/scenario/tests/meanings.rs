@@ -3,8 +3,8 @@
 
 use forebay_random::{Purpose, Stream};
 use forebay_scenario::{
-    BufferLimit, Dimension, FlowGroup, Format, Law, Quantity, Recovery, Scenario, ScenarioError,
-    Seed, Segment, Stack, likeliest,
+    Bin, BufferLimit, Distribution, FlowGroup, Format, Law, Quantity, Recovery, Scenario,
+    ScenarioError, Seed, Segment, Stack,
 };
 use forebay_units::{Bytes, Time};
 
@@ -301,6 +301,12 @@ fn equally_spaced_flows_begin_and_end_where_they_should() {
         }
     }
     assert_eq!(law.draw(0, 1, &mut stream), ends.0);
+    // Also where a picosecond is less than the last bit of the seconds.
+    let late = Time::from_picos(1_000_000_000_000_000_001);
+    for count in [2, 3, 7] {
+        let law = Law::Linspace(ends.0, late);
+        assert_eq!(law.draw(count - 1, count, &mut stream), late, "{count}");
+    }
     let list = Law::List(vec![ends.0, ends.1, Time::ZERO]);
     for (index, expected) in [
         (0, ends.0),
@@ -341,6 +347,10 @@ fn multiples_of_a_product_are_whole_where_they_should_be() {
         ("1.00001BDP", 50_000),
         ("1.00003BDP", 50_001),
         ("3.3BDP", 165_000),
+        // 28499.999999999996 and the like.
+        ("0.57BDP", 28_500),
+        ("0.29BDP", 14_500),
+        ("2.3BDP", 115_000),
         ("40ms", 50_000),
         ("1us", 1),
     ] {
@@ -462,29 +472,63 @@ fn packets_of_a_class_are_those_of_its_groups() {
     assert_eq!(scenario.packet_bytes(), 900.0);
 }
 
-/// One kind of quantity per name, which a program asks with.
+/// Of several parts each is drawn as often as its weight says; what rounding leaves over belongs to the last.
 #[test]
-fn dimensions_have_names_of_their_own() {
-    let names = Dimension::ALL.map(Dimension::name);
-    assert_eq!(names, ["time", "rate", "bytes", "packets", "share"]);
+fn parts_of_a_mixture_are_drawn_by_their_weights() {
+    let value = |seconds| Law::Value(Time::from_secs(seconds));
+    let mut stream = Stream::new(Seed::default(), 0, Purpose::Phase);
+    for weights in [
+        vec![0.2, 0.3, 0.5],
+        vec![0.5, 0.3, 0.2],
+        vec![0.1, 0.2, 0.3, 0.4],
+        vec![0.25, 0.25],
+    ] {
+        let parts = weights
+            .iter()
+            .zip(1..)
+            .map(|(weight, seconds)| (*weight, value(seconds)));
+        let law = Law::Mixture(parts.collect());
+        let draws: Vec<Time> = (0..8000).map(|_| law.draw(0, 1, &mut stream)).collect();
+        for (at, weight) in weights.iter().enumerate() {
+            let rest = if at + 1 == weights.len() {
+                1.0 - weights.iter().sum::<f64>()
+            } else {
+                0.0
+            };
+            let seconds = Time::from_secs(at as u64 + 1);
+            let share = draws.iter().filter(|draw| **draw == seconds).count() as f64 / 8000.0;
+            assert!(
+                (share - weight - rest).abs() < 0.025,
+                "{weights:?} {at} {share}"
+            );
+        }
+    }
+    let nothing = Law::Uniform(Time::from_millis(20), Time::from_millis(20));
+    assert_eq!(nothing.mean_inverse(1), 50.0);
 }
 
-/// What has nothing in common with a name is not taken for it, however short both are; a slip is.
+/// What two runs counted together is what one run counts that has all of it.
 #[test]
-fn what_was_meant_has_something_in_common() {
-    let meant = |found: &str, known: &[&'static str]| {
-        let known: Vec<(&str, &str)> = known.iter().map(|name| (*name, *name)).collect();
-        likeliest(found, known).map(str::to_owned)
+fn distributions_are_merged_bin_by_bin() {
+    let of = |counts: &[(u32, u64)]| Distribution {
+        bins: counts
+            .iter()
+            .map(|(low, count)| Bin {
+                low: f64::from(*low),
+                high: f64::from(low + 1),
+                count: *count,
+            })
+            .collect(),
     };
-    assert_eq!(meant("x", &["y"]), None);
-    assert_eq!(meant("xy", &["a", "b"]), None);
-    assert_eq!(meant("zzzzz", &["qr", "abcde"]), None);
-    assert_eq!(meant("", &["a"]), None);
-    assert_eq!(meant("rat", &["rate", "delay"]).as_deref(), Some("rate"));
-    assert_eq!(meant("dealy", &["rate", "delay"]).as_deref(), Some("delay"));
-    assert_eq!(
-        meant("DE-LAY", &["rate", "de_lay"]).as_deref(),
-        Some("de_lay")
-    );
-    assert_eq!(meant("p98", &["p95", "p99"]).as_deref(), Some("p99"));
+    let (one, other) = (of(&[(1, 3), (4, 5)]), of(&[(0, 2), (4, 1), (7, 9)]));
+    let all = of(&[(0, 2), (1, 3), (4, 6), (7, 9)]);
+    for (first, second) in [(&one, &other), (&other, &one)] {
+        let mut merged = first.clone();
+        merged.merge(second);
+        assert_eq!(merged, all);
+        assert_eq!(merged.count(), first.count() + second.count());
+    }
+    let mut same = one.clone();
+    same.merge(&of(&[]));
+    assert_eq!(same, one);
 }
