@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from forebay.errors import InputError
+from forebay.legible import legible
 from forebay.metric import find
 from forebay.untrusted import content, document
 
@@ -526,4 +527,4 @@ def read_folder(folder: Path, kind: str) -> Iterator[Row | tuple[str, str]]:
             yield READERS[kind](document(line, f"line {number}", allowed))
         except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, InputError) as error:
             reason = f"no `{error.args[0]}`" if isinstance(error, KeyError) else str(error)
-            yield f"{path.name}:{number}", f"the row cannot be read: {reason}"
+            yield f"{path.name}:{number}", f"the row cannot be read: {legible(reason)}"

@@ -170,6 +170,8 @@ def _unrolled(lines: Sequence[list[Word]]) -> Iterator[list[Word]]:
         line = pending.popleft()
         if line[0].text == "sudo":
             line = line[1:]
+        if not line:
+            continue
         if line[0].text != "for":
             yield line
             continue
