@@ -211,25 +211,30 @@ impl Scenario {
         EVENTS_OF_A_PACKET * (packets + first.sum::<f64>() + pushed) + EVENTS_OF_A_RUN
     }
 
-    /// The most packets that a group's flows send to no avail, for their window grows by more a round trip than
-    /// a link can take: in each no more than the largest number that was chosen for the controller above its
-    /// default, as with `{ kind = "aimd", increase = 1e6 }`.
+    /// The most packets that a group's flows send to no avail, for their windows grow by more in a round trip
+    /// than links take.
     fn pushed(&self, group: &FlowGroup) -> f64 {
-        let controller = &group.controller;
-        let above = controller.description().parameters.iter().filter_map(|of| {
-            match (controller.parameters().get(of.name), of.default) {
-                (Value::Number(chosen), Value::Number(usual)) if chosen > usual => Some(chosen),
-                _ => None,
-            }
-        });
         let round_trips = self.seconds() / group.rtt.infimum().max(1e-9);
-        group.count as f64 * round_trips * above.fold(0.0, f64::max)
+        group.count as f64 * round_trips * grown(group)
     }
 
     /// Seconds of a run, warm-up included.
     fn seconds(&self) -> f64 {
         (self.run().warmup + self.run().measure).as_secs_f64()
     }
+}
+
+/// Packets that a window grows by in a round trip beyond what is usual: no more than the largest number that was
+/// chosen for the controller above its default, as in `{ kind = "aimd", increase = 1e6 }`.
+fn grown(group: &FlowGroup) -> f64 {
+    let controller = &group.controller;
+    let above = controller.description().parameters.iter().filter_map(|of| {
+        match (controller.parameters().get(of.name), of.default) {
+            (Value::Number(chosen), Value::Number(usual)) if chosen > usual => Some(chosen),
+            _ => None,
+        }
+    });
+    above.fold(0.0, f64::max)
 }
 
 /// Packets per second of a group's sources, or transfers per second of its open loop; none where flows

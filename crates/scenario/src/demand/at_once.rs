@@ -3,7 +3,7 @@
 
 use forebay_units::Time;
 
-use super::{Footprint, Need, TIMERS_OF_A_FLOW};
+use super::{Footprint, Need, TIMERS_OF_A_FLOW, grown};
 use crate::flows::FlowGroup;
 use crate::law::Law;
 use crate::link::BufferLimit;
@@ -83,7 +83,7 @@ impl Scenario {
         let packet = smallest(group);
         let seconds = self.seconds();
         let flows = group.count as f64;
-        let carried = self.carried(group) + self.first_windows(group);
+        let carried = self.carried(group) + self.first_windows(group) + ahead(group);
         if matches!(group.workload, Workload::OpenLoop { .. }) {
             return carried;
         }
@@ -223,7 +223,7 @@ impl Scenario {
             let queued: f64 = paths.map(|&at| waiting[at].packets).sum();
             let window = group.stack.receive_window.unwrap_or(f64::INFINITY);
             let per_flow = window.min(transfer_packets(group));
-            let outstanding = (under_way + queued + self.behind_a_hole(group))
+            let outstanding = (under_way + queued + self.behind_a_hole(group) + ahead(group))
                 .min(group.count as f64 * per_flow)
                 .min(held);
             needs.push(Need::new(
@@ -276,6 +276,12 @@ struct Coming {
     /// Packets beyond that rate that may come at once.
     at_once: f64,
     goes_on: bool,
+}
+
+/// Packets that a group's flows send ahead of what links take, where windows grow by many in a round trip: until
+/// a loss is noticed and the window has been cut often enough.
+fn ahead(group: &FlowGroup) -> f64 {
+    group.count as f64 * 4.0 * grown(group)
 }
 
 /// A count that may lie so far above its mean.
