@@ -65,6 +65,21 @@ def test_dynamic_thresholds_are_powers_of_two_and_never_less(alpha: float, power
     assert bool(told.notes) == (2.0 ** int(power) != alpha) or "buffer" in told.notes[0]
 
 
+@pytest.mark.parametrize(
+    "table",
+    ["BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_QUEUE", "QUEUE", "SCHEDULER", "WRED_PROFILE", "PORT_QOS_MAP"],
+)
+@pytest.mark.parametrize(
+    ("value", "kind"), [([], "a list"), ("x", "a text"), (7, "`7`"), (None, "`null`"), (True, "`true`")]
+)
+def test_a_config_db_is_of_tables_and_entries(table: str, value: object, kind: str) -> None:
+    tables = {"PORT": {}, "BUFFER_PROFILE": {"profile": {"size": "0", "static_th": "96000"}}}
+    with pytest.raises(InputError, match=rf"found {table} as {kind}; allowed: a table of entries"):
+        translate(json.dumps(tables | {table: value}), "sonic", Assumed(10**9))
+    with pytest.raises(InputError, match=rf"found {table}\|Ethernet0 as {kind}; allowed: an entry of fields"):
+        translate(json.dumps(tables | {table: {"Ethernet0": value}}), "sonic", Assumed(10**9))
+
+
 def test_a_whole_config_db_is_read() -> None:
     tables = {
         "PORT": {"Ethernet0": {"speed": "100000"}, "Ethernet4": {"speed": "100000"}},

@@ -303,6 +303,16 @@ def _wred(queue: Queue) -> dict[str, str]:
 
 # Reading.
 
+#: Tables that are read, whatever their fields.
+_READ = ("BUFFER_QUEUE", "QUEUE", "PORT_QOS_MAP")
+
+
+def _kind(value: object) -> str:
+    """What a JSON value is, in words."""
+    if isinstance(value, list):
+        return "a list"
+    return "a text" if isinstance(value, str) else f"`{json.dumps(value)}`"
+
 
 def _tables(text: str) -> dict[str, Any]:
     bare = text.strip()
@@ -356,6 +366,13 @@ class _Reader:
             likely = closest("BUFFER_PROFILE".lower(), [name.lower() for name in self.tables]).upper()
             found = f"`{likely}`" if likely else "no BUFFER_PROFILE"
             raise Mistake(found, "a table BUFFER_PROFILE", "BUFFER_PROFILE" if likely else "").error()
+        for table in dict.fromkeys((*_FIELDS, *_READ)):
+            entries = self.tables.get(table, {})
+            if not isinstance(entries, dict):
+                raise Mistake(f"{table} as {_kind(entries)}", "a table of entries by name, {...}").error()
+            for name, entry in entries.items():
+                if not isinstance(entry, dict):
+                    raise Mistake(f"{table}|{name} as {_kind(entry)}", "an entry of fields, {...}").error()
         for table, fields in _FIELDS.items():
             for name, entry in self.tables.get(table, {}).items():
                 for field in entry:
