@@ -118,7 +118,7 @@ def test_a_run_is_refused_by_what_its_worker_has_for_each_thread(scheduler: str,
     try:
         found = forebay("sweep", path, *over, "--out", tmp_path / "there", "--scheduler", scheduler)
         allowed = forebay(
-            "sweep", path, *over, "--out", tmp_path / "asked", "--scheduler", scheduler, "--memory", "9kB"
+            "sweep", path, *over, "--out", tmp_path / "asked", "--scheduler", scheduler, "--memory", "200kB"
         )
     finally:
         process.kill()
@@ -132,7 +132,7 @@ def test_a_run_is_refused_by_what_its_worker_has_for_each_thread(scheduler: str,
     # What is asked for holds on workers as it does here.
     lines = [line for line in (allowed.out + allowed.err).splitlines() if line.startswith("failed: ")]
     assert len(lines) == 2
-    assert all("allowed: 9.0 kB (`--memory` allows more)" in line for line in lines)
+    assert all("allowed: 200 kB (`--memory` allows more)" in line for line in lines)
 
 
 def test_a_workers_memory_is_shared_by_its_threads() -> None:

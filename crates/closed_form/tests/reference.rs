@@ -97,5 +97,5 @@ fn gentle_is_gentler() {
     };
     assert!(row("mean_number", true) > row("mean_number", false) + 1.0);
     assert!(row("p_red", true) < row("p_red", false));
-    assert!(row("utilisation", true) > row("utilisation", false));
+    assert!(row("utilization", true) > row("utilization", false));
 }

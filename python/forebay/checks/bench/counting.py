@@ -54,6 +54,7 @@ def count(path: Path) -> Mapping[str, Any]:
     InputError
         Where valgrind is missing or a run fails.
     """
+    run(path, [])  # The first after a change compiles Python's modules: start-up would not be the same in both.
     (few, less), (many, more) = _counted(path, 0.25), _counted(path, 0.5)
     packets = many - few
     if packets <= 0:
