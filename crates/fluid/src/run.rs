@@ -372,6 +372,19 @@ pub(crate) mod tests {
         }
     }
 
+    /// Of a link that is shared by bytes, packets twice as large have half the window.
+    #[test]
+    fn a_fair_window_is_of_bytes() {
+        let mut model = model(&[0.1, 0.1, 0.1, 0.3]);
+        (model.flows[1].size, model.flows[2].size) = (2.0, 0.25);
+        let crowd = model.crowd();
+        let window = |flow: usize| model.fair_window(&model.flows[flow], &crowd);
+        assert_eq!(window(0), 1000.0 / 4.0 * 0.1);
+        assert_eq!(window(1), window(0) / 2.0);
+        assert_eq!(window(2), window(0) * 4.0);
+        assert!((window(3) - 3.0 * window(0)).abs() < 1e-12);
+    }
+
     #[test]
     fn what_is_counted_ends_with_the_last_whole_cycle() {
         let model = model(&[0.1, 0.2]);

@@ -409,3 +409,18 @@ fn goodput_is_the_payload_of_what_the_link_carries() {
         }
     }
 }
+
+/// RED's adaptation is left out, which is said where there is any to leave out.
+#[test]
+fn only_red_that_adapts_is_said_not_to() {
+    for (queue, adapts) in [
+        ("\"droptail\"", false),
+        ("{ kind = \"red\", adaptive = true }", true),
+        ("{ kind = \"red\", adaptive = false }", false),
+    ] {
+        let text = ELEPHANTS.replace("[link]", &format!("[link]\nqueue = {queue}"));
+        let report = run(&text).unwrap();
+        let said = report.warnings.iter().any(|w| w.text.contains("adapt"));
+        assert_eq!(said, adapts, "{queue}");
+    }
+}

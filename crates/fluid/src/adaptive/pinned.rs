@@ -145,3 +145,21 @@ fn cubic_root(d: &[f64; 4]) -> f64 {
     }
     x
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// A window that grows as CUBIC's does: the rate it lacks now and the derivatives say when it has it.
+        #[test]
+        fn the_root_of_a_cubic_is_found(at in 0.01..2.0_f64, a in 1.0..5.0_f64, b in 0.0..1.0_f64, c in 0.0..1.0_f64) {
+            // a (x - at) + b (x^2 - at^2) + c (x^3 - at^3), rising from 0 on.
+            let below = -(a * at + b * at * at + c * at * at * at);
+            let found = cubic_root(&[below, a, 2.0 * b, 6.0 * c]);
+            let value = below + found * (a + found * (b + found * c));
+            prop_assert!(value.abs() < 1e-5 * below.abs(), "{} {}", found, at);
+        }
+    }
+}

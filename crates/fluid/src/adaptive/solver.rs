@@ -42,3 +42,34 @@ impl Solver {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Of as many links as there may be: what is solved for gives the right-hand side again.
+        #[test]
+        fn what_is_solved_for_gives_the_right_hand_side(
+            n in 1usize..7,
+            entries in prop::collection::vec(-1.0..1.0_f64, 49),
+            right in prop::collection::vec(-10.0..10.0_f64, 7),
+        ) {
+            let matrix: Vec<f64> = (0..n * n)
+                .map(|at| entries[at] + if at % (n + 1) == 0 { 8.0 } else { 0.0 })
+                .collect();
+            let mut solver = Solver {
+                free: (0..n).collect(),
+                matrix: matrix.clone(),
+                right: right[..n].to_vec(),
+            };
+            solver.factor();
+            solver.solve();
+            for (row, expected) in matrix.chunks(n).zip(&right) {
+                let found: f64 = row.iter().zip(&solver.right).map(|(a, x)| a * x).sum();
+                prop_assert!((found - expected).abs() < 1e-9, "{} {}", found, expected);
+            }
+        }
+    }
+}

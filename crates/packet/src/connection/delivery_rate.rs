@@ -160,6 +160,31 @@ mod tests {
         }
     }
 
+    /// draft-ietf-ccwg-bbr section 4.1: a rate over less than the shortest round trip is none.
+    #[test]
+    fn an_interval_shorter_than_any_round_trip_says_nothing() {
+        for (took, shortest, says) in [
+            (100, 0.1, true),
+            (100, 0.101, false),
+            (50, 0.1, false),
+            (50, 0.0, true),
+            (0, 0.0, false),
+        ] {
+            let mut sampler = RateSampler::default();
+            let counts = |delivered| Counts {
+                delivered,
+                losses: 0,
+                in_flight: 1,
+            };
+            let (sent, back) = (Time::from_millis(1000), Time::from_millis(1000 + took));
+            sampler.restart(sent);
+            sampler.on_send(1, 1, counts(0));
+            sampler.on_arrival(1, sent, back);
+            let sample = sampler.sample(counts(1), shortest, back);
+            assert_eq!(sample.is_some(), says, "{took} {shortest}");
+        }
+    }
+
     #[test]
     fn what_the_application_limits_says_so_until_the_network_is_full_again() {
         let mut sampler = RateSampler::default();
