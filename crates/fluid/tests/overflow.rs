@@ -335,3 +335,14 @@ fn a_step_that_seems_exact_by_accident_is_not_taken() {
     let apart = outcome.links[0].utilization - fine.links[0].utilization;
     assert!(apart.abs() < 1e-3, "{apart}");
 }
+
+/// Forward Euler takes at least ten steps, and none of less than a tenth of a microsecond.
+#[test]
+fn steps_of_forward_euler_are_a_tenth_of_the_run_at_most() {
+    let model = shared((4166.0, 20.0), 2, (0.1, 0.2), aimd());
+    for (step, allowed) in [(8.0, true), (8.1, false), (80.0, false), (1e-8, false)] {
+        let outcome = integrate_euler_with(&model, step, &[]);
+        let refused = matches!(outcome, Err(forebay_fluid::FluidError::OutOfRange { .. }));
+        assert_eq!(refused, !allowed, "{step}: {:?}", outcome.err());
+    }
+}
