@@ -28,6 +28,9 @@ pub const MORE_MEMORY: &str = "`--memory` allows more";
 /// computing.
 const MAX_ARRIVALS: f64 = 1e10;
 
+/// Parameters of controllers that are packets of growth in a round trip.
+const GROWTH: [&str; 4] = ["increase", "max_increment", "alpha", "alpha_max"];
+
 /// Events that a packet may take: its way over each hop, its acknowledgment's, and the timers that both
 /// set; packets of which a flow's first window has more are sent as links drain; times that a flow may
 /// set a timer to no avail; and what a run needs of its own, such as samples.
@@ -224,16 +227,18 @@ impl Scenario {
     }
 }
 
-/// Packets that a window grows by in a round trip beyond what is usual: no more than the largest number that was
-/// chosen for the controller above its default, as in `{ kind = "aimd", increase = 1e6 }`.
+/// Packets that a window grows by in a round trip, where that was chosen above its default, as in
+/// `{ kind = "aimd", increase = 1e6 }`.
 fn grown(group: &FlowGroup) -> f64 {
     let controller = &group.controller;
-    let above = controller.description().parameters.iter().filter_map(|of| {
-        match (controller.parameters().get(of.name), of.default) {
+    let parameters = controller.description().parameters.iter();
+    let growing = parameters.filter(|of| GROWTH.contains(&of.name));
+    let above = growing.filter_map(
+        |of| match (controller.parameters().get(of.name), of.default) {
             (Value::Number(chosen), Value::Number(usual)) if chosen > usual => Some(chosen),
             _ => None,
-        }
-    });
+        },
+    );
     above.fold(0.0, f64::max)
 }
 
