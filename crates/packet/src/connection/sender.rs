@@ -346,6 +346,13 @@ impl Sender {
         }
     }
 
+    /// The lowest packet that is outstanding again, where that is urgent. An acknowledgment that crossed links may
+    /// bring both the last duplicate and an answer to everything.
+    pub(super) fn repeat_urgent(&mut self) -> Option<Transmission> {
+        let urgent = std::mem::take(&mut self.urgent) && self.outstanding() > 0;
+        urgent.then(|| self.retransmit(self.unacknowledged))
+    }
+
     /// The rate of a window per round trip, and somewhat more (Linux: `tcp_update_pacing_rate`), in
     /// packets per second.
     pub(super) fn own_rate(&self) -> f64 {

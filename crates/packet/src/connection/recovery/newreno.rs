@@ -137,9 +137,8 @@ impl Algorithm for NewReno {
     #[inline]
     fn next_packet(&mut self, control: &mut ControlBlock, now: Time) -> Option<Transmission> {
         let sender = &mut control.sender;
-        // An acknowledgment that crossed links may bring both the last duplicate and an answer to everything.
-        if std::mem::take(&mut sender.urgent) && sender.outstanding() > 0 {
-            return Some(sender.retransmit(sender.unacknowledged));
+        if let Some(repeated) = sender.repeat_urgent() {
+            return Some(repeated);
         }
         if sender.state == LossState::Open {
             let allowance = control.scoreboard.sacked.min(LIMITED_TRANSMIT);
