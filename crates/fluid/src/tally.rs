@@ -109,16 +109,20 @@ impl QueueLawCount {
         while finest > FINEST {
             finest *= 0.5;
         }
-        Self {
-            width: finest,
-            scale: if finest > 0.0 { 1.0 / finest } else { 0.0 },
+        let mut law = Self {
             finest,
             limit: buffer,
-            empty: 0.0,
-            full: 0.0,
             inside: vec![0.0; BINS],
             changes: vec![0.0; BINS + 1],
-        }
+            ..Self::default()
+        };
+        law.set_width(finest);
+        law
+    }
+
+    fn set_width(&mut self, width: f64) {
+        self.width = width;
+        self.scale = if width > 0.0 { 1.0 / width } else { 0.0 };
     }
 
     /// Width of a bin, packets.
@@ -131,12 +135,7 @@ impl QueueLawCount {
         self.inside.fill(0.0);
         self.changes.fill(0.0);
         (self.empty, self.full) = (0.0, 0.0);
-        self.width = self.finest;
-        self.scale = if self.finest > 0.0 {
-            1.0 / self.finest
-        } else {
-            0.0
-        };
+        self.set_width(self.finest);
     }
 
     /// Makes two bins one until they hold a queue of so many packets.
@@ -149,7 +148,7 @@ impl QueueLawCount {
             for (sum, pair) in self.inside.iter_mut().zip(masses.chunks(2)) {
                 *sum = pair.iter().sum();
             }
-            (self.width, self.scale) = (2.0 * self.width, 0.5 * self.scale);
+            self.set_width(2.0 * self.width);
         }
     }
 
