@@ -223,7 +223,10 @@ impl Scenario {
             let queued: f64 = paths.map(|&at| waiting[at].packets).sum();
             let window = group.stack.receive_window.unwrap_or(f64::INFINITY);
             let per_flow = window.min(transfer_packets(group));
+            // A first window leaves at once, though links drop most of it.
+            let first = group.stack.initial_window.min(transfer_packets(group));
             let outstanding = (under_way + queued + self.behind_a_hole(group) + ahead(group))
+                .max(self.alive(group).1 * first)
                 .min(group.count as f64 * per_flow)
                 .min(held);
             needs.push(Need::new(
