@@ -51,10 +51,9 @@ pub fn aggregate(mut replications: Vec<Report>) -> Option<Report> {
     }
     combined.distributions = merged(replications.iter().map(|report| &report.distributions));
     let cost = &mut combined.cost;
-    cost.data_packets = replications
-        .iter()
-        .map(|report| report.cost.data_packets)
-        .sum();
+    // A fluid may offer more packets than there are numbers for, and says so by the largest.
+    let packets = replications.iter().map(|report| report.cost.data_packets);
+    cost.data_packets = packets.fold(0, u64::saturating_add);
     cost.events = replications.iter().map(|report| report.cost.events).sum();
     cost.cpu_s = replications.iter().map(|report| report.cost.cpu_s).sum();
     cost.wall_s = replications.iter().map(|report| report.cost.wall_s).sum();
@@ -230,6 +229,14 @@ mod tests {
         assert!((estimate.half_width.unwrap() - expected).abs() < 1e-7);
         assert_eq!(combined.replications, 4);
         assert_eq!(combined.cost.data_packets, 40);
+    }
+
+    #[test]
+    fn more_packets_than_there_are_numbers_for_stay_the_most() {
+        let mut endless = report(0.5);
+        endless.cost.data_packets = u64::MAX;
+        let combined = aggregate(vec![endless, report(0.5)]).unwrap();
+        assert_eq!(combined.cost.data_packets, u64::MAX);
     }
 
     #[test]
