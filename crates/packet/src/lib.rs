@@ -82,18 +82,27 @@ impl Engine for PacketEngine {
     }
 
     fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
-        options.check(self.description())?;
-        check(scenario)?;
-        let needs = self.needs(scenario, options);
-        scenario.afford("packet", &needs, options.memory)?;
-        let mut simulation = Simulation::new(scenario, options.seed)?;
-        simulation.traffic.most_flows = demand::most_flows(scenario, &needs, options.memory);
-        if options.traces {
-            simulation.record();
-        }
+        let mut simulation = prepare(scenario, options)?;
         simulation.run(&options.cancel)?;
         Ok(report::report(scenario, options.seed, simulation))
     }
+}
+
+/// The simulation of a run that may be held in memory, before its first event.
+fn prepare<'a>(
+    scenario: &'a Scenario,
+    options: &RunOptions,
+) -> Result<Simulation<'a>, EngineError> {
+    options.check(PacketEngine.description())?;
+    check(scenario)?;
+    let needs = PacketEngine.needs(scenario, options);
+    scenario.afford("packet", &needs, options.memory)?;
+    let mut simulation = Simulation::new(scenario, options.seed)?;
+    simulation.traffic.most_flows = demand::most_flows(scenario, &needs, options.memory);
+    if options.traces {
+        simulation.record();
+    }
+    Ok(simulation)
 }
 
 /// Refuses by name what the engine does not model.

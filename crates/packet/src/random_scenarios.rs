@@ -54,3 +54,19 @@ proptest! {
         }
     }
 }
+
+/// Forty windows that grow by a million packets in a round trip.
+#[test]
+fn what_may_not_be_held_in_memory_is_refused() {
+    check(
+        r#"
+        link = { rate = "10Mbps", buffer = "50p" }
+        run = { measure = "2s" }
+        [[flows]]
+        name = "g0"
+        count = 40
+        cca = { kind = "aimd", increase = 1e6 }
+        rtt = "20ms"
+        "#,
+    );
+}

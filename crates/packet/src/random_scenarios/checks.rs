@@ -1,12 +1,14 @@
 //! What must hold of every run.
 
 use forebay_attack::answers;
-use forebay_scenario::{Cancel, Engine, EngineError, Format, Report, Scenario, Seed, Workload};
+use forebay_scenario::{
+    Cancel, Engine, EngineError, Format, Report, RunOptions, Scenario, Seed, Workload,
+};
 
-use crate::PacketEngine;
 use crate::report::report;
 use crate::simulation::Simulation;
 use crate::statistics::Account;
+use crate::{PacketEngine, prepare};
 
 /// Each packet is counted once, at every link and for every flow.
 fn check_conservation(simulation: &Simulation<'_>) {
@@ -101,8 +103,9 @@ pub(super) fn check(text: &str) {
         seed: scenario.run().seed,
         replication: 0,
     };
-    let outcome = PacketEngine.run(&scenario, &seed.into());
-    let mut simulation = match Simulation::new(&scenario, seed) {
+    let options = RunOptions::from(seed);
+    let outcome = PacketEngine.run(&scenario, &options);
+    let mut simulation = match prepare(&scenario, &options) {
         Ok(simulation) => simulation,
         Err(error) => return check_refusal(&error, &outcome),
     };
