@@ -75,14 +75,18 @@ impl Scenario {
         self.seconds() / interarrival.mean().max(1e-12) + 1.0
     }
 
-    /// The most packets of a responsive group that are in the network or wait for it at once. Each
-    /// acknowledgment lets a sender send two at most, so that no more are under way than have been
-    /// carried, and the first windows; where a window or a size bounds them there may be another copy
-    /// of each, for packets that wait for long are sent again.
+    /// The most packets of a responsive group that are in the network or wait for it at once: no more
+    /// than its access links let pass.
     fn held(&self, group: &FlowGroup) -> f64 {
-        let packet = smallest(group);
-        let seconds = self.seconds();
-        let flows = group.count as f64;
+        let passed = access_rate(group) * self.seconds() / smallest(group) + group.count as f64;
+        self.unanswered(group).min(passed)
+    }
+
+    /// The most packets of a responsive group that nothing has acknowledged, those that access links
+    /// dropped among them. Each acknowledgment lets a sender send two at most, so that no more are under
+    /// way than have been carried, and the first windows; where a window or a size bounds them there may
+    /// be another copy of each, for packets that wait for long are sent again.
+    fn unanswered(&self, group: &FlowGroup) -> f64 {
         let carried = self.carried(group) + self.first_windows(group) + ahead(group);
         if matches!(group.workload, Workload::OpenLoop { .. }) {
             return carried;
@@ -90,12 +94,13 @@ impl Scenario {
         let size = transfer_packets(group);
         let window = group.stack.receive_window.unwrap_or(f64::INFINITY);
         let written = match &group.workload {
-            Workload::ApplicationLimited { rate } => rate.as_bytes_per_second() * seconds / packet,
+            Workload::ApplicationLimited { rate } => {
+                rate.as_bytes_per_second() * self.seconds() / smallest(group)
+            }
             _ => f64::INFINITY,
         };
         let each = 2.0 * (window.min(size).min(written) + 1.0);
-        let sent = access_rate(group) * seconds / packet + flows;
-        carried.min(flows * each).min(sent)
+        carried.min(group.count as f64 * each)
     }
 
     /// Packets of a group that its links can carry in a run.
@@ -228,7 +233,7 @@ impl Scenario {
             let outstanding = (under_way + queued + self.behind_a_hole(group) + ahead(group))
                 .max(self.alive(group).1 * first)
                 .min(group.count as f64 * per_flow)
-                .min(held);
+                .min(self.unanswered(group));
             needs.push(Need::new(
                 key(),
                 outstanding,
