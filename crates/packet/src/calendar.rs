@@ -46,10 +46,10 @@ impl Rare {
     const MAX_HEAP: usize = 256;
 
     /// About one timer per flow and second.
-    fn new(flows: usize) -> Self {
+    fn new(flows: usize, end: Time) -> Self {
         if flows > Self::MAX_HEAP {
             let grain = Time::from_picos(Time::from_secs(1).as_picos() / flows as u64);
-            Self::Wheel(Wheel::new(grain))
+            Self::Wheel(Wheel::new(grain, end))
         } else {
             Self::Heap(BinaryHeap::new())
         }
@@ -75,15 +75,15 @@ pub(crate) struct Calendar {
 
 impl Calendar {
     /// A calendar for `lanes` constant delays (`None`: the delays are not constant per lane).
-    /// `grain` is about the time between two deliveries.
-    pub(crate) fn new(lanes: Option<usize>, grain: Time, flows: usize) -> Self {
+    /// `grain` is about the time between two deliveries, `end` that of the run.
+    pub(crate) fn new(lanes: Option<usize>, grain: Time, flows: usize, end: Time) -> Self {
         let deliveries = match lanes {
             Some(count) if count <= MAX_LANES => Deliveries::Lanes(Lanes::new(count.max(1))),
-            _ => Deliveries::Wheel(Wheel::new(grain)),
+            _ => Deliveries::Wheel(Wheel::new(grain, end)),
         };
         Self {
             deliveries,
-            rare: Rare::new(flows),
+            rare: Rare::new(flows, end),
             next_rare: NEVER,
         }
     }
@@ -179,7 +179,7 @@ mod tests {
     /// Sorted in one by one these would take a minute.
     #[test]
     fn a_million_beginnings_at_once_are_soon_entered() {
-        let mut calendar = Calendar::new(None, Time::from_picos(1_000_000), 1_000_000);
+        let mut calendar = Calendar::new(None, Time::from_picos(1_000_000), 1_000_000, NEVER.time);
         for flow in 0..500_000 {
             calendar.push(event(0, flow));
             calendar.push_delivery(LaneId::new(0), event(1, flow));
@@ -200,8 +200,9 @@ mod tests {
             lanes in prop::sample::select(vec![Some(1usize), Some(5), Some(24), Some(40), None, None]),
             grain in 1u64..100_000,
             flows in prop::sample::select(vec![1usize, 1000, 1_000_000_000]),
+            end in prop::sample::select(vec![0u64, 1_000_000, u64::MAX]),
         ) {
-            let mut calendar = Calendar::new(lanes, Time::from_picos(grain), flows);
+            let mut calendar = Calendar::new(lanes, Time::from_picos(grain), flows, Time::from_picos(end));
             let mut expected = BinaryHeap::new();
             let mut last = vec![0u64; 40];
             let mut now = 0;

@@ -29,6 +29,9 @@ const RINGS: f64 = 4.0;
 /// Seconds: the longest timeout, backed off.
 const LONGEST_TIMEOUT: f64 = 120.0;
 
+/// How many times its mean an exponential time hardly ever is.
+const RARE: f64 = 30.0;
+
 /// Histograms have 128 bins for each doubling of what they count.
 const OCTAVE: f64 = 1024.0;
 
@@ -216,9 +219,11 @@ fn wheels(scenario: &Scenario) -> f64 {
             Workload::Periodic { every, .. } => longest(every),
             Workload::OnOff { off, .. } => longest(off),
             Workload::OpenLoop { interarrival, .. } => longest(interarrival),
+            // None of a million pauses is that many times as long as they are on the average.
+            Workload::Poisson { .. } | Workload::Cbr { .. } => RARE * between(group),
             _ => 0.0,
         };
-        own.max(longest(&group.start))
+        own.min(end.as_secs_f64()).max(longest(&group.start))
     });
     let pause = pauses.fold(0.0, f64::max);
     let timers = if flows > 256 {
@@ -238,4 +243,10 @@ fn wheels(scenario: &Scenario) -> f64 {
     let trip = trips.fold(0.0, f64::max) + waits.fold(0.0, f64::max).min(end.as_secs_f64());
     let grain = (scenario.packet_bytes() / rate).max(1e-9);
     timers + buckets(trip.max(pause), 16.0 * grain)
+}
+
+/// Seconds between two packets of one source of an unresponsive group.
+fn between(group: &FlowGroup) -> f64 {
+    let rate = group.unresponsive_rate().unwrap_or(f64::INFINITY);
+    8.0 * group.packet.mean() * group.count as f64 / rate
 }

@@ -65,13 +65,15 @@ pub(super) struct Wheel {
     pub(super) count: usize,
     /// Events beyond the last bucket.
     overflow: BinaryHeap<Reverse<Event>>,
+    /// Of the run: what lies beyond it needs no bucket.
+    end: Time,
 }
 
 impl Wheel {
     /// Deliveries per bucket, about: enough to fetch what they need at once, few enough to sort.
     const SHARE: u64 = 32;
 
-    pub(super) fn new(grain: Time) -> Self {
+    pub(super) fn new(grain: Time, end: Time) -> Self {
         let width = grain.saturating_mul(Self::SHARE);
         Self {
             shift: width.as_picos().max(1).ilog2(),
@@ -83,6 +85,7 @@ impl Wheel {
             upcoming: Vec::new(),
             count: 0,
             overflow: BinaryHeap::new(),
+            end,
         }
     }
 
@@ -138,7 +141,7 @@ impl Wheel {
     fn beyond(&mut self, event: Event) {
         const MAX_BUCKETS: usize = 1 << 22;
         let ahead = self.bucket_of(event.time) - self.turn;
-        if ahead < MAX_BUCKETS as u64 {
+        if event.time <= self.end && ahead < MAX_BUCKETS as u64 {
             self.widen((ahead as usize + 1).next_power_of_two() * 2);
             let bucket = self.bucket_of(event.time);
             self.file(bucket, event);
