@@ -26,11 +26,12 @@ impl HstcpGrowth {
     }
 
     /// a(w), recomputed once the window has moved by more than one part in 500 (an error of a(w)
-    /// of at most 0.2 %).
+    /// of at most 0.2 %). Parameters far from the RFC's may ask for any increase: a window that grows by
+    /// more than is acknowledged outruns every link (RFC 5681 section 3.1 bounds slow start by that).
     #[inline]
     fn a(&mut self, w: f64) -> f64 {
         if (w - self.a_at).abs() * 500.0 > self.a_at {
-            self.a = self.functions.bounded_increase(w).max(1.0);
+            self.a = self.functions.bounded_increase(w).min(w).max(1.0);
             self.a_at = w;
         }
         self.a
@@ -55,6 +56,33 @@ impl WindowGrowth for HstcpGrowth {
 mod tests {
     use super::*;
     use crate::packet::tests::window;
+
+    #[test]
+    fn no_parameters_let_a_window_grow_by_more_than_is_acknowledged() {
+        for low_window in [2.0, 38.0, 1e6] {
+            for high_window in [10.0, 83_000.0, 1e9] {
+                for (low_loss, high_loss) in [(1e-3, 1e-7), (1e-6, 0.01), (0.1, 1e-12)] {
+                    let mut growth = HstcpGrowth::by(HstcpResponse {
+                        low_window,
+                        high_window,
+                        low_loss,
+                        high_loss,
+                        ..HstcpResponse::default()
+                    });
+                    for cwnd in [2.0, 20.0, 1e3, 1e6, 1e9] {
+                        let mut window = window(cwnd, 1.0);
+                        let ack = Ack {
+                            acked: 2.0,
+                            now: Time::ZERO,
+                        };
+                        growth.on_ack(&mut window, &ack, &Path::default());
+                        let grown = window.cwnd - cwnd;
+                        assert!((0.0..=2.0).contains(&grown), "{grown} at {cwnd}");
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_window_grows_by_a_per_round_trip_and_is_cut_by_b() {
