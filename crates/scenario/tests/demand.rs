@@ -2,24 +2,45 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use forebay_scenario::{EngineError, FlowGroup, Footprint, Format, Scenario, Waiting};
+use forebay_scenario::{
+    EngineError, FlowGroup, FlowSample, Footprint, Format, Need, PacketRecord, Scenario,
+    TransferRecord, Waiting,
+};
 use forebay_units::Bytes;
 
-/// An engine that keeps so much of each that the need tells what it counts.
-struct Each;
+/// An engine that keeps so many bytes of each.
+#[derive(Default)]
+struct Each {
+    flow: f64,
+    source: f64,
+    waiting: f64,
+    outstanding: f64,
+}
+
+/// So much that the need tells what it counts.
+const APART: Each = Each {
+    flow: 1e3,
+    source: 1e6,
+    waiting: 1.0,
+    outstanding: 0.0,
+};
 
 impl Footprint for Each {
     fn flow(&self, _: &FlowGroup) -> f64 {
-        1e3
+        self.flow
     }
 
     fn source(&self, _: &FlowGroup) -> f64 {
-        1e6
+        self.source
     }
 
     fn waiting(&self, _: &Scenario, _: usize, waiting: Waiting) -> f64 {
         assert!(waiting.go_on <= waiting.packets, "{waiting:?}");
-        waiting.packets
+        self.waiting * waiting.packets
+    }
+
+    fn outstanding(&self, _: &FlowGroup) -> f64 {
+        self.outstanding
     }
 }
 
@@ -37,7 +58,7 @@ fn group(name: &str, more: &str) -> String {
 
 /// Key and count of each need.
 fn counted(scenario: &Scenario, traces: bool) -> Vec<(String, f64)> {
-    let needs = scenario.needs(&Each, traces);
+    let needs = scenario.needs(&APART, traces);
     needs
         .into_iter()
         .map(|need| (need.key, need.bytes))
@@ -251,7 +272,7 @@ fn records_are_counted_by_samples_flows_and_packets() {
 #[test]
 fn what_is_allowed_is_afforded_and_a_byte_more_is_not() {
     let scenario = scenario("buffer = \"50p\"", &group("bulk", "count = 7"));
-    let needs = scenario.needs(&Each, false);
+    let needs = scenario.needs(&APART, false);
     let total = 7_051;
     assert!(
         scenario
@@ -292,4 +313,141 @@ fn ten_thousand_million_arrivals_are_the_most() {
             );
         }
     }
+}
+
+// To the packet ---------------------------------------------------------------------------------
+
+fn room_for_ten(flows: &str, more: &str) -> Scenario {
+    scenario("buffer = \"10p\"", &format!("{flows}\n{more}"))
+}
+
+fn bulk(more: &str) -> String {
+    group("bulk", more)
+}
+
+fn only(needs: Vec<Need>) -> Need {
+    assert_eq!(needs.len(), 1, "{needs:?}");
+    needs.into_iter().next().unwrap()
+}
+
+#[test]
+fn what_is_not_acknowledged_propagates_waits_or_follows_a_missing_packet() {
+    let sent = Each {
+        outstanding: 1.0,
+        ..Each::default()
+    };
+    for (more, most) in [
+        // 100 packets of a round trip and one of each of three flows, 11 in the queue, and what
+        // arrives in a timeout and two round trips.
+        ("count = 3\nmin_rto = \"1s\"", 100.0 + 3.0 + 11.0 + 1200.0),
+        ("count = 3\nmin_rto = \"2s\"", 100.0 + 3.0 + 11.0 + 2200.0),
+        // First windows leave at once.
+        ("count = 3\ninitial_window = \"1000p\"", 3000.0),
+        // No more than windows allow.
+        ("count = 3\nreceive_window = \"10p\"", 30.0),
+        ("count = 5\nreceive_window = \"10p\"", 50.0),
+    ] {
+        let found = room_for_ten(&bulk(&format!("{more}\nhandshake = false")), "");
+        let need = only(found.needs(&sent, false));
+        assert_eq!(need.key, "flows.bulk.rtt", "{more}");
+        assert!((need.bytes - most).abs() < 1e-6, "{more}: {}", need.bytes);
+    }
+}
+
+/// Transfers stay for a few round trips and a timeout, share the link with others, and swing.
+#[test]
+fn transfers_that_are_alive_are_those_that_come_in_the_time_that_they_stay() {
+    let flows = Each {
+        flow: 1.0,
+        ..Each::default()
+    };
+    let of = |rtt: &str, min_rto: &str| {
+        let open = format!(
+            "[[flows]]\nname = \"web\"\nrtt = \"{rtt}\"\npacket = \"1000B\"\nmin_rto = \"{min_rto}\"\n\
+             workload = {{ open_loop = {{ interarrival = \"10ms\", size = \"5kB\" }} }}\n"
+        );
+        only(room_for_ten(&open, "").needs(&flows, false)).bytes
+    };
+    let arrivals = 1001.0;
+    // 5 kB every 10 ms are half of the link.
+    let sharing = 0.5 / (1.0 - 0.5);
+    for (rtt, min_rto, trips) in [
+        ("100ms", "1s", 2.4),
+        ("250ms", "1s", 3.0),
+        ("100ms", "2s", 4.4),
+    ] {
+        let hand = arrivals * trips / 10.0 + sharing + 6.0 * f64::sqrt(arrivals);
+        let found = of(rtt, min_rto);
+        assert!((found - hand).abs() < 0.02 * hand, "{found} {hand}");
+    }
+}
+
+#[test]
+fn records_are_counted_and_kept_in_lists_that_double() {
+    let trace = |what: &str| format!("[trace]\nevery = \"1s\"\nrecord = [\"{what}\"]\n");
+    let swung = |mean: f64| mean + 6.0 * f64::sqrt(mean);
+    let needs = |flows: &str, what: &str| {
+        only(room_for_ten(&bulk(flows), &trace(what)).needs(&Each::default(), true))
+    };
+    // Four users that ask every two seconds, and begin once: in ten seconds.
+    let periodic = needs(
+        "count = 4\nworkload = { periodic = { every = \"2s\", size = \"5kB\" } }",
+        "transfers",
+    );
+    let count = swung(4.0 * 10.0 / 2.0 + 4.0);
+    assert_eq!(periodic.what, format!("{} transfers", count.ceil()));
+    let each = size_of::<TransferRecord>() as f64;
+    assert!((periodic.bytes / count / each - 3.0).abs() < 1e-9);
+    // 4 Mb/s in packets of 1000 bytes: 500 in each second.
+    let steady = needs("workload = { cbr = { rate = \"4Mbps\" } }", "packets");
+    let count = swung(5000.0);
+    assert_eq!(steady.what, format!("{} packets", count.ceil()));
+    let each = size_of::<PacketRecord>() as f64;
+    let more = steady.bytes / count - 3.0 * each;
+    assert!(
+        (0.0..72.0).contains(&more),
+        "and of those that wait a place in a tree: {more}"
+    );
+    let windows = needs("count = 7", "cwnd");
+    assert_eq!(windows.what, "77 samples");
+    let each = size_of::<FlowSample>() as f64;
+    assert!((windows.bytes / 77.0 / each - 3.0).abs() < 1e-9);
+}
+
+/// Forty for each packet that links carry, sources send, flows begin with or push to no avail, and ten
+/// thousand of the run's own.
+#[test]
+fn events_are_a_few_for_each_packet() {
+    let begun = |more: &str| bulk(&format!("initial_window = \"10p\"\n{more}"));
+    let steady = "[[flows]]\nname = \"steady\"\nworkload = { cbr = { rate = \"4Mbps\" } }\npacket = \"500B\"\n";
+    for (flows, packets) in [
+        (begun(""), 10_000.0 + 110.0),
+        (begun("count = 3"), 10_000.0 + 330.0),
+        // Of packets of 500 bytes the link carries twice as many.
+        (
+            begun("") + steady,
+            20_000.0 + 10_000.0 + 110.0 + first_of(steady),
+        ),
+        // A hundred round trips, in each of which each window grows by fifty.
+        (
+            begun("count = 3\ncca = { kind = \"aimd\", increase = 50 }"),
+            10_000.0 + 330.0 + 3.0 * 100.0 * 50.0,
+        ),
+        (
+            begun("count = 3\ncca = { kind = \"aimd\", increase = 50 }").replace("100ms", "200ms"),
+            10_000.0 + 330.0 + 3.0 * 50.0 * 50.0,
+        ),
+    ] {
+        let found = room_for_ten(&flows, "").most_events();
+        assert!(
+            (found - (40.0 * packets + 1e4)).abs() < 1e-3,
+            "{} packets for {packets}: {flows}",
+            (found - 1e4) / 40.0
+        );
+    }
+}
+
+/// The first window of a source, and the times that it may set a timer.
+fn first_of(group: &str) -> f64 {
+    room_for_ten(group, "").flows()[0].stack.initial_window + 100.0
 }

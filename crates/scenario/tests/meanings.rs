@@ -532,3 +532,28 @@ fn distributions_are_merged_bin_by_bin() {
     same.merge(&of(&[]));
     assert_eq!(same, one);
 }
+
+#[test]
+fn a_pareto_law_has_a_minimum_above_zero_and_a_maximum_above_that() {
+    let refused = |law: &str| {
+        let workload = "workload = { closed_loop = { users = 1, think = \"1s\", size = LAW } }";
+        read("", &workload.replace("LAW", law)).is_err()
+    };
+    let law = |minimum: &str, more: &str| {
+        format!("{{ pareto = {{ shape = 1.5, minimum = \"{minimum}\"{more} }} }}")
+    };
+    assert!(!refused(&law("1kB", "")));
+    assert!(!refused(&law("1kB", ", maximum = \"2kB\"")));
+    assert!(refused(&law("0B", "")));
+    assert!(refused(&law("0B", ", maximum = \"2kB\"")));
+    assert!(refused(&law("2kB", ", maximum = \"2kB\"")));
+    assert!(refused(&law("2kB", ", maximum = \"1kB\"")));
+}
+
+#[test]
+fn only_sizes_have_measured_laws() {
+    let text = "[link]\nrate = \"8Mbps\"\nbuffer = \"10p\"\n[[flows]]\nname = \"a\"\nrtt = { measured = \"websearch\" }\n";
+    let refused = Scenario::parse(text, Format::Toml, "test", &[]).unwrap_err();
+    let said = refused.to_string();
+    assert!(said.contains("only sizes have names"), "{said}");
+}

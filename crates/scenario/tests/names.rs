@@ -107,3 +107,19 @@ fn the_schema_knows_the_least_of_a_list() {
     let least = schema.pointer("/properties/fluid/properties/empirical/minItems");
     assert_eq!(least, Some(&1.into()));
 }
+
+#[test]
+fn the_schema_says_what_a_count_and_a_list_take() {
+    let count = &forebay_scenario::schema()["$defs"]["count"]["oneOf"];
+    assert_eq!(count.as_array().unwrap().len(), 4, "{count}");
+    assert_eq!(count[0]["minimum"], 1);
+    for (at, name) in [(1, "poisson"), (2, "uniform"), (3, "choice")] {
+        assert!(count[at]["properties"][name].is_object(), "{count}");
+    }
+    assert!(
+        !forebay_scenario::schema()
+            .to_string()
+            .contains("\"minItems\":0"),
+        "which says nothing"
+    );
+}
