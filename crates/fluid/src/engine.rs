@@ -118,7 +118,7 @@ impl Engine for FluidEngine {
 /// chosen, in lists that double as they grow.
 fn series(scenario: &Scenario) -> Need {
     let run = scenario.run();
-    let samples = (run.warmup + run.measure).as_secs_f64() / scenario.trace().every.as_secs_f64();
+    let samples = run.end().as_secs_f64() / scenario.trace().every.as_secs_f64();
     let flows: u64 = scenario.flows().iter().map(|group| group.count).sum();
     let series = 1.0 + 2.0 * scenario.links().len() as f64 + flows as f64;
     let each = 3.0 * size_of::<f64>() as f64;

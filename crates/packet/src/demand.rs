@@ -44,7 +44,7 @@ impl Footprint for Kept {
     /// Waits, windows, and times, goodputs and slowdowns of transfers; once more in the report.
     fn group(&self, scenario: &Scenario) -> f64 {
         let run = scenario.run();
-        let ticks = (run.warmup + run.measure).as_picos().max(2).ilog2();
+        let ticks = run.end().as_picos().max(2).ilog2();
         let transfers = scenario
             .flows()
             .iter()
@@ -210,8 +210,8 @@ fn wheels(scenario: &Scenario) -> f64 {
         .filter(|group| group.responsive())
         .map(|group| group.count)
         .sum();
-    let end = scenario.run().warmup + scenario.run().measure;
-    let longest = |law: &Law<Time>| law.supremum().min(end.as_secs_f64());
+    let end = scenario.run().end().as_secs_f64();
+    let longest = |law: &Law<Time>| law.supremum().min(end);
     let pauses = scenario.flows().iter().map(|group| {
         let own = match &group.workload {
             Workload::ClosedLoop { think, .. } => longest(think),
@@ -220,10 +220,10 @@ fn wheels(scenario: &Scenario) -> f64 {
             Workload::OnOff { off, .. } => longest(off),
             Workload::OpenLoop { interarrival, .. } => longest(interarrival),
             // None of a million pauses is that many times as long as they are on the average.
-            Workload::Poisson { .. } | Workload::Cbr { .. } => RARE * between(group),
+            Workload::Poisson { .. } | Workload::Cbr { .. } => (RARE * between(group)).min(end),
             _ => 0.0,
         };
-        own.min(end.as_secs_f64()).max(longest(&group.start))
+        own.max(longest(&group.start))
     });
     let pause = pauses.fold(0.0, f64::max);
     let timers = if flows > 256 {
@@ -240,7 +240,7 @@ fn wheels(scenario: &Scenario) -> f64 {
         BufferLimit::Packets(count) => count as f64 * scenario.packet_bytes(),
         BufferLimit::Bytes(bytes) => bytes.get() as f64,
     } / link.rate.as_bytes_per_second());
-    let trip = trips.fold(0.0, f64::max) + waits.fold(0.0, f64::max).min(end.as_secs_f64());
+    let trip = trips.fold(0.0, f64::max) + waits.fold(0.0, f64::max).min(end);
     let grain = (scenario.packet_bytes() / rate).max(1e-9);
     timers + buckets(trip.max(pause), 16.0 * grain)
 }

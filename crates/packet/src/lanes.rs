@@ -34,7 +34,7 @@ pub(crate) fn calendar(
     let few = delays.is_some() && count <= MAX_LANES;
     traffic.assign_deliveries(DeliveryLanes::new(delays.filter(|_| few)));
     let flows = traffic.hosts.flows.responsive.len();
-    let end = scenario.run().warmup + scenario.run().measure;
+    let end = scenario.run().end();
     Calendar::new(few.then_some(count), grain(scenario), flows, end)
 }
 

@@ -112,7 +112,7 @@ fn check(scenario: &Scenario) -> Result<(), EngineError> {
         .links()
         .iter()
         .map(|link| link.rate.as_bytes_per_second());
-    let packets = rates.sum::<f64>() * (run.warmup + run.measure).as_secs_f64() / 64.0;
+    let packets = rates.sum::<f64>() * run.end().as_secs_f64() / 64.0;
     if packets > MAX_PACKETS {
         return Err(EngineError::TooLarge {
             engine: "packet",

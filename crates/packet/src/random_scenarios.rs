@@ -7,9 +7,10 @@
 mod checks;
 
 use forebay_attack::{hostile, random_scenario};
-use forebay_scenario::{Format, Scenario};
+use forebay_scenario::{Engine, EngineError, Format, Scenario, Seed};
 use proptest::prelude::*;
 
+use crate::PacketEngine;
 use checks::check;
 
 /// A scenario that a failure prints as it stands in a file.
@@ -58,8 +59,7 @@ proptest! {
 /// Forty windows that grow by a million packets in a round trip.
 #[test]
 fn what_may_not_be_held_in_memory_is_refused() {
-    check(
-        r#"
+    let text = r#"
         link = { rate = "10Mbps", buffer = "50p" }
         run = { measure = "2s" }
         [[flows]]
@@ -67,6 +67,10 @@ fn what_may_not_be_held_in_memory_is_refused() {
         count = 40
         cca = { kind = "aimd", increase = 1e6 }
         rtt = "20ms"
-        "#,
-    );
+        stack = "linux"
+        "#;
+    let scenario = Scenario::parse(text, Format::Toml, "test", &[]).unwrap();
+    let refused = PacketEngine.run(&scenario, &Seed::default().into());
+    assert!(matches!(refused, Err(EngineError::TooLarge { .. })));
+    check(text);
 }

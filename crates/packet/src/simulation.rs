@@ -60,7 +60,7 @@ impl<'a> Simulation<'a> {
         let carried: f64 = rates.map(Rate::as_bytes_per_second).sum();
         let sizes = scenario.flows().iter().map(|group| group.packet.infimum());
         let smallest = sizes.fold(f64::INFINITY, f64::min).clamp(1.0, 1e6);
-        let end = run.warmup + run.measure;
+        let end = run.end();
         // A million looks at most: a link may be idle for days.
         let look_every = Time::from_secs_f64(EVENTS_BETWEEN_LOOKS as f64 * smallest / carried)
             .max(Time::from_picos(end.as_picos() >> 20));

@@ -77,7 +77,7 @@ impl<'a> Traffic<'a> {
             group,
             first: UnresponsiveId::new(flows.len()),
             draws,
-            end: run.warmup + run.measure,
+            end: run.end(),
         };
         let transit = Transit {
             group,

@@ -223,7 +223,7 @@ impl Scenario {
 
     /// Seconds of a run, warm-up included.
     fn seconds(&self) -> f64 {
-        (self.run().warmup + self.run().measure).as_secs_f64()
+        self.run().end().as_secs_f64()
     }
 }
 

@@ -25,6 +25,13 @@ keys! {
     }
 }
 
+impl RunPlan {
+    /// When a run ends: warm-up and measured time after its beginning.
+    pub fn end(&self) -> Time {
+        self.warmup + self.measure
+    }
+}
+
 const LONGEST: Time = Time::from_secs(100 * 86400);
 
 const WARMUP: Within<Time> = Within {

@@ -227,12 +227,12 @@ impl Scenario {
             let paths = group.path.iter().chain(&group.reverse);
             let queued: f64 = paths.map(|&at| waiting[at].packets).sum();
             let window = group.stack.receive_window.unwrap_or(f64::INFINITY);
-            let per_flow = window.min(transfer_packets(group));
+            let size = transfer_packets(group);
             // A first window leaves at once, though links drop most of it.
-            let first = group.stack.initial_window.min(transfer_packets(group));
+            let first = group.stack.initial_window.min(size);
             let outstanding = (under_way + queued + self.behind_a_hole(group) + ahead(group))
                 .max(self.alive(group).1 * first)
-                .min(group.count as f64 * per_flow)
+                .min(group.count as f64 * window.min(size))
                 .min(self.unanswered(group));
             needs.push(Need::new(
                 key(),
