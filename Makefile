@@ -18,7 +18,7 @@ export CARGO_TERM_COLOR ?= never
 help:
 	@echo "make setup      build everything into $(VENV)"
 	@echo "make demo       recommend a buffer for scenarios/elastic-access-link.toml, picture in out/demo"
-	@echo "make test       every test, Rust and Python"
+	@echo "make test       every test, Rust and Python [SEED=N]: laws on other examples"
 	@echo "make check      formatting, lints, types"
 	@echo "make bench      speed of the packet and the fluid engine [ONLY=W1,F1,...] [RUNS=9] [COUNT=1]; ONLY=R: what answers cost"
 	@echo "make reference  forebay against other programs' numbers [REFERENCE=DIR] [ONLY=oracle,ns2,linux,tofino,ns3] [WRITE=FILE] [AGAINST=FILE]"
@@ -54,9 +54,10 @@ demo: $(VENV)/.build
 	@mkdir -p out/demo
 	$(BIN)/forebay recommend scenarios/elastic-access-link.toml --also 20p --also 625p --out out/demo
 
+# Laws are tried on the same examples every time, others by another SEED.
 test: $(VENV)/.build
-	cargo test --workspace --locked -j $(JOBS)
-	$(BIN)/python -u -m pytest --color=no
+	PROPTEST_RNG_SEED=$(or $(SEED),1) cargo test --workspace --locked -j $(JOBS)
+	$(BIN)/python -u -m pytest --color=no --hypothesis-seed=$(or $(SEED),1)
 
 check: $(VENV)/.packages
 	cargo fmt --all --check

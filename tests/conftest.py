@@ -13,11 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parent.parent
 
 # Tests that are started in the background ignore Ctrl-C, and so would every process that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# No test asserts how long something takes.
+settings.register_profile("forebay", deadline=None)
+settings.load_profile("forebay")
 
 #: A link that answers in milliseconds: 2 Mb/s, one flow, half a minute.
 SMALL = """\

@@ -45,7 +45,7 @@ def split(drawn: list[tuple[float, float]]) -> list[Report]:
 # On the average --------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(samples, st.sampled_from([0.6, 0.95, 0.98333]))
 def test_all_have_to_clear_the_bound_and_one_is_enough_to_miss(drawn: list[tuple[float, float]], level: float) -> None:
     reports = split(drawn)
@@ -127,7 +127,7 @@ def test_fresh_replications_are_as_many_as_the_decision_took_and_no_fewer_than_e
 # In a share ------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(samples, st.sampled_from([0.3, 0.5, 0.9]), st.sampled_from([0.6, 0.9]))
 def test_a_share_is_judged_by_the_draws_in_which_all_goals_hold(
     drawn: list[tuple[float, float]], share: float, level: float

@@ -51,7 +51,6 @@ CLASSES = (
 #: Without shrinking, which takes minutes where a port has many parameters.
 QUICK = settings(
     max_examples=25,
-    deadline=None,
     derandomize=True,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

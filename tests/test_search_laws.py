@@ -342,7 +342,7 @@ def stretches(edges: Sequence[int]) -> Callable[[int], bool]:
     return lambda buffer: sum(buffer >= edge for edge in edges) % 2 == 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(st.integers(1, 1500), min_size=1, max_size=5, unique=True).map(sorted),
     st.one_of(st.none(), st.integers(1, 1500)),

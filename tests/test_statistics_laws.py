@@ -99,7 +99,7 @@ def test_statements_cannot_be_changed_afterwards() -> None:
 
 
 @given(samples, st.floats(-1e3, 1e3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_claim_is_one_minus_the_p_value(values: list[float], threshold: float) -> None:
     for sense, other in ((">=", "greater"), ("<=", "less")):
         expected = 1 - stats.ttest_1samp(values, threshold, alternative=other).pvalue
@@ -107,14 +107,14 @@ def test_a_claim_is_one_minus_the_p_value(values: list[float], threshold: float)
 
 
 @given(samples, st.floats(-10.0, 10.0))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_two_sides_share_one(values: list[float], threshold: float) -> None:
     both = [statistics.confidence_that(values, sense, threshold) for sense in (">=", "<=")]  # type: ignore[arg-type]
     assert sum(both) == pytest.approx(1.0)
 
 
 @given(samples, st.integers(-40, 40))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_claim_does_not_depend_on_the_unit(values: list[float], power: int) -> None:
     """Powers of two change no digit, neither of a spread nor of what is no spread."""
     unit = 2.0**power
@@ -153,7 +153,7 @@ def test_rounding_is_judged_by_the_largest_of_the_figures() -> None:
 
 
 @given(samples, st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_fewer_independent_observations_are_less_sure(values: list[float], data: st.DataObject) -> None:
     count = data.draw(st.integers(1, len(values)))
     threshold = data.draw(st.floats(-1e3, 1e3))

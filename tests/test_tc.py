@@ -212,7 +212,6 @@ def test_the_kernel_takes_the_filters() -> None:
 @pytest.mark.usefixtures("tc")
 @settings(
     max_examples=8,
-    deadline=None,
     derandomize=True,
     phases=(Phase.generate,),
     suppress_health_check=[HealthCheck.function_scoped_fixture],

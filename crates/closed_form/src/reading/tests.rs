@@ -413,14 +413,15 @@ proptest! {
             let middle = 0.5 * (low + high);
             if taken(middle) < left { low = middle } else { high = middle }
         }
-        // At a level that a cap equals either answer is right.
+        // At a level that a cap equals either answer is right, and where all caps together are just what is left.
+        let whole: f64 = groups.iter().map(|(count, most)| *count as f64 * cap(most)).sum();
+        prop_assume!((whole - left).abs() > 1e-9);
         prop_assume!(groups.iter().all(|(_, most)| (cap(most) - high).abs() > 1e-9 * high));
         let held: f64 = groups.iter().filter(|(_, most)| cap(most) < high).map(|(n, most)| *n as f64 * cap(most)).sum();
         let free: u64 = groups.iter().filter(|(_, most)| cap(most) > high).map(|(n, _)| n).sum();
         prop_assert!((s.held_down - held).abs() < 1e-9, "{} {held}", s.held_down);
         prop_assert_eq!(s.bottlenecked, free as f64);
         prop_assert!(near(s.flows.iter().map(|class| class.flows).sum::<f64>(), free as f64) || free == 0);
-        let whole: f64 = groups.iter().map(|(count, most)| *count as f64 * cap(most)).sum();
         prop_assert!(near(s.saturation, whole));
         let windows: Option<Vec<u64>> = groups.iter().map(|(_, most)| most.filter(|(window, _)| *window).map(|(_, share)| share)).collect();
         prop_assert_eq!(s.largest_window, windows.and_then(|all| all.into_iter().max()).map(|most| most as f64));
