@@ -4,6 +4,7 @@
 use forebay_scenario::{Check, Holds, ModelError};
 
 use crate::mix::{Asked, shared};
+use crate::numeric::settled;
 use crate::response::Response;
 use crate::situation::{Situation, nothing_left};
 use crate::words::{act, count, duration, name, percent, there_are};
@@ -218,6 +219,7 @@ pub(crate) fn below_one(s: &Situation) -> Check {
 
 /// The same of another load.
 pub(crate) fn load_below_one(load: f64) -> Check {
+    let load = settled(load);
     let why = if load < 1.0 {
         format!("the offered load is {} of the link", percent(load))
     } else {

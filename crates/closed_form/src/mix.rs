@@ -6,6 +6,7 @@
 use forebay_scenario::{Algorithm, Check, FlowGroup, Holds};
 
 use crate::checks::checked;
+use crate::numeric::settled;
 use crate::response::Response;
 use crate::words::{list, name, percent};
 
@@ -89,9 +90,7 @@ impl Mix {
     /// The share of the flows for which `fits` holds, 0 where there are no flows.
     pub(crate) fn share(&self, fits: impl Fn(&Part) -> bool) -> f64 {
         let fitting = self.parts.iter().filter(|part| fits(part));
-        let share: f64 = fitting.map(|part| part.share).sum();
-        // So that nothing depends on the order of the sum, nor on the sign of an empty one.
-        (share * 1e9).round() / 1e9 + 0.0
+        settled(fitting.map(|part| part.share).sum())
     }
 
     /// The flows for which `fits` holds that use the commonest controller among them: those with

@@ -149,6 +149,12 @@ pub(crate) fn two_sided_normal(confidence: f64) -> Result<f64, FormulaError> {
     Ok(scaled * core::f64::consts::SQRT_2)
 }
 
+/// A sum to nine digits after the point, so that its order decides nothing where it is held against a threshold.
+pub(crate) fn settled(sum: f64) -> f64 {
+    // Of an empty sum the sign, too.
+    (sum * 1e9).round() / 1e9 + 0.0
+}
+
 /// ln(e^a + e^b) without overflow.
 pub(crate) fn log_sum(a: f64, b: f64) -> f64 {
     let (large, small) = if a > b { (a, b) } else { (b, a) };

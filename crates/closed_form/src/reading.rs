@@ -14,6 +14,7 @@ use crate::models::htcp_response::HtcpResponse;
 use crate::models::mathis::RenoResponse;
 use crate::models::processor_sharing as sharing;
 use crate::models::scalable_response::ScalableResponse;
+use crate::numeric::settled;
 use crate::response::Response;
 use crate::situation::{RedQueue, RttClass, Situation};
 
@@ -276,7 +277,7 @@ fn sources(scenario: &Scenario, offers: &[Offer<'_>]) -> (f64, f64) {
     if total == 0.0 {
         return (0.0, 0.0);
     }
-    (total * total / squares, (slow / total * 1e9).round() / 1e9)
+    (settled(total * total / squares), settled(slow / total))
 }
 
 /// The response function of a controller; none where it has none.

@@ -5,6 +5,7 @@ use forebay_scenario::{Goal, Metric, ModelError, Relation};
 use forebay_units::parameter::Parameters;
 
 use crate::mix::Mix;
+use crate::numeric::settled;
 
 /// A scenario in the formulas' units. Its 22 fields are what the rules ask of a scenario, one figure
 /// each and all public to them: a rule reads the three or four that its formula has.
@@ -112,7 +113,9 @@ impl Situation {
         } else {
             0.0
         };
-        1.0 - self.background - self.held_down - transfers
+        let left = 1.0 - self.background - self.held_down - transfers;
+        // Others that take all of the link leave nothing, in whatever order they are summed.
+        if settled(left) == 0.0 { 0.0 } else { left }
     }
 
     /// Bandwidth-delay product in packets of what is left to the long flows.

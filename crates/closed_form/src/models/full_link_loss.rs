@@ -230,7 +230,8 @@ mod tests {
         #[test]
         fn corrected_is_below_printed_and_a_probability(n in 1e-3_f64..1e6, s in 1e-2_f64..1e9) {
             let link = FullLink::new(n, s).unwrap();
-            prop_assert!(link.loss() <= link.printed_loss() && link.loss() < 1.0);
+            // They differ by less than a rounding where hardly anything is lost.
+            prop_assert!(link.loss() <= link.printed_loss() * (1.0 + 4.0 * f64::EPSILON) && link.loss() < 1.0);
             // N windows of k / sqrt p, of which 1 - p gets through, are what path and buffer hold.
             let window = link.constant / link.loss().sqrt() * (1.0 - link.loss());
             prop_assert!((link.mean_window() / window - 1.0).abs() < 1e-6 || link.loss() > 1.0 - 1e-6);
