@@ -46,8 +46,10 @@ struct Coupled {
     steps: FixedSteps,
     /// Seconds since each flow's clock was last set to 0, by slot.
     clocks: Vec<f64>,
-    /// Fraction of the arrivals that each link drops.
+    /// Fraction of the arrivals that each link drops, as the flows are told.
     drop: Vec<f64>,
+    /// Fraction that each link's RED drops.
+    early: Vec<f64>,
     /// Fall of the arrivals at each link, packets per step, if every packet were lost.
     response: Vec<f64>,
 }
@@ -70,7 +72,10 @@ impl Integrator for Coupled {
             self.respond(run, class);
         }
         for link in 0..run.links.len() {
-            run.links[link].step(self.steps.arrived[link], self.steps.size);
+            self.settle(run, link);
+        }
+        for class in 0..run.flows.classes.len() {
+            self.count_losses(run, class);
         }
         self.steps.end(run)
     }
@@ -88,6 +93,7 @@ impl Coupled {
             steps: FixedSteps::new(run, 0.01 * shortest)?,
             clocks: vec![0.0; run.flows.len()],
             drop: vec![0.0; run.links.len()],
+            early: vec![0.0; run.links.len()],
             response: vec![0.0; run.links.len()],
         })
     }
@@ -118,13 +124,38 @@ impl Coupled {
         let excess = link.queue + arrived - link.capacity * step - link.buffer;
         let early = link.drop_early(arrived, step).drops / arrived.max(1e-300);
         let clipped = excess.max(0.0) / (arrived + self.response[number]).max(1e-300);
+        self.early[number] = early.min(1.0);
         self.drop[number] = (clipped + early).min(1.0);
+    }
+
+    /// Moves a queue. Flows that are at their smallest windows answer less than was thought, and the link drops more
+    /// than they were told: what it drops in the end is what they lose, so that no more arrives than it sends.
+    fn settle(&mut self, run: &mut Run<'_>, number: usize) {
+        let arrived = self.steps.arrived[number];
+        let lost = run.links[number].step(arrived, self.steps.size);
+        let kept = 1.0 - (lost / arrived.max(1e-300)).min(1.0);
+        self.drop[number] = 1.0 - (1.0 - self.early[number]) * kept;
+    }
+
+    /// Enters what the flows of a class lost along their path.
+    fn count_losses(&self, run: &mut Run<'_>, class: usize) {
+        let drop = self.along(run.path(class));
+        if drop > 0.0 {
+            for slot in run.flows.classes[class].range.clone() {
+                run.flows.lost[slot] += run.flows.stretch[slot] * drop;
+            }
+        }
+    }
+
+    /// Fraction that is dropped along a path.
+    fn along(&self, path: &[usize]) -> f64 {
+        1.0 - path.iter().map(|&l| 1.0 - self.drop[l]).product::<f64>()
     }
 
     /// Cuts a class's windows by what its path drops and takes back what they no longer send.
     fn respond(&mut self, run: &mut Run<'_>, class: usize) {
         let path = run.path(class);
-        let drop = 1.0 - path.iter().map(|&l| 1.0 - self.drop[l]).product::<f64>();
+        let drop = self.along(path);
         if drop <= 0.0 {
             return;
         }
@@ -193,7 +224,7 @@ impl<L: FluidWindow> Loop<'_, L> {
             let rounds = at.span / (self.flows.propagation[i] + at.delay);
             let fewer = (cuts * rounds * fall).min(packets);
             self.flows.sent[i] -= fewer;
-            self.flows.lost[i] += (packets - fewer) * at.drop;
+            self.flows.stretch[i] -= fewer;
             sum += fewer;
         }
         sum

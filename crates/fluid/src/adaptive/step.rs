@@ -8,6 +8,9 @@ use crate::links::{Mode, Stretch};
 use crate::rosenbrock::{Rosenbrock, STAGES, dot};
 use crate::run::Run;
 
+/// Largest change of a round-trip time that the series in it may have, as a fraction: 1 / (1 + x) has none beyond 1.
+const MOST_BEND: f64 = 0.3;
+
 /// The step at hand.
 #[derive(Debug)]
 pub(crate) struct Step {
@@ -41,6 +44,19 @@ pub(crate) struct ClassStep {
     pub(crate) coupled: [f64; STAGES],
     /// Derivative of the queueing delay at the start of the step.
     pub(crate) delay_rate: f64,
+}
+
+impl ClassStep {
+    /// Change of the round-trip time in `h` seconds at its present rate, as a fraction of it: as a rate W / R falls
+    /// with R by W / R^2, its relative derivative is 1 / R. Without flows nothing changes.
+    fn bend(&self, h: f64) -> f64 {
+        let change = h * self.delay_rate * self.base.by_delay;
+        if change == 0.0 {
+            0.0
+        } else {
+            (change / self.base.rate).abs()
+        }
+    }
 }
 
 impl Step {
@@ -121,8 +137,11 @@ impl Step {
                 .sum::<f64>()
                 / h;
         }
+        if !self.classes.iter().all(|class| class.bend(h) <= MOST_BEND) {
+            return false;
+        }
         self.solver.free.iter().all(|&l| {
-            let (mut second, mut relaxation) = (0.0, 0.0);
+            let (mut second, mut relaxation, mut bent) = (0.0, 0.0, 0.0);
             for (class, step) in self.classes.iter().enumerate() {
                 if run.model.paths[run.flows.classes[class].path].contains(&l) {
                     let base = &step.base;
@@ -130,15 +149,16 @@ impl Step {
                     second +=
                         size * (base.coupled + base.by_delay * step.delay_rate + base.by_time);
                     relaxation += size * base.by_delay;
+                    bent += size * base.rate * step.bend(h) * step.bend(h);
                 }
             }
             let link = &mut run.links[l];
             link.dense.slope[1] = 0.5 * h * h * second;
-            // The third derivative is at most about the relaxation rate times the second, plus the
-            // square of the relative change of delay; the estimate takes both at full size.
+            // The third derivative is at most about the relaxation rate times the second, plus what the delay, however it
+            // comes about, bends the rates by; the estimate takes both at full size.
             let relaxed = h * relaxation.abs() * link.per_packet;
             let [c1, c2, _] = link.dense.slope;
-            let third = relaxed * (2.0 * c2.abs() + relaxed * c1.abs()) / 6.0;
+            let third = (relaxed * (2.0 * c2.abs() + relaxed * c1.abs()) + 2.0 * h * bent) / 6.0;
             third <= 0.5 * link.tolerated
         })
     }
