@@ -23,6 +23,9 @@ enum Victim {
     Arrival,
 }
 
+/// Void entries that are kept in any case.
+const MOST_VOIDS: usize = 16;
+
 #[derive(Clone, Copy, Debug, Default)]
 struct FlowTags {
     /// Finish tag of the last packet sent, in bytes.
@@ -41,6 +44,8 @@ pub struct StartTimeFairQueueing {
     /// Start tag of each backlogged flow's head, entry number and flow: earlier entries first.
     tags: BinaryHeap<Reverse<(u64, u64, u32)>>,
     entries: u64,
+    /// Void entries in the heap.
+    voids: usize,
     virtual_time: u64,
     /// Largest finish tag given: the virtual time when nothing is left to send.
     last_finish: u64,
@@ -90,6 +95,7 @@ impl QueueDiscipline for StartTimeFairQueueing {
             flows: Vec::new(),
             tags: BinaryHeap::new(),
             entries: 0,
+            voids: 0,
             virtual_time: 0,
             last_finish: 0,
         }
@@ -119,7 +125,7 @@ impl QueueDiscipline for StartTimeFairQueueing {
                 port.discard(packet);
             }
             if self.queues.backlog(longest).packets == 0 {
-                self.flows[longest as usize].entry = 0;
+                self.void(longest);
             }
         }
     }
@@ -127,6 +133,7 @@ impl QueueDiscipline for StartTimeFairQueueing {
     fn dequeue(&mut self, _port: &mut Port) -> Option<Packet> {
         while let Some(Reverse((start, entry, flow))) = self.tags.pop() {
             if self.flows[flow as usize].entry != entry {
+                self.voids -= 1;
                 continue;
             }
             let packet = self.queues.pop(flow)?;
@@ -159,6 +166,19 @@ impl StartTimeFairQueueing {
         tags.entry = self.entries;
         let start = tags.finish.max(self.virtual_time);
         self.tags.push(Reverse((start, self.entries, flow)));
+    }
+
+    /// The queue of a flow has been dropped: its tag is void. Where most are they are thrown out, as a burst that finds no
+    /// room would leave one for each of its packets.
+    fn void(&mut self, flow: u32) {
+        self.flows[flow as usize].entry = 0;
+        self.voids += 1;
+        if self.voids > MOST_VOIDS && 2 * self.voids > self.tags.len() {
+            let flows = &self.flows;
+            let valid = |&Reverse((_, entry, flow)): &_| flows[flow as usize].entry == entry;
+            self.tags.retain(valid);
+            self.voids = 0;
+        }
     }
 }
 
@@ -193,6 +213,28 @@ mod tests {
             .collect();
         // Flow 1 starts at the virtual time, that of the packet sent last; then turns.
         assert_eq!(order, [1, 0, 1, 0, 1, 0]);
+    }
+
+    /// Bursts that find no room leave nothing behind, whatever is waiting.
+    #[test]
+    fn no_more_tags_are_kept_than_flows_wait() {
+        let (mut stfq, mut port) = (stfq(Limit::Packets(3)), port());
+        port.idle_since = None;
+        for number in 0..10_000 {
+            stfq.enqueue(packet((number % 7) as u32, number, 1000), &mut port);
+            assert!(
+                stfq.tags.len() <= 2 * (3 + MOST_VOIDS),
+                "{}",
+                stfq.tags.len()
+            );
+            let valid = stfq
+                .tags
+                .iter()
+                .filter(|tag| stfq.flows[tag.0.2 as usize].entry == tag.0.1);
+            assert_eq!(valid.count(), stfq.tags.len() - stfq.voids);
+        }
+        let left = std::iter::from_fn(|| stfq.dequeue(&mut port)).count();
+        assert_eq!((left, stfq.tags.len(), stfq.voids), (3, 0, 0));
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(crate) struct Kept;
 /// Lists double as they grow, and while one is copied both are there.
 const GROWING: f64 = 3.0;
 
-/// The same of rings of which there are many and that never shrink: the windows of many senders are at
+/// The same of rings of which there are many and that shrink late: the windows of many senders are at
 /// their largest one after the other, but what all of them have sent the links must hold.
 const RINGS: f64 = 4.0;
 

@@ -53,9 +53,9 @@ impl RateSampler {
         self.delivered_time = now;
     }
 
-    /// A packet leaves; `from` is the lowest one not acknowledged.
-    pub(super) fn on_send(&mut self, packet: u64, from: u64, counts: Counts) {
-        self.snapshots.reserve(from, packet);
+    /// A packet leaves, the highest so far or one `again`; `from` is the lowest one not acknowledged.
+    pub(super) fn on_send(&mut self, packet: u64, from: u64, again: bool, counts: Counts) {
+        self.snapshots.reserve(from, packet, !again);
         *self.snapshots.get_mut(packet) = Snapshot {
             first_sent: self.first_sent,
             delivered_time: self.delivered_time,
@@ -136,7 +136,7 @@ mod tests {
             };
             while sent(next) < now {
                 counts.delivered = (1..packet).filter(|p| arrived(*p) <= sent(next)).count() as u64;
-                sampler.on_send(next, 1, counts);
+                sampler.on_send(next, 1, false, counts);
                 next += 1;
             }
             counts.delivered = packet;
@@ -178,7 +178,7 @@ mod tests {
             };
             let (sent, back) = (Time::from_millis(1000), Time::from_millis(1000 + took));
             sampler.restart(sent);
-            sampler.on_send(1, 1, counts(0));
+            sampler.on_send(1, 1, false, counts(0));
             sampler.on_arrival(1, sent, back);
             let sample = sampler.sample(counts(1), shortest, back);
             assert_eq!(sample.is_some(), says, "{took} {shortest}");
@@ -195,15 +195,15 @@ mod tests {
         };
         let at = Time::from_millis;
         sampler.restart(at(1000));
-        sampler.on_send(1, 1, counts(0));
+        sampler.on_send(1, 1, false, counts(0));
         sampler.starve(0, 1);
-        sampler.on_send(2, 1, counts(0));
+        sampler.on_send(2, 1, false, counts(0));
         let mut limited = Vec::new();
         for packet in 1..=4 {
             sampler.on_arrival(packet, at(1000 + packet), at(1100 + packet));
             let sample = sampler.sample(counts(packet), 0.0, at(1100 + packet));
             limited.push(sample.unwrap().app_limited);
-            sampler.on_send(packet + 2, 1, counts(packet));
+            sampler.on_send(packet + 2, 1, false, counts(packet));
         }
         // 2 and 3 left before the second packet had arrived.
         assert_eq!(limited, [false, true, true, false]);

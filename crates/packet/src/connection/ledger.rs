@@ -133,7 +133,7 @@ impl Ledger {
             in_flight,
             losses,
         } = departure;
-        self.sent.reserve(from, packet);
+        self.sent.reserve(from, packet, !again);
         let sent = self.sent.get_mut(packet);
         *sent = Sent {
             time: now,
@@ -151,7 +151,7 @@ impl Ledger {
                 losses,
                 in_flight,
             };
-            rates.on_send(packet, from, counts);
+            rates.on_send(packet, from, again, counts);
         }
         if let Some(reduction) = &mut self.reduction {
             reduction.on_send();

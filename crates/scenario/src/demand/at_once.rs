@@ -245,9 +245,12 @@ impl Scenario {
     }
 
     /// Packets that arrive behind one that is missing, until it is sent again, and once more after a
-    /// timeout.
+    /// timeout. A coarse clock reads up to a tick more than the round trip, and a timer begins at three times what it
+    /// reads (RFC 6298, section 2.2).
     fn behind_a_hole(&self, group: &FlowGroup) -> f64 {
-        let seconds = group.stack.min_rto.as_secs_f64() + 2.0 * most_of(&group.rtt);
+        let tick = group.stack.clock.as_secs_f64();
+        let timer = group.stack.min_rto.as_secs_f64().max(3.0 * tick);
+        let seconds = timer + 2.0 * (most_of(&group.rtt) + tick);
         self.carried(group) * (seconds / self.seconds().max(1e-12))
     }
 
