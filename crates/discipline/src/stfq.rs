@@ -221,7 +221,7 @@ mod tests {
         let (mut stfq, mut port) = (stfq(Limit::Packets(3)), port());
         port.idle_since = None;
         for number in 0..10_000 {
-            stfq.enqueue(packet((number % 7) as u32, number, 1000), &mut port);
+            stfq.enqueue(packet(number % 7, number, 1000), &mut port);
             assert!(
                 stfq.tags.len() <= 2 * (3 + MOST_VOIDS),
                 "{}",

@@ -3,15 +3,13 @@
 
 use forebay_congestion::packet::{Needs, Samples};
 use forebay_discipline::{Classes, Storage, storage};
-use forebay_random::{Purpose, Seed, StreamKey};
 use forebay_scenario::{
     BufferLimit, DEFAULT_MEMORY, FlowGroup, Footprint, Law, Link, Need, Recovery, Reduction,
-    Scenario, Waiting, Workload,
+    Scenario, Waiting, Workload, controller_needs,
 };
 use forebay_units::{Bytes, Time};
 
 use crate::calendar::MAX_LANES;
-
 use crate::event::Event;
 use crate::flow::{Flow, Unresponsive};
 use crate::link::is_counted;
@@ -122,10 +120,7 @@ enum Noted {
 }
 
 fn noted(group: &FlowGroup) -> Noted {
-    let random = StreamKey::new(Seed::default(), 0, Purpose::Controller);
-    let controller = &group.controller;
-    let made = forebay_congestion::controller(controller.name(), controller.parameters(), random);
-    let needs = made.map(|made| made.needs()).unwrap_or_default();
+    let needs = controller_needs(group);
     let stack = &group.stack;
     let by_records = matches!(stack.recovery, Recovery::Fack | Recovery::Rack);
     if needs.samples == Samples::Rates {

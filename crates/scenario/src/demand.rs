@@ -5,6 +5,8 @@
 mod at_once;
 mod recorded;
 
+use forebay_congestion::packet::{Needs, Samples};
+use forebay_random::{Purpose, Seed, StreamKey};
 use forebay_units::Bytes;
 use forebay_units::parameter::Value;
 
@@ -32,7 +34,7 @@ const MAX_ARRIVALS: f64 = 1e10;
 const GROWTH: [&str; 4] = ["increase", "max_increment", "alpha", "alpha_max"];
 
 /// Events that a packet may take: its way over each hop, its acknowledgment's, and the timers that both
-/// set; packets of which a flow's first window has more are sent as links drain; times that a flow may
+/// set; packets of which an unpaced first window has more leave in one event; times that a flow may
 /// set a timer to no avail; and what a run needs of its own, such as samples.
 const EVENTS_OF_A_PACKET: f64 = 40.0;
 const MOST_AT_ONCE: f64 = 1e4;
@@ -206,8 +208,12 @@ impl Scenario {
             sent.filter(|rate| rate.is_finite()).unwrap_or(0.0) / 8.0
         });
         let first = self.flows().iter().map(|group| {
-            let window = group.stack.initial_window.min(MOST_AT_ONCE);
-            group.count as f64 * (window + TIMERS_OF_A_FLOW)
+            let most = if paced(group) {
+                f64::INFINITY
+            } else {
+                MOST_AT_ONCE
+            };
+            group.count as f64 * (group.stack.initial_window.min(most) + TIMERS_OF_A_FLOW)
         });
         let packets = (carried + offered.sum::<f64>()) * self.seconds() / smallest;
         let pushed: f64 = self.flows().iter().map(|group| self.pushed(group)).sum();
@@ -225,6 +231,20 @@ impl Scenario {
     fn seconds(&self) -> f64 {
         self.run().end().as_secs_f64()
     }
+}
+
+/// Whether each packet leaves at a time of its own, those of a first window, too: by the stack's choice, or by a
+/// controller that measures rates.
+fn paced(group: &FlowGroup) -> bool {
+    group.stack.pacing || controller_needs(group).samples == Samples::Rates
+}
+
+/// What the controller of a group's flows asks of an engine.
+pub fn controller_needs(group: &FlowGroup) -> Needs {
+    let random = StreamKey::new(Seed::default(), 0, Purpose::Controller);
+    let controller = &group.controller;
+    let made = forebay_congestion::controller(controller.name(), controller.parameters(), random);
+    made.map(|made| made.needs()).unwrap_or_default()
 }
 
 /// Packets that a window grows by in a round trip, where that was chosen above its default, as in

@@ -34,7 +34,7 @@ mod workload;
 
 pub use algorithm::Algorithm;
 pub use classes::TrafficClass;
-pub use demand::{DEFAULT_MEMORY, Footprint, MORE_MEMORY, Need, Waiting};
+pub use demand::{DEFAULT_MEMORY, Footprint, MORE_MEMORY, Need, Waiting, controller_needs};
 pub use dimension::{Dimension, split_quantity};
 pub use engine::{
     Cancel, Check, ClosedForm, Engine, EngineDescription, EngineError, Holds, ModelError,

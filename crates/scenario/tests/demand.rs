@@ -419,10 +419,18 @@ fn records_are_counted_and_kept_in_lists_that_double() {
 #[test]
 fn events_are_a_few_for_each_packet() {
     let begun = |more: &str| bulk(&format!("initial_window = \"10p\"\n{more}"));
+    let wide = |cca: &str| bulk(&format!("initial_window = \"50000p\"\ncca = \"{cca}\""));
     let steady = "[[flows]]\nname = \"steady\"\nworkload = { cbr = { rate = \"4Mbps\" } }\npacket = \"500B\"\n";
     for (flows, packets) in [
         (begun(""), 10_000.0 + 110.0),
         (begun("count = 3"), 10_000.0 + 330.0),
+        // A first window leaves in one event, unless each of its packets is paced.
+        (wide("cubic"), 10_000.0 + 10_000.0 + 100.0),
+        (
+            wide("cubic\"\npacing = true #"),
+            10_000.0 + 50_000.0 + 100.0,
+        ),
+        (wide("bbr"), 10_000.0 + 50_000.0 + 100.0),
         // Of packets of 500 bytes the link carries twice as many.
         (
             begun("") + steady,
