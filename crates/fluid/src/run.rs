@@ -19,6 +19,9 @@ use crate::tally::Tally;
 /// Steps times flows between two looks at whether the run is to be stopped: some hundredths of a second.
 const FLOW_STEPS_PER_LOOK: u64 = 1 << 20;
 
+/// Packets that a silent flow may seem to have sent by the rounding of its integrals: their share that is lost says nothing.
+const NOTHING: f64 = 1e-6;
+
 /// A method of integration.
 pub(crate) trait Integrator {
     /// Moves the run on by a step or a stretch and takes what is due.
@@ -301,7 +304,7 @@ impl<'m> Run<'m> {
             // What a flow that hardly sends has sent may lie below 0 by an error of its integral.
             let rate = ((sent - lost) / time * arrives).max(0.0);
             goodput[number as usize] = rate;
-            loss[number as usize] = if sent > 0.0 { lost / sent } else { 0.0 };
+            loss[number as usize] = if sent > NOTHING { lost / sent } else { 0.0 };
             sized.push(rate * self.flows.classes[self.flows.class_of[slot] as usize].size);
         }
         FluidOutcome {
