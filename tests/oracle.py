@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from forebay.goals import Goal
 from forebay.report import Report
 from forebay.search.judging import Verdict
-from forebay.search.smallest import Outcome, Plan, Search
+from forebay.search.plan import Outcome, Plan
+from forebay.search.smallest import Search
 
 #: A goal that asks for room, and one that asks for little; what is measured of both is the buffer itself.
 ROOM, SMALL = Goal("utilization", ">=", 0.5), Goal("queue_mean", "<=", 0.5)
@@ -42,7 +43,7 @@ class Link:
 
     def fresh(self, plan: Plan) -> list[int]:
         """Buffers that were put to fresh replications, in the order in which they were."""
-        return list(dict.fromkeys(buffer for buffer, replication in self.asked if replication >= max(plan.looks)))
+        return list(dict.fromkeys(buffer for buffer, replication in self.asked if plan.is_fresh(replication)))
 
 
 @dataclasses.dataclass
@@ -59,6 +60,7 @@ class Oracle:
     confidence: Callable[[int], float] = lambda _attempt: 0.99999
     weakest: Goal = ROOM
     fresh: int = 8
+    averages: bool = False
 
     def __post_init__(self) -> None:
         self.levels: set[float] = set()
@@ -84,9 +86,9 @@ class Oracle:
     def margin(self, reports: Sequence[Report], goals: Sequence[Goal]) -> float:
         return 1.0 if self._met(buffer_of(reports), goals) else -1.0
 
-    def confirmations(self, seen: int, confidence: float) -> int:
+    def confirmations(self, seen: int, confidence: float) -> tuple[tuple[int, float], ...]:
         self.asked_to_confirm.append((seen, confidence))
-        return self.fresh
+        return ((self.fresh, 1.0),)
 
 
 def buffer_of(reports: Sequence[Report]) -> int:
@@ -95,7 +97,8 @@ def buffer_of(reports: Sequence[Report]) -> int:
 
 
 def plan_of(judge: Oracle, **changes: object) -> Plan:
-    return dataclasses.replace(Plan(smallest=1, largest=1000, ceiling=8000, judge=judge), **changes)  # type: ignore[arg-type]
+    plan = Plan(smallest=1, largest=1000, ceiling=8000, looks=(4, 8, 16), judge=judge)
+    return dataclasses.replace(plan, **changes)  # type: ignore[arg-type]
 
 
 def searched(

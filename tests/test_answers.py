@@ -22,7 +22,8 @@ from forebay.plain import plain
 from forebay.search.answer import Recommendation
 from forebay.search.findings import Finished, warnings
 from forebay.search.measurements import Measurements
-from forebay.search.smallest import Outcome, Plan, Search
+from forebay.search.plan import Outcome, Plan
+from forebay.search.smallest import Search
 from forebay.warning import Kind
 from tests.conftest import ROOT, SMALL, forebay
 
@@ -61,7 +62,8 @@ def test_python_answers_what_the_command_line_prints(small: Path) -> None:
 def test_the_keys_of_a_recommendation_keep_their_order(found: Recommendation) -> None:
     told = found.to_dict()
     assert list(told) == [
-        *("recommendation", "confidence", "resolution", "binding_goal", "goals", "feasible_up_to", "gaps", "islands"),
+        *("recommendation", "confidence", "resolution", "binding_goal", "goals", "feasible_from", "feasible_up_to"),
+        *("gaps", "islands"),
         *(
             "uncertain",
             "fraction",
@@ -81,7 +83,19 @@ def test_the_keys_of_a_recommendation_keep_their_order(found: Recommendation) ->
         *("held", "of", "sense", "threshold", "at_packets", "measured", "slack", "met", "confidence", "binding")
     ]
     assert list(told["rules"][0]) == [
-        *("name", "buffer", "applies", "why", "assumptions", "predicted", "notes", "measured", "share", "judgment")
+        *(
+            "name",
+            "buffer",
+            "applies",
+            "why",
+            "assumptions",
+            "predicted",
+            "notes",
+            "measured",
+            "share",
+            "judgment",
+            "between",
+        )
     ]
     assert told["recommendation"] == plain(found.buffer)
     assert json.loads(found.to_json()) == found.data == told

@@ -21,7 +21,8 @@ from forebay.search.findings import Finished
 from forebay.search.judging import AverageJudge, Judge, ShareJudge
 from forebay.search.knob import TARGET_LINK
 from forebay.search.measurements import Measurements
-from forebay.search.smallest import Outcome, Plan, Search
+from forebay.search.plan import Outcome, Plan
+from forebay.search.smallest import Search
 from forebay.warning import Kind, Warning
 from tests.conftest import SMALL
 
@@ -57,7 +58,7 @@ def finished(
 ) -> Finished:
     """A search that saw these replications at each buffer, and fresh ones, and came to this outcome."""
     measure = Measurements(scenario, engine, None, None)
-    search = Search(measure, scenario.goals, dataclasses.replace(PLAN, judge=judge or AverageJudge()))
+    search = Search(measure, scenario.goals, dataclasses.replace(PLAN, looks=(4, 8, 16), judge=judge or AverageJudge()))
     search.samples = {buffer: list(reports) for buffer, reports in seen.items()}
     measure.reports = {(buffer, n): each for buffer, reports in seen.items() for n, each in enumerate(reports)}
     for buffer, reports in (fresh or {}).items():
@@ -398,8 +399,16 @@ def test_buffers_that_were_named_are_measured(answer: recommendation.Recommendat
         point = answer.at(each.buffer)
         assert point is measured[each.buffer.packets]
     assert answer.at(size(123456)) is None
-    wanted = {max(1, round(rule.buffer.packets)) for rule in answer.rules if rule.buffer is not None}
-    assert {packets for packets in wanted if packets <= max(measured)} <= set(measured)
+    for rule in (rule for rule in answer.rules if rule.buffer is not None):
+        packets = rule.buffer.packets
+        assert (rule.between is None) == (packets in measured or packets > max(measured))
+        if rule.between is not None:
+            low, high = (end.packets for end in rule.between)
+            assert (low, high) == (max(p for p in measured if p < packets), min(p for p in measured if p > packets))
+            ends = [measured[at].metrics["utilization"].mean for at in (low, high)]
+            assert min(ends) <= rule.measured["utilization"].mean <= max(ends)
+            assert rule.measured["utilization"].half_width is None
+    assert any(rule.between is not None for rule in answer.rules)
 
 
 def test_the_curve_is_a_row_for_each_point(answer: recommendation.Recommendation) -> None:

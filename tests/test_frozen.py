@@ -9,7 +9,7 @@ import pkgutil
 import pytest
 
 import forebay.search
-from forebay.search.smallest import Outcome
+from forebay.search.plan import Outcome
 
 
 def test_answers_cannot_be_changed() -> None:

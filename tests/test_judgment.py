@@ -12,6 +12,7 @@ from forebay.goals import Goal
 from forebay.report import Report
 from forebay.rules import Assumption, Holds, Rule, rules
 from forebay.scenario import Scenario
+from forebay.search.interpolation import on_curve, share_between
 from forebay.search.judgment import Judgment, Miss, worst_miss
 from tests.conftest import ROOT
 
@@ -149,9 +150,11 @@ def test_the_json_has_the_judgment_of_every_rule() -> None:
         if rule.buffer is None:
             assert not rule.judgment.simulated
             continue
-        # What it says is what stands in the curve at the rule's buffer.
-        at = answer.at(rule.buffer)
+        # What it says is what stands in the curve at the rule's buffer, or between its neighbors.
+        at = on_curve(answer.points, rule.buffer)
         assert rule.judgment.simulated == (at is not None)
+        assert rule.judgment.interpolated == (answer.at(rule.buffer) is None and at is not None)
+        assert rule.judgment.interpolated == (rule.between is not None)
         if at is None:
             continue
         simulated += 1
@@ -178,3 +181,8 @@ def test_every_shipped_scenario_has_reasons_for_an_engineer() -> None:
         for rule in rules(Scenario.load(path).core):
             for banned in ("found", "allowed", "not applicable", "x <", "_", "no solution"):
                 assert banned not in rule.why, f"{path.stem}: {rule.name}: {rule.why}"
+
+
+def test_between_two_buffers_a_curve_is_straight_on_a_logarithmic_scale() -> None:
+    assert share_between(10, 1000, 100) == pytest.approx(0.5)
+    assert [share_between(10, 1000, packets) for packets in (10, 1000)] == [0, 1]

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from forebay import InputError, Scenario, compare, recommend
-from forebay.scenario import TARGET
+from forebay import InputError, Scenario, _core, compare, recommend
+from forebay.report import Report
+from forebay.scenario import TARGET, run_jobs
 from forebay.search.knob import Knob, knob
+from forebay.search.plan import Plan
 from tests.conftest import SMALL, forebay
 
 CLASSES = """\
@@ -141,8 +143,11 @@ def test_a_class_is_sized_while_the_others_stay() -> None:
     assert {each["name"]: each["buffer"]["packets"] for each in told["also"]} == {"as configured": 20, "2kB": 10}
     # What was measured is the class's own affair: each point is a run with just that buffer changed.
     at = next(point for point in answer.points if point.buffer.packets == 10)
-    report = Scenario(scenario.core.with_buffer(VOICE, 10)).run(replications=at.replications)
-    assert report.metrics == at.metrics
+    # Its random streams are its own, and those of the search and the fresh ones.
+    plan, core = Plan(smallest=1, largest=1, ceiling=1), scenario.core.with_buffer(VOICE, 10)
+    searched = [plan.number(10, count, fresh=False) for count in range(at.replications)]
+    jobs = [_core.Job(core, "packet", core.seed, number) for number in searched]
+    assert Report.over(run_jobs(jobs)).metrics == at.metrics
     assert answer.scenario.core.buffer_of("link.queue.classes.rest.buffer")["packets"] == 60
     (configuration,) = answer.configurations
     assert configuration.system == "linux"

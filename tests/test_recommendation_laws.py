@@ -7,6 +7,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,7 +18,7 @@ from forebay.report import BufferSize, Estimate
 from forebay.search.answer import CurvePoint
 from forebay.search.judging import AverageJudge, ShareJudge
 from forebay.search.measurements import Measurements
-from forebay.search.recommendation import _looks_at_share, _plan, _Terms, with_goals
+from forebay.search.recommendation import _looks_at_share, _plan, _Rules, _Terms, with_goals
 from forebay.search.tradeoff import front, metric_pair
 from tests.conftest import SMALL
 
@@ -47,11 +48,12 @@ def test_terms_have_bounds(term: str, fine: Sequence[float], wrong: Sequence[flo
         assert f"found {value:g}" in str(raised.value)
 
 
-@pytest.mark.parametrize(("asked", "own", "first"), [(None, 2, 4), (None, 4, 4), (None, 7, 7), (2, 7, 2), (9, 2, 9)])
-def test_looks_double_up_to_four_times_the_first(asked: int | None, own: int, first: int) -> None:
-    scenario = SCENARIO.changed(f"run.replications={own}")
-    looks = dataclasses.replace(TERMS, replications=asked).looks(scenario)
-    assert looks == (first, 2 * first, 4 * first)
+@pytest.mark.parametrize(("asked", "looks"), [(None, (1, 2, 4, 8, 16)), (2, (2, 4, 8)), (9, (9, 18, 36))])
+def test_looks_double_up_to_four_times_the_first_that_was_asked_for(asked: int | None, looks: tuple[int, ...]) -> None:
+    """The scenario's own number is that of a run."""
+    for own in (2, 7):
+        scenario = SCENARIO.changed(f"run.replications={own}")
+        assert dataclasses.replace(TERMS, replications=asked).looks(scenario) == looks
 
 
 @pytest.mark.parametrize("first", [2, 4, 8, 50])
@@ -88,15 +90,24 @@ class Scale:
 @pytest.mark.parametrize("scale", [0.01, 0.5, 3.9, 4.0, 4.1, 100.2, 1e4])
 def test_the_first_look_reaches_two_products_and_the_search_sixteen(scale: float) -> None:
     """Of a link with next to no product it is a few packets all the same, enough for a queue to be one."""
-    plan = _plan(SCENARIO, Scale(scale), [1, 64, 65, 10**6], TERMS)  # type: ignore[arg-type]
+    none = _Rules([], measured=False)
+    plan = _plan(SCENARIO, Scale(scale), [1, 64, 65, 10**6], none, TERMS)  # type: ignore[arg-type]
     assert plan.smallest == 1
     assert plan.ceiling == max(64, math.ceil(16 * scale))
     assert plan.largest == max(8, math.ceil(2 * scale))
     assert plan.also == tuple(packets for packets in (1, 64, 65, 10**6) if packets <= plan.ceiling)
-    assert (plan.confidence, plan.resolution, plan.looks) == (0.95, 0.05, (4, 8, 16))
+    assert (plan.confidence, plan.resolution, plan.looks) == (0.95, 0.05, (1, 2, 4, 8, 16))
     assert isinstance(plan.judge, AverageJudge)
-    share = _plan(SCENARIO, Scale(scale), [], dataclasses.replace(TERMS, fraction=0.8)).judge  # type: ignore[arg-type]
+    share = _plan(SCENARIO, Scale(scale), [], none, dataclasses.replace(TERMS, fraction=0.8)).judge  # type: ignore[arg-type]
     assert share == ShareJudge(0.8)
+
+
+def test_buffers_of_rules_are_measured_beyond_the_first_look_or_all() -> None:
+    """Between the smallest and the largest of the first look they lie on the curve."""
+    scale: Any = Scale(100.0)
+    asked, rules = [7], [20, 150, 200, 201, 1600, 1601]
+    assert _plan(SCENARIO, scale, asked, _Rules(rules, measured=False), TERMS).also == (7, 201, 1600)
+    assert _plan(SCENARIO, scale, asked, _Rules(rules, measured=True), TERMS).also == (7, 20, 150, 200, 201, 1600)
 
 
 # Several goals ---------------------------------------------------------------------------------------------------

@@ -77,8 +77,8 @@ def whole(longer: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_an_interrupted_search_goes_on_and_answers_the_same(
     how: signal.Signals, longer: Path, whole: str, tmp_path: Path
 ) -> None:
-    done, said = interrupted(longer, tmp_path, how, after=20)
-    assert done >= 20
+    done, said = interrupted(longer, tmp_path, how, after=8)
+    assert done >= 8
     if how is signal.SIGINT:
         assert said == "forebay: interrupted; the same command goes on from here\n"
     process = start(longer, tmp_path)
@@ -158,9 +158,9 @@ def test_what_comes_back_is_what_was_kept(tmp_path: Path) -> None:
 
 
 def test_other_terms_of_the_same_search_use_what_they_can(tmp_path: Path) -> None:
-    stopped(tmp_path, after=30)
+    stopped(tmp_path, after=12)
     answer = search(tmp_path, resolution=0.1, also=["9p"])
-    assert 0 < answer.cost.resumed <= 30
+    assert 0 < answer.cost.resumed <= 12
     fresh = recommend(Scenario.parse(SMALL), resolution=0.1, also=["9p"])
     assert without_cost(answer.to_json()) == without_cost(fresh.to_json())
 
@@ -288,11 +288,11 @@ def test_old_and_too_many_files_go(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_one_search_keeps_so_much_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resumption, "MOST_BYTES_OF_ONE", 20_000)
-    (path,) = stopped(tmp_path, after=40)
+    monkeypatch.setattr(resumption, "MOST_BYTES_OF_ONE", 9_000)
+    (path,) = stopped(tmp_path, after=16)
     line = len(path.read_bytes().splitlines()[1])
-    assert 20_000 < path.stat().st_size < 20_000 + 2 * line
-    assert 0 < search(tmp_path).cost.resumed < 40
+    assert 9_000 < path.stat().st_size < 9_000 + 2 * line
+    assert 0 < search(tmp_path).cost.resumed < 16
 
 
 def test_the_cache_is_where_the_platform_keeps_such(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -307,10 +307,10 @@ def test_the_cache_is_where_the_platform_keeps_such(monkeypatch: pytest.MonkeyPa
 
 
 def test_progress_counts_what_was_left(tmp_path: Path) -> None:
-    stopped(tmp_path, after=20)
+    stopped(tmp_path, after=9)
     told: list[tuple[int, int]] = []
     search(tmp_path, progress=lambda done, of: told.append((done, of)))
-    assert told[0][0] < 20 <= told[-1][0], "what was left counts as done as soon as it is taken"
+    assert told[0][0] < 9 <= told[-1][0], "what was left counts as done as soon as it is taken"
     assert all(done <= of for done, of in told)
     assert [done for done, _ in told] == sorted(done for done, _ in told)
 

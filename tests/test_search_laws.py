@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from forebay.goals import Goal
 from forebay.report import Report
-from forebay.search.judging import AverageJudge, Verdict
-from forebay.search.smallest import Plan, Search, _between, _without_gaps
+from forebay.search.judging import AverageJudge, ShareJudge, Verdict
+from forebay.search.plan import Plan
+from forebay.search.smallest import Search, _between, _without_gaps
 from forebay.warning import Kind
 from tests.oracle import BOTH, ROOM, SMALL, Link, Oracle, buffer_of, plan_of, searched, since, until
 
@@ -214,19 +215,24 @@ def test_a_plan_goes_from_a_smallest_to_a_largest_buffer(plan: tuple[int, int, i
 
 
 @pytest.mark.parametrize("looks", [(), (1, 4), (1,), (4, 4), (8, 4), (4, 16, 8)])
-def test_looks_rise_from_two(looks: tuple[int, ...]) -> None:
+def test_looks_rise_from_two_and_where_means_are_judged_from_one(looks: tuple[int, ...]) -> None:
+    share = ShareJudge(0.9)
     with pytest.raises(ValueError, match="looks must rise from at least 2"):
+        Plan(1, 2, 3, looks=looks, judge=share)
+    assert Plan(1, 2, 3, looks=(2,), judge=share).looks == (2,)
+    assert Plan(1, 2, 3, looks=(2, 3), judge=share).looks == (2, 3)
+    if looks[:1] == (1,):
+        assert Plan(1, 2, 3, looks=looks).looks == looks
+        return
+    with pytest.raises(ValueError, match="looks must rise from at least 1"):
         Plan(1, 2, 3, looks=looks)
-    assert Plan(1, 2, 3, looks=(2,)).looks == (2,)
-    assert Plan(1, 2, 3, looks=(2, 3)).looks == (2, 3)
 
 
 def test_a_plan_is_as_documented_and_cannot_be_changed() -> None:
-    """The manual says: 5 % resolution, 95 % confidence, four replications and up to four times as many."""
+    """The manual says: 5 % resolution, 95 % confidence, one replication at first, and up to sixteen."""
     plan = Plan(1, 2, 3)
     assert (plan.resolution, plan.confidence) == (0.05, 0.95)
-    assert plan.looks[0] == 4
-    assert plan.looks[-1] == 4 * plan.looks[0]
+    assert (plan.looks[0], plan.looks[-1]) == (1, 16)
     assert isinstance(plan.judge, AverageJudge)
     with pytest.raises(dataclasses.FrozenInstanceError):
         plan.confidence = 0.5  # type: ignore[misc]

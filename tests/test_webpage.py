@@ -16,7 +16,7 @@ from rich.console import Console
 
 from forebay import Scenario, Warning, formatting, recommend
 from forebay.report import Estimate
-from forebay.search.answer import Gap, Island
+from forebay.search.answer import Gap, Island, LowerEnd
 from forebay.search.recommendation import Recommendation
 from forebay.search.tradeoff import front
 from forebay.views import webpage
@@ -143,10 +143,26 @@ def test_the_page_rounds_a_confidence_as_the_text_does(feasible: Recommendation)
         assert f"(confidence {shown.replace('&gt;', '>')})" in console.export_text()
 
 
+def test_how_close_the_answer_is_is_said_where_it_is_further_than_was_asked(feasible: Recommendation) -> None:
+    assert feasible.buffer is not None
+    packets = feasible.buffer.packets
+    for least, told in ((packets, False), (round(packets / 1.04), False), (round(packets / 2), True)):
+        end = LowerEnd(dataclasses.replace(feasible.buffer, packets=least), feasible.buffer, 0.8)
+        answer = dataclasses.replace(feasible, feasible_from=end)
+        words = f"The smallest that would do is {least:,.0f} to {packets:,.0f} packets (80 % confidence)."
+        console = Console(width=200, record=True, file=io.StringIO())
+        console.print(recommendation_text(answer))
+        page = page_of(answer)
+        assert (words in page) == (words in console.export_text()) == ("the smallest that was found to" in page) == told
+    answer = dataclasses.replace(feasible, feasible_from=None)
+    assert "The smallest that would do" not in page_of(answer)
+
+
 def test_what_contradicts_the_answer_is_said_with_it(feasible: Recommendation) -> None:
     """Not "the smallest that meets every goal" where a measured buffer speaks against it."""
     assert feasible.monotone
     assert feasible.buffer is not None
+    feasible = dataclasses.replace(feasible, feasible_from=None)
     words = "the smallest that meets every goal"
     assert words in page_of(feasible)
     small, large = feasible.points[0].buffer, feasible.points[-1].buffer

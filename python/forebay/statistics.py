@@ -25,6 +25,7 @@ __all__ = [
     "confidence_that_share",
     "mean_interval",
     "mser5",
+    "normal_quantile",
     "replications_for",
     "replications_for_share",
     "share_at_least",
@@ -133,6 +134,13 @@ def student_quantile(probability: float, degrees: int) -> float:
         msg = f"degrees of freedom must be at least 1, found {degrees}"
         raise ValueError(msg)
     return float(stdtrit(degrees, probability))
+
+
+def normal_quantile(probability: float) -> float:
+    """Quantile of the standard normal distribution, of a probability strictly between 0 and 1."""
+    from scipy.special import ndtri
+
+    return float(ndtri(_open_unit("probability", probability)))
 
 
 def _standard_error(sample: NDArray[np.float64]) -> float:

@@ -36,6 +36,7 @@ __all__ = [
     "Island",
     "JudgedGoal",
     "JudgedRule",
+    "LowerEnd",
     "Miss",
     "NamedBuffer",
     "Recommendation",
@@ -101,11 +102,39 @@ class JudgedGoal:
 
 
 @dataclass(frozen=True, slots=True)
+class LowerEnd:
+    """Between which buffers the smallest that would do lies.
+
+    Attributes
+    ----------
+    low, high : BufferSize
+        It is neither smaller nor larger.
+    confidence : float
+        That it is so.
+    """
+
+    low: BufferSize
+    high: BufferSize
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
 class UpperEnd:
-    """How far above the answer every goal holds: the last measured buffer, and the first that misses one."""
+    """How far above the answer every goal holds.
+
+    Attributes
+    ----------
+    buffer : BufferSize
+        The last measured buffer that meets all of them.
+    missed_at : BufferSize or None
+        The first measured above it that misses one; None where none does.
+    about : BufferSize or None
+        Where, on the line between measured buffers, one of them ceases to hold.
+    """
 
     buffer: BufferSize
     missed_at: BufferSize | None
+    about: BufferSize | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +244,8 @@ class JudgedRule:
         Of the flows, or of the load, that it fits.
     judgment : Judgment
         What it is worth here, by the simulation: `judgment.words` says it in short.
+    between : tuple of (BufferSize, BufferSize), or None
+        The measured buffers on either side, where what is `measured` was read off the line between them.
     """
 
     name: str
@@ -227,6 +258,7 @@ class JudgedRule:
     measured: Metrics
     share: float
     judgment: Judgment
+    between: tuple[BufferSize, BufferSize] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,11 +347,13 @@ class Recommendation(Shown):
         One-sided, that all goals hold there; without an answer the one that was asked for. None where replications are
         identical or flows move in step: a warning says which.
     resolution : float
-        The answer is the smallest to within this fraction.
+        How close to the smallest the search goes, as a fraction, where noise lets it: see `feasible_from`.
     binding_goal : str or None
         The key of what keeps it from being smaller, or of the goal that fails.
     goals : mapping
         Each goal by its key, judged at the answer or at the nearest compromise.
+    feasible_from : LowerEnd or None
+        Between which buffers the smallest that would do lies; None where the smallest of all does.
     feasible_up_to : UpperEnd or None
         How far above the answer the goals hold.
     gaps : tuple of Gap
@@ -360,6 +394,7 @@ class Recommendation(Shown):
     resolution: float
     binding_goal: str | None
     goals: Mapping[str, JudgedGoal]
+    feasible_from: LowerEnd | None
     feasible_up_to: UpperEnd | None
     gaps: tuple[Gap, ...]
     islands: tuple[Island, ...]
@@ -435,6 +470,7 @@ class Recommendation(Shown):
                 "resolution": self.resolution,
                 "binding_goal": self.binding_goal,
                 "goals": self.goals,
+                "feasible_from": self.feasible_from,
                 "feasible_up_to": self.feasible_up_to,
                 "gaps": self.gaps,
                 "islands": self.islands,

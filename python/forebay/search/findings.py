@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +23,8 @@ from forebay.search.answer import (
     Island,
     JudgedGoal,
     JudgedRule,
+    LowerEnd,
+    Metrics,
     Miss,
     NamedBuffer,
     SearchCost,
@@ -28,10 +32,12 @@ from forebay.search.answer import (
     UpperEnd,
 )
 from forebay.search.independence import different, enough, in_step
+from forebay.search.interpolation import neighbors, point_between, share_between
 from forebay.search.judging import ShareJudge
-from forebay.search.judgment import Judgment, worst_miss
+from forebay.search.judgment import Judgment, mean_of, worst_miss, worst_of
 from forebay.search.measurements import Measurements
-from forebay.search.smallest import Outcome, Search
+from forebay.search.plan import LOWER_END, Outcome
+from forebay.search.smallest import Search
 from forebay.warning import Kind, Warning
 
 __all__ = [
@@ -127,12 +133,35 @@ def fraction(finished: Finished, share: float, confidence: float) -> Held:
     return Held(share, held, len(reports), at_least, confidence)
 
 
+def lower_end(finished: Finished) -> LowerEnd | None:
+    """Between which buffers the smallest that would do lies."""
+    between = finished.outcome.lower_end
+    return None if between is None else LowerEnd(finished.size(between[0]), finished.size(between[1]), LOWER_END)
+
+
 def upper_end(finished: Finished) -> UpperEnd | None:
     """How far above the answer the goals hold: the last measured buffer that does and the first that does not."""
     if finished.outcome.buffer is None:
         return None
     last, beyond = finished.outcome.up_to
-    return UpperEnd(finished.size(last), None if beyond is None else finished.size(beyond))
+    if beyond is None:
+        return UpperEnd(finished.size(last), None)
+    about = _last_on_the_line(finished, last, beyond) if finished.search.plan.judge.averages else None
+    return UpperEnd(finished.size(last), finished.size(beyond), None if about is None else finished.size(about))
+
+
+def _last_on_the_line(finished: Finished, last: int, beyond: int) -> int | None:
+    """The last buffer that meets every goal on the lines between measured ones, where that is not a measured one."""
+    between = [packets for packets in finished.measure.buffers() if last <= packets <= beyond]
+    for low, high in itertools.pairwise(between):
+        crossings: list[float] = []
+        for goal in finished.scenario.goals:
+            one, other = (goal.margin(mean_of(goal, finished.measure.at(packets))) for packets in (low, high))
+            if one >= 0 > other:
+                crossings.append(low * math.exp(one / (one - other) * math.log(high / low)))
+        if crossings:
+            return max(last, math.floor(min(crossings)))
+    return None
 
 
 def gaps(finished: Finished) -> tuple[Gap, ...]:
@@ -178,6 +207,10 @@ def judged_rule(finished: Finished, rule: Rule) -> JudgedRule:
     packets = None if rule.packets is None else max(1, round(rule.packets))
     ceiling = finished.search.plan.ceiling
     beyond = packets is not None and packets > ceiling
+    between = None if packets is None or beyond else _between(finished, packets)
+    measured: Metrics = {}
+    if packets is not None:
+        measured = finished.measured(packets) if between is None else _interpolated(finished, between, packets).metrics
     return JudgedRule(
         rule.name,
         None if packets is None else finished.size(packets),
@@ -186,23 +219,42 @@ def judged_rule(finished: Finished, rule: Rule) -> JudgedRule:
         rule.assumptions,
         rule.predicted,
         (*rule.notes, f"not simulated: more than {ceiling} packets") if beyond else rule.notes,
-        {} if packets is None else finished.measured(packets),
+        measured,
         rule.share,
-        _judgment(finished, rule, None if beyond else packets),
+        _judgment(finished, rule, None if beyond else packets, between),
+        None if between is None else (finished.size(between[0]), finished.size(between[1])),
     )
 
 
-def _judgment(finished: Finished, rule: Rule, packets: int | None) -> Judgment:
-    """What the simulation says of a rule's buffer, of `packets` where it was simulated."""
-    measure, judge = finished.measure, finished.search.plan.judge
-    reports = [] if packets is None else measure.at(packets)
-    if packets is None or not reports:
+def _between(finished: Finished, packets: int) -> tuple[int, int] | None:
+    """The measured buffers on either side of one that was not measured."""
+    measured = finished.measure.buffers()
+    return None if packets in measured else neighbors(measured, packets)
+
+
+def _interpolated(finished: Finished, between: tuple[int, int], packets: int) -> CurvePoint:
+    low, high = (point(finished, at) for at in between)
+    return point_between(low, high, finished.size(packets))
+
+
+def _judgment(finished: Finished, rule: Rule, packets: int | None, between: tuple[int, int] | None) -> Judgment:
+    """What the simulation says of a rule's buffer, of `packets` where it was simulated, or lies between what was."""
+    measure, judge, goals = finished.measure, finished.search.plan.judge, finished.scenario.goals
+    if packets is None:
         return Judgment(rule.applies, rule.share)
-    share = judge.share if isinstance(judge, ShareJudge) else None
-    miss = worst_miss(reports, finished.scenario.goals, share)
+    if between is None:
+        reports = measure.at(packets)
+        if not reports:
+            return Judgment(rule.applies, rule.share)
+        miss = worst_miss(reports, goals, judge.share if isinstance(judge, ShareJudge) else None)
+    else:
+        low, high = (measure.at(at) for at in between)
+        share = share_between(*between, packets)
+        means = ((goal, mean_of(goal, low), mean_of(goal, high)) for goal in goals)
+        miss = worst_of({goal.key: goal.margin(one + share * (other - one)) for goal, one, other in means}, goals)
     recommended = finished.outcome.buffer
     times = None if miss is not None or recommended is None else packets / recommended
-    return Judgment(rule.applies, rule.share, simulated=True, miss=miss, times=times)
+    return Judgment(rule.applies, rule.share, simulated=True, miss=miss, times=times, interpolated=between is not None)
 
 
 def named(finished: Finished, name: str, packets: int) -> NamedBuffer:

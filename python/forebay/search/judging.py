@@ -17,9 +17,14 @@ from forebay.goals import Goal, distinct, metric_value
 from forebay.report import Report
 from forebay.search.independence import different, enough, outcomes
 
-__all__ = ["AverageJudge", "Judge", "ShareJudge", "Verdict"]
+__all__ = ["AverageJudge", "Judge", "ShareJudge", "Verdict", "relative_margin"]
 
 Reports = Sequence[Report]
+#: Numbers of replications, each with its part of the error probability; the parts add up to 1.
+Looks = tuple[tuple[int, float], ...]
+
+#: Fresh replications after which is looked whether a mean meets its goal, each with its part of the error.
+FRESH = ((6, 0.25), (12, 0.25), (24, 0.5))
 
 
 class Verdict(Enum):
@@ -30,8 +35,17 @@ class Verdict(Enum):
     UNCLEAR = "unclear"
 
 
+def relative_margin(goal: Goal, report: Report) -> float:
+    """How far one replication is from just meeting a goal, as a part of its threshold; positive where it meets it."""
+    return goal.margin(metric_value(goal.name, report)) / (abs(goal.threshold) or 1.0)
+
+
 class Judge(Protocol):
     """Decides whether replications support goals that have to hold together."""
+
+    @property
+    def averages(self) -> bool:
+        """Whether goals are about means, so that one replication is an observation of the margin."""
 
     def verdict(self, reports: Reports, goals: Sequence[Goal], level: float) -> Verdict:
         """Judge, each way at this one-sided confidence."""
@@ -42,13 +56,18 @@ class Judge(Protocol):
     def margin(self, reports: Reports, goals: Sequence[Goal]) -> float:
         """How far the goals are from being just met: 0 there, positive where they are met; smooth in the buffer."""
 
-    def confirmations(self, seen: int, confidence: float) -> int:
-        """How many fresh replications can confirm, where the search took `seen`."""
+    def confirmations(self, seen: int, confidence: float) -> Looks:
+        """After how many fresh replications to look whether they confirm, where the search took `seen`."""
 
 
 @dataclass(frozen=True, slots=True)
 class AverageJudge:
     """A goal is about the mean over replications: one-sided Student-t bounds."""
+
+    @property
+    def averages(self) -> bool:
+        """They are."""
+        return True
 
     def verdict(self, reports: Reports, goals: Sequence[Goal], level: float) -> Verdict:
         """Missed as soon as one goal is; met where all are."""
@@ -78,16 +97,12 @@ class AverageJudge:
 
     def margin(self, reports: Reports, goals: Sequence[Goal]) -> float:
         """The smallest margin of a mean, relative to its threshold."""
-        return min(
-            goal.margin(math.fsum(metric_value(goal.name, report) for report in reports) / len(reports))
-            / (abs(goal.threshold) or 1.0)
-            for goal in goals
-        )
+        return min(math.fsum(relative_margin(goal, report) for report in reports) / len(reports) for goal in goals)
 
-    def confirmations(self, seen: int, confidence: float) -> int:
-        """As many as the decision in the search took, and at least eight: a noisier system needs more."""
-        del confidence
-        return max(8, seen)
+    def confirmations(self, seen: int, confidence: float) -> Looks:
+        """Few where the margin is clear, more where it is not."""
+        del seen, confidence
+        return FRESH
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +116,11 @@ class ShareJudge:
     """
 
     share: float
+
+    @property
+    def averages(self) -> bool:
+        """They are not: what counts is how many hold."""
+        return False
 
     def held(self, reports: Reports, goals: Sequence[Goal]) -> int:
         """In how many replications all goals hold."""
@@ -133,9 +153,9 @@ class ShareJudge:
         """Share of the replications beyond the wanted one."""
         return self.held(reports, goals) / len(reports) - self.share
 
-    def confirmations(self, seen: int, confidence: float) -> int:
+    def confirmations(self, seen: int, confidence: float) -> Looks:
         """At least twice as many as would do if none of them failed."""
-        return max(seen, 2 * statistics.replications_for_share(self.share, confidence))
+        return ((max(seen, 2 * statistics.replications_for_share(self.share, confidence)), 1.0),)
 
 
 def _as_seen(margin: float) -> Verdict:

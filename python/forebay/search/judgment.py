@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from forebay.metric import unit_of
 from forebay.report import Report
 from forebay.search.judging import ShareJudge
 
-__all__ = ["Judgment", "Miss", "worst_miss"]
+__all__ = ["Judgment", "Miss", "mean_of", "worst_miss", "worst_of"]
 
 Unit = Literal["points", "s", "%"]
 
@@ -63,6 +63,8 @@ class Judgment:
         The goal that its buffer misses worst, relative to the thresholds; None where it meets all.
     times : float or None
         Where it meets every goal: its buffer over the recommended one.
+    interpolated : bool
+        Whether that was read off the curve between two buffers that were simulated.
     """
 
     applies: bool
@@ -70,6 +72,7 @@ class Judgment:
     simulated: bool = False
     miss: Miss | None = None
     times: float | None = None
+    interpolated: bool = False
 
     @property
     def verdict(self) -> str:
@@ -82,7 +85,7 @@ class Judgment:
     def found(self) -> str:
         """What the simulation says: "30 points off", "meets every goal at 2.9 x the recommendation", or nothing."""
         if self.miss is not None:
-            return f"{self.miss.words} off"
+            return f"{'about ' if self.interpolated else ''}{self.miss.words} off"
         if not self.simulated:
             return ""
         if self.times is None:
@@ -121,18 +124,23 @@ def worst_miss(reports: Sequence[Report], goals: Sequence[Goal], share: float | 
     Miss or None
         None where every goal is met.
     """
-    margins = {}
     goals = distinct(goals)
-    for goal in goals:
-        mean = sum(metric_value(goal.name, report) for report in reports) / len(reports)
-        margins[goal.key] = goal.margin(mean)
-    worst = min(goals, key=lambda goal: margins[goal.key] / (abs(goal.threshold) or 1.0))
-    if margins[worst.key] < 0:
-        return _miss(worst, -margins[worst.key])
-    if share is None:
-        return None
+    missed = worst_of({goal.key: goal.margin(mean_of(goal, reports)) for goal in goals}, goals)
+    if missed is not None or share is None:
+        return missed
     held = ShareJudge(share).held(reports, goals) / len(reports)
     return Miss(FRACTION, 100 * (share - held), "points") if held < share else None
+
+
+def mean_of(goal: Goal, reports: Sequence[Report]) -> float:
+    """Mean over replications of the metric that a goal is about."""
+    return sum(metric_value(goal.name, report) for report in reports) / len(reports)
+
+
+def worst_of(margins: Mapping[str, float], goals: Sequence[Goal]) -> Miss | None:
+    """The goal that is missed most, relative to its threshold, by margins under the goals' keys; None if none is."""
+    worst = min(goals, key=lambda goal: margins[goal.key] / (abs(goal.threshold) or 1.0))
+    return _miss(worst, -margins[worst.key]) if margins[worst.key] < 0 else None
 
 
 def _miss(goal: Goal, by: float) -> Miss:

@@ -29,8 +29,9 @@ from forebay.search.judging import AverageJudge, ShareJudge
 from forebay.search.knob import Knob, knob
 from forebay.search.measurable import check_goals
 from forebay.search.measurements import Measurements
+from forebay.search.plan import Plan
 from forebay.search.resumption import Resumption
-from forebay.search.smallest import Plan, Search
+from forebay.search.smallest import Search
 from forebay.search.tradeoff import front, metric_pair
 
 __all__ = ["Recommendation", "recommend"]
@@ -77,10 +78,10 @@ def recommend(
     confidence : float
         One-sided confidence with which the goals hold at the answer.
     resolution : float
-        The answer is the smallest buffer to within this fraction.
+        How close to the smallest buffer the search goes, as a fraction of it, where noise lets it.
     replications : int, optional
-        At the first look at each buffer, at least 2; the scenario's own number, but at least 4, by default. Unclear
-        decisions take up to four times as many.
+        At the first look at each buffer, at least 2; 1 by default, and with `fraction` the scenario's own number, but
+        at least 4.
     fraction : float, optional
         Then all goals have to hold at once in this fraction of the replications, each of which draws what the scenario
         does not know (`count = { poisson = 40 }`); else they are about the mean over the replications.
@@ -135,9 +136,11 @@ def recommend(
     scenario, added = jittered(scenario) if jitter else (scenario, None)
     resumption = None if resume is None else Resumption(resume, tell)
     rules = rules_of(scenario.core) if varied.is_target else ()
-    plan = _plan(scenario, varied, [*asked.values(), *_sized(rules)], terms)
     with resumption or nullcontext():
         measure = Measurements(scenario, engine, jobs, progress, knob=varied, resumption=resumption)
+        # What rules ask for lies on the curve, unless that has to hold in a share of the draws or costs nothing.
+        of_rules = _Rules(_sized(rules), measured=fraction is not None or not measure.replicates)
+        plan = _plan(scenario, varied, list(asked.values()), of_rules, terms)
         search = Search(measure, scenario.goals, plan, measure.expect)
         finished = Finished(scenario, search, search.run(), measure, added)
         answer = _answer(finished, terms, asked, rules)
@@ -164,6 +167,7 @@ def _answer(finished: Finished, terms: _Terms, asked: Mapping[str, int], rules: 
         resolution=terms.resolution,
         binding_goal=outcome.binding,
         goals=goals,
+        feasible_from=findings.lower_end(finished),
         feasible_up_to=findings.upper_end(finished),
         gaps=findings.gaps(finished),
         islands=findings.islands(finished),
@@ -306,10 +310,11 @@ class _Terms:
 
     def looks(self, scenario: Scenario) -> tuple[int, ...]:
         """Replications at the first and each further look at a buffer."""
-        first = max(4, scenario.core.replications) if self.replications is None else self.replications
-        if self.fraction is None:
-            return (first, 2 * first, 4 * first)
-        return _looks_at_share(first, self.confidence, self.fraction)
+        asked = self.replications
+        if self.fraction is not None:
+            first = max(4, scenario.core.replications) if asked is None else asked
+            return _looks_at_share(first, self.confidence, self.fraction)
+        return (1, 2, 4, 8, 16) if asked is None else (asked, 2 * asked, 4 * asked)
 
 
 def _asked(scenario: Scenario, varied: Knob, also: Iterable[str]) -> dict[str, int]:
@@ -318,19 +323,29 @@ def _asked(scenario: Scenario, varied: Knob, also: Iterable[str]) -> dict[str, i
     return as_configured | {text.strip(): varied.read(scenario, text) for text in also}
 
 
-def _plan(scenario: Scenario, varied: Knob, wanted: Sequence[int], terms: _Terms) -> Plan:
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """The buffers that rules ask for, and whether all of them are measured or only those beyond the first look."""
+
+    packets: Sequence[int]
+    measured: bool
+
+
+def _plan(scenario: Scenario, varied: Knob, asked: Sequence[int], rules: _Rules, terms: _Terms) -> Plan:
     """Look from one packet to two bandwidth-delay products, or seconds of queue where there is no such product."""
     scale = varied.scale(scenario)
     ceiling = max(64, math.ceil(CEILING_BDP * scale))
+    largest = min(ceiling, max(8, math.ceil(FIRST_LOOK_BDP * scale)))
+    of_rules = [packets for packets in rules.packets if rules.measured or packets > largest]
     return Plan(
         smallest=1,
-        largest=min(ceiling, max(8, math.ceil(FIRST_LOOK_BDP * scale))),
+        largest=largest,
         ceiling=ceiling,
         resolution=terms.resolution,
         looks=terms.looks(scenario),
         confidence=terms.confidence,
         judge=AverageJudge() if terms.fraction is None else ShareJudge(terms.fraction),
-        also=tuple(sorted({packets for packets in wanted if packets <= ceiling})),
+        also=tuple(sorted({packets for packets in (*asked, *of_rules) if packets <= ceiling})),
     )
 
 

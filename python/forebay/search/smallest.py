@@ -1,17 +1,22 @@
 """The smallest buffer that meets the goals, found on noisy measurements.
 
 The search knows nothing of engines: it asks for (buffer, replication) pairs and gets reports back, so it is tested
-on systems whose answer is known. It never asks for the same pair twice. Replication r uses the same random streams
-at every buffer (common random numbers).
+on systems whose answer is known. It never asks for the same pair twice.
 
-Statistics of the search. At one buffer a judge calls goals met when the one-sided bound over the replications clears
-them, and missed when the opposite bound does; in between, replications are added at fixed looks, each look at its
-share of the error probability (Bonferroni). All goals have to hold at once, which costs no further correction (an
-intersection of one-sided tests). Because the search picks the buffer that looked
-good, its own samples flatter that buffer; the answer is therefore confirmed on fresh replications which the search
-has not seen, and the confidence that is reported comes from those alone. A refused confirmation moves on to a
-larger buffer at half the error probability, so the total stays within the stated level. Replications that repeat each
-other to the last bit are one observation: where most of the fresh ones do, no confidence is stated at all.
+Two ways to the edge. Where goals are about means, a replication at any buffer near the edge says where it is: single
+replications, each of random streams that no other has, are spent around it (`approach`). Where goals are about shares
+of the draws, one buffer after the other is decided between the two ends of a bracket: the judge calls goals met when
+the one-sided bound over the replications clears them, and missed when the opposite bound does; in between,
+replications are added at fixed looks, each look at its share of the error probability (Bonferroni). Replication r then
+has the same random streams at every buffer (common random numbers).
+
+What is claimed. All goals have to hold at once, which costs no correction (an intersection of one-sided tests). Because
+the search picks the buffer that looked good, its own samples flatter that buffer; the answer is therefore confirmed on
+fresh replications which the search has not seen, and the confidence that is reported comes from those alone. They are
+looked at several times, each time at a part of the error probability, and given up where they are not heading for a
+confirmation. A refused confirmation moves on to another buffer at half the error probability, so the total stays within
+the stated level. Replications that repeat each other to the last bit are one observation: where most of the fresh ones
+do, no confidence is stated at all.
 
 Curves that fall again. A curve need not be monotone: goals that ask for room may hold at a buffer, be missed at a
 larger one and hold again above. Whoever types a number into a router wants what lies above it to be safe, so the
@@ -19,133 +24,41 @@ search works down from the largest buffer and answers with the smallest from whi
 buffers that meet them, too, below such a gap, are named, and are the answer only where nothing above the gap is.
 A gap is believed after all looks.
 
-What to measure next. The first look takes the buffers that the closed forms ask for, which lie around most answers,
-and fills the gaps between them; the edge between two measured buffers is looked for where the line through their
-margins crosses zero. Neither can make an answer wrong, only slow.
+What to measure next can make an answer slow, but not wrong.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
 
 from forebay import statistics
 from forebay.formatting import confidence as confidence_text
-from forebay.goals import Goal, distinct, metric_value
+from forebay.goals import Goal
 from forebay.report import Report
+from forebay.search.approach import SURE, Approach, beginning
+from forebay.search.crossing import line_at
 from forebay.search.independence import different, enough
-from forebay.search.judging import AverageJudge, Judge, Verdict
+from forebay.search.interpolation import neighbors, share_between
+from forebay.search.judging import Verdict, relative_margin
+from forebay.search.observing import Observing
+from forebay.search.plan import Measure, Outcome, Plan
 from forebay.warning import Kind, Warning
 
-__all__ = ["Outcome", "Plan", "Search"]
+__all__ = ["Search"]
 
-Reports = Sequence[Report]
-
-
-class Measure(Protocol):
-    """Whatever can run replications of the scenario at a buffer."""
-
-    def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Report]:
-        """Return one report per (buffer in packets, replication) pair, in the order asked."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How hard the search looks.
-
-    Attributes
-    ----------
-    smallest, largest : int
-        Range of the first look, in packets; the search goes on above it where the goals ask for more.
-    ceiling : int
-        Largest buffer that is ever tried.
-    gap : float
-        The first look leaves no larger factor between neighboring buffers, so that nothing hides between them.
-    resolution : float
-        The answer is the smallest buffer to within this fraction of itself (or one packet).
-    looks : tuple of int
-        Replications at the first and each further look.
-    confirmations : int
-        Buffers that may be put to the fresh replications before the search gives up.
-    confidence : float
-        One-sided confidence that the whole procedure keeps.
-    also : tuple of int
-        Buffers to measure in any case, such as those of the rules.
-    judge : Judge
-        When goals count as met.
-    """
-
-    smallest: int
-    largest: int
-    ceiling: int
-    gap: float = 4.0
-    resolution: float = 0.05
-    looks: tuple[int, ...] = (4, 8, 16)
-    confirmations: int = 6
-    confidence: float = 0.95
-    also: tuple[int, ...] = ()
-    judge: Judge = field(default_factory=AverageJudge)
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.smallest <= self.largest <= self.ceiling:
-            msg = f"expected 1 <= smallest <= largest <= ceiling, found {self.smallest}, {self.largest}, {self.ceiling}"
-            raise ValueError(msg)
-        if not self.looks or list(self.looks) != sorted(set(self.looks)) or self.looks[0] < 2:
-            msg = f"looks must rise from at least 2 replications, found {self.looks}"
-            raise ValueError(msg)
+#: Replications after which a buffer of the first look counts as what its means say.
+LEANING = 4
+#: Factor of each further step where fresh replications have refused more than two buffers.
+LEAP = 1.3
+#: Replications at least at the buffer that comes nearest, where there is no answer.
+NEAREST = 4
+#: Part of what the last look needs that it has to be heading for: else further replications are not worth their while.
+HEADING = 0.8
 
 
-@dataclass(slots=True)
-class Outcome:
-    """What the search found.
-
-    Attributes
-    ----------
-    buffer : int or None
-        Smallest buffer that meets every goal, in packets; None where there is none.
-    confidence : float or None
-        One-sided confidence that all goals hold at `buffer` (0 where there is none); None where the fresh replications
-        repeat each other and can carry none.
-    confirmation : sequence of reports
-        The fresh replications that `confidence` rests on.
-    binding : str or None
-        The key of the goal that keeps the buffer from being smaller (or, without an answer, the goal that fails).
-    up_to : tuple of (int, int or None)
-        With an answer: the largest buffer known to meet every goal without a gap, and the smallest above it that does
-        not (None where all larger ones that were measured do).
-    needs_at_least : tuple of (keys of goals, buffer)
-        What the goals that ask for a large buffer need together; buffer None where no tried buffer is enough.
-    needs_at_most : tuple of (keys of goals, buffer)
-        What the goals that ask for a small buffer allow together; buffer None where even the smallest is too
-        large, and where there are no such goals.
-    compromise : int or None
-        Without an answer: the measured buffer whose worst relative miss is smallest.
-    gaps : tuple of (int, str)
-        With an answer: measured buffers above it at which a goal that asks for room is missed, with the goal's key.
-    islands : tuple of (int, int)
-        With an answer: measured buffers below it that meet every goal, each with a larger one, below the answer, that
-        misses some.
-    notes : list of Warning
-        What the reader should know: unclear decisions, refused confirmations.
-    """
-
-    buffer: int | None = None
-    confidence: float | None = 0.0
-    confirmation: Reports = ()
-    binding: str | None = None
-    up_to: tuple[int, int | None] = (0, None)
-    needs_at_least: tuple[tuple[str, ...], int | None] = ((), None)
-    needs_at_most: tuple[tuple[str, ...], int | None] = ((), None)
-    compromise: int | None = None
-    gaps: tuple[tuple[int, str], ...] = ()
-    islands: tuple[tuple[int, int], ...] = ()
-    notes: list[Warning] = field(default_factory=list)
-
-
-class Search:
+class Search(Observing):
     """One search; its `samples` are what the table, the curve and the picture show afterwards.
 
     Parameters
@@ -167,56 +80,15 @@ class Search:
         plan: Plan,
         expect: Callable[[int], None] | None = None,
     ) -> None:
-        if not goals:
-            msg = "a search needs at least one goal"
-            raise ValueError(msg)
-        self.measure = measure
-        self.goals = tuple(distinct(goals))
-        self.plan = plan
-        self.samples: dict[int, list[Report]] = {}
+        super().__init__(measure, goals, plan)
         self._expect = expect or (lambda _count: None)
+        #: The smallest buffer that ought to meet the goals which ask for room.
+        self._least = 1
+        #: Buffers of the first look.
+        self._rungs: set[int] = set()
         self._refused: set[int] = set()
         self._refused_as_too_large: int | None = None
         self._attempts = 0
-        self._level = 1 - (1 - plan.confidence) / len(plan.looks)
-
-    # Measuring -----------------------------------------------------------------------------------------------
-
-    def sample(self, buffers: Iterable[int], replications: int) -> None:
-        """Have at least `replications` at each buffer, all missing ones in one batch."""
-        missing = [
-            (buffer, replication)
-            for buffer in sorted(set(buffers))
-            for replication in range(len(self.samples.get(buffer, ())), replications)
-        ]
-        if not missing:
-            return
-        for (buffer, _), report in zip(missing, self.measure(missing), strict=True):
-            self.samples.setdefault(buffer, []).append(report)
-
-    def values(self, buffer: int, goal: Goal) -> list[float]:
-        """What each replication at `buffer` says about the goal's metric."""
-        return [metric_value(goal.name, report) for report in self.samples[buffer]]
-
-    def mean(self, buffer: int, goal: Goal) -> float:
-        """Mean over the replications at `buffer`."""
-        values = self.values(buffer, goal)
-        return math.fsum(values) / len(values)
-
-    def together(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
-        """Judge goals that have to hold at once from the replications at hand."""
-        if not goals:
-            return Verdict.MET
-        return self.plan.judge.verdict(self.samples[buffer], goals, self._level)
-
-    def decide(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
-        """Judge, with more replications for as long as the decision is unclear."""
-        for replications in self.plan.looks:
-            self.sample([buffer], replications)
-            verdict = self.together(buffer, goals)
-            if verdict is not Verdict.UNCLEAR:
-                return verdict
-        return Verdict.UNCLEAR
 
     # Searching -----------------------------------------------------------------------------------------------
 
@@ -239,9 +111,14 @@ class Search:
             # Its looks may have met with what the first ones had stepped over.
             met = [buffer for buffer in self._meeting(self.plan.ceiling + 1) if buffer not in known]
             self._try_island(met, room, outcome)
+        if outcome.buffer is None and self._averages:
+            self._try_sliver(room, outcome)
         if outcome.buffer is None:
             outcome.compromise = self._compromise()
+            # What is said of it is a mean with an interval, and whether replications differ at all.
+            self.sample([outcome.compromise], NEAREST)
         else:
+            outcome.lower_end = self._lower_end(outcome, room)
             outcome.up_to = self._upper_end(outcome.buffer)
             outcome.islands = tuple(self._islands(outcome.buffer))
             outcome.gaps = tuple(self._gaps(outcome.buffer, room))
@@ -252,7 +129,22 @@ class Search:
         also = {buffer for buffer in plan.also if plan.smallest <= buffer <= plan.ceiling}
         start = _without_gaps(sorted({plan.smallest, plan.largest, *also}), plan.gap)
         self._expect(len(start) * plan.looks[0] + self._bisection_cost(plan.largest / plan.smallest))
+        self._rungs.update(start)
         self.sample(start, plan.looks[0])
+        if self._averages:
+            self.sample(self._about_the_edge(), 2)
+
+    def _about_the_edge(self) -> Iterator[int]:
+        """The largest buffer, and the two between which goals that ask for room begin to be met, as it looks."""
+        room, _ = self._directions()
+        yield max(self.samples)
+        if not room:
+            return
+        rising = sorted(self.samples)
+        short = [at for at in rising if self.plan.judge.margin(self.samples[at], room) < 0]
+        if short:
+            last = rising.index(short[-1])
+            yield from rising[last : last + 2]
 
     def _directions(self) -> tuple[list[Goal], list[Goal]]:
         """Goals that ask for a large buffer, and goals that ask for a small one, as measured."""
@@ -265,7 +157,7 @@ class Search:
         if not room:
             return min(self.samples)
         top = max(self.samples)
-        while self.decide(top, room) is not Verdict.MET:
+        while not self._looks_enough(top, room):
             island = self._island(room)
             if island is not None:
                 text = f"goals that {island} packets meet are missed again at {top} packets"
@@ -278,8 +170,16 @@ class Search:
             self.sample([top], self.plan.looks[0])
         return self._lower_edge(top, room, outcome)
 
+    def _looks_enough(self, top: int, room: Sequence[Goal]) -> bool:
+        """Whether the largest buffer meets goals: where they are about means, as far as can be seen."""
+        if self._averages and self.plan.judge.margin(self.samples[top], room) >= 0:
+            return self.together(top, room) is not Verdict.MISSED
+        return self.decide(top, room) is Verdict.MET
+
     def _lower_edge(self, top: int, room: Sequence[Goal], outcome: Outcome) -> int:
         """Smallest buffer from which on up to `top` the goals that need room are met, to within the resolution."""
+        if self._averages:
+            return self._approached(top, room, outcome)
         short = [buffer for buffer in self.samples if buffer < top and self.together(buffer, room) is not Verdict.MET]
         # A first look that is unclear may become clear with more replications: work down from the top.
         for buffer in sorted(short, reverse=True):
@@ -293,20 +193,54 @@ class Search:
         outcome.binding = self._worst(low, room).key
         return high
 
+    def _approached(self, top: int, room: Sequence[Goal], outcome: Outcome) -> int:
+        """The same from single replications about the edge."""
+        met = top
+        for buffer in sorted((at for at in self.samples if at < top), reverse=True):
+            verdict = self._leaning(buffer, room)
+            if verdict is Verdict.MET:
+                met = buffer
+            elif verdict is Verdict.MISSED and (not self._met_below(buffer, room) or self._falls_short(buffer, room)):
+                missed = buffer
+                break
+        else:
+            missed = min(self.samples)
+            if self.decide(missed, room) is Verdict.MET:
+                return missed
+        # Each refusal says that the noise is larger than it seemed.
+        caution = 1 + 0.2 * self._attempts
+        edge = Approach(self, room, missed, met, self.plan.resolution, self._between_them, caution).run()
+        outcome.binding = edge.goal.key
+        self._least = edge.least
+        return edge.buffer
+
+    def _leaning(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
+        """Judge; of the first look, which the edge is to lie between, what is not clear after a few by its means."""
+        verdict = self.together(buffer, goals)
+        if verdict is not Verdict.UNCLEAR or buffer not in self._rungs:
+            return verdict
+        self.sample([buffer], LEANING)
+        verdict = self.together(buffer, goals)
+        if verdict is not Verdict.UNCLEAR:
+            return verdict
+        return Verdict.MET if self.plan.judge.margin(self.samples[buffer], goals) >= 0 else Verdict.MISSED
+
+    def _between_them(self, one: int, other: int) -> None:
+        """Say how much is still expected while an edge is between two buffers."""
+        self._expect(self._bisection_cost(max(one, other) / min(one, other)))
+
+    def _met_below(self, buffer: int, goals: Sequence[Goal]) -> bool:
+        """Whether a smaller buffer meets goals."""
+        smaller = (other for other in self.samples if other < buffer)
+        return any(self.together(other, goals) is Verdict.MET for other in smaller)
+
     def _falls_short(self, buffer: int, room: Sequence[Goal]) -> bool:
         """Whether a buffer does not meet goals; after all looks where smaller ones do, so that the curve would fall."""
         if self.decide(buffer, room) is Verdict.MET:
             return False
-        smaller = (other for other in self.samples if other < buffer)
-        if any(self.together(other, room) is Verdict.MET for other in smaller):
+        if self._met_below(buffer, room):
             return self._settle(buffer, room) is not Verdict.MET
         return True
-
-    def _settle(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
-        """Judge after all looks; replications that only repeat each other need no more of them."""
-        if enough(different(self.samples[buffer]), len(self.samples[buffer])):
-            self.sample([buffer], max(self.plan.looks))
-        return self.together(buffer, goals)
 
     def _island(self, room: Sequence[Goal]) -> int | None:
         """The largest measured buffer that meets every goal although the largest of all misses some."""
@@ -318,7 +252,14 @@ class Search:
     def _meeting(self, below: int) -> list[int]:
         """Measured buffers below one that meet every goal, the largest first."""
         smaller = (buffer for buffer in self.samples if buffer < below)
-        return sorted((at for at in smaller if self.together(at, self.goals) is Verdict.MET), reverse=True)
+        return sorted((at for at in smaller if self._may_meet(at)), reverse=True)
+
+    def _may_meet(self, buffer: int) -> bool:
+        """Whether a buffer meets every goal; of the first look where goals are about means, whether its mean does."""
+        verdict = self.together(buffer, self.goals)
+        if buffer in self._rungs and self._averages and verdict is Verdict.UNCLEAR:
+            return self.plan.judge.margin(self.samples[buffer], self.goals) >= 0
+        return verdict is Verdict.MET
 
     def _try_island(self, buffers: Sequence[int], room: Sequence[Goal], outcome: Outcome) -> None:
         """Where nothing was confirmed: the first of these, which meet every goal, that does so after all looks."""
@@ -332,14 +273,27 @@ class Search:
         if outcome.buffer is None:
             outcome.binding, outcome.needs_at_least = before, needs
 
+    def _try_sliver(self, room: Sequence[Goal], outcome: Outcome) -> None:
+        """Where nothing was confirmed although more seems to be allowed than is needed: the middle between both."""
+        least, most = outcome.needs_at_least[1], outcome.needs_at_most[1]
+        if least is None or most is None or least > most:
+            return
+        middle = round(math.sqrt(least * most))
+        if middle not in self._refused:
+            self._confirm(middle, room, outcome)
+        if outcome.buffer is None and all(note.kind is not Kind.NO_MARGIN for note in outcome.notes):
+            self._note_no_margin(outcome)
+
     def _islands(self, answer: int) -> Iterator[tuple[int, int]]:
         """Smaller buffers that meet every goal, each with the largest below the answer that misses some."""
         smaller = sorted((buffer for buffer in self.samples if buffer < answer), reverse=True)
+        smaller = [buffer for buffer in smaller if buffer not in self._refused]
+        found = {buffer: self.together(buffer, self.goals) for buffer in smaller}
+        met = [buffer for buffer in smaller if found[buffer] is Verdict.MET]
         broken = None
-        for buffer in smaller:
-            if buffer in self._refused:
-                continue
-            verdict = self.together(buffer, self.goals)
+        # Whether there is a gap is worth all looks only above what may be an island.
+        for buffer in (buffer for buffer in smaller if met and buffer >= met[-1]):
+            verdict = found[buffer]
             if verdict is Verdict.MISSED and broken is None and self._settle(buffer, self.goals) is Verdict.MISSED:
                 broken = buffer
             elif verdict is Verdict.MET and broken is not None and self._settle(buffer, self.goals) is Verdict.MET:
@@ -379,19 +333,48 @@ class Search:
                 return candidate
         return _between(low, high)
 
+    def _lower_end(self, outcome: Outcome, room: Sequence[Goal]) -> tuple[int, int] | None:
+        """Between which buffers the smallest that would do lies, from all that was seen in the end."""
+        answer = outcome.buffer
+        goals = [goal for goal in room if goal.key == outcome.binding]
+        smaller = sorted((at for at in self.samples if answer is not None and at < answer), reverse=True)
+        if answer is None or not goals or not smaller:
+            return None
+        missed = next((at for at in smaller if self._misses(at, goals)), None)
+        if missed is not None and self._resolved(missed, answer):
+            return missed + 1, answer
+        seen = [(at, report) for at, reports in self.samples.items() for report in reports]
+        seen += [(answer, report) for report in outcome.confirmation]
+        points = [(math.log(at), relative_margin(goals[0], report)) for at, report in seen]
+        found = beginning(points, math.log(answer))
+        if found is None:
+            return (1 if missed is None else missed + 1), answer
+        low, high = (math.exp(place) for place in found)
+        return max(1, min(math.floor(low), answer)), min(math.ceil(high), answer)
+
+    def _misses(self, buffer: int, goals: Sequence[Goal]) -> bool:
+        """Whether a buffer surely misses goals, one among many that could seem to."""
+        if not self._averages:
+            return self.together(buffer, goals) is not Verdict.MET
+        return self._apart(buffer, goals, SURE) is Verdict.MISSED
+
     def _upper_end(self, answer: int) -> tuple[int, int | None]:
         """How far above the answer every goal holds without a gap, from the buffers that the search measured."""
         last = answer
         for buffer in sorted(buffer for buffer in self.samples if buffer > answer):
-            if self.together(buffer, self.goals) is not Verdict.MET:
+            verdict = self.together(buffer, self.goals)
+            if verdict is Verdict.MISSED or (verdict is Verdict.UNCLEAR and not self._averages):
                 return last, buffer
-            last = buffer
+            last = buffer if verdict is Verdict.MET else last
         return last, None
 
     def _largest_allowed(self, small: Sequence[Goal], outcome: Outcome) -> None:
         """Largest buffer up to which the goals that ask for a small one are met, to within the resolution."""
         outcome.needs_at_most = (tuple(goal.key for goal in small), None)
         if not small:
+            return
+        if self._averages:
+            outcome.needs_at_most = (outcome.needs_at_most[0], self._allowed(small))
             return
         low, high = None, None
         for buffer in sorted(self.samples):
@@ -405,53 +388,125 @@ class Search:
             low, _ = self._narrow(low, high, small, Verdict.MISSED)
         outcome.needs_at_most = (outcome.needs_at_most[0], low)
 
+    def _allowed(self, small: Sequence[Goal]) -> int | None:
+        """The same from single replications about the edge."""
+        met = min(self.samples)
+        if self.decide(met, small) is not Verdict.MET:
+            return None
+        for buffer in sorted(self.samples):
+            verdict = self.together(buffer, small)
+            if buffer == self._refused_as_too_large or verdict is Verdict.MISSED:
+                fine = self.plan.resolution
+                return Approach(self, small, buffer, met, fine, self._between_them, caution=0.0).run().buffer
+            met = buffer if verdict is Verdict.MET else met
+        return max(self.samples) if self.decide(max(self.samples), small) is Verdict.MET else met
+
     def _confirm(self, start: int, room: Sequence[Goal], outcome: Outcome) -> None:
         """Put the found buffer to fresh replications; step up where they refuse it."""
         plan = self.plan
         small = [goal for goal in self.goals if goal not in room]
-        buffer = start
+        buffer, largest = start, False
         while self._attempts < plan.confirmations:
-            if small and self.decide(buffer, small) is not Verdict.MET:
-                outcome.binding = self._worst(buffer, small).key
-                return
+            missed = self._too_large(buffer, small)
+            if missed is not None:
+                between = self._between_both(buffer, small)
+                if between is None:
+                    outcome.binding = missed.key
+                    return
+                buffer, largest = between, True
             self._attempts += 1
             # The k-th attempt spends 2^-k of the error probability: the sum stays below the whole of it.
             needed = 1 - (1 - plan.confidence) / 2**self._attempts
-            weakest = self._put_to_the_test(buffer, needed, outcome)
+            weakest = self._put_to_the_test(buffer, needed, outcome, patient=largest)
             if weakest is None:
                 return
             self._refused.add(buffer)
             outcome.binding = weakest
             if weakest not in {goal.key for goal in room}:
                 self._refused_as_too_large = buffer
-                return
+                between = self._between_both(buffer, small)
+                if between is None:
+                    return
+                buffer, largest = between, True
+                continue
             # The first two steps are as fine as the search, the later ones ever longer.
             factor = (1 + plan.resolution) ** (self._attempts if self._attempts > 2 else 1)
-            buffer = self._step_up(buffer, factor, room)
+            buffer = self._step_up(buffer, factor, room, outcome)
             outcome.needs_at_least = (outcome.needs_at_least[0], buffer if buffer <= plan.ceiling else None)
             if buffer > plan.ceiling or buffer in self._refused:
                 break
+        self._note_no_margin(outcome)
+
+    def _note_no_margin(self, outcome: Outcome) -> None:
         text = "no buffer was confirmed: the goals sit on the edge of what the link can do"
         outcome.notes.append(Warning(Kind.NO_MARGIN, text))
 
-    def _put_to_the_test(self, buffer: int, needed: float, outcome: Outcome) -> str | None:
-        """Confirm a buffer on fresh replications, or name the goal that they do not confirm and note it."""
-        judge = self.plan.judge
-        unseen = max(self.plan.looks)
-        fresh = range(unseen, unseen + judge.confirmations(len(self.samples[buffer]), needed))
-        self._expect(len(fresh))
-        reports = self.measure([(buffer, replication) for replication in fresh])
-        confidences = judge.confidences(reports, self.goals)
-        weakest = min(self.goals, key=lambda goal: (confidences[goal.key], judge.margin(reports, [goal]))).key
-        if enough(different(reports), len(reports)):
-            confirmed = confidences[weakest] >= needed
-            confidence = 1 - (1 - confidences[weakest]) * 2**self._attempts
-        else:
-            # Hardly more than one observation: what it says is all there is, and nothing says how surely.
-            confirmed, confidence = judge.margin(reports, self.goals) >= 0, None
-        if confirmed:
-            outcome.buffer, outcome.confirmation, outcome.confidence = buffer, reports, confidence
+    def _between_both(self, buffer: int, small: Sequence[Goal]) -> int | None:
+        """A smaller buffer that is beyond the edge, too, and that the goals which ask for little allow."""
+        allowed = self._allowed(small) if self._averages else None
+        if allowed is None or not self._least <= allowed < buffer:
             return None
+        for inside in (allowed, max(self._least, round(math.sqrt(self._least * allowed)))):
+            if inside < buffer and inside not in self._refused:
+                return inside
+        return None
+
+    def _too_large(self, buffer: int, small: Sequence[Goal]) -> Goal | None:
+        """The goal that asks for little and is not met at a buffer that is about to be confirmed."""
+        if not small:
+            return None
+        if not self._averages:
+            return None if self.decide(buffer, small) is Verdict.MET else self._worst(buffer, small)
+        for goal in small:
+            if self._missed_about(buffer, goal):
+                return goal
+            points = self._nearby(goal, buffer)
+            if len(points) > 2:
+                value, error = line_at(points, math.log(buffer))
+                if value < 0 and value < -statistics.student_quantile(self._level, len(points) - 2) * error:
+                    return goal
+        return None
+
+    def _missed_about(self, buffer: int, goal: Goal) -> bool:
+        """Whether a goal that asks for little is missed at a smaller buffer, or on the line to a larger one."""
+        if any(self.together(at, [goal]) is Verdict.MISSED for at in self.samples if at <= buffer):
+            return True
+        ends = neighbors(self.samples, buffer)
+        if ends is None or self.together(ends[1], [goal]) is not Verdict.MISSED:
+            return False
+        low, high = (self.plan.judge.margin(self.samples[at], [goal]) for at in ends)
+        return low + share_between(*ends, buffer) * (high - low) < 0
+
+    def _put_to_the_test(self, buffer: int, needed: float, outcome: Outcome, *, patient: bool) -> str | None:
+        """Confirm a buffer on fresh replications, or name the goal that they do not confirm and note it.
+
+        Where no larger buffer will do better all looks are taken.
+        """
+        judge = self.plan.judge
+        looks = judge.confirmations(len(self.samples.get(buffer, ())), needed)
+        reports: list[Report] = []
+        allowed = 1 - needed
+        for look, part in looks:
+            # Each look has its part of the error.
+            needed = 1 - allowed * part
+            self._expect(look - len(reports))
+            reports += self._measured([buffer] * (look - len(reports)), fresh=True)
+            confidences = judge.confidences(reports, self.goals)
+            weakest = min(self.goals, key=lambda goal: (confidences[goal.key], judge.margin(reports, [goal]))).key
+            if enough(different(reports), len(reports)):
+                confirmed = confidences[weakest] >= needed
+                confidence = 1 - (1 - confidences[weakest]) * 2**self._attempts / part
+            else:
+                # Hardly more than one observation: what it says is all there is, and nothing says how surely.
+                confirmed, confidence = judge.margin(reports, self.goals) >= 0, None
+            if confirmed:
+                outcome.buffer, outcome.confirmation, outcome.confidence = buffer, reports, confidence
+                return None
+            if confidence is None or (not patient and _hopeless(confidences[weakest], look, looks[-1], allowed)):
+                break
+        if self._averages:
+            # What has refused a buffer is no longer fresh, but says where the edge is.
+            self.samples.setdefault(buffer, []).extend(reports)
         outcome.notes.append(self._refusal(buffer, len(reports), weakest, (confidences[weakest], needed)))
         return weakest
 
@@ -466,9 +521,15 @@ class Search:
         values = {"packets": buffer, "replications": replications, "confidence": confidence, "needed": needed}
         return Warning(Kind.REFUSED, text, subject=goal, values=values)
 
-    def _step_up(self, buffer: int, factor: float, room: Sequence[Goal]) -> int:
+    def _step_up(self, buffer: int, factor: float, room: Sequence[Goal], outcome: Outcome) -> int:
         """Next buffer, at least `factor` times as large, that meets the goals which need room."""
         larger = math.ceil(buffer * factor)
+        if self._averages and self._attempts > 2:
+            # The edge is less well known than it seemed.
+            return math.ceil(buffer * LEAP)
+        if self._averages:
+            met = [at for at in self.samples if at > buffer and self.together(at, room) is Verdict.MET]
+            return max(larger, self._approached(min(met), room, outcome)) if met else larger
         while larger <= self.plan.ceiling and self.decide(larger, room) is not Verdict.MET:
             larger = math.ceil(larger * factor)
         return larger
@@ -506,3 +567,12 @@ def _without_gaps(buffers: Sequence[int], gap: float) -> list[int]:
         if pieces > 1:
             filled.update(statistics.log_spaced(low, high, pieces + 1))
     return sorted(filled)
+
+
+def _hopeless(confidence: float, look: int, last: tuple[int, float], allowed: float) -> bool:
+    """Whether what so many replications say will hardly have become enough at the last look."""
+    normal = statistics.normal_quantile
+    if not 0 < confidence < 1:
+        return confidence <= 0
+    heading = normal(confidence) * math.sqrt(last[0] / look)
+    return heading < HEADING * normal(1 - allowed * last[1])

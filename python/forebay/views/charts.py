@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from forebay.views.labels import Label, Spot, cut, placed, width
 from forebay.views.scales import Axis, plain, spans_decades
@@ -29,17 +30,42 @@ from forebay.views.shapes import (
     Up,
 )
 
-__all__ = ["Chart", "Dot", "GoalLine", "Meeting", "MetricChart", "Named", "Point", "RuleStrip", "TradeChart"]
+__all__ = [
+    "Chart",
+    "Dot",
+    "GoalLine",
+    "Meeting",
+    "MetricChart",
+    "Named",
+    "Point",
+    "RuleStrip",
+    "TradeChart",
+    "neighboring",
+]
+
+
+#: Width of the interval of a point without neighbors.
+BAR = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One measured buffer: its mean and interval in the axis's unit, and what hovering says."""
+    """One measured buffer: its mean and interval in the axis's unit, if there is one, and what hovering says."""
 
     buffer: float
     mean: float
-    half_width: float
+    half_width: float | None
     tip: str = ""
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Its lower and its upper end."""
+        return None if self.half_width is None else (self.mean - self.half_width, self.mean + self.half_width)
+
+
+def neighboring(points: Iterable[Point]) -> list[list[Point]]:
+    """Those with intervals, each list without one in between that has none."""
+    return [list(group) for known, group in groupby(points, lambda p: p.half_width is not None) if known]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +145,10 @@ class MetricChart:
 
     def _curve(self, horizontal: Axis, vertical: Axis) -> Iterable[Series]:
         where = [(horizontal(point.buffer), point) for point in self.points]
-        upper = [(x, vertical(p.mean + p.half_width)) for x, p in where]
-        lower = [(x, vertical(p.mean - p.half_width)) for x, p in reversed(where)]
         means = tuple((x, vertical(p.mean)) for x, p in where)
-        yield Series("band", (Area((*upper, *lower)),))
+        areas = [_area(group, horizontal, vertical) for group in neighboring(self.points)]
+        if areas:
+            yield Series("band", tuple(areas))
         dots = [_marker(place, 2.6, point) for place, point in zip(means, self.points, strict=True)]
         yield Series("mean", (Curve(means), *dots))
 
@@ -149,7 +175,7 @@ class MetricChart:
             positive = [value for value in shown if value > 0]
             return Axis(min(positive) / 1.6, max(positive) * 1.6, start, end, by_decades=True)
         low = min(0.0, *shown)
-        high = max([*shown, *(p.mean + p.half_width for p in self.points)])
+        high = max([*shown, *(p.mean + (p.half_width or 0.0) for p in self.points)])
         return Axis(low, high + 0.08 * (high - low) if high > low else low + 1, start, end, by_decades=False)
 
     def _goals(self, size: Size, vertical: Axis) -> Iterable[Shape]:
@@ -300,6 +326,18 @@ def _buffers(size: Size, buffers: Sequence[float]) -> Axis:
     if high <= low:
         low, high = low / 2, high * 2
     return Axis(low, high, size.left, size.rightmost, by_decades=True)
+
+
+def _area(points: Sequence[Point], horizontal: Axis, vertical: Axis) -> Area:
+    """The intervals of neighbors as one area, that of a point without neighbors as a bar."""
+    ends = [(horizontal(point.buffer), point.interval) for point in points]
+    known = [(x, *interval) for x, interval in ends if interval is not None]
+    if len(known) == 1:
+        (x, low, high), half = known[0], BAR / 2
+        known = [(x - half, low, high), (x + half, low, high)]
+    upper = [(x, vertical(high)) for x, _, high in known]
+    lower = [(x, vertical(low)) for x, low, _ in reversed(known)]
+    return Area((*upper, *lower))
 
 
 def _marker(place: Place, radius: float, shown: Point | Dot | Meeting) -> Marker:

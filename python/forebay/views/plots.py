@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forebay.files import whole
+from forebay.views.charts import neighboring
 from forebay.views.headline import headline
 from forebay.views.recommendation_charts import metric_chart, rule_strip, shown_metrics, trade_chart
 from forebay.views.rule_panel import PALETTE, RuleLine, draw_rules, height, style_of
@@ -46,16 +47,15 @@ def save_both(found: Figure, stem: Path) -> list[Path]:
 def band(
     axis: Axes, points: Sequence[Point], *, color: str = PALETTE[0], marker: str = "o", label: str | None = None
 ) -> None:
-    """A curve through the means with the 95 % interval as a band."""
+    """A curve through the means with the 95 % intervals as a band, or as a bar where neighbors have none."""
     buffers, means = [point.buffer for point in points], [point.mean for point in points]
-    axis.fill_between(
-        buffers,
-        [point.mean - point.half_width for point in points],
-        [point.mean + point.half_width for point in points],
-        color=color,
-        alpha=0.2,
-        linewidth=0,
-    )
+    for group in neighboring(points):
+        at = [point.buffer for point in group]
+        low, high = zip(*(point.interval for point in group if point.interval is not None), strict=True)
+        if len(group) > 1:
+            axis.fill_between(at, low, high, color=color, alpha=0.2, linewidth=0)
+        else:
+            axis.vlines(at, low, high, color=color, alpha=0.3, linewidth=5)
     axis.plot(buffers, means, color=color, marker=marker, markersize=3.5, linewidth=1.3, label=label)
 
 
@@ -152,7 +152,7 @@ def _legend(answer: Recommendation, charts: Sequence[MetricChart]) -> list[Any]:
     from matplotlib.patches import Patch
 
     handles: list[Any] = [Line2D([], [], color=PALETTE[0], marker="o", markersize=3.5, label="simulated mean")]
-    if any(point.replications > 1 for point in answer.points):
+    if any(point.half_width is not None for chart in charts for point in chart.points):
         handles.append(Patch(color=PALETTE[0], alpha=0.2, label="95 % interval"))
     if any(chart.goals for chart in charts):
         handles.append(Patch(color=GOAL, alpha=0.12, label="goal missed"))

@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from forebay.report import BufferSize, Estimate
-    from forebay.search.answer import JudgedRule, Recommendation
+    from forebay.search.answer import CurvePoint, JudgedRule, Recommendation
 
 __all__ = ["metric_chart", "rule_strip", "shown_metrics", "trade_chart"]
+
+#: Replications from which on an interval is drawn.
+FEW = 3
 
 
 def shown_metrics(answer: Recommendation) -> list[str]:
@@ -40,7 +43,7 @@ def metric_chart(answer: Recommendation, key: str) -> MetricChart:
         Point(
             point.buffer.packets,
             scale * estimate.mean,
-            scale * (estimate.half_width or 0.0),
+            _half(point, estimate, scale),
             f"{wording.sizes(point.buffer)}\n{wording.metric_title(key)} {formatting.estimate(key, estimate)}"
             f"\n{formatting.counted(point.replications, 'replication')}",
         )
@@ -61,6 +64,11 @@ def metric_chart(answer: Recommendation, key: str) -> MetricChart:
         low = min([p.mean for p in points] + [goal.threshold for goal in goals])
         limits = (max(0.0, math.floor(low / 10) * 10.0), 101.0)
     return MetricChart(title, points, goals, marks, _answer(answer), _milliseconds_per_packet(answer), limits)
+
+
+def _half(point: CurvePoint, estimate: Estimate, scale: float) -> float | None:
+    """Half an interval; two replications have one that says next to nothing, and hides what others say."""
+    return None if estimate.half_width is None or point.replications < FEW else scale * estimate.half_width
 
 
 def rule_strip(answer: Recommendation) -> RuleStrip:

@@ -25,6 +25,7 @@ from forebay.views.heading import Paragraph
 from forebay.views.reports import metric_table
 from forebay.views.wording import (
     around,
+    closeness,
     count,
     difference,
     doubt,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
         Miss,
         Recommendation,
         SearchCost,
+        UpperEnd,
         Variation,
     )
     from forebay.search.judgment import Judgment
@@ -108,6 +110,9 @@ def _headline(answer: Recommendation) -> Iterator[RenderableType]:
     said = "no confidence: " if answer.confidence is None else "confidence "
     yield Paragraph(f"Buffer{whose(answer)}: {sizes(answer.buffer)} ({said}{sure})", "bold green")
     yield Paragraph(_decisive(answer))
+    close = closeness(answer)
+    if close:
+        yield Paragraph(close)
     for line in () if answer.monotone else around(answer):
         yield Paragraph(line, "yellow")
 
@@ -116,11 +121,16 @@ def _decisive(answer: Recommendation) -> str:
     """What keeps the buffer from being smaller, and up to where the goals hold."""
     upper = answer.feasible_up_to
     stated = upper is not None and upper.missed_at is not None and not answer.gaps
-    most = f"; all hold up to {count(upper.buffer)}" if upper is not None and stated else ""
+    most = f"; all hold {_last(upper)}" if upper is not None and stated else ""
     if answer.binding_goal is None:
         return f"Nothing asks for more: every goal holds at the smallest buffer{most}."
     goal = answer.goals[answer.binding_goal]
     return f"Decided by {_asked(goal)}: {formatting.estimate(goal.goal.name, goal.measured)} here{most}."
+
+
+def _last(upper: UpperEnd) -> str:
+    """The largest buffer that will do."""
+    return f"up to {count(upper.buffer)}" if upper.about is None else f"to ~{count(upper.about)}"
 
 
 def _no_buffer(answer: Recommendation) -> Iterator[RenderableType]:
@@ -186,6 +196,11 @@ class _Row:
     judgment: Judgment | None = None
     style: str = ""
 
+    @property
+    def about(self) -> str:
+        """What stands before numbers that were not measured but read off the curve."""
+        return "~" if self.judgment is not None and self.judgment.interpolated else ""
+
 
 # Rules -----------------------------------------------------------------------------------------------------------
 
@@ -246,7 +261,7 @@ def _table(rows: Iterable[_Row], columns: _Columns) -> Table:
     table.add_column("simulated", no_wrap=True)
     shown = formatting.estimate if columns.intervals else _mean
     for row in rows:
-        cells = [shown(key, row.measured.get(key)) for key in columns.metrics]
+        cells = [row.about * (key in row.measured) + shown(key, row.measured.get(key)) for key in columns.metrics]
         size = _cells(row.buffer)[: 4 if columns.sizes else 1]
         words = "" if row.judgment is None else _words(row.judgment, verdict=columns.verdicts)
         table.add_row(escape(row.name), *size, *cells, words, style=row.style)

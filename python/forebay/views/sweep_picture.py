@@ -148,7 +148,7 @@ def _draw_panel(panel: Axes, metric: str, series: pl.DataFrame, scale: Scale) ->
         mine = placed.filter(pl.col("series") == label, pl.col(mean).is_not_null()).sort("where")
         color, marker = _style(index)
         points = [
-            Point(row["where"], factor * row[mean], factor * (row[half_width] or 0.0))
+            Point(row["where"], factor * row[mean], None if row[half_width] is None else factor * row[half_width])
             for row in mine.iter_rows(named=True)
         ]
         plots.band(panel, points, color=color, marker=marker)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forebay import formatting
+from forebay.search.interpolation import on_curve
 from forebay.views import wording
 from forebay.views.headline import headline
 from forebay.views.pages import Row, Table, render
@@ -101,7 +102,7 @@ class Found:
 
     buffer: Headline
     standing: str
-    resolution: str
+    closeness: str
     scope: str
     confidence: str
     doubt: str
@@ -260,7 +261,7 @@ def _found(answer: Recommendation, buffer: BufferSize) -> Found:
     return Found(
         _headline(buffer),
         wording.standing(answer),
-        f"{100 * answer.resolution:g} %",
+        wording.closeness(answer),
         scope,
         "" if answer.confidence is None else formatting.confidence(answer.confidence),
         wording.doubt(answer),
@@ -317,9 +318,11 @@ def _pictures(answer: Recommendation) -> Pictures:
     sizes = (dataclasses.replace(WIDE, left=strip.size(WIDE).left), NARROW)
     strips = [strip.drawing(strip.size(size), "rules by buffer") for size in sizes]
     figures = [Figure("What each rule asks for", tuple(strips))] if answer.rules else []
-    present = {"mean", "band", "goal", "answer"} | {dot.kind for dot in strip.dots}
+    present = {"mean", "goal", "answer"} | {dot.kind for dot in strip.dots}
     for key in shown_metrics(answer):
         chart = metric_chart(answer, key)
+        if any(point.half_width is not None for point in chart.points):
+            present.add("band")
         title = wording.metric_title(key)
         heading = title[0].upper() + title[1:]
         figures.append(_figure(heading, chart, sizes, f"{chart.title} against the buffer in packets"))
@@ -377,7 +380,7 @@ def _sizing_rule(answer: Recommendation, rule: answers.JudgedRule, buffer: Buffe
     return SizingRule(
         name=rule.name,
         buffer=wording.packets(buffer),
-        judged=tuple(_judged(answer, answer.at(buffer))),
+        judged=tuple(_judged(answer, on_curve(answer.points, buffer))),
         title=title,
         summary=summary,
         applies=rule.applies,
@@ -403,7 +406,7 @@ def _explained(name: str) -> tuple[str, str]:
 
 
 def _judged(answer: Recommendation, at: answers.CurvePoint | None) -> Iterable[str]:
-    """How each goal fares at a measured buffer."""
+    """How each goal fares at a measured buffer, or at one between two of them."""
     if at is None:
         return
     for goal in (judged.goal for judged in answer.goals.values()):
@@ -413,7 +416,8 @@ def _judged(answer: Recommendation, at: answers.CurvePoint | None) -> Iterable[s
             continue
         margin, half = goal.margin(estimate.mean), estimate.half_width or 0.0
         verdict = "met" if margin > half else "missed" if margin < -half else "on the edge"
-        yield f"{wording.metric_title(key)} {formatting.estimate(key, estimate)} ({verdict})"
+        about = "" if at.replications else "about "
+        yield f"{wording.metric_title(key)} {about}{formatting.estimate(key, estimate)} ({verdict})"
 
 
 # The rest --------------------------------------------------------------------------------------------------------

@@ -98,7 +98,18 @@ def standing(answer: Recommendation) -> str:
         return "the lower end of a range in which every goal is met"
     if answer.islands:
         return "the smallest from which on every measured buffer meets the goals that ask for room"
-    return "the smallest that meets every goal"
+    return (
+        "the smallest that was found to meet every goal" if closeness(answer) else "the smallest that meets every goal"
+    )
+
+
+def closeness(answer: Recommendation) -> str:
+    """Between which buffers the smallest that would do lies, where the answer may be further from it than was asked."""
+    least, buffer = answer.feasible_from, answer.buffer
+    if least is None or buffer is None or buffer.packets <= max(least.low.packets * (1 + answer.resolution), 1.0):
+        return ""
+    between = f"{round(least.low.packets):,} to {count(least.high)}"
+    return f"The smallest that would do is {between} ({100 * least.confidence:g} % confidence)."
 
 
 def sides(conflict: Conflict, title: Callable[[str], str], told: Callable[[BufferSize], str]) -> Iterator[str]:
@@ -138,9 +149,10 @@ def around(answer: Recommendation) -> tuple[str, ...]:
         what = goal_title(gap.goal)
         found.append(f"Above it goals are missed again: {what} is {measured} at {packets(gap.buffer)}{more}.")
     elif upper is not None and upper.missed_at is not None:
+        between = "" if upper.about is None else f"; between them up to about {packets(upper.about)}"
         found.append(
             f"Every goal still holds at {packets(upper.buffer)}, but not at {packets(upper.missed_at)}, of the buffers "
-            "that were measured."
+            f"that were measured{between}."
         )
     if answer.islands:
         at = [f"{island.buffer.packets:,.0f}" for island in answer.islands]

@@ -1,0 +1,159 @@
+"""Where a margin crosses zero, from few noisy observations about the place.
+
+Near its crossing a curve is a line. Its slope is known from afar, roughly, before anything is seen nearby, and enters
+as an observation of its own (a conjugate normal prior); the place then follows from as few as two observations, and
+its standard error from the delta method (Fieller, Some problems in interval estimation, 1954, has the exact set, which
+is the same to first order where the slope is clear).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from forebay import statistics
+
+__all__ = ["Crossing", "Noise", "crossing", "line_at", "scatter", "zero_between"]
+
+#: Standard deviation of the slope nearby around what it is from afar, as a share of that.
+DOUBT = 0.5
+#: The slope nearby is believed to be no further from that than by this factor.
+MOST_DOUBT = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Variance of one observation, and the degrees of freedom that it rests on."""
+
+    variance: float
+    degrees: int
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """A line's zero.
+
+    Attributes
+    ----------
+    at : float
+        Where it is.
+    error : float
+        Its standard error.
+    spread : float
+        How far from the line one observation lies, along the abscissa: the standard deviation over the slope.
+    """
+
+    at: float
+    error: float
+    spread: float
+
+
+def crossing(points: Sequence[tuple[float, float]], slope: float, noise: Noise) -> Crossing:
+    """Fit a line to observations and say where it crosses zero.
+
+    Parameters
+    ----------
+    points : sequence of (float, float)
+        Abscissa and ordinate of each, at least one.
+    slope : float
+        As it is from afar, above 0.
+    noise : Noise
+        As repeated observations have it; what the fit leaves is pooled with it.
+
+    Returns
+    -------
+    Crossing
+    """
+    count = len(points)
+    middle = math.fsum(x for x, _ in points) / count
+    level = math.fsum(y for _, y in points) / count
+    width = math.fsum((x - middle) ** 2 for x, _ in points)
+    rise = math.fsum((x - middle) * (y - level) for x, y in points)
+    weight = noise.variance / (DOUBT * slope) ** 2
+    found = (rise + weight * slope) / (width + weight) if width + weight > 0 else slope
+    found = min(max(found, slope / MOST_DOUBT), slope * MOST_DOUBT)
+    left = math.fsum((y - level - found * (x - middle)) ** 2 for x, y in points)
+    degrees = count - 1 + noise.degrees
+    variance = (left + noise.degrees * noise.variance) / degrees if degrees else 0.0
+    at = middle - level / found
+    known = width + variance / (DOUBT * slope) ** 2
+    lever = (middle - at) ** 2 * variance / known if known > 0 else 0.0
+    return Crossing(at, math.sqrt(variance / count + lever) / found, math.sqrt(variance) / found)
+
+
+def scatter(points: Sequence[tuple[float, float]]) -> Noise:
+    """How far observations lie from a curve that only rises, or only falls, whichever is nearer.
+
+    The curve is the monotone regression (Barlow, Bartholomew, Bremner and Brunk, Statistical inference under order
+    restrictions, 1972): it follows steps and bends as well as a line, and takes a degree of freedom for each of its
+    levels.
+    """
+    places: dict[float, list[float]] = {}
+    for x, y in sorted(points):
+        places.setdefault(x, []).append(y)
+    rising = _levels([places[x] for x in sorted(places)])
+    falling = _levels([places[x] for x in sorted(places, reverse=True)])
+    left, levels = min((math.fsum(map(_squares, found)), len(found)) for found in (rising, falling))
+    degrees = len(points) - levels
+    return Noise(left / degrees, degrees) if degrees else Noise(0.0, 0)
+
+
+def _levels(groups: Sequence[list[float]]) -> list[list[float]]:
+    """Pool neighbors until their means rise."""
+    found: list[list[float]] = []
+    for group in groups:
+        found.append(group)
+        while len(found) > 1 and _mean(found[-2]) >= _mean(found[-1]):
+            last = found.pop()
+            found[-1] = found[-1] + last
+    return found
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _squares(values: Sequence[float]) -> float:
+    mean = _mean(values)
+    return math.fsum((value - mean) ** 2 for value in values)
+
+
+def zero_between(points: Sequence[tuple[float, float]], level: float) -> tuple[float, float] | None:
+    """Between which abscissas the rising line through observations is zero, each end at a one-sided level.
+
+    Fieller's exact set; None where it is unbounded, for the line may as well not rise.
+    """
+    count = len(points)
+    if count < 3:
+        return None
+    middle = math.fsum(x for x, _ in points) / count
+    mean = math.fsum(y for _, y in points) / count
+    width = math.fsum((x - middle) ** 2 for x, _ in points)
+    if width <= 0:
+        return None
+    slope = math.fsum((x - middle) * (y - mean) for x, y in points) / width
+    left = math.fsum((y - mean - slope * (x - middle)) ** 2 for x, y in points)
+    reach = statistics.student_quantile(level, count - 2) * math.sqrt(left / (count - 2))
+    unclear = reach * reach / width
+    if slope <= 0 or unclear >= slope * slope:
+        return None
+    sure = slope * slope - unclear
+    half = reach * math.sqrt(sure / count + mean * mean / width)
+    return middle - (slope * mean + half) / sure, middle - (slope * mean - half) / sure
+
+
+def line_at(points: Sequence[tuple[float, float]], at: float) -> tuple[float, float]:
+    """Say what the line through observations is at a place, and its standard error, infinite where nothing tells it."""
+    count = len(points)
+    middle = math.fsum(x for x, _ in points) / count
+    level = math.fsum(y for _, y in points) / count
+    width = math.fsum((x - middle) ** 2 for x, _ in points)
+    slope = math.fsum((x - middle) * (y - level) for x, y in points) / width if width > 0 else 0.0
+    value = level + slope * (at - middle)
+    degrees = count - (2 if width > 0 else 1)
+    if degrees < 1:
+        return value, math.inf
+    variance = math.fsum((y - level - slope * (x - middle)) ** 2 for x, y in points) / degrees
+    lever = (at - middle) ** 2 / width if width > 0 else 0.0
+    return value, math.sqrt(variance * (1 / count + lever))

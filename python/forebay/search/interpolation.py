@@ -1,0 +1,52 @@
+"""What a curve says between two buffers that were measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from forebay.report import BufferSize, Estimate
+from forebay.search.answer import CurvePoint, Metrics
+
+__all__ = ["neighbors", "on_curve", "point_between", "share_between"]
+
+
+def neighbors(measured: Iterable[int], packets: int) -> tuple[int, int] | None:
+    """The nearest measured buffers below and above one; None where it lies outside of all of them."""
+    measured = list(measured)
+    low = max((at for at in measured if at < packets), default=None)
+    high = min((at for at in measured if at > packets), default=None)
+    return None if low is None or high is None else (low, high)
+
+
+def share_between(low: float, high: float, packets: float) -> float:
+    """How far a buffer is from one to another on a logarithmic scale, from 0 to 1."""
+    return math.log(packets / low) / math.log(high / low)
+
+
+def point_between(low: CurvePoint, high: CurvePoint, buffer: BufferSize) -> CurvePoint:
+    """What the line between two measured buffers says of one between them: without an interval, of no replication."""
+    share = share_between(low.buffer.packets, high.buffer.packets, buffer.packets)
+    groups = {
+        name: _between(metrics, high.groups[name], share) for name, metrics in low.groups.items() if name in high.groups
+    }
+    return CurvePoint(buffer, 0, _between(low.metrics, high.metrics, share), groups)
+
+
+def on_curve(points: Sequence[CurvePoint], buffer: BufferSize) -> CurvePoint | None:
+    """What was measured at a buffer, or the line between its neighbors says; None beyond all of them."""
+    known = {round(point.buffer.packets): point for point in points}
+    packets = round(buffer.packets)
+    if packets in known:
+        return known[packets]
+    ends = neighbors(known, packets)
+    return None if ends is None else point_between(known[ends[0]], known[ends[1]], buffer)
+
+
+def _between(low: Metrics, high: Metrics, share: float) -> Mapping[str, Estimate]:
+    found = {}
+    for name, one in low.items():
+        other = high.get(name)
+        if other is not None:
+            found[name] = Estimate(one.mean + share * (other.mean - one.mean))
+    return found

@@ -1,0 +1,154 @@
+"""What a search has seen so far, how sure that is, and how it sees more."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from forebay import statistics
+from forebay.goals import Goal, distinct, metric_value
+from forebay.report import Report
+from forebay.search.approach import NEAR
+from forebay.search.crossing import Noise, scatter
+from forebay.search.independence import different, enough
+from forebay.search.judging import Verdict, relative_margin
+from forebay.search.plan import Measure, Plan
+
+__all__ = ["Observing"]
+
+#: One-sided level at which a margin is clear while the search goes on; what it leads to is confirmed.
+CLEAR = 0.95
+#: Degrees of freedom of the noise: so many from nearby are enough, else as many with those of buffers further off.
+ENOUGH, DEGREES = 3, 2
+
+
+class Observing:
+    """Replications at buffers, and what they say of the goals.
+
+    Parameters
+    ----------
+    measure : Measure
+        Runs replications.
+    goals : sequence of Goal
+        At least one.
+    plan : Plan
+        How often to look, and who judges.
+
+    Attributes
+    ----------
+    samples : mapping
+        Every replication by its buffer.
+    """
+
+    def __init__(self, measure: Measure, goals: Sequence[Goal], plan: Plan) -> None:
+        if not goals:
+            msg = "a search needs at least one goal"
+            raise ValueError(msg)
+        self.measure = measure
+        self.goals = tuple(distinct(goals))
+        self.plan = plan
+        self.samples: dict[int, list[Report]] = {}
+        #: Whether one replication is an observation of the margin.
+        self._averages = plan.judge.averages
+        #: Replications so far by buffer and whether they were fresh.
+        self._taken: Counter[tuple[int, bool]] = Counter()
+        self._level = 1 - (1 - plan.confidence) / len(plan.looks)
+
+    def sample(self, buffers: Iterable[int], replications: int) -> None:
+        """Have at least `replications` at each buffer, all missing ones in one batch."""
+        buffers = sorted(set(buffers))
+        self.observe([at for at in buffers for _ in range(len(self.samples.get(at, ())), replications)])
+
+    def observe(self, buffers: Sequence[int]) -> None:
+        """Have one more replication at each of these buffers, a buffer named twice twice."""
+        for buffer, report in zip(buffers, self._measured(buffers, fresh=False), strict=True):
+            self.samples.setdefault(buffer, []).append(report)
+
+    def _measured(self, buffers: Sequence[int], *, fresh: bool) -> list[Report]:
+        """Another replication at each buffer, of the search or fresh."""
+        pairs = []
+        for buffer in buffers:
+            pairs.append((buffer, self.plan.number(buffer, self._taken[buffer, fresh], fresh=fresh)))
+            self._taken[buffer, fresh] += 1
+        return self.measure(pairs) if pairs else []
+
+    def noise(self, goal: Goal, buffer: int) -> Noise:
+        """How far one replication's margin lies from the curve near a buffer, or from the means further off."""
+        nearby = scatter(self._nearby(goal, buffer))
+        total, degrees = nearby.variance * nearby.degrees, nearby.degrees
+        if degrees >= ENOUGH:
+            return nearby
+        margin, far = self.plan.judge.margin, []
+        # Noise changes with the margin rather than the buffer: towards all of a link's rate, or no loss, it vanishes.
+        here = margin(self.samples[buffer], [goal]) if buffer in self.samples else 0.0
+        for at, reports in self.samples.items():
+            if len(reports) > 1 and abs(math.log(at / buffer)) > NEAR:
+                mean = margin(reports, [goal])
+                squares = math.fsum((relative_margin(goal, report) - mean) ** 2 for report in reports)
+                far.append((abs(mean - here), abs(math.log(at / buffer)), squares, len(reports) - 1))
+        for _, _, squares, free in sorted(far):
+            if degrees >= DEGREES:
+                break
+            total += squares
+            degrees += free
+        return Noise(total / degrees if degrees else 0.0, degrees)
+
+    def _nearby(self, goal: Goal, buffer: int) -> list[tuple[float, float]]:
+        """Logarithm of the buffer and margin of each replication near a buffer."""
+        return [
+            (math.log(at), relative_margin(goal, report))
+            for at, reports in self.samples.items()
+            if abs(math.log(at / buffer)) <= NEAR
+            for report in reports
+        ]
+
+    def values(self, buffer: int, goal: Goal) -> list[float]:
+        """What each replication at `buffer` says about the goal's metric."""
+        return [metric_value(goal.name, report) for report in self.samples[buffer]]
+
+    def mean(self, buffer: int, goal: Goal) -> float:
+        """Mean over the replications at `buffer`."""
+        values = self.values(buffer, goal)
+        return math.fsum(values) / len(values)
+
+    def together(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
+        """Judge goals that have to hold at once from the replications at hand."""
+        if not goals:
+            return Verdict.MET
+        if self._averages:
+            return self._apart(buffer, goals)
+        return self.plan.judge.verdict(self.samples[buffer], goals, self._level)
+
+    def _apart(self, buffer: int, goals: Sequence[Goal], level: float | None = None) -> Verdict:
+        """Whether margins are further from 0 than the noise nearby lets a mean of so many replications be."""
+        reports, verdict = self.samples[buffer], Verdict.MET
+        if level is None:
+            level = self._level if len(reports) >= max(self.plan.looks) else CLEAR
+        for goal in goals:
+            noise = self.noise(goal, buffer)
+            if not noise.degrees:
+                return Verdict.UNCLEAR
+            margin = self.plan.judge.margin(reports, [goal])
+            error = math.sqrt(noise.variance / len(reports))
+            limit = statistics.student_quantile(level, noise.degrees) * error if error else 0.0
+            if margin < 0 and margin <= -limit:
+                return Verdict.MISSED
+            if margin < limit:
+                verdict = Verdict.UNCLEAR
+        return verdict
+
+    def decide(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
+        """Judge, with more replications for as long as the decision is unclear."""
+        for replications in self.plan.looks:
+            self.sample([buffer], replications)
+            verdict = self.together(buffer, goals)
+            if verdict is not Verdict.UNCLEAR:
+                return verdict
+        return Verdict.UNCLEAR
+
+    def _settle(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
+        """Judge after all looks; replications that only repeat each other need no more of them."""
+        if enough(different(self.samples[buffer]), len(self.samples[buffer])):
+            self.sample([buffer], max(self.plan.looks))
+        return self.together(buffer, goals)

@@ -1,0 +1,140 @@
+"""How hard a search looks, and what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from forebay.report import Report
+from forebay.search.judging import AverageJudge, Judge
+from forebay.warning import Warning
+
+__all__ = ["LOWER_END", "Measure", "Outcome", "Plan"]
+
+Reports = Sequence[Report]
+
+#: Of a replication's number, where it has the buffer in it: bits that count, the upper half of them fresh ones.
+BITS = 20
+UNSEEN = 1 << (BITS - 1)
+#: Confidence with which the lower end of what will do lies between two buffers.
+LOWER_END = 0.8
+
+
+class Measure(Protocol):
+    """Whatever can run replications of the scenario at a buffer."""
+
+    def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Report]:
+        """Return one report per (buffer in packets, replication) pair, in the order asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How hard the search looks.
+
+    Attributes
+    ----------
+    smallest, largest : int
+        Range of the first look, in packets; the search goes on above it where the goals ask for more.
+    ceiling : int
+        Largest buffer that is ever tried.
+    gap : float
+        The first look leaves no larger factor between neighboring buffers, so that nothing hides between them.
+    resolution : float
+        The answer is the smallest buffer to within this fraction of itself (or one packet).
+    looks : tuple of int
+        Replications at the first and each further look.
+    confirmations : int
+        Buffers that may be put to the fresh replications before the search gives up.
+    confidence : float
+        One-sided confidence that the whole procedure keeps.
+    also : tuple of int
+        Buffers to measure in any case, such as those of the rules.
+    judge : Judge
+        When goals count as met.
+    """
+
+    smallest: int
+    largest: int
+    ceiling: int
+    gap: float = 4.0
+    resolution: float = 0.05
+    looks: tuple[int, ...] = (1, 2, 4, 8, 16)
+    confirmations: int = 6
+    confidence: float = 0.95
+    also: tuple[int, ...] = ()
+    judge: Judge = field(default_factory=AverageJudge)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.smallest <= self.largest <= self.ceiling:
+            msg = f"expected 1 <= smallest <= largest <= ceiling, found {self.smallest}, {self.largest}, {self.ceiling}"
+            raise ValueError(msg)
+        least = 1 if self.judge.averages else 2
+        if not self.looks or list(self.looks) != sorted(set(self.looks)) or self.looks[0] < least:
+            msg = f"looks must rise from at least {least} replications, found {self.looks}"
+            raise ValueError(msg)
+
+    def number(self, buffer: int, count: int, *, fresh: bool) -> int:
+        """The number of a replication, of which `count` came before at that buffer; fresh ones no search reaches.
+
+        Where goals are about means, no two buffers share random streams: each replication is an observation of its
+        own. Else replication r has the same streams at every buffer.
+        """
+        if self.judge.averages:
+            return (buffer << BITS) + fresh * UNSEEN + count
+        return count + (max(self.looks) if fresh else 0)
+
+    def is_fresh(self, number: int) -> bool:
+        """Whether a replication of this number is one that the search has not seen."""
+        return bool(number & UNSEEN) if self.judge.averages else number >= max(self.looks)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What the search found.
+
+    Attributes
+    ----------
+    buffer : int or None
+        Smallest buffer that meets every goal, in packets; None where there is none.
+    confidence : float or None
+        One-sided confidence that all goals hold at `buffer` (0 where there is none); None where the fresh replications
+        repeat each other and can carry none.
+    confirmation : sequence of reports
+        The fresh replications that `confidence` rests on.
+    binding : str or None
+        The key of the goal that keeps the buffer from being smaller (or, without an answer, the goal that fails).
+    lower_end : tuple of (int, int), or None
+        With an answer: between which buffers the smallest that would do lies, with the confidence `LOWER_END`; None
+        where the smallest of all does.
+    up_to : tuple of (int, int or None)
+        With an answer: the largest buffer known to meet every goal without a gap, and the smallest above it that does
+        not (None where all larger ones that were measured do).
+    needs_at_least : tuple of (keys of goals, buffer)
+        What the goals that ask for a large buffer need together; buffer None where no tried buffer is enough.
+    needs_at_most : tuple of (keys of goals, buffer)
+        What the goals that ask for a small buffer allow together; buffer None where even the smallest is too
+        large, and where there are no such goals.
+    compromise : int or None
+        Without an answer: the measured buffer whose worst relative miss is smallest.
+    gaps : tuple of (int, str)
+        With an answer: measured buffers above it at which a goal that asks for room is missed, with the goal's key.
+    islands : tuple of (int, int)
+        With an answer: measured buffers below it that meet every goal, each with a larger one, below the answer, that
+        misses some.
+    notes : list of Warning
+        What the reader should know: unclear decisions, refused confirmations.
+    """
+
+    buffer: int | None = None
+    confidence: float | None = 0.0
+    confirmation: Reports = ()
+    binding: str | None = None
+    lower_end: tuple[int, int] | None = None
+    up_to: tuple[int, int | None] = (0, None)
+    needs_at_least: tuple[tuple[str, ...], int | None] = ((), None)
+    needs_at_most: tuple[tuple[str, ...], int | None] = ((), None)
+    compromise: int | None = None
+    gaps: tuple[tuple[int, str], ...] = ()
+    islands: tuple[tuple[int, int], ...] = ()
+    notes: list[Warning] = field(default_factory=list)
