@@ -234,7 +234,8 @@ impl Link {
         if self.mode == Mode::Free {
             // Accepted packets arrive at C + q', so their waits sum to
             // int q/C (C + q') dt = int q dt + (q1^2 - q0^2) / 2 C.
-            let area = self.dense.integral(theta) * span / theta;
+            // A queue that hardly leaves 0 may lie below it by the tolerated error.
+            let area = (self.dense.integral(theta) * span / theta).max(0.0);
             let squares = (self.queue - before) * (self.queue + before);
             self.tally.queue += area;
             self.tally.waiting += area + 0.5 * squares / self.capacity;
