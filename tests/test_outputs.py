@@ -10,8 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.progress import Progress
 
 from forebay.commands.program import main
+from forebay.commands.terminal import Bar
 from forebay.errors import InputError
 from forebay.files import check_file, check_folder
 from tests.conftest import SMALL
@@ -233,3 +235,13 @@ def test_a_small_address_space_is_no_reason_to_hang(place: Path, verb: list[str]
     else:
         assert done.returncode == 2
         assert done.stderr == "forebay: found 210 MB of address space (ulimit -v); allowed: at least 1500 MB\n"
+
+
+def test_a_bar_says_how_far_it_is_and_what_is_known() -> None:
+    progress = Progress(disable=True)
+    bar = Bar(progress, "simulating")
+    assert (progress.tasks[0].description, progress.tasks[0].total) == ("simulating", None)
+    bar(3, 10)
+    bar.say("between 40 and 90 packets")
+    (task,) = progress.tasks
+    assert (task.description, task.completed, task.total) == ("between 40 and 90 packets", 3, 10)

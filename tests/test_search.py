@@ -6,6 +6,7 @@ import itertools
 import math
 import zlib
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,6 +73,25 @@ def test_finds_the_edge_without_noise() -> None:
     assert outcome.binding == "utilization"
     assert outcome.lower_end is not None
     assert outcome.lower_end[0] <= EDGE + 1 <= outcome.lower_end[1] + 1 <= outcome.buffer + 1
+
+
+@pytest.mark.parametrize("judge", [AverageJudge(), ShareJudge(0.9)])
+def test_what_is_known_closes_in_on_the_answer(judge: Judge) -> None:
+    """Without noise every "between" holds the edge and none is wider than the one before."""
+    said: list[str] = []
+    plan = replace(PLAN, judge=judge, looks=(2, 4, 8, 16))
+    outcome = Search(
+        Link({"utilization": utilization}, 0.0), [Goal("utilization", ">=", 0.9)], plan, None, said.append
+    ).run()
+    *narrowing, last = said
+    ends = [[int(word.replace(",", "")) for word in words.split() if word[0].isdigit()] for words in narrowing]
+    assert len(ends) > 3
+    assert all(low < EDGE <= high for low, high in ends)
+    assert all(
+        low <= later_low and later_high <= high for (low, high), (later_low, later_high) in itertools.pairwise(ends)
+    )
+    assert narrowing[-1] == f"between {ends[-1][0]} and {ends[-1][1]} packets"
+    assert last == f"confirming {outcome.buffer} packets"
 
 
 def test_finds_the_edge_through_noise() -> None:

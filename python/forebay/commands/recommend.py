@@ -141,6 +141,7 @@ def recommend(
             progress=progress,
             resume=None if fresh else cache_directory() / "recommend",
             tell=remark,
+            known=None if progress is None else progress.say,
             **asked,
         )
     written: list[Path] = []

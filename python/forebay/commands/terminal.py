@@ -15,8 +15,9 @@ from forebay.legible import legible_lines
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.progress import Progress
 
-__all__ = ["afterwards", "progress_bar", "show", "width", "writing"]
+__all__ = ["Bar", "afterwards", "progress_bar", "show", "width", "writing"]
 
 #: Narrower than this nothing is legible.
 NARROWEST = 40
@@ -67,8 +68,31 @@ def afterwards(tell: Callable[[], object]) -> Iterator[None]:
     tell()
 
 
+class Bar:
+    """A bar that somebody watches: called with what is done and what is expected in all.
+
+    Parameters
+    ----------
+    progress : Progress
+        What draws it.
+    what : str
+        What is going on.
+    """
+
+    def __init__(self, progress: Progress, what: str) -> None:
+        self._progress, self._task = progress, progress.add_task(what, total=None)
+
+    def __call__(self, done: int, expected: int) -> None:
+        """Move on."""
+        self._progress.update(self._task, completed=done, total=expected)
+
+    def say(self, what: str) -> None:
+        """Say what is going on, or known by now."""
+        self._progress.update(self._task, description=what)
+
+
 @contextmanager
-def progress_bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar(what: str, *, quiet: bool) -> Iterator[Bar | None]:
     """A bar on standard error with an estimate of what remains; nothing where nobody watches."""
     if quiet or not sys.stderr.isatty():
         yield None
@@ -92,9 +116,4 @@ def progress_bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], Non
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=None)
-
-        def tell(done: int, expected: int) -> None:
-            progress.update(task, completed=done, total=expected)
-
-        yield tell
+        yield Bar(progress, what)

@@ -60,6 +60,7 @@ def recommend(
     progress: Progress | None = None,
     resume: Path | None = None,
     tell: Callable[[str], object] | None = None,
+    known: Callable[[str], object] | None = None,
 ) -> Recommendation:
     """Find the smallest buffer that meets the goals, by simulation.
 
@@ -107,6 +108,8 @@ def recommend(
         on from them, with the same answer. Nothing is kept by default.
     tell : callable, optional
         Called with a line on what was found there.
+    known : callable, optional
+        Called with what is known of the answer so far, as in "between 40 and 90 packets".
 
     Returns
     -------
@@ -141,7 +144,7 @@ def recommend(
         # What rules ask for lies on the curve, unless that has to hold in a share of the draws or costs nothing.
         of_rules = _Rules(_sized(rules), measured=fraction is not None or not measure.replicates)
         plan = _plan(scenario, varied, list(asked.values()), of_rules, terms)
-        search = Search(measure, scenario.goals, plan, measure.expect)
+        search = Search(measure, scenario.goals, plan, measure.expect, known)
         finished = Finished(scenario, search, search.run(), measure, added)
         answer = _answer(finished, terms, asked, rules)
         return dataclasses.replace(

@@ -35,6 +35,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from forebay import statistics
 from forebay.formatting import confidence as confidence_text
+from forebay.formatting import counted
 from forebay.goals import Goal
 from forebay.report import Report
 from forebay.search.approach import SURE, Approach, beginning
@@ -71,6 +72,8 @@ class Search(Observing):
         Range, resolution and replications.
     expect : callable, optional
         Told how many replications are still expected, whenever that estimate changes.
+    known : callable, optional
+        Told what is known of the answer so far, as in "between 40 and 90 packets", whenever that changes.
     """
 
     def __init__(
@@ -79,9 +82,11 @@ class Search(Observing):
         goals: Sequence[Goal],
         plan: Plan,
         expect: Callable[[int], None] | None = None,
+        known: Callable[[str], object] | None = None,
     ) -> None:
         super().__init__(measure, goals, plan)
         self._expect = expect or (lambda _count: None)
+        self._known = known or (lambda _words: None)
         #: The smallest buffer that ought to meet the goals which ask for room.
         self._least = 1
         #: Buffers of the first look.
@@ -209,7 +214,7 @@ class Search(Observing):
                 return missed
         # Each refusal says that the noise is larger than it seemed.
         caution = 1 + 0.2 * self._attempts
-        edge = Approach(self, room, missed, met, self.plan.resolution, self._between_them, caution).run()
+        edge = Approach(self, room, missed, met, self.plan.resolution, self._answer_between, caution).run()
         outcome.binding = edge.goal.key
         self._least = edge.least
         return edge.buffer
@@ -228,6 +233,11 @@ class Search(Observing):
     def _between_them(self, one: int, other: int) -> None:
         """Say how much is still expected while an edge is between two buffers."""
         self._expect(self._bisection_cost(max(one, other) / min(one, other)))
+
+    def _answer_between(self, missed: int, met: int) -> None:
+        """The same of the edge where the answer will be, and where that is."""
+        self._between_them(missed, met)
+        self._known(f"between {missed:,} and {counted(met, 'packet')}")
 
     def _met_below(self, buffer: int, goals: Sequence[Goal]) -> bool:
         """Whether a smaller buffer meets goals."""
@@ -309,7 +319,10 @@ class Search(Observing):
         """Close in on the edge between two buffers of which only one meets the goals: `high` where `above` is MET."""
         steps = 0
         while not self._resolved(low, high):
-            self._expect(self._bisection_cost(high / low))
+            if above is Verdict.MET:
+                self._answer_between(low, high)
+            else:
+                self._between_them(low, high)
             middle = self._next(low, high, goals, steps)
             steps += 1
             if (self.decide(middle, goals) is Verdict.MET) == (above is Verdict.MET):
@@ -483,6 +496,7 @@ class Search(Observing):
         Where no larger buffer will do better all looks are taken.
         """
         judge = self.plan.judge
+        self._known(f"confirming {counted(buffer, 'packet')}")
         looks = judge.confirmations(len(self.samples.get(buffer, ())), needed)
         reports: list[Report] = []
         allowed = 1 - needed
