@@ -212,6 +212,22 @@ def test_claims_hold_whatever_the_noise(
     assert np.median(answers) / edge <= far
 
 
+def test_the_lower_end_is_as_narrow_as_the_noise_lets_it() -> None:
+    """Ten times the noise, about ten times the width, until nothing tells it from afar."""
+    widths = []
+    for noise in (0.0004, 0.004):
+        ends = []
+        for seed in range(40):
+            outcome = Search(
+                Link({"utilization": utilization}, noise, seed), [Goal("utilization", ">=", 0.9)], PLAN
+            ).run()
+            assert outcome.lower_end is not None
+            ends.append(math.log(outcome.lower_end[1] / outcome.lower_end[0]))
+        widths.append(float(np.median(ends)))
+    assert widths[0] <= 0.05, "the resolution"
+    assert widths[0] < widths[1] <= 0.2
+
+
 def test_conflict_names_both_sides() -> None:
     link = Link({"utilization": utilization, "queue_delay_p99_s": delay}, noise=0.001)
     goals = [Goal("utilization", ">=", 0.9), Goal("queue_delay_p99", "<=", 0.008)]
@@ -513,7 +529,7 @@ def test_a_share_of_the_draws_is_met_as_often_as_stated() -> None:
     judge = ShareJudge(0.9)
     plan = Plan(smallest=1, largest=1000, ceiling=8000, looks=(10, 42, 84, 168), judge=judge)
     quantile = 100 * math.exp(0.5 * 1.2815515655) * math.log(3)
-    wrong, found = 0, []
+    wrong, inside, found = 0, 0, []
     for seed in range(60):
         link = Draws({}, noise=0.0, seed=seed)
         outcome = Search(link, [Goal("utilization", ">=", 0.9)], plan).run()
@@ -523,7 +539,11 @@ def test_a_share_of_the_draws_is_met_as_often_as_stated() -> None:
         assert judge.held(outcome.confirmation, [Goal("utilization", ">=", 0.9)]) > 0.9 * len(outcome.confirmation)
         wrong += outcome.buffer < quantile
         found.append(outcome.buffer)
+        assert outcome.lower_end is not None
+        inside += outcome.lower_end[0] <= quantile + 1
+        assert outcome.lower_end[1] == outcome.buffer
     assert wrong / 60 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 60)
+    assert inside / 60 >= LOWER_END
     assert np.median(found) < 1.6 * quantile, "sure, but not wasteful"
 
 

@@ -353,23 +353,22 @@ class Search(Observing):
         smaller = sorted((at for at in self.samples if answer is not None and at < answer), reverse=True)
         if answer is None or not goals or not smaller:
             return None
-        missed = next((at for at in smaller if self._misses(at, goals)), None)
-        if missed is not None and self._resolved(missed, answer):
-            return missed + 1, answer
+        least = 1 + next((at for at in smaller if self._misses(at, goals)), 0)
+        if self._resolved(least, answer) or not self._averages:
+            return least, answer
         seen = [(at, report) for at, reports in self.samples.items() for report in reports]
         seen += [(answer, report) for report in outcome.confirmation]
         points = [(math.log(at), relative_margin(goals[0], report)) for at, report in seen]
         found = beginning(points, math.log(answer))
         if found is None:
-            return (1 if missed is None else missed + 1), answer
+            return least, answer
         low, high = (math.exp(place) for place in found)
         return max(1, min(math.floor(low), answer)), min(math.ceil(high), answer)
 
     def _misses(self, buffer: int, goals: Sequence[Goal]) -> bool:
         """Whether a buffer surely misses goals, one among many that could seem to."""
-        if not self._averages:
-            return self.together(buffer, goals) is not Verdict.MET
-        return self._apart(buffer, goals, SURE) is Verdict.MISSED
+        verdict = self._apart(buffer, goals, SURE) if self._averages else self.together(buffer, goals)
+        return verdict is Verdict.MISSED
 
     def _upper_end(self, answer: int) -> tuple[int, int | None]:
         """How far above the answer every goal holds without a gap, from the buffers that the search measured."""
