@@ -60,7 +60,11 @@ __all__ = ["recommend"]
     help="Be this confident (one-sided) that the goals hold.",
 )
 @click.option(
-    "--resolution", type=Share(), default="5%", show_default=True, help="Find the buffer to within this share of it."
+    "--resolution",
+    type=Share(),
+    default="5%",
+    show_default=True,
+    help="How close to the smallest to come, as noise allows.",
 )
 @REPLICATIONS
 @PICTURES_OUT
