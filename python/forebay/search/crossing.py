@@ -65,15 +65,11 @@ def crossing(points: Sequence[tuple[float, float]], slope: float, noise: Noise) 
     -------
     Crossing
     """
-    count = len(points)
-    middle = math.fsum(x for x, _ in points) / count
-    level = math.fsum(y for _, y in points) / count
-    width = math.fsum((x - middle) ** 2 for x, _ in points)
-    rise = math.fsum((x - middle) * (y - level) for x, y in points)
+    count, middle, level, width, rise = _moments(points)
     weight = noise.variance / (DOUBT * slope) ** 2
     found = (rise + weight * slope) / (width + weight) if width + weight > 0 else slope
     found = min(max(found, slope / MOST_DOUBT), slope * MOST_DOUBT)
-    left = math.fsum((y - level - found * (x - middle)) ** 2 for x, y in points)
+    left = _left(points, (middle, level), found)
     degrees = count - 1 + noise.degrees
     variance = (left + noise.degrees * noise.variance) / degrees if degrees else 0.0
     at = middle - level / found
@@ -124,36 +120,44 @@ def zero_between(points: Sequence[tuple[float, float]], level: float) -> tuple[f
 
     Fieller's exact set; None where it is unbounded, for the line may as well not rise.
     """
-    count = len(points)
-    if count < 3:
+    if len(points) < 3:
         return None
-    middle = math.fsum(x for x, _ in points) / count
-    mean = math.fsum(y for _, y in points) / count
-    width = math.fsum((x - middle) ** 2 for x, _ in points)
+    count, middle, mean, width, rise = _moments(points)
     if width <= 0:
         return None
-    slope = math.fsum((x - middle) * (y - mean) for x, y in points) / width
-    left = math.fsum((y - mean - slope * (x - middle)) ** 2 for x, y in points)
-    reach = statistics.student_quantile(level, count - 2) * math.sqrt(left / (count - 2))
-    unclear = reach * reach / width
-    if slope <= 0 or unclear >= slope * slope:
+    slope = rise / width
+    deviation = math.sqrt(_left(points, (middle, mean), slope) / (count - 2))
+    reach = statistics.student_quantile(level, count - 2) * deviation
+    sure = slope * slope - reach * reach / width
+    if slope <= 0 or sure <= 0:
         return None
-    sure = slope * slope - unclear
     half = reach * math.sqrt(sure / count + mean * mean / width)
     return middle - (slope * mean + half) / sure, middle - (slope * mean - half) / sure
 
 
 def line_at(points: Sequence[tuple[float, float]], at: float) -> tuple[float, float]:
     """Say what the line through observations is at a place, and its standard error, infinite where nothing tells it."""
-    count = len(points)
-    middle = math.fsum(x for x, _ in points) / count
-    level = math.fsum(y for _, y in points) / count
-    width = math.fsum((x - middle) ** 2 for x, _ in points)
-    slope = math.fsum((x - middle) * (y - level) for x, y in points) / width if width > 0 else 0.0
+    count, middle, level, width, rise = _moments(points)
+    slope = rise / width if width > 0 else 0.0
     value = level + slope * (at - middle)
     degrees = count - (2 if width > 0 else 1)
     if degrees < 1:
         return value, math.inf
-    variance = math.fsum((y - level - slope * (x - middle)) ** 2 for x, y in points) / degrees
+    variance = _left(points, (middle, level), slope) / degrees
     lever = (at - middle) ** 2 / width if width > 0 else 0.0
     return value, math.sqrt(variance * (1 / count + lever))
+
+
+def _moments(points: Sequence[tuple[float, float]]) -> tuple[int, float, float, float, float]:
+    """How many there are, their mean abscissa and ordinate, and the sums of squares and products about these."""
+    count = len(points)
+    middle = math.fsum(x for x, _ in points) / count
+    level = math.fsum(y for _, y in points) / count
+    width = math.fsum((x - middle) ** 2 for x, _ in points)
+    return count, middle, level, width, math.fsum((x - middle) * (y - level) for x, y in points)
+
+
+def _left(points: Sequence[tuple[float, float]], through: tuple[float, float], slope: float) -> float:
+    """Squares of what a line through a point leaves."""
+    middle, level = through
+    return math.fsum((y - level - slope * (x - middle)) ** 2 for x, y in points)
