@@ -427,6 +427,34 @@ fn group() -> impl Strategy<Value = (u32, String)> {
     (1_u32..40, prop_oneof![3 => persistent, 1 => other])
 }
 
+/// Users who take all of the link leave nothing to others, in however many groups they are written down.
+#[test]
+fn what_fills_the_link_to_the_last_bit_fills_it_in_any_order() {
+    let users = |users: u32| {
+        format!(
+            "cca = \"cubic\"\nrtt = \"60ms\"\nworkload = {{ closed_loop = {{ users = {users}, think = \"2s\", size = \"600kB\" }} }}"
+        )
+    };
+    let lasting =
+        "cca = \"newreno\"\nrtt = { uniform = [\"20ms\", \"80ms\"] }\ncount = 26".to_owned();
+    let with = |groups: &[u32], beside: &[String]| {
+        let groups = groups.iter().map(|&n| users(n));
+        verdicts(&link(
+            "",
+            &groups.chain(beside.iter().cloned()).collect::<Vec<_>>(),
+        ))
+    };
+    for beside in [&[][..], &[lasting]] {
+        for (together, apart) in [
+            ([18, 66].as_slice(), [9, 66, 9].as_slice()),
+            (&[40, 46], &[40, 23, 23]),
+            (&[6, 66], &[3, 66, 3]),
+        ] {
+            assert_eq!(with(together, beside), with(apart, beside), "{together:?}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
