@@ -46,7 +46,7 @@ struct Coupled {
     steps: FixedSteps,
     /// Seconds since each flow's clock was last set to 0, by slot.
     clocks: Vec<f64>,
-    /// Fraction of the arrivals that each link drops, as the flows are told.
+    /// Fraction of the arrivals that each link drops: in a step first as the flows are told, then as it has come about.
     drop: Vec<f64>,
     /// Fraction that each link's RED drops.
     early: Vec<f64>,

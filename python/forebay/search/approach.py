@@ -17,7 +17,7 @@ from typing import Protocol
 from forebay.goals import Goal
 from forebay.report import Report
 from forebay.search.crossing import Crossing, Noise, crossing, zero_between
-from forebay.search.judging import Verdict, relative_margin
+from forebay.search.judging import Verdict, mean_margin, observations
 
 __all__ = ["SURE", "Approach", "Edge", "Observed", "beginning"]
 
@@ -200,7 +200,7 @@ class Approach:
         count = 0
         # What counts as near depends on where the edge is, and that on what is near.
         for _ in range(3):
-            points = list(self._points(goal, found.at))
+            points = self._points(goal, found.at)
             if not points:
                 break
             count = len(points)
@@ -219,16 +219,12 @@ class Approach:
         return (rise if rise > 0 else abs(rise) or 1.0) / (high - low)
 
     def _mean(self, buffer: int, goal: Goal) -> float:
-        margins = [relative_margin(goal, report) for report in self.observed.samples[buffer]]
-        return math.fsum(margins) / len(margins)
+        return mean_margin(goal, self.observed.samples[buffer])
 
-    def _points(self, goal: Goal, at: float) -> Iterator[tuple[float, float]]:
+    def _points(self, goal: Goal, at: float) -> list[tuple[float, float]]:
         """Place and margin of each observation nearby."""
-        for buffer, reports in self.observed.samples.items():
-            place = self._place(buffer)
-            if abs(place - at) <= self.near:
-                for report in reports:
-                    yield place, relative_margin(goal, report)
+        placed = ((self.side * x, margin) for x, margin in observations(self.observed.samples, goal))
+        return [point for point in placed if abs(point[0] - at) <= self.near]
 
     def _next(self, found: Crossing, *, halve: bool) -> Iterator[int]:
         """A pair about the edge, or about the middle between the ends."""

@@ -7,7 +7,7 @@ where the scenario is uncertain, one draw of what is not known. Replications tha
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -17,7 +17,7 @@ from forebay.goals import Goal, distinct, metric_value
 from forebay.report import Report
 from forebay.search.independence import different, enough, outcomes
 
-__all__ = ["AverageJudge", "Judge", "ShareJudge", "Verdict", "relative_margin"]
+__all__ = ["AverageJudge", "Judge", "ShareJudge", "Verdict", "mean_margin", "observations", "relative_margin"]
 
 Reports = Sequence[Report]
 #: Numbers of replications, each with its part of the error probability; the parts add up to 1.
@@ -38,6 +38,18 @@ class Verdict(Enum):
 def relative_margin(goal: Goal, report: Report) -> float:
     """How far one replication is from just meeting a goal, as a part of its threshold; positive where it meets it."""
     return goal.margin(metric_value(goal.name, report)) / (abs(goal.threshold) or 1.0)
+
+
+def mean_margin(goal: Goal, reports: Reports) -> float:
+    """The same of the mean over replications."""
+    return math.fsum(relative_margin(goal, report) for report in reports) / len(reports)
+
+
+def observations(samples: Mapping[int, Reports], goal: Goal) -> Iterator[tuple[float, float]]:
+    """Logarithm of the buffer and margin of each replication, as lines are fitted to them."""
+    for buffer, reports in samples.items():
+        for report in reports:
+            yield math.log(buffer), relative_margin(goal, report)
 
 
 class Judge(Protocol):
@@ -97,7 +109,7 @@ class AverageJudge:
 
     def margin(self, reports: Reports, goals: Sequence[Goal]) -> float:
         """The smallest margin of a mean, relative to its threshold."""
-        return min(math.fsum(relative_margin(goal, report) for report in reports) / len(reports) for goal in goals)
+        return min(mean_margin(goal, reports) for goal in goals)
 
     def confirmations(self, seen: int, confidence: float) -> Looks:
         """Few where the margin is clear, more where it is not."""

@@ -12,7 +12,7 @@ from forebay.report import Report
 from forebay.search.approach import NEAR
 from forebay.search.crossing import Noise, scatter
 from forebay.search.independence import different, enough
-from forebay.search.judging import Verdict, relative_margin
+from forebay.search.judging import Verdict, observations, relative_margin
 from forebay.search.plan import Measure, Plan
 
 __all__ = ["Observing"]
@@ -96,12 +96,8 @@ class Observing:
 
     def _nearby(self, goal: Goal, buffer: int) -> list[tuple[float, float]]:
         """Logarithm of the buffer and margin of each replication near a buffer."""
-        return [
-            (math.log(at), relative_margin(goal, report))
-            for at, reports in self.samples.items()
-            if abs(math.log(at / buffer)) <= NEAR
-            for report in reports
-        ]
+        place = math.log(buffer)
+        return [point for point in observations(self.samples, goal) if abs(point[0] - place) <= NEAR]
 
     def values(self, buffer: int, goal: Goal) -> list[float]:
         """What each replication at `buffer` says about the goal's metric."""

@@ -42,7 +42,7 @@ from forebay.search.approach import SURE, Approach, beginning
 from forebay.search.crossing import line_at
 from forebay.search.independence import different, enough
 from forebay.search.interpolation import neighbors, share_between
-from forebay.search.judging import Verdict, relative_margin
+from forebay.search.judging import Verdict, observations
 from forebay.search.observing import Observing
 from forebay.search.plan import Measure, Outcome, Plan
 from forebay.warning import Kind, Warning
@@ -356,9 +356,7 @@ class Search(Observing):
         least = 1 + next((at for at in smaller if self._misses(at, goals)), 0)
         if self._resolved(least, answer) or not self._averages:
             return least, answer
-        seen = [(at, report) for at, reports in self.samples.items() for report in reports]
-        seen += [(answer, report) for report in outcome.confirmation]
-        points = [(math.log(at), relative_margin(goals[0], report)) for at, report in seen]
+        points = [*observations(self.samples, goals[0]), *observations({answer: outcome.confirmation}, goals[0])]
         found = beginning(points, math.log(answer))
         if found is None:
             return least, answer
