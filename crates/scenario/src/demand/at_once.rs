@@ -216,8 +216,8 @@ impl Scenario {
         let mut needs = Vec::new();
         for group in self.flows().iter().filter(|group| group.responsive()) {
             let key = || format!("flows.{}.rtt", group.name);
-            let held = self.held(group);
-            let under_way = self.propagating(group).min(held);
+            // What waits at an access link is an event of its delivery already, which may lie beyond the end.
+            let under_way = self.propagating(group).min(self.unanswered(group));
             needs.push(Need::new(
                 key(),
                 under_way,
