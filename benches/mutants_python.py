@@ -60,7 +60,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "search.crossing": ("crossing", "search"),
     "search.findings": ("frozen", "findings_laws", "search", "answers", "judgment"),
     "search.independence": ("frozen", "judging_laws", "search", "independence"),
-    "search.interpolation": ("findings_laws", "judgment", "answers"),
+    "search.interpolation": ("findings_laws", "search_laws", "judgment", "answers"),
     "search.judging": ("frozen", "judging_laws", "search", "several_goals"),
     "search.judgment": ("frozen", "judging_laws", "judgment", "several_goals"),
     "search.knob": ("frozen", "varying_laws", "over"),
@@ -68,6 +68,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "search.measurements": ("recommendation_laws", "resumption_laws", "search"),
     "search.observing": ("frozen", "search_laws", "search"),
     "search.plan": ("frozen", "search_laws", "search", "over"),
+    "search.quick": ("quick",),
     "search.recommendation": (
         "frozen",
         "recommendation_laws",
@@ -82,6 +83,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "search.sensitivity": ("varying_laws", "recommend_more", "uncertain"),
     "search.smallest": ("frozen", "search_laws", "search"),
     "search.tradeoff": ("recommendation_laws", "recommend_more"),
+    "search.waiting": ("quick",),
 }
 
 #: Tests that judge by the clock fail on a busy machine, whatever the mutant.

@@ -244,6 +244,32 @@ def test_conflict_names_both_sides() -> None:
     assert outcome.compromise is not None
 
 
+@pytest.mark.parametrize(("most", "answers"), [(0.2, False), (1.6, True)])
+def test_a_verdict_comes_early_and_is_kept(most: float, answers: bool) -> None:
+    """That nothing meets every goal is said before the edges are looked for, and never where something does."""
+    early = taken = 0
+    for seed in range(40):
+        known: list[str] = []
+        link = Link({"utilization": utilization, "queue_delay_p99_s": delay}, 0.0005, seed)
+        goals = [Goal("utilization", ">=", 0.9), Goal("queue_delay_p99", "<=", delay(round(EDGE * most)))]
+        outcome = Search(link, goals, PLAN, known=known.append).run()
+        said = "no buffer meets every goal" in known
+        early += said
+        taken += link.asked.total()
+        assert (outcome.buffer is not None) == answers or not said
+        if said:
+            assert known.index("no buffer meets every goal") == 0
+            least, allowed = outcome.needs_at_least[1], outcome.needs_at_most[1]
+            assert least is not None
+            assert allowed is not None
+            assert least > allowed
+    if answers:
+        assert early == 0
+    else:
+        assert early >= 30
+        assert taken / 40 <= 30
+
+
 def test_a_conflict_is_never_a_contradiction() -> None:
     """Goals that leave a sliver: either a buffer within it is confirmed, or what is needed exceeds what is allowed."""
     ended: Counter[bool] = Counter()

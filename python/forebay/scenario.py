@@ -229,6 +229,7 @@ def run_jobs(
     jobs: int | None = None,
     progress: Progress | None = None,
     finished: Callable[[int, Report], object] | None = None,
+    within: float | None = None,
 ) -> list[Report]:
     """Run jobs over the cores; reports in job order.
 
@@ -238,6 +239,8 @@ def run_jobs(
     ------
     ForebayError
         As soon as one job fails; the others are given up.
+    TimeoutError
+        After `within` seconds, by wall clock, if not all have ended.
     """
     done = 0
 
@@ -251,7 +254,7 @@ def run_jobs(
         if progress is not None:
             progress(done, len(work))
 
-    outcomes = _core.run_batch(work, threads(jobs), observe)
+    outcomes = _core.run_batch(work, threads(jobs), observe, within)
     return [Report(outcome) for outcome in outcomes if not isinstance(outcome, Exception)]
 
 

@@ -43,6 +43,9 @@ class Kind(StrEnum):
     MET_BELOW = "met_below"
     REFUSED = "refused"
     NO_MARGIN = "no_margin"
+    # Of an answer that was not waited for: measured seconds of each run, and of how many; replications so far.
+    QUICK = "quick"
+    TIME_OVER = "time_over"
     # Of what its confidence rests on: replications that repeat each other (`replications`, `different`), flows of a
     # group (the subject) that move as one, and what `--jitter` changed.
     IDENTICAL = "identical"

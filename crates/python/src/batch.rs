@@ -3,10 +3,12 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use forebay_engines::{Next, Outcome};
 use forebay_scenario::{RunOptions, Seed};
 use forebay_units::Bytes;
+use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
 
 use crate::errors::{InputError, batch_error, engine_error};
@@ -100,22 +102,30 @@ impl Job {
 
 /// Run jobs on `threads` threads. `observe` is called with the index of each finished job and its
 /// report or exception, in the order of finishing; an exception that it raises ends the batch and
-/// cancels what runs. Returns reports and exceptions in job order.
+/// cancels what runs, as does the end of `within` seconds, by a `TimeoutError`. Returns reports and
+/// exceptions in job order.
 #[pyfunction]
-#[pyo3(signature = (jobs, threads, observe=None))]
+#[pyo3(signature = (jobs, threads, observe=None, within=None))]
 pub(crate) fn run_batch(
     py: Python<'_>,
     jobs: Vec<Py<Job>>,
     threads: usize,
     observe: Option<Py<PyAny>>,
+    within: Option<f64>,
 ) -> PyResult<Vec<Py<PyAny>>> {
     let threads = NonZeroUsize::new(threads)
         .ok_or_else(|| InputError::new_err(("found 0; allowed: 1 or more", "jobs")))?;
     let jobs = jobs.iter().map(|job| job.get().0.clone()).collect();
     let mut raised = None;
+    let started = Instant::now();
+    let over = || within.is_some_and(|seconds| started.elapsed().as_secs_f64() >= seconds);
     let answer = py.detach(|| {
         forebay_engines::run_batch(jobs, threads, |finished| {
             match notify(observe.as_ref(), finished) {
+                Ok(()) if over() => {
+                    raised = Some(PyTimeoutError::new_err("the time is over"));
+                    Next::Stop
+                }
                 Ok(()) => Next::Continue,
                 Err(error) => {
                     raised = Some(error);

@@ -15,7 +15,7 @@ from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, PICTURES_OUT, 
 from forebay.commands.sources import source
 from forebay.commands.streams import remark, say, say_json
 from forebay.commands.terminal import afterwards, progress_bar, show, writing
-from forebay.commands.values import ENGINE, GOAL, PLATFORM, OutputFile, Share
+from forebay.commands.values import ENGINE, GOAL, PLATFORM, OutputFile, Share, Time
 from forebay.commands.verb import verb
 from forebay.errors import Interrupted
 from forebay.files import check_file, write_whole
@@ -32,6 +32,7 @@ __all__ = ["recommend"]
         "recommend link.toml --goal 'utilization>=98%' --for linux",
         "Ask for more, and for a router's lines:",
     ),
+    ("recommend link.toml --quick", "Look first:"),
     ("recommend link.toml --report answer.html", "Write a shareable page:"),
     refusal="No buffer meets the goals; the answer says what each of them needs.",
     heavy=True,
@@ -88,6 +89,17 @@ __all__ = ["recommend"]
     "--fraction",
     type=Share(),
     help="Meet all goals in this share of the draws, as in 90%, instead of on average over them.",
+)
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Answer from a handful of replications, with a wider interval and what confidence they have.",
+)
+@click.option(
+    "--within",
+    type=Time(),
+    metavar="TIME",
+    help="Give the best answer so far after this time, as in 30s; the same command goes on from there.",
 )
 @click.option(
     "--sensitivity", is_flag=True, help="Search again with flows, round trips and load 20 % lower and higher."

@@ -34,8 +34,13 @@ __all__ = [
     "Readable",
     "Share",
     "Size",
+    "Time",
     "Whole",
 ]
+
+
+#: The longest that an answer is waited for: 30 days.
+MOST_SECONDS = 30 * 86_400.0
 
 
 class Value(ParamType):
@@ -89,6 +94,26 @@ class Size(Value):
         if not 1 <= size < 2**63:
             self.refuse(f"`{value}`", "a size from 1B to 9e18B, as in 16GB", param)
         return size
+
+
+class Time(Value):
+    """A time above none, in seconds: "30s" or "2min"."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ARG002
+        """Read the time."""
+        if isinstance(value, float):
+            return value
+        from forebay import _core
+
+        try:
+            seconds = _core.parse_quantity(str(value), "time")
+        except InputError:
+            seconds = 0.0
+        if not 0 < seconds <= MOST_SECONDS:
+            self.refuse(f"`{value}`", "a time above 0 s, up to 30 days, as in 30s or 2min", param)
+        return seconds
 
 
 class Share(Value):

@@ -19,7 +19,7 @@ from forebay.report import Report
 from forebay.search.crossing import Crossing, Noise, crossing, zero_between
 from forebay.search.judging import Verdict, mean_margin, observations
 
-__all__ = ["SURE", "Approach", "Edge", "Observed", "beginning"]
+__all__ = ["SURE", "WIDE", "Approach", "Edge", "Observed", "beginning"]
 
 #: Logarithm of the buffer within which margins count as a line.
 NEAR = 0.25
@@ -76,7 +76,7 @@ class Edge:
     goal: Goal
 
 
-def beginning(points: Sequence[tuple[float, float]], start: float) -> tuple[float, float] | None:
+def beginning(points: Sequence[tuple[float, float]], start: float, level: float = SURE) -> tuple[float, float] | None:
     """Between which places the line through the margins near its zero is zero; None where it may as well not rise.
 
     Parameters
@@ -85,11 +85,13 @@ def beginning(points: Sequence[tuple[float, float]], start: float) -> tuple[floa
         Logarithm of the buffer and margin of each observation.
     start : float
         A place near the zero.
+    level : float
+        One-sided, of each end.
     """
     found = None
     # What is near depends on where the zero is.
     for _ in range(4):
-        found = zero_between([point for point in points if abs(point[0] - start) <= WIDE], SURE)
+        found = zero_between([point for point in points if abs(point[0] - start) <= WIDE], level)
         if found is None:
             return None
         start = min(max((found[0] + found[1]) / 2, start - WIDE), start + WIDE)

@@ -8,13 +8,17 @@ is the same to first order where the slope is clear).
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forebay import statistics
 
-__all__ = ["Crossing", "Noise", "crossing", "line_at", "scatter", "zero_between"]
+__all__ = ["Crossing", "Noise", "crossing", "line_at", "rises_between", "scatter", "zero_between"]
+
+#: Abscissa and ordinate of an observation.
+Point = tuple[float, float]
 
 #: Standard deviation of the slope nearby around what it is from afar, as a share of that.
 DOUBT = 0.5
@@ -49,7 +53,7 @@ class Crossing:
     spread: float
 
 
-def crossing(points: Sequence[tuple[float, float]], slope: float, noise: Noise) -> Crossing:
+def crossing(points: Sequence[Point], slope: float, noise: Noise) -> Crossing:
     """Fit a line to observations and say where it crosses zero.
 
     Parameters
@@ -78,44 +82,55 @@ def crossing(points: Sequence[tuple[float, float]], slope: float, noise: Noise) 
     return Crossing(at, math.sqrt(variance / count + lever) / found, math.sqrt(variance) / found)
 
 
-def scatter(points: Sequence[tuple[float, float]]) -> Noise:
+def scatter(points: Sequence[Point]) -> Noise:
     """How far observations lie from a curve that only rises, or only falls, whichever is nearer.
 
     The curve is the monotone regression (Barlow, Bartholomew, Bremner and Brunk, Statistical inference under order
     restrictions, 1972): it follows steps and bends as well as a line, and takes a degree of freedom for each of its
     levels.
     """
-    places: dict[float, list[float]] = {}
-    for x, y in sorted(points):
-        places.setdefault(x, []).append(y)
-    rising = _levels([places[x] for x in sorted(places)])
-    falling = _levels([places[x] for x in sorted(places, reverse=True)])
+    rising, falling = _levels(points), _levels([(-x, y) for x, y in points])
     left, levels = min((math.fsum(map(_squares, found)), len(found)) for found in (rising, falling))
     degrees = len(points) - levels
     return Noise(left / degrees, degrees) if degrees else Noise(0.0, 0)
 
 
-def _levels(groups: Sequence[list[float]]) -> list[list[float]]:
-    """Pool neighbors until their means rise."""
-    found: list[list[float]] = []
-    for group in groups:
-        found.append(group)
-        while len(found) > 1 and _mean(found[-2]) >= _mean(found[-1]):
+def rises_between(points: Sequence[Point]) -> tuple[float | None, float | None]:
+    """Between which abscissas the monotone regression of observations rises through zero; None for beyond them all.
+
+    The last one where it is below zero, and the first where it is not.
+    """
+    last, first = None, None
+    for level in _levels(points):
+        if _height(level) < 0:
+            last = level[-1][0]
+        else:
+            first = level[0][0]
+            break
+    return last, first
+
+
+def _levels(points: Sequence[Point]) -> list[list[Point]]:
+    """Pool neighbors, those at one place to begin with, until their means rise."""
+    found: list[list[Point]] = []
+    for _, group in itertools.groupby(sorted(points), key=lambda point: point[0]):
+        found.append(list(group))
+        while len(found) > 1 and _height(found[-2]) >= _height(found[-1]):
             last = found.pop()
             found[-1] = found[-1] + last
     return found
 
 
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
+def _height(level: Sequence[Point]) -> float:
+    return math.fsum(y for _, y in level) / len(level)
 
 
-def _squares(values: Sequence[float]) -> float:
-    mean = _mean(values)
-    return math.fsum((value - mean) ** 2 for value in values)
+def _squares(level: Sequence[Point]) -> float:
+    mean = _height(level)
+    return math.fsum((y - mean) ** 2 for _, y in level)
 
 
-def zero_between(points: Sequence[tuple[float, float]], level: float) -> tuple[float, float] | None:
+def zero_between(points: Sequence[Point], level: float) -> tuple[float, float] | None:
     """Between which abscissas the rising line through observations is zero, each end at a one-sided level.
 
     Fieller's exact set; None where it is unbounded, for the line may as well not rise.
@@ -135,7 +150,7 @@ def zero_between(points: Sequence[tuple[float, float]], level: float) -> tuple[f
     return middle - (slope * mean + half) / sure, middle - (slope * mean - half) / sure
 
 
-def line_at(points: Sequence[tuple[float, float]], at: float) -> tuple[float, float]:
+def line_at(points: Sequence[Point], at: float) -> tuple[float, float]:
     """Say what the line through observations is at a place, and its standard error, infinite where nothing tells it."""
     count, middle, level, width, rise = _moments(points)
     slope = rise / width if width > 0 else 0.0
@@ -148,7 +163,7 @@ def line_at(points: Sequence[tuple[float, float]], at: float) -> tuple[float, fl
     return value, math.sqrt(variance * (1 / count + lever))
 
 
-def _moments(points: Sequence[tuple[float, float]]) -> tuple[int, float, float, float, float]:
+def _moments(points: Sequence[Point]) -> tuple[int, float, float, float, float]:
     """How many there are, their mean abscissa and ordinate, and the sums of squares and products about these."""
     count = len(points)
     middle = math.fsum(x for x, _ in points) / count
@@ -157,7 +172,7 @@ def _moments(points: Sequence[tuple[float, float]]) -> tuple[int, float, float, 
     return count, middle, level, width, math.fsum((x - middle) * (y - level) for x, y in points)
 
 
-def _left(points: Sequence[tuple[float, float]], through: tuple[float, float], slope: float) -> float:
+def _left(points: Sequence[Point], through: tuple[float, float], slope: float) -> float:
     """Squares of what a line through a point leaves."""
     middle, level = through
     return math.fsum((y - level - slope * (x - middle)) ** 2 for x, y in points)

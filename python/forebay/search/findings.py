@@ -37,6 +37,7 @@ from forebay.search.judging import ShareJudge
 from forebay.search.judgment import Judgment, mean_of, worst_miss, worst_of
 from forebay.search.measurements import Measurements
 from forebay.search.plan import LOWER_END, Outcome
+from forebay.search.quick import QuickLook
 from forebay.search.smallest import Search
 from forebay.warning import Kind, Warning
 
@@ -64,7 +65,7 @@ class Finished:
     """A search that is over: on what, with which outcome, and everything that was measured."""
 
     scenario: Scenario
-    search: Search
+    search: Search | QuickLook
     outcome: Outcome
     measure: Measurements
     jitter: Jitter | None = None
@@ -89,17 +90,16 @@ class Finished:
     @property
     def confident(self) -> bool:
         """Whether the replications at the answer carry a confidence; where there are none, nothing does."""
-        if not self.measure.replicates:
+        if not self.measure.replicates or (self.outcome.buffer is not None and self.outcome.confidence is None):
             return False
         _, reports = self.at_answer()
         step = in_step(self.scenario.core, self.measure.engine, reports)
         return step is None and enough(different(reports), len(reports))
 
     def measured(self, packets: int) -> Mapping[str, Estimate]:
-        """What was measured at a buffer; nothing above the search's ceiling."""
-        if packets > self.search.plan.ceiling:
-            return {}
-        return Report.over(self.measure.at(packets)).metrics
+        """What was measured at a buffer; nothing beyond all that were."""
+        reports = self.measure.at(packets)
+        return Report.over(reports).metrics if reports else {}
 
 
 def judged_goals(finished: Finished, share: float | None) -> Mapping[str, JudgedGoal]:
@@ -205,8 +205,8 @@ def conflict(finished: Finished, goals: Mapping[str, JudgedGoal]) -> Conflict:
 def judged_rule(finished: Finished, rule: Rule) -> JudgedRule:
     """A rule with what was measured at its buffer."""
     packets = None if rule.packets is None else max(1, round(rule.packets))
-    ceiling = finished.search.plan.ceiling
-    beyond = packets is not None and packets > ceiling
+    most = min(finished.search.plan.ceiling, max(finished.measure.buffers()))
+    beyond = packets is not None and packets > most
     between = None if packets is None or beyond else _between(finished, packets)
     measured: Metrics = {}
     if packets is not None:
@@ -218,7 +218,7 @@ def judged_rule(finished: Finished, rule: Rule) -> JudgedRule:
         rule.why,
         rule.assumptions,
         rule.predicted,
-        (*rule.notes, f"not simulated: more than {ceiling} packets") if beyond else rule.notes,
+        (*rule.notes, f"not simulated: more than {most} packets") if beyond else rule.notes,
         measured,
         rule.share,
         _judgment(finished, rule, None if beyond else packets, between),
@@ -403,6 +403,7 @@ def _of_warmup(finished: Finished) -> list[Warning]:
     from forebay.measurement.warmup import warmup_warnings
 
     buffer, engine = finished.outcome.buffer, finished.measure.engine
-    if buffer is None or engine != "packet":
+    unwaited = any(note.kind in {Kind.QUICK, Kind.TIME_OVER} for note in finished.outcome.notes)
+    if buffer is None or engine != "packet" or unwaited:
         return []
     return warmup_warnings(finished.measure.knob.turned(finished.scenario, buffer), engine)

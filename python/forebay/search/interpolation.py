@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from forebay import statistics
 from forebay.report import BufferSize, Estimate
 from forebay.search.answer import CurvePoint, Metrics
 
-__all__ = ["neighbors", "on_curve", "point_between", "share_between"]
+__all__ = ["neighbors", "on_curve", "point_between", "share_between", "without_gaps"]
 
 
 def neighbors(measured: Iterable[int], packets: int) -> tuple[int, int] | None:
@@ -50,3 +52,13 @@ def _between(low: Metrics, high: Metrics, share: float) -> Mapping[str, Estimate
         if other is not None:
             found[name] = Estimate(one.mean + share * (other.mean - one.mean))
     return found
+
+
+def without_gaps(buffers: Sequence[int], gap: float) -> list[int]:
+    """The buffers in rising order, with as many in between as leave no larger factor than `gap`."""
+    filled = set(buffers)
+    for low, high in itertools.pairwise(buffers):
+        pieces = math.ceil(math.log(high / low) / math.log(gap) - 1e-9)
+        if pieces > 1:
+            filled.update(statistics.log_spaced(low, high, pieces + 1))
+    return sorted(filled)

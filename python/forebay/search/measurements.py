@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from forebay import _core
@@ -35,6 +36,8 @@ class Measurements:
         Replications of earlier searches.
     resumption : Resumption, optional
         Where finished replications are kept, and found again.
+    until : float, optional
+        When `time.monotonic` says so, the next call ends with a `TimeoutError`, and the one that is being made.
     """
 
     def __init__(
@@ -47,12 +50,14 @@ class Measurements:
         knob: Knob = TARGET_LINK,
         before: int = 0,
         resumption: Resumption | None = None,
+        until: float | None = None,
     ) -> None:
         self.scenario, self.engine, self.jobs = scenario, engine, jobs
         self.progress, self.knob, self.resumption = progress, knob, resumption
         #: Whether replications are more than one answer given again.
         self.replicates = all(known.replicates for known in _core.engines() if known.name == engine)
         self.reports: dict[Pair, Report] = {}
+        self._until = until
         #: Replications that an interrupted search had left.
         self.resumed = 0
         self._expected, self._before = 0, before
@@ -73,7 +78,8 @@ class Measurements:
             if self._kept is not None:
                 self._kept.add(missing[job], report)
 
-        reports = run_jobs(work, self.jobs, lambda done, _all: self._tell(before + done), keep)
+        within = None if self._until is None else self._until - time.monotonic()
+        reports = run_jobs(work, self.jobs, lambda done, _all: self._tell(before + done), keep, within)
         self.reports.update(zip(missing, reports, strict=True))
         return [self.reports[pair] for pair in pairs]
 

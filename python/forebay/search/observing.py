@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from forebay import statistics
 from forebay.goals import Goal, distinct, metric_value
 from forebay.report import Report
-from forebay.search.approach import NEAR
+from forebay.search.approach import NEAR, SURE
 from forebay.search.crossing import Noise, scatter
 from forebay.search.independence import different, enough
 from forebay.search.judging import Verdict, observations, relative_margin
@@ -33,21 +33,34 @@ class Observing:
     goals : sequence of Goal
         At least one.
     plan : Plan
-        How often to look, and who judges.
+        Where and how often to look, and who judges.
+    expect : callable, optional
+        Told how many replications are still expected, whenever that estimate changes.
+    known : callable, optional
+        Told what is known of the answer so far, as in "between 40 and 90 packets", whenever that changes.
 
     Attributes
     ----------
     samples : mapping
-        Every replication by its buffer.
+        Every replication by its buffer: what the table, the curve and the picture show afterwards.
     """
 
-    def __init__(self, measure: Measure, goals: Sequence[Goal], plan: Plan) -> None:
+    def __init__(
+        self,
+        measure: Measure,
+        goals: Sequence[Goal],
+        plan: Plan,
+        expect: Callable[[int], None] | None = None,
+        known: Callable[[str], object] | None = None,
+    ) -> None:
         if not goals:
             msg = "a search needs at least one goal"
             raise ValueError(msg)
         self.measure = measure
         self.goals = tuple(distinct(goals))
         self.plan = plan
+        self._expect = expect or (lambda _count: None)
+        self._known = known or (lambda _words: None)
         self.samples: dict[int, list[Report]] = {}
         #: Whether one replication is an observation of the margin.
         self._averages = plan.judge.averages
@@ -148,3 +161,28 @@ class Observing:
         if enough(different(self.samples[buffer]), len(self.samples[buffer])):
             self.sample([buffer], max(self.plan.looks))
         return self.together(buffer, goals)
+
+    def directions(self) -> tuple[list[Goal], list[Goal]]:
+        """Goals that ask for a large buffer, and goals that ask for a small one, as measured."""
+        low, high = min(self.samples), max(self.samples)
+        room = [goal for goal in self.goals if goal.margin(self.mean(high, goal)) >= goal.margin(self.mean(low, goal))]
+        return room, [goal for goal in self.goals if goal not in room]
+
+    def misses(self, buffer: int, goals: Sequence[Goal], level: float = SURE) -> bool:
+        """Whether a buffer surely misses goals, one among many that could seem to."""
+        verdict = self._apart(buffer, goals, level) if self._averages else self.together(buffer, goals)
+        return verdict is Verdict.MISSED
+
+    def upper_end(self, answer: int) -> tuple[int, int | None]:
+        """How far above the answer every goal holds without a gap, from the buffers that the search measured."""
+        last = answer
+        for buffer in sorted(buffer for buffer in self.samples if buffer > answer):
+            verdict = self.together(buffer, self.goals)
+            if verdict is Verdict.MISSED or (verdict is Verdict.UNCLEAR and not self._averages):
+                return last, buffer
+            last = buffer if verdict is Verdict.MET else last
+        return last, None
+
+    def compromise(self) -> int:
+        """The measured buffer that comes nearest to meeting all goals; of equal ones the smallest."""
+        return max(sorted(self.samples), key=lambda buffer: self.plan.judge.margin(self.samples[buffer], self.goals))

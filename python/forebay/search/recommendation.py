@@ -29,10 +29,12 @@ from forebay.search.judging import AverageJudge, ShareJudge
 from forebay.search.knob import Knob, knob
 from forebay.search.measurable import check_goals
 from forebay.search.measurements import Measurements
-from forebay.search.plan import Plan
+from forebay.search.plan import Outcome, Plan
+from forebay.search.quick import QuickLook
 from forebay.search.resumption import Resumption
 from forebay.search.smallest import Search
 from forebay.search.tradeoff import front, metric_pair
+from forebay.search.waiting import Patience
 
 __all__ = ["Recommendation", "recommend"]
 
@@ -51,6 +53,8 @@ def recommend(
     resolution: float = 0.05,
     replications: int | None = None,
     fraction: float | None = None,
+    quick: bool = False,
+    within: float | None = None,
     sensitivity: bool = False,
     platforms: Iterable[str] = (),
     pareto: str | None = None,
@@ -86,6 +90,11 @@ def recommend(
     fraction : float, optional
         Then all goals have to hold at once in this fraction of the replications, each of which draws what the scenario
         does not know (`count = { poisson = 40 }`); else they are about the mean over the replications.
+    quick : bool
+        Whether to answer from a handful of replications, in about a second, with a wider interval and what confidence
+        they have.
+    within : float, optional
+        Seconds after which the best answer so far is given, unless there is a confident one before.
     sensitivity : bool
         Whether to repeat the search with the number of flows, the round trips and the load 20 % lower and higher.
     platforms : iterable of str
@@ -127,9 +136,15 @@ def recommend(
     goals = list(goals)
     replications = None if replications is None else whole(replications, (2, MOST_REPLICATIONS), "replications")
     fraction = None if fraction is None else real(fraction, "fraction")
+    within = None if within is None else real(within, "within")
     terms = _Terms(real(confidence, "confidence"), real(resolution, "resolution"), replications, fraction)
+    patience = Patience(quick, within)
     threads(jobs)
     terms.check()
+    patience.check()
+    if not patience.patient and (fraction is not None or replications is not None):
+        name = "replications" if fraction is None else "fraction"
+        raise InputError(f"found it beside `{'quick' if quick else 'within'}`; allowed: one of them", name)
     systems = check(platforms, scenario)
     if pareto is not None:
         metric_pair(pareto)
@@ -139,13 +154,20 @@ def recommend(
     scenario, added = jittered(scenario) if jitter else (scenario, None)
     resumption = None if resume is None else Resumption(resume, tell)
     rules = rules_of(scenario.core) if varied.is_target else ()
-    with resumption or nullcontext():
-        measure = Measurements(scenario, engine, jobs, progress, knob=varied, resumption=resumption)
+
+    def begin(kind: type[Search | QuickLook], looked: Scenario, until: float | None = None) -> Finished:
+        measure = Measurements(looked, engine, jobs, progress, knob=varied, resumption=resumption, until=until)
         # What rules ask for lies on the curve, unless that has to hold in a share of the draws or costs nothing.
-        of_rules = _Rules(_sized(rules), measured=fraction is not None or not measure.replicates)
-        plan = _plan(scenario, varied, list(asked.values()), of_rules, terms)
-        search = Search(measure, scenario.goals, plan, measure.expect, known)
-        finished = Finished(scenario, search, search.run(), measure, added)
+        # A quick look goes to none of them.
+        of_rules = _Rules(
+            () if kind is QuickLook else _sized(rules), measured=fraction is not None or not measure.replicates
+        )
+        plan = _plan(looked, varied, list(asked.values()), of_rules, terms)
+        return Finished(looked, kind(measure, looked.goals, plan, measure.expect, known), Outcome(), measure, added)
+
+    with resumption or nullcontext():
+        finished = patience.wait(begin, scenario, resumption)
+        measure = finished.measure
         answer = _answer(finished, terms, asked, rules)
         return dataclasses.replace(
             answer,
@@ -206,6 +228,7 @@ def _sensitivity(finished: Finished) -> tuple[Variation, ...]:
     nearby = dataclasses.replace(
         plan, smallest=max(1, around // 4), largest=min(plan.ceiling, 4 * around), gap=2.0, also=()
     )
+    kind = QuickLook if isinstance(finished.search, QuickLook) else Search
     found: list[Variation] = []
     for what in VARIATIONS:
         for factor in (0.8, 1.2):
@@ -222,7 +245,7 @@ def _sensitivity(finished: Finished) -> tuple[Variation, ...]:
                 before=before,
                 resumption=measure.resumption,
             )
-            answer = Search(runs, varied.goals, nearby, runs.expect).run()
+            answer = kind(runs, varied.goals, nearby, runs.expect).run()
             buffer = None if answer.buffer is None else measure.knob.sized(varied, answer.buffer)
             found.append(Variation(what, factor, buffer, answer.binding, len(runs.reports)))
     return tuple(found)

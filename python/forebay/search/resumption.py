@@ -63,6 +63,7 @@ class Resumption:
     def __init__(self, directory: Path, tell: Callable[[str], object] | None = None) -> None:
         self._directory, self._tell = directory, tell or (lambda _line: None)
         self._opened: list[Kept] = []
+        self._unfinished = False
         _tidy(directory)
 
     def of(self, scenario: _core.Scenario, engine: str, varied: str) -> Kept:
@@ -77,13 +78,17 @@ class Resumption:
             self._tell(f"resuming: {done} done before")
         return kept
 
+    def unfinished(self) -> None:
+        """Take note that there is more to do: what is kept stays for whoever goes on."""
+        self._unfinished = True
+
     def __enter__(self) -> Resumption:
         return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         over = error is None or (isinstance(error, ForebayError) and not isinstance(error, Interrupted))
         for kept in self._opened:
-            if over:
+            if over and not self._unfinished:
                 kept.remove()
             else:
                 kept.close()

@@ -29,19 +29,19 @@ What to measure next can make an answer slow, but not wrong.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from forebay import statistics
 from forebay.formatting import confidence as confidence_text
 from forebay.formatting import counted
 from forebay.goals import Goal
 from forebay.report import Report
-from forebay.search.approach import SURE, Approach, beginning
+from forebay.search.approach import Approach, beginning
 from forebay.search.crossing import line_at
 from forebay.search.independence import different, enough
-from forebay.search.interpolation import neighbors, share_between
+from forebay.search.interpolation import neighbors, share_between, without_gaps
 from forebay.search.judging import Verdict, observations
 from forebay.search.observing import Observing
 from forebay.search.plan import Measure, Outcome, Plan
@@ -55,26 +55,14 @@ LEANING = 4
 LEAP = 1.3
 #: Replications at least at the buffer that comes nearest, where there is no answer.
 NEAREST = 4
+#: How well is known what each side of a conflict needs.
+EXPLAINED = 0.2
 #: Part of what the last look needs that it has to be heading for: else further replications are not worth their while.
 HEADING = 0.8
 
 
 class Search(Observing):
-    """One search; its `samples` are what the table, the curve and the picture show afterwards.
-
-    Parameters
-    ----------
-    measure : Measure
-        Runs replications.
-    goals : sequence of Goal
-        At least one.
-    plan : Plan
-        Range, resolution and replications.
-    expect : callable, optional
-        Told how many replications are still expected, whenever that estimate changes.
-    known : callable, optional
-        Told what is known of the answer so far, as in "between 40 and 90 packets", whenever that changes.
-    """
+    """One search; its parameters are those of `Observing`."""
 
     def __init__(
         self,
@@ -84,9 +72,7 @@ class Search(Observing):
         expect: Callable[[int], None] | None = None,
         known: Callable[[str], object] | None = None,
     ) -> None:
-        super().__init__(measure, goals, plan)
-        self._expect = expect or (lambda _count: None)
-        self._known = known or (lambda _words: None)
+        super().__init__(measure, goals, plan, expect, known)
         #: The smallest buffer that ought to meet the goals which ask for room.
         self._least = 1
         #: Buffers of the first look.
@@ -94,14 +80,21 @@ class Search(Observing):
         self._refused: set[int] = set()
         self._refused_as_too_large: int | None = None
         self._attempts = 0
+        #: Whether it was said that there is no answer.
+        self._said = False
 
     # Searching -----------------------------------------------------------------------------------------------
 
     def run(self) -> Outcome:
         """Search, confirm, and explain where there is no answer."""
         self._first_look()
-        room, small = self._directions()
+        room, small = self.directions()
         outcome = Outcome()
+        if self._averages and self._contradict(room, small):
+            # What each side needs is told to explain it, not to be typed into a router.
+            self.plan = replace(self.plan, resolution=max(self.plan.resolution, EXPLAINED))
+            self._said = True
+            self._known("no buffer meets every goal")
         enough = self._smallest_enough(room, outcome)
         outcome.needs_at_least = (tuple(goal.key for goal in room), enough)
         if enough is None:
@@ -119,20 +112,25 @@ class Search(Observing):
         if outcome.buffer is None and self._averages:
             self._try_sliver(room, outcome)
         if outcome.buffer is None:
-            outcome.compromise = self._compromise()
+            outcome.compromise = self.compromise()
             # What is said of it is a mean with an interval, and whether replications differ at all.
             self.sample([outcome.compromise], NEAREST)
         else:
             outcome.lower_end = self._lower_end(outcome, room)
-            outcome.up_to = self._upper_end(outcome.buffer)
+            outcome.up_to = self.upper_end(outcome.buffer)
             outcome.islands = tuple(self._islands(outcome.buffer))
             outcome.gaps = tuple(self._gaps(outcome.buffer, room))
         return outcome
 
+    def _contradict(self, room: Sequence[Goal], small: Sequence[Goal]) -> bool:
+        """Whether what goals that ask for room surely need is more than what the others surely allow."""
+        short = [buffer for buffer in self.samples if room and self.misses(buffer, room)]
+        return any(self.misses(buffer, small) for buffer in self.samples if small and buffer <= max(short, default=0))
+
     def _first_look(self) -> None:
         plan = self.plan
         also = {buffer for buffer in plan.also if plan.smallest <= buffer <= plan.ceiling}
-        start = _without_gaps(sorted({plan.smallest, plan.largest, *also}), plan.gap)
+        start = without_gaps(sorted({plan.smallest, plan.largest, *also}), plan.gap)
         self._expect(len(start) * plan.looks[0] + self._bisection_cost(plan.largest / plan.smallest))
         self._rungs.update(start)
         self.sample(start, plan.looks[0])
@@ -141,7 +139,7 @@ class Search(Observing):
 
     def _about_the_edge(self) -> Iterator[int]:
         """The largest buffer, and the two between which goals that ask for room begin to be met, as it looks."""
-        room, _ = self._directions()
+        room, _ = self.directions()
         yield max(self.samples)
         if not room:
             return
@@ -150,12 +148,6 @@ class Search(Observing):
         if short:
             last = rising.index(short[-1])
             yield from rising[last : last + 2]
-
-    def _directions(self) -> tuple[list[Goal], list[Goal]]:
-        """Goals that ask for a large buffer, and goals that ask for a small one, as measured."""
-        low, high = min(self.samples), max(self.samples)
-        room = [goal for goal in self.goals if goal.margin(self.mean(high, goal)) >= goal.margin(self.mean(low, goal))]
-        return room, [goal for goal in self.goals if goal not in room]
 
     def _smallest_enough(self, room: Sequence[Goal], outcome: Outcome) -> int | None:
         """Smallest buffer from which on the goals that need room are met, to within the resolution."""
@@ -237,7 +229,8 @@ class Search(Observing):
     def _answer_between(self, missed: int, met: int) -> None:
         """The same of the edge where the answer will be, and where that is."""
         self._between_them(missed, met)
-        self._known(f"between {missed:,} and {counted(met, 'packet')}")
+        if not self._said:
+            self._known(f"between {missed:,} and {counted(met, 'packet')}")
 
     def _met_below(self, buffer: int, goals: Sequence[Goal]) -> bool:
         """Whether a smaller buffer meets goals."""
@@ -353,7 +346,7 @@ class Search(Observing):
         smaller = sorted((at for at in self.samples if answer is not None and at < answer), reverse=True)
         if answer is None or not goals or not smaller:
             return None
-        least = 1 + next((at for at in smaller if self._misses(at, goals)), 0)
+        least = 1 + next((at for at in smaller if self.misses(at, goals)), 0)
         if self._resolved(least, answer) or not self._averages:
             return least, answer
         points = [*observations(self.samples, goals[0]), *observations({answer: outcome.confirmation}, goals[0])]
@@ -362,21 +355,6 @@ class Search(Observing):
             return least, answer
         low, high = (math.exp(place) for place in found)
         return max(1, min(math.floor(low), answer)), min(math.ceil(high), answer)
-
-    def _misses(self, buffer: int, goals: Sequence[Goal]) -> bool:
-        """Whether a buffer surely misses goals, one among many that could seem to."""
-        verdict = self._apart(buffer, goals, SURE) if self._averages else self.together(buffer, goals)
-        return verdict is Verdict.MISSED
-
-    def _upper_end(self, answer: int) -> tuple[int, int | None]:
-        """How far above the answer every goal holds without a gap, from the buffers that the search measured."""
-        last = answer
-        for buffer in sorted(buffer for buffer in self.samples if buffer > answer):
-            verdict = self.together(buffer, self.goals)
-            if verdict is Verdict.MISSED or (verdict is Verdict.UNCLEAR and not self._averages):
-                return last, buffer
-            last = buffer if verdict is Verdict.MET else last
-        return last, None
 
     def _largest_allowed(self, small: Sequence[Goal], outcome: Outcome) -> None:
         """Largest buffer up to which the goals that ask for a small one are met, to within the resolution."""
@@ -560,24 +538,10 @@ class Search(Observing):
         found = self.plan.judge.confidences(self.samples[buffer], goals)
         return min(goals, key=lambda goal: (found[goal.key], goal.margin(self.mean(buffer, goal))))
 
-    def _compromise(self) -> int:
-        """The measured buffer that comes nearest to meeting all goals; of equal ones the smallest."""
-        return max(sorted(self.samples), key=lambda buffer: self.plan.judge.margin(self.samples[buffer], self.goals))
-
 
 def _between(low: int, high: int) -> int:
     """The integer nearest the geometric mean, which lies strictly between two that are no neighbors."""
     return round(math.sqrt(low * high))
-
-
-def _without_gaps(buffers: Sequence[int], gap: float) -> list[int]:
-    """The buffers in rising order, with as many in between as leave no larger factor than `gap`."""
-    filled = set(buffers)
-    for low, high in itertools.pairwise(buffers):
-        pieces = math.ceil(math.log(high / low) / math.log(gap) - 1e-9)
-        if pieces > 1:
-            filled.update(statistics.log_spaced(low, high, pieces + 1))
-    return sorted(filled)
 
 
 def _hopeless(confidence: float, look: int, last: tuple[int, float], allowed: float) -> bool:

@@ -137,13 +137,18 @@ def _no_buffer(answer: Recommendation) -> Iterator[RenderableType]:
     """That there is no number, and what each side needs."""
     conflict = answer.conflict
     assert conflict is not None, "without an answer there is a reason"
-    yield Text(
-        "No buffer was confirmed to meet every goal: they leave no margin."
-        if all(goal.met for goal in answer.goals.values())
-        else "No buffer meets every goal.",
-        style="bold red",
-    )
+    yield Text(_verdict(answer), style="bold red")
     yield Paragraph("; ".join(sides(conflict, goal_title, sizes)) + ".")
+
+
+def _verdict(answer: Recommendation) -> str:
+    """Whether there is no buffer, or none that was confirmed."""
+    kinds = {warning.kind for warning in answer.warnings}
+    if Kind.QUICK in kinds and Kind.NO_MARGIN in kinds:
+        return "No buffer was confirmed to meet every goal by a quick look."
+    if all(goal.met for goal in answer.goals.values()):
+        return "No buffer was confirmed to meet every goal: they leave no margin."
+    return "No buffer meets every goal."
 
 
 # Goals -----------------------------------------------------------------------------------------------------------

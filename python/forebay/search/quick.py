@@ -1,0 +1,286 @@
+"""A quick look: between which buffers the smallest that meets the goals lies, from a handful of replications.
+
+Nothing is decided buffer by buffer. After a coarse first look two rounds of single replications are spread over where
+the monotone regression of all margins crosses zero; the interval is then that of the line through the margins there,
+or lies between the nearest buffers that are clear, whichever says more. Its upper end is put to a few fresh
+replications, which give it whatever confidence they have.
+
+What a search for a confident answer does besides is left out: curves that fall again, further looks where a
+confirmation is refused, what each side of a conflict needs exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from forebay.formatting import counted
+from forebay.goals import Goal
+from forebay.report import Report
+from forebay.search.approach import WIDE, beginning
+from forebay.search.crossing import rises_between
+from forebay.search.independence import different, enough
+from forebay.search.interpolation import without_gaps
+from forebay.search.judging import Verdict, observations
+from forebay.search.observing import Observing
+from forebay.search.plan import Measure, Outcome, Plan
+from forebay.warning import Kind, Warning
+
+__all__ = ["QuickLook"]
+
+#: Factor between buffers of the first look, and by how much it is left behind where the largest of it is not enough.
+GAP = 20.0
+FURTHER = 2
+#: Single replications of each further round.
+ROUNDS = (3, 4)
+#: Fresh replications at an answer, how many answers are put to some, and with which confidence the first one does.
+FRESH = 4
+ATTEMPTS = 3
+FAIR = 0.75
+#: How much further, in the logarithm, each next one is.
+BOLD = 0.1
+#: One-sided level of the ends of what an edge may be in.
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    """Where goals begin to be met, in logarithms that rise towards where they are.
+
+    Attributes
+    ----------
+    goal : Goal or None
+        The one that is met last; None where none is missed.
+    low, high : float
+        Ends of the interval that it is in, infinite where nothing measured bounds it.
+    at : float
+        Where it likely is.
+    missed, met : float
+        The last place where the margins seem to be below zero, and the first where they do not.
+    """
+
+    goal: Goal | None
+    low: float
+    high: float
+    at: float
+    missed: float
+    met: float
+
+
+#: That of no goals.
+NOWHERE = _Edge(None, -math.inf, -math.inf, -math.inf, -math.inf, -math.inf)
+
+
+class QuickLook(Observing):
+    """One look, for goals about means; its parameters are those of `Observing`."""
+
+    def __init__(
+        self,
+        measure: Measure,
+        goals: Sequence[Goal],
+        plan: Plan,
+        expect: Callable[[int], None] | None = None,
+        known: Callable[[str], object] | None = None,
+    ) -> None:
+        super().__init__(measure, goals, plan, expect, known)
+        #: The largest buffer up to which goals that ask for room are thought to hold on.
+        self._top = plan.ceiling
+        self._refused: set[int] = set()
+
+    def run(self) -> Outcome:
+        """Look, and put what was found to fresh replications."""
+        room, small = self._first_look()
+        outcome = Outcome()
+        needed = self._close_in(room, 1, ROUNDS)
+        allowed = self._edge(small, -1)
+        if small and -allowed.high < needed.high < math.inf:
+            # Whether there is room between both hangs on where the other edge is.
+            allowed = self._close_in(small, -1, ROUNDS[:1])
+            needed = self._edge(room, 1)
+        outcome.binding = None if needed.goal is None else needed.goal.key
+        outcome.needs_at_least = tuple(goal.key for goal in room), self._at_least(needed)
+        outcome.needs_at_most = tuple(goal.key for goal in small), self._at_most(allowed, small)
+        possible = needed.at < math.inf and needed.at <= -allowed.at
+        if possible:
+            self._confirm(needed, allowed, (room, small), outcome)
+        if outcome.buffer is None:
+            # Where margins have a peak, or much noise, it may do though the edges do not say so.
+            nearest = self.compromise()
+            self.sample([nearest], FRESH)
+            if nearest not in self._refused and self.plan.judge.margin(self.samples[nearest], self.goals) >= 0:
+                self._put_to_the_test(nearest, outcome)
+        if outcome.buffer is None:
+            if not self.misses(nearest, self.goals, LEVEL):
+                text = "a few replications cannot tell whether any buffer meets every goal"
+                outcome.notes.append(Warning(Kind.NO_MARGIN, text))
+            outcome.compromise = nearest
+        else:
+            outcome.lower_end = self._lower_end(outcome.buffer, room)
+            outcome.up_to = self.upper_end(outcome.buffer)
+        return outcome
+
+    def seen(self, samples: Mapping[int, Sequence[Report]]) -> Outcome | None:
+        """What others have measured says, without a look of its own; None where it says nothing."""
+        self.samples = {buffer: list(reports) for buffer, reports in samples.items()}
+        if len(self.samples) < 2:
+            return None
+        room, small = self.directions()
+        needed, allowed = self._edge(room, 1), self._edge(small, -1)
+        outcome = Outcome(confidence=None, binding=None if needed.goal is None else needed.goal.key)
+        # Of those that seem to do the smallest.
+        enough = (
+            at for at in sorted(self.samples) if needed.high <= math.log(at) + 1e-9 and math.log(at) <= -allowed.at
+        )
+        outcome.buffer = next((at for at in enough if self.plan.judge.margin(self.samples[at], self.goals) >= 0), None)
+        if outcome.buffer is None:
+            return None
+        outcome.confirmation = self.samples[outcome.buffer]
+        outcome.lower_end = self._lower_end(outcome.buffer, room)
+        outcome.up_to = self.upper_end(outcome.buffer)
+        return outcome
+
+    def _first_look(self) -> tuple[list[Goal], list[Goal]]:
+        """Buffers far apart, and further up where none of them has enough room."""
+        plan = self.plan
+        also = {buffer for buffer in plan.also if plan.smallest <= buffer <= plan.ceiling}
+        rungs = without_gaps(sorted({plan.smallest, plan.largest, *also}), GAP)
+        self._expect(len(rungs) + 2 + sum(ROUNDS) + FRESH)
+        self.sample(rungs, 1)
+        room, small = self.directions()
+        while self._edge(room, 1).met == math.inf:
+            top = max(self.samples)
+            met = [buffer for buffer in self.samples if plan.judge.margin(self.samples[buffer], room) >= 0]
+            if met:
+                # Goals that are missed again above it.
+                self._top = max(met)
+                break
+            if top >= plan.ceiling:
+                break
+            self.sample([min(FURTHER * top, plan.ceiling)], 1)
+        return room, small
+
+    def _close_in(self, goals: Sequence[Goal], side: int, rounds: Iterable[int]) -> _Edge:
+        """Spread replications over where the edge seems to be."""
+        edge = self._edge(goals, side)
+        for turn, count in enumerate(rounds):
+            if not math.isfinite(edge.missed) or not math.isfinite(edge.met):
+                break
+            ends = sorted(_buffer(side * place) for place in (edge.missed, edge.met))
+            if side > 0:
+                self._known(f"between {ends[0]:,} and {counted(ends[1], 'packet')}")
+            # What is seen once more at both ends tells the noise.
+            self.observe([*(ends if turn == 0 else ()), *self._spread(edge, side, count)])
+            edge = self._edge(goals, side)
+        return edge
+
+    def _spread(self, edge: _Edge, side: int, count: int) -> Iterator[int]:
+        """Buffers evenly between the ends of what an edge may be in, and a resolution apart at least."""
+        fine = math.log1p(self.plan.resolution)
+        low = max(min(edge.missed, edge.low), min(edge.missed, edge.at - WIDE))
+        high = min(max(edge.met, edge.high), max(edge.met, edge.at + WIDE))
+        low, high = min(low, edge.at - fine), max(high, edge.at + fine)
+        for step in range(1, count + 1):
+            buffer = _buffer(side * (low + (high - low) * step / (count + 1)))
+            yield min(max(buffer, self.plan.smallest), self.plan.ceiling)
+
+    def _edge(self, goals: Sequence[Goal], side: int) -> _Edge:
+        """Where the last of goals begins to be met, as seen so far."""
+        edges = [self._edge_of(goal, side) for goal in goals]
+        if not edges:
+            return NOWHERE
+        last = max(edges, key=lambda edge: edge.at)
+        return replace(last, low=max(edge.low for edge in edges), high=max(edge.high for edge in edges))
+
+    def _edge_of(self, goal: Goal, side: int) -> _Edge:
+        samples = {at: reports for at, reports in self.samples.items() if side < 0 or at <= self._top}
+        points = [(side * place, margin) for place, margin in observations(samples, goal)]
+        missed, met = rises_between(points)
+        if missed is None:
+            return NOWHERE
+        if met is None:
+            return _Edge(goal, missed, math.inf, math.inf, missed, math.inf)
+        middle = (missed + met) / 2
+        placed = sorted((side * math.log(buffer), buffer) for buffer in samples)
+        misses = [place for place, buffer in placed if place < met and self.misses(buffer, [goal], LEVEL)]
+        meets = [place for place, buffer in placed if place > missed and self.together(buffer, [goal]) is Verdict.MET]
+        low, high = max(misses, default=-math.inf), min(meets, default=math.inf)
+        line = beginning(points, middle, LEVEL)
+        if line is not None and line[1] - line[0] < high - low:
+            low, high = line
+        return _Edge(goal, low, high, min(max(middle, low), high), missed, met)
+
+    def _at_least(self, needed: _Edge) -> int | None:
+        """What goals that ask for room need."""
+        if needed.at == math.inf:
+            return None
+        return self.plan.smallest if needed.goal is None else _buffer(needed.at)
+
+    def _at_most(self, allowed: _Edge, small: Sequence[Goal]) -> int | None:
+        """What goals that ask for little allow."""
+        if not small or allowed.at == math.inf:
+            return None
+        return max(self.samples) if allowed.goal is None else _buffer(-allowed.at)
+
+    def _confirm(
+        self, needed: _Edge, allowed: _Edge, goals: tuple[Sequence[Goal], Sequence[Goal]], outcome: Outcome
+    ) -> None:
+        """Put the upper end of what is needed, or as much of it as is allowed, to fresh replications."""
+        least = self.plan.smallest
+        while len(self._refused) < ATTEMPTS:
+            most = math.inf if allowed.goal is None else -allowed.at
+            if needed.at > most or needed.at == math.inf:
+                return
+            place = min(needed.high, max(needed.met, needed.at + WIDE)) + len(self._refused) * BOLD
+            if place > most:
+                place = (needed.at + most) / 2
+            buffer = (
+                self.plan.smallest if needed.goal is None else min(math.ceil(math.exp(place) - 1e-9), self.plan.ceiling)
+            )
+            buffer = max(buffer, least)
+            if self._put_to_the_test(buffer, outcome):
+                return
+            needed, allowed = self._edge(goals[0], 1), self._edge(goals[1], -1)
+            least = buffer + 1
+
+    def _put_to_the_test(self, buffer: int, outcome: Outcome) -> bool:
+        """Whether fresh replications speak for a buffer, which is then the answer."""
+        self._known(f"confirming {counted(buffer, 'packet')}")
+        self._expect(FRESH)
+        reports = self._measured([buffer] * FRESH, fresh=True)
+        found = self._sureness(reports)
+        met = self.plan.judge.margin(reports, self.goals) >= 0
+        if not met or (found is not None and found < FAIR and len(self._refused) < ATTEMPTS - 1):
+            # What has refused a buffer says where the edge is.
+            self.samples.setdefault(buffer, []).extend(reports)
+            self._refused.add(buffer)
+            return False
+        outcome.buffer, outcome.confirmation = buffer, reports
+        # The k-th attempt spends 2^-k of the error probability.
+        outcome.confidence = None if found is None else max(0.0, 1 - 2 ** (len(self._refused) + 1) * (1 - found))
+        return True
+
+    def _sureness(self, reports: Sequence[Report]) -> float | None:
+        """How surely fresh replications meet every goal; None where they repeat each other."""
+        if not enough(different(reports), len(reports)):
+            return None
+        return min(self.plan.judge.confidences(reports, self.goals).values())
+
+    def _lower_end(self, answer: int, room: Sequence[Goal]) -> tuple[int, int] | None:
+        """Between which buffers the smallest that would do lies; None where the smallest of all does."""
+        edge = self._edge(room, 1)
+        if edge.goal is None:
+            return None
+        least, place = self.plan.smallest, math.log(answer)
+        if edge.missed >= place:
+            # The answer lies before a gap, of which the edge is the end.
+            smaller = (buffer for buffer in self.samples if buffer < answer)
+            return 1 + max((at for at in smaller if self.misses(at, room, LEVEL)), default=least - 1), answer
+        low = least if edge.low == -math.inf else math.floor(math.exp(edge.low))
+        high = answer if edge.high == math.inf else math.ceil(math.exp(edge.high))
+        return max(least, min(low, answer)), min(high, answer)
+
+
+def _buffer(place: float) -> int:
+    """The buffer at a logarithm."""
+    return max(1, round(math.exp(place)))

@@ -1,0 +1,169 @@
+"""How long an answer is waited for: until it is confident, for about a second, or for so many seconds."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from forebay import _core
+from forebay.errors import InputError
+from forebay.formatting import counted, duration
+from forebay.goals import parts_of_key
+from forebay.scenario import Scenario
+from forebay.search.findings import Finished
+from forebay.search.plan import Outcome
+from forebay.search.quick import QuickLook
+from forebay.search.resumption import Resumption
+from forebay.search.smallest import Search
+from forebay.warning import Kind, Warning
+
+__all__ = ["Patience", "shorter"]
+
+#: Makes a search of a kind that has not begun, of a scenario, which ends with a `TimeoutError` when `time.monotonic`
+#: says so.
+Begin = Callable[[type[Search | QuickLook], Scenario, float | None], Finished]
+
+#: Packets of one run of a quick look where that measures for less than the scenario says, and the least part of what it
+#: says that is measured. The warm-up stays: what it leaves out is not the link's behavior.
+PACKETS = 1e6
+LEAST_PART = 0.25
+#: Metrics that are about all of the measured time at once, and another number where that is shorter.
+WHOLE = frozenset({"jain_index", "synchronization"})
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """For how long an answer is waited.
+
+    Attributes
+    ----------
+    quick : bool
+        For a quick look only.
+    within : float or None
+        For so many seconds; None for as long as it takes.
+    """
+
+    quick: bool = False
+    within: float | None = None
+
+    def check(self) -> None:
+        """Refuse what cannot be kept."""
+        if self.within is None:
+            return
+        if self.quick:
+            raise InputError("found it beside `quick`; allowed: one of them", "within")
+        if not self.within > 0:
+            raise InputError(f"found {self.within:g} s; allowed: above 0 s, as in 30s", "within")
+
+    @property
+    def patient(self) -> bool:
+        """Whether it is waited for as long as it takes."""
+        return not self.quick and self.within is None
+
+    def wait(self, begin: Begin, scenario: Scenario, resumption: Resumption | None) -> Finished:
+        """Search for so long.
+
+        Parameters
+        ----------
+        begin : Begin
+            Makes searches.
+        scenario : Scenario
+            What is asked about.
+        resumption : Resumption or None
+            Told where there is more to do.
+
+        Raises
+        ------
+        InputError
+            Where the time is over before anything is known.
+        """
+        if self.patient:
+            return _over(begin(Search, scenario, None))
+        until = None if self.within is None else time.monotonic() + self.within
+        try:
+            found = _quick(begin, scenario, until)
+        except TimeoutError:
+            _leave(resumption)
+            text = f"found {duration(self.within or 0.0)}, which is over before anything is known; allowed: longer"
+            raise InputError(text, "within") from None
+        if until is None:
+            return found
+        search = begin(Search, scenario, until)
+        try:
+            return _over(search)
+        except TimeoutError:
+            _leave(resumption)
+            return _best(search, found)
+
+
+def _over(search: Finished) -> Finished:
+    return dataclasses.replace(search, outcome=search.search.run())
+
+
+def _leave(resumption: Resumption | None) -> None:
+    if resumption is not None:
+        resumption.unfinished()
+
+
+def _quick(begin: Begin, scenario: Scenario, until: float | None) -> Finished:
+    """Take a quick look and say that it is one."""
+    looked = shorter(scenario)
+    found = _over(begin(QuickLook, looked, until))
+    measured, whole = looked.core.duration_s[1], scenario.core.duration_s[1]
+    less = "" if measured == whole else f" of {duration(measured)} instead of {duration(whole)}"
+    replications = counted(len(found.measure.reports), "replication")
+    text = f"a quick look, {replications}{less}: run without --quick to confirm"
+    found.outcome.notes.insert(0, Warning(Kind.QUICK, text, values={"measured_s": measured, "whole_s": whole}))
+    return found
+
+
+def _best(search: Finished, found: Finished) -> Finished:
+    """What an interrupted search knows, unless the quick look knows more."""
+    look = QuickLook(search.measure, search.scenario.goals, search.search.plan)
+    outcome = look.seen(search.search.samples)
+    if outcome is None or _width(outcome) >= _width(found.outcome):
+        search, outcome = found, found.outcome
+        outcome.notes = [note for note in outcome.notes if note.kind is not Kind.QUICK]
+    replications = len(search.measure.reports)
+    done = counted(replications, "replication")
+    text = f"the time was over after {done}: repeat with more, or without --within, to confirm"
+    outcome.notes.insert(0, Warning(Kind.TIME_OVER, text, values={"replications": replications}))
+    return dataclasses.replace(search, outcome=outcome)
+
+
+def _width(outcome: Outcome) -> float:
+    """By which factor the ends of what the smallest buffer may be differ."""
+    if outcome.buffer is None:
+        return float("inf")
+    return 1.0 if outcome.lower_end is None else outcome.lower_end[1] / outcome.lower_end[0]
+
+
+def shorter(scenario: Scenario) -> Scenario:
+    """The scenario with as much less of measured time as a quick look can do without."""
+    warmup, measured = scenario.core.duration_s
+    size = scenario.buffer
+    rate = size.packets / size.seconds
+    if (
+        any(parts_of_key(goal.key)[0].rpartition(".")[2] in WHOLE for goal in scenario.goals)
+        or _latest(scenario) > warmup
+    ):
+        return scenario
+    enough = max(LEAST_PART * measured, PACKETS / rate - warmup)
+    return scenario if enough >= measured else scenario.changed(f"run.measure={enough:.9g}s")
+
+
+def _latest(scenario: Scenario) -> float:
+    """The latest time, in seconds, that says when a group begins or ends."""
+    groups = scenario.resolved["flows"]
+    return max((_last(group.get(key)) for group in groups for key in ("start", "stop")), default=0.0)
+
+
+def _last(law: Any) -> float:
+    """The largest time in a law."""
+    if isinstance(law, str):
+        return _core.parse_quantity(law, "time")
+    parts = law.values() if isinstance(law, Mapping) else law if isinstance(law, Sequence) else ()
+    return max(map(_last, parts), default=0.0)
