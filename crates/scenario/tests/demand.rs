@@ -338,11 +338,11 @@ fn what_is_not_acknowledged_propagates_waits_or_follows_a_missing_packet() {
     };
     for (more, most) in [
         // 100 packets of a round trip and one of each of three flows, 11 in the queue, and what
-        // arrives in a timeout and two round trips.
-        ("count = 3\nmin_rto = \"1s\"", 100.0 + 3.0 + 11.0 + 1200.0),
-        ("count = 3\nmin_rto = \"2s\"", 100.0 + 3.0 + 11.0 + 2200.0),
+        // arrives in a timeout, one of twice its length and three round trips.
+        ("count = 3\nmin_rto = \"1s\"", 100.0 + 3.0 + 11.0 + 3300.0),
+        ("count = 3\nmin_rto = \"2s\"", 100.0 + 3.0 + 11.0 + 6300.0),
         // First windows leave at once.
-        ("count = 3\ninitial_window = \"1000p\"", 3000.0),
+        ("count = 3\ninitial_window = \"2000p\"", 6000.0),
         // No more than windows allow.
         ("count = 3\nreceive_window = \"10p\"", 30.0),
         ("count = 5\nreceive_window = \"10p\"", 50.0),

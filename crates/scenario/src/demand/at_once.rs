@@ -244,13 +244,13 @@ impl Scenario {
         needs
     }
 
-    /// Packets that arrive behind one that is missing, until it is sent again, and once more after a
-    /// timeout. A coarse clock reads up to a tick more than the round trip, and a timer begins at three times what it
-    /// reads (RFC 6298, section 2.2).
+    /// Packets that arrive behind one that is missing, until it is sent again, once more after a timeout, and once more
+    /// after another of twice the length. A coarse clock reads up to a tick more than the round trip, and a timer
+    /// begins at three times what it reads (RFC 6298, sections 2.2 and 5.5).
     fn behind_a_hole(&self, group: &FlowGroup) -> f64 {
         let tick = group.stack.clock.as_secs_f64();
         let timer = group.stack.min_rto.as_secs_f64().max(3.0 * tick);
-        let seconds = timer + 2.0 * (most_of(&group.rtt) + tick);
+        let seconds = 3.0 * timer + 3.0 * (most_of(&group.rtt) + tick);
         self.carried(group) * (seconds / self.seconds().max(1e-12))
     }
 
