@@ -341,6 +341,11 @@ fn what_is_not_acknowledged_propagates_waits_or_follows_a_missing_packet() {
         // arrives in a timeout, one of twice its length and three round trips.
         ("count = 3\nmin_rto = \"1s\"", 100.0 + 3.0 + 11.0 + 3300.0),
         ("count = 3\nmin_rto = \"2s\"", 100.0 + 3.0 + 11.0 + 6300.0),
+        // Without SACK four times a flow's share of all that is lost, a round trip each.
+        (
+            "count = 30\nmin_rto = \"1s\"\nrecovery = \"newreno\"",
+            141.0 + 3000.0 + 100.0 * 4.0 * 141.0 / 30.0,
+        ),
         // First windows leave at once.
         ("count = 3\ninitial_window = \"2000p\"", 6000.0),
         // No more than windows allow.

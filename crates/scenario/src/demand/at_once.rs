@@ -8,10 +8,14 @@ use crate::flows::FlowGroup;
 use crate::law::Law;
 use crate::link::BufferLimit;
 use crate::scenario::Scenario;
+use crate::stack::Recovery;
 use crate::workload::Workload;
 
 /// How far a count may lie above its mean, in roots of that: none of a million runs has more.
 const SWING: f64 = 6.0;
+
+/// Of what is lost at once a flow may lose so many times its share.
+const SWUNG_SHARE: f64 = 4.0;
 
 /// Packets that may wait at a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -230,10 +234,11 @@ impl Scenario {
             let size = transfer_packets(group);
             // A first window leaves at once, though links drop most of it.
             let first = group.stack.initial_window.min(size);
-            let outstanding = (under_way + queued + self.behind_a_hole(group) + ahead(group))
-                .max(self.alive(group).1 * first)
-                .min(group.count as f64 * window.min(size))
-                .min(self.unanswered(group));
+            let outstanding =
+                (under_way + queued + self.behind_a_hole(group, under_way + queued) + ahead(group))
+                    .max(self.alive(group).1 * first)
+                    .min(group.count as f64 * window.min(size))
+                    .min(self.unanswered(group));
             needs.push(Need::new(
                 key(),
                 outstanding,
@@ -246,11 +251,16 @@ impl Scenario {
 
     /// Packets that arrive behind one that is missing, until it is sent again, once more after a timeout, and once more
     /// after another of twice the length. A coarse clock reads up to a tick more than the round trip, and a timer
-    /// begins at three times what it reads (RFC 6298, sections 2.2 and 5.5).
-    fn behind_a_hole(&self, group: &FlowGroup) -> f64 {
+    /// begins at three times what it reads (RFC 6298, sections 2.2 and 5.5). Without SACK a round trip fills one of the
+    /// holes that a flow has (RFC 6582, section 3.2): a part of what was in the network, `there`, some times its share.
+    fn behind_a_hole(&self, group: &FlowGroup, there: f64) -> f64 {
         let tick = group.stack.clock.as_secs_f64();
         let timer = group.stack.min_rto.as_secs_f64().max(3.0 * tick);
-        let seconds = 3.0 * timer + 3.0 * (most_of(&group.rtt) + tick);
+        let trips = match group.stack.recovery {
+            Recovery::NewReno => (SWUNG_SHARE * there / group.count as f64).min(there),
+            _ => 3.0,
+        };
+        let seconds = 3.0 * timer + trips.max(3.0) * (most_of(&group.rtt) + tick);
         self.carried(group) * (seconds / self.seconds().max(1e-12))
     }
 
