@@ -101,9 +101,7 @@ class QuickLook(Observing):
         outcome.binding = None if needed.goal is None else needed.goal.key
         outcome.needs_at_least = tuple(goal.key for goal in room), self._at_least(needed)
         outcome.needs_at_most = tuple(goal.key for goal in small), self._at_most(allowed, small)
-        possible = needed.at < math.inf and needed.at <= -allowed.at
-        if possible:
-            self._confirm(needed, allowed, (room, small), outcome)
+        self._confirm(needed, allowed, (room, small), outcome)
         if outcome.buffer is None:
             # Where margins have a peak, or much noise, it may do though the edges do not say so.
             nearest = self.compromise()

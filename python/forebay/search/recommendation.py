@@ -36,7 +36,7 @@ from forebay.search.smallest import Search
 from forebay.search.tradeoff import front, metric_pair
 from forebay.search.waiting import Patience
 
-__all__ = ["Recommendation", "recommend"]
+__all__ = ["Recommendation", "reach", "recommend"]
 
 #: The first look reaches this many bandwidth-delay products, the search at most that many.
 FIRST_LOOK_BDP = 2.0
@@ -359,9 +359,7 @@ class _Rules:
 
 def _plan(scenario: Scenario, varied: Knob, asked: Sequence[int], rules: _Rules, terms: _Terms) -> Plan:
     """Look from one packet to two bandwidth-delay products, or seconds of queue where there is no such product."""
-    scale = varied.scale(scenario)
-    ceiling = max(64, math.ceil(CEILING_BDP * scale))
-    largest = min(ceiling, max(8, math.ceil(FIRST_LOOK_BDP * scale)))
+    largest, ceiling = reach(varied.scale(scenario))
     of_rules = [packets for packets in rules.packets if rules.measured or packets > largest]
     return Plan(
         smallest=1,
@@ -373,6 +371,12 @@ def _plan(scenario: Scenario, varied: Knob, asked: Sequence[int], rules: _Rules,
         judge=AverageJudge() if terms.fraction is None else ShareJudge(terms.fraction),
         also=tuple(sorted({packets for packets in (*asked, *of_rules) if packets <= ceiling})),
     )
+
+
+def reach(scale: float) -> tuple[int, int]:
+    """How far the first look goes, and the search at most, where so many packets are one bandwidth-delay product."""
+    ceiling = max(64, math.ceil(CEILING_BDP * scale))
+    return min(ceiling, max(8, math.ceil(FIRST_LOOK_BDP * scale))), ceiling
 
 
 def _looks_at_share(first: int, confidence: float, fraction: float) -> tuple[int, ...]:

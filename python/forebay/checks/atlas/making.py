@@ -1,0 +1,165 @@
+"""Computes the atlas, cell by cell, and goes on where it was interrupted."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from forebay import build
+from forebay.checks.atlas.cells import TARGETS, Cell, cells
+from forebay.errors import ForebayError
+from forebay.formatting import counted
+from forebay.goals import Goal
+from forebay.search.measurements import Measurements
+from forebay.search.plan import Plan
+from forebay.search.quick import QuickLook
+from forebay.search.recommendation import reach
+
+__all__ = ["Row", "computed", "main"]
+
+#: How close to the smallest an answer is looked for.
+RESOLUTION = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The smallest buffer of one cell for one utilization.
+
+    Attributes
+    ----------
+    rate_bps, rtt_s, flows, controller, background
+        The cell.
+    bdp_packets : float
+        Its bandwidth-delay product.
+    utilization : float
+        That the buffer is for.
+    buffer_packets : int or None
+        One that reached it on fresh replications; None where none did, up to 16 bandwidth-delay products.
+    low_packets, high_packets : int or None
+        Between which the smallest lies (80 % confidence).
+    confidence : float or None
+        One-sided, of the fresh replications; None where they carry none.
+    replications : int
+        In all.
+    data_packets : int
+        Simulated.
+    """
+
+    rate_bps: float
+    rtt_s: float
+    bdp_packets: float
+    flows: int
+    controller: str
+    background: float
+    utilization: float
+    buffer_packets: int | None
+    low_packets: int | None
+    high_packets: int | None
+    confidence: float | None
+    replications: int
+    data_packets: int
+
+
+def rows(cell: Cell, jobs: int | None = None) -> Iterator[Row]:
+    """What one cell needs for every utilization; what was simulated for one counts for the next."""
+    measure = Measurements(cell.scenario(), "packet", jobs, None)
+    smallest = 1
+    for target in TARGETS:
+        largest, ceiling = reach(cell.bdp)
+        plan = Plan(smallest=smallest, largest=largest, ceiling=ceiling, resolution=RESOLUTION)
+        before = len(measure.reports)
+        outcome = QuickLook(measure, [Goal("utilization", ">=", target)], plan).run()
+        made = list(measure.reports.values())[before:]
+        ends = outcome.lower_end or (outcome.buffer, outcome.buffer)
+        yield Row(
+            cell.rate,
+            cell.rtt,
+            cell.bdp,
+            cell.flows,
+            cell.controller,
+            cell.background,
+            target,
+            outcome.buffer,
+            *(ends if outcome.buffer is not None else (None, None)),
+            None if outcome.buffer is None else outcome.confidence,
+            len(made),
+            sum(report.cost.data_packets for report in made),
+        )
+
+
+def computed(wanted: Iterable[Cell], kept: Path) -> Iterator[tuple[int, list[Row]]]:
+    """Every cell's rows, with the number of those that were there already; each is kept as soon as it is done."""
+    known = dict(_known(kept))
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with kept.open("a", encoding="utf-8") as file:
+        for cell in wanted:
+            found = known.get(cell.name)
+            if found is None:
+                found = list(rows(cell))
+                entry = {"build": build.fingerprint(), "cell": cell.name, "rows": [asdict(row) for row in found]}
+                file.write(json.dumps(entry) + "\n")
+                file.flush()
+                yield 0, found
+            else:
+                yield 1, found
+
+
+def _known(kept: Path) -> Iterator[tuple[str, list[Row]]]:
+    """What an interrupted run of this build left."""
+    try:
+        lines = kept.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return
+    names = {field.name for field in fields(Row)}
+    for line in lines:
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue  # it was being written
+        match entry:
+            case {"build": str(built), "cell": str(cell), "rows": list(told)} if built == build.fingerprint():
+                if all(isinstance(row, Mapping) and set(row) == names for row in told):
+                    yield cell, [Row(**row) for row in told]
+
+
+def main() -> None:
+    """Compute, and write the table, its pictures and the page's figures."""
+    parser = argparse.ArgumentParser(prog="make atlas", description=__doc__)
+    parser.add_argument("folder", type=Path, help="where what is done is kept, and the table is written")
+    parser.add_argument("--quick", action="store_true", help="a part of the cells, in minutes")
+    asked = parser.parse_args()
+    wanted = list(cells(quick=asked.quick))
+    whole, done, found = sum(cell.packets for cell in wanted), 0.0, list[Row]()
+    try:
+        for number, (cell, (_, told)) in enumerate(
+            zip(wanted, computed(wanted, asked.folder / "cells.jsonl"), strict=True)
+        ):
+            found += told
+            done += cell.packets
+            share = f"{number + 1} of {counted(len(wanted), 'cell')}, {100 * done / whole:.0f} % of the packets"
+            print(f"\r{f'{share}: {cell.name}':79.79}", end="", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        print("\ninterrupted; the same command goes on from here", file=sys.stderr)
+        raise SystemExit(130) from None
+    except ForebayError as error:
+        raise SystemExit(f"\natlas: {error}") from None
+    print(file=sys.stderr)
+    write(found, asked.folder / "atlas.parquet")
+
+
+def write(found: Iterable[Row], path: Path) -> None:
+    """Write the table, in the order of its columns."""
+    import polars as pl
+
+    from forebay.tables import write_table
+
+    table = pl.DataFrame([asdict(row) for row in found], infer_schema_length=None)
+    write_table(table.sort("controller", "background", "utilization", "bdp_packets", "rate_bps", "flows"), path)
+
+
+if __name__ == "__main__":
+    main()
