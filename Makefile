@@ -13,7 +13,7 @@ export CARGO_TERM_COLOR ?= never
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format bench reference checks gallery manual docs mutants mutants-rust mutants-python man lock clean tools fuzz
+.PHONY: help setup demo test check format bench reference checks gallery atlas manual docs mutants mutants-rust mutants-python man lock clean tools fuzz
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -24,6 +24,7 @@ help:
 	@echo "make reference  forebay against other programs' numbers [REFERENCE=DIR] [ONLY=oracle,ns2,linux,tofino,ns3] [WRITE=FILE] [AGAINST=FILE]"
 	@echo "make checks     the table How we know it is right: theory, and REFERENCE; WRITE=docs/checking.md renews it there"
 	@echo "make gallery    the papers' figures, full, and the documentation's pages about them [QUICK=1] [GALLERY=DIR]"
+	@echo "make atlas      the smallest buffers over rates, round trips, flows and controllers, an hour or two [QUICK=1] [ATLAS=DIR]"
 	@echo "make manual     the figures of docs/recommend.md and docs/rules.md, ten minutes [ONLY=NAME,...] [QUICK=1]"
 	@echo "make mutants    changes of the code that the tests ought to notice [ONLY=discipline,goals,...] [SAMPLE=50] [SEED=1] [WRITE=FOLDER] [BY_HAND=1]"
 	@echo "make docs       the documentation, into out/site"
@@ -86,6 +87,11 @@ GALLERY ?= out/gallery
 gallery: $(VENV)/.build
 	$(BIN)/forebay reproduce all $(if $(QUICK),--quick) --out "$(GALLERY)"
 	$(BIN)/python -m forebay.papers.renewal "$(GALLERY)" docs
+
+# An hour or two; goes on where it was interrupted.
+ATLAS ?= out/atlas
+atlas: $(VENV)/.build
+	$(BIN)/python -m forebay.checks.atlas.making "$(ATLAS)" $(if $(QUICK),--quick)
 
 # The cheapest scenario first; a run that is interrupted goes on where it stopped.
 manual: $(VENV)/.build

@@ -30,7 +30,7 @@ PACKET_BITS = 12_000
 #: More flows for each packet of the bandwidth-delay product are left out: all of them wait for timers.
 MOST_CROWDED = 20
 #: Of one run.
-MOST_PACKETS = 4e6
+MOST_PACKETS = 12e6
 
 #: Swings of a window that are waited for, and that are measured; round trips at least of both.
 SETTLING, MEASURED = 4, 8

@@ -12,6 +12,7 @@ from pathlib import Path
 from forebay import build
 from forebay.checks.atlas.cells import TARGETS, Cell, cells
 from forebay.errors import ForebayError
+from forebay.files import whole
 from forebay.formatting import counted
 from forebay.goals import Goal
 from forebay.search.measurements import Measurements
@@ -133,14 +134,14 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a part of the cells, in minutes")
     asked = parser.parse_args()
     wanted = list(cells(quick=asked.quick))
-    whole, done, found = sum(cell.packets for cell in wanted), 0.0, list[Row]()
+    every, done, found = sum(cell.packets for cell in wanted), 0.0, list[Row]()
     try:
         for number, (cell, (_, told)) in enumerate(
             zip(wanted, computed(wanted, asked.folder / "cells.jsonl"), strict=True)
         ):
             found += told
             done += cell.packets
-            share = f"{number + 1} of {counted(len(wanted), 'cell')}, {100 * done / whole:.0f} % of the packets"
+            share = f"{number + 1} of {counted(len(wanted), 'cell')}, {100 * done / every:.0f} % of the packets"
             print(f"\r{f'{share}: {cell.name}':79.79}", end="", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         print("\ninterrupted; the same command goes on from here", file=sys.stderr)
@@ -149,6 +150,16 @@ def main() -> None:
         raise SystemExit(f"\natlas: {error}") from None
     print(file=sys.stderr)
     write(found, asked.folder / "atlas.parquet")
+    draw(found, asked.folder)
+
+
+def draw(found: list[Row], folder: Path) -> None:
+    """Draw the pictures beside the table."""
+    from forebay.checks.atlas.drawing import write_pictures
+    from forebay.checks.atlas.judging import judged
+
+    for path in write_pictures(found, list(judged(found)), folder):
+        print(f"wrote {path}")
 
 
 def write(found: Iterable[Row], path: Path) -> None:
@@ -158,7 +169,10 @@ def write(found: Iterable[Row], path: Path) -> None:
     from forebay.tables import write_table
 
     table = pl.DataFrame([asdict(row) for row in found], infer_schema_length=None)
-    write_table(table.sort("controller", "background", "utilization", "bdp_packets", "rate_bps", "flows"), path)
+    ordered = table.sort("controller", "background", "utilization", "bdp_packets", "rate_bps", "flows")
+    with whole(path) as partial:
+        write_table(ordered, partial)
+    print(f"wrote {path}")
 
 
 if __name__ == "__main__":

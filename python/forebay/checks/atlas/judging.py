@@ -1,0 +1,64 @@
+"""What the rules are worth on the atlas: where each asks for what is needed, for less, or for more."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from forebay.checks.atlas.cells import Cell
+from forebay.checks.atlas.making import Row
+from forebay.rules import rules
+
+__all__ = ["NEAR", "Judged", "Verdict", "judged", "tally"]
+
+#: A rule is right within this share of what is needed.
+NEAR = 0.2
+
+
+class Verdict(Enum):
+    """How a rule's buffer compares with the one that is needed."""
+
+    RIGHT = "right"
+    SMALL = "too small"
+    LARGE = "too large"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One rule on one row of the atlas; `applies` where all that it assumes may hold."""
+
+    row: Row
+    rule: str
+    packets: float
+    applies: bool
+    verdict: Verdict
+
+
+def judged(found: Iterable[Row]) -> Iterator[Judged]:
+    """Every rule that asks for a buffer, on every row that has one."""
+    for row in found:
+        if row.low_packets is None or row.high_packets is None:
+            continue
+        cell = Cell(row.rate_bps, row.rtt_s, row.flows, row.controller, row.background)
+        scenario = cell.scenario().changed(("atlas", "goal.utilization", f">= {row.utilization:g}"))
+        for rule in rules(scenario.core):
+            if rule.packets is None:
+                continue
+            # No rule asks for less than a packet.
+            packets = max(1.0, rule.packets)
+            verdict = Verdict.RIGHT
+            if packets < (1 - NEAR) * row.low_packets:
+                verdict = Verdict.SMALL
+            elif packets > (1 + NEAR) * row.high_packets:
+                verdict = Verdict.LARGE
+            yield Judged(row, rule.name, packets, rule.applies, verdict)
+
+
+def tally(found: Iterable[Judged]) -> dict[tuple[str, str], Counter[Verdict]]:
+    """How often each rule is what, by its name and the controller."""
+    counts: dict[tuple[str, str], Counter[Verdict]] = {}
+    for each in found:
+        counts.setdefault((each.rule, each.row.controller), Counter())[each.verdict] += 1
+    return counts

@@ -1,0 +1,146 @@
+"""The atlas: its cells, what it finds in small ones, and that nothing is lost where it is interrupted."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from forebay.checks.atlas import making
+from forebay.checks.atlas.cells import MOST_CROWDED, MOST_PACKETS, TARGETS, Cell, cells
+from forebay.checks.atlas.drawing import draw_buffers, draw_rules
+from forebay.checks.atlas.judging import Verdict, judged, tally
+from forebay.checks.atlas.making import Row, computed, write
+from forebay.search.recommendation import reach
+from forebay.tables import read_table
+
+SMALL = Cell(10e6, 0.010, 3, "newreno", 0.0)
+
+
+def test_cells_are_what_the_atlas_is_of() -> None:
+    found, quick = list(cells()), list(cells(quick=True))
+    assert len(set(found)) == len(found) > 500
+    assert set(quick) < set(found)
+    assert sum(cell.packets for cell in quick) < 0.05 * sum(cell.packets for cell in found)
+    assert [cell.packets for cell in found] == sorted(cell.packets for cell in found)
+    assert len({cell.name for cell in found}) == len(found)
+    assert all(cell.packets <= MOST_PACKETS and cell.flows <= MOST_CROWDED * cell.bdp for cell in found)
+    assert {cell.controller for cell in found} == {"newreno", "cubic", "bbr", "bbr3"}
+    assert min(cell.bdp for cell in found) < 10
+    assert max(cell.bdp for cell in found) > 80_000
+    assert {1, 10_000} <= {cell.flows for cell in found}
+
+
+@pytest.mark.parametrize("cell", [*list(cells(quick=True))[::7], SMALL, replace(SMALL, background=0.5)], ids=str)
+def test_a_cell_is_the_scenario_that_it_says(cell: Cell) -> None:
+    scenario = cell.scenario()
+    core = scenario.core
+    assert core.rate_bps == pytest.approx(cell.rate)
+    assert core.duration_s == pytest.approx(cell.seconds, rel=1e-6)
+    # The harmonic mean of round trips within a fifth of the stated one.
+    spread = 0.4 / math.log(1.2 / 0.8)
+    assert core.bdp_packets == pytest.approx(cell.bdp * spread, rel=0.02)
+    assert scenario.resolved["flows"][0]["count"] == cell.flows
+    assert len(scenario.resolved["flows"]) == 1 + (cell.background > 0)
+
+
+def test_swings_are_those_of_the_controllers() -> None:
+    """A window of 1000 packets: 500 round trips; K = (0.3 W / 0.4)^(1/3) where that comes sooner."""
+    of = replace(SMALL, rate=12e6, rtt=1.0, flows=1)
+    assert of.bdp == 1000
+    assert of.swing == 500
+    assert replace(of, controller="cubic").swing == pytest.approx(750 ** (1 / 3))
+    short = replace(of, rate=12e9, rtt=0.001, controller="cubic")
+    assert short.swing == pytest.approx(0.3 / 0.53)
+    assert replace(of, flows=10).swing == 50
+    assert replace(of, background=0.5).swing == 250
+    assert replace(of, controller="bbr").swing == 10
+
+
+def test_more_utilization_needs_more_and_rules_are_judged_by_it() -> None:
+    found = list(making.rows(SMALL))
+    assert [row.utilization for row in found] == list(TARGETS)
+    less, more = found
+    assert less.high_packets is not None
+    assert more.low_packets is not None
+    assert more.buffer_packets is not None
+    assert less.high_packets <= more.buffer_packets
+    # New Reno's windows halve: between a fifth of the bandwidth-delay product and twice that will do.
+    assert 0.2 * SMALL.bdp <= more.buffer_packets <= 2 * SMALL.bdp + 4
+    assert all(row.data_packets > 0 and row.replications > 4 for row in found)
+    for each in judged(found):
+        row = each.row
+        assert row.low_packets is not None
+        assert row.high_packets is not None
+        assert (each.packets < 0.8 * row.low_packets) == (each.verdict is Verdict.SMALL)
+        assert (each.packets > 1.2 * row.high_packets) == (each.verdict is Verdict.LARGE)
+
+
+def row(flows: int, rule: float, *, low: int, high: int) -> Row:
+    return Row(10e6, 0.1, rule, flows, "newreno", 0.0, 0.99, high, low, high, 0.99, 20, 1000)
+
+
+def test_a_rule_is_right_within_a_fifth_of_the_interval() -> None:
+    def verdict(low: int, high: int) -> Verdict:
+        return next(each.verdict for each in judged([row(1, 83.3, low=low, high=high)]) if each.rule == "bdp")
+
+    # The rule of thumb says about 82 packets.
+    assert verdict(70, 80) is verdict(95, 120) is verdict(50, 70) is Verdict.RIGHT
+    assert verdict(110, 130) is Verdict.SMALL
+    assert verdict(20, 60) is Verdict.LARGE
+    nothing = replace(row(1, 83.3, low=1, high=1), buffer_packets=None, low_packets=None, high_packets=None)
+    assert not list(judged([nothing]))
+    found = tally(judged([row(1, 83.3, low=70, high=80), row(100, 83.3, low=5, high=8)]))
+    assert found["bdp", "newreno"] == Counter({Verdict.RIGHT: 1, Verdict.LARGE: 1})
+
+
+def test_an_interrupted_atlas_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, wanted = tmp_path / "kept" / "cells.jsonl", list(cells())[:4]
+    made: list[Cell] = []
+
+    def rows(cell: Cell) -> list[Row]:
+        made.append(cell)
+        return [row(cell.flows, cell.bdp, low=1, high=2)]
+
+    monkeypatch.setattr(making, "rows", rows)
+    first = list(itertools.islice(computed(wanted, kept), 2))
+    with kept.open("a", encoding="utf-8") as file:
+        file.write('{"build": "another", "cell": "x", "rows": []}\n{"half')
+    second = list(computed(wanted, kept))
+    assert [number for number, _ in first] == [0, 0]
+    assert [number for number, _ in second] == [1, 1, 0, 0]
+    assert made == wanted
+    assert [found for _, found in second[:2]] == [found for _, found in first]
+    assert [number for number, _ in computed(wanted, kept)] == [1, 1, 0, 1], (
+        "what followed the half line is lost with it"
+    )
+
+
+def test_the_table_keeps_every_row(tmp_path: Path) -> None:
+    found = [row(flows, 83.3, low=1, high=2) for flows in (10, 1, 3)]
+    write(found, tmp_path / "atlas.parquet")
+    table = read_table(tmp_path / "atlas.parquet", "make atlas")
+    assert sorted(table.to_dicts(), key=lambda each: each["flows"]) == [
+        {name: getattr(each, name) for name in table.columns} for each in sorted(found, key=lambda each: each.flows)
+    ]
+    assert table["flows"].to_list() == [1, 3, 10]
+
+
+def test_pictures_show_every_controller_and_rule() -> None:
+    found = [
+        replace(row(flows, 83.3, low=20, high=30), controller=name) for flows in (1, 10) for name in ("newreno", "bbr")
+    ]
+    buffers, rules = draw_buffers(found), draw_rules(list(judged(found)))
+    assert [panel.get_title("left") for panel in buffers.axes] == ["New Reno", "CUBIC", "BBR", "BBRv3"]
+    assert [len(panel.lines) for panel in buffers.axes] == [2, 2, 2, 2], "a line for the rate, one for the rule"
+    assert [panel.get_title("left") for panel in rules.axes][:2] == ["bdp", "sqrt-n"]
+    assert rules.axes[0].lines, "marks"
+
+
+def test_the_search_reaches_as_far_as_recommend_does() -> None:
+    assert reach(1000.0) == (2000, 16_000)
+    assert reach(1.0) == (8, 64)
