@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from forebay.checks.atlas.cells import Cell
-from forebay.checks.atlas.making import Row
+from forebay.checks.atlas.rows import Row
 from forebay.rules import rules
 
 __all__ = ["NEAR", "Judged", "Verdict", "judged", "tally"]

@@ -6,13 +6,15 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 
 from forebay import build
 from forebay.checks.atlas.cells import TARGETS, Cell, cells
+from forebay.checks.atlas.drawing import write_pictures
+from forebay.checks.atlas.judging import judged
+from forebay.checks.atlas.rows import Row, write
 from forebay.errors import ForebayError
-from forebay.files import whole
 from forebay.formatting import counted
 from forebay.goals import Goal
 from forebay.search.measurements import Measurements
@@ -20,49 +22,10 @@ from forebay.search.plan import Plan
 from forebay.search.quick import QuickLook
 from forebay.search.recommendation import reach
 
-__all__ = ["Row", "computed", "main"]
+__all__ = ["computed", "main"]
 
 #: How close to the smallest an answer is looked for.
 RESOLUTION = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """The smallest buffer of one cell for one utilization.
-
-    Attributes
-    ----------
-    rate_bps, rtt_s, flows, controller, background
-        The cell.
-    bdp_packets : float
-        Its bandwidth-delay product.
-    utilization : float
-        That the buffer is for.
-    buffer_packets : int or None
-        One that reached it on fresh replications; None where none did, up to 16 bandwidth-delay products.
-    low_packets, high_packets : int or None
-        Between which the smallest lies (80 % confidence).
-    confidence : float or None
-        One-sided, of the fresh replications; None where they carry none.
-    replications : int
-        In all.
-    data_packets : int
-        Simulated.
-    """
-
-    rate_bps: float
-    rtt_s: float
-    bdp_packets: float
-    flows: int
-    controller: str
-    background: float
-    utilization: float
-    buffer_packets: int | None
-    low_packets: int | None
-    high_packets: int | None
-    confidence: float | None
-    replications: int
-    data_packets: int
 
 
 def rows(cell: Cell, jobs: int | None = None) -> Iterator[Row]:
@@ -150,29 +113,8 @@ def main() -> None:
         raise SystemExit(f"\natlas: {error}") from None
     print(file=sys.stderr)
     write(found, asked.folder / "atlas.parquet")
-    draw(found, asked.folder)
-
-
-def draw(found: list[Row], folder: Path) -> None:
-    """Draw the pictures beside the table."""
-    from forebay.checks.atlas.drawing import write_pictures
-    from forebay.checks.atlas.judging import judged
-
-    for path in write_pictures(found, list(judged(found)), folder):
+    for path in write_pictures(found, list(judged(found)), asked.folder):
         print(f"wrote {path}")
-
-
-def write(found: Iterable[Row], path: Path) -> None:
-    """Write the table, in the order of its columns."""
-    import polars as pl
-
-    from forebay.tables import write_table
-
-    table = pl.DataFrame([asdict(row) for row in found], infer_schema_length=None)
-    ordered = table.sort("controller", "background", "utilization", "bdp_packets", "rate_bps", "flows")
-    with whole(path) as partial:
-        write_table(ordered, partial)
-    print(f"wrote {path}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,63 @@
+"""What the atlas says of each cell, and the table that keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from forebay.files import whole
+
+__all__ = ["Row", "write"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The smallest buffer of one cell for one utilization.
+
+    Attributes
+    ----------
+    rate_bps, rtt_s, flows, controller, background
+        The cell.
+    bdp_packets : float
+        Its bandwidth-delay product.
+    utilization : float
+        That the buffer is for.
+    buffer_packets : int or None
+        One that reached it on fresh replications; None where none did, up to 16 bandwidth-delay products.
+    low_packets, high_packets : int or None
+        Between which the smallest lies (80 % confidence).
+    confidence : float or None
+        One-sided, of the fresh replications; None where they carry none.
+    replications : int
+        In all.
+    data_packets : int
+        Simulated.
+    """
+
+    rate_bps: float
+    rtt_s: float
+    bdp_packets: float
+    flows: int
+    controller: str
+    background: float
+    utilization: float
+    buffer_packets: int | None
+    low_packets: int | None
+    high_packets: int | None
+    confidence: float | None
+    replications: int
+    data_packets: int
+
+
+def write(found: Iterable[Row], path: Path) -> None:
+    """Write the table, in the order of its columns."""
+    import polars as pl
+
+    from forebay.tables import write_table
+
+    table = pl.DataFrame([asdict(row) for row in found], infer_schema_length=None)
+    ordered = table.sort("controller", "background", "utilization", "bdp_packets", "rate_bps", "flows")
+    with whole(path) as partial:
+        write_table(ordered, partial)
+    print(f"wrote {path}")
