@@ -96,6 +96,7 @@ def test_page_says_everything_and_fetches_nothing(feasible: Recommendation) -> N
         "When something is 20 % off",
     ):
         assert phrase in text
+    assert "No two replications share random streams." in " ".join(page.split())
 
 
 def test_a_trade_off_is_drawn_beside_the_buffers(feasible: Recommendation) -> None:

@@ -202,6 +202,7 @@ class Method:
     data_packets: str
     warmup: str
     measured: str
+    streams: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -464,4 +465,7 @@ def _method(answer: Recommendation) -> Method:
         data_packets=f"{cost.data_packets:,}",
         warmup=run["warmup"],
         measured=run["measure"],
+        streams="No two replications share random streams."
+        if answer.fraction is None
+        else "All buffers see the same random traffic, replication by replication.",
     )
