@@ -21,7 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("_core", "interruption", "legible"),
     ("errors",),
     ("bounds", "build", "display", "metric", "plain", "untrusted", "warning"),
-    ("files", "locks", "models", "report", "rules", "statistics", "tables"),
+    ("files", "journal", "locks", "models", "report", "rules", "statistics", "tables"),
     ("formatting", "goals", "hashes"),
     ("cautions",),
     ("scenario",),

@@ -7,12 +7,13 @@ import os
 import stat
 import sys
 import time
+import zlib
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from forebay import InputError, Scenario, _core, recommend
+from forebay import InputError, Scenario, _core, journal, recommend
 from forebay.errors import Interrupted
 from forebay.report import Report
 from forebay.scenario import run_jobs
@@ -77,10 +78,10 @@ def test_a_file_is_read_by_its_owner_alone_and_cut_off_after_the_last_whole_line
 def test_damage_is_counted_and_the_rest_is_used(tmp_path: Path, simulated: tuple[Scenario, Report]) -> None:
     path = left(tmp_path, simulated, (7, 5), (7, 6), (7, 7))
     header, *lines = path.read_bytes().splitlines(keepends=True)
-    unknown = resumption._line({"something": "else"})
-    deep = resumption._line({"buffer": 1, "replication": 1, "kept": 3})
+    unknown = journal.line({"something": "else"})
+    deep = journal.line({"buffer": 1, "replication": 1, "kept": 3})
     text = b"not json"
-    wrong = b"%08x %s\n" % (resumption.zlib.crc32(text), text)
+    wrong = b"%08x %s\n" % (zlib.crc32(text), text)
     for spoiled, count, damaged, said in (
         ([header, *lines], 3, 0, ["resuming: 3 replications done before"]),
         ([header, lines[0]], 1, 0, ["resuming: 1 replication done before"]),

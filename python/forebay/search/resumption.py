@@ -13,17 +13,15 @@ import os
 import stat
 import sys
 import time
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from forebay import _core, build
+from forebay import _core, build, journal
 from forebay.errors import ForebayError, Interrupted
 from forebay.report import Report
-from forebay.untrusted import DamagedError, document
 
 __all__ = ["Kept", "Resumption", "cache_directory"]
 
@@ -148,7 +146,7 @@ class Kept:
             return
         lines: list[dict[str, Any]] = [] if self._bytes else [{"search": self._search}]
         lines.append({"buffer": pair[0], "replication": pair[1], "kept": report.core.kept()})
-        text = b"".join(map(_line, lines))
+        text = b"".join(map(journal.line, lines))
         with suppress(OSError):
             if self._file is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -186,8 +184,8 @@ class Kept:
     def _read(self, file: FileIO) -> int:
         """Read what is there; return the bytes of it that a new line may follow."""
         raw = _content(file)
-        whole = raw[: raw.rfind(b"\n") + 1]  # a line that was being written is none
-        entries = list(_entries(whole))
+        whole = journal.complete(raw)  # a line that was being written is none
+        entries = [entry for _, entry in journal.entries(whole)]
         header = next((entry for entry in entries if isinstance(entry, dict)), None)
         if header != {"search": self._search}:
             self.damaged = len(entries)
@@ -218,31 +216,12 @@ def _taken(file: FileIO) -> bool:
     return True
 
 
-def _line(entry: dict[str, Any]) -> bytes:
-    """An entry as a line with its checksum."""
-    text = json.dumps(entry).encode()
-    return b"%08x %s\n" % (zlib.crc32(text), text)
-
-
 def _content(file: FileIO) -> bytes:
     """What is in a file that is one and not larger than this writes them; else nothing."""
     state = os.fstat(file.fileno())
     if not stat.S_ISREG(state.st_mode) or state.st_size > 2 * MOST_BYTES_OF_ONE:
         return b""
     return file.readall() or b""
-
-
-def _entries(text: bytes) -> Iterator[Any]:
-    """The entry of each line; None for a damaged one."""
-    for line in text.split(b"\n")[:-1]:
-        checksum, _, entry = line.partition(b" ")
-        if checksum != b"%08x" % zlib.crc32(entry):
-            yield None
-            continue
-        try:
-            yield document(entry, "", "")
-        except DamagedError:
-            yield None
 
 
 def _tidy(directory: Path) -> None:

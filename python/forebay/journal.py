@@ -1,0 +1,39 @@
+"""Lines with checksums: what a file that is added to says, whatever was being written when a process died.
+
+A line is the CRC-32 of a JSON text, a space and the text. The last one counts where it ends as lines do.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from forebay.untrusted import DamagedError, document
+
+__all__ = ["complete", "entries", "line"]
+
+
+def line(entry: Mapping[str, Any]) -> bytes:
+    """An entry as a line."""
+    text = json.dumps(entry).encode()
+    return b"%08x %s\n" % (zlib.crc32(text), text)
+
+
+def complete(raw: bytes) -> bytes:
+    """The lines that were written to their end."""
+    return raw[: raw.rfind(b"\n") + 1]
+
+
+def entries(raw: bytes) -> Iterator[tuple[bytes, Any]]:
+    """Each complete line with its entry; None for the entry of a damaged one."""
+    for each in complete(raw).split(b"\n")[:-1]:
+        checksum, _, text = each.partition(b" ")
+        entry = None
+        if checksum == b"%08x" % zlib.crc32(text):
+            try:
+                entry = document(text, "", "")
+            except DamagedError:
+                entry = None
+        yield each + b"\n", entry
