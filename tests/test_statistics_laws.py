@@ -80,6 +80,18 @@ def test_one_observation_has_a_mean_and_no_interval() -> None:
     assert found.contains(-1e300)
 
 
+@pytest.mark.parametrize("confidence", CONFIDENCES)
+@pytest.mark.parametrize("size", [1, 2, 3, 9, 500])
+def test_intervals_of_many_samples_are_each_ones_to_the_last_bit(size: int, confidence: float) -> None:
+    samples = np.random.default_rng(size).normal(3.0, 2.0, (40, size)) * np.logspace(-9, 9, 40)[:, None]
+    means, half_widths = statistics.mean_intervals(samples, confidence)
+    each = [statistics.mean_interval(sample, confidence) for sample in samples]
+    assert means.tolist() == [interval.mean for interval in each]
+    assert [None if math.isnan(half) else half for half in half_widths] == [interval.half_width for interval in each]
+    with pytest.raises(ValueError, match="finite"):
+        statistics.mean_intervals(np.array([[1.0, math.nan]]))
+
+
 def test_an_interval_is_closed() -> None:
     interval = Interval(2.0, 1.0, 3.0, 0.95, 4)
     assert interval.half_width == 1.0
