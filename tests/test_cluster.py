@@ -1,33 +1,60 @@
-"""The same sweep on a Dask cluster: the same numbers, also when a worker is killed in the middle."""
+"""On a Dask cluster the same sweeps and answers, to the last bit, also when workers are killed in the middle."""
 
 from __future__ import annotations
 
+import json
+import math
+import os
+import random
+import re
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
-from tests.conftest import SMALL, forebay
+from forebay import ForebayError, InputError, Scenario, _core, build, journal, recommend, sweep
+from forebay.measurement import cluster
+from forebay.measurement.cluster import Cluster, Replication, Room
+from forebay.papers import running
+from forebay.papers.catalog import Run
+from forebay.scenario import run_jobs
+from forebay.sweeps.axes import Axis
+from forebay.sweeps.jobs import jobs_of
+from forebay.sweeps.remote import lines_of, pack
+from tests.conftest import ROOT, SMALL, forebay
 
 pytest.importorskip("distributed")
 
 OVER = ["--over", "link.buffer=1p..200p:12", "--over", "flows.bulk.cca=newreno,cubic", "--replications", "3"]
 
+#: A run of some tenths of a millisecond.
+TINY = SMALL.replace('measure = "30s"', 'measure = "1s"').replace('warmup  = "5s"', 'warmup = "100ms"')
 
-@pytest.fixture
-def scheduler() -> Iterator[str]:
+#: Cells of the grid in which workers are killed; 20,000 take some minutes.
+CELLS = int(os.environ.get("FOREBAY_CELLS", "2000"))
+
+
+@contextmanager
+def scheduling(**environment: str) -> Iterator[str]:
     """A scheduler process on a free port of this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port)]
-    process = subprocess.Popen([*command, "--no-dashboard"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [*command, "--no-dashboard"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+    )
     try:
         for _ in range(200):
             with socket.socket() as probe:
@@ -40,42 +67,80 @@ def scheduler() -> Iterator[str]:
         process.wait(timeout=20)
 
 
-def worker(address: str, *more: str) -> subprocess.Popen[bytes]:
+@pytest.fixture
+def scheduler() -> Iterator[str]:
+    with scheduling() as address:
+        yield address
+
+
+@contextmanager
+def worker(address: str, *more: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker process that there is when this goes on."""
     command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", *more]
-    return subprocess.Popen([*command, "--no-dashboard"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-def rows(folder: Path) -> pl.DataFrame:
-    table = pl.read_parquet(folder / "rows.parquet")
-    return table.select(name for name in table.columns if not name.startswith("cost."))
-
-
-def test_a_cluster_gives_the_same_numbers_and_survives_a_kill(scheduler: str, tmp_path: Path) -> None:
-    path = tmp_path / "small.toml"
-    path.write_text(SMALL.replace('measure = "30s"', 'measure = "200s"'), encoding="utf-8")
-    here = forebay("sweep", path, *OVER, "--out", tmp_path / "here")
-    assert here.code == 0, here.err
-    workers = [worker(scheduler), worker(scheduler)]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen([*command, "--no-dashboard"], **quiet)  # type: ignore[call-overload]
     try:
-        command = [sys.executable, "-m", "forebay.command_line", "sweep", str(path), *OVER]
-        there = subprocess.Popen(
-            [*command, "--out", str(tmp_path / "there"), "--scheduler", scheduler],
-            stdout=subprocess.DEVNULL,
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def await_workers(address: str, number: int) -> None:
+    """Go on as soon as so many workers are there."""
+    import distributed
+
+    with distributed.Client(address, set_as_default=False) as client:
+        client.wait_for_workers(number, timeout=60)
+
+
+def tables(folder: Path) -> list[bytes]:
+    """What depends on nothing but the sweep."""
+    return [(folder / f"{name}.parquet").read_bytes() for name in ("rows", "summary")]
+
+
+def lines(folder: Path) -> list[bytes]:
+    return [
+        line
+        for path in sorted((folder / "cells").glob("*.jsonl"))
+        for line, entry in journal.entries(path.read_bytes())
+        if entry is not None
+    ]
+
+
+def test_a_cluster_two_of_whose_workers_are_killed_gives_the_same_bytes(scheduler: str, tmp_path: Path) -> None:
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY, encoding="utf-8")
+    over = ["--over", f"run.seed=1..{CELLS // 20}:{CELLS // 20}lin", "--over", "link.buffer=1p..20p:20lin"]
+    over += ["--replications", "1"]
+    here = forebay("sweep", path, *over, "--out", tmp_path / "here")
+    assert here.code == 0, here.err
+    out = tmp_path / "there"
+    generator = random.Random(20261123)
+    moments = [generator.uniform(0.02, 0.4) * CELLS, generator.uniform(0.4, 0.8) * CELLS]
+    with ExitStack() as stack:
+        workers = [stack.enter_context(worker(scheduler)) for _ in range(4)]
+        await_workers(scheduler, 4)
+        command = [sys.executable, "-m", "forebay.command_line", "sweep", str(path), *over]
+        sweeping = subprocess.Popen(
+            [*command, "--out", str(out), "--scheduler", scheduler, "--json"],
+            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
-        for _ in range(600):
-            if len(list((tmp_path / "there" / "cells").glob("*.json"))) >= 5:
-                break
-            time.sleep(0.05)
-        workers[0].send_signal(signal.SIGKILL)
-        _, error = there.communicate(timeout=240)
-        assert there.returncode == 0, error
-    finally:
-        for process in workers:
-            process.kill()
-            process.wait()
-    assert rows(tmp_path / "there").equals(rows(tmp_path / "here"))
+        for victim, moment in zip(workers, moments, strict=False):
+            while len(lines(out)) < moment and sweeping.poll() is None:
+                time.sleep(0.01)
+            victim.send_signal(signal.SIGKILL)
+            victim.wait()
+            assert sweeping.poll() is None, "killed in the middle"
+            assert len(lines(out)) < CELLS, "killed in the middle"
+        told, error = sweeping.communicate(timeout=CELLS)
+        assert sweeping.returncode == 0, error
+    assert json.loads(told)["computed"] == CELLS
+    assert len(lines(out)) == CELLS, "each cell once"
+    assert len(list((out / "cells").iterdir())) <= 1 + CELLS // 2000, "no file for each cell"
+    assert tables(out) == tables(tmp_path / "here")
 
 
 def test_nobody_at_the_address_is_one_line(tmp_path: Path) -> None:
@@ -87,26 +152,75 @@ def test_nobody_at_the_address_is_one_line(tmp_path: Path) -> None:
     assert "--scheduler" in answer.err
 
 
-def test_a_poisoned_job_is_reported_and_the_rest_goes_on(scheduler: str) -> None:
-    """An engine's refusal travels back as the job's own failure."""
-    from forebay.report import Report
-    from forebay.scenario import Scenario
-    from forebay.sweeps.cluster import run_on_cluster
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ["sweep", "FILE", *OVER, "--out", "out"],
+        ["recommend", "FILE", "--no-picture", "--goal", "utilization>=90%"],
+        ["reproduce", "auge/fig3", "--quick", "--out", "out"],
+    ],
+    ids=lambda verb: str(verb[0]),
+)
+@pytest.mark.parametrize("address", ["", "tcp://127.0.0.1:9", "nowhere", "http://127.0.0.1:80"])
+def test_an_address_of_nobody_is_one_line_in_seconds(
+    verb: list[str], address: str, small: Path, tmp_path: Path
+) -> None:
+    begin = time.monotonic()
+    arguments = [str(small) if part == "FILE" else part for part in verb]
+    answer = forebay(*arguments, "--scheduler", address, cwd=tmp_path)
+    assert time.monotonic() - begin < 30
+    assert answer.code == 2
+    assert answer.err.count("\n") == 1, answer.err
+    assert f"--scheduler: found {'nobody at ' * (address[:3] == 'tcp')}`{address}`" in answer.err
+    assert not (tmp_path / "out").exists(), "nothing is begun"
 
-    good = Scenario.parse(SMALL).core.canonical_json()
-    found: dict[int, object] = {}
-    process = worker(scheduler)
-    try:
-        parcels = [(good, "packet", 1, 0), (good, "closed_form", 1, 0), (good, "packet", 1, 1)]
-        refused = Scenario.parse(SMALL, overrides=["run.measure=8000000s", "link.rate=50Tbps"]).core.canonical_json()
-        parcels.insert(1, (refused, "packet", 1, 0))
-        run_on_cluster(scheduler, parcels, found.__setitem__, batch=2)
-    finally:
-        process.kill()
-        process.wait()
-    assert sorted(found) == [0, 1, 2, 3]
-    assert isinstance(found[1], Exception)
-    assert all(isinstance(found[index], Report) for index in (0, 2, 3))
+
+def test_somebody_who_listens_and_is_no_scheduler_is_one_line(small: Path, tmp_path: Path) -> None:
+    with socket.socket() as mute:
+        mute.bind(("127.0.0.1", 0))
+        mute.listen()
+        address = f"tcp://127.0.0.1:{mute.getsockname()[1]}"
+        answer = forebay("sweep", small, *OVER, "--out", tmp_path / "out", "--scheduler", address)
+    assert (answer.code, answer.err.count("\n")) == (2, 1), answer.err
+    assert f"--scheduler: found nobody at `{address}`" in answer.err
+
+
+def test_a_poisoned_job_is_reported_and_the_rest_goes_on(scheduler: str, tmp_path: Path) -> None:
+    """An engine's refusal travels back as the job's own failure."""
+    asked: dict[str, Any] = {"over": ["link.queue=droptail,fq_codel"], "engine": "fluid", "replications": 2}
+    with worker(scheduler), Cluster(scheduler) as there:
+        found = sweep(Scenario.parse(TINY), out=tmp_path / "out", **asked, scheduler=there)
+        refused = Scenario.parse(TINY).changed("link.queue=fq_codel").core.canonical_json()
+        with pytest.raises(ForebayError, match="fq_codel"):
+            there.reports([Replication(refused, "fluid", 1, 0)], lambda *_: None)
+    here = sweep(Scenario.parse(TINY), out=tmp_path / "here", **asked)
+    assert len(found.failed) == 2
+    assert found.failed == here.failed
+    assert tables(tmp_path / "out") == tables(tmp_path / "here")
+
+
+def kill_a_worker_of(_task: list[int], _memory: int) -> list[cluster.Answer]:
+    """What a worker does that does not survive one of its jobs."""
+    if 3 in _task:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return [(True, number * number) for number in _task]
+
+
+def test_a_job_that_kills_its_workers_is_found_and_the_others_are_not_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setattr(cluster._Pace, "jobs", lambda _self, left: min(5, left))
+    found: dict[int, Any] = {}
+    with ExitStack() as stack:
+        scheduler = stack.enter_context(scheduling(DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1"))
+        for _ in range(5):  # two die of the task, two of the job alone
+            stack.enter_context(worker(scheduler))
+        await_workers(scheduler, 5)
+        there = stack.enter_context(Cluster(scheduler))
+        numbers = list(range(10))
+        there.run(kill_a_worker_of, 10, lambda part: numbers[part], found.__setitem__)
+    assert str(found.pop(3)) == "its worker died 2 times"
+    assert found == {number: number * number for number in range(10) if number != 3}
+    assert there.tasks == 2 + 5
 
 
 def test_a_run_is_refused_by_what_its_worker_has_for_each_thread(scheduler: str, tmp_path: Path) -> None:
@@ -114,15 +228,10 @@ def test_a_run_is_refused_by_what_its_worker_has_for_each_thread(scheduler: str,
     path = tmp_path / "small.toml"
     path.write_text(SMALL.replace('measure = "30s"', 'measure = "1s"'), encoding="utf-8")
     over = ["--over", "flows.bulk.count=2,300000", "--replications", "1"]
-    process = worker(scheduler, "--nthreads", "2", "--memory-limit", "1GB")
-    try:
-        found = forebay("sweep", path, *over, "--out", tmp_path / "there", "--scheduler", scheduler)
-        allowed = forebay(
-            "sweep", path, *over, "--out", tmp_path / "asked", "--scheduler", scheduler, "--memory", "200kB"
-        )
-    finally:
-        process.kill()
-        process.wait()
+    with worker(scheduler, "--nthreads", "2", "--memory-limit", "1GB"):
+        there = ["--scheduler", scheduler]
+        found = forebay("sweep", path, *over, "--out", tmp_path / "there", *there)
+        allowed = forebay("sweep", path, *over, "--out", tmp_path / "asked", *there, "--memory", "200kB")
     assert found.code == 1
     (failed,) = [line for line in (found.out + found.err).splitlines() if line.startswith("failed: ")]
     assert "cell 1 (flows.bulk.count=300000), replication 0, packet" in failed
@@ -136,8 +245,150 @@ def test_a_run_is_refused_by_what_its_worker_has_for_each_thread(scheduler: str,
 
 
 def test_a_workers_memory_is_shared_by_its_threads() -> None:
-    from forebay.sweeps.cluster import Room
-
     assert Room(10**9, 1).of_run == 2 * Room(10**9, 2).of_run == 8 * 10**8
     assert Room(1, 64).of_run == 1
     assert Room.here() is None
+
+
+def answered(answer: Any) -> dict[str, Any]:
+    """An answer without what it cost."""
+    told: dict[str, Any] = json.loads(answer.to_json())
+    del told["cost"]
+    return told
+
+
+def test_recommend_answers_the_same_to_the_last_bit(scheduler: str) -> None:
+    scenario = Scenario.parse(SMALL)
+    asked: dict[str, Any] = {"goals": ["utilization>=95%", "queue_delay_p99<=200ms"], "sensitivity": True}
+    here = recommend(scenario, **asked)
+    with worker(scheduler), worker(scheduler):
+        await_workers(scheduler, 2)
+        there = recommend(scenario, **asked, scheduler=scheduler)
+    assert answered(there) == answered(here)
+    assert (there.cost.data_packets, there.cost.events) == (here.cost.data_packets, here.cost.events)
+    assert there.cost.replications == here.cost.replications > 10
+
+
+def test_reproduce_makes_the_same_of_sweeps_and_recordings(scheduler: str, tmp_path: Path) -> None:
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY + '\n[trace]\nevery = "100ms"\nrecord = ["cwnd", "queue"]\n', encoding="utf-8")
+    over = ("link.buffer=5p,20p",)
+    runs = [
+        Run("auge", "sweep", path, "packet", (), over, 3, "metrics"),
+        Run("auge", "traces", path, "packet", (), over, 2, "traces"),
+    ]
+    assert running.perform(runs, tmp_path / "here") == {}
+    with worker(scheduler), Cluster(scheduler) as there:
+        assert running.perform(runs, tmp_path / "there", cluster=there) == {}
+        assert there.tasks >= 2
+        sent = there.tasks
+        assert running.perform(runs, tmp_path / "there", cluster=there) == {}
+        assert there.tasks == sent, "nothing is run again"
+    assert tables(running.folder_of(tmp_path / "there", runs[0])) == tables(
+        running.folder_of(tmp_path / "here", runs[0])
+    )
+    pairs = list(zip(*(running.recordings(tmp_path / each, runs[1]) for each in ("here", "there")), strict=True))
+    assert len(pairs) == 4
+    for here, other in pairs:
+        assert other.fault() is None
+        assert sorted(each.name for each in other.folder.iterdir()) == sorted(
+            each.name for each in here.folder.iterdir()
+        )
+        for name in ("flows.parquet", "queue.parquet"):
+            assert (other.folder / name).read_bytes() == (here.folder / name).read_bytes()
+        assert other.report().metrics == here.report().metrics
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "scenarios").glob("*.toml")), ids=lambda path: path.stem)
+def test_cells_made_over_there_are_those_made_here(path: Path) -> None:
+    """What travels is the scenario that all cells start from, resolved, and what each changes."""
+    scenario = Scenario.load(path)
+    axes = [Axis.parse(axis) for axis in ("link.buffer=0.1BDP,9p,3ms", "link.rate=7Mbps,20Mbps", "engine=packet,fluid")]
+    jobs = list(jobs_of(scenario, axes, "packet", 2, 5))
+    there = pack(scenario.core.canonical_json(), 5, jobs).unpacked()
+    assert [(job.key, job.scenario.sha256, str(job)) for job in there] == [
+        (job.key, job.scenario.sha256, str(job)) for job in jobs
+    ]
+
+
+def test_what_travels_for_a_cell_is_little(tmp_path: Path) -> None:
+    """Its settings go there, and its line comes back: no scenario of its own, no report."""
+    import cloudpickle
+
+    scenario = Scenario.parse(TINY)
+    axes = [Axis.parse("run.seed=1..50:50lin"), Axis.parse("link.buffer=1p..20p:20lin")]
+    jobs = list(jobs_of(scenario, axes, "packet", 1, 1))
+    parcel = pack(scenario.core.canonical_json(), 1, jobs)
+    assert len(cloudpickle.dumps(parcel)) < 80 * len(jobs)
+    answers = lines_of(parcel, 10**9)
+    assert all(good for good, _ in answers)
+    sweep(scenario, axes, tmp_path / "out", replications=1, seed=1)
+    cost = {f"cost.{name}" for name in ("cpu_s", "wall_s", "peak_rss_bytes")}
+
+    def numbers(written: list[bytes]) -> list[dict[str, Any]]:
+        return [{name: row[name] for name in row if name not in cost} for _, row in journal.entries(b"".join(written))]
+
+    by_cell = sorted(numbers(lines(tmp_path / "out")), key=lambda row: int(row["cell"]))
+    assert numbers([line for _, line in answers]) == by_cell
+
+
+@pytest.mark.parametrize(("jobs", "threads", "seconds"), [
+    (10**6, 1000, 0.036), (20_000, 4, 0.0002), (10**6, 4, 1e-9), (500, 4, 30.0), (10, 1000, 1.0), (7, 0, 1.0),
+])  # fmt: skip
+def test_tasks_are_few_and_short_and_end_together(jobs: int, threads: int, seconds: float) -> None:
+    """As many as fill the threads and take some seconds each, the last ones short."""
+    pace = cluster._Pace(lambda: threads, cluster.MOST_JOBS)
+    assert pace.under_way() == cluster.UNDER_WAY * max(1, threads)
+    assert pace.jobs(jobs) == 1, "nothing is known of how long they take"
+    pace.note(seconds, 1)
+    left, sizes = jobs, []
+    while left:
+        sizes.append(pace.jobs(left))
+        left -= sizes[-1]
+    assert sum(sizes) == jobs
+    assert max(sizes) <= cluster.MOST_JOBS
+    assert max(sizes) * seconds <= max(cluster.TASK_S, seconds)
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] == 1
+    # No more than it takes to have short ones at the end.
+    shares = cluster.UNDER_WAY * max(1, threads)
+    fewest = max(jobs / cluster.MOST_JOBS, jobs * seconds / cluster.TASK_S)
+    assert len(sizes) <= min(jobs, 2 * fewest + shares * (2 + math.log(max(1, jobs / shares))))
+
+
+def test_a_worker_of_another_build_is_refused_whenever_it_joins(
+    scheduler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, other = build.fingerprint(), f"{_core.__version__}+0123456789abcdef"
+    with worker(scheduler):
+        await_workers(scheduler, 1)
+        with Cluster(scheduler) as there:
+            monkeypatch.setattr(build, "fingerprint", lambda: other)
+            asked = [Replication(Scenario.parse(TINY).core.canonical_json(), "packet", 1, 0)]
+            refused = f"^scheduler: found workers with forebay {re.escape(mine)}; allowed: {re.escape(other)}$"
+            with pytest.raises(InputError, match=refused):
+                there.reports(asked, lambda *_: None)
+            with pytest.raises(InputError, match=refused):
+                Cluster(scheduler)
+
+
+def test_replications_come_back_as_they_are_here(scheduler: str) -> None:
+    core = Scenario.parse(SMALL).core
+    asked = [
+        Replication(core.with_packets(size).canonical_json(), "packet", 3, number)
+        for size in (5, 9)
+        for number in (0, 4)
+    ]
+    here = run_jobs([_core.Job(core.with_packets(size), "packet", 3, number) for size in (5, 9) for number in (0, 4)])
+    finished: dict[int, Any] = {}
+    with worker(scheduler), Cluster(scheduler) as there:
+        reports = there.reports(asked, finished.__setitem__)
+        assert there.tasks <= 4
+    assert [finished[number] for number in range(4)] == reports
+
+    def told(report: Any) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(report.core.json())
+        del found["cost"]
+        return found
+
+    assert list(map(told, reports)) == list(map(told, here))

@@ -19,10 +19,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from forebay import InputError, Scenario, _core, build, sweep
+from forebay import InputError, Scenario, _core, build, journal, sweep
 from forebay.checks import reference
 from forebay.checks.reference import file_of
-from forebay.files import write_whole
 from forebay.measurement.traces import write_traces
 from forebay.papers import catalog, running
 from forebay.papers.catalog import Run
@@ -30,10 +29,11 @@ from forebay.papers.gallery import left_in
 from forebay.report import Report
 from forebay.search.resumption import Resumption
 from forebay.sweeps import bundling
+from forebay.sweeps.batches import Batches
 from forebay.sweeps.bundling import bundle, replay
+from forebay.sweeps.jobs import Job, jobs_of
 from forebay.sweeps.manifest import Manifest
-from forebay.sweeps.records import checksums, read_row
-from forebay.sweeps.sweeping import jobs_of, load
+from forebay.sweeps.sweeping import load
 from forebay.tables import read_table, write_table
 from forebay.untrusted import DamagedError, content, document, lines, unpack
 from forebay.views.pictures import draw
@@ -66,66 +66,92 @@ def out(swept: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(swept / "out", tmp_path / "out"))
 
 
-def without_cost(folder: Path) -> pl.DataFrame:
-    rows = load(folder)
-    return rows.select(name for name in rows.columns if not name.startswith("cost."))
+def batch(folder: Path) -> Path:
+    """The one batch of a sweep's folder."""
+    (path,) = (folder / "cells").iterdir()
+    return path
 
 
 @damages
-def test_a_damaged_cell_is_run_again_and_named(damage: Damage, scenario: Scenario, swept: Path, out: Path) -> None:
-    cell = sorted((out / "cells").iterdir())[0]
-    damage(cell)
+def test_damaged_cells_are_run_again_and_their_batch_is_named(
+    damage: Damage, scenario: Scenario, swept: Path, out: Path
+) -> None:
+    damage(batch(out))
     said: list[str] = []
+    path = batch(out)
     found = sweep(scenario, OVER, out, replications=1, tell=said.append)
-    assert (found.computed, found.reused, found.damaged) == (1, 1, (str(cell),))
+    assert found.computed > 0
+    assert (found.computed + found.reused, found.damaged) == (2, (str(path),))
     assert len(said) == 1
-    assert in_one_line(said[0], cell)
-    assert without_cost(out).equals(without_cost(swept / "out"))
-    assert sweep(scenario, OVER, out, replications=1).reused == 2
+    assert in_one_line(said[0], path)
+    assert load(out).equals(load(swept / "out"))
+    again = sweep(scenario, OVER, out, replications=1, tell=said.append)
+    assert (again.reused, again.damaged, len(said)) == (2, (), 1), "what is damaged is taken out, and named once"
+
+
+def test_a_damaged_line_costs_one_cell(scenario: Scenario, swept: Path, out: Path) -> None:
+    path = batch(out)
+    first, second = path.read_bytes().splitlines(keepends=True)
+    for damaged in (
+        flipped(first) + second,
+        first + second[:-1],
+        first + second[:9],
+        first + b"\n" + second[:-9] + b"\n",
+    ):
+        path.write_bytes(damaged)
+        found = sweep(scenario, OVER, out, replications=1)
+        assert (found.computed, found.reused, len(found.damaged)) == (1, 1, 1)
+        assert load(out).equals(load(swept / "out"))
+        shutil.rmtree(out / "cells")
+        (out / "cells").mkdir()
 
 
 @pytest.mark.parametrize("column", ["utilization", "key", "engine", "replication", "seed", "cost.wall_s", "warnings"])
 def test_a_changed_number_is_not_believed(column: str, scenario: Scenario, swept: Path, out: Path) -> None:
-    cell = sorted((out / "cells").iterdir())[0]
-    row = json.loads(cell.read_text(encoding="utf-8"))
-    row[column] = 0.5
-    cell.write_text(json.dumps(row), encoding="utf-8")
-    assert sweep(scenario, OVER, out, replications=1).damaged == (str(cell),)
-    assert without_cost(out).equals(without_cost(swept / "out"))
-
-
-def test_cells_that_took_each_others_names_are_run_again(scenario: Scenario, swept: Path, out: Path) -> None:
-    first, second = sorted((out / "cells").iterdir())
-    kept = first.read_bytes()
-    first.write_bytes(second.read_bytes())
-    second.write_bytes(kept)
+    path = batch(out)
+    checksum, _, text = path.read_bytes().partition(b" ")
+    row = json.loads(text.splitlines()[0])
+    changed = json.dumps({**row, column: 0.5}).encode()
+    path.write_bytes(checksum + b" " + changed + b"\n")
     found = sweep(scenario, OVER, out, replications=1)
-    assert sorted(found.damaged) == [str(first), str(second)]
-    assert without_cost(out).equals(without_cost(swept / "out"))
+    assert (found.computed, found.damaged) == (2, (str(path),))
+    assert load(out).equals(load(swept / "out"))
+
+
+@pytest.mark.parametrize("column", ["scenario_sha256", "engine", "replication"])
+def test_a_line_of_another_cell_is_not_believed(column: str, scenario: Scenario, swept: Path, out: Path) -> None:
+    """Its checksum is right, and its key is of a cell that is asked for."""
+    path = batch(out)
+    first, second = path.read_bytes().splitlines(keepends=True)
+    ((_, row),) = journal.entries(first)
+    path.write_bytes(journal.line({**row, column: 9}) + second)
+    assert sweep(scenario, OVER, out, replications=1).damaged == (str(path),)
+    assert load(out).equals(load(swept / "out"))
 
 
 def test_no_flipped_bit_of_a_cell_changes_a_number(scenario: Scenario, swept: Path, tmp_path: Path) -> None:
-    job = next(jobs_of(scenario, Manifest.read(swept / "out").axes, "packet", 1, scenario.core.seed))
-    whole = (swept / "out" / "cells" / f"{job.key}.json").read_bytes()
-    row = read_row(swept / "out" / "cells" / f"{job.key}.json", job)
-    path = tmp_path / "cell.json"
-    wild = 0
+    jobs = jobs_of(scenario, Manifest.read(swept / "out").axes, "packet", 1, scenario.core.seed)
+    of: dict[str, Job] = {job.key: job for job in jobs}
+    whole = batch(swept / "out").read_bytes()
+    row = Batches(swept / "out" / "cells").rows(of, lambda *_: pytest.fail("damaged"))
+    assert len(row) == 2
+    told: list[str] = []
     for place in range(0, len(whole), 3):
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
-        try:
-            assert read_row(path, job) == row
-        except DamagedError as error:
-            wild += not in_one_line(str(error), path)
-    assert not wild
+        (tmp_path / "1.jsonl").write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
+        told.clear()
+        found = Batches(tmp_path).rows(of, lambda _path, what: told.append(what))
+        assert len(found) < 2, "no flip goes unnoticed"
+        assert len(told) == 1
+        assert found.items() <= row.items()
 
 
-def test_a_full_directory_of_a_cells_name_is_kept(scenario: Scenario, out: Path) -> None:
-    cell = sorted((out / "cells").iterdir())[0]
-    cell.unlink()
-    (cell / "mine").mkdir(parents=True)
+def test_a_full_directory_of_a_batchs_name_is_kept(scenario: Scenario, out: Path) -> None:
+    path = batch(out)
+    path.unlink()
+    (path / "mine").mkdir(parents=True)
     sweep(scenario, OVER, out, replications=1)
-    assert cell.is_file()
-    assert (out / "cells" / f"{cell.name}.1" / "mine").is_dir()
+    assert path.is_file()
+    assert (out / "cells" / f"{path.name}.1" / "mine").is_dir()
 
 
 @damages
@@ -138,7 +164,7 @@ def test_a_damaged_manifest_is_refused(damage: Damage, scenario: Scenario, out: 
     assert sorted(out.rglob("*")) == before
 
 
-@pytest.mark.parametrize("table", ["rows", "summary"])
+@pytest.mark.parametrize("table", ["rows", "costs", "summary"])
 @damages
 def test_a_damaged_table_is_refused_and_written_again(
     damage: Damage, table: str, scenario: Scenario, out: Path
@@ -158,7 +184,7 @@ def test_a_damaged_table_is_refused_and_written_again(
 def test_another_build_shares_nothing(scenario: Scenario, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     axes = Manifest.read(out).axes
     before = {job.key for job in jobs_of(scenario, axes, "packet", 1, 3)}
-    assert before == {path.stem for path in (out / "cells").iterdir()}
+    assert before == {row["key"] for _, row in journal.entries(batch(out).read_bytes())}
     monkeypatch.setattr(build, "fingerprint", lambda: f"{_core.__version__}+0123456789abcdef")
     assert not before & {job.key for job in jobs_of(scenario, axes, "packet", 1, 3)}
     with pytest.raises(InputError, match="another `build`"):
@@ -217,11 +243,10 @@ def test_a_forged_bundle_is_found_out_where_its_cells_lie(swept: Path, out: Path
     rows[1]["utilization"] = 0.987654321
     text = "".join(json.dumps(row) + "\n" for row in rows).encode()
     path = forged(swept / "b.zip", tmp_path / "b.zip", {"results.jsonl": text})
-    cell = out / "cells" / f"{rows[1]['key']}.json"
-    row = json.loads(cell.read_text(encoding="utf-8"))
-    row = {name: value for name, value in row.items() if name not in ("sha256", "cost.sha256")}
-    row["utilization"] = 0.987654321
-    write_whole(cell, json.dumps({**row, **checksums(row)}) + "\n")
+    path_of_cells = batch(out)
+    entries = [row for _, row in journal.entries(path_of_cells.read_bytes())]
+    forgeries = [{**row, "utilization": 0.987654321} if row["key"] == rows[1]["key"] else row for row in entries]
+    path_of_cells.write_bytes(b"".join(map(journal.line, forgeries)))
     found = replay(path, out=out)
     assert len(found.differences) == 1
     assert found.differences[0].startswith("cell 1, replication 0: utilization was 0.987654321, is ")

@@ -13,7 +13,7 @@ import pytest
 
 from forebay import InputError, Scenario, sweep
 from forebay.legible import LONGEST, legible
-from forebay.sweeps.cluster import run_on_cluster
+from forebay.measurement.cluster import Cluster
 from tests.conftest import SMALL
 
 
@@ -132,7 +132,7 @@ def test_nobody_at_the_scheduler_is_soon_said(address: str) -> None:
     pytest.importorskip("distributed")
     begin = time.monotonic()
     with pytest.raises(InputError, match="scheduler: found"):
-        run_on_cluster(address, [], lambda *_: None)
+        Cluster(address)
     assert time.monotonic() - begin < 5
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from forebay.errors import InputError
 
-__all__ = ["between", "check_file", "check_folder", "whole", "within", "write_whole"]
+__all__ = ["between", "check_file", "check_folder", "sync", "whole", "within", "write_whole"]
 
 
 def check_folder(path: Path, argument: str | None = None) -> None:
@@ -75,7 +75,7 @@ def whole(path: Path) -> Iterator[Path]:
         yield partial
         if not partial.exists():
             return
-        _sync(partial)
+        sync(partial)
         partial.replace(path)
     except BaseException as error:
         with suppress(OSError):
@@ -83,7 +83,7 @@ def whole(path: Path) -> Iterator[Path]:
         if isinstance(error, OSError) and error.filename == str(partial):
             error.filename = str(path)  # the name that the user gave
         raise
-    _sync(path.parent)
+    sync(path.parent)
 
 
 def write_whole(path: Path, text: str | bytes) -> None:
@@ -92,7 +92,8 @@ def write_whole(path: Path, text: str | bytes) -> None:
         partial.write_bytes(text.encode() if isinstance(text, str) else text)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Have a file, or the names in a directory, on the disk before going on."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -18,14 +18,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from forebay import journal
 from forebay.hashes import check_hashes, write_hashes
 from forebay.plain import plain
 from forebay.scenario import Scenario
 from forebay.sweeps import bundling
+from forebay.sweeps.batches import Batches
 from forebay.sweeps.bundling import MEMBERS
+from forebay.sweeps.jobs import Job, jobs_of
 from forebay.sweeps.manifest import Manifest
-from forebay.sweeps.records import checksums, read_row, write_row
-from forebay.sweeps.sweeping import Job, jobs_of
 from forebay.untrusted import DamagedError, document
 from tests.attacks.laws import check_sentence, refused
 
@@ -146,22 +147,28 @@ def _job() -> Job:
 
 
 def cell(raw: bytes) -> None:
-    """A row is refused, or the same when it is written and read again; one that is believed is the job's own."""
+    """A line is refused, or the same when it is written and read again; one that is believed is the job's own."""
     try:
         row = json.loads(raw)
     except (ValueError, RecursionError):
         row = None
-    if isinstance(row, dict) and not {"sha256", "cost.sha256"} & {*row}:
+    if isinstance(row, dict):
         own = {"key": _job().key, "scenario_sha256": _job().scenario.sha256, "engine": "packet", "replication": 0}
         try:
-            raw = json.dumps({**own, **row, **checksums({**own, **row})}).encode()
+            raw = journal.line({**own, **row})
         except (ValueError, RecursionError):
             return
-    with _file("cell.json", raw) as path, refused():
-        found = read_row(path, _job())
-        assert found["key"] == _job().key
-        write_row(path, found)
-        assert read_row(path, _job()) == found
+    told: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "1.jsonl"
+        path.write_bytes(raw)
+        batches = Batches(Path(folder))
+        found = batches.rows({_job().key: _job()}, lambda _path, what: told.append(what))
+        assert all(_job().is_of(row) for row in found.values())
+        assert batches.rows({_job().key: _job()}, lambda *_: told.append("again")) == found
+    assert len(told) <= 1
+    for what in told:
+        check_sentence(what)
 
 
 def table(raw: bytes) -> None:

@@ -12,21 +12,25 @@ import json
 import math
 import os
 import shutil
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forebay import _core, build
 from forebay.errors import ForebayError, InputError
+from forebay.files import write_whole
 from forebay.hashes import check_hashes, write_hashes
 from forebay.locks import alone_in
+from forebay.measurement.cluster import Answer, Cluster, Replication, run_here
+from forebay.measurement.traces import write_traces
 from forebay.papers.catalog import Run
 from forebay.report import Report
 from forebay.scenario import Scenario, threads
 from forebay.sweeps.axes import Axis, cells
-from forebay.sweeps.records import identity
+from forebay.sweeps.jobs import identity
 from forebay.tables import read_table
 from forebay.untrusted import DamagedError, content, document
 
@@ -96,7 +100,7 @@ def recordings(out: Path, run: Run) -> list[Recording]:
     scenario, folder = scenario_of(run), folder_of(out, run)
     found = []
     for cell in cells([Axis.parse(axis) for axis in run.over]):
-        core = scenario.core.with_overrides(cell.overrides) if cell.overrides else scenario.core
+        core = cell.of(scenario.core)
         for replication in range(run.replications):
             key = identity(core, run.engine, core.seed, replication)
             found.append(Recording(cell.settings, replication, core, folder / key))
@@ -138,7 +142,7 @@ def cost(run: Run, packets_per_second: float = PACKETS_PER_CORE_SECOND) -> float
     links = math.fsum(paths) / len(paths)  # a packet costs once more at each
     total = 0.0
     for cell in cells([Axis.parse(axis) for axis in run.over]):
-        core = scenario.core.with_overrides(cell.overrides) if cell.overrides else scenario.core
+        core = cell.of(scenario.core)
         engine = cell.engine(run.engine)
         seconds = math.fsum(core.duration_s)
         if engine == "packet":
@@ -160,6 +164,7 @@ def perform(
     out: Path,
     *,
     jobs: int | None = None,
+    cluster: Cluster | None = None,
     progress: WorkDone | None = None,
     say: Tell = lambda _line: None,
 ) -> dict[str, str]:
@@ -172,6 +177,8 @@ def perform(
         The gallery's folder.
     jobs : int, optional
         Threads; no number depends on it.
+    cluster : Cluster, optional
+        Whose workers run instead of this machine's threads.
     progress : callable, optional
         Told the work done and all of it, in estimated core seconds.
     say : callable, optional
@@ -194,9 +201,9 @@ def perform(
 
         try:
             if run.keep == "metrics":
-                _sweep(run, out, jobs, (tell, say), failed)
+                _sweep(run, out, cluster or jobs, (tell, say), failed)
             else:
-                _record(run, out, threads(jobs), (tell, say))
+                _record(run, out, cluster or threads(jobs), (tell, say))
         except InputError:
             raise
         except ForebayError as error:
@@ -211,7 +218,7 @@ def perform(
 Telling = tuple[Callable[[int, int], None], Tell]
 
 
-def _sweep(run: Run, out: Path, jobs: int | None, tell: Telling, failed: dict[str, str]) -> None:
+def _sweep(run: Run, out: Path, where: Cluster | int | None, tell: Telling, failed: dict[str, str]) -> None:
     from forebay.sweeps.sweeping import sweep
 
     found = sweep(
@@ -220,7 +227,8 @@ def _sweep(run: Run, out: Path, jobs: int | None, tell: Telling, failed: dict[st
         folder_of(out, run),
         engine=run.engine,
         replications=run.replications,
-        jobs=jobs,
+        jobs=None if isinstance(where, Cluster) else where,
+        scheduler=where if isinstance(where, Cluster) else None,
         progress=tell[0],
         tell=tell[1],
     )
@@ -230,7 +238,7 @@ def _sweep(run: Run, out: Path, jobs: int | None, tell: Telling, failed: dict[st
         failed[f"{run.paper}/{run.name}"] = f"{job}: {why}{more}"
 
 
-def _record(run: Run, out: Path, jobs: int, tell: Telling) -> None:
+def _record(run: Run, out: Path, where: Cluster | int, tell: Telling) -> None:
     """Run what is not yet recorded, a few at a time: traces are large."""
     folder = folder_of(out, run)
     try:
@@ -238,12 +246,12 @@ def _record(run: Run, out: Path, jobs: int, tell: Telling) -> None:
         with alone_in(folder, "a recording"):
             for leftover in folder.glob("*.partial"):
                 shutil.rmtree(leftover, ignore_errors=True)
-            _record_missing(run, recordings(out, run), jobs, tell)
+            _record_missing(run, recordings(out, run), where, tell)
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
 
 
-def _record_missing(run: Run, wanted: Sequence[Recording], jobs: int, telling: Telling) -> None:
+def _record_missing(run: Run, wanted: Sequence[Recording], where: Cluster | int, telling: Telling) -> None:
     """Run the recordings that are not there, or not as they were written."""
     tell, say = telling
     missing = []
@@ -257,18 +265,58 @@ def _record_missing(run: Run, wanted: Sequence[Recording], jobs: int, telling: T
             _remove(recording.folder)
     done = len(wanted) - len(missing)
     tell(done, len(wanted))
-    for batch in _batches(missing, 2 * jobs):
+
+    def advance() -> None:
+        nonlocal done
+        done += 1
+        tell(done, len(wanted))
+
+    if isinstance(where, Cluster):
+        _record_on(where, run, missing, advance)
+        return
+    for batch in _batches(missing, 2 * where):
 
         def observe(index: int, outcome: _core.Report | Exception, batch: Sequence[Recording] = batch) -> None:
-            nonlocal done
             if isinstance(outcome, Exception):
                 raise outcome
-            _keep(batch[index], Report(outcome))
-            done += 1
-            tell(done, len(wanted))
+            report = Report(outcome)
+            _keep(batch[index], lambda folder: write_traces(report, folder, capture=False))
+            advance()
 
         work = [_core.Job(each.core, run.engine, each.core.seed, each.replication, traces=True) for each in batch]
-        _core.run_batch(work, jobs, observe)
+        _core.run_batch(work, where, observe)
+
+
+def _record_on(cluster: Cluster, run: Run, missing: Sequence[Recording], advance: Callable[[], object]) -> None:
+    """Have recordings made on a cluster; their files come here."""
+    asked = [Replication(each.core.canonical_json(), run.engine, each.core.seed, each.replication) for each in missing]
+
+    def record(number: int, found: Mapping[str, bytes] | ForebayError) -> None:
+        if isinstance(found, ForebayError):
+            raise found
+
+        def write(folder: Path) -> None:
+            folder.mkdir()
+            for name, data in found.items():
+                write_whole(folder / name, data)
+
+        _keep(missing[number], write)
+        advance()
+
+    cluster.run(_recorded, len(asked), lambda part: asked[part], record, most=1)
+
+
+def _recorded(asked: Sequence[Replication], memory: int) -> list[Answer]:
+    """On a worker: the files of each recording."""
+    found: list[Answer] = []
+    for outcome in run_here(lambda allowed: [each.job(allowed, traces=True) for each in asked], memory):
+        if isinstance(outcome, ForebayError):
+            found.append((False, str(outcome)))
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            written = write_traces(Report(outcome), Path(folder), capture=False)
+            found.append((True, {path.name: path.read_bytes() for path in written}))
+    return found
 
 
 def _batches(items: Sequence[Recording], size: int) -> Iterator[Sequence[Recording]]:
@@ -276,13 +324,11 @@ def _batches(items: Sequence[Recording], size: int) -> Iterator[Sequence[Recordi
         yield items[start : start + size]
 
 
-def _keep(recording: Recording, report: Report) -> None:
-    """Write one recording under another name, then rename it; its files are synced when they are written."""
-    from forebay.measurement.traces import write_traces
-
+def _keep(recording: Recording, write: Callable[[Path], object]) -> None:
+    """Have one recording written under another name, then rename it; its files are synced when they are written."""
     partial = recording.folder.with_name(f"{recording.folder.name}.{os.getpid()}.partial")
     shutil.rmtree(partial, ignore_errors=True)
-    write_traces(report, partial, capture=False)
+    write(partial)
     write_hashes(partial, recording.folder.name)
     try:
         partial.rename(recording.folder)

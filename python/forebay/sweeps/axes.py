@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from forebay import _core
 from forebay._core import parse_quantity, split_quantity
 from forebay.errors import InputError
 
@@ -195,6 +196,10 @@ class Cell:
     def overrides(self) -> list[tuple[str, str]]:
         """The settings as changes of a scenario, which the axes ask for."""
         return [("over", f"{key}={value}") for key, value in self.settings if key != "engine"]
+
+    def of(self, core: _core.Scenario) -> _core.Scenario:
+        """The scenario of this cell, made of the one that every cell starts from."""
+        return core.with_overrides(self.overrides) if self.overrides else core
 
     def engine(self, default: str) -> str:
         """The engine of this cell."""

@@ -36,8 +36,9 @@ from forebay import _core, build
 from forebay.errors import InputError
 from forebay.files import write_whole
 from forebay.plain import plain
+from forebay.sweeps.jobs import jobs_of
 from forebay.sweeps.manifest import Manifest
-from forebay.sweeps.sweeping import Sweep, jobs_of, recorded, sweep
+from forebay.sweeps.sweeping import Sweep, sweep
 from forebay.tables import read_table
 from forebay.untrusted import DamagedError, content, document, lines, shown, unpack, unpacked
 
@@ -134,7 +135,7 @@ def bundle(found: Sweep, path: Path, draw: Draw, source: str | None = None) -> P
     members: dict[str, bytes] = {"manifest.json": _json(plain(manifest))}
     if source is not None:
         members["scenario.toml"] = source.encode()
-    results = list(_results(found.folder, manifest))
+    results = list(_results(found))
     members["results.jsonl"] = _lines(results)
     members["scenarios.jsonl"] = _lines(_scenarios(manifest))
     for name in TABLES:
@@ -207,7 +208,7 @@ def replay(
             progress=progress,
             fresh=True,
         )
-        again = list(_results(found.folder, manifest))
+        again = list(_results(found))
         differences = [f"{job}: {why}" for job, why in found.failed.items()]
         differences += _compare(claimed, again)
         differences += _compare_scenarios(path, manifest)
@@ -288,12 +289,12 @@ def _as_close(before: object, after: object) -> bool:
     return isinstance(before, float) and isinstance(after, float) and math.isclose(before, after, rel_tol=1e-9)
 
 
-def _results(folder: Path, manifest: Manifest) -> Iterator[dict[str, Any]]:
-    """Every recorded row in the order of the grid, without what differs between equal runs."""
-    for job in _jobs(manifest):
-        row = recorded(folder, job)
-        if row is not None:
-            yield {name: value for name, value in row.items() if not name.startswith("cost.")}
+def _results(found: Sweep) -> Iterator[dict[str, Any]]:
+    """Every row in the order of the grid, without what differs between equal runs and what is not there."""
+    if found.computed + found.reused == 0:
+        return
+    for row in found.rows().iter_rows(named=True):
+        yield {name: value for name, value in row.items() if value is not None}
 
 
 def _scenarios(manifest: Manifest) -> Iterator[dict[str, Any]]:

@@ -3,14 +3,13 @@
 Everything lives in one folder:
 
 - `manifest.json`: the resolved scenario, the axes, replications, seed, version and build;
-- `cells/KEY.json`: one finished (cell, replication), written under another name, synced, then renamed: it is there
-  completely or not at all, and carries its key and a checksum (`forebay.sweeps.records`);
-- `failed/KEY.json`: a cell that an engine refused, with the reason; tried again on the next call;
-- `rows.parquet` and `summary.parquet`: one row per cell and replication, and one per cell with means and 95 % half
-  widths; written when the grid is complete, in the order of the grid.
+- `cells/NUMBER.jsonl`: finished (cell, replication)s, a line each (`forebay.sweeps.batches`);
+- `failed.jsonl`: those that an engine refused, with the reasons; tried again on the next call;
+- `rows.parquet`, `costs.parquet` and `summary.parquet`: written when the grid is complete, in the order of the grid
+  (`forebay.sweeps.summaries`).
 
-KEY is a digest of the cell's resolved scenario, engine, seed, replication and of the build of forebay: changing any of
-them makes it another cell, and nothing is ever computed twice. A cell that is not as it was written is run again.
+A job's key is a digest of the cell's resolved scenario, engine, seed, replication and of the build of forebay: changing
+any of them makes it another cell, and nothing is ever computed twice. A line that is not as it was written is no cell.
 """
 
 from __future__ import annotations
@@ -18,25 +17,27 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forebay import _core, bounds, build
+from forebay import _core, bounds, build, journal
 from forebay.display import Shown
 from forebay.errors import ForebayError, InputError
-from forebay.files import whole, write_whole
+from forebay.files import write_whole
 from forebay.formatting import counted, size
 from forebay.locks import alone_in
-from forebay.plain import plain
+from forebay.measurement.cluster import Cluster, connected
 from forebay.report import Report
 from forebay.scenario import Progress, Scenario, threads
-from forebay.sweeps.axes import Axis, Cell, cells
+from forebay.sweeps.axes import Axis
+from forebay.sweeps.batches import Batches, refusal
+from forebay.sweeps.jobs import Job, Row, jobs_of, placed, row_of
 from forebay.sweeps.manifest import FILE, Manifest
-from forebay.sweeps.records import Row, identity, read_row, write_row
-from forebay.tables import read_table, write_table
+from forebay.sweeps.remote import lines_of, pack
+from forebay.sweeps.summaries import write_tables
+from forebay.tables import read_table
 from forebay.untrusted import DamagedError
 
 if TYPE_CHECKING:
@@ -52,18 +53,7 @@ BATCH = 512
 CELL, RUN, GROUP = 4e3, 8e3, 4e3
 
 #: What is written in a sweep's folder, under another name first.
-LEFTOVERS = ("manifest.json", "*.parquet", "cells/*.json", "failed/*.json")
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One replication of one cell."""
-
-    cell: Cell
-    replication: int
-    engine: str
-    scenario: _core.Scenario
-    key: str
+LEFTOVERS = ("manifest.json", "failed.jsonl", "*.parquet", "cells/*.jsonl")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -79,7 +69,7 @@ class Sweep(Shown):
     failed : mapping
         Reason by job that no engine could answer.
     damaged : tuple of str
-        Files of cells that were not as they had been written, and were run again.
+        Files of cells that were not as they had been written: what was wrong in them was run again.
     """
 
     folder: Path
@@ -124,7 +114,7 @@ def sweep(
     replications: int | None = None,
     seed: int | None = None,
     jobs: int | None = None,
-    scheduler: str | None = None,
+    scheduler: str | Cluster | None = None,
     progress: Progress | None = None,
     fresh: bool = False,
     tell: Callable[[str], object] | None = None,
@@ -145,7 +135,7 @@ def sweep(
         Instead of the scenario's own.
     jobs : int, optional
         Threads; no number in the results depends on it.
-    scheduler : str, optional
+    scheduler : str or Cluster, optional
         Address of a Dask scheduler whose workers run the jobs instead of this machine's threads (extra `cluster`).
     progress : callable, optional
         Called with the jobs done and all of them.
@@ -181,18 +171,25 @@ def sweep(
         seed,
         build.fingerprint(),
     )
-    work = Work(folder, list(jobs_of(scenario, axes, engine, count, seed)), seed, progress or (lambda _done, _of: None))
-    where = scheduler or threads(jobs)
+    threads_here = threads(jobs)
     try:
-        for part in (folder, folder / "cells", folder / "failed"):
-            part.mkdir(parents=True, exist_ok=True)
-        with alone_in(folder, "a sweep"):
-            _open(folder, manifest)
-            if not fresh:
-                work.find(tell or (lambda _line: None))
-            work.run(where)
-            _write_tables(folder, axes, work.rows())
-        return work.result()
+        with connected(scheduler) as cluster:
+            asked = list(jobs_of(scenario, axes, engine, count, seed))
+            for part in (folder, folder / "cells"):
+                part.mkdir(parents=True, exist_ok=True)
+            with alone_in(folder, "a sweep"), Batches(folder / "cells") as batches:
+                _open(folder, manifest)
+                work = Work(asked, seed, batches, progress or (lambda _done, _of: None))
+                if not fresh:
+                    work.find(tell or (lambda _line: None))
+                if cluster is None:
+                    work.run(threads_here)
+                else:
+                    work.run_on(cluster, scenario.core)
+                batches.close()
+                _write_failed(folder, work.failed)
+                write_tables(folder, axes, work.rows())
+        return Sweep(folder, work.computed, work.reused, work.failed, tuple(work.damaged))
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
 
@@ -206,20 +203,6 @@ def _afford(scenario: Scenario, axes: Sequence[Axis], replications: int) -> None
     if need > allowed:
         found = f"found a grid of {counted(runs, 'run')}, whose rows may need {size(need)} of memory"
         raise InputError(f"{found}; allowed: {size(allowed)} ({_core.MORE_MEMORY})", "over")
-
-
-def jobs_of(scenario: Scenario, axes: Sequence[Axis], engine: str, count: int, seed: int) -> Iterator[Job]:
-    """Every replication of every cell, in the order of the grid; the scenario of each cell is read once."""
-    engines = {engine.name: engine for engine in _core.engines()}
-    for cell in cells(axes):
-        core = scenario.core.with_overrides(cell.overrides) if cell.overrides else scenario.core
-        chosen = cell.engine(engine)
-        if chosen not in engines:
-            argument = "engine" if chosen == engine else "over"
-            raise InputError(_core.unknown("engine", chosen, list(engines)), argument)
-        for replication in range(count if engines[chosen].replicates else 1):
-            key = identity(core, chosen, seed, replication)
-            yield Job(cell, replication, chosen, core, key)
 
 
 def _open(folder: Path, manifest: Manifest) -> None:
@@ -237,6 +220,8 @@ def _open(folder: Path, manifest: Manifest) -> None:
                 raise InputError(
                     f"{path}: found a sweep with another `{name}`; allowed: the same sweep, or a new folder", "out"
                 )
+        if next((folder / "cells").glob("*.json"), None) is not None:
+            raise InputError(f"{folder}: found a sweep with a file for each cell; allowed: a new folder", "out")
         if found == manifest:
             return
     write_whole(path, manifest.to_json())
@@ -246,9 +231,9 @@ def _open(folder: Path, manifest: Manifest) -> None:
 class Work:
     """The jobs of a grid and what is known of each: found in the folder, run now, or failed."""
 
-    folder: Path
     jobs: Sequence[Job]
     seed: int
+    batches: Batches
     progress: Progress
     known: dict[str, Row] = field(default_factory=dict)
     damaged: list[str] = field(default_factory=list)
@@ -257,157 +242,88 @@ class Work:
     reused: int = 0
     done: int = 0
 
-    def path(self, job: Job) -> Path:
-        """The file of a job's row."""
-        return self.folder / "cells" / f"{job.key}.json"
-
     def find(self, tell: Callable[[str], object]) -> None:
         """Take every row that the folder has, and name what only looks like one."""
-        names = {path.name for path in (self.folder / "cells").iterdir()}
-        for key, job in {job.key: job for job in self.jobs}.items():
-            if f"{key}.json" not in names:
-                continue
-            try:
-                self.known[key] = read_row(self.path(job), job)
-            except DamagedError as error:
-                tell(f"{error.where}: found {error.found}; runs this cell again")
-                self.damaged.append(error.where)
-                _clear(self.path(job))
 
-    def run(self, where: int | str) -> None:
-        """Run what is missing, on so many threads or on a cluster, and record each job as it finishes."""
+        def damaged(path: Path, found: str) -> None:
+            tell(f"{path}: found {found}; runs what is missing again")
+            self.damaged.append(str(path))
+
+        self.known = self.batches.rows({job.key: job for job in self.jobs}, damaged)
+
+    def run(self, threads: int) -> None:
+        """Run what is missing on so many threads."""
+        missing = self._begin()
+        for start in range(0, len(missing), BATCH):
+            batch = missing[start : start + BATCH]
+
+            def observe(index: int, outcome: _core.Report | Exception, batch: Sequence[Job] = batch) -> None:
+                job = batch[index]
+                if isinstance(outcome, Exception):
+                    self._refuse(job, outcome)
+                else:
+                    row = row_of(job, self.seed, Report(outcome))
+                    self._keep(job, row, journal.line(row))
+
+            jobs = [_core.Job(job.scenario, job.engine, self.seed, job.replication) for job in batch]
+            _core.run_batch(jobs, threads, observe)
+
+    def run_on(self, cluster: Cluster, core: _core.Scenario) -> None:
+        """Run what is missing on a cluster, every cell made there of the scenario that all of them start from."""
+        missing = self._begin()
+        text = core.canonical_json()
+
+        def observe(index: int, found: bytes | ForebayError) -> None:
+            job = missing[index]
+            if isinstance(found, ForebayError):
+                self._refuse(job, found)
+                return
+            ((_, row),) = journal.entries(found)
+            assert job.is_of(row), "a worker of this build makes the same cell"
+            self._keep(job, row, found)
+
+        cluster.run(lines_of, len(missing), lambda part: pack(text, self.seed, missing[part]), observe)
+
+    def _begin(self) -> list[Job]:
+        """What is not yet known, each job once."""
         missing = list({job.key: job for job in self.jobs if job.key not in self.known}.values())
         self.reused = self.done = len(self.jobs) - len(missing)
         self.progress(self.done, len(self.jobs))
-        if isinstance(where, str):
-            from forebay.sweeps.cluster import run_on_cluster
+        return missing
 
-            parcels = [(job.scenario.canonical_json(), job.engine, self.seed, job.replication) for job in missing]
-            if parcels:
-                run_on_cluster(where, parcels, lambda index, outcome: self._record(missing[index], outcome))
-        else:
-            for start in range(0, len(missing), BATCH):
-                batch = missing[start : start + BATCH]
+    def _keep(self, job: Job, row: Row, line: bytes) -> None:
+        self.known[job.key] = row
+        self.batches.add(line)
+        self.computed += 1
+        self._advance()
 
-                def observe(index: int, outcome: _core.Report | Exception, batch: Sequence[Job] = batch) -> None:
-                    self._record(batch[index], outcome if isinstance(outcome, Exception) else Report(outcome))
+    def _refuse(self, job: Job, why: Exception) -> None:
+        if not isinstance(why, ForebayError):
+            raise why
+        self.failed[str(job)] = str(why)
+        self.batches.add(refusal(job, str(why)))
+        self._advance()
 
-                jobs = [_core.Job(job.scenario, job.engine, self.seed, job.replication) for job in batch]
-                _core.run_batch(jobs, where, observe)
-        self.computed = len(missing) - len(self.failed)
-
-    def _record(self, job: Job, outcome: Report | Exception) -> None:
-        """Keep a job's row, or the reason why it has none."""
+    def _advance(self) -> None:
         self.done += 1
-        refused = self.folder / "failed" / f"{job.key}.json"
-        if isinstance(outcome, Exception):
-            if not isinstance(outcome, ForebayError):
-                raise outcome
-            self.failed[_label(job)] = str(outcome)
-            reason = {"job": _label(job), "why": str(outcome)}
-            write_whole(refused, json.dumps(reason) + "\n")
-            self.path(job).unlink(missing_ok=True)  # of an earlier run that is not believed now
-        else:
-            self.known[job.key] = _row(job, self.seed, outcome)
-            write_row(self.path(job), self.known[job.key])
-            with suppress(OSError):
-                refused.unlink(missing_ok=True)
         self.progress(self.done, len(self.jobs))
 
     def rows(self) -> list[Row]:
         """Every row that there is, in the order of the grid."""
         return [placed(self.known[job.key], job) for job in self.jobs if job.key in self.known]
 
-    def result(self) -> Sweep:
-        """What is told of it."""
-        return Sweep(self.folder, self.computed, self.reused, self.failed, tuple(self.damaged))
 
-
-def _clear(path: Path) -> None:
-    """Make room for a file where something else has its name: what a directory holds is moved aside and kept."""
-    if path.is_symlink() or not path.is_dir():
-        return  # replaced as soon as there is a new one
-    with suppress(OSError):
-        path.rmdir()
-        return
-    number = next(number for number in range(1, 10**6) if not path.with_name(f"{path.name}.{number}").exists())
-    path.rename(path.with_name(f"{path.name}.{number}"))
-
-
-def _label(job: Job) -> str:
-    settings = ", ".join(f"{key}={value}" for key, value in job.cell.settings)
-    return f"cell {job.cell.index} ({settings or 'the scenario'}), replication {job.replication}, {job.engine}"
-
-
-def _row(job: Job, seed: int, report: Report) -> Row:
-    """One job's report as a flat row: identity, axes, buffer, metrics, cost, warnings."""
-    row: dict[str, Any] = {"key": job.key, "cell": job.cell.index, "replication": job.replication}
-    row |= {f"axis.{key}": value for key, value in job.cell.settings}
-    row |= {"engine": job.engine, "seed": seed, "scenario_sha256": job.scenario.sha256}
-    row |= {f"buffer.{unit}": value for unit, value in plain(report.buffer).items()}
-    row |= {name: estimate.mean for name, estimate in report.metrics.items()}
-    for group in report.groups:
-        row |= {f"{group.name}.{name}": estimate.mean for name, estimate in group.metrics.items()}
-        row |= {f"{group.name}.completion_time_{name}_s": value for name, value in group.completion_time_s.items()}
-    row |= {f"cost.{name}": value for name, value in plain(report.cost).items()}
-    row["warnings"] = "; ".join(report.warnings)
-    return row
-
-
-#: Columns that are not measurements.
-_IDENTITY = ("key", "cell", "replication", "engine", "seed", "scenario_sha256", "warnings")
-
-
-def _write_tables(folder: Path, axes: Sequence[Axis], rows: Sequence[Row]) -> None:
-    """Put all rows into Parquet."""
-    import polars as pl
-
-    if not rows:
-        return
-    frame = pl.DataFrame(rows, infer_schema_length=None)
-    for name, table in (("rows", frame), ("summary", _summary(frame, [f"axis.{axis.key}" for axis in axes]))):
-        with whole(folder / f"{name}.parquet") as partial:
-            write_table(table, partial)
-
-
-def recorded(folder: Path, job: Job) -> Row | None:
-    """The row of a job that the folder has, or None."""
-    path = folder / "cells" / f"{job.key}.json"
-    return placed(read_row(path, job), job) if path.exists() else None
-
-
-def placed(row: Row, job: Job) -> Row:
-    """A row at the job's own place in the grid: two cells may resolve to the same scenario."""
-    return {**row, "cell": job.cell.index, **{f"axis.{key}": value for key, value in job.cell.settings}}
-
-
-def _summary(frame: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:
-    """Mean, 95 % half width and count of every number, cell by cell."""
-    import polars as pl
-
-    from forebay.statistics import mean_interval
-
-    numbers = [
-        name
-        for name, kind in frame.schema.items()
-        if kind.is_numeric() and name not in _IDENTITY and not name.startswith(("axis.", "buffer.", "cost."))
-    ]
-    fixed = [*axes, "engine", "scenario_sha256", *(name for name in frame.columns if name.startswith("buffer."))]
-    summaries = []
-    for part in frame.partition_by("cell", maintain_order=True):
-        summary: dict[str, Any] = {"cell": part["cell"][0], **{name: part[name][0] for name in fixed}}
-        summary["replications"] = part.height
-        for name in numbers:
-            values = part[name].drop_nulls().to_list()
-            interval = mean_interval(values) if values else None
-            summary[f"{name}.mean"] = None if interval is None else interval.mean
-            summary[f"{name}.half_width"] = None if interval is None else interval.half_width
-        summaries.append(summary)
-    return pl.DataFrame(summaries, infer_schema_length=None)
+def _write_failed(folder: Path, failed: Mapping[str, str]) -> None:
+    """Write which jobs were refused, and why; no file where none was."""
+    path = folder / "failed.jsonl"
+    if failed:
+        write_whole(path, "".join(json.dumps({"job": job, "why": why}) + "\n" for job, why in failed.items()))
+    else:
+        path.unlink(missing_ok=True)
 
 
 def load(folder: str | os.PathLike[str], table: str = "rows") -> pl.DataFrame:
-    """Read a sweep's "rows" or "summary" as a polars data frame."""
+    """Read a sweep's "rows", "costs" or "summary" as a polars data frame."""
     path = Path(folder) / f"{table}.parquet"
     if not os.path.lexists(path):
         raise InputError(f"{path}: found no such table; allowed: a folder whose sweep has finished")

@@ -1,0 +1,338 @@
+"""A Dask cluster: replications run on its workers, which may join, leave or die, and give the same numbers as here.
+
+Jobs travel in tasks of as many as take some seconds, so that a task's two milliseconds do not count; three for each
+thread of a worker are on their way, so that little is lost with whoever dies. A worker that dies takes its task with
+it: the task is run again elsewhere, and after three more deaths (Dask's `allowed-failures`) job by job, so that one
+poisoned job is found and the others are not given up.
+
+A run may need as much memory as `--memory` says, and no more than its worker has for each of its threads: a worker that
+is killed for its memory takes other runs with it, and so would each that tries again.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from forebay import _core, build
+from forebay.errors import ForebayError, InputError
+from forebay.formatting import counted, size
+from forebay.report import Report
+
+__all__ = ["Answer", "Cluster", "Replication", "connected", "run_here"]
+
+#: Of each job that a worker did: whether it succeeded, and what came of it or the reason why not.
+Answer = tuple[bool, Any]
+
+Packed = TypeVar("Packed")
+
+#: What a worker does: jobs as they travelled, and the bytes that each of their runs may need.
+Work = Callable[[Packed, int], Sequence[Answer]]
+
+#: Ways to speak with a scheduler that this module can try first.
+SCHEMES = ("tcp", "tls", "ws", "wss")
+#: How long to wait for somebody to listen, and for a scheduler to answer.
+ANSWER_S, WELCOME_S = 2.0, 5.0
+
+#: Part of a worker's memory that its runs may need together: Dask begins nothing more on a worker that uses more.
+SHARE = 0.8
+
+#: How long a task should take, the most jobs in one, and how many are on their way for each thread.
+TASK_S, MOST_JOBS, UNDER_WAY = 4.0, 1000, 3
+#: How often to ask for how many threads there are.
+LOOK_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Memory of the worker that a task is on.
+
+    Attributes
+    ----------
+    limit : int
+        Bytes that the worker may use.
+    threads : int
+        How many runs share them.
+    """
+
+    limit: int
+    threads: int
+
+    @property
+    def of_run(self) -> int:
+        """Bytes that one run may need."""
+        return max(1, int(SHARE * self.limit / self.threads))
+
+    @staticmethod
+    def here() -> Room | None:
+        """What there is; None outside of a worker, and where it has no limit."""
+        distributed: Any = import_module("distributed")
+        try:
+            worker = distributed.get_worker()
+        except ValueError:
+            return None
+        limit = worker.memory_manager.memory_limit
+        return Room(int(limit), max(1, worker.state.nthreads)) if limit else None
+
+    def __str__(self) -> str:
+        return f"its worker has {size(self.limit)} for {counted(self.threads, 'thread')}"
+
+
+def run_here(made: Callable[[int], Sequence[_core.Job]], memory: int) -> Iterator[_core.Report | ForebayError]:
+    """On a worker: run jobs, made for so many bytes at most; what engines refuse is given back, not raised."""
+    room = Room.here()
+    allowed = memory if room is None else min(memory, room.of_run)
+    for outcome in _core.run_batch(made(allowed), 1):
+        if not isinstance(outcome, Exception):
+            yield outcome
+        elif isinstance(outcome, ForebayError):
+            why = str(outcome)
+            # More of `--memory` is of no use where the worker has no more.
+            yield ForebayError(why.replace(_core.MORE_MEMORY, str(room)) if allowed < memory else why)
+        else:
+            raise outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Replication:
+    """A replication as it travels.
+
+    Attributes
+    ----------
+    scenario : str
+        As canonical JSON.
+    engine : str
+    seed, number : int
+    """
+
+    scenario: str
+    engine: str
+    seed: int
+    number: int
+
+    def job(self, memory: int, *, traces: bool = False) -> _core.Job:
+        """The job that it asks for, of so many bytes at most."""
+        core = _core.Scenario.parse(self.scenario, "json", "scenario", [])
+        return _core.Job(core, self.engine, self.seed, self.number, traces=traces, memory=memory)
+
+
+def _kept(asked: Sequence[Replication], memory: int) -> list[Answer]:
+    """On a worker: the report of each replication, whole but for traces."""
+    outcomes = run_here(lambda allowed: [each.job(allowed) for each in asked], memory)
+    return [(False, str(found)) if isinstance(found, ForebayError) else (True, found.kept()) for found in outcomes]
+
+
+class Cluster:
+    """The workers behind a Dask scheduler; a context that keeps the connection.
+
+    Parameters
+    ----------
+    address : str
+        Such as "tcp://10.0.0.1:8786".
+
+    Raises
+    ------
+    InputError
+        Where Dask is not installed, nobody answers at the address, or workers have another build of forebay.
+    """
+
+    def __init__(self, address: str) -> None:
+        try:
+            self._distributed: Any = import_module("distributed")
+        except ImportError:
+            raise InputError("found no dask; allowed: after pip install 'forebay[cluster]'", "scheduler") from None
+        _check_address(address)
+        self.address = address
+        #: Tasks that have been sent, each a message there and one back.
+        self.tasks = 0
+        try:
+            self._client = self._distributed.Client(address, timeout=WELCOME_S, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise _nobody(address, error) from None
+        self._check_builds()
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._client.close()
+
+    def threads(self) -> int:
+        """How many runs its workers do at once."""
+        return sum(self._client.nthreads().values())
+
+    def run(
+        self,
+        work: Work[Packed],
+        count: int,
+        pack: Callable[[slice], Packed],
+        record: Callable[[int, Any], object],
+        *,
+        most: int = MOST_JOBS,
+    ) -> None:
+        """Have jobs done.
+
+        Parameters
+        ----------
+        work : callable
+            What a worker does; a function of a module.
+        count : int
+            How many jobs there are.
+        pack : callable
+            Some of the jobs as they travel.
+        record : callable
+            Called with each job's number and what came of it, or the ForebayError that stands for its failure.
+        most : int
+            Jobs in one task.
+        """
+        pace, begin = _Pace(self.threads, most), 0
+        sent: dict[Any, slice] = {}
+        waiting = self._distributed.as_completed(loop=self._client.loop)
+
+        def submit(part: slice) -> None:
+            packed, told = pack(part), (_core.allowed_memory(), build.fingerprint())
+            future = self._client.submit(_perform, work, packed, *told, pure=False, retries=0)
+            sent[future] = part
+            self.tasks += 1
+            waiting.add(future)
+
+        while True:
+            while begin < count and len(sent) < pace.under_way():
+                part = slice(begin, begin + pace.jobs(count - begin))
+                submit(part)
+                begin = part.stop
+            if not sent:
+                return
+            future = next(waiting)
+            part = sent.pop(future)
+            numbers = range(part.start, part.stop)
+            try:
+                seconds, answers = future.result()
+            except self._distributed.KilledWorker as killed:
+                if len(numbers) > 1:
+                    for number in numbers:
+                        submit(slice(number, number + 1))
+                else:
+                    record(part.start, ForebayError(f"its worker died {killed.allowed_failures + 1} times"))
+                continue
+            pace.note(seconds, len(numbers))
+            for number, (good, found) in zip(numbers, answers, strict=True):
+                record(number, found if good else ForebayError(found))
+
+    def reports(self, asked: Sequence[Replication], finished: Callable[[int, Report], object]) -> list[Report]:
+        """The reports of replications, in their order; `finished` is told of each as it comes.
+
+        Raises
+        ------
+        ForebayError
+            As soon as one fails; the others are given up.
+        """
+        found: dict[int, Report] = {}
+
+        def record(number: int, kept: str | ForebayError) -> None:
+            if isinstance(kept, ForebayError):
+                raise kept
+            report = _core.Report.restored(kept)
+            assert report is not None, "a worker of this build keeps reports as this one does"
+            found[number] = Report(report)
+            finished(number, found[number])
+
+        self.run(_kept, len(asked), lambda part: asked[part], record)
+        return [found[number] for number in range(len(asked))]
+
+    def _check_builds(self) -> None:
+        """Refuse workers of another build of forebay: their results may be other results."""
+        try:
+            builds = self._client.run(_build).values()
+        except Exception as error:  # whatever keeps it from being imported there
+            raise InputError(
+                f"found workers without forebay ({error}); allowed: {build.fingerprint()}", "scheduler"
+            ) from None
+        for found in sorted(set(builds) - {build.fingerprint()}):
+            raise _another_build(found, build.fingerprint())
+
+
+@contextmanager
+def connected(scheduler: str | Cluster | None) -> Iterator[Cluster | None]:
+    """A connection to a scheduler for as long as it is needed; None where there is none to connect to."""
+    if scheduler is None or isinstance(scheduler, Cluster):
+        yield scheduler
+        return
+    with Cluster(scheduler) as cluster:
+        yield cluster
+
+
+class _Pace:
+    """How much to send: what is known of how long jobs take, and of how many threads there are."""
+
+    def __init__(self, threads: Callable[[], int], most: int) -> None:
+        self._ask, self._most = threads, most
+        self._seconds, self._jobs = 0.0, 0
+        self._threads, self._looked = 0, -LOOK_S
+
+    def note(self, seconds: float, jobs: int) -> None:
+        """Take note of a finished task."""
+        self._seconds += seconds
+        self._jobs += jobs
+
+    def under_way(self) -> int:
+        """Tasks to have on their way."""
+        if time.monotonic() - self._looked >= LOOK_S:
+            self._threads = self._ask()
+            self._looked = time.monotonic()
+        return UNDER_WAY * max(1, self._threads)
+
+    def jobs(self, left: int) -> int:
+        """Jobs in the next task: fewer and fewer towards the end, so that all threads finish together."""
+        if not self._jobs:
+            return 1
+        of_time = TASK_S * self._jobs / max(self._seconds, 1e-6)
+        return max(1, min(self._most, int(of_time), left // (UNDER_WAY * max(1, self._threads))))
+
+
+def _perform(work: Work[Packed], packed: Packed, memory: int, told: str) -> tuple[float, Sequence[Answer]]:
+    """On a worker: do a task, and say how long it took."""
+    if told != build.fingerprint():  # of a worker that joined later
+        raise _another_build(build.fingerprint(), told)
+    begun = time.perf_counter()
+    answers = work(packed, memory)
+    return time.perf_counter() - begun, answers
+
+
+def _build() -> str:
+    return build.fingerprint()
+
+
+def _another_build(found: str, allowed: str) -> InputError:
+    return InputError(f"found workers with forebay {found}; allowed: {allowed}", "scheduler")
+
+
+def _check_address(address: str) -> None:
+    """Refuse what is no address, and one where no scheduler answers, before Dask tries for its half minute."""
+    given = address if "://" in address else f"tcp://{address}"
+    try:
+        parts = urlsplit(given)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if host is None or port is None or parts.scheme not in SCHEMES:
+        allowed = f"a Dask scheduler, as in tcp://10.0.0.1:8786 ({', '.join(SCHEMES)})"
+        raise InputError(f"found `{address}`; allowed: {allowed}", "scheduler")
+    try:
+        with socket.create_connection((host, port), timeout=ANSWER_S) as connection:
+            # A scheduler greets whoever comes; Dask would wait for that forever.
+            connection.settimeout(WELCOME_S)
+            if parts.scheme == "tcp" and not connection.recv(1):
+                raise ConnectionError("it hung up")
+    except (OSError, UnicodeError) as error:
+        raise _nobody(address, error) from None
+
+
+def _nobody(address: str, why: Exception) -> InputError:
+    return InputError(f"found nobody at `{address}` ({why}); allowed: a Dask scheduler", "scheduler")

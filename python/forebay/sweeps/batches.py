@@ -1,0 +1,153 @@
+"""The finished cells of a sweep on a disk: lines of batches, each a file that is only ever added to.
+
+A line is there as soon as its cell is finished, so that a killed process loses none; what the machine itself may lose
+when it stops is bounded, since a batch is synced every second. A line is believed where its checksum is right and it
+says that it is of the job that asks for it, and of two of one job the later one. Who can compute the checksum can forge
+a line; `sweep --replay` of a bundle therefore believes none.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing, nullcontext, suppress
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+from forebay import journal
+from forebay.files import sync, write_whole
+from forebay.formatting import counted
+from forebay.sweeps.jobs import Job, Row
+from forebay.untrusted import DamagedError, content
+
+__all__ = ["Batches", "refusal"]
+
+#: A batch is closed at so many bytes, some five thousand cells.
+MOST_BYTES = 8 * 2**20
+#: A line waits no longer than this for the disk, or than until the next one.
+SYNC_S = 1.0
+
+ALLOWED = "cells as sweep wrote them"
+
+
+def refusal(job: Job, why: str) -> bytes:
+    """The line of a job that an engine refused: no earlier one of it counts."""
+    return journal.line({"key": job.key, "refused": why})
+
+
+class Batches:
+    """The batches of a sweep's folder, NUMBER.jsonl each; a context, at whose end all is on the disk.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they are; it is there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._file: FileIO | None = None
+        self._bytes = 0
+        self._synced = 0.0
+
+    def __enter__(self) -> Batches:
+        return self
+
+    def __exit__(self, _kind: object, error: object, _traceback: object) -> None:
+        with nullcontext() if error is None else suppress(OSError):
+            self.close()
+
+    def rows(self, jobs: Mapping[str, Job], tell: Callable[[Path, str], object]) -> dict[str, Row]:
+        """The rows of jobs, by key.
+
+        Parameters
+        ----------
+        jobs : mapping
+            By key.
+        tell : callable
+            Told of each file that is not as it was written, and what was found in it; that is taken out.
+        """
+        found: dict[str, Row] = {}
+        for path in self._paths():
+            try:
+                raw = content(path, ALLOWED)
+                if not raw:
+                    raise DamagedError(str(path), "an empty file", ALLOWED)
+            except DamagedError as error:
+                tell(path, error.found)
+                _clear(path)
+                continue
+            believed = []
+            for line, entry in journal.entries(raw):
+                if isinstance(entry, dict) and _take(entry, jobs, found):
+                    believed.append(line)
+            wrong = raw.count(b"\n") + (not raw.endswith(b"\n")) - len(believed)
+            if wrong:
+                tell(path, f"{counted(wrong, 'line')} of {counted(wrong, 'cell')} not as written")
+                write_whole(path, b"".join(believed)) if believed else path.unlink()
+        return found
+
+    def add(self, line: bytes) -> None:
+        """Add a line, which is there when this returns."""
+        if self._file is None:
+            self._begin()
+        assert self._file is not None
+        rest = memoryview(line)
+        while rest:
+            rest = rest[self._file.write(rest) :]
+        self._bytes += len(line)
+        if self._bytes >= MOST_BYTES:
+            self.close()
+        elif time.monotonic() - self._synced >= SYNC_S:
+            self._sync()
+
+    def close(self) -> None:
+        """Close the batch that is open; the next line begins another one."""
+        if self._file is not None:
+            with closing(self._file):
+                self._sync()
+            self._file = None
+
+    def _begin(self) -> None:
+        last = max((int(path.stem) for path in self._paths() if path.stem.isdecimal()), default=0)
+        # Never one of before, which may end in half a line.
+        self._file = FileIO(self.folder / f"{last + 1:06d}.jsonl", "x")
+        self._bytes, self._synced = 0, time.monotonic()
+        sync(self.folder)
+
+    def _sync(self) -> None:
+        assert self._file is not None
+        os.fsync(self._file.fileno())
+        self._synced = time.monotonic()
+
+    def _paths(self) -> list[Path]:
+        """The batches from the first to the last."""
+        return sorted(self.folder.glob("*.jsonl"), key=lambda path: (len(path.name), path.name))
+
+
+def _take(entry: Mapping[str, Any], jobs: Mapping[str, Job], found: dict[str, Row]) -> bool:
+    """Take what a line says of a job, if there is such a job; False where it cannot be that job's."""
+    job = jobs.get(str(entry.get("key")))
+    if job is None:  # of more replications than are asked for now
+        return True
+    if "refused" in entry:
+        found.pop(job.key, None)
+        return True
+    if job.is_of(entry):
+        found[job.key] = entry
+        return True
+    return False
+
+
+def _clear(path: Path) -> None:
+    """Take away what has a batch's name and is none; what a directory holds is moved aside and kept."""
+    if path.is_symlink() or not path.is_dir():
+        path.unlink()
+        return
+    with suppress(OSError):
+        path.rmdir()
+        return
+    number = next(number for number in range(1, 10**6) if not path.with_name(f"{path.name}.{number}").exists())
+    path.rename(path.with_name(f"{path.name}.{number}"))

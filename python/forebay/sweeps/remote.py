@@ -1,0 +1,78 @@
+"""Cells as they travel to the workers of a cluster, and as the lines that come back.
+
+Every cell is made over there of the scenario that all of them start from, and its row is written over there, too: what
+is left to the one process that collects them is to check a line and to add it to a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from forebay import _core, journal
+from forebay.errors import ForebayError
+from forebay.measurement.cluster import Answer, run_here
+from forebay.report import Report
+from forebay.sweeps.axes import Cell
+from forebay.sweeps.jobs import Job, identity, row_of
+
+__all__ = ["Parcel", "lines_of", "pack"]
+
+#: A job as it travels: index and settings of its cell, its engine and replication.
+Flat = tuple[int, tuple[tuple[str, str], ...], str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """Some jobs of a sweep.
+
+    Attributes
+    ----------
+    scenario : str
+        What every cell starts from, as canonical JSON.
+    seed : int
+    jobs : tuple of Flat
+    """
+
+    scenario: str
+    seed: int
+    jobs: tuple[Flat, ...]
+
+    def unpacked(self) -> list[Job]:
+        """The jobs, as they were before they were packed."""
+        start = _read(self.scenario)
+        scenarios: dict[Cell, _core.Scenario] = {}
+        found = []
+        for index, settings, engine, replication in self.jobs:
+            cell = Cell(index, settings)
+            core = scenarios.get(cell) or scenarios.setdefault(cell, cell.of(start))
+            found.append(Job(cell, replication, engine, core, identity(core, engine, self.seed, replication)))
+        return found
+
+
+@lru_cache(maxsize=4)
+def _read(scenario: str) -> _core.Scenario:
+    return _core.Scenario.parse(scenario, "json", "cell", [])
+
+
+def pack(scenario: str, seed: int, jobs: Iterable[Job]) -> Parcel:
+    """Jobs of cells that start from a scenario, given as canonical JSON."""
+    flat = ((job.cell.index, job.cell.settings, job.engine, job.replication) for job in jobs)
+    return Parcel(scenario, seed, tuple(flat))
+
+
+def lines_of(parcel: Parcel, memory: int) -> list[Answer]:
+    """On a worker: the line of each job, or why there is none."""
+    jobs = parcel.unpacked()
+
+    def made(allowed: int) -> list[_core.Job]:
+        return [_core.Job(job.scenario, job.engine, parcel.seed, job.replication, memory=allowed) for job in jobs]
+
+    outcomes = zip(jobs, run_here(made, memory), strict=True)
+    return [
+        (False, str(outcome))
+        if isinstance(outcome, ForebayError)
+        else (True, journal.line(row_of(job, parcel.seed, Report(outcome))))
+        for job, outcome in outcomes
+    ]
