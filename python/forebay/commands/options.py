@@ -9,7 +9,7 @@ import click
 from forebay.bounds import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED
 from forebay.commands.values import SCENARIO, SETTING, OutputFolder, Size, Whole
 
-__all__ = ["AS_JSON", "FILE", "JOBS", "MEMORY", "PICTURES_OUT", "REPLICATIONS", "SEED", "SET"]
+__all__ = ["AS_JSON", "FILE", "JOBS", "MEMORY", "PICTURES_OUT", "REPLICATIONS", "SCHEDULER", "SEED", "SET"]
 
 FILE = click.argument("file", type=SCENARIO)
 SET = click.option(
@@ -25,6 +25,11 @@ JOBS = click.option(
     "--jobs",
     type=Whole(1, MOST_JOBS),
     help="Run on this many threads; all cores by default. Results do not depend on it.",
+)
+
+
+SCHEDULER = click.option(
+    "--scheduler", metavar="ADDRESS", help="Run on the workers of this Dask scheduler; results do not depend on it."
 )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, PICTURES_OUT, REPLICATIONS, SET
+from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, PICTURES_OUT, REPLICATIONS, SCHEDULER, SET
 from forebay.commands.sources import source
 from forebay.commands.streams import remark, say, say_json
 from forebay.commands.terminal import afterwards, progress_bar, show, writing
@@ -126,6 +126,7 @@ __all__ = ["recommend"]
 )
 @click.option("--verbose", is_flag=True, help="Print every rule's reasons, every metric and the search's story, too.")
 @JOBS
+@SCHEDULER
 @MEMORY
 @AS_JSON
 def recommend(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from forebay.commands.options import AS_JSON, JOBS
+from forebay.commands.options import AS_JSON, JOBS, SCHEDULER
 from forebay.commands.streams import remark, say, say_json, say_lines
 from forebay.commands.terminal import show
 from forebay.commands.values import FIGURE, OutputFolder
@@ -30,12 +30,14 @@ __all__ = ["reproduce"]
     help="Write results, pictures and the page into this directory, and go on with what it has already.",
 )
 @JOBS
+@SCHEDULER
 @AS_JSON
-def reproduce(what: str, quick: bool, out: Path, jobs: int | None, as_json: bool) -> None:
+def reproduce(what: str, quick: bool, out: Path, jobs: int | None, scheduler: str | None, as_json: bool) -> None:
     """Reproduce published figures and judge what the papers claim.
 
     WHAT is list, all, a PAPER or PAPER/FIGURE.
     """
+    from forebay.measurement.cluster import connected
     from forebay.papers import view
     from forebay.papers.reproduction import estimate
     from forebay.papers.reproduction import reproduce as run_gallery
@@ -46,17 +48,14 @@ def reproduce(what: str, quick: bool, out: Path, jobs: int | None, as_json: bool
         return
     check_address_space()
     check_folder(out, "out")
-    if not as_json:
-        say(view.announcement(estimate(what, quick=quick), threads(jobs)), err=True)
-    with view.progress(quiet=as_json) as progress:
-        found = run_gallery(
-            what,
-            out=out,
-            quick=quick,
-            jobs=jobs,
-            progress=progress,
-            tell=remark,
-        )
+    with connected(scheduler) as cluster:
+        if not as_json:
+            cores = threads(jobs) if cluster is None else max(1, cluster.threads())
+            say(view.announcement(estimate(what, quick=quick), cores), err=True)
+        with view.progress(quiet=as_json) as progress:
+            found = run_gallery(
+                what, out=out, quick=quick, jobs=jobs, scheduler=cluster, progress=progress, tell=remark
+            )
     if as_json:
         say_json(found.to_json(indent=2))
     else:

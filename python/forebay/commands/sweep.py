@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forebay.commands.options import AS_JSON, JOBS, MEMORY, REPLICATIONS, SEED, SET
+from forebay.commands.options import AS_JSON, JOBS, MEMORY, REPLICATIONS, SCHEDULER, SEED, SET
 from forebay.commands.sources import source
 from forebay.commands.streams import remark, say, say_json
 from forebay.commands.terminal import progress_bar, show, writing
@@ -54,7 +54,6 @@ __all__ = ["sweep"]
 @click.option(
     "--out", type=OutputFolder(), help="Write the results into this directory, and go on with what it has already."
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
 @click.option(
     "--bundle",
     "bundle_to",
@@ -70,6 +69,7 @@ __all__ = ["sweep"]
     help="Run such an archive again and compare every number, without FILE and --over.",
 )
 @JOBS
+@SCHEDULER
 @MEMORY
 @AS_JSON
 def sweep(

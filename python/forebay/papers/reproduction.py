@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from forebay.errors import ForebayError, InputError
 from forebay.files import write_whole
 from forebay.locks import alone_in
+from forebay.measurement.cluster import Cluster, connected
 from forebay.papers import catalog
 from forebay.papers.catalog import Figure, Paper
 from forebay.papers.gallery import FILE, Drawn, Gallery, left_in
@@ -76,6 +78,7 @@ def reproduce(
     out: str | os.PathLike[str] = "out/gallery",
     quick: bool = False,
     jobs: int | None = None,
+    scheduler: str | Cluster | None = None,
     progress: FigureProgress | None = None,
     folder: Path = catalog.FOLDER,
     tell: Callable[[str], object] = lambda _line: None,
@@ -92,6 +95,8 @@ def reproduce(
         The coarse version: shorter runs, fewer buffers and replications.
     jobs : int, optional
         Threads; no number depends on it.
+    scheduler : str or Cluster, optional
+        Address of a Dask scheduler whose workers run everything instead of this machine's threads.
     progress : callable, optional
         Told the work done and all of it, in estimated core seconds, and what is being done.
     folder : Path
@@ -124,8 +129,7 @@ def reproduce(
     seen: set[tuple[str, str]] = set()
     failed: dict[str, str] = {}
     try:
-        target.mkdir(parents=True, exist_ok=True)
-        with alone_in(target, "a gallery"):
+        with connected(scheduler) as cluster, _gallery(target):
             for paper, figure in work:
                 fresh = [name for name in figure.runs if name in needed[paper.name] and (paper.name, name) not in seen]
                 seen |= {(paper.name, name) for name in fresh}
@@ -135,7 +139,12 @@ def reproduce(
                         progress(before + part, total, name)
 
                 failed |= running.perform(
-                    [needed[paper.name][name] for name in fresh], target, jobs=jobs, progress=advance, say=tell
+                    [needed[paper.name][name] for name in fresh],
+                    target,
+                    jobs=jobs,
+                    cluster=cluster,
+                    progress=advance,
+                    say=tell,
                 )
                 done += sum(costs[paper.name, name] for name in fresh)
                 left_out = [name for name in figure.runs if name not in needed[paper.name]]
@@ -153,6 +162,14 @@ def reproduce(
     except OSError as error:
         raise InputError(f"{error.filename or target}: cannot be written: {error.strerror or error}") from None
     return gallery
+
+
+@contextmanager
+def _gallery(target: Path) -> Iterator[None]:
+    """Work alone in the gallery's folder, made where it is missing."""
+    target.mkdir(parents=True, exist_ok=True)
+    with alone_in(target, "a gallery"):
+        yield
 
 
 def _link(runs: Iterable[Run]) -> str:

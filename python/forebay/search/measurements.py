@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from forebay import _core
+from forebay.measurement.cluster import Cluster, Replication
 from forebay.report import Report
 from forebay.scenario import Progress, Scenario, run_jobs
 from forebay.search.knob import TARGET_LINK, Knob
@@ -15,6 +17,9 @@ __all__ = ["Measurements"]
 
 #: A buffer in packets and the number of a replication.
 Pair = tuple[int, int]
+
+#: Told the number of a job and its report.
+Finished = Callable[[int, Report], object]
 
 
 class Measurements:
@@ -38,6 +43,8 @@ class Measurements:
         Where finished replications are kept, and found again.
     until : float, optional
         When `time.monotonic` says so, the next call ends with a `TimeoutError`, and the one that is being made.
+    cluster : Cluster, optional
+        Whose workers measure instead of this machine's threads.
     """
 
     def __init__(
@@ -51,9 +58,10 @@ class Measurements:
         before: int = 0,
         resumption: Resumption | None = None,
         until: float | None = None,
+        cluster: Cluster | None = None,
     ) -> None:
         self.scenario, self.engine, self.jobs = scenario, engine, jobs
-        self.progress, self.knob, self.resumption = progress, knob, resumption
+        self.progress, self.knob, self.resumption, self.cluster = progress, knob, resumption, cluster
         #: Whether replications are more than one answer given again.
         self.replicates = all(known.replicates for known in _core.engines() if known.name == engine)
         self.reports: dict[Pair, Report] = {}
@@ -70,18 +78,26 @@ class Measurements:
         buffers = {buffer: self.knob.core(self.scenario.core, buffer) for buffer in {pair[0] for pair in pairs}}
         self._take(pairs, buffers)
         missing = list(dict.fromkeys(pair for pair in pairs if pair not in self.reports))
-        seed = self.scenario.core.seed
-        work = [_core.Job(buffers[buffer], self.engine, seed, replication) for buffer, replication in missing]
-        before = len(self.reports)
+        done = itertools.count(len(self.reports) + 1)
 
         def keep(job: int, report: Report) -> None:
             if self._kept is not None:
                 self._kept.add(missing[job], report)
+            self._tell(next(done))
 
-        within = None if self._until is None else self._until - time.monotonic()
-        reports = run_jobs(work, self.jobs, lambda done, _all: self._tell(before + done), keep, within)
-        self.reports.update(zip(missing, reports, strict=True))
+        self.reports.update(zip(missing, self._run(missing, buffers, keep), strict=True))
         return [self.reports[pair] for pair in pairs]
+
+    def _run(self, missing: Sequence[Pair], buffers: Mapping[int, _core.Scenario], keep: Finished) -> list[Report]:
+        """The reports of pairs, run here or on the cluster; `keep` is told of each as it comes."""
+        seed = self.scenario.core.seed
+        within = None if self._until is None else self._until - time.monotonic()
+        if self.cluster is None:
+            work = [_core.Job(buffers[buffer], self.engine, seed, number) for buffer, number in missing]
+            return run_jobs(work, self.jobs, None, keep, within)
+        texts = {buffer: scenario.canonical_json() for buffer, scenario in buffers.items()}
+        asked = [Replication(texts[buffer], self.engine, seed, number) for buffer, number in missing]
+        return self.cluster.reports(asked, keep, within)
 
     def _take(self, pairs: Iterable[Pair], buffers: Mapping[int, _core.Scenario]) -> None:
         """Take those of the pairs that an interrupted search left."""

@@ -18,6 +18,7 @@ from forebay.configuration.platforms.platform import Platform
 from forebay.configuration.port import Port
 from forebay.errors import InputError
 from forebay.goals import Goal, check_bounds, named, split_goal
+from forebay.measurement.cluster import Cluster, connected
 from forebay.metric import find
 from forebay.rules import Rule
 from forebay.rules import rules as rules_of
@@ -61,6 +62,7 @@ def recommend(
     over: str = TARGET,
     jitter: bool = False,
     jobs: int | None = None,
+    scheduler: str | Cluster | None = None,
     progress: Progress | None = None,
     resume: Path | None = None,
     tell: Callable[[str], object] | None = None,
@@ -110,6 +112,8 @@ def recommend(
         nothing random of flows that react; then they cannot move in step.
     jobs : int, optional
         Threads; the answer does not depend on it.
+    scheduler : str or Cluster, optional
+        Address of a Dask scheduler whose workers measure instead of this machine's threads, with the same answer.
     progress : callable, optional
         Called with the replications done and those expected in all.
     resume : Path, optional
@@ -156,7 +160,9 @@ def recommend(
     rules = rules_of(scenario.core) if varied.is_target else ()
 
     def begin(kind: type[Search | QuickLook], looked: Scenario, until: float | None = None) -> Finished:
-        measure = Measurements(looked, engine, jobs, progress, knob=varied, resumption=resumption, until=until)
+        measure = Measurements(
+            looked, engine, jobs, progress, knob=varied, resumption=resumption, until=until, cluster=cluster
+        )
         # What rules ask for lies on the curve, unless that has to hold in a share of the draws or costs nothing.
         # A quick look goes to none of them.
         of_rules = _Rules(
@@ -165,7 +171,7 @@ def recommend(
         plan = _plan(looked, varied, list(asked.values()), of_rules, terms)
         return Finished(looked, kind(measure, looked.goals, plan, measure.expect, known), Outcome(), measure, added)
 
-    with resumption or nullcontext():
+    with connected(scheduler) as cluster, resumption or nullcontext():
         finished = patience.wait(begin, scenario, resumption)
         measure = finished.measure
         answer = _answer(finished, terms, asked, rules)
@@ -244,6 +250,7 @@ def _sensitivity(finished: Finished) -> tuple[Variation, ...]:
                 knob=measure.knob,
                 before=before,
                 resumption=measure.resumption,
+                cluster=measure.cluster,
             )
             answer = kind(runs, varied.goals, nearby, runs.expect).run()
             buffer = None if answer.buffer is None else measure.knob.sized(varied, answer.buffer)
