@@ -97,7 +97,20 @@ def test_counted_instructions_are_those_of_the_packets(small: Path) -> None:
 
 def test_unknown_names_are_refused_in_one_line(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(small.parent), "--only", "W9"]) == 2
-    assert capsys.readouterr().err.splitlines() == ["bench: found `W9`; allowed: S1, F1, F2, F3"]
+    assert capsys.readouterr().err.splitlines() == ["bench: found `W9`; allowed: S1, F1, F2, F3, S"]
+
+
+def test_what_a_sweep_does_beside_its_simulations(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("distributed")
+    assert main([str(small.parent), "--only", "S", "--cells", "200"]) == 0
+    here, there = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    for line, parts in ((here, ["here_us"]), (there, ["collecting_us", "scheduling_us", "workers_us"])):
+        assert (line["cells"], line["files"]) == (200, 1)
+        assert 500 < line["bytes"] < 4000
+        assert line["simulating_us"] > 0
+        assert line["overhead_us"] == pytest.approx(sum(line[part] for part in parts), abs=0.3)
+    assert min(there["collecting_us"], there["scheduling_us"], here["here_us"]) > 0
+    assert 1 <= there["tasks"] <= 200
 
 
 def test_what_answers_cost_is_their_packets_and_the_sum(small: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -122,7 +122,7 @@ def test_a_file_that_was_taken_away_meanwhile_is_no_lock(tmp_path: Path, monkeyp
 def test_a_sweep_waits_for_none_and_touches_nothing_of_another(tmp_path: Path) -> None:
     out = tmp_path / "out"
     (out / "cells").mkdir(parents=True)
-    live = out / "cells" / "feed.json.1.partial"
+    live = out / "cells" / "000001.jsonl.1.partial"
     live.write_text("{", encoding="utf-8")
     (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
     process = holder(out)

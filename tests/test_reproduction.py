@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from forebay import journal
 from forebay.errors import ForebayError, InputError
 from forebay.papers import catalog, quantities, running
 from forebay.papers.catalog import PAPERS, Figure, Run, load, select
@@ -359,8 +360,8 @@ def tiny(tmp_path: Path) -> dict[str, Run]:
 
 
 def finished(folder: Path) -> dict[Path, int]:
-    """Every finished cell or recording with the time it was written."""
-    cells = list(folder.glob("data/*/cells/*.json"))
+    """Every batch of finished cells and every recording with the time it was written."""
+    cells = list(folder.glob("data/*/cells/*.jsonl"))
     tables = list(folder.glob("data/*/*/*.parquet"))
     return {path: path.stat().st_mtime_ns for path in [*cells, *tables]}
 
@@ -371,7 +372,8 @@ def test_nothing_finished_is_run_again(tiny: dict[str, Run], tmp_path: Path) -> 
     assert told[-1][0] == pytest.approx(told[-1][1])
     assert all(later[0] >= earlier[0] for earlier, later in itertools.pairwise(told))
     before = finished(tmp_path)
-    assert len([path for path in before if path.suffix == ".json"]) == 6
+    (batch,) = [path for path in before if path.suffix == ".jsonl"]
+    assert len(batch.read_bytes().splitlines()) == 6
     running.perform(tiny.values(), tmp_path)
     assert finished(tmp_path) == before
     results = Results(tmp_path, tiny)
@@ -402,18 +404,20 @@ def test_a_killed_run_goes_on(tiny: dict[str, Run], tmp_path: Path) -> None:
     assert len(whole) == 2 * 4
     # One cell of the sweep is lost: only that one is run again.
     running.perform([tiny["sweep"]], tmp_path)
-    lost = next(iter(running.folder_of(tmp_path, tiny["sweep"]).glob("cells/*.json")))
-    text = lost.read_text(encoding="utf-8")
+    (batch,) = running.folder_of(tmp_path, tiny["sweep"]).glob("cells/*.jsonl")
+    *kept, lost = batch.read_bytes().splitlines(keepends=True)
+    batch.write_bytes(b"".join(kept))
     before = finished(tmp_path)
-    lost.unlink()
     running.perform([tiny["sweep"]], tmp_path)
     after = finished(tmp_path)
-    assert {path for path in before if after[path] != before[path]} == {lost}
+    assert {path for path in before if after[path] != before[path]} == set()
+    (more,) = after.keys() - before.keys()
 
-    def numbers(row: str) -> dict[str, object]:
-        return {key: value for key, value in json.loads(row).items() if not key.startswith("cost.")}
+    def numbers(line: bytes) -> dict[str, object]:
+        ((_, row),) = journal.entries(line)
+        return {key: value for key, value in row.items() if not key.startswith("cost.")}
 
-    assert numbers(lost.read_text(encoding="utf-8")) == numbers(text)
+    assert numbers(more.read_bytes()) == numbers(lost)
 
 
 def test_a_changed_scenario_is_another_folder(tiny: dict[str, Run], tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from forebay.checks.bench.counting import count
 from forebay.checks.bench.packet import Timing, measure, once
 from forebay.checks.bench.recommending import costs, shipped
 from forebay.checks.bench.scaling import scaling
+from forebay.checks.bench.sweeping import CELLS, overheads
 from forebay.errors import ForebayError
 
 __all__ = ["main"]
@@ -34,8 +35,8 @@ FLUID = ("F1", "F2", "F3")
 #: The line of a batch on two threads, and its scenario.
 THREADS, THREADS_SCENARIO = "threads", "W2"
 
-#: All lines of what an answer costs.
-RECOMMEND = "R"
+#: All lines of what an answer costs, and of what a sweep does beside its simulations.
+RECOMMEND, SWEEP = "R", "S"
 
 
 def _fluid(names: Sequence[str]) -> int:
@@ -68,13 +69,13 @@ def _timings(paths: Sequence[Path], runs: int) -> bool:
     return all(isinstance(timing, Timing) for timing in found.values())
 
 
-def _answers(files: Mapping[str, Path]) -> bool:
-    """Print what each answer costs, and the sum; whether all were found."""
+def _lines(name: str, lines: Iterable[Mapping[str, Any]]) -> bool:
+    """Print lines as they are found, or why there are no more; whether all were."""
     try:
-        for line in costs(files):
+        for line in lines:
             print(json.dumps(line), flush=True)
     except (ForebayError, OSError) as error:
-        print(json.dumps({"name": RECOMMEND, "error": str(error)}), flush=True)
+        print(json.dumps({"name": name, "error": str(error)}), flush=True)
         return False
     return True
 
@@ -89,6 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--count", action="store_true", help="count instructions and bytes per packet instead (needs valgrind)"
     )
+    parser.add_argument("--cells", type=int, default=CELLS, help=f"of the grid of S [default: {CELLS}]")
     parser.add_argument("--one", nargs="*", metavar="KEY=VALUE", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.one is not None:
@@ -104,11 +106,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = [name.strip() for name in options.only.split(",") if name.strip()] or [*files, *others]
     if RECOMMEND in asked and answered:
         asked = [name for name in asked if name != RECOMMEND and name not in answered] + list(answered)
-    unknown = [name for name in asked if name not in files and name not in others and name not in answered]
+    known = [*files, *others, *answered, *([] if options.count else [SWEEP])]
+    unknown = [name for name in asked if name not in known]
     if unknown or not files or options.runs < 1:
-        more = [RECOMMEND, "R/NAME"] if answered else []
-        known = ", ".join([*files, *others, *more]) if files else f"none in {options.folder}"
-        print(f"bench: found `{','.join(unknown)}`; allowed: {known}", file=sys.stderr)
+        more = [] if options.count else [*([RECOMMEND, "R/NAME"] if answered else []), SWEEP]
+        allowed = ", ".join([*files, *others, *more]) if files else f"none in {options.folder}"
+        print(f"bench: found `{','.join(unknown)}`; allowed: {allowed}", file=sys.stderr)
         return 2
 
     if options.count:
@@ -119,7 +122,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if THREADS in asked:
         done = _line(THREADS, partial(scaling, files[THREADS_SCENARIO])) and done
     if any(name in answered for name in asked):
-        done = _answers({name: path for name, path in answered.items() if name in asked}) and done
+        done = _lines(RECOMMEND, costs({name: path for name, path in answered.items() if name in asked})) and done
+    if SWEEP in asked:
+        done = _lines(SWEEP, overheads(options.cells)) and done
     fluid = [name for name in asked if name in FLUID]
     if fluid and _fluid(fluid) != 0:
         return 1

@@ -1,0 +1,124 @@
+"""What a sweep takes beside its simulations: processor time for each cell, here and on a cluster of two workers.
+
+What the same jobs take by themselves is measured first and taken off. Of a cluster the parts are told apart: a process
+collects and one schedules, however many workers there are; what workers do beside simulating they share.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from forebay import _core
+from forebay.errors import ForebayError
+from forebay.measurement.cluster import Cluster
+from forebay.scenario import Scenario
+from forebay.sweeps.axes import Axis
+from forebay.sweeps.jobs import jobs_of
+from forebay.sweeps.sweeping import Sweep, sweep
+
+__all__ = ["CELLS", "overheads"]
+
+#: Cells of the grid, and how many workers its cluster has.
+CELLS, WORKERS = 20_000, 2
+
+#: A link whose runs take some ten thousandths of a second.
+LINK = Scenario.of(
+    {
+        "link": {"rate": "2Mbps", "buffer": "20p"},
+        "flows": [{"name": "bulk", "rtt": "40ms", "count": 2}],
+        "run": {"warmup": "100ms", "measure": "1s"},
+    }
+)
+
+
+def overheads(cells: int = CELLS) -> Iterator[Mapping[str, Any]]:
+    """A line for this machine's threads, then one for a cluster.
+
+    Raises
+    ------
+    ForebayError
+        Where no cluster can be had.
+    """
+    seeds = max(2, cells // 20)
+    axes = [Axis.parse(f"run.seed=1..{seeds}:{seeds}lin"), Axis.parse("link.buffer=1p..20p:20lin")]
+    with tempfile.TemporaryDirectory() as folder:
+        sweep(LINK, axes[1:], Path(folder, "warm"), replications=1)  # whatever is only imported once
+        alone = _alone(axes)
+        begun = time.process_time(), time.perf_counter()
+        found = sweep(LINK, axes, Path(folder, "here"), replications=1, jobs=1)
+        took, elapsed = time.process_time() - begun[0], time.perf_counter() - begun[1]
+        yield _line("S/here", found, alone, {"here_us": took - alone}, elapsed)
+        with _cluster(Path(folder)) as client, Cluster(client.scheduler.address) as cluster:
+            sweep(LINK, axes[1:], Path(folder, "warm"), replications=1, scheduler=cluster, fresh=True)
+            before, tasks, begin = _spent(client), cluster.tasks, time.perf_counter()
+            found = sweep(LINK, axes, Path(folder, "there"), replications=1, scheduler=cluster)
+            elapsed, after = time.perf_counter() - begin, _spent(client)
+            spent = {part: after[part] - before[part] for part in before}
+            spent["workers_us"] -= alone
+            line = _line("S/cluster", found, alone, spent, elapsed)
+            yield {**line, "workers": WORKERS, "tasks": cluster.tasks - tasks}
+
+
+def _alone(axes: list[Axis]) -> float:
+    """Processor seconds that the runs take by themselves."""
+    jobs = [_core.Job(job.scenario, job.engine, 1, job.replication) for job in jobs_of(LINK, axes, "packet", 1, 1)]
+    begun = time.process_time()
+    _core.run_batch(jobs, 1)
+    return time.process_time() - begun
+
+
+def _line(name: str, found: Sweep, alone: float, parts: Mapping[str, float], elapsed: float) -> dict[str, Any]:
+    """Microseconds for each cell, and what is on the disk of it."""
+    if found.failed:
+        raise ForebayError(next(iter(found.failed.values())))
+    per_cell = 1e6 / found.computed
+    written = [path.stat().st_size for path in (found.folder / "cells").iterdir()]
+    return {
+        "name": name,
+        "cells": found.computed,
+        "overhead_us": round(per_cell * sum(parts.values()), 1),
+        **{part: round(per_cell * seconds, 1) for part, seconds in parts.items()},
+        "simulating_us": round(per_cell * alone, 1),
+        "elapsed_us": round(per_cell * elapsed, 1),
+        "files": len(written),
+        "bytes": round(sum(written) / found.computed),
+    }
+
+
+def _spent(client: Any) -> dict[str, float]:
+    """Processor seconds so far of the process that collects, of the scheduler and of all workers."""
+    return {
+        "collecting_us": time.process_time(),
+        "scheduling_us": client.run_on_scheduler(time.process_time),
+        "workers_us": sum(client.run(time.process_time).values()),
+    }
+
+
+@contextmanager
+def _cluster(folder: Path) -> Iterator[Any]:
+    """A scheduler and its workers, a process each."""
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError:
+        raise ForebayError("found no dask; allowed: after pip install 'forebay[cluster]'") from None
+    told = ["--scheduler-file", str(folder / "scheduler.json")]
+    more = ["--nthreads", "1", "--no-nanny", "--local-directory", str(folder)]
+    commands = [["dask_scheduler", *told, "--port", "0"], *[["dask_worker", *told, *more]] * WORKERS]
+    with ExitStack() as stack:
+        for program, *options in commands:
+            command = [sys.executable, "-m", f"distributed.cli.{program}", *options, "--no-dashboard"]
+            process = stack.enter_context(
+                subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            )
+            stack.callback(process.kill)
+        client = stack.enter_context(distributed.Client(scheduler_file=told[1], set_as_default=False))
+        client.wait_for_workers(WORKERS, timeout=60)
+        yield client
