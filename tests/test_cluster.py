@@ -43,7 +43,7 @@ CELLS = int(os.environ.get("FOREBAY_CELLS", "2000"))
 
 
 @contextmanager
-def scheduling(**environment: str) -> Iterator[str]:
+def scheduling(**environment: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """A scheduler process on a free port of this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -61,7 +61,7 @@ def scheduling(**environment: str) -> Iterator[str]:
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
                     break
             time.sleep(0.05)
-        yield f"tcp://127.0.0.1:{port}"
+        yield f"tcp://127.0.0.1:{port}", process
     finally:
         process.terminate()
         process.wait(timeout=20)
@@ -69,7 +69,7 @@ def scheduling(**environment: str) -> Iterator[str]:
 
 @pytest.fixture
 def scheduler() -> Iterator[str]:
-    with scheduling() as address:
+    with scheduling() as (address, _):
         yield address
 
 
@@ -215,7 +215,7 @@ def test_a_job_that_kills_its_workers_is_found_and_the_others_are_not_given_up(m
     monkeypatch.setattr(cluster._Pace, "jobs", lambda _self, left: min(5, left))
     found: dict[int, Any] = {}
     with ExitStack() as stack:
-        scheduler = stack.enter_context(scheduling(DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1"))
+        scheduler, _ = stack.enter_context(scheduling(DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1"))
         for _ in range(5):  # two die of the task, two of the job alone
             stack.enter_context(worker(scheduler))
         await_workers(scheduler, 5)
@@ -225,6 +225,24 @@ def test_a_job_that_kills_its_workers_is_found_and_the_others_are_not_given_up(m
     assert str(found.pop(3)) == "its worker died 2 times"
     assert found == {number: number * number for number in range(10) if number != 3}
     assert there.tasks == 2 + 5
+
+
+def test_a_scheduler_that_goes_away_is_one_line_and_nothing_is_lost(small: Path, tmp_path: Path) -> None:
+    arguments = ["sweep", str(small), *OVER, "--set", "run.measure=600s", "--out", str(tmp_path / "out")]
+    with scheduling() as (address, process), worker(address):
+        await_workers(address, 1)
+        command = [sys.executable, "-m", "forebay.command_line", *arguments, "--scheduler", address]
+        sweeping = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while written(tmp_path / "out") < 3 and sweeping.poll() is None:
+            time.sleep(0.01)
+        process.kill()
+        _, error = sweeping.communicate(timeout=60)
+    assert sweeping.returncode == 130, error
+    assert error == f"forebay: interrupted: the Dask scheduler at `{address}` is gone\n"
+    before = lines(tmp_path / "out")
+    assert 3 <= len(before) < 72
+    answer = forebay(*arguments, "--json")
+    assert json.loads(answer.out)["reused"] == len(before)
 
 
 def test_a_run_is_refused_by_what_its_worker_has_for_each_thread(scheduler: str, tmp_path: Path) -> None:

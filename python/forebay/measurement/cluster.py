@@ -11,9 +11,11 @@ is killed for its memory takes other runs with it, and so would each that tries 
 
 from __future__ import annotations
 
+import logging
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -21,7 +23,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from forebay import _core, build
-from forebay.errors import ForebayError, InputError
+from forebay.errors import ForebayError, InputError, Interrupted
 from forebay.formatting import counted, size
 from forebay.report import Report
 
@@ -148,6 +150,8 @@ class Cluster:
         except ImportError:
             raise InputError("found no dask; allowed: after pip install 'forebay[cluster]'", "scheduler") from None
         _check_address(address)
+        # What it would say of a scheduler that goes away is said in a line.
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         self.address = address
         #: Tasks that have been sent, each a message there and one back.
         self.tasks = 0
@@ -165,7 +169,8 @@ class Cluster:
 
     def threads(self) -> int:
         """How many runs its workers do at once."""
-        return sum(self._client.nthreads().values())
+        with self._listening():
+            return sum(self._client.nthreads().values())
 
     def run(
         self,
@@ -197,10 +202,11 @@ class Cluster:
 
         def submit(part: slice) -> None:
             packed, told = pack(part), (_core.allowed_memory(), build.fingerprint())
-            future = self._client.submit(_perform, work, packed, *told, pure=False, retries=0)
+            with self._listening():
+                future = self._client.submit(_perform, work, packed, *told, pure=False, retries=0)
+                waiting.add(future)
             sent[future] = part
             self.tasks += 1
-            waiting.add(future)
 
         while True:
             while begin < count and len(sent) < pace.under_way():
@@ -213,7 +219,8 @@ class Cluster:
             part = sent.pop(future)
             numbers = range(part.start, part.stop)
             try:
-                seconds, answers = future.result()
+                with self._listening():
+                    seconds, answers = future.result()
             except self._distributed.KilledWorker as killed:
                 if len(numbers) > 1:
                     for number in numbers:
@@ -245,6 +252,14 @@ class Cluster:
 
         self.run(_kept, len(asked), lambda part: asked[part], record)
         return [found[number] for number in range(len(asked))]
+
+    @contextmanager
+    def _listening(self) -> Iterator[None]:
+        """Say in a line that the scheduler has gone away."""
+        try:
+            yield
+        except (OSError, CancelledError):
+            raise Interrupted(f"interrupted: the Dask scheduler at `{self.address}` is gone") from None
 
     def _check_builds(self) -> None:
         """Refuse workers of another build of forebay: their results may be other results."""
@@ -301,7 +316,10 @@ def _perform(work: Work[Packed], packed: Packed, memory: int, told: str) -> tupl
     if told != build.fingerprint():  # of a worker that joined later
         raise _another_build(build.fingerprint(), told)
     begun = time.perf_counter()
-    answers = work(packed, memory)
+    try:
+        answers = work(packed, memory)
+    except OSError as error:
+        raise ForebayError(f"a worker failed: {error.strerror or error}") from None
     return time.perf_counter() - begun, answers
 
 
