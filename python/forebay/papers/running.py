@@ -102,7 +102,7 @@ def recordings(out: Path, run: Run) -> list[Recording]:
     for cell in cells([Axis.parse(axis) for axis in run.over]):
         core = cell.of(scenario.core)
         for replication in range(run.replications):
-            key = identity(core, run.engine, core.seed, replication)
+            key = identity(core.sha256, run.engine, core.seed, replication)
             found.append(Recording(cell.settings, replication, core, folder / key))
     return found
 

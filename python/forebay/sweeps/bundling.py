@@ -301,7 +301,7 @@ def _scenarios(manifest: Manifest) -> Iterator[dict[str, Any]]:
     for job in _jobs(manifest):
         if job.replication == 0:
             resolved = json.loads(job.scenario.canonical_json())
-            yield {"cell": job.cell.index, "engine": job.engine, "sha256": job.scenario.sha256, "scenario": resolved}
+            yield {"cell": job.cell.index, "engine": job.engine, "sha256": job.sha256, "scenario": resolved}
 
 
 def _jobs(manifest: Manifest) -> Iterator[Any]:

@@ -23,12 +23,25 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One replication of one cell."""
+    """One replication of one cell.
+
+    Attributes
+    ----------
+    cell : Cell
+    replication : int
+    engine : str
+    scenario : forebay._core.Scenario
+    sha256 : str
+        The scenario's digest.
+    key : str
+        Nothing that changes the job's numbers leaves it the same.
+    """
 
     cell: Cell
     replication: int
     engine: str
     scenario: _core.Scenario
+    sha256: str
     key: str
 
     def __str__(self) -> str:
@@ -38,12 +51,12 @@ class Job:
     def is_of(self, row: Row) -> bool:
         """Whether a row says that it is this job's."""
         told = [row.get(name) for name in ("key", "scenario_sha256", "engine", "replication")]
-        return told == [self.key, self.scenario.sha256, self.engine, self.replication]
+        return told == [self.key, self.sha256, self.engine, self.replication]
 
 
-def identity(scenario: _core.Scenario, engine: str, seed: int, replication: int) -> str:
-    """The key of a job: nothing that changes its numbers leaves it the same."""
-    known = [scenario.sha256, engine, seed, replication, build.fingerprint()]
+def identity(sha256: str, engine: str, seed: int, replication: int) -> str:
+    """The key of a job, made of the digest of its scenario."""
+    known = [sha256, engine, seed, replication, build.fingerprint()]
     return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:32]
 
 
@@ -56,15 +69,16 @@ def jobs_of(scenario: Scenario, axes: Sequence[Axis], engine: str, count: int, s
         if chosen not in engines:
             argument = "engine" if chosen == engine else "over"
             raise InputError(_core.unknown("engine", chosen, list(engines)), argument)
+        digest = core.sha256
         for replication in range(count if engines[chosen].replicates else 1):
-            yield Job(cell, replication, chosen, core, identity(core, chosen, seed, replication))
+            yield Job(cell, replication, chosen, core, digest, identity(digest, chosen, seed, replication))
 
 
 def row_of(job: Job, seed: int, report: Report) -> Row:
     """One job's report as a flat row: identity, axes, buffer, metrics, cost, warnings."""
     row: dict[str, Any] = {"key": job.key, "cell": job.cell.index, "replication": job.replication}
     row |= {f"axis.{key}": value for key, value in job.cell.settings}
-    row |= {"engine": job.engine, "seed": seed, "scenario_sha256": job.scenario.sha256}
+    row |= {"engine": job.engine, "seed": seed, "scenario_sha256": job.sha256}
     row |= {f"buffer.{unit}": value for unit, value in plain(report.buffer).items()}
     row |= {name: estimate.mean for name, estimate in report.metrics.items()}
     for group in report.groups:

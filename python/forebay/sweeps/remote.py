@@ -42,12 +42,15 @@ class Parcel:
     def unpacked(self) -> list[Job]:
         """The jobs, as they were before they were packed."""
         start = _read(self.scenario)
-        scenarios: dict[Cell, _core.Scenario] = {}
+        scenarios: dict[Cell, tuple[_core.Scenario, str]] = {}
         found = []
         for index, settings, engine, replication in self.jobs:
             cell = Cell(index, settings)
-            core = scenarios.get(cell) or scenarios.setdefault(cell, cell.of(start))
-            found.append(Job(cell, replication, engine, core, identity(core, engine, self.seed, replication)))
+            if cell not in scenarios:
+                core = cell.of(start)
+                scenarios[cell] = core, core.sha256
+            core, digest = scenarios[cell]
+            found.append(Job(cell, replication, engine, core, digest, identity(digest, engine, self.seed, replication)))
         return found
 
 
