@@ -371,11 +371,29 @@ def test_tasks_are_few_and_short_and_end_together(jobs: int, threads: int, secon
     assert max(sizes) <= cluster.MOST_JOBS
     assert max(sizes) * seconds <= max(cluster.TASK_S, seconds)
     assert sizes == sorted(sizes, reverse=True)
-    assert sizes[-1] == 1
-    # No more than it takes to have short ones at the end.
-    shares = cluster.UNDER_WAY * max(1, threads)
+    # Threads that end together have short ones at the end, and no more than it takes to come there.
+    assert sizes[-1] * seconds <= max(cluster.SHORT_S, seconds) or threads < 2
+    threads = max(1, threads)
     fewest = max(jobs / cluster.MOST_JOBS, jobs * seconds / cluster.TASK_S)
-    assert len(sizes) <= min(jobs, 2 * fewest + shares * (2 + math.log(max(1, jobs / shares))))
+    assert len(sizes) <= min(jobs, 2 * fewest + threads * (2 + math.log(max(1, jobs / threads))))
+
+
+def test_nothing_known_of_jobs_is_soon_known(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many threads there are, few single jobs are sent before it is known that they are short."""
+    found: dict[int, Any] = {}
+    with worker(scheduler), Cluster(scheduler) as there:
+        await_workers(scheduler, 1)
+        there.threads = lambda: 1000  # type: ignore[method-assign]
+        monkeypatch.setattr(cluster, "SOON_S", 60.0)
+        there.run(sizes_of, 3000, lambda part: list(range(part.start, part.stop)), found.__setitem__)
+        assert there.tasks < cluster.FIRST + 20
+    assert len(found) == 3000
+    assert sum(size == 1 for size in found.values()) == cluster.FIRST
+
+
+def sizes_of(task: list[int], _memory: int) -> list[cluster.Answer]:
+    """How many jobs come together."""
+    return [(True, len(task)) for _ in task]
 
 
 def test_a_worker_of_another_build_is_refused_whenever_it_joins(

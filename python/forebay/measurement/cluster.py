@@ -45,8 +45,11 @@ ANSWER_S, WELCOME_S = 2.0, 5.0
 #: Part of a worker's memory that its runs may need together: Dask begins nothing more on a worker that uses more.
 SHARE = 0.8
 
-#: How long a task should take, the most jobs in one, and how many are on their way for each thread.
-TASK_S, MOST_JOBS, UNDER_WAY = 4.0, 1000, 3
+#: How long a task should take, and at least where jobs are that short; the most jobs in one, and how many tasks are on
+#: their way for each thread.
+TASK_S, SHORT_S, MOST_JOBS, UNDER_WAY = 4.0, 0.05, 1000, 3
+#: Single jobs that are sent before it is known how long one takes, and how long more of them wait for that.
+FIRST, SOON_S = 32, 1.0
 #: How often to ask for how many threads there are.
 LOOK_S = 2.0
 
@@ -213,6 +216,8 @@ class Cluster:
                 part = slice(begin, begin + pace.jobs(count - begin))
                 submit(part)
                 begin = part.stop
+                if pace.unknown and len(sent) == FIRST and _soon(waiting.has_ready):
+                    break  # better than to send thousands of single jobs
             if not sent:
                 return
             future = next(waiting)
@@ -291,6 +296,11 @@ class _Pace:
         self._seconds, self._jobs = 0.0, 0
         self._threads, self._looked = 0, -LOOK_S
 
+    @property
+    def unknown(self) -> bool:
+        """Whether nothing is known of how long a job takes."""
+        return not self._jobs
+
     def note(self, seconds: float, jobs: int) -> None:
         """Take note of a finished task."""
         self._seconds += seconds
@@ -305,10 +315,19 @@ class _Pace:
 
     def jobs(self, left: int) -> int:
         """Jobs in the next task: fewer and fewer towards the end, so that all threads finish together."""
-        if not self._jobs:
+        if self.unknown:
             return 1
-        of_time = TASK_S * self._jobs / max(self._seconds, 1e-6)
-        return max(1, min(self._most, int(of_time), left // (UNDER_WAY * max(1, self._threads))))
+        each = max(self._seconds / self._jobs, 1e-6)
+        share = max(left // max(1, self._threads), int(SHORT_S / each))
+        return max(1, min(left, share, self._most, int(TASK_S / each)))
+
+
+def _soon(happens: Callable[[], bool]) -> bool:
+    """Whether something happens soon."""
+    end = time.monotonic() + SOON_S
+    while not happens() and time.monotonic() < end:
+        time.sleep(0.01)
+    return happens()
 
 
 def _perform(work: Work[Packed], packed: Packed, memory: int, told: str) -> tuple[float, Sequence[Answer]]:
