@@ -228,6 +228,26 @@ def test_what_is_refused_is_listed_and_tried_again(quick: Path, tmp_path: Path) 
     assert pl.read_parquet(tmp_path / "out" / "rows.parquet").height == 1
 
 
+def test_the_list_of_refusals_goes_when_there_are_none(quick: Path, tmp_path: Path) -> None:
+    arguments = ["sweep", quick, "--over", "link.buffer=5p", "--out", tmp_path / "out", "--json"]
+    assert forebay(*arguments, "--memory", "10kB").code == 1
+    assert (tmp_path / "out" / "failed.jsonl").exists()
+    assert forebay(*arguments).code == 0
+    assert not (tmp_path / "out" / "failed.jsonl").exists()
+
+
+def test_two_cells_of_one_scenario_run_once_and_have_a_row_each(quick: Path, tmp_path: Path) -> None:
+    over = ["link.rate=2Mbps,2000kbps", "link.buffer=5p,9p"]
+    for reused in (2, 4):
+        found = sweep(Scenario.load(quick), over, tmp_path / "out", replications=1)
+        assert (found.computed, found.reused) == (4 - reused, reused)
+        rows = found.rows()
+        assert rows["cell"].to_list() == [0, 1, 2, 3]
+        assert rows["axis.link.rate"].to_list() == ["2Mbps", "2Mbps", "2000kbps", "2000kbps"]
+        assert rows["axis.link.buffer"].to_list() == ["5p", "9p"] * 2
+        assert rows["utilization"].to_list()[:2] == rows["utilization"].to_list()[2:]
+
+
 def test_a_refusal_takes_back_what_was_found_before(quick: Path, tmp_path: Path) -> None:
     """And what is found later takes back the refusal."""
     job, other = jobs_of(Scenario.load(quick), [], "packet", 2, 1)
