@@ -230,7 +230,7 @@ def test_what_is_refused_is_listed_and_tried_again(quick: Path, tmp_path: Path) 
 
 def test_the_list_of_refusals_goes_when_there_are_none(quick: Path, tmp_path: Path) -> None:
     arguments = ["sweep", quick, "--over", "link.buffer=5p", "--out", tmp_path / "out", "--json"]
-    assert forebay(*arguments, "--memory", "10kB").code == 1
+    assert forebay(*arguments, "--memory", "50kB").code == 1
     assert (tmp_path / "out" / "failed.jsonl").exists()
     assert forebay(*arguments).code == 0
     assert not (tmp_path / "out" / "failed.jsonl").exists()
