@@ -34,7 +34,7 @@ Answer = tuple[bool, Any]
 
 Packed = TypeVar("Packed")
 
-#: What a worker does: jobs as they travelled, and the bytes that each of their runs may need.
+#: What a worker does: jobs as they were sent, and the bytes that each of their runs may need.
 Work = Callable[[Packed, int], Sequence[Answer]]
 
 #: Ways to speak with a scheduler that this module can try first.
