@@ -413,6 +413,23 @@ def test_a_worker_of_another_build_is_refused_whenever_it_joins(
                 Cluster(scheduler)
 
 
+def test_what_takes_too_long_is_given_up_after_its_time(scheduler: str) -> None:
+    asked = [Replication(Scenario.parse(SMALL).core.canonical_json(), "packet", 1, number) for number in range(10)]
+    with worker(scheduler), Cluster(scheduler) as there:
+        await_workers(scheduler, 1)
+        assert len(there.reports(asked, lambda *_: None, 60.0)) == 10
+        begin = time.monotonic()
+        with pytest.raises(TimeoutError):
+            there.run(sleep_over, 4, lambda part: part, lambda *_: None, within=0.3)
+        assert 0.3 <= time.monotonic() - begin < 60
+
+
+def sleep_over(task: slice, _memory: int) -> list[cluster.Answer]:
+    """Take longer than anybody waits."""
+    time.sleep(100)
+    return [(True, None)] * (task.stop - task.start)
+
+
 def test_replications_come_back_as_they_are_here(scheduler: str) -> None:
     core = Scenario.parse(SMALL).core
     asked = [

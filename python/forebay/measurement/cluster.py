@@ -12,6 +12,7 @@ is killed for its memory takes other runs with it, and so would each that tries 
 from __future__ import annotations
 
 import logging
+import math
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -183,6 +184,7 @@ class Cluster:
         record: Callable[[int, Any], object],
         *,
         most: int = MOST_JOBS,
+        within: float | None = None,
     ) -> None:
         """Have jobs done.
 
@@ -198,7 +200,15 @@ class Cluster:
             Called with each job's number and what came of it, or the ForebayError that stands for its failure.
         most : int
             Jobs in one task.
+        within : float, optional
+            Seconds, by wall clock, that there are for it.
+
+        Raises
+        ------
+        TimeoutError
+            When they are over.
         """
+        until = math.inf if within is None else time.monotonic() + within
         pace, begin = _Pace(self.threads, most), 0
         sent: dict[Any, slice] = {}
         waiting = self._distributed.as_completed(loop=self._client.loop)
@@ -216,10 +226,12 @@ class Cluster:
                 part = slice(begin, begin + pace.jobs(count - begin))
                 submit(part)
                 begin = part.stop
-                if pace.unknown and len(sent) == FIRST and _soon(waiting.has_ready):
+                if pace.unknown and len(sent) == FIRST and _by(time.monotonic() + SOON_S, waiting.has_ready):
                     break  # better than to send thousands of single jobs
             if not sent:
                 return
+            if within is not None and not _by(until, waiting.has_ready):
+                raise TimeoutError
             future = next(waiting)
             part = sent.pop(future)
             numbers = range(part.start, part.stop)
@@ -237,13 +249,17 @@ class Cluster:
             for number, (good, found) in zip(numbers, answers, strict=True):
                 record(number, found if good else ForebayError(found))
 
-    def reports(self, asked: Sequence[Replication], finished: Callable[[int, Report], object]) -> list[Report]:
+    def reports(
+        self, asked: Sequence[Replication], finished: Callable[[int, Report], object], within: float | None = None
+    ) -> list[Report]:
         """The reports of replications, in their order; `finished` is told of each as it comes.
 
         Raises
         ------
         ForebayError
             As soon as one fails; the others are given up.
+        TimeoutError
+            After `within` seconds, if not all have ended.
         """
         found: dict[int, Report] = {}
 
@@ -255,7 +271,7 @@ class Cluster:
             found[number] = Report(report)
             finished(number, found[number])
 
-        self.run(_kept, len(asked), lambda part: asked[part], record)
+        self.run(_kept, len(asked), lambda part: asked[part], record, within=within)
         return [found[number] for number in range(len(asked))]
 
     @contextmanager
@@ -322,9 +338,8 @@ class _Pace:
         return max(1, min(left, share, self._most, int(TASK_S / each)))
 
 
-def _soon(happens: Callable[[], bool]) -> bool:
-    """Whether something happens soon."""
-    end = time.monotonic() + SOON_S
+def _by(end: float, happens: Callable[[], bool]) -> bool:
+    """Whether something happens by then."""
     while not happens() and time.monotonic() < end:
         time.sleep(0.01)
     return happens()
