@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 
-from forebay import build
+from forebay import build, journal
 from forebay.checks.atlas.cells import TARGETS, Cell, cells
 from forebay.checks.atlas.drawing import write_pictures
 from forebay.checks.atlas.judging import judged
@@ -55,35 +54,31 @@ def rows(cell: Cell, jobs: int | None = None) -> Iterator[Row]:
         )
 
 
-def computed(wanted: Iterable[Cell], kept: Path) -> Iterator[tuple[int, list[Row]]]:
-    """Every cell's rows, with the number of those that were there already; each is kept as soon as it is done."""
-    known = dict(_known(kept))
+def computed(wanted: Iterable[Cell], kept: Path) -> Iterator[tuple[bool, list[Row]]]:
+    """Every cell's rows, and whether they were there already; what is computed is kept as soon as it is done."""
     kept.parent.mkdir(parents=True, exist_ok=True)
-    with kept.open("a", encoding="utf-8") as file:
+    with kept.open("a+b") as file:
+        file.seek(0)
+        raw = file.read()
+        # A line that was being written is none.
+        file.truncate(len(journal.complete(raw)))
+        known = dict(_known(raw))
         for cell in wanted:
             found = known.get(cell.name)
-            if found is None:
-                found = list(rows(cell))
-                entry = {"build": build.fingerprint(), "cell": cell.name, "rows": [asdict(row) for row in found]}
-                file.write(json.dumps(entry) + "\n")
-                file.flush()
-                yield 0, found
-            else:
-                yield 1, found
+            if found is not None:
+                yield True, found
+                continue
+            found = list(rows(cell))
+            told = [asdict(row) for row in found]
+            file.write(journal.line({"build": build.fingerprint(), "cell": cell.name, "rows": told}))
+            file.flush()
+            yield False, found
 
 
-def _known(kept: Path) -> Iterator[tuple[str, list[Row]]]:
+def _known(raw: bytes) -> Iterator[tuple[str, list[Row]]]:
     """What an interrupted run of this build left."""
-    try:
-        lines = kept.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return
     names = {field.name for field in fields(Row)}
-    for line in lines:
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            continue  # it was being written
+    for _, entry in journal.entries(raw):
         match entry:
             case {"build": str(built), "cell": str(cell), "rows": list(told)} if built == build.fingerprint():
                 if all(isinstance(row, Mapping) and set(row) == names for row in told):
