@@ -274,6 +274,33 @@ def test_what_a_search_knows_when_the_time_is_over_is_the_answer(left: int) -> N
     assert high >= whole.feasible_from.low.packets
 
 
+@pytest.mark.parametrize("left", [0, 1, 8, 12])
+def test_what_a_quick_look_knows_when_the_time_is_over_is_the_answer(left: int) -> None:
+    scenario = Scenario.parse(SMALL)
+    plan = Plan(smallest=1, largest=40, ceiling=200)
+
+    def begin(kind: type[Search | QuickLook], looked: Scenario, _until: float | None) -> Finished:
+        assert kind is QuickLook
+        measure = Timed(looked, "packet", 1, None)
+        measure.left = left
+        return Finished(looked, kind(measure, looked.goals, plan), Outcome(), measure)
+
+    if left < 2:
+        with pytest.raises(InputError, match="over before anything is known"):
+            Patience(within=60.0).wait(begin, scenario, None)
+        return
+    found = Patience(within=60.0).wait(begin, scenario, None)
+    assert found.outcome.buffer is not None
+    assert not found.confident
+    assert [note.kind for note in found.outcome.notes][:1] == [Kind.TIME_OVER]
+    assert len(found.measure.reports) == left
+    whole = recommend(scenario)
+    low, high = found.outcome.lower_end or (1, 1)
+    assert whole.feasible_from is not None
+    assert low <= whole.feasible_from.high.packets
+    assert high >= whole.feasible_from.low.packets
+
+
 def test_with_enough_time_the_answer_is_that_of_the_search() -> None:
     scenario = Scenario.parse(SMALL)
     waited, searched = recommend(scenario, within=600.0).to_dict(), recommend(scenario).to_dict()

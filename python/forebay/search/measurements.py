@@ -83,21 +83,24 @@ class Measurements:
         def keep(job: int, report: Report) -> None:
             if self._kept is not None:
                 self._kept.add(missing[job], report)
+            # At once: the time may be over before all of them are there.
+            self.reports[missing[job]] = report
             self._tell(next(done))
 
-        self.reports.update(zip(missing, self._run(missing, buffers, keep), strict=True))
+        self._run(missing, buffers, keep)
         return [self.reports[pair] for pair in pairs]
 
-    def _run(self, missing: Sequence[Pair], buffers: Mapping[int, _core.Scenario], keep: Finished) -> list[Report]:
-        """The reports of pairs, run here or on the cluster; `keep` is told of each as it comes."""
+    def _run(self, missing: Sequence[Pair], buffers: Mapping[int, _core.Scenario], keep: Finished) -> None:
+        """Run pairs here or on the cluster; `keep` is told of each as it comes."""
         seed = self.scenario.core.seed
         within = None if self._until is None else self._until - time.monotonic()
         if self.cluster is None:
             work = [_core.Job(buffers[buffer], self.engine, seed, number) for buffer, number in missing]
-            return run_jobs(work, self.jobs, None, keep, within)
+            run_jobs(work, self.jobs, None, keep, within)
+            return
         texts = {buffer: scenario.canonical_json() for buffer, scenario in buffers.items()}
         asked = [Replication(texts[buffer], self.engine, seed, number) for buffer, number in missing]
-        return self.cluster.reports(asked, keep, within)
+        self.cluster.reports(asked, keep, within)
 
     def _take(self, pairs: Iterable[Pair], buffers: Mapping[int, _core.Scenario]) -> None:
         """Take those of the pairs that an interrupted search left."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,36 +84,34 @@ class Patience:
         if self.patient:
             return _over(begin(Search, scenario, None))
         until = None if self.within is None else time.monotonic() + self.within
+        look = begin(QuickLook, shorter(scenario), until)
         try:
-            found = _quick(begin, scenario, until)
+            found = _quick(look, scenario)
+            if until is None:
+                return found
+            search = begin(Search, scenario, until)
         except TimeoutError:
-            _leave(resumption)
+            search, found = look, None
+        else:
+            with suppress(TimeoutError):
+                return _over(search)
+        if resumption is not None:
+            resumption.unfinished()
+        best = _best(search, found)
+        if best is None:
             text = f"found {duration(self.within or 0.0)}, which is over before anything is known; allowed: longer"
-            raise InputError(text, "within") from None
-        if until is None:
-            return found
-        search = begin(Search, scenario, until)
-        try:
-            return _over(search)
-        except TimeoutError:
-            _leave(resumption)
-            return _best(search, found)
+            raise InputError(text, "within")
+        return best
 
 
 def _over(search: Finished) -> Finished:
     return dataclasses.replace(search, outcome=search.search.run())
 
 
-def _leave(resumption: Resumption | None) -> None:
-    if resumption is not None:
-        resumption.unfinished()
-
-
-def _quick(begin: Begin, scenario: Scenario, until: float | None) -> Finished:
+def _quick(look: Finished, scenario: Scenario) -> Finished:
     """Take a quick look and say that it is one."""
-    looked = shorter(scenario)
-    found = _over(begin(QuickLook, looked, until))
-    measured, whole = looked.core.duration_s[1], scenario.core.duration_s[1]
+    found = _over(look)
+    measured, whole = look.scenario.core.duration_s[1], scenario.core.duration_s[1]
     less = "" if measured == whole else f" of {duration(measured)} instead of {duration(whole)}"
     replications = counted(len(found.measure.reports), "replication")
     text = f"a quick look, {replications}{less}: run without --quick to confirm"
@@ -120,13 +119,15 @@ def _quick(begin: Begin, scenario: Scenario, until: float | None) -> Finished:
     return found
 
 
-def _best(search: Finished, found: Finished) -> Finished:
-    """What an interrupted search knows, unless the quick look knows more."""
-    look = QuickLook(search.measure, search.scenario.goals, search.search.plan)
-    outcome = look.seen(search.search.samples)
-    if outcome is None or _width(outcome) >= _width(found.outcome):
+def _best(search: Finished, found: Finished | None) -> Finished | None:
+    """What an interrupted search knows, unless the quick look knows more; None where neither knows anything."""
+    seen = QuickLook(search.measure, search.scenario.goals, search.search.plan)
+    outcome = seen.seen({buffer: search.measure.at(buffer) for buffer in search.measure.buffers()})
+    if found is not None and (outcome is None or _width(outcome) >= _width(found.outcome)):
         search, outcome = found, found.outcome
         outcome.notes = [note for note in outcome.notes if note.kind is not Kind.QUICK]
+    if outcome is None:
+        return None
     replications = len(search.measure.reports)
     done = counted(replications, "replication")
     text = f"the time was over after {done}: repeat with more, or without --within, to confirm"
