@@ -18,8 +18,8 @@ import pytest
 
 import forebay
 from forebay import InputError, Report, Scenario, compare, recommend, sweep
+from forebay.quantity import Scale, scale_of
 from forebay.report import Estimate, GroupReport, Metrics, Named
-from forebay.sweeps.axes import Scale, scale_of
 from forebay.warning import Kind, Warning
 from tests.conftest import ROOT, SMALL
 from tests.test_pages import HARMLESS, HOSTILE, Reading
