@@ -68,6 +68,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "search.measurements": ("recommendation_laws", "resumption_laws", "search"),
     "search.observing": ("frozen", "search_laws", "search"),
     "search.plan": ("frozen", "search_laws", "search", "over"),
+    "search.ranged": ("ranged",),
     "search.recommendation": (
         "frozen",
         "recommendation_laws",
@@ -80,6 +81,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     ),
     "search.resumption": ("resumption_laws", "resumption"),
     "search.sensitivity": ("varying_laws", "recommend_more", "uncertain"),
+    "search.setting": ("setting", "ranged"),
     "search.smallest": ("frozen", "search_laws", "search"),
     "search.tradeoff": ("recommendation_laws", "recommend_more"),
 }

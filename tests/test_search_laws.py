@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from forebay.goals import Goal
 from forebay.report import Report
 from forebay.search.judging import AverageJudge, ShareJudge, Verdict
-from forebay.search.plan import Plan
-from forebay.search.smallest import Search, _between, _without_gaps
+from forebay.search.plan import Plan, without_gaps
+from forebay.search.smallest import Search, _between
 from forebay.warning import Kind
 from tests.oracle import BOTH, ROOM, SMALL, Link, Oracle, buffer_of, plan_of, searched, since, until
 
@@ -494,7 +494,7 @@ class Straight(Oracle):
 def test_three_looks_about_the_edge_settle_it_where_margins_are_straight(edge: float) -> None:
     judge = Straight(lambda buffer: buffer >= edge)
     judge.edge = edge
-    first = len(_without_gaps([1, 1000], 4.0))
+    first = len(without_gaps([1, 1000], 4.0))
     doublings = max(0, math.ceil(math.log2(edge / 1000)))
     outcome, link, *_ = searched(judge)
     assert outcome.buffer is not None
@@ -553,7 +553,7 @@ def test_the_middle_is_the_whole_number_nearest_the_geometric_mean(low: int, mor
 
 @given(st.sets(st.integers(1, 10**5), min_size=1, max_size=6).map(sorted), st.sampled_from([2.0, 4.0, 10.0]))
 def test_gaps_are_filled_and_nothing_more(buffers: list[int], gap: float) -> None:
-    found = _without_gaps(buffers, gap)
+    found = without_gaps(buffers, gap)
     assert found == sorted(set(found))
     assert set(buffers) <= set(found)
     for low, high in itertools.pairwise(buffers):
@@ -565,11 +565,11 @@ def test_gaps_are_filled_and_nothing_more(buffers: list[int], gap: float) -> Non
 
 
 def test_exact_powers_leave_exact_gaps() -> None:
-    assert _without_gaps([1, 4**6], 4.0) == [4**k for k in range(7)]
-    assert _without_gaps([1, 10**5], 10.0) == [10**k for k in range(6)]
-    assert _without_gaps([7, 28], 4.0) == [7, 28]
-    assert _without_gaps([7], 4.0) == [7]
-    assert _without_gaps([100, 401], 4.0) == [100, 200, 401]
+    assert without_gaps([1, 4**6], 4.0) == [4**k for k in range(7)]
+    assert without_gaps([1, 10**5], 10.0) == [10**k for k in range(6)]
+    assert without_gaps([7, 28], 4.0) == [7, 28]
+    assert without_gaps([7], 4.0) == [7]
+    assert without_gaps([100, 401], 4.0) == [100, 200, 401]
 
 
 @pytest.mark.parametrize(
@@ -608,7 +608,7 @@ def test_what_is_expected_is_about_what_it_takes(judge: type[Oracle], looks: tup
         # While the bracket narrows, ever less remains.
         assert expected[1:] == sorted(expected[1:], reverse=True)
         assert all(told >= one.fresh for told in expected)
-        assert len(expected) == 2 + len(search.samples) - len(_without_gaps([1, 1000], 4.0))
+        assert len(expected) == 2 + len(search.samples) - len(without_gaps([1, 1000], 4.0))
 
 
 def test_nobody_has_to_listen() -> None:

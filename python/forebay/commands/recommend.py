@@ -29,6 +29,10 @@ __all__ = ["recommend"]
 @verb(
     ("recommend link.toml", "Find the smallest buffer that meets the scenario's goals:"),
     (
+        "recommend link.toml --over link.queue.threshold=5p..500p",
+        "Find the smallest marking threshold instead:",
+    ),
+    (
         "recommend link.toml --goal 'utilization>=98%' --for linux",
         "Ask for more, and for a router's lines:",
     ),
@@ -99,11 +103,13 @@ __all__ = ["recommend"]
 )
 @click.option(
     "--over",
-    metavar="KEY",
+    metavar="KEY[=LOW..HIGH]",
     default="link.buffer",
     show_default=True,
-    help="The buffer to size while others stay: a class's, as in link.queue.classes.voice.buffer, or another link's.",
+    help="The buffer to size while others stay: a class's, as in link.queue.classes.voice.buffer, or another link's. "
+    "Or any key between two ends, as in link.queue.threshold=5p..500p.",
 )
+@click.option("--largest", is_flag=True, help="Find the largest value that meets the goals instead of the smallest.")
 @click.option(
     "--jitter",
     is_flag=True,

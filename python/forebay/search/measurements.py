@@ -8,6 +8,7 @@ from forebay import _core
 from forebay.report import Report
 from forebay.scenario import Progress, Scenario, run_jobs
 from forebay.search.knob import TARGET_LINK, Knob
+from forebay.search.ranged import Ranged
 from forebay.search.resumption import Resumption
 
 __all__ = ["Measurements"]
@@ -29,8 +30,8 @@ class Measurements:
         Threads.
     progress : callable or None
         Told the replications done and those expected in all, those of earlier searches included.
-    knob : Knob
-        The buffer that is varied.
+    knob : Knob or Ranged
+        What is varied.
     before : int
         Replications of earlier searches.
     resumption : Resumption, optional
@@ -44,7 +45,7 @@ class Measurements:
         jobs: int | None,
         progress: Progress | None,
         *,
-        knob: Knob = TARGET_LINK,
+        knob: Knob | Ranged = TARGET_LINK,
         before: int = 0,
         resumption: Resumption | None = None,
     ) -> None:
@@ -56,12 +57,12 @@ class Measurements:
         #: Replications that an interrupted search had left.
         self.resumed = 0
         self._expected, self._before = 0, before
-        self._kept = None if resumption is None else resumption.of(scenario.core, engine, knob.key)
+        self._kept = None if resumption is None else resumption.of(scenario.core, engine, knob.identity)
 
     def __call__(self, pairs: Sequence[Pair]) -> list[Report]:
         """Measure (buffer, replication) pairs; an engine without replications gives its one answer for all."""
-        if not self.replicates:
-            pairs = [(buffer, 0) for buffer, _ in pairs]
+        # Numbers of the search that stand for one value are one place, with the replications of all.
+        pairs = [(self.knob.snapped(buffer), number if self.replicates else 0) for buffer, number in pairs]
         buffers = {buffer: self.knob.core(self.scenario.core, buffer) for buffer in {pair[0] for pair in pairs}}
         self._take(pairs, buffers)
         missing = list(dict.fromkeys(pair for pair in pairs if pair not in self.reports))
@@ -105,4 +106,5 @@ class Measurements:
 
     def at(self, buffer: int) -> list[Report]:
         """Every replication measured at a buffer, in order."""
+        buffer = self.knob.snapped(buffer)
         return [self.reports[pair] for pair in sorted(pair for pair in self.reports if pair[0] == buffer)]

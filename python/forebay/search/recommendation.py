@@ -25,11 +25,12 @@ from forebay.scenario import TARGET, Progress, Scenario, threads
 from forebay.search import findings
 from forebay.search.answer import Recommendation, Variation
 from forebay.search.findings import Finished
-from forebay.search.judging import AverageJudge, ShareJudge
+from forebay.search.judging import AverageJudge, Judge, ShareJudge
 from forebay.search.knob import Knob, knob
 from forebay.search.measurable import check_goals
 from forebay.search.measurements import Measurements
 from forebay.search.plan import Plan
+from forebay.search.ranged import Named, Ranged, ranged
 from forebay.search.resumption import Resumption
 from forebay.search.smallest import Search
 from forebay.search.tradeoff import front, metric_pair
@@ -39,6 +40,8 @@ __all__ = ["Recommendation", "recommend"]
 #: The first look reaches this many bandwidth-delay products, the search at most that many.
 FIRST_LOOK_BDP = 2.0
 CEILING_BDP = 16.0
+#: Parts of a range between the values of the first look, at least.
+PARTS = 6
 
 
 def recommend(
@@ -55,6 +58,7 @@ def recommend(
     platforms: Iterable[str] = (),
     pareto: str | None = None,
     over: str = TARGET,
+    largest: bool = False,
     jitter: bool = False,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -95,7 +99,10 @@ def recommend(
         gives.
     over : str
         The key of the buffer to size while every other one stays, such as "link.queue.classes.voice.buffer" or
-        "links.uplink.buffer"; the target link's by default. Rules speak of that one only.
+        "links.uplink.buffer"; the target link's by default. Rules speak of that one only. Or any key with a range, as
+        in "link.queue.threshold=5p..500p": the smallest value that meets the goals.
+    largest : bool
+        Whether the largest value is asked for instead; of a range, or of a buffer.
     jitter : bool
         Whether to add a packet time of jitter to every round trip and to spread the starts, wherever the scenario says
         nothing random of flows that react; then they cannot move in step.
@@ -134,7 +141,7 @@ def recommend(
     if pareto is not None:
         metric_pair(pareto)
     scenario = _with_checked_goals(scenario, goals, engine)
-    varied = knob(scenario, over)
+    varied = _varied(scenario, over, largest=largest, resolution=terms.resolution)
     asked = _asked(scenario, varied, also)
     scenario, added = jittered(scenario) if jitter else (scenario, None)
     resumption = None if resume is None else Resumption(resume, tell)
@@ -178,7 +185,7 @@ def _answer(finished: Finished, terms: _Terms, asked: Mapping[str, int], rules: 
         conflict=None if found else findings.conflict(finished, goals),
         rules=tuple(findings.judged_rule(finished, rule) for rule in rules),
         also=tuple(findings.named(finished, name, packets) for name, packets in asked.items()),
-        points=tuple(findings.point(finished, packets) for packets in measure.buffers()),
+        points=findings.curve(finished),
         cost=findings.cost(measure, 0.0),
         warnings=findings.warnings(finished),
         engine=measure.engine,
@@ -190,10 +197,11 @@ def _answer(finished: Finished, terms: _Terms, asked: Mapping[str, int], rules: 
 
 def _configurations(answer: Recommendation, systems: Iterable[Platform]) -> Iterator[Configuration]:
     """The answer as each router's configuration; without an answer no line of any."""
-    if answer.packets is None:
-        yield from (unconfigured(system, "nothing to type: no buffer meets every goal") for system in systems)
+    if answer.buffer is None:
+        noun = "buffer" if isinstance(answer.knob, Knob) else "value"
+        yield from (unconfigured(system, f"nothing to type: no {noun} meets every goal") for system in systems)
         return
-    port = Port.of(answer.knob.turned(answer.scenario, answer.packets))
+    port = Port.of(answer.knob.turned(answer.scenario, round(answer.buffer.place)))
     yield from (configure(system, port) for system in systems)
 
 
@@ -204,7 +212,7 @@ def _sensitivity(finished: Finished) -> tuple[Variation, ...]:
     plan, measure = finished.search.plan, finished.measure
     around = finished.outcome.buffer or finished.outcome.compromise or plan.largest
     nearby = dataclasses.replace(
-        plan, smallest=max(1, around // 4), largest=min(plan.ceiling, 4 * around), gap=2.0, also=()
+        plan, smallest=max(plan.floor, around // 4), largest=min(plan.ceiling, 4 * around), gap=2.0, also=()
     )
     found: list[Variation] = []
     for what in VARIATIONS:
@@ -311,6 +319,11 @@ class _Terms:
         if self.fraction is not None and not 0.05 <= self.fraction <= 0.999:
             raise InputError(f"found {self.fraction:g}; allowed: 0.05 to 0.999, or 5% to 99.9%", "fraction")
 
+    @property
+    def judge(self) -> Judge:
+        """Of means, or of a share of the draws."""
+        return AverageJudge() if self.fraction is None else ShareJudge(self.fraction)
+
     def looks(self, scenario: Scenario) -> tuple[int, ...]:
         """Replications at the first and each further look at a buffer."""
         asked = self.replications
@@ -320,9 +333,24 @@ class _Terms:
         return (1, 2, 4, 8, 16) if asked is None else (asked, 2 * asked, 4 * asked)
 
 
-def _asked(scenario: Scenario, varied: Knob, also: Iterable[str]) -> dict[str, int]:
+def _varied(scenario: Scenario, over: str, *, largest: bool, resolution: float) -> Knob | Ranged:
+    """What is varied: a buffer, a key between two ends, or a buffer between one packet and the largest tried."""
+    if "=" in over:
+        return ranged(scenario, over, largest=largest, resolution=resolution)
+    found = knob(scenario, over)
+    if not largest:
+        return found
+    text = f"{found.key}=1p..{_ceiling(found.scale(scenario))}p"
+    return ranged(scenario, text, largest=True, resolution=resolution)
+
+
+def _asked(scenario: Scenario, varied: Knob | Ranged, also: Iterable[str]) -> dict[str, int]:
     """The scenario's own buffer and those that the user wants to see, in packets of at least one."""
-    as_configured = {"as configured": max(1, round(varied.size(scenario).packets))}
+    if isinstance(varied, Ranged):
+        own = varied.configured(scenario)
+        as_configured = {} if own is None else {"as configured": round(own.place)}
+    else:
+        as_configured = {"as configured": max(1, round(varied.size(scenario).packets))}
     return as_configured | {text.strip(): varied.read(scenario, text) for text in also}
 
 
@@ -334,10 +362,17 @@ class _Rules:
     measured: bool
 
 
-def _plan(scenario: Scenario, varied: Knob, asked: Sequence[int], rules: _Rules, terms: _Terms) -> Plan:
+def _ceiling(scale: float) -> int:
+    """The largest buffer that is tried, in packets, where so many are a bandwidth-delay product."""
+    return max(64, math.ceil(CEILING_BDP * scale))
+
+
+def _plan(scenario: Scenario, varied: Knob | Ranged, asked: Sequence[int], rules: _Rules, terms: _Terms) -> Plan:
     """Look from one packet to two bandwidth-delay products, or seconds of queue where there is no such product."""
+    if isinstance(varied, Ranged):
+        return _plan_of_range(scenario, varied, asked, terms)
     scale = varied.scale(scenario)
-    ceiling = max(64, math.ceil(CEILING_BDP * scale))
+    ceiling = _ceiling(scale)
     largest = min(ceiling, max(8, math.ceil(FIRST_LOOK_BDP * scale)))
     of_rules = [packets for packets in rules.packets if rules.measured or packets > largest]
     return Plan(
@@ -347,8 +382,26 @@ def _plan(scenario: Scenario, varied: Knob, asked: Sequence[int], rules: _Rules,
         resolution=terms.resolution,
         looks=terms.looks(scenario),
         confidence=terms.confidence,
-        judge=AverageJudge() if terms.fraction is None else ShareJudge(terms.fraction),
+        judge=terms.judge,
         also=tuple(sorted({packets for packets in (*asked, *of_rules) if packets <= ceiling})),
+    )
+
+
+def _plan_of_range(scenario: Scenario, varied: Ranged, asked: Sequence[int], terms: _Terms) -> Plan:
+    """Look at both ends and at as many values in between as show a peak; nothing lies beyond."""
+    first, last = varied.range.first, varied.range.last
+    return Plan(
+        smallest=first,
+        largest=last,
+        ceiling=last,
+        gap=min(4.0, (last / first) ** (1 / PARTS)),
+        resolution=terms.resolution,
+        looks=terms.looks(scenario),
+        confidence=terms.confidence,
+        judge=terms.judge,
+        also=tuple(sorted(set(asked))),
+        floor=first,
+        words=Named(varied),
     )
 
 

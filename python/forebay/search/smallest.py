@@ -29,13 +29,11 @@ What to measure next can make an answer slow, but not wrong.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 
 from forebay import statistics
 from forebay.formatting import confidence as confidence_text
-from forebay.formatting import counted
 from forebay.goals import Goal
 from forebay.report import Report
 from forebay.search.approach import SURE, Approach, beginning
@@ -44,7 +42,7 @@ from forebay.search.independence import different, enough
 from forebay.search.interpolation import neighbors, share_between
 from forebay.search.judging import Verdict, observations
 from forebay.search.observing import Observing
-from forebay.search.plan import Measure, Outcome, Plan
+from forebay.search.plan import Measure, Outcome, Plan, without_gaps
 from forebay.warning import Kind, Warning
 
 __all__ = ["Search"]
@@ -88,7 +86,7 @@ class Search(Observing):
         self._expect = expect or (lambda _count: None)
         self._known = known or (lambda _words: None)
         #: The smallest buffer that ought to meet the goals which ask for room.
-        self._least = 1
+        self._least = plan.floor
         #: Buffers of the first look.
         self._rungs: set[int] = set()
         self._refused: set[int] = set()
@@ -116,6 +114,8 @@ class Search(Observing):
             # Its looks may have met with what the first ones had stepped over.
             met = [buffer for buffer in self._meeting(self.plan.ceiling + 1) if buffer not in known]
             self._try_island(met, room, outcome)
+        if outcome.buffer is None and not self._attempts:
+            self._try_peak(outcome)
         if outcome.buffer is None and self._averages:
             self._try_sliver(room, outcome)
         if outcome.buffer is None:
@@ -132,7 +132,7 @@ class Search(Observing):
     def _first_look(self) -> None:
         plan = self.plan
         also = {buffer for buffer in plan.also if plan.smallest <= buffer <= plan.ceiling}
-        start = _without_gaps(sorted({plan.smallest, plan.largest, *also}), plan.gap)
+        start = without_gaps(sorted({plan.smallest, plan.largest, *also}), plan.gap)
         self._expect(len(start) * plan.looks[0] + self._bisection_cost(plan.largest / plan.smallest))
         self._rungs.update(start)
         self.sample(start, plan.looks[0])
@@ -165,8 +165,10 @@ class Search(Observing):
         while not self._looks_enough(top, room):
             island = self._island(room)
             if island is not None:
-                text = f"goals that {island} packets meet are missed again at {top} packets"
-                outcome.notes.append(Warning(Kind.MISSED_AGAIN, text, values={"met_at": island, "missed_at": top}))
+                words = self.plan.words
+                text = f"goals that {words.named(island)} meet are missed again at {words.named(top)}"
+                values = {"met_at": words.value(island), "missed_at": words.value(top)}
+                outcome.notes.append(Warning(Kind.MISSED_AGAIN, text, values=values))
                 top = island
                 break
             if top >= self.plan.ceiling:
@@ -217,7 +219,7 @@ class Search(Observing):
         edge = Approach(self, room, missed, met, self.plan.resolution, self._answer_between, caution).run()
         outcome.binding = edge.goal.key
         self._least = edge.least
-        return edge.buffer
+        return min(edge.buffer, self.plan.ceiling)
 
     def _leaning(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
         """Judge; of the first look, which the edge is to lie between, what is not clear after a few by its means."""
@@ -237,7 +239,7 @@ class Search(Observing):
     def _answer_between(self, missed: int, met: int) -> None:
         """The same of the edge where the answer will be, and where that is."""
         self._between_them(missed, met)
-        self._known(f"between {missed:,} and {counted(met, 'packet')}")
+        self._known(self.plan.words.between(missed, met))
 
     def _met_below(self, buffer: int, goals: Sequence[Goal]) -> bool:
         """Whether a smaller buffer meets goals."""
@@ -282,6 +284,16 @@ class Search(Observing):
         self._confirm(self._lower_edge(buffer, room, outcome), room, outcome)
         if outcome.buffer is None:
             outcome.binding, outcome.needs_at_least = before, needs
+
+    def _try_peak(self, outcome: Outcome) -> None:
+        """Where nothing was put to the test: the lower edge about the largest buffer that meets every goal between others."""
+        for buffer in self._meeting(self.plan.ceiling + 1):
+            smaller = [at for at in self.samples if at < buffer and self.together(at, self.goals) is Verdict.MISSED]
+            if buffer not in self._refused and smaller and self._settle(buffer, self.goals) is Verdict.MET:
+                below = self.samples[max(smaller)]
+                room = [goal for goal in self.goals if self.plan.judge.margin(below, [goal]) < 0]
+                self._try_island([buffer], room or self.goals, outcome)
+                return
 
     def _try_sliver(self, room: Sequence[Goal], outcome: Outcome) -> None:
         """Where nothing was confirmed although more seems to be allowed than is needed: the middle between both."""
@@ -407,7 +419,8 @@ class Search(Observing):
             verdict = self.together(buffer, small)
             if buffer == self._refused_as_too_large or verdict is Verdict.MISSED:
                 fine = self.plan.resolution
-                return Approach(self, small, buffer, met, fine, self._between_them, caution=0.0).run().buffer
+                edge = Approach(self, small, buffer, met, fine, self._between_them, caution=0.0).run()
+                return max(edge.buffer, self.plan.floor)
             met = buffer if verdict is Verdict.MET else met
         return max(self.samples) if self.decide(max(self.samples), small) is Verdict.MET else met
 
@@ -448,7 +461,7 @@ class Search(Observing):
         self._note_no_margin(outcome)
 
     def _note_no_margin(self, outcome: Outcome) -> None:
-        text = "no buffer was confirmed: the goals sit on the edge of what the link can do"
+        text = f"no {self.plan.words.noun} was confirmed: the goals sit on the edge of what the link can do"
         outcome.notes.append(Warning(Kind.NO_MARGIN, text))
 
     def _between_both(self, buffer: int, small: Sequence[Goal]) -> int | None:
@@ -493,7 +506,7 @@ class Search(Observing):
         Where no larger buffer will do better all looks are taken.
         """
         judge = self.plan.judge
-        self._known(f"confirming {counted(buffer, 'packet')}")
+        self._known(f"confirming {self.plan.words.counted(buffer)}")
         looks = judge.confirmations(len(self.samples.get(buffer, ())), needed)
         reports: list[Report] = []
         allowed = 1 - needed
@@ -523,13 +536,18 @@ class Search(Observing):
 
     def _refusal(self, buffer: int, replications: int, goal: str, found: tuple[float, float]) -> Warning:
         """What is said of a buffer that fresh replications did not confirm, with the confidence found and needed."""
-        confidence, needed = found
+        (confidence, needed), words = found, self.plan.words
         text = (
-            f"{buffer} packets met every goal in the search, but {replications} fresh replications did not confirm "
-            f"`{goal}`: {confidence_text(confidence, 2)} confidence, where attempt {self._attempts} of a search that "
-            f"claims {100 * self.plan.confidence:g} % needs {100 * needed:.5g} %"
+            f"{words.named(buffer)} met every goal in the search, but {replications} fresh replications did not "
+            f"confirm `{goal}`: {confidence_text(confidence, 2)} confidence, where attempt {self._attempts} of a "
+            f"search that claims {100 * self.plan.confidence:g} % needs {100 * needed:.5g} %"
         )
-        values = {"packets": buffer, "replications": replications, "confidence": confidence, "needed": needed}
+        values = {
+            words.key: words.value(buffer),
+            "replications": replications,
+            "confidence": confidence,
+            "needed": needed,
+        }
         return Warning(Kind.REFUSED, text, subject=goal, values=values)
 
     def _step_up(self, buffer: int, factor: float, room: Sequence[Goal], outcome: Outcome) -> int:
@@ -568,16 +586,6 @@ class Search(Observing):
 def _between(low: int, high: int) -> int:
     """The integer nearest the geometric mean, which lies strictly between two that are no neighbors."""
     return round(math.sqrt(low * high))
-
-
-def _without_gaps(buffers: Sequence[int], gap: float) -> list[int]:
-    """The buffers in rising order, with as many in between as leave no larger factor than `gap`."""
-    filled = set(buffers)
-    for low, high in itertools.pairwise(buffers):
-        pieces = math.ceil(math.log(high / low) / math.log(gap) - 1e-9)
-        if pieces > 1:
-            filled.update(statistics.log_spaced(low, high, pieces + 1))
-    return sorted(filled)
 
 
 def _hopeless(confidence: float, look: int, last: tuple[int, float], allowed: float) -> bool:

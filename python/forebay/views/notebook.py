@@ -78,7 +78,7 @@ def _(answer: Recommendation) -> Note:
     names = [name for name in formatting.USUAL if any(name in point.metrics for point in answer.points)]
     asked = (answer.points[0].key(judged.goal.name) for judged in answer.goals.values())
     names = list(dict.fromkeys([*names, *filter(None, asked)]))
-    columns = ("", "buffer", "applies", *(formatting.metric_title(name) for name in names))
+    columns = ("", wording.varied(answer), "applies", *(formatting.metric_title(name) for name in names))
     rows = []
     if answer.buffer is not None:
         rows.append(("recommended", answer.buffer, "", answer.at(answer.buffer)))
@@ -87,7 +87,7 @@ def _(answer: Recommendation) -> Note:
         for rule in answer.rules
         if rule.buffer is not None
     ]
-    rows += sorted(sized, key=lambda row: row[1].packets)
+    rows += sorted(sized, key=lambda row: row[1].number)
     rows += [(named.name, named.buffer, "", answer.at(named.buffer)) for named in answer.also]
     cells = [
         (
@@ -105,9 +105,9 @@ def _(answer: Recommendation) -> Note:
 def _recommended(answer: Recommendation) -> str:
     goals = " and ".join(wording.goal_phrase(judged.goal) for judged in answer.goals.values())
     if answer.buffer is None:
-        return f"No buffer was found with which {goals}."
+        return f"{wording.nothing_meets(answer)} was found with which {goals}."
     decided = "" if answer.binding_goal is None else f"; {wording.goal_title(answer.binding_goal)} decides"
-    return f"{wording.sizes(answer.buffer)}: the smallest with which {goals}{decided}."
+    return f"{wording.sizes(answer.buffer)}: the {wording.extreme(answer)} with which {goals}{decided}."
 
 
 @_note.register(Comparison)

@@ -7,28 +7,35 @@ from typing import TYPE_CHECKING
 from forebay import formatting
 from forebay.formatting import counted
 from forebay.goals import parts_of_key
+from forebay.search.ranged import Ranged
+from forebay.search.setting import Setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from forebay.goals import Goal
-    from forebay.report import BufferSize
-    from forebay.search.answer import Conflict, Recommendation
+    from forebay.search.answer import Recommendation, Value
 
 __all__ = [
     "around",
+    "axis",
     "count",
     "difference",
     "doubt",
+    "extreme",
+    "found",
     "goal_phrase",
     "goal_title",
     "metric_title",
+    "nothing_meets",
     "packets",
     "sides",
     "sign",
     "sizes",
     "standing",
+    "subject",
     "threshold",
+    "varied",
     "whose",
 ]
 
@@ -69,67 +76,119 @@ def goal_phrase(goal: Goal) -> str:
     return f"{what} is {sense} {threshold(goal.name, goal.threshold)}"
 
 
-def count(buffer: BufferSize) -> str:
-    """A buffer in packets."""
+def count(buffer: Value) -> str:
+    """A buffer in packets, or another setting."""
+    if isinstance(buffer, Setting):
+        return buffer.words
     return counted(round(buffer.packets), "packet")
 
 
-def packets(buffer: BufferSize) -> str:
+def packets(buffer: Value) -> str:
     """A buffer in packets, and how long so many take."""
+    if isinstance(buffer, Setting):
+        return buffer.words
     return f"{count(buffer)} ({formatting.duration(buffer.seconds)})"
 
 
-def sizes(buffer: BufferSize) -> str:
+def sizes(buffer: Value) -> str:
     """A buffer in every unit."""
+    if isinstance(buffer, Setting):
+        return buffer.words
     bdp = "" if buffer.bdp is None else f" = {buffer.bdp:.3g} BDP"
     return f"{count(buffer)} = {formatting.size(buffer.bytes)} = {formatting.duration(buffer.seconds)}{bdp}"
 
 
 def whose(answer: Recommendation) -> str:
     """Whose buffer was sized; nothing where it is the target link's."""
+    if isinstance(answer.knob, Ranged):
+        return ""
     link, of_class = answer.knob.place
     parts = [*([f" of class “{of_class}”"] if of_class else []), *([f" of link “{link}”"] if link else [])]
     return "".join(parts)
 
 
+def subject(answer: Recommendation) -> str:
+    """What the answer is a value of, at the beginning of a line."""
+    return answer.knob.key if isinstance(answer.knob, Ranged) else f"Buffer{whose(answer)}"
+
+
+def found(answer: Recommendation) -> str:
+    """What was asked for: the smallest of what."""
+    of = f"value of {answer.knob.key}" if isinstance(answer.knob, Ranged) else f"buffer{whose(answer)}"
+    return f"{extreme(answer)} {of}"
+
+
+def varied(answer: Recommendation) -> str:
+    """What the answer is a value of, as the head of a column."""
+    return answer.knob.key if isinstance(answer.knob, Ranged) else "buffer"
+
+
+def extreme(answer: Recommendation) -> str:
+    """Which of the values that meet the goals was asked for."""
+    return "largest" if answer.knob.largest else "smallest"
+
+
+def nothing_meets(answer: Recommendation) -> str:
+    """What there is none of, at the beginning of a sentence."""
+    if not isinstance(answer.knob, Ranged):
+        return "No buffer"
+    return f"No {answer.knob.key} from {' to '.join(answer.knob.ends.split('..'))}"
+
+
+def axis(answer: Recommendation) -> str:
+    """What the horizontal axis of its pictures counts, with the unit; of a buffer packets."""
+    if not isinstance(answer.knob, Ranged):
+        return "buffer (packets)"
+    unit = answer.knob.unit_words
+    return f"{answer.knob.key} ({unit})" if unit else answer.knob.key
+
+
 def standing(answer: Recommendation) -> str:
     """What the recommended buffer is among the measured ones: the smallest that will do only where none contradicts."""
     if answer.gaps:
-        return "the lower end of a range in which every goal is met"
+        return f"the {'upper' if answer.knob.largest else 'lower'} end of a range in which every goal is met"
     if answer.islands:
-        return "the smallest from which on every measured buffer meets the goals that ask for room"
-    return (
-        "the smallest that was found to meet every goal" if closeness(answer) else "the smallest that meets every goal"
-    )
+        what = "value" if isinstance(answer.knob, Ranged) else "buffer"
+        return f"the {extreme(answer)} from which on every measured {what} meets the goals that ask for room"
+    verb = "that was found to meet" if closeness(answer) else "that meets"
+    return f"the {extreme(answer)} {verb} every goal"
 
 
 def closeness(answer: Recommendation) -> str:
     """Between which buffers the smallest that would do lies, where the answer may be further from it than was asked."""
     least, buffer = answer.feasible_from, answer.buffer
-    if least is None or buffer is None or buffer.packets <= max(least.low.packets * (1 + answer.resolution), 1.0):
+    if least is None or buffer is None:
         return ""
-    between = f"{round(least.low.packets):,} to {count(least.high)}"
-    return f"The smallest that would do is {between} ({100 * least.confidence:g} % confidence)."
+    nearest = min(least.low.place, least.high.place)
+    if buffer.place <= max(nearest * (1 + answer.resolution), 1.0):
+        return ""
+    low = least.low.bare if isinstance(least.low, Setting) else f"{round(least.low.packets):,}"
+    between = f"{low} to {count(least.high)}"
+    return f"The {extreme(answer)} that would do is {between} ({100 * least.confidence:g} % confidence)."
 
 
-def sides(conflict: Conflict, title: Callable[[str], str], told: Callable[[BufferSize], str]) -> Iterator[str]:
+def sides(answer: Recommendation, title: Callable[[str], str], told: Callable[[Value], str]) -> Iterator[str]:
     """What the goals on either side of a conflict need.
 
     Parameters
     ----------
-    conflict : Conflict
+    answer : Recommendation
         Without a buffer that meets every goal.
     title, told : callable
         Words for a goal's key and for a buffer.
     """
+    conflict = answer.conflict
+    assert conflict is not None, "without an answer there is a reason"
+    needs, allows = ("needs", "need"), ("allows", "allow")
+    last, first = f"{told(conflict.largest_tried)}, the largest buffer tried", "the smallest buffer"
+    bounds = ("at least", "at most")
+    if isinstance(answer.knob, Ranged):
+        last, first = (answer.knob.at(end).words for end in (answer.knob.range.last, answer.knob.range.first))
+        if answer.knob.largest:
+            needs, allows, bounds = allows, needs, ("at most", "at least")
     for side, verbs, bound, nowhere in (
-        (
-            conflict.needs_at_least,
-            ("needs", "need"),
-            "at least",
-            f"{told(conflict.largest_tried)}, the largest buffer tried",
-        ),
-        (conflict.needs_at_most, ("allows", "allow"), "at most", "the smallest buffer"),
+        (conflict.needs_at_least, needs, bounds[0], last),
+        (conflict.needs_at_most, allows, bounds[1], first),
     ):
         names = " and ".join(map(title, side.goals))
         if names and side.buffer is None:
@@ -145,21 +204,40 @@ def around(answer: Recommendation) -> tuple[str, ...]:
     if answer.gaps:
         gap = answer.gaps[0]
         measured = formatting.estimate(parts_of_key(gap.goal)[0], gap.measured)
-        more = "" if len(answer.gaps) == 1 else f", and at {len(answer.gaps) - 1} more of the larger buffers measured"
+        beyond = "values" if isinstance(answer.knob, Ranged) else "larger buffers"
+        more = "" if len(answer.gaps) == 1 else f", and at {len(answer.gaps) - 1} more of the {beyond} measured"
         what = goal_title(gap.goal)
-        found.append(f"Above it goals are missed again: {what} is {measured} at {packets(gap.buffer)}{more}.")
+        side = "Below" if answer.knob.largest else "Above"
+        found.append(f"{side} it goals are missed again: {what} is {measured} at {packets(gap.buffer)}{more}.")
     elif upper is not None and upper.missed_at is not None:
-        between = "" if upper.about is None else f"; between them up to about {packets(upper.about)}"
+        between = "" if upper.about is None else f"; between them {_to(answer)} about {packets(upper.about)}"
         found.append(
-            f"Every goal still holds at {packets(upper.buffer)}, but not at {packets(upper.missed_at)}, of the buffers "
-            f"that were measured{between}."
+            f"Every goal still holds at {packets(upper.buffer)}, but not at {packets(upper.missed_at)}, of the "
+            f"{_several(answer)} that were measured{between}."
         )
     if answer.islands:
-        at = [f"{island.buffer.packets:,.0f}" for island in answer.islands]
-        which = at[0] if len(at) == 1 else f"{', '.join(at[:-1])} and {at[-1]}"
-        broken = max(answer.islands, key=lambda island: island.missed_at.packets).missed_at
-        found.append(f"Below it {which} packets meet every goal, too, but {packets(broken)} do not.")
+        broken = max(answer.islands, key=lambda island: island.missed_at.place).missed_at
+        if isinstance(answer.knob, Ranged):
+            which = _both([count(island.buffer) for island in answer.islands])
+            side = "Above" if answer.knob.largest else "Below"
+            found.append(f"{side} it every goal is met at {which}, too, but not at {count(broken)}.")
+        else:
+            which = _both([f"{island.buffer.place:,.0f}" for island in answer.islands])
+            found.append(f"Below it {which} packets meet every goal, too, but {packets(broken)} do not.")
     return tuple(found)
+
+
+def _to(answer: Recommendation) -> str:
+    """The direction away from the answer."""
+    return "down to" if answer.knob.largest else "up to"
+
+
+def _several(answer: Recommendation) -> str:
+    return "values" if isinstance(answer.knob, Ranged) else "buffers"
+
+
+def _both(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def doubt(answer: Recommendation) -> str:
