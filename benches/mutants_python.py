@@ -83,6 +83,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "search.sensitivity": ("varying_laws", "recommend_more", "uncertain"),
     "search.setting": ("setting", "ranged"),
     "search.smallest": ("frozen", "search_laws", "search"),
+    "search.thumbs": ("thumbs",),
     "search.tradeoff": ("recommendation_laws", "recommend_more"),
 }
 

@@ -252,6 +252,8 @@ def test_words_are_those_of_the_values() -> None:
     five, seven = (round(found.range.place(value)) for value in (5.0, 7.0))
     assert words.named(five) == "link.queue.target = 5 ms"
     assert words.named(seven, five) == "link.queue.target = 7, 5 ms"
+    many = words.named(*(round(found.range.place(float(value))) for value in range(1, 9)))
+    assert many == "link.queue.target = 1, 2, 3, 4, 5, 6, ... ms"
     assert words.between(seven, five) == words.between(five, seven) == "between 5 and 7 ms"
     assert words.value(five) == pytest.approx(0.005)
     assert found.ratio(seven, five) == pytest.approx(1.4)

@@ -38,7 +38,9 @@ from forebay.search.judging import ShareJudge
 from forebay.search.judgment import Judgment, mean_of, worst_miss, worst_of
 from forebay.search.measurements import Measurements
 from forebay.search.plan import LOWER_END, Outcome
+from forebay.search.ranged import Ranged
 from forebay.search.smallest import Search
+from forebay.search.thumbs import Thumb
 from forebay.warning import Kind, Warning
 
 __all__ = [
@@ -51,6 +53,7 @@ __all__ = [
     "islands",
     "judged_goals",
     "judged_rule",
+    "judged_thumb",
     "named",
     "point",
     "upper_end",
@@ -247,6 +250,30 @@ def judged_rule(finished: Finished, rule: Rule) -> JudgedRule:
     )
 
 
+def judged_thumb(finished: Finished, knob: Ranged, thumb: Thumb) -> JudgedRule:
+    """A rule of thumb with what was measured at its value, or the curve says there."""
+    value = knob.nearest(thumb.value / knob.factor)
+    inside = knob.range.low <= value.number <= knob.range.high
+    place = round(value.place) if inside else None
+    between = None if place is None else _between(finished, place)
+    measured: Metrics = {}
+    if place is not None:
+        measured = finished.measured(place) if between is None else _interpolated(finished, between, place).metrics
+    return JudgedRule(
+        thumb.name,
+        value,
+        thumb.applies,
+        thumb.against or "nothing speaks against it",
+        (),
+        {},
+        (thumb.formula,) if inside else (thumb.formula, f"not simulated: not in {knob.ends}"),
+        measured,
+        thumb.share,
+        _judgment(finished, thumb, place, between),
+        None if between is None else (finished.size(between[0]), finished.size(between[1])),
+    )
+
+
 def _between(finished: Finished, packets: int) -> tuple[int, int] | None:
     """The measured buffers on either side of one that was not measured."""
     measured = finished.measure.buffers()
@@ -258,7 +285,7 @@ def _interpolated(finished: Finished, between: tuple[int, int], packets: int) ->
     return point_between(low, high, finished.size(packets))
 
 
-def _judgment(finished: Finished, rule: Rule, packets: int | None, between: tuple[int, int] | None) -> Judgment:
+def _judgment(finished: Finished, rule: Rule | Thumb, packets: int | None, between: tuple[int, int] | None) -> Judgment:
     """What the simulation says of a rule's buffer, of `packets` where it was simulated, or lies between what was."""
     measure, judge, goals = finished.measure, finished.search.plan.judge, finished.scenario.goals
     if packets is None:

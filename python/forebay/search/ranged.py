@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from forebay import _core
@@ -15,7 +16,7 @@ from forebay.scenario import Scenario
 from forebay.search.plan import Words, listed
 from forebay.search.setting import Range, Setting, unit_words
 
-__all__ = ["Ranged", "ranged"]
+__all__ = ["Named", "Ranged", "at_key", "ranged"]
 
 _RANGE = re.compile(r"^(?P<low>[^:]+?)\.\.(?P<high>[^:]+)$")
 #: Tables that say what is asked, and how it is simulated, rather than what is there.
@@ -104,6 +105,10 @@ class Ranged:
         place = self.range.place(number) if number > 0 or not self.range.by_decades else math.nan
         return Setting(number * self.factor, self.base, f"{_written(number)}{self.unit}", number, place)
 
+    def nearest(self, number: float) -> Setting:
+        """A value as the key takes it, to three digits, whether or not in the range."""
+        return self.setting(float(round(number) if self.range.whole else f"{number:.3g}"))
+
     def within(self, text: str) -> Setting | None:
         """A value such as "65p", where it is of the same kind as the ends and between them."""
         found = scale_of([text, f"1{self.unit}"])
@@ -128,7 +133,7 @@ class Ranged:
 
     def configured(self, scenario: Scenario) -> Setting | None:
         """What the scenario has there, if that is one value in the range."""
-        found = set(_values(scenario.resolved, self.key))
+        found = {str(value) for value in at_key(scenario.resolved, self.key)}
         return self.within(found.pop()) if len(found) == 1 else None
 
 
@@ -149,8 +154,11 @@ class Named(Words):
 
     def named(self, *places: int) -> str:
         """One or some values as part of a sentence."""
-        *others, last = dict.fromkeys(self.knob.at(place) for place in places)
-        return f"{self.knob.key} = {listed([*(each.bare for each in others), last.words])}"
+        values = list(dict.fromkeys(self.knob.at(place) for place in places))
+        told = (
+            values[0].words if len(values) == 1 else f"{listed(value.bare for value in values)} {self.knob.unit_words}"
+        )
+        return f"{self.knob.key} = {told.rstrip()}"
 
     def counted(self, place: int) -> str:
         """One value."""
@@ -221,7 +229,7 @@ def _takes_whole(scenario: Scenario, key: str, unit: str, ends: tuple[float, flo
     return False
 
 
-def _values(resolved: Mapping[str, Any], key: str) -> Iterator[str]:
+def at_key(resolved: Mapping[str, Any], key: str) -> Iterator[Any]:
     """What stands under a key of a resolved scenario: once for each place that it names."""
     first, *rest = key.split(".")
     if first == "link":
@@ -230,9 +238,9 @@ def _values(resolved: Mapping[str, Any], key: str) -> Iterator[str]:
         yield from _within(resolved[first], rest)
 
 
-def _within(found: Any, parts: list[str]) -> Iterator[str]:
+def _within(found: Any, parts: list[str]) -> Iterator[Any]:
     if not parts:
-        yield str(found)
+        yield found
     elif isinstance(found, Mapping) and parts[0] in found:
         yield from _within(found[parts[0]], parts[1:])
     elif isinstance(found, list):
@@ -248,4 +256,4 @@ def _near(number: float) -> float:
 
 def _written(number: float) -> str:
     """A number as a scenario file takes it: without an exponent."""
-    return str(int(number)) if number.is_integer() else f"{number:.12f}".rstrip("0").rstrip(".")
+    return str(int(number)) if number.is_integer() else f"{Decimal(repr(number)):f}"

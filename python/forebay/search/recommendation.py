@@ -23,7 +23,7 @@ from forebay.rules import Rule
 from forebay.rules import rules as rules_of
 from forebay.scenario import TARGET, Progress, Scenario, threads
 from forebay.search import findings
-from forebay.search.answer import Recommendation, Variation
+from forebay.search.answer import JudgedRule, Recommendation, Variation
 from forebay.search.findings import Finished
 from forebay.search.judging import AverageJudge, Judge, ShareJudge
 from forebay.search.knob import Knob, knob
@@ -33,6 +33,7 @@ from forebay.search.plan import Plan
 from forebay.search.ranged import Named, Ranged, ranged
 from forebay.search.resumption import Resumption
 from forebay.search.smallest import Search
+from forebay.search.thumbs import Thumb, thumbs
 from forebay.search.tradeoff import front, metric_pair
 
 __all__ = ["Recommendation", "recommend"]
@@ -146,14 +147,18 @@ def recommend(
     scenario, added = jittered(scenario) if jitter else (scenario, None)
     resumption = None if resume is None else Resumption(resume, tell)
     rules = rules_of(scenario.core) if varied.is_target else ()
+    rough = thumbs(scenario, varied) if isinstance(varied, Ranged) else ()
     with resumption or nullcontext():
         measure = Measurements(scenario, engine, jobs, progress, knob=varied, resumption=resumption)
         # What rules ask for lies on the curve, unless that has to hold in a share of the draws or costs nothing.
-        of_rules = _Rules(_sized(rules), measured=fraction is not None or not measure.replicates)
+        of_rules = _Rules(
+            [*_sized(rules), *_placed(rough, varied)], measured=fraction is not None or not measure.replicates
+        )
         plan = _plan(scenario, varied, list(asked.values()), of_rules, terms)
         search = Search(measure, scenario.goals, plan, measure.expect, known)
         finished = Finished(scenario, search, search.run(), measure, added)
-        answer = _answer(finished, terms, asked, rules)
+        judged = (*(findings.judged_rule(finished, rule) for rule in rules), *_judged(finished, varied, rough))
+        answer = _answer(finished, terms, asked, judged)
         return dataclasses.replace(
             answer,
             sensitivity=_sensitivity(finished) if sensitivity else None,
@@ -164,7 +169,9 @@ def recommend(
         )
 
 
-def _answer(finished: Finished, terms: _Terms, asked: Mapping[str, int], rules: Iterable[Rule]) -> Recommendation:
+def _answer(
+    finished: Finished, terms: _Terms, asked: Mapping[str, int], rules: tuple[JudgedRule, ...]
+) -> Recommendation:
     """The buffer and how every goal stands there; without one, what is in conflict; and everything measured."""
     outcome, measure = finished.outcome, finished.measure
     found, share = outcome.buffer is not None, terms.fraction
@@ -183,7 +190,7 @@ def _answer(finished: Finished, terms: _Terms, asked: Mapping[str, int], rules: 
         islands=findings.islands(finished),
         fraction=None if share is None else findings.fraction(finished, share, terms.confidence),
         conflict=None if found else findings.conflict(finished, goals),
-        rules=tuple(findings.judged_rule(finished, rule) for rule in rules),
+        rules=rules,
         also=tuple(findings.named(finished, name, packets) for name, packets in asked.items()),
         points=findings.curve(finished),
         cost=findings.cost(measure, 0.0),
@@ -294,6 +301,20 @@ def _rank(goal: Goal) -> tuple[bool, float]:
     return better, goal.threshold if goal.sense == ">=" else -goal.threshold
 
 
+def _placed(rough: Iterable[Thumb], varied: Knob | Ranged) -> list[int]:
+    """Where the search has the values of rules of thumb that lie in the range."""
+    if not isinstance(varied, Ranged):
+        return []
+    found = (varied.nearest(thumb.value / varied.factor) for thumb in rough)
+    return [round(value.place) for value in found if varied.range.low <= value.number <= varied.range.high]
+
+
+def _judged(finished: Finished, varied: Knob | Ranged, rough: Iterable[Thumb]) -> Iterator[JudgedRule]:
+    """The rules of thumb, in the order of their sources."""
+    if isinstance(varied, Ranged):
+        yield from (findings.judged_thumb(finished, varied, thumb) for thumb in rough)
+
+
 def _sized(rules: Iterable[Rule]) -> list[int]:
     """The buffers that the rules ask for, in packets of at least one."""
     return [max(1, round(rule.packets)) for rule in rules if rule.packets is not None]
@@ -370,7 +391,7 @@ def _ceiling(scale: float) -> int:
 def _plan(scenario: Scenario, varied: Knob | Ranged, asked: Sequence[int], rules: _Rules, terms: _Terms) -> Plan:
     """Look from one packet to two bandwidth-delay products, or seconds of queue where there is no such product."""
     if isinstance(varied, Ranged):
-        return _plan_of_range(scenario, varied, asked, terms)
+        return _plan_of_range(scenario, varied, [*asked, *(rules.packets if rules.measured else ())], terms)
     scale = varied.scale(scenario)
     ceiling = _ceiling(scale)
     largest = min(ceiling, max(8, math.ceil(FIRST_LOOK_BDP * scale)))

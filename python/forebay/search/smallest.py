@@ -286,7 +286,7 @@ class Search(Observing):
             outcome.binding, outcome.needs_at_least = before, needs
 
     def _try_peak(self, outcome: Outcome) -> None:
-        """Where nothing was put to the test: the lower edge about the largest buffer that meets every goal between others."""
+        """Where nothing was put to the test: the lower edge about the largest buffer that meets every goal."""
         for buffer in self._meeting(self.plan.ceiling + 1):
             smaller = [at for at in self.samples if at < buffer and self.together(at, self.goals) is Verdict.MISSED]
             if buffer not in self._refused and smaller and self._settle(buffer, self.goals) is Verdict.MET:

@@ -94,7 +94,7 @@ def recommendation_text(answer: Recommendation, detail: Detail = Detail.ANSWER) 
     if answer.pareto is not None:
         parts += [Text(), _front(answer.pareto, _brief(answer))]
     if detail is Detail.EVERYTHING:
-        parts += [Text(), *_reasons(answer.rules), *_story(answer)]
+        parts += [Text(), *_formulas(answer), *_reasons(answer.rules), *_story(answer)]
     return Group(
         *parts,
         *_warnings(answer, detail),
@@ -218,7 +218,7 @@ class _Row:
 def _rules(answer: Recommendation) -> RenderableType:
     """A row for each buffer that somebody asked for, with as much as the console has room for."""
     rows = _rows(answer)
-    return Fitting([_table(rows, columns, _headings(answer))] for columns in _choices(_shown(answer)))
+    return Fitting([_table(answer, rows, columns)] for columns in _choices(_shown(answer)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +260,8 @@ def _rows(answer: Recommendation) -> list[_Row]:
     return sorted(rows, key=lambda row: (row.buffer.number, row.name == "forebay"))
 
 
-def _table(rows: Iterable[_Row], columns: _Columns, headings: Sequence[str]) -> Table:
+def _table(answer: Recommendation, rows: Iterable[_Row], columns: _Columns) -> Table:
+    headings, which = _headings(answer), "allowed" if answer.knob.largest else "needed"
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("rule", no_wrap=True)
     for heading in headings if columns.sizes else headings[:1]:
@@ -272,16 +273,16 @@ def _table(rows: Iterable[_Row], columns: _Columns, headings: Sequence[str]) -> 
     for row in rows:
         cells = [row.about * (key in row.measured) + shown(key, row.measured.get(key)) for key in columns.metrics]
         size = _cells(row.buffer)[: 4 if columns.sizes else 1]
-        words = "" if row.judgment is None else _words(row.judgment, verdict=columns.verdicts)
+        words = "" if row.judgment is None else _words(row.judgment, which, verdict=columns.verdicts)
         table.add_row(escape(row.name), *size, *cells, words, style=row.style)
     return table
 
 
-def _words(found: Judgment, *, verdict: bool) -> str:
+def _words(found: Judgment, which: str, *, verdict: bool) -> str:
     """Whether a rule applies and what the simulation says of it; where it applies, the latter alone if need be."""
     if not found.applies or not found.found:
         return found.verdict
-    told = found.found if found.times is None else f"{found.times:.2g} x needed"
+    told = found.found if found.times is None else f"{found.times:.2g} x {which}"
     return f"{found.verdict}, {told}" if verdict else told
 
 
@@ -324,6 +325,12 @@ def _left_out(answer: Recommendation, detail: Detail) -> Iterator[RenderableType
             yield Paragraph(f"No buffer under these goals: {', '.join(silent)}.", "dim")
     elif any(not rule.applies for rule in answer.rules):
         yield Paragraph("Why rules do not apply: --verbose.", "dim")
+
+
+def _formulas(answer: Recommendation) -> Iterator[RenderableType]:
+    """What rules of thumb are, which no catalog explains."""
+    for rule in answer.rules if isinstance(answer.knob, Ranged) else ():
+        yield Paragraph(f"{rule.name}: {rule.notes[0]}", "dim")
 
 
 def _reasons(rules: Sequence[JudgedRule]) -> Iterator[RenderableType]:

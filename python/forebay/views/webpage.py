@@ -404,6 +404,8 @@ def _short(buffer: answers.Value) -> str:
 
 def _sizing_rule(answer: Recommendation, rule: answers.JudgedRule, buffer: answers.Value) -> SizingRule:
     title, summary = _explained(rule.name)
+    if isinstance(answer.knob, Ranged) and not summary:
+        title = rule.notes[0]
     return SizingRule(
         name=rule.name,
         buffer=wording.packets(buffer),
