@@ -57,6 +57,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "statistics": ("statistics_laws", "statistics", "search_laws"),
     "search.answer": ("frozen", "recommendation_laws", "findings_laws", "answers", "several_goals"),
     "search.approach": ("crossing", "search"),
+    "search.choice": ("choice",),
     "search.crossing": ("crossing", "search"),
     "search.findings": ("frozen", "findings_laws", "search", "answers", "judgment"),
     "search.independence": ("frozen", "judging_laws", "search", "independence"),
@@ -69,6 +70,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "search.observing": ("frozen", "search_laws", "search"),
     "search.plan": ("frozen", "search_laws", "search", "over"),
     "search.ranged": ("ranged",),
+    "search.ranking": ("choice",),
     "search.recommendation": (
         "frozen",
         "recommendation_laws",

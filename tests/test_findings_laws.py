@@ -454,7 +454,7 @@ def test_costs_are_added_up_but_for_memory() -> None:
 
     known = finished({3: [costing(1, 50), costing(2, 80)], 9: [costing(4, 60)]}, Outcome())
     known.measure.resumed = 2
-    cost = findings.cost(known.measure, 7.0)
+    cost = findings.cost([known.measure], 7.0)
     assert (cost.replications, cost.resumed, cost.buffers) == (3, 2, 2)
     assert (cost.events, cost.data_packets, cost.cpu_s) == (7, 70, 1.5)
     assert (cost.wall_s, cost.peak_rss_bytes) == (7.0, 80), "memory is used again"

@@ -103,11 +103,13 @@ __all__ = ["recommend"]
 )
 @click.option(
     "--over",
+    multiple=True,
     metavar="KEY[=LOW..HIGH]",
-    default="link.buffer",
+    default=("link.buffer",),
     show_default=True,
     help="The buffer to size while others stay: a class's, as in link.queue.classes.voice.buffer, or another link's. "
-    "Or any key between two ends, as in link.queue.threshold=5p..500p.",
+    "Or any key between two ends, as in link.queue.threshold=5p..500p. Beside it, or alone, a list of values, as in "
+    "link.queue=droptail,codel: the best, and the answer with each. May be repeated.",
 )
 @click.option("--largest", is_flag=True, help="Find the largest value that meets the goals instead of the smallest.")
 @click.option(

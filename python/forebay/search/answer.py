@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forebay import formatting
@@ -14,10 +14,11 @@ from forebay.metric import key_among
 from forebay.plain import plain
 from forebay.report import BufferSize, Estimate, buffer_columns, estimate_columns
 from forebay.rules import Assumption
+from forebay.search.choice import Alternative
 from forebay.search.judgment import Judgment
 from forebay.search.knob import TARGET_LINK, Knob
 from forebay.search.ranged import Ranged
-from forebay.search.setting import Setting
+from forebay.search.setting import Setting, Value
 from forebay.warning import Warning
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from forebay.scenario import Scenario
 
 __all__ = [
+    "Alternative",
     "Configuration",
     "Conflict",
     "CurvePoint",
@@ -45,12 +47,11 @@ __all__ = [
     "SearchCost",
     "Side",
     "UpperEnd",
+    "Value",
     "Variation",
 ]
 
 Metrics = Mapping[str, Estimate]
-#: What a search varies: a buffer, or another setting.
-Value = BufferSize | Setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,6 +391,10 @@ class Recommendation(Shown):
         What was made random in the scenario, where that was asked for.
     knob : Knob or Ranged
         Whose buffer it is: the target link's, another link's or a class's; or the key and its range.
+    choice : mapping
+        Where values of keys were to choose from: the best ones, which `scenario` has.
+    alternatives : tuple of Alternative
+        Then the answer with each of them, the best first.
     """
 
     scenario: Scenario
@@ -416,6 +421,8 @@ class Recommendation(Shown):
     pareto: Front | None = None
     jitter: Jitter | None = None
     knob: Knob | Ranged = TARGET_LINK
+    choice: Mapping[str, str] = field(default_factory=dict)
+    alternatives: tuple[Alternative, ...] = ()
 
     @property
     def feasible(self) -> bool:
@@ -516,6 +523,9 @@ class Recommendation(Shown):
             yield "over", self.knob.asked
             if self.knob.largest:
                 yield "largest", True
+        if self.choice:
+            yield "choice", dict(self.choice)
+            yield "alternatives", plain(self.alternatives)
 
     @property
     def data(self) -> Mapping[str, Any]:

@@ -324,13 +324,13 @@ def curve(finished: Finished) -> tuple[CurvePoint, ...]:
     return tuple(sorted(points, key=lambda each: each.buffer.number))
 
 
-def cost(measure: Measurements, wall_s: float) -> SearchCost:
-    """What all replications cost."""
-    costs = [report.cost for report in measure.reports.values()]
+def cost(measured: Sequence[Measurements], wall_s: float) -> SearchCost:
+    """What all replications of some searches cost."""
+    costs = [report.cost for measure in measured for report in measure.reports.values()]
     return SearchCost(
         replications=len(costs),
-        resumed=measure.resumed,
-        buffers=len(measure.buffers()),
+        resumed=sum(measure.resumed for measure in measured),
+        buffers=sum(len(measure.buffers()) for measure in measured),
         data_packets=sum(each.data_packets for each in costs),
         events=sum(each.events for each in costs),
         cpu_s=sum(each.cpu_s for each in costs),

@@ -13,7 +13,7 @@ from pathlib import Path
 from forebay import _core
 from forebay.bounds import MOST_REPLICATIONS, real, whole
 from forebay.configuration.configuring import Configuration, check, configure, unconfigured
-from forebay.configuration.jitter import jittered
+from forebay.configuration.jitter import Jitter, jittered
 from forebay.configuration.platforms.platform import Platform
 from forebay.configuration.port import Port
 from forebay.errors import InputError
@@ -24,6 +24,7 @@ from forebay.rules import rules as rules_of
 from forebay.scenario import TARGET, Progress, Scenario, threads
 from forebay.search import findings
 from forebay.search.answer import JudgedRule, Recommendation, Variation
+from forebay.search.choice import Choice, cases, choice, for_each, of_all
 from forebay.search.findings import Finished
 from forebay.search.judging import AverageJudge, Judge, ShareJudge
 from forebay.search.knob import Knob, knob
@@ -31,6 +32,7 @@ from forebay.search.measurable import check_goals
 from forebay.search.measurements import Measurements
 from forebay.search.plan import Plan
 from forebay.search.ranged import Named, Ranged, ranged
+from forebay.search.ranking import compared
 from forebay.search.resumption import Resumption
 from forebay.search.smallest import Search
 from forebay.search.thumbs import Thumb, thumbs
@@ -58,7 +60,7 @@ def recommend(
     sensitivity: bool = False,
     platforms: Iterable[str] = (),
     pareto: str | None = None,
-    over: str = TARGET,
+    over: str | Sequence[str] = TARGET,
     largest: bool = False,
     jitter: bool = False,
     jobs: int | None = None,
@@ -98,10 +100,12 @@ def recommend(
     pareto : str, optional
         Two metrics, as in "utilization,queue_delay_p99", whose trade-off over the measured buffers the answer also
         gives.
-    over : str
+    over : str or sequence of str
         The key of the buffer to size while every other one stays, such as "link.queue.classes.voice.buffer" or
         "links.uplink.buffer"; the target link's by default. Rules speak of that one only. Or any key with a range, as
-        in "link.queue.threshold=5p..500p": the smallest value that meets the goals.
+        in "link.queue.threshold=5p..500p": the smallest value that meets the goals. Beside it, or alone, keys with a
+        list of values, as in "flows.*.cca=cubic,bbr": the best of the answers with each of them, and all in
+        `alternatives`.
     largest : bool
         Whether the largest value is asked for instead; of a range, or of a buffer.
     jitter : bool
@@ -141,32 +145,100 @@ def recommend(
     systems = check(platforms, scenario)
     if pareto is not None:
         metric_pair(pareto)
-    scenario = _with_checked_goals(scenario, goals, engine)
-    varied = _varied(scenario, over, largest=largest, resolution=terms.resolution)
-    asked = _asked(scenario, varied, also)
-    scenario, added = jittered(scenario) if jitter else (scenario, None)
+    choices, text = _asked_over(over)
+    chosen = cases(scenario, choices)
+    terms = dataclasses.replace(terms, confidence=for_each(terms.confidence, len(chosen)))
+    questions = [
+        _question(_with_checked_goals(case, goals, engine), text, also, terms, largest=largest, jitter=jitter)
+        for _, case in chosen
+    ]
     resumption = None if resume is None else Resumption(resume, tell)
-    rules = rules_of(scenario.core) if varied.is_target else ()
-    rough = thumbs(scenario, varied) if isinstance(varied, Ranged) else ()
     with resumption or nullcontext():
-        measure = Measurements(scenario, engine, jobs, progress, knob=varied, resumption=resumption)
-        # What rules ask for lies on the curve, unless that has to hold in a share of the draws or costs nothing.
-        of_rules = _Rules(
-            [*_sized(rules), *_placed(rough, varied)], measured=fraction is not None or not measure.replicates
-        )
-        plan = _plan(scenario, varied, list(asked.values()), of_rules, terms)
-        search = Search(measure, scenario.goals, plan, measure.expect, known)
-        finished = Finished(scenario, search, search.run(), measure, added)
-        judged = (*(findings.judged_rule(finished, rule) for rule in rules), *_judged(finished, varied, rough))
-        answer = _answer(finished, terms, asked, judged)
+        found: list[tuple[Finished, Recommendation]] = []
+        for question in questions:
+            before = sum(len(finished.measure.reports) for finished, _ in found)
+            measure = Measurements(
+                question.scenario,
+                engine,
+                jobs,
+                progress,
+                knob=question.varied,
+                before=before,
+                resumption=resumption,
+            )
+            found.append(_searched(question, measure, terms, _told(known, chosen[len(found)][0])))
+        best, alternatives = compared([choice for choice, _ in chosen], [answer for _, answer in found])
+        finished, answer = found[best]
         return dataclasses.replace(
             answer,
+            confidence=of_all(answer.confidence, len(chosen)) if answer.feasible else answer.confidence,
+            choice=chosen[best][0],
+            alternatives=alternatives if choices else (),
             sensitivity=_sensitivity(finished) if sensitivity else None,
             configurations=tuple(_configurations(answer, systems)),
             pareto=None if pareto is None else front(answer, pareto),
             # Last of what takes time.
-            cost=findings.cost(measure, time.perf_counter() - started),
+            cost=findings.cost([each.measure for each, _ in found], time.perf_counter() - started),
         )
+
+
+def _asked_over(over: str | Sequence[str]) -> tuple[list[Choice], str]:
+    """What is to choose from, and what is varied: the target link's buffer unless something else is asked for."""
+    asked = [over] if isinstance(over, str) else list(over)
+    read = [(text, choice(text)) for text in asked]
+    varied = [text for text, each in read if each is None]
+    if len(varied) > 1:
+        raise InputError(f"found `{varied[0]}` and `{varied[1]}`; allowed: one key that is varied", "over")
+    return [each for _, each in read if each is not None], varied[0] if varied else TARGET
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """One search to come: on which scenario, over what, and what is measured and judged besides."""
+
+    scenario: Scenario
+    varied: Knob | Ranged
+    asked: Mapping[str, int]
+    rules: Sequence[Rule]
+    thumbs: Sequence[Thumb]
+    jitter: Jitter | None
+
+
+def _question(
+    scenario: Scenario, over: str, also: Iterable[str], terms: _Terms, *, largest: bool, jitter: bool
+) -> _Question:
+    """Everything that can be found wrong before anything runs."""
+    varied = _varied(scenario, over, largest=largest, resolution=terms.resolution)
+    asked = _asked(scenario, varied, also)
+    scenario, added = jittered(scenario) if jitter else (scenario, None)
+    rules = rules_of(scenario.core) if varied.is_target else ()
+    rough = thumbs(scenario, varied) if isinstance(varied, Ranged) else ()
+    return _Question(scenario, varied, asked, rules, rough, added)
+
+
+def _told(known: Callable[[str], object] | None, choice: Mapping[str, str]) -> Callable[[str], object] | None:
+    """What is told of the answer so far, and with which choice."""
+    if known is None or not choice:
+        return known
+    return lambda words: known(f"{', '.join(choice.values())}: {words}")
+
+
+def _searched(
+    question: _Question, measure: Measurements, terms: _Terms, known: Callable[[str], object] | None
+) -> tuple[Finished, Recommendation]:
+    """Search, and say what was found."""
+    scenario, varied = question.scenario, question.varied
+    # What rules ask for lies on the curve, unless that has to hold in a share of the draws or costs nothing.
+    of_rules = _Rules(
+        [*_sized(question.rules), *_placed(question.thumbs, varied)],
+        measured=terms.fraction is not None or not measure.replicates,
+    )
+    plan = _plan(scenario, varied, list(question.asked.values()), of_rules, terms)
+    search = Search(measure, scenario.goals, plan, measure.expect, known)
+    finished = Finished(scenario, search, search.run(), measure, question.jitter)
+    rules = (findings.judged_rule(finished, rule) for rule in question.rules)
+    judged = (*rules, *_judged(finished, varied, question.thumbs))
+    return finished, _answer(finished, terms, question.asked, judged)
 
 
 def _answer(
@@ -193,7 +265,7 @@ def _answer(
         rules=rules,
         also=tuple(findings.named(finished, name, packets) for name, packets in asked.items()),
         points=findings.curve(finished),
-        cost=findings.cost(measure, 0.0),
+        cost=findings.cost([measure], 0.0),
         warnings=findings.warnings(finished),
         engine=measure.engine,
         version=_core.__version__,

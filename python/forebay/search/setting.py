@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["Range", "Setting", "unit_words"]
+from forebay.report import BufferSize
+
+__all__ = ["Range", "Setting", "Value", "unit_words"]
 
 #: Ratio of the ends of a range from which on it is logarithmic.
 DECADE = 10.0
@@ -61,6 +63,10 @@ class Setting:
     def to_dict(self) -> dict[str, float | str]:
         """As in the JSON."""
         return {"value": self.value, "unit": self.unit, "text": self.text}
+
+
+#: What a search varies: a buffer, or another setting.
+Value = BufferSize | Setting
 
 
 def unit_words(unit: str) -> str:

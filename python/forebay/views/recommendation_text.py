@@ -27,6 +27,7 @@ from forebay.views.heading import Paragraph
 from forebay.views.reports import metric_table
 from forebay.views.wording import (
     around,
+    chosen,
     closeness,
     count,
     difference,
@@ -37,6 +38,7 @@ from forebay.views.wording import (
     sign,
     sizes,
     standing,
+    standing_beside,
     subject,
     threshold,
 )
@@ -85,7 +87,12 @@ def recommendation_text(answer: Recommendation, detail: Detail = Detail.ANSWER) 
     RenderableType
         Fits the console that it is printed on, from 60 columns.
     """
-    parts: list[RenderableType] = [*_headline(answer), _rules(answer), *_left_out(answer, detail)]
+    parts: list[RenderableType] = [
+        *_headline(answer),
+        *_alternatives(answer),
+        _rules(answer),
+        *_left_out(answer, detail),
+    ]
     parts += _goals(answer) if answer.conflict is None else _nearest_miss(answer.conflict)
     for configuration in answer.configurations:
         parts += [Text(), *configuration_lines(configuration)]
@@ -116,7 +123,7 @@ def _headline(answer: Recommendation) -> Iterator[RenderableType]:
         return
     sure = doubt(answer) if answer.confidence is None else formatting.confidence(answer.confidence)
     said = "no confidence: " if answer.confidence is None else "confidence "
-    yield Paragraph(f"{subject(answer)}: {sizes(answer.buffer)} ({said}{sure})", "bold green")
+    yield Paragraph(f"{subject(answer)}: {sizes(answer.buffer)}{chosen(answer)} ({said}{sure})", "bold green")
     yield Paragraph(_decisive(answer))
     close = closeness(answer)
     if close:
@@ -154,6 +161,34 @@ def _no_buffer(answer: Recommendation) -> Iterator[RenderableType]:
         style="bold red",
     )
     yield Paragraph("; ".join(sides(answer, goal_title, sizes)) + ".")
+
+
+def _alternatives(answer: Recommendation) -> Iterator[RenderableType]:
+    """The answer with each value that was to choose from, the best first."""
+    if answer.alternatives:
+        yield Text()
+        names = _shown(answer)
+        yield Fitting([_alternative_table(answer, names[:left])] for left in range(len(names), -1, -1))
+        yield Text()
+
+
+def _alternative_table(answer: Recommendation, names: Sequence[str]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for key in answer.choice:
+        table.add_column(escape(key), no_wrap=True)
+    for heading in (_headings(answer)[0], *map(_short, names)):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("beside the best", no_wrap=True)
+    for number, each in enumerate(answer.alternatives):
+        found = each.recommendation
+        cells = [_mean(name, each.measured.get(name)) for name in names]
+        which = "none" if found is None else _cells(found)[0]
+        style = None if found is None else "bold green" if number == 0 else ""
+        words = standing_beside(answer, number)
+        table.add_row(
+            *map(escape, each.choice.values()), which, *cells, words, style=style or ("red" if found is None else None)
+        )
+    return table
 
 
 # Goals -----------------------------------------------------------------------------------------------------------

@@ -76,6 +76,7 @@ def recommendation_page(answer: Recommendation, *, source: str, command: str) ->
         pictures=_pictures(answer),
         curve=_curve(answer),
         rules=_rules(answer),
+        alternatives=_alternatives(answer) if answer.alternatives else None,
         sensitivity=None if answer.sensitivity is None else _sensitivity(answer.sensitivity),
         front=None if answer.pareto is None else _front(answer.pareto),
         configurations=tuple(map(_configuration, answer.configurations)),
@@ -226,6 +227,7 @@ class Page:
     pictures: Pictures
     curve: Table
     rules: Rules
+    alternatives: Table | None
     sensitivity: Table | None
     front: Table | None
     configurations: tuple[Configuration, ...]
@@ -450,6 +452,18 @@ def _judged(answer: Recommendation, at: answers.CurvePoint | None) -> Iterable[s
 
 
 # The rest --------------------------------------------------------------------------------------------------------
+
+
+def _alternatives(answer: Recommendation) -> Table:
+    names = [name for name in shown_metrics(answer) if "." not in name]
+    rows = []
+    for number, each in enumerate(answer.alternatives):
+        found = each.recommendation
+        cells = (formatting.estimate(name, each.measured.get(name)) for name in names)
+        what = "none" if found is None else wording.packets(found)
+        rows.append(Row((*each.choice.values(), what, *cells, wording.standing_beside(answer, number))))
+    titles = map(wording.metric_title, names)
+    return Table((*answer.choice, wording.varied(answer), *titles, "beside the best"), tuple(rows))
 
 
 def _sensitivity(entries: Iterable[answers.Variation]) -> Table:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "around",
     "axis",
+    "chosen",
     "count",
     "difference",
     "doubt",
@@ -33,6 +34,7 @@ __all__ = [
     "sign",
     "sizes",
     "standing",
+    "standing_beside",
     "subject",
     "threshold",
     "varied",
@@ -121,6 +123,24 @@ def found(answer: Recommendation) -> str:
 def varied(answer: Recommendation) -> str:
     """What the answer is a value of, as the head of a column."""
     return answer.knob.key if isinstance(answer.knob, Ranged) else "buffer"
+
+
+def chosen(answer: Recommendation) -> str:
+    """With which of the values that were to choose from."""
+    told = ", ".join(f"{key} = {value}" for key, value in answer.choice.items())
+    return f" with {told}" if told else ""
+
+
+def standing_beside(answer: Recommendation, number: int) -> str:
+    """What one of the alternatives is beside the best one."""
+    alternative = answer.alternatives[number]
+    if alternative.recommendation is None:
+        return "nothing meets every goal"
+    if number == 0:
+        return "the best"
+    if not alternative.apart:
+        return "may be as good"
+    return "smaller" if answer.knob.largest else "larger"
 
 
 def extreme(answer: Recommendation) -> str:
