@@ -68,6 +68,8 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "search.measurable": ("frozen", "varying_laws", "measurable"),
     "search.measurements": ("recommendation_laws", "resumption_laws", "search"),
     "search.observing": ("frozen", "search_laws", "search"),
+    "search.optimizing": ("optimum",),
+    "search.optimum": ("optimum",),
     "search.plan": ("frozen", "search_laws", "search", "over"),
     "search.ranged": ("ranged",),
     "search.ranking": ("choice",),

@@ -339,7 +339,7 @@ def test_without_an_answer_the_range_is_named(small: Path) -> None:
     answer = forebay("recommend", small, "--set", "run.measure=8s", "--over", over, "--goal", "loss_rate<=1e-6",
                      "--goal", "utilization>=99.9%", "--no-picture")  # fmt: skip
     assert answer.code == 1
-    assert "No link.rate from 1.2Mbps to 1.6Mbps " in answer.out
+    assert "No link.rate from 1.2 to 1.6 Mb/s " in answer.out
     assert "buffer" not in answer.out
 
 

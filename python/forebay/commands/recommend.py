@@ -111,6 +111,12 @@ __all__ = ["recommend"]
     "Or any key between two ends, as in link.queue.threshold=5p..500p. Beside it, or alone, a list of values, as in "
     "link.queue=droptail,codel: the best, and the answer with each. May be repeated.",
 )
+@click.option(
+    "--minimize",
+    metavar="METRIC",
+    help="Find where this metric is lowest, of all that meets the goals, if any are asked.",
+)
+@click.option("--maximize", metavar="METRIC", help="The same where a metric is highest.")
 @click.option("--largest", is_flag=True, help="Find the largest value that meets the goals instead of the smallest.")
 @click.option(
     "--jitter",

@@ -17,6 +17,7 @@ from forebay.rules import Assumption
 from forebay.search.choice import Alternative
 from forebay.search.judgment import Judgment
 from forebay.search.knob import TARGET_LINK, Knob
+from forebay.search.optimum import Optimum
 from forebay.search.ranged import Ranged
 from forebay.search.setting import Setting, Value
 from forebay.warning import Warning
@@ -43,6 +44,7 @@ __all__ = [
     "LowerEnd",
     "Miss",
     "NamedBuffer",
+    "Optimum",
     "Recommendation",
     "SearchCost",
     "Side",
@@ -391,6 +393,8 @@ class Recommendation(Shown):
         What was made random in the scenario, where that was asked for.
     knob : Knob or Ranged
         Whose buffer it is: the target link's, another link's or a class's; or the key and its range.
+    optimum : Optimum or None
+        The metric that was asked to be lowest or highest: then `buffer` is where it is, of those that meet the goals.
     choice : mapping
         Where values of keys were to choose from: the best ones, which `scenario` has.
     alternatives : tuple of Alternative
@@ -421,6 +425,7 @@ class Recommendation(Shown):
     pareto: Front | None = None
     jitter: Jitter | None = None
     knob: Knob | Ranged = TARGET_LINK
+    optimum: Optimum | None = None
     choice: Mapping[str, str] = field(default_factory=dict)
     alternatives: tuple[Alternative, ...] = ()
 
@@ -523,6 +528,8 @@ class Recommendation(Shown):
             yield "over", self.knob.asked
             if self.knob.largest:
                 yield "largest", True
+        if self.optimum is not None:
+            yield "optimum", plain(self.optimum)
         if self.choice:
             yield "choice", dict(self.choice)
             yield "alternatives", plain(self.alternatives)

@@ -44,7 +44,8 @@ class Alternative:
     measured : mapping
         Metrics there; nothing where there is no answer.
     apart : bool
-        Whether it is not the best: nothing meets the goals, or all that may do lies beyond the best one's answer.
+        Whether it is not the best: nothing meets the goals, or all that may do lies beyond the best one's answer; of
+        metrics whose intervals (95 %) are apart.
     replications : int
         That its search took.
     """

@@ -37,9 +37,9 @@ from forebay.search.interpolation import neighbors, point_between, share_between
 from forebay.search.judging import ShareJudge
 from forebay.search.judgment import Judgment, mean_of, worst_miss, worst_of
 from forebay.search.measurements import Measurements
+from forebay.search.observing import Observing
 from forebay.search.plan import LOWER_END, Outcome
 from forebay.search.ranged import Ranged
-from forebay.search.smallest import Search
 from forebay.search.thumbs import Thumb
 from forebay.warning import Kind, Warning
 
@@ -66,7 +66,7 @@ class Finished:
     """A search that is over: on what, with which outcome, and everything that was measured."""
 
     scenario: Scenario
-    search: Search
+    search: Observing
     outcome: Outcome
     measure: Measurements
     jitter: Jitter | None = None
@@ -288,7 +288,7 @@ def _interpolated(finished: Finished, between: tuple[int, int], packets: int) ->
 def _judgment(finished: Finished, rule: Rule | Thumb, packets: int | None, between: tuple[int, int] | None) -> Judgment:
     """What the simulation says of a rule's buffer, of `packets` where it was simulated, or lies between what was."""
     measure, judge, goals = finished.measure, finished.search.plan.judge, finished.scenario.goals
-    if packets is None:
+    if packets is None or not goals:
         return Judgment(rule.applies, rule.share)
     if between is None:
         reports = measure.at(packets)

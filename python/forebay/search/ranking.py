@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from forebay.search.answer import Recommendation
 from forebay.search.choice import Alternative, of_all
-from forebay.search.setting import Value
 
 __all__ = ["compared"]
 
@@ -17,7 +16,6 @@ def compared(
 ) -> tuple[int, tuple[Alternative, ...]]:
     """Which answer is the best, and all of them, the best first; without any the nearest miss is."""
     order = sorted(range(len(answers)), key=lambda index: _rank_of(answers[index]))
-    best = answers[order[0]].buffer
     found = []
     for index in order:
         answer = answers[index]
@@ -29,7 +27,7 @@ def compared(
                 of_all(answer.confidence, len(answers)) if answer.feasible else None,
                 answer.binding_goal,
                 {} if at is None else at.metrics,
-                index != order[0] and (best is None or _beyond(answer, best)),
+                index != order[0] and _apart(answer, answers[order[0]]),
                 answer.cost.replications,
             )
         )
@@ -37,17 +35,22 @@ def compared(
 
 
 def _rank_of(answer: Recommendation) -> tuple[bool, float]:
-    """The answers first, by their places; then the others, by how far the worst goal is missed."""
+    """The answers first, the best before the others; then the others, by how far the worst goal is missed."""
+    if answer.optimum is not None:
+        return False, answer.optimum.measured.mean * (1 if answer.optimum.sense == "minimize" else -1)
     if answer.buffer is not None:
         return False, answer.buffer.place
     misses = (-goal.slack / (abs(goal.goal.threshold) or 1.0) for goal in answer.goals.values())
     return True, max(misses, default=math.inf)
 
 
-def _beyond(answer: Recommendation, best: Value) -> bool:
-    """Whether what meets the goals lies beyond the best answer."""
-    if answer.buffer is None:
+def _apart(answer: Recommendation, best: Recommendation) -> bool:
+    """Whether all that may meet the goals lies beyond the best answer, or a metric's interval does."""
+    if answer.buffer is None or best.buffer is None:
         return True
+    if answer.optimum is not None and best.optimum is not None:
+        one, other = answer.optimum.measured, best.optimum.measured
+        return abs(one.mean - other.mean) > math.hypot(one.half_width or 0.0, other.half_width or 0.0)
     ends = answer.feasible_from
     nearest = answer.buffer.place if ends is None else min(ends.low.place, ends.high.place)
-    return nearest > best.place
+    return nearest > best.buffer.place

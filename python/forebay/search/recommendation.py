@@ -30,7 +30,9 @@ from forebay.search.judging import AverageJudge, Judge, ShareJudge
 from forebay.search.knob import Knob, knob
 from forebay.search.measurable import check_goals
 from forebay.search.measurements import Measurements
-from forebay.search.plan import Plan
+from forebay.search.observing import Observing
+from forebay.search.optimizing import objective, optimized
+from forebay.search.plan import Outcome, Plan
 from forebay.search.ranged import Named, Ranged, ranged
 from forebay.search.ranking import compared
 from forebay.search.resumption import Resumption
@@ -43,6 +45,8 @@ __all__ = ["Recommendation", "recommend"]
 #: The first look reaches this many bandwidth-delay products, the search at most that many.
 FIRST_LOOK_BDP = 2.0
 CEILING_BDP = 16.0
+#: What a search without goals looks at: any metric will do.
+ANY = Goal("utilization", ">=", 0.0)
 #: Parts of a range between the values of the first look, at least.
 PARTS = 6
 
@@ -62,6 +66,8 @@ def recommend(
     pareto: str | None = None,
     over: str | Sequence[str] = TARGET,
     largest: bool = False,
+    minimize: str | None = None,
+    maximize: str | None = None,
     jitter: bool = False,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -108,6 +114,9 @@ def recommend(
         `alternatives`.
     largest : bool
         Whether the largest value is asked for instead; of a range, or of a buffer.
+    minimize, maximize : str, optional
+        A metric, as in "queue_delay_p99": the answer is then where it is lowest or highest, of all that meet the goals,
+        of which there need not be any; `optimum` says how well it is told from its neighbors.
     jitter : bool
         Whether to add a packet time of jitter to every round trip and to spread the starts, wherever the scenario says
         nothing random of flows that react; then they cannot move in step.
@@ -147,9 +156,19 @@ def recommend(
         metric_pair(pareto)
     choices, text = _asked_over(over)
     chosen = cases(scenario, choices)
+    best_of = objective(scenario, minimize, maximize, engine)
+    if best_of is not None:
+        _check_alone(sensitivity=sensitivity, fraction=fraction, largest=largest)
     terms = dataclasses.replace(terms, confidence=for_each(terms.confidence, len(chosen)))
     questions = [
-        _question(_with_checked_goals(case, goals, engine), text, also, terms, largest=largest, jitter=jitter)
+        _question(
+            _with_checked_goals(case, goals, engine, needed=best_of is None),
+            text,
+            also,
+            terms,
+            largest=largest,
+            jitter=jitter,
+        )
         for _, case in chosen
     ]
     resumption = None if resume is None else Resumption(resume, tell)
@@ -166,7 +185,7 @@ def recommend(
                 before=before,
                 resumption=resumption,
             )
-            found.append(_searched(question, measure, terms, _told(known, chosen[len(found)][0])))
+            found.append(_searched(question, measure, terms, _told(known, chosen[len(found)][0]), best_of))
         best, alternatives = compared([choice for choice, _ in chosen], [answer for _, answer in found])
         finished, answer = found[best]
         return dataclasses.replace(
@@ -180,6 +199,13 @@ def recommend(
             # Last of what takes time.
             cost=findings.cost([each.measure for each, _ in found], time.perf_counter() - started),
         )
+
+
+def _check_alone(*, sensitivity: bool, fraction: float | None, largest: bool) -> None:
+    """Refuse what has no meaning where a metric is to be best."""
+    for name, asked in (("sensitivity", sensitivity), ("fraction", fraction is not None), ("largest", largest)):
+        if asked:
+            raise InputError("found it beside --minimize or --maximize; allowed: one of both", name)
 
 
 def _asked_over(over: str | Sequence[str]) -> tuple[list[Choice], str]:
@@ -224,7 +250,11 @@ def _told(known: Callable[[str], object] | None, choice: Mapping[str, str]) -> C
 
 
 def _searched(
-    question: _Question, measure: Measurements, terms: _Terms, known: Callable[[str], object] | None
+    question: _Question,
+    measure: Measurements,
+    terms: _Terms,
+    known: Callable[[str], object] | None,
+    best_of: Goal | None,
 ) -> tuple[Finished, Recommendation]:
     """Search, and say what was found."""
     scenario, varied = question.scenario, question.varied
@@ -234,11 +264,23 @@ def _searched(
         measured=terms.fraction is not None or not measure.replicates,
     )
     plan = _plan(scenario, varied, list(question.asked.values()), of_rules, terms)
-    search = Search(measure, scenario.goals, plan, measure.expect, known)
-    finished = Finished(scenario, search, search.run(), measure, question.jitter)
+    finished, optimum = _found(question, measure, plan, known), None
+    if best_of is not None:
+        finished, optimum = optimized(finished, best_of, terms.confidence, known)
     rules = (findings.judged_rule(finished, rule) for rule in question.rules)
     judged = (*rules, *_judged(finished, varied, question.thumbs))
-    return finished, _answer(finished, terms, question.asked, judged)
+    return finished, dataclasses.replace(_answer(finished, terms, question.asked, judged), optimum=optimum)
+
+
+def _found(question: _Question, measure: Measurements, plan: Plan, known: Callable[[str], object] | None) -> Finished:
+    """What the search for the smallest found; without goals nothing but what is measured in any case."""
+    scenario = question.scenario
+    if scenario.goals:
+        search = Search(measure, scenario.goals, plan, measure.expect, known)
+        return Finished(scenario, search, search.run(), measure, question.jitter)
+    looking = Observing(measure, [ANY], plan)
+    looking.sample(plan.also, 1)
+    return Finished(scenario, looking, Outcome(confidence=None), measure, question.jitter)
 
 
 def _answer(
@@ -315,16 +357,16 @@ def _sensitivity(finished: Finished) -> tuple[Variation, ...]:
     return tuple(found)
 
 
-def _with_checked_goals(scenario: Scenario, goals: Sequence[str], engine: str) -> Scenario:
+def _with_checked_goals(scenario: Scenario, goals: Sequence[str], engine: str, *, needed: bool = True) -> Scenario:
     """Add the goals, all of which can be measured; at least one."""
     places = dict(zip((name for name, *_ in scenario.core.goals), scenario.core.goal_places, strict=True))
     names = {named(goal) for goal in goals}
     scenario = with_goals(scenario, goals)
-    if not scenario.goals:
+    if needed and not scenario.goals:
         raise InputError("found none; allowed: at least one, here or in [goal], such as utilization>=0.99", "goals")
     of_file = {name: place for name, place in places.items() if name not in names}
     check_bounds(((goal, goal.key) for goal in scenario.goals), of_file)
-    check_goals(scenario, engine, of_file)
+    check_goals(scenario, scenario.goals, engine, of_file)
     return scenario
 
 

@@ -40,7 +40,7 @@ from forebay.search.approach import SURE, Approach, beginning
 from forebay.search.crossing import line_at
 from forebay.search.independence import different, enough
 from forebay.search.interpolation import neighbors, share_between
-from forebay.search.judging import Verdict, observations
+from forebay.search.judging import Verdict, hopeless, observations
 from forebay.search.observing import Observing
 from forebay.search.plan import Measure, Outcome, Plan, without_gaps
 from forebay.warning import Kind, Warning
@@ -53,8 +53,6 @@ LEANING = 4
 LEAP = 1.3
 #: Replications at least at the buffer that comes nearest, where there is no answer.
 NEAREST = 4
-#: Part of what the last look needs that it has to be heading for: else further replications are not worth their while.
-HEADING = 0.8
 
 
 class Search(Observing):
@@ -500,6 +498,17 @@ class Search(Observing):
         low, high = (self.plan.judge.margin(self.samples[at], [goal]) for at in ends)
         return low + share_between(*ends, buffer) * (high - low) < 0
 
+    def confirms(self, buffer: int, outcome: Outcome) -> bool:
+        """Whether fresh replications confirm another buffer, at half of the error probability that is left."""
+        self._attempts += 1
+        needed = 1 - (1 - self.plan.confidence) / 2**self._attempts
+        return self._put_to_the_test(buffer, needed, outcome, patient=True) is None
+
+    @property
+    def spent(self) -> bool:
+        """Whether as many buffers were put to the test as may be."""
+        return self._attempts >= self.plan.confirmations
+
     def _put_to_the_test(self, buffer: int, needed: float, outcome: Outcome, *, patient: bool) -> str | None:
         """Confirm a buffer on fresh replications, or name the goal that they do not confirm and note it.
 
@@ -526,7 +535,7 @@ class Search(Observing):
             if confirmed:
                 outcome.buffer, outcome.confirmation, outcome.confidence = buffer, reports, confidence
                 return None
-            if confidence is None or (not patient and _hopeless(confidences[weakest], look, looks[-1], allowed)):
+            if confidence is None or (not patient and hopeless(confidences[weakest], look, looks[-1], allowed)):
                 break
         if self._averages:
             # What has refused a buffer is no longer fresh, but says where the edge is.
@@ -586,12 +595,3 @@ class Search(Observing):
 def _between(low: int, high: int) -> int:
     """The integer nearest the geometric mean, which lies strictly between two that are no neighbors."""
     return round(math.sqrt(low * high))
-
-
-def _hopeless(confidence: float, look: int, last: tuple[int, float], allowed: float) -> bool:
-    """Whether what so many replications say will hardly have become enough at the last look."""
-    normal = statistics.normal_quantile
-    if not 0 < confidence < 1:
-        return confidence <= 0
-    heading = normal(confidence) * math.sqrt(last[0] / look)
-    return heading < HEADING * normal(1 - allowed * last[1])

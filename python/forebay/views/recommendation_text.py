@@ -27,6 +27,7 @@ from forebay.views.heading import Paragraph
 from forebay.views.reports import metric_table
 from forebay.views.wording import (
     around,
+    best,
     chosen,
     closeness,
     count,
@@ -123,8 +124,9 @@ def _headline(answer: Recommendation) -> Iterator[RenderableType]:
         return
     sure = doubt(answer) if answer.confidence is None else formatting.confidence(answer.confidence)
     said = "no confidence: " if answer.confidence is None else "confidence "
-    yield Paragraph(f"{subject(answer)}: {sizes(answer.buffer)}{chosen(answer)} ({said}{sure})", "bold green")
-    yield Paragraph(_decisive(answer))
+    claim = f" ({said}{sure})" if answer.goals else ""
+    yield Paragraph(f"{subject(answer)}: {sizes(answer.buffer)}{chosen(answer)}{claim}", "bold green")
+    yield Paragraph(_decisive(answer) if answer.optimum is None else best(answer.optimum))
     close = closeness(answer)
     if close:
         yield Paragraph(close)
@@ -202,7 +204,7 @@ def _asked(goal: JudgedGoal | Miss) -> str:
 
 def _goals(answer: Recommendation) -> Iterator[RenderableType]:
     """A line for each goal that does not decide."""
-    others = [goal for key, goal in answer.goals.items() if key != answer.binding_goal]
+    others = [goal for key, goal in answer.goals.items() if answer.optimum is not None or key != answer.binding_goal]
     for goal in others:
         name = goal.goal.name
         slack = difference(name, goal.slack)
@@ -296,7 +298,7 @@ def _rows(answer: Recommendation) -> list[_Row]:
 
 
 def _table(answer: Recommendation, rows: Iterable[_Row], columns: _Columns) -> Table:
-    headings, which = _headings(answer), "allowed" if answer.knob.largest else "needed"
+    headings, which = _headings(answer), _which(answer)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("rule", no_wrap=True)
     for heading in headings if columns.sizes else headings[:1]:
@@ -313,6 +315,13 @@ def _table(answer: Recommendation, rows: Iterable[_Row], columns: _Columns) -> T
     return table
 
 
+def _which(answer: Recommendation) -> str:
+    """What a rule's value is told in multiples of."""
+    if answer.optimum is not None:
+        return "the best"
+    return "allowed" if answer.knob.largest else "needed"
+
+
 def _words(found: Judgment, which: str, *, verdict: bool) -> str:
     """Whether a rule applies and what the simulation says of it; where it applies, the latter alone if need be."""
     if not found.applies or not found.found:
@@ -323,7 +332,8 @@ def _words(found: Judgment, which: str, *, verdict: bool) -> str:
 
 def _shown(answer: Recommendation) -> list[str]:
     """The metrics that goals on the link are about, then the usual ones: a narrow console lacks the last first."""
-    names = [judged.goal.name for judged in answer.goals.values()]
+    asked = [] if answer.optimum is None else [answer.optimum.metric]
+    names = [*asked, *(judged.goal.name for judged in answer.goals.values())]
     keys = [answer.points[0].key(name) for name in names if "." not in name]
     return list(dict.fromkeys([*(key for key in keys if key is not None), *USUAL]))
 

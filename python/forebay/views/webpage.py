@@ -247,10 +247,10 @@ def _question(answer: Recommendation) -> str:
     links = answer.scenario.resolved["links"]
     target = next(link for link in links if link["target"])
     wishes = [wording.goal_phrase(judged.goal) for judged in answer.goals.values()]
-    goals = wishes[0] if len(wishes) == 1 else f"{', '.join(wishes[:-1])} and {wishes[-1]}"
+    with_which = f" with which {wording.both(wishes)}" if wishes else ""
     rate = formatting.exactly(formatting.bandwidth(answer.scenario.core.rate_bps))
     several = "" if len(links) == 1 else f" (the link “{target['name']}” of {len(links)})"
-    return f"What is the {wording.found(answer)} for this {rate} link{several} with which {goals}?"
+    return f"What is the {wording.found(answer)} for this {rate} link{several}{with_which}?"
 
 
 def _headline(buffer: answers.Value) -> Headline:

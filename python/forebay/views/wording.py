@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 
     from forebay.goals import Goal
     from forebay.search.answer import Recommendation, Value
+    from forebay.search.optimum import Optimum
 
 __all__ = [
     "around",
     "axis",
+    "best",
+    "both",
     "chosen",
     "count",
     "difference",
@@ -115,9 +118,12 @@ def subject(answer: Recommendation) -> str:
 
 
 def found(answer: Recommendation) -> str:
-    """What was asked for: the smallest of what."""
+    """What was asked for: the smallest of what, or the one at which a metric is best."""
     of = f"value of {answer.knob.key}" if isinstance(answer.knob, Ranged) else f"buffer{whose(answer)}"
-    return f"{extreme(answer)} {of}"
+    if answer.optimum is None:
+        return f"{extreme(answer)} {of}"
+    which = "lowest" if answer.optimum.sense == "minimize" else "highest"
+    return f"{of} of the {which} {metric_title(answer.optimum.metric)}"
 
 
 def varied(answer: Recommendation) -> str:
@@ -140,7 +146,17 @@ def standing_beside(answer: Recommendation, number: int) -> str:
         return "the best"
     if not alternative.apart:
         return "may be as good"
+    if answer.optimum is not None:
+        return "worse"
     return "smaller" if answer.knob.largest else "larger"
+
+
+def best(found: Optimum) -> str:
+    """How good the metric is that was asked to be lowest or highest, and between what the best lies."""
+    which = "Lowest" if found.sense == "minimize" else "Highest"
+    low = found.low.bare if isinstance(found.low, Setting) else f"{round(found.low.packets):,}"
+    sure = f"the best is {low} to {count(found.high)} ({100 * found.confidence:g} % confidence)"
+    return f"{which} {metric_title(found.metric)}: {formatting.estimate(found.metric, found.measured)} here; {sure}."
 
 
 def extreme(answer: Recommendation) -> str:
@@ -152,7 +168,8 @@ def nothing_meets(answer: Recommendation) -> str:
     """What there is none of, at the beginning of a sentence."""
     if not isinstance(answer.knob, Ranged):
         return "No buffer"
-    return f"No {answer.knob.key} from {' to '.join(answer.knob.ends.split('..'))}"
+    low, high = (answer.knob.setting(end) for end in (answer.knob.range.low, answer.knob.range.high))
+    return f"No {answer.knob.key} from {low.bare} to {high.words}"
 
 
 def axis(answer: Recommendation) -> str:
@@ -165,6 +182,10 @@ def axis(answer: Recommendation) -> str:
 
 def standing(answer: Recommendation) -> str:
     """What the recommended buffer is among the measured ones: the smallest that will do only where none contradicts."""
+    if answer.optimum is not None:
+        which = "lowest" if answer.optimum.sense == "minimize" else "highest"
+        meeting = " of those that meet every goal" if answer.goals else ""
+        return f"where {metric_title(answer.optimum.metric)} was found to be {which}{meeting}"
     if answer.gaps:
         return f"the {'upper' if answer.knob.largest else 'lower'} end of a range in which every goal is met"
     if answer.islands:
@@ -177,7 +198,7 @@ def standing(answer: Recommendation) -> str:
 def closeness(answer: Recommendation) -> str:
     """Between which buffers the smallest that would do lies, where the answer may be further from it than was asked."""
     least, buffer = answer.feasible_from, answer.buffer
-    if least is None or buffer is None:
+    if least is None or buffer is None or answer.optimum is not None:
         return ""
     nearest = min(least.low.place, least.high.place)
     if buffer.place <= max(nearest * (1 + answer.resolution), 1.0):
@@ -238,11 +259,11 @@ def around(answer: Recommendation) -> tuple[str, ...]:
     if answer.islands:
         broken = max(answer.islands, key=lambda island: island.missed_at.place).missed_at
         if isinstance(answer.knob, Ranged):
-            which = _both([count(island.buffer) for island in answer.islands])
+            which = both([count(island.buffer) for island in answer.islands])
             side = "Above" if answer.knob.largest else "Below"
             found.append(f"{side} it every goal is met at {which}, too, but not at {count(broken)}.")
         else:
-            which = _both([f"{island.buffer.place:,.0f}" for island in answer.islands])
+            which = both([f"{island.buffer.place:,.0f}" for island in answer.islands])
             found.append(f"Below it {which} packets meet every goal, too, but {packets(broken)} do not.")
     return tuple(found)
 
@@ -256,7 +277,8 @@ def _several(answer: Recommendation) -> str:
     return "values" if isinstance(answer.knob, Ranged) else "buffers"
 
 
-def _both(words: list[str]) -> str:
+def both(words: list[str]) -> str:
+    """Words as part of a sentence: commas, and "and" before the last."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
