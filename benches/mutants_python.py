@@ -61,6 +61,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "search.crossing": ("crossing", "search"),
     "search.findings": ("frozen", "findings_laws", "search", "answers", "judgment"),
     "search.independence": ("frozen", "judging_laws", "search", "independence"),
+    "search.feasible": ("survey",),
     "search.interpolation": ("findings_laws", "judgment", "answers"),
     "search.judging": ("frozen", "judging_laws", "search", "several_goals"),
     "search.judgment": ("frozen", "judging_laws", "judgment", "several_goals"),
@@ -87,6 +88,8 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "search.sensitivity": ("varying_laws", "recommend_more", "uncertain"),
     "search.setting": ("setting", "ranged"),
     "search.smallest": ("frozen", "search_laws", "search"),
+    "search.survey": ("survey",),
+    "search.surveying": ("survey",),
     "search.thumbs": ("thumbs",),
     "search.tradeoff": ("recommendation_laws", "recommend_more"),
 }

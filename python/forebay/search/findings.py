@@ -36,6 +36,7 @@ from forebay.search.independence import different, enough, in_step
 from forebay.search.interpolation import neighbors, point_between, share_between
 from forebay.search.judging import ShareJudge
 from forebay.search.judgment import Judgment, mean_of, worst_miss, worst_of
+from forebay.search.knob import TARGET_LINK, Knob
 from forebay.search.measurements import Measurements
 from forebay.search.observing import Observing
 from forebay.search.plan import LOWER_END, Outcome
@@ -70,10 +71,11 @@ class Finished:
     outcome: Outcome
     measure: Measurements
     jitter: Jitter | None = None
+    knob: Knob | Ranged = TARGET_LINK
 
     def size(self, packets: int) -> Value:
         """A buffer of so many packets where the search varies one."""
-        return self.measure.knob.sized(self.scenario, packets)
+        return self.knob.sized(self.scenario, packets)
 
     def named(self, packets: Sequence[int]) -> str:
         """Buffers as part of a sentence."""
@@ -82,14 +84,14 @@ class Finished:
     @property
     def gaps(self) -> list[tuple[int, str]]:
         """Gaps above the answer, but for those that stand for the same value."""
-        same = self.measure.knob.snapped
+        same = self.knob.snapped
         answer = self.outcome.buffer
         return [(at, key) for at, key in self.outcome.gaps if answer is None or same(at) != same(answer)]
 
     @property
     def islands(self) -> list[tuple[int, int]]:
         """Islands below the answer, but for those that stand for the same value as it or as what misses."""
-        same = self.measure.knob.snapped
+        same = self.knob.snapped
         answer = self.outcome.buffer
         others = [(at, missed) for at, missed in self.outcome.islands if same(at) != same(missed)]
         return [(at, missed) for at, missed in others if answer is None or same(at) != same(answer)]
@@ -301,7 +303,7 @@ def _judgment(finished: Finished, rule: Rule | Thumb, packets: int | None, betwe
         means = ((goal, mean_of(goal, low), mean_of(goal, high)) for goal in goals)
         miss = worst_of({goal.key: goal.margin(one + share * (other - one)) for goal, one, other in means}, goals)
     recommended = finished.outcome.buffer
-    times = None if miss is not None or recommended is None else measure.knob.ratio(packets, recommended)
+    times = None if miss is not None or recommended is None else finished.knob.ratio(packets, recommended)
     return Judgment(rule.applies, rule.share, simulated=True, miss=miss, times=times, interpolated=between is not None)
 
 
@@ -417,7 +419,7 @@ def _of_search(finished: Finished) -> list[Warning]:
     found = [note for note in outcome.notes if note.kind is not Kind.MISSED_AGAIN or not finished.gaps]
     for name in dict.fromkeys(goal for _, goal in finished.gaps):
         at = [packets for packets, goal in finished.gaps if goal == name]
-        beyond = "below" if finished.measure.knob.largest else "above"
+        beyond = "below" if finished.knob.largest else "above"
         text = f"`{name}` is missed again {beyond} the answer, at {finished.named(at)}"
         values = {"missed_at": finished.search.plan.words.value(at[0])}
         found.append(Warning(Kind.MISSED_AGAIN, text, subject=name, values=values))
@@ -457,4 +459,4 @@ def _of_warmup(finished: Finished) -> list[Warning]:
     buffer, engine = finished.outcome.buffer, finished.measure.engine
     if buffer is None or engine != "packet":
         return []
-    return warmup_warnings(finished.measure.knob.turned(finished.scenario, buffer), engine)
+    return warmup_warnings(finished.knob.turned(finished.scenario, buffer), engine)

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 from forebay import _core
 from forebay.report import Report
 from forebay.scenario import Progress, Scenario, run_jobs
-from forebay.search.knob import TARGET_LINK, Knob
-from forebay.search.ranged import Ranged
+from forebay.search.knob import TARGET_LINK
 from forebay.search.resumption import Resumption
 
 __all__ = ["Measurements"]
 
 #: A buffer in packets and the number of a replication.
 Pair = tuple[int, int]
+
+
+class Turned(Protocol):
+    """What a number of the search does to a scenario."""
+
+    @property
+    def identity(self) -> str:
+        """What tells its numbers from those of others."""
+
+    def snapped(self, place: int, /) -> int:
+        """The number that stands for the same value, one for each value."""
+
+    def core(self, scenario: _core.Scenario, place: int, /) -> _core.Scenario:
+        """The scenario with the value for which a number stands."""
 
 
 class Measurements:
@@ -30,7 +44,7 @@ class Measurements:
         Threads.
     progress : callable or None
         Told the replications done and those expected in all, those of earlier searches included.
-    knob : Knob or Ranged
+    knob : Turned
         What is varied.
     before : int
         Replications of earlier searches.
@@ -45,7 +59,7 @@ class Measurements:
         jobs: int | None,
         progress: Progress | None,
         *,
-        knob: Knob | Ranged = TARGET_LINK,
+        knob: Turned = TARGET_LINK,
         before: int = 0,
         resumption: Resumption | None = None,
     ) -> None:

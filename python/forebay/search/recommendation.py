@@ -40,7 +40,7 @@ from forebay.search.smallest import Search
 from forebay.search.thumbs import Thumb, thumbs
 from forebay.search.tradeoff import front, metric_pair
 
-__all__ = ["Recommendation", "recommend"]
+__all__ = ["Recommendation", "recommend", "varied_key", "with_checked_goals"]
 
 #: The first look reaches this many bandwidth-delay products, the search at most that many.
 FIRST_LOOK_BDP = 2.0
@@ -162,7 +162,7 @@ def recommend(
     terms = dataclasses.replace(terms, confidence=for_each(terms.confidence, len(chosen)))
     questions = [
         _question(
-            _with_checked_goals(case, goals, engine, needed=best_of is None),
+            with_checked_goals(case, goals, engine, needed=best_of is None),
             text,
             also,
             terms,
@@ -214,7 +214,8 @@ def _asked_over(over: str | Sequence[str]) -> tuple[list[Choice], str]:
     read = [(text, choice(text)) for text in asked]
     varied = [text for text, each in read if each is None]
     if len(varied) > 1:
-        raise InputError(f"found `{varied[0]}` and `{varied[1]}`; allowed: one key that is varied", "over")
+        found = f"found `{varied[0]}` and `{varied[1]}`"
+        raise InputError(f"{found}; allowed: one key that is varied, or two of `feasible_map`", "over")
     return [each for _, each in read if each is not None], varied[0] if varied else TARGET
 
 
@@ -234,7 +235,7 @@ def _question(
     scenario: Scenario, over: str, also: Iterable[str], terms: _Terms, *, largest: bool, jitter: bool
 ) -> _Question:
     """Everything that can be found wrong before anything runs."""
-    varied = _varied(scenario, over, largest=largest, resolution=terms.resolution)
+    varied = varied_key(scenario, over, largest=largest, resolution=terms.resolution)
     asked = _asked(scenario, varied, also)
     scenario, added = jittered(scenario) if jitter else (scenario, None)
     rules = rules_of(scenario.core) if varied.is_target else ()
@@ -277,10 +278,10 @@ def _found(question: _Question, measure: Measurements, plan: Plan, known: Callab
     scenario = question.scenario
     if scenario.goals:
         search = Search(measure, scenario.goals, plan, measure.expect, known)
-        return Finished(scenario, search, search.run(), measure, question.jitter)
+        return Finished(scenario, search, search.run(), measure, question.jitter, question.varied)
     looking = Observing(measure, [ANY], plan)
     looking.sample(plan.also, 1)
-    return Finished(scenario, looking, Outcome(confidence=None), measure, question.jitter)
+    return Finished(scenario, looking, Outcome(confidence=None), measure, question.jitter, question.varied)
 
 
 def _answer(
@@ -312,7 +313,7 @@ def _answer(
         engine=measure.engine,
         version=_core.__version__,
         jitter=finished.jitter,
-        knob=measure.knob,
+        knob=finished.knob,
     )
 
 
@@ -347,17 +348,17 @@ def _sensitivity(finished: Finished) -> tuple[Variation, ...]:
                 measure.engine,
                 measure.jobs,
                 measure.progress,
-                knob=measure.knob,
+                knob=finished.knob,
                 before=before,
                 resumption=measure.resumption,
             )
             answer = Search(runs, varied.goals, nearby, runs.expect).run()
-            buffer = None if answer.buffer is None else measure.knob.sized(varied, answer.buffer)
+            buffer = None if answer.buffer is None else finished.knob.sized(varied, answer.buffer)
             found.append(Variation(what, factor, buffer, answer.binding, len(runs.reports)))
     return tuple(found)
 
 
-def _with_checked_goals(scenario: Scenario, goals: Sequence[str], engine: str, *, needed: bool = True) -> Scenario:
+def with_checked_goals(scenario: Scenario, goals: Sequence[str], engine: str, *, needed: bool = True) -> Scenario:
     """Add the goals, all of which can be measured; at least one."""
     places = dict(zip((name for name, *_ in scenario.core.goals), scenario.core.goal_places, strict=True))
     names = {named(goal) for goal in goals}
@@ -468,7 +469,7 @@ class _Terms:
         return (1, 2, 4, 8, 16) if asked is None else (asked, 2 * asked, 4 * asked)
 
 
-def _varied(scenario: Scenario, over: str, *, largest: bool, resolution: float) -> Knob | Ranged:
+def varied_key(scenario: Scenario, over: str, *, largest: bool, resolution: float) -> Knob | Ranged:
     """What is varied: a buffer, a key between two ends, or a buffer between one packet and the largest tried."""
     if "=" in over:
         return ranged(scenario, over, largest=largest, resolution=resolution)

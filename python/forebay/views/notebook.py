@@ -13,6 +13,7 @@ from forebay.errors import InputError
 from forebay.formatting import counted
 from forebay.report import Report
 from forebay.search.answer import Recommendation
+from forebay.search.feasible import FeasibleMap
 from forebay.sweeps.sweeping import Sweep
 from forebay.views import wording
 from forebay.views.headline import Headline, headline
@@ -102,6 +103,19 @@ def _(answer: Recommendation) -> Note:
     return Note(heading, _recommended(answer), _table(columns, cells, limited=False), tuple(answer.warnings))
 
 
+@_note.register(FeasibleMap)
+def _(found: FeasibleMap) -> Note:
+    from forebay.views.map_text import where_it_holds
+
+    columns = (found.over[0].key, f"{found.over[1].key} met from", "to")
+    rows = [
+        (stretch.at.words, *("–" if end is None else end.words for end in (stretch.low, stretch.high)))
+        for stretch in found.stretches
+    ]
+    heading = headline(found.scenario.resolved, otherwise="Where goals hold")
+    return Note(heading, where_it_holds(found), _table(columns, rows, limited=False), tuple(found.warnings))
+
+
 def _recommended(answer: Recommendation) -> str:
     goals = " and ".join(wording.goal_phrase(judged.goal) for judged in answer.goals.values())
     if answer.buffer is None:
@@ -182,6 +196,13 @@ def _(answer: Recommendation) -> Figure:
     from forebay.views.plots import draw_recommendation
 
     return draw_recommendation(answer)
+
+
+@_drawn.register(FeasibleMap)
+def _(found: FeasibleMap) -> Figure:
+    from forebay.views.map_picture import draw_map
+
+    return draw_map(found)
 
 
 @_drawn.register(Comparison)
