@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 
 from forebay import InputError, Scenario, recommend
 from forebay.goals import Goal
+from forebay.search.answer import LowerEnd
 from forebay.search.choice import Choice, cases, choice, for_each, of_all
 from forebay.search.plan import Plan
+from forebay.search.ranking import compared
 from forebay.search.recommendation import Recommendation
 from forebay.search.smallest import Search
 from tests.conftest import SMALL, forebay
@@ -130,6 +133,17 @@ def test_each_answer_is_that_of_a_search_of_its_own(answer: Recommendation) -> N
     assert answer.choice == answer.alternatives[0].choice
     assert answer.scenario.resolved["flows"][0]["cca"]["kind"] == answer.choice["flows.bulk.cca"]
     assert answer.cost.replications == sum(each.replications for each in answer.alternatives)
+
+
+def test_what_may_lie_before_the_best_is_not_apart(answer: Recommendation) -> None:
+    def at(packets: int, least: int) -> Recommendation:
+        buffer, low = (answer.knob.sized(answer.scenario, count) for count in (packets, least))
+        return replace(answer, buffer=buffer, feasible_from=LowerEnd(low, buffer, 0.8))
+
+    best, alternatives = compared([{"n": str(n)} for n in range(4)], [at(9, 7), at(5, 4), at(6, 5), at(8, 6)])
+    assert best == 1
+    told = [(each.choice["n"], each.recommendation.packets, each.apart) for each in alternatives]
+    assert told == [("1", 5, False), ("2", 6, False), ("3", 8, True), ("0", 9, True)]
 
 
 def test_the_json_has_them(answer: Recommendation) -> None:

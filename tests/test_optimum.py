@@ -14,7 +14,7 @@ from forebay import InputError, Scenario, recommend
 from forebay.goals import Goal
 from forebay.report import Report
 from forebay.search.observing import Observing
-from forebay.search.optimum import Best, Optimizing
+from forebay.search.optimum import Best, Optimizing, _vertex
 from forebay.search.plan import Plan
 from tests.conftest import SMALL, forebay
 
@@ -93,6 +93,23 @@ def test_more_noise_is_a_wider_interval_and_never_the_same_replication_twice() -
         assert len(set(link.asked)) == len(link.asked)
     assert widths == sorted(widths)
     assert widths[-1] > 4 * widths[0]
+
+
+def test_what_was_seen_before_is_gone_on_from() -> None:
+    """Places that a search has measured get replications of new numbers, and no more than they lack."""
+    link = Link(SYSTEMS["wide"][0], 0.3)
+    known = Observing(link, [LOSS], PLAN)
+    known.sample([1, 1000], 3)
+    Optimizing(known, LOSS, [], 0.95).run(1, 1000)
+    assert len(set(link.asked)) == len(link.asked)
+    assert sum(place == 1 for place, _ in link.asked) == 4
+
+
+@pytest.mark.parametrize("top", [-3.0, 0.0, 5.5])
+def test_a_parabola_has_its_vertex_where_it_is_highest(top: float) -> None:
+    points = [(x, 7 - 2 * (x - top) ** 2) for x in (-1.0, 0.0, 0.5, 4.0)]
+    assert _vertex(points) == pytest.approx(top)
+    assert _vertex([(x, -y) for x, y in points]) is None, "one that opens upwards has none"
 
 
 def test_what_misses_a_goal_is_not_sought_in() -> None:
