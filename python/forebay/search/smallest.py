@@ -417,8 +417,7 @@ class Search(Observing):
             verdict = self.together(buffer, small)
             if buffer == self._refused_as_too_large or verdict is Verdict.MISSED:
                 fine = self.plan.resolution
-                edge = Approach(self, small, buffer, met, fine, self._between_them, caution=0.0).run()
-                return max(edge.buffer, self.plan.floor)
+                return Approach(self, small, buffer, met, fine, self._between_them, caution=0.0).run().buffer
             met = buffer if verdict is Verdict.MET else met
         return max(self.samples) if self.decide(max(self.samples), small) is Verdict.MET else met
 

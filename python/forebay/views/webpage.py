@@ -349,6 +349,8 @@ def _pictures(answer: Recommendation) -> Pictures:
         figures.append(_figure("The trade-off", trade, sizes, f"{trade.up} against {trade.across}"))
         present |= {point.kind for point in trade.points}
     titles = dict(SERIES) | ({} if answer.feasible else {"answer": "the nearest miss"})
+    if ranged:
+        titles |= {"also": "values asked about", "front": "no value is better in both"}
     switches = tuple(Switch(name, text) for name, text in titles.items() if name in present)
     return Pictures(switches, tuple(figures))
 
