@@ -8,7 +8,7 @@ import pytest
 
 from forebay import Scenario, recommend
 from forebay.views import plots
-from forebay.views.charts import Dot, GoalLine, Meeting, MetricChart, Named, Point, RuleStrip, TradeChart
+from forebay.views.charts import Dot, GoalLine, Horizontal, Meeting, MetricChart, Named, Point, RuleStrip, TradeChart
 from forebay.views.recommendation_charts import metric_chart, shown_metrics, trade_chart
 from forebay.views.scales import Axis
 from forebay.views.shapes import Area, Curve, Drawing, Line, Marker, Region, Series, Shape, Size, Text
@@ -116,7 +116,7 @@ def test_a_strip_has_a_row_for_each_rule() -> None:
 
 
 def test_packets_have_their_time_below() -> None:
-    with_time = drawn(MetricChart("loss (%)", POINTS, milliseconds_per_packet=0.12)).across
+    with_time = drawn(MetricChart("loss (%)", POINTS, across=Horizontal(milliseconds_per_packet=0.12))).across
     assert [(tick.text, tick.below) for tick in with_time.ticks] == [
         ("1", "0.12"),
         ("10", "1.2"),

@@ -21,7 +21,7 @@ from forebay.search.findings import Finished
 from forebay.search.judging import AverageJudge, Judge, ShareJudge
 from forebay.search.knob import TARGET_LINK
 from forebay.search.measurements import Measurements
-from forebay.search.plan import Outcome, Plan
+from forebay.search.plan import Outcome, Plan, Words
 from forebay.search.smallest import Search
 from forebay.warning import Kind, Warning
 from tests.conftest import SMALL
@@ -300,14 +300,14 @@ def test_where_the_curve_falls_again_is_told_once_for_each_goal() -> None:
 @pytest.mark.parametrize("count", [1, 2, 6, 7, 12])
 def test_buffers_are_named_but_not_too_many_of_them(count: int) -> None:
     named = list(range(1, count + 1))
-    text = findings._shown(named)
+    text = Words().named(*named)
     assert text.endswith(" packet" if count == 1 else " packets")
     shown = [int(part) for part in text.partition(" packet")[0].replace(", ...", "").split(", ")]
     assert shown == named[: len(shown)]
     assert len(shown) == min(count, 6)
     assert ("..." in text) == (len(shown) < count)
-    assert findings._shown([2]) == "2 packets"
-    assert findings._shown([0]) == "0 packets"
+    assert Words().named(2) == "2 packets"
+    assert Words().named(0) == "0 packets"
     assert findings._names(["a"]) == "a"
     assert findings._names(["a", "b"]) == "a and b"
     assert findings._names(["a", "b", "c", "d"]) == "a, b, c and d"
@@ -320,7 +320,7 @@ def test_what_runs_warn_of_is_told_once_with_the_buffers() -> None:
         return made
 
     seen = {9: [warned("a"), warned("b", "a")], 4: [warned(), warned("a")], 12: [warned(), warned()]}
-    found = findings._of_runs(finished(seen, Outcome(buffer=9)).measure)
+    found = findings._of_runs(finished(seen, Outcome(buffer=9)))
     assert found == ["at 4, 9 packets: few at a", "at 9 packets: few at b"]
     assert [warning.subject for warning in found] == ["a", "b"]
 
@@ -454,7 +454,7 @@ def test_costs_are_added_up_but_for_memory() -> None:
 
     known = finished({3: [costing(1, 50), costing(2, 80)], 9: [costing(4, 60)]}, Outcome())
     known.measure.resumed = 2
-    cost = findings.cost(known.measure, 7.0)
+    cost = findings.cost([known.measure], 7.0)
     assert (cost.replications, cost.resumed, cost.buffers) == (3, 2, 2)
     assert (cost.events, cost.data_packets, cost.cpu_s) == (7, 70, 1.5)
     assert (cost.wall_s, cost.peak_rss_bytes) == (7.0, 80), "memory is used again"

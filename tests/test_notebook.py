@@ -18,8 +18,8 @@ import pytest
 
 import forebay
 from forebay import InputError, Report, Scenario, compare, recommend, sweep
+from forebay.quantity import Scale, scale_of
 from forebay.report import Estimate, GroupReport, Metrics, Named
-from forebay.sweeps.axes import Scale, scale_of
 from forebay.warning import Kind, Warning
 from tests.conftest import ROOT, SMALL
 from tests.test_pages import HARMLESS, HOSTILE, Reading
@@ -51,7 +51,13 @@ def test_the_manual_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.Monkey
             else:
                 exec(compile(ast.Module([statement], []), "docs/api.md", "exec"), names)
     assert capsys.readouterr().out.startswith("confidence: found 1.5; allowed: ")
-    assert {path.name for path in tmp_path.glob("*.png")} == {"report.png", "answer.png", "comparison.png", "sweep.png"}
+    assert {path.name for path in tmp_path.glob("*.png")} == {
+        "report.png",
+        "answer.png",
+        "map.png",
+        "comparison.png",
+        "sweep.png",
+    }
     assert names["data"]["link.buffer"].to_numpy().tolist() == [5, 13, 32, 80]
     assert names["data"]["flows.backup.rtt"].to_numpy().tolist() == [0.01, 0.05]
 

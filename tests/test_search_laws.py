@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from forebay.goals import Goal
 from forebay.report import Report
-from forebay.search.interpolation import without_gaps
 from forebay.search.judging import AverageJudge, ShareJudge, Verdict
-from forebay.search.plan import Plan
+from forebay.search.plan import Plan, without_gaps
 from forebay.search.smallest import Search, _between
 from forebay.warning import Kind
 from tests.oracle import BOTH, ROOM, SMALL, Link, Oracle, buffer_of, plan_of, searched, since, until

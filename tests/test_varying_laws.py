@@ -280,7 +280,7 @@ def refused(goal: str, *groups: str, engine: str = "packet", place: str | None =
     places = {} if place is None else {asked.goals[0].name: place}
     found = None
     try:
-        check_goals(asked, engine, places)
+        check_goals(asked, asked.goals, engine, places)
     except InputError as error:
         found = error
     if found is None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from forebay.scenario import Scenario
     from forebay.search.answer import Recommendation
     from forebay.search.recommendation import recommend
+    from forebay.search.surveying import feasible_map
     from forebay.sweeps.axes import Axis
     from forebay.sweeps.sweeping import Sweep, sweep
     from forebay.warning import Warning
@@ -60,6 +61,7 @@ __all__ = [
     "__version__",
     "compare",
     "explain",
+    "feasible_map",
     "recommend",
     "reproduce",
     "sweep",
@@ -85,6 +87,7 @@ _HOMES = {
     "__version__": "forebay._core",
     "compare": "forebay.comparison.comparison",
     "explain": "forebay.explanation",
+    "feasible_map": "forebay.search.surveying",
     "recommend": "forebay.search.recommendation",
     "reproduce": "forebay.papers.reproduction",
     "sweep": "forebay.sweeps.sweeping",

@@ -191,6 +191,16 @@ class BufferSize:
     seconds: float
     bdp: float | None
 
+    @property
+    def number(self) -> float:
+        """On the axis of a picture: packets."""
+        return self.packets
+
+    @property
+    def place(self) -> float:
+        """On the scale of a search: packets."""
+        return self.packets
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:

@@ -22,6 +22,7 @@ from forebay.files import between, write_whole
 from forebay.goals import parts_of_key
 from forebay.metric import find
 from forebay.plain import plain
+from forebay.report import BufferSize
 from forebay.search.answer import Recommendation
 from forebay.search.judgment import Miss
 
@@ -79,7 +80,7 @@ class Figures:
 
 def figures_of(name: str, answer: Recommendation) -> Figures:
     """What of an answer the manual states."""
-    buffer = answer.buffer
+    buffer = answer.buffer if isinstance(answer.buffer, BufferSize) else None
     return Figures(
         name,
         answer.scenario.core.sha256,
@@ -90,7 +91,7 @@ def figures_of(name: str, answer: Recommendation) -> Figures:
         tuple(
             RuleFigures(
                 rule.name,
-                None if rule.buffer is None else round(rule.buffer.packets),
+                None if rule.buffer is None else round(rule.buffer.number),
                 rule.applies,
                 rule.share,
                 rule.judgment.simulated,

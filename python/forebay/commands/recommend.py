@@ -4,30 +4,37 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, PICTURES_OUT, REPLICATIONS, SCHEDULER, SET
-from forebay.commands.sources import source
+from forebay.commands.sources import Source, source
 from forebay.commands.streams import remark, say, say_json
 from forebay.commands.terminal import afterwards, progress_bar, show, writing
 from forebay.commands.values import ENGINE, GOAL, PLATFORM, OutputFile, Share, Time
 from forebay.commands.verb import verb
-from forebay.errors import Interrupted
+from forebay.errors import InputError, Interrupted
 from forebay.files import check_file, write_whole
 
 if TYPE_CHECKING:
+    from forebay.scenario import Scenario
     from forebay.search.answer import Recommendation
+    from forebay.search.feasible import FeasibleMap
 
 __all__ = ["recommend"]
 
 
 @verb(
     ("recommend link.toml", "Find the smallest buffer that meets the scenario's goals:"),
+    (
+        "recommend link.toml --over link.queue.threshold=5p..500p",
+        "Find the smallest marking threshold instead:",
+    ),
     (
         "recommend link.toml --goal 'utilization>=98%' --for linux",
         "Ask for more, and for a router's lines:",
@@ -111,11 +118,21 @@ __all__ = ["recommend"]
 )
 @click.option(
     "--over",
-    metavar="KEY",
-    default="link.buffer",
+    multiple=True,
+    metavar="KEY[=LOW..HIGH]",
+    default=("link.buffer",),
     show_default=True,
-    help="The buffer to size while others stay: a class's, as in link.queue.classes.voice.buffer, or another link's.",
+    help="The buffer to size while others stay: a class's, as in link.queue.classes.voice.buffer, or another link's. "
+    "Or any key between two ends, as in link.queue.threshold=5p..500p. Beside it, or alone, a list of values, as in "
+    "link.queue=droptail,codel: the best, and the answer with each. Two ranges: a map of where the goals hold.",
 )
+@click.option(
+    "--minimize",
+    metavar="METRIC",
+    help="Find where this metric is lowest, of all that meets the goals, if any are asked.",
+)
+@click.option("--maximize", metavar="METRIC", help="The same where a metric is highest.")
+@click.option("--largest", is_flag=True, help="Find the largest value that meets the goals instead of the smallest.")
 @click.option(
     "--jitter",
     is_flag=True,
@@ -149,6 +166,9 @@ def recommend(
 
     given = source(file)
     scenario = given.scenario(overrides)
+    if len(_varied(asked["over"])) > 1:
+        _map(given, scenario, None if no_picture else out, asked, fresh=fresh, as_json=as_json)
+        return
     if not no_picture:
         _check_products(out, given.stem, front=asked["pareto"] is not None)
     with _going_on(kept=not fresh), progress_bar("simulating", quiet=as_json) as progress:
@@ -181,6 +201,64 @@ def _going_on(*, kept: bool) -> Iterator[None]:
         if not kept:
             raise
         raise Interrupted("interrupted; the same command goes on from here") from None
+
+
+def _varied(over: Iterable[str]) -> list[str]:
+    """The keys that are varied, without those that take one of some words."""
+    from forebay.search.choice import choice
+
+    return [text for text in over if choice(text) is None]
+
+
+#: What a map takes besides its keys.
+OF_MAPS = frozenset({"goals", "over", "engine", "jobs"})
+
+
+def _map(given: Source, scenario: Scenario, out: Path | None, asked: dict[str, Any], **how: bool) -> None:
+    """Map where over two keys all goals hold."""
+    from forebay.search.resumption import cache_directory
+    from forebay.search.surveying import feasible_map
+
+    context = click.get_current_context()
+    for name in (*asked, "report_to"):
+        if name not in OF_MAPS and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise InputError("found it beside two --over; allowed: one --over, or a map without it", name)
+    stem = None if out is None else out / f"{given.stem}-map"
+    if stem is not None:
+        for ending in (".png", ".svg", ".json"):
+            check_file(stem.with_suffix(ending), "out")
+    with _going_on(kept=not how["fresh"]), progress_bar("simulating", quiet=how["as_json"]) as progress:
+        found = feasible_map(
+            scenario,
+            progress=progress,
+            resume=None if how["fresh"] else cache_directory() / "recommend",
+            tell=remark,
+            **{name: asked[name] for name in OF_MAPS},
+        )
+    written: list[Path] = []
+    with afterwards(lambda: _tell_map(found, written, as_json=how["as_json"])):
+        if stem is not None:
+            from forebay.views import plots
+            from forebay.views.map_picture import draw_map
+
+            with writing(stem):
+                written += plots.save_both(draw_map(found), stem)
+                write_whole(stem.with_suffix(".json"), found.to_json(indent=2) + "\n")
+            written.append(stem.with_suffix(".json"))
+    if not found.feasible:
+        sys.exit(1)
+
+
+def _tell_map(found: FeasibleMap, written: list[Path], *, as_json: bool) -> None:
+    """Print the map, and what was written unless somebody reads JSON."""
+    if as_json:
+        say_json(found.to_json(indent=2))
+        return
+    from forebay.views.map_text import map_text
+
+    show(map_text(found))
+    for path in written:
+        say(f"wrote {path}")
 
 
 def _check_products(out: Path, name: str, *, front: bool) -> None:

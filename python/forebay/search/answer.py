@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forebay import formatting
@@ -14,8 +14,12 @@ from forebay.metric import key_among
 from forebay.plain import plain
 from forebay.report import BufferSize, Estimate, buffer_columns, estimate_columns
 from forebay.rules import Assumption
+from forebay.search.choice import Alternative
 from forebay.search.judgment import Judgment
 from forebay.search.knob import TARGET_LINK, Knob
+from forebay.search.optimum import Optimum
+from forebay.search.ranged import Ranged
+from forebay.search.setting import Setting, Value
 from forebay.warning import Warning
 
 if TYPE_CHECKING:
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from forebay.scenario import Scenario
 
 __all__ = [
+    "Alternative",
     "Configuration",
     "Conflict",
     "CurvePoint",
@@ -39,10 +44,12 @@ __all__ = [
     "LowerEnd",
     "Miss",
     "NamedBuffer",
+    "Optimum",
     "Recommendation",
     "SearchCost",
     "Side",
     "UpperEnd",
+    "Value",
     "Variation",
 ]
 
@@ -59,8 +66,8 @@ class JudgedGoal:
         What was asked for.
     held, of : int or None
         In how many of how many draws it holds, where the goals are about a share of them.
-    at_packets : int
-        The buffer.
+    at_packets : int or float
+        The buffer; of a range the value in its base unit.
     measured : Estimate
         The metric there.
     slack : float
@@ -76,7 +83,7 @@ class JudgedGoal:
     goal: Goal
     held: int | None
     of: int | None
-    at_packets: int
+    at_packets: float
     measured: Estimate
     slack: float
     met: bool
@@ -113,8 +120,8 @@ class LowerEnd:
         That it is so.
     """
 
-    low: BufferSize
-    high: BufferSize
+    low: Value
+    high: Value
     confidence: float
 
 
@@ -132,16 +139,16 @@ class UpperEnd:
         Where, on the line between measured buffers, one of them ceases to hold.
     """
 
-    buffer: BufferSize
-    missed_at: BufferSize | None
-    about: BufferSize | None = None
+    buffer: Value
+    missed_at: Value | None
+    about: Value | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
     """A measured buffer above the answer that misses a goal which asks for room, its key, and what was measured."""
 
-    buffer: BufferSize
+    buffer: Value
     goal: str
     measured: Estimate
 
@@ -150,8 +157,8 @@ class Gap:
 class Island:
     """A measured buffer below the answer that meets every goal, and the largest up to the answer that does not."""
 
-    buffer: BufferSize
-    missed_at: BufferSize
+    buffer: Value
+    missed_at: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +189,7 @@ class Side:
     """Keys of goals that ask for a large buffer, or a small one, and what they need together; None for no buffer."""
 
     goals: tuple[str, ...]
-    buffer: BufferSize | None
+    buffer: Value | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +220,8 @@ class Conflict:
 
     needs_at_least: Side
     needs_at_most: Side
-    compromise: BufferSize | None
-    largest_tried: BufferSize
+    compromise: Value | None
+    largest_tried: Value
     nearest: tuple[Miss, ...]
 
 
@@ -249,7 +256,7 @@ class JudgedRule:
     """
 
     name: str
-    buffer: BufferSize | None
+    buffer: Value | None
     applies: bool
     why: str
     assumptions: tuple[Assumption, ...]
@@ -258,7 +265,7 @@ class JudgedRule:
     measured: Metrics
     share: float
     judgment: Judgment
-    between: tuple[BufferSize, BufferSize] | None = None
+    between: tuple[Value, Value] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +273,7 @@ class NamedBuffer:
     """A buffer that somebody named, with what was measured there."""
 
     name: str
-    buffer: BufferSize
+    buffer: Value
     measured: Metrics
 
 
@@ -274,7 +281,7 @@ class NamedBuffer:
 class CurvePoint:
     """One measured buffer: metrics of the link, and of each group by its name."""
 
-    buffer: BufferSize
+    buffer: Value
     replications: int
     metrics: Metrics
     groups: Mapping[str, Metrics]
@@ -311,7 +318,7 @@ class Variation:
 
     what: str
     factor: float
-    recommendation: BufferSize | None
+    recommendation: Value | None
     binding_goal: str | None
     replications: int
 
@@ -320,7 +327,7 @@ class Variation:
 class FrontPoint:
     """A measured buffer in a trade-off; `on_front` where no other is better in both metrics."""
 
-    buffer: BufferSize
+    buffer: Value
     measured: Metrics
     on_front: bool
 
@@ -341,8 +348,8 @@ class Recommendation(Shown):
     ----------
     scenario : Scenario
         What was asked about, with its goals.
-    buffer : BufferSize or None
-        The smallest that meets every goal; None where there is none.
+    buffer : BufferSize, Setting or None
+        The smallest that meets every goal, or of a range the value that was asked for; None where there is none.
     confidence : float or None
         One-sided, that all goals hold there; without an answer the one that was asked for. None where replications are
         identical or flows move in step: a warning says which.
@@ -384,12 +391,18 @@ class Recommendation(Shown):
         The trade-off that was asked for.
     jitter : Jitter or None
         What was made random in the scenario, where that was asked for.
-    knob : Knob
-        Whose buffer it is: the target link's, another link's or a class's.
+    knob : Knob or Ranged
+        Whose buffer it is: the target link's, another link's or a class's; or the key and its range.
+    optimum : Optimum or None
+        The metric that was asked to be lowest or highest: then `buffer` is where it is, of those that meet the goals.
+    choice : mapping
+        Where values of keys were to choose from: the best ones, which `scenario` has.
+    alternatives : tuple of Alternative
+        Then the answer with each of them, the best first.
     """
 
     scenario: Scenario
-    buffer: BufferSize | None
+    buffer: Value | None
     confidence: float | None
     resolution: float
     binding_goal: str | None
@@ -411,7 +424,10 @@ class Recommendation(Shown):
     configurations: tuple[Configuration, ...] = ()
     pareto: Front | None = None
     jitter: Jitter | None = None
-    knob: Knob = TARGET_LINK
+    knob: Knob | Ranged = TARGET_LINK
+    optimum: Optimum | None = None
+    choice: Mapping[str, str] = field(default_factory=dict)
+    alternatives: tuple[Alternative, ...] = ()
 
     @property
     def feasible(self) -> bool:
@@ -421,7 +437,12 @@ class Recommendation(Shown):
     @property
     def packets(self) -> int | None:
         """The recommended buffer in packets."""
-        return None if self.buffer is None else round(self.buffer.packets)
+        return round(self.buffer.packets) if isinstance(self.buffer, BufferSize) else None
+
+    @property
+    def setting(self) -> Value | None:
+        """The same as `buffer`, by a name that suits every key."""
+        return self.buffer
 
     @property
     def monotone(self) -> bool:
@@ -437,14 +458,15 @@ class Recommendation(Shown):
     def curve(self) -> pl.DataFrame:
         """Every measured buffer as a row of a polars data frame, in rising order.
 
-        Its columns are `buffer_packets`, `buffer_bytes`, `buffer_seconds` and `buffer_bdp`, `replications`, then each
-        metric of the link by its name with its `NAME_half_width`, and each of a group as "group.NAME".
+        Its columns are `buffer_packets`, `buffer_bytes`, `buffer_seconds` and `buffer_bdp` (of a range `setting`, in
+        the base unit, and `setting_text`), `replications`, then each metric of the link by its name with its
+        `NAME_half_width`, and each of a group as "group.NAME".
         """
         import polars as pl
 
         rows = [
             {
-                **buffer_columns(point.buffer),
+                **_columns(point.buffer),
                 "replications": point.replications,
                 **estimate_columns(point.metrics),
                 **{
@@ -457,9 +479,9 @@ class Recommendation(Shown):
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def at(self, buffer: BufferSize) -> CurvePoint | None:
+    def at(self, buffer: Value) -> CurvePoint | None:
         """What was measured at a buffer; None where nothing was."""
-        return next((point for point in self.points if point.buffer.packets == buffer.packets), None)
+        return next((point for point in self.points if point.buffer.number == buffer.number), None)
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain dictionaries and lists, as in the JSON."""
@@ -487,7 +509,8 @@ class Recommendation(Shown):
                 "version": self.version,
             }
         )
-        return told | dict(self._asked_for())
+        told |= dict(self._asked_for())
+        return _renamed(told) if isinstance(self.knob, Ranged) else told
 
     def _asked_for(self) -> Iterable[tuple[str, Any]]:
         """What is in the JSON where it was asked for."""
@@ -502,7 +525,14 @@ class Recommendation(Shown):
         if self.jitter is not None:
             yield "jitter", plain(self.jitter)
         if not self.knob.is_target:
-            yield "over", self.knob.key
+            yield "over", self.knob.asked
+            if self.knob.largest:
+                yield "largest", True
+        if self.optimum is not None:
+            yield "optimum", plain(self.optimum)
+        if self.choice:
+            yield "choice", dict(self.choice)
+            yield "alternatives", plain(self.alternatives)
 
     @property
     def data(self) -> Mapping[str, Any]:
@@ -518,7 +548,27 @@ class Recommendation(Shown):
         if self.buffer is None:
             return f"<Recommendation{of}: no buffer meets {' and '.join(self.goals)}>"
         decided = "" if self.binding_goal is None else f", decided by {self.binding_goal}"
+        if isinstance(self.buffer, Setting):
+            return f"<Recommendation{of}: {self.knob.key} = {self.buffer.words}{decided}>"
         return (
             f"<Recommendation{of}: {self.buffer.packets:.0f} packets = {formatting.size(self.buffer.bytes)} = "
             f"{formatting.duration(self.buffer.seconds)}{decided}>"
         )
+
+
+def _columns(value: Value) -> Mapping[str, float | str | None]:
+    """A buffer or a setting as columns of a table."""
+    if isinstance(value, BufferSize):
+        return buffer_columns(value)
+    return {"setting": value.value, "setting_text": value.text}
+
+
+#: What parts of the JSON are called where no buffer is varied.
+_NAMES = {"buffer": "setting", "at_packets": "at", "buffers": "settings"}
+
+
+def _renamed(told: Any) -> Any:
+    """The JSON of a range: what it says of buffers is about settings."""
+    if isinstance(told, dict):
+        return {_NAMES.get(key, key): _renamed(value) for key, value in told.items()}
+    return [_renamed(each) for each in told] if isinstance(told, list) else told

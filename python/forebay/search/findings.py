@@ -12,7 +12,7 @@ from forebay.cautions import phase_effects
 from forebay.configuration.jitter import Jitter, jittered
 from forebay.formatting import duration
 from forebay.goals import Goal, metric_value
-from forebay.report import BufferSize, Estimate, Report
+from forebay.report import Estimate, Report
 from forebay.rules import Rule
 from forebay.scenario import Scenario
 from forebay.search.answer import (
@@ -30,34 +30,36 @@ from forebay.search.answer import (
     SearchCost,
     Side,
     UpperEnd,
+    Value,
 )
 from forebay.search.independence import different, enough, in_step
 from forebay.search.interpolation import neighbors, point_between, share_between
 from forebay.search.judging import ShareJudge
 from forebay.search.judgment import Judgment, mean_of, worst_miss, worst_of
+from forebay.search.knob import TARGET_LINK, Knob
 from forebay.search.measurements import Measurements
+from forebay.search.observing import Observing
 from forebay.search.plan import LOWER_END, Outcome
-from forebay.search.quick import QuickLook
-from forebay.search.smallest import Search
+from forebay.search.ranged import Ranged
+from forebay.search.thumbs import Thumb
 from forebay.warning import Kind, Warning
 
 __all__ = [
     "Finished",
     "conflict",
     "cost",
+    "curve",
     "fraction",
     "gaps",
     "islands",
     "judged_goals",
     "judged_rule",
+    "judged_thumb",
     "named",
     "point",
     "upper_end",
     "warnings",
 ]
-
-#: Buffers that a warning names at most.
-NAMED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +67,34 @@ class Finished:
     """A search that is over: on what, with which outcome, and everything that was measured."""
 
     scenario: Scenario
-    search: Search | QuickLook
+    search: Observing
     outcome: Outcome
     measure: Measurements
     jitter: Jitter | None = None
+    knob: Knob | Ranged = TARGET_LINK
 
-    def size(self, packets: int) -> BufferSize:
+    def size(self, packets: int) -> Value:
         """A buffer of so many packets where the search varies one."""
-        return self.measure.knob.sized(self.scenario, packets)
+        return self.knob.sized(self.scenario, packets)
+
+    def named(self, packets: Sequence[int]) -> str:
+        """Buffers as part of a sentence."""
+        return self.search.plan.words.named(*packets)
+
+    @property
+    def gaps(self) -> list[tuple[int, str]]:
+        """Gaps above the answer, but for those that stand for the same value."""
+        same = self.knob.snapped
+        answer = self.outcome.buffer
+        return [(at, key) for at, key in self.outcome.gaps if answer is None or same(at) != same(answer)]
+
+    @property
+    def islands(self) -> list[tuple[int, int]]:
+        """Islands below the answer, but for those that stand for the same value as it or as what misses."""
+        same = self.knob.snapped
+        answer = self.outcome.buffer
+        others = [(at, missed) for at, missed in self.outcome.islands if same(at) != same(missed)]
+        return [(at, missed) for at, missed in others if answer is None or same(at) != same(answer)]
 
     def at_answer(self) -> tuple[int, Sequence[Report]]:
         """The answer with the fresh replications; without one the compromise with all that it has."""
@@ -115,7 +137,7 @@ def judged_goals(finished: Finished, share: float | None) -> Mapping[str, Judged
             goal,
             held=None if share is None else sum(goal.margin(value) >= 0 for value in values),
             of=None if share is None else len(values),
-            at_packets=at,
+            at_packets=finished.search.plan.words.value(at),
             measured=measured,
             slack=goal.margin(measured.mean),
             met=judge.margin(reports, [goal]) >= 0,
@@ -136,7 +158,10 @@ def fraction(finished: Finished, share: float, confidence: float) -> Held:
 def lower_end(finished: Finished) -> LowerEnd | None:
     """Between which buffers the smallest that would do lies."""
     between = finished.outcome.lower_end
-    return None if between is None else LowerEnd(finished.size(between[0]), finished.size(between[1]), LOWER_END)
+    if between is None:
+        return None
+    low, high = sorted((finished.size(end) for end in between), key=lambda value: value.number)
+    return LowerEnd(low, high, LOWER_END)
 
 
 def upper_end(finished: Finished) -> UpperEnd | None:
@@ -167,7 +192,7 @@ def _last_on_the_line(finished: Finished, last: int, beyond: int) -> int | None:
 def gaps(finished: Finished) -> tuple[Gap, ...]:
     """Larger buffers that miss a goal which asks for room, with what the search measured there."""
     goals = {goal.key: goal for goal in finished.scenario.goals}
-    found = ((packets, goals[key]) for packets, key in finished.outcome.gaps)
+    found = ((packets, goals[key]) for packets, key in finished.gaps)
     return tuple(
         Gap(finished.size(packets), goal.key, _estimate(goal, finished.seen(packets))) for packets, goal in found
     )
@@ -175,7 +200,7 @@ def gaps(finished: Finished) -> tuple[Gap, ...]:
 
 def islands(finished: Finished) -> tuple[Island, ...]:
     """Smaller buffers that meet every goal although a larger one does not, in rising order."""
-    pairs = sorted(finished.outcome.islands)
+    pairs = sorted(finished.islands)
     return tuple(Island(finished.size(packets), finished.size(missed_at)) for packets, missed_at in pairs)
 
 
@@ -226,6 +251,30 @@ def judged_rule(finished: Finished, rule: Rule) -> JudgedRule:
     )
 
 
+def judged_thumb(finished: Finished, knob: Ranged, thumb: Thumb) -> JudgedRule:
+    """A rule of thumb with what was measured at its value, or the curve says there."""
+    value = knob.nearest(thumb.value / knob.factor)
+    inside = knob.range.low <= value.number <= knob.range.high
+    place = round(value.place) if inside else None
+    between = None if place is None else _between(finished, place)
+    measured: Metrics = {}
+    if place is not None:
+        measured = finished.measured(place) if between is None else _interpolated(finished, between, place).metrics
+    return JudgedRule(
+        thumb.name,
+        value,
+        thumb.applies,
+        thumb.against or "nothing speaks against it",
+        (),
+        {},
+        (thumb.formula,) if inside else (thumb.formula, f"not simulated: not in {knob.ends}"),
+        measured,
+        thumb.share,
+        _judgment(finished, thumb, place, between),
+        None if between is None else (finished.size(between[0]), finished.size(between[1])),
+    )
+
+
 def _between(finished: Finished, packets: int) -> tuple[int, int] | None:
     """The measured buffers on either side of one that was not measured."""
     measured = finished.measure.buffers()
@@ -237,10 +286,10 @@ def _interpolated(finished: Finished, between: tuple[int, int], packets: int) ->
     return point_between(low, high, finished.size(packets))
 
 
-def _judgment(finished: Finished, rule: Rule, packets: int | None, between: tuple[int, int] | None) -> Judgment:
+def _judgment(finished: Finished, rule: Rule | Thumb, packets: int | None, between: tuple[int, int] | None) -> Judgment:
     """What the simulation says of a rule's buffer, of `packets` where it was simulated, or lies between what was."""
     measure, judge, goals = finished.measure, finished.search.plan.judge, finished.scenario.goals
-    if packets is None:
+    if packets is None or not goals:
         return Judgment(rule.applies, rule.share)
     if between is None:
         reports = measure.at(packets)
@@ -253,7 +302,7 @@ def _judgment(finished: Finished, rule: Rule, packets: int | None, between: tupl
         means = ((goal, mean_of(goal, low), mean_of(goal, high)) for goal in goals)
         miss = worst_of({goal.key: goal.margin(one + share * (other - one)) for goal, one, other in means}, goals)
     recommended = finished.outcome.buffer
-    times = None if miss is not None or recommended is None else packets / recommended
+    times = None if miss is not None or recommended is None else finished.knob.ratio(packets, recommended)
     return Judgment(rule.applies, rule.share, simulated=True, miss=miss, times=times, interpolated=between is not None)
 
 
@@ -270,13 +319,19 @@ def point(finished: Finished, packets: int) -> CurvePoint:
     return CurvePoint(finished.size(packets), len(reports), report.metrics, groups)
 
 
-def cost(measure: Measurements, wall_s: float) -> SearchCost:
-    """What all replications cost."""
-    costs = [report.cost for report in measure.reports.values()]
+def curve(finished: Finished) -> tuple[CurvePoint, ...]:
+    """What was measured at every buffer, in rising order."""
+    points = (point(finished, packets) for packets in finished.measure.buffers())
+    return tuple(sorted(points, key=lambda each: each.buffer.number))
+
+
+def cost(measured: Sequence[Measurements], wall_s: float) -> SearchCost:
+    """What all replications of some searches cost."""
+    costs = [report.cost for measure in measured for report in measure.reports.values()]
     return SearchCost(
         replications=len(costs),
-        resumed=measure.resumed,
-        buffers=len(measure.buffers()),
+        resumed=sum(measure.resumed for measure in measured),
+        buffers=sum(len(measure.buffers()) for measure in measured),
         data_packets=sum(each.data_packets for each in costs),
         events=sum(each.events for each in costs),
         cpu_s=sum(each.cpu_s for each in costs),
@@ -291,7 +346,7 @@ def warnings(finished: Finished) -> tuple[Warning, ...]:
         *_of_evidence(finished),
         *_of_jitter(finished.jitter),
         *_of_search(finished),
-        *_of_runs(finished.measure),
+        *_of_runs(finished),
         *_of_warmup(finished),
         *phase_effects(finished.scenario.core, finished.measure.engine),
     )
@@ -313,12 +368,12 @@ def _of_evidence(finished: Finished) -> list[Warning]:
     if independent < count:
         if independent == 1:
             text = (
-                f"all {count} replications at {_shown([at])} are identical to the last bit: nothing random reaches "
-                "them, and one observation carries no confidence"
+                f"all {count} replications at {finished.named([at])} are identical to the last bit: nothing random "
+                "reaches them, and one observation carries no confidence"
             )
         else:
             worth = "so many observations" if enough(independent, count) else "too few to carry a confidence"
-            text = f"of the {count} replications at {_shown([at])} only {independent} differ: they are {worth}"
+            text = f"of the {count} replications at {finished.named([at])} only {independent} differ: they are {worth}"
         found.append(Warning(Kind.IDENTICAL, text, values={"replications": count, "different": independent}))
     step = in_step(finished.scenario.core, finished.measure.engine, reports)
     if step is not None:
@@ -360,23 +415,20 @@ def _of_jitter(jitter: Jitter | None) -> list[Warning]:
 def _of_search(finished: Finished) -> list[Warning]:
     """The search's own notes, and where its curve falls again, told once."""
     outcome = finished.outcome
-    found = [note for note in outcome.notes if note.kind is not Kind.MISSED_AGAIN or not outcome.gaps]
-    for name in dict.fromkeys(goal for _, goal in outcome.gaps):
-        at = [packets for packets, goal in outcome.gaps if goal == name]
-        text = f"`{name}` is missed again above the answer, at {_shown(at)}"
-        found.append(Warning(Kind.MISSED_AGAIN, text, subject=name, values={"missed_at": at[0]}))
-    if outcome.islands:
-        at = sorted(packets for packets, _ in outcome.islands)
-        broken = max(missed for _, missed in outcome.islands)
-        text = f"{_shown(at)} would meet every goal, too, but {_shown([broken])} would not"
-        found.append(Warning(Kind.MET_BELOW, text, values={"met_at": at[-1], "missed_at": broken}))
+    found = [note for note in outcome.notes if note.kind is not Kind.MISSED_AGAIN or not finished.gaps]
+    for name in dict.fromkeys(goal for _, goal in finished.gaps):
+        at = [packets for packets, goal in finished.gaps if goal == name]
+        beyond = "below" if finished.knob.largest else "above"
+        text = f"`{name}` is missed again {beyond} the answer, at {finished.named(at)}"
+        values = {"missed_at": finished.search.plan.words.value(at[0])}
+        found.append(Warning(Kind.MISSED_AGAIN, text, subject=name, values=values))
+    if finished.islands:
+        at = sorted(packets for packets, _ in finished.islands)
+        broken = max(missed for _, missed in finished.islands)
+        text = f"{finished.named(at)} would meet every goal, too, but {finished.named([broken])} would not"
+        value = finished.search.plan.words.value
+        found.append(Warning(Kind.MET_BELOW, text, values={"met_at": value(at[-1]), "missed_at": value(broken)}))
     return found
-
-
-def _shown(buffers: Sequence[int]) -> str:
-    """Buffers in packets, not too many of them."""
-    named = ", ".join(map(str, buffers[:NAMED])) + (", ..." if len(buffers) > NAMED else "")
-    return f"{named} packet{'' if buffers == [1] else 's'}"
 
 
 def _names(names: Sequence[str]) -> str:
@@ -384,17 +436,18 @@ def _names(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _of_runs(measure: Measurements) -> list[Warning]:
+def _of_runs(finished: Finished) -> list[Warning]:
     """What the runs warned of: what is about the same once, with the buffers at which it came up."""
     alike: dict[tuple[Kind, str], tuple[Warning, list[int]]] = {}
-    for buffer, replication in sorted(measure.reports):
-        for warning in measure.reports[buffer, replication].warnings:
+    reports = finished.measure.reports
+    for buffer, replication in sorted(reports):
+        for warning in reports[buffer, replication].warnings:
             _, buffers = alike.setdefault((warning.kind, warning.subject), (warning, []))
             if buffer not in buffers:
                 buffers.append(buffer)
     found = []
     for warning, buffers in alike.values():
-        found.append(warning.saying(f"at {_shown(buffers)}: {warning}"))
+        found.append(warning.saying(f"at {finished.named(buffers)}: {warning}"))
     return found
 
 
@@ -406,4 +459,4 @@ def _of_warmup(finished: Finished) -> list[Warning]:
     unwaited = any(note.kind in {Kind.QUICK, Kind.TIME_OVER} for note in finished.outcome.notes)
     if buffer is None or engine != "packet" or unwaited:
         return []
-    return warmup_warnings(finished.measure.knob.turned(finished.scenario, buffer), engine)
+    return warmup_warnings(finished.knob.turned(finished.scenario, buffer), engine)

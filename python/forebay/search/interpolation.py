@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from forebay import statistics
-from forebay.report import BufferSize, Estimate
-from forebay.search.answer import CurvePoint, Metrics
+from forebay.report import Estimate
+from forebay.search.answer import CurvePoint, Metrics, Value
 
-__all__ = ["neighbors", "on_curve", "point_between", "share_between", "without_gaps"]
+__all__ = ["neighbors", "on_curve", "point_between", "share_between"]
 
 
 def neighbors(measured: Iterable[int], packets: int) -> tuple[int, int] | None:
@@ -26,19 +24,19 @@ def share_between(low: float, high: float, packets: float) -> float:
     return math.log(packets / low) / math.log(high / low)
 
 
-def point_between(low: CurvePoint, high: CurvePoint, buffer: BufferSize) -> CurvePoint:
+def point_between(low: CurvePoint, high: CurvePoint, buffer: Value) -> CurvePoint:
     """What the line between two measured buffers says of one between them: without an interval, of no replication."""
-    share = share_between(low.buffer.packets, high.buffer.packets, buffer.packets)
+    share = share_between(low.buffer.place, high.buffer.place, buffer.place)
     groups = {
         name: _between(metrics, high.groups[name], share) for name, metrics in low.groups.items() if name in high.groups
     }
     return CurvePoint(buffer, 0, _between(low.metrics, high.metrics, share), groups)
 
 
-def on_curve(points: Sequence[CurvePoint], buffer: BufferSize) -> CurvePoint | None:
+def on_curve(points: Sequence[CurvePoint], buffer: Value) -> CurvePoint | None:
     """What was measured at a buffer, or the line between its neighbors says; None beyond all of them."""
-    known = {round(point.buffer.packets): point for point in points}
-    packets = round(buffer.packets)
+    known = {round(point.buffer.place): point for point in points}
+    packets = round(buffer.place)
     if packets in known:
         return known[packets]
     ends = neighbors(known, packets)
@@ -52,13 +50,3 @@ def _between(low: Metrics, high: Metrics, share: float) -> Mapping[str, Estimate
         if other is not None:
             found[name] = Estimate(one.mean + share * (other.mean - one.mean))
     return found
-
-
-def without_gaps(buffers: Sequence[int], gap: float) -> list[int]:
-    """The buffers in rising order, with as many in between as leave no larger factor than `gap`."""
-    filled = set(buffers)
-    for low, high in itertools.pairwise(buffers):
-        pieces = math.ceil(math.log(high / low) / math.log(gap) - 1e-9)
-        if pieces > 1:
-            filled.update(statistics.log_spaced(low, high, pieces + 1))
-    return sorted(filled)

@@ -17,7 +17,16 @@ from forebay.goals import Goal, distinct, metric_value
 from forebay.report import Report
 from forebay.search.independence import different, enough, outcomes
 
-__all__ = ["AverageJudge", "Judge", "ShareJudge", "Verdict", "mean_margin", "observations", "relative_margin"]
+__all__ = [
+    "AverageJudge",
+    "Judge",
+    "ShareJudge",
+    "Verdict",
+    "hopeless",
+    "mean_margin",
+    "observations",
+    "relative_margin",
+]
 
 Reports = Sequence[Report]
 #: Numbers of replications, each with its part of the error probability; the parts add up to 1.
@@ -25,6 +34,8 @@ Looks = tuple[tuple[int, float], ...]
 
 #: Fresh replications after which is looked whether a mean meets its goal, each with its part of the error.
 FRESH = ((6, 0.25), (12, 0.25), (24, 0.5))
+#: Part of what the last look needs that it has to be heading for: else further replications are not worth their while.
+HEADING = 0.8
 
 
 class Verdict(Enum):
@@ -173,3 +184,12 @@ class ShareJudge:
 def _as_seen(margin: float) -> Verdict:
     """What little is observed says; there will hardly be more, however often it is repeated."""
     return Verdict.MET if margin >= 0 else Verdict.MISSED
+
+
+def hopeless(confidence: float, look: int, last: tuple[int, float], allowed: float) -> bool:
+    """Whether what so many replications say will hardly have become enough at the last look."""
+    normal = statistics.normal_quantile
+    if not 0 < confidence < 1:
+        return confidence <= 0
+    heading = normal(confidence) * math.sqrt(last[0] / look)
+    return heading < HEADING * normal(1 - allowed * last[1])

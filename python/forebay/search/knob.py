@@ -34,6 +34,21 @@ class Knob:
         return self.key == TARGET
 
     @property
+    def largest(self) -> bool:
+        """Of buffers the smallest is asked for; for the largest there is a range."""
+        return False
+
+    @property
+    def asked(self) -> str:
+        """What it was asked for by."""
+        return self.key
+
+    @property
+    def identity(self) -> str:
+        """What tells its numbers from those of others."""
+        return self.key
+
+    @property
     def place(self) -> tuple[str | None, str | None]:
         """The other link and the class whose buffer it is, by name; None for the target link and for no class."""
         where, _, within = self.key.removesuffix(".buffer").partition(".queue.classes.")
@@ -54,6 +69,14 @@ class Knob:
     def sized(self, scenario: Scenario, packets: int) -> BufferSize:
         """A buffer of so many packets there, in every unit."""
         return self.size(self.turned(scenario, packets))
+
+    def snapped(self, packets: int) -> int:
+        """Every number of packets is a buffer of its own."""
+        return packets
+
+    def ratio(self, packets: int, to: int) -> float:
+        """How many times another buffer one is."""
+        return packets / to
 
     def read(self, scenario: Scenario, text: str) -> int:
         """A buffer such as "5ms" in whole packets there, at least one."""
@@ -92,7 +115,8 @@ def knob(scenario: Scenario, over: str) -> Knob:
     try:
         meant = scenario.core.with_buffer(over, MARK).sha256
     except InputError:
-        raise InputError(_core.unknown("buffer", over, list(keys)), "over") from None
+        told = _core.unknown("buffer", over, list(keys))
+        raise InputError(f"{told}; of another key a range, as in KEY=LOW..HIGH", "over") from None
     for key in keys:
         if scenario.core.with_buffer(key, MARK).sha256 == meant:
             return Knob(key)

@@ -76,13 +76,15 @@ _OF_LINK = {
 }
 
 
-def check_goals(scenario: Scenario, engine: str, places: Mapping[str, str]) -> None:
+def check_goals(scenario: Scenario, goals: Iterable[Goal], engine: str, places: Mapping[str, str]) -> None:
     """Refuse goals that cannot be measured, and shares of more than all.
 
     Parameters
     ----------
     scenario : Scenario
-        With its goals.
+        What is to be measured.
+    goals : iterable of Goal
+        What is asked of it.
     engine : str
         What will measure.
     places : mapping
@@ -93,7 +95,7 @@ def check_goals(scenario: Scenario, engine: str, places: Mapping[str, str]) -> N
     InputError
         The first such goal: where it was written, what was found, what is allowed.
     """
-    for goal in scenario.goals:
+    for goal in goals:
         place = places.get(goal.name)
         _check_threshold(goal, place)
         _check_metric(goal, scenario, engine, place)

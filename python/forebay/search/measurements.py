@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
 
 from forebay import _core
 from forebay.measurement.cluster import Cluster, Replication
 from forebay.report import Report
 from forebay.scenario import Progress, Scenario, run_jobs
-from forebay.search.knob import TARGET_LINK, Knob
+from forebay.search.knob import TARGET_LINK
 from forebay.search.resumption import Resumption
 
 __all__ = ["Measurements"]
@@ -20,6 +21,20 @@ Pair = tuple[int, int]
 
 #: Told the number of a job and its report.
 Finished = Callable[[int, Report], object]
+
+
+class Turned(Protocol):
+    """What a number of the search does to a scenario."""
+
+    @property
+    def identity(self) -> str:
+        """What tells its numbers from those of others."""
+
+    def snapped(self, place: int, /) -> int:
+        """The number that stands for the same value, one for each value."""
+
+    def core(self, scenario: _core.Scenario, place: int, /) -> _core.Scenario:
+        """The scenario with the value for which a number stands."""
 
 
 class Measurements:
@@ -35,8 +50,8 @@ class Measurements:
         Threads.
     progress : callable or None
         Told the replications done and those expected in all, those of earlier searches included.
-    knob : Knob
-        The buffer that is varied.
+    knob : Turned
+        What is varied.
     before : int
         Replications of earlier searches.
     resumption : Resumption, optional
@@ -54,7 +69,7 @@ class Measurements:
         jobs: int | None,
         progress: Progress | None,
         *,
-        knob: Knob = TARGET_LINK,
+        knob: Turned = TARGET_LINK,
         before: int = 0,
         resumption: Resumption | None = None,
         until: float | None = None,
@@ -69,12 +84,12 @@ class Measurements:
         #: Replications that an interrupted search had left.
         self.resumed = 0
         self._expected, self._before = 0, before
-        self._kept = None if resumption is None else resumption.of(scenario.core, engine, knob.key)
+        self._kept = None if resumption is None else resumption.of(scenario.core, engine, knob.identity)
 
     def __call__(self, pairs: Sequence[Pair]) -> list[Report]:
         """Measure (buffer, replication) pairs; an engine without replications gives its one answer for all."""
-        if not self.replicates:
-            pairs = [(buffer, 0) for buffer, _ in pairs]
+        # Numbers of the search that stand for one value are one place, with the replications of all.
+        pairs = [(self.knob.snapped(buffer), number if self.replicates else 0) for buffer, number in pairs]
         buffers = {buffer: self.knob.core(self.scenario.core, buffer) for buffer in {pair[0] for pair in pairs}}
         self._take(pairs, buffers)
         missing = list(dict.fromkeys(pair for pair in pairs if pair not in self.reports))
@@ -130,4 +145,5 @@ class Measurements:
 
     def at(self, buffer: int) -> list[Report]:
         """Every replication measured at a buffer, in order."""
+        buffer = self.knob.snapped(buffer)
         return [self.reports[pair] for pair in sorted(pair for pair in self.reports if pair[0] == buffer)]

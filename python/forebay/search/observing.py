@@ -13,7 +13,7 @@ from forebay.search.approach import NEAR, SURE
 from forebay.search.crossing import Noise, scatter
 from forebay.search.independence import different, enough
 from forebay.search.judging import Verdict, observations, relative_margin
-from forebay.search.plan import Measure, Plan
+from forebay.search.plan import Measure, Outcome, Plan
 
 __all__ = ["Observing"]
 
@@ -67,6 +67,11 @@ class Observing:
         #: Replications so far by buffer and whether they were fresh.
         self._taken: Counter[tuple[int, bool]] = Counter()
         self._level = 1 - (1 - plan.confidence) / len(plan.looks)
+
+    def run(self) -> Outcome:
+        """Measure what is measured in any case; who searches goes on."""
+        self.sample(self.plan.also, 1)
+        return Outcome(confidence=None)
 
     def sample(self, buffers: Iterable[int], replications: int) -> None:
         """Have at least `replications` at each buffer, all missing ones in one batch."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from forebay import statistics
+from forebay.formatting import counted
 from forebay.report import Report
 from forebay.search.judging import AverageJudge, Judge
 from forebay.warning import Warning
 
-__all__ = ["LOWER_END", "Measure", "Outcome", "Plan"]
+__all__ = ["LOWER_END", "Measure", "Outcome", "Plan", "Words", "listed", "without_gaps"]
 
 Reports = Sequence[Report]
 
@@ -19,6 +23,8 @@ BITS = 20
 UNSEEN = 1 << (BITS - 1)
 #: Confidence with which the lower end of what will do lies between two buffers.
 LOWER_END = 0.8
+#: Buffers that a sentence names at most.
+NAMED = 6
 
 
 class Measure(Protocol):
@@ -26,6 +32,37 @@ class Measure(Protocol):
 
     def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Report]:
         """Return one report per (buffer in packets, replication) pair, in the order asked."""
+
+
+def listed(words: Iterable[str]) -> str:
+    """Some words, not too many of them."""
+    every = list(words)
+    return ", ".join(every[:NAMED]) + (", ..." if len(every) > NAMED else "")
+
+
+class Words:
+    """How a search speaks of the numbers that it tries: of buffers in packets."""
+
+    #: What each of them is.
+    noun = "buffer"
+    #: What it is in the values of a warning.
+    key = "packets"
+
+    def named(self, *buffers: int) -> str:
+        """One or some of them as part of a sentence."""
+        return f"{listed(map(str, buffers))} packet{'' if buffers == (1,) else 's'}"
+
+    def counted(self, buffer: int) -> str:
+        """One as progress shows it."""
+        return counted(buffer, "packet")
+
+    def between(self, one: int, other: int) -> str:
+        """What lies between two."""
+        return f"between {one:,} and {counted(other, 'packet')}"
+
+    def value(self, buffer: int) -> float:
+        """One as a number."""
+        return buffer
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +89,10 @@ class Plan:
         Buffers to measure in any case, such as those of the rules.
     judge : Judge
         When goals count as met.
+    floor : int
+        Smallest buffer that is ever tried.
+    words : Words
+        How the search speaks of what it tries.
     """
 
     smallest: int
@@ -64,6 +105,8 @@ class Plan:
     confidence: float = 0.95
     also: tuple[int, ...] = ()
     judge: Judge = field(default_factory=AverageJudge)
+    floor: int = 1
+    words: Words = field(default_factory=Words)
 
     def __post_init__(self) -> None:
         if not 1 <= self.smallest <= self.largest <= self.ceiling:
@@ -138,3 +181,13 @@ class Outcome:
     gaps: tuple[tuple[int, str], ...] = ()
     islands: tuple[tuple[int, int], ...] = ()
     notes: list[Warning] = field(default_factory=list)
+
+
+def without_gaps(buffers: Sequence[int], gap: float) -> list[int]:
+    """The buffers in rising order, with as many in between as leave no larger factor than `gap`."""
+    filled = set(buffers)
+    for low, high in itertools.pairwise(buffers):
+        pieces = math.ceil(math.log(high / low) / math.log(gap) - 1e-9)
+        if pieces > 1:
+            filled.update(statistics.log_spaced(low, high, pieces + 1))
+    return sorted(filled)

@@ -15,16 +15,14 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from forebay.formatting import counted
 from forebay.goals import Goal
 from forebay.report import Report
 from forebay.search.approach import WIDE, beginning
 from forebay.search.crossing import rises_between
 from forebay.search.independence import different, enough
-from forebay.search.interpolation import without_gaps
 from forebay.search.judging import Verdict, observations
 from forebay.search.observing import Observing
-from forebay.search.plan import Measure, Outcome, Plan
+from forebay.search.plan import Measure, Outcome, Plan, without_gaps
 from forebay.warning import Kind, Warning
 
 __all__ = ["QuickLook"]
@@ -110,7 +108,7 @@ class QuickLook(Observing):
                 self._put_to_the_test(nearest, outcome)
         if outcome.buffer is None:
             if not self.misses(nearest, self.goals, LEVEL):
-                text = "a few replications cannot tell whether any buffer meets every goal"
+                text = f"a few replications cannot tell whether any {self.plan.words.noun} meets every goal"
                 outcome.notes.append(Warning(Kind.NO_MARGIN, text))
             outcome.compromise = nearest
         else:
@@ -166,7 +164,7 @@ class QuickLook(Observing):
                 break
             ends = sorted(_buffer(side * place) for place in (edge.missed, edge.met))
             if side > 0:
-                self._known(f"between {ends[0]:,} and {counted(ends[1], 'packet')}")
+                self._known(self.plan.words.between(*ends))
             # What is seen once more at both ends tells the noise.
             self.observe([*(ends if turn == 0 else ()), *self._spread(edge, side, count)])
             edge = self._edge(goals, side)
@@ -243,7 +241,7 @@ class QuickLook(Observing):
 
     def _put_to_the_test(self, buffer: int, outcome: Outcome) -> bool:
         """Whether fresh replications speak for a buffer, which is then the answer."""
-        self._known(f"confirming {counted(buffer, 'packet')}")
+        self._known(f"confirming {self.plan.words.counted(buffer)}")
         self._expect(FRESH)
         reports = self._measured([buffer] * FRESH, fresh=True)
         found = self._sureness(reports)

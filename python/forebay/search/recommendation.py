@@ -8,12 +8,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from forebay import _core
 from forebay.bounds import MOST_REPLICATIONS, real, whole
 from forebay.configuration.configuring import Configuration, check, configure, unconfigured
-from forebay.configuration.jitter import jittered
+from forebay.configuration.jitter import Jitter, jittered
 from forebay.configuration.platforms.platform import Platform
 from forebay.configuration.port import Port
 from forebay.errors import InputError
@@ -24,24 +25,34 @@ from forebay.rules import Rule
 from forebay.rules import rules as rules_of
 from forebay.scenario import TARGET, Progress, Scenario, threads
 from forebay.search import findings
-from forebay.search.answer import Recommendation, Variation
+from forebay.search.answer import JudgedRule, Recommendation, Variation
+from forebay.search.choice import Choice, cases, choice, for_each, of_all
 from forebay.search.findings import Finished
-from forebay.search.judging import AverageJudge, ShareJudge
+from forebay.search.judging import AverageJudge, Judge, ShareJudge
 from forebay.search.knob import Knob, knob
 from forebay.search.measurable import check_goals
 from forebay.search.measurements import Measurements
+from forebay.search.observing import Observing
+from forebay.search.optimizing import objective, optimized
 from forebay.search.plan import Outcome, Plan
 from forebay.search.quick import QuickLook
+from forebay.search.ranged import Named, Ranged, ranged
+from forebay.search.ranking import compared
 from forebay.search.resumption import Resumption
 from forebay.search.smallest import Search
+from forebay.search.thumbs import Thumb, thumbs
 from forebay.search.tradeoff import front, metric_pair
 from forebay.search.waiting import Patience
 
-__all__ = ["Recommendation", "reach", "recommend"]
+__all__ = ["Recommendation", "reach", "recommend", "varied_key", "with_checked_goals"]
 
 #: The first look reaches this many bandwidth-delay products, the search at most that many.
 FIRST_LOOK_BDP = 2.0
 CEILING_BDP = 16.0
+#: What a search without goals looks at: any metric will do.
+ANY = Goal("utilization", ">=", 0.0)
+#: Parts of a range between the values of the first look, at least.
+PARTS = 6
 
 
 def recommend(
@@ -59,7 +70,10 @@ def recommend(
     sensitivity: bool = False,
     platforms: Iterable[str] = (),
     pareto: str | None = None,
-    over: str = TARGET,
+    over: str | Sequence[str] = TARGET,
+    largest: bool = False,
+    minimize: str | None = None,
+    maximize: str | None = None,
     jitter: bool = False,
     jobs: int | None = None,
     scheduler: str | Cluster | None = None,
@@ -104,9 +118,17 @@ def recommend(
     pareto : str, optional
         Two metrics, as in "utilization,queue_delay_p99", whose trade-off over the measured buffers the answer also
         gives.
-    over : str
+    over : str or sequence of str
         The key of the buffer to size while every other one stays, such as "link.queue.classes.voice.buffer" or
-        "links.uplink.buffer"; the target link's by default. Rules speak of that one only.
+        "links.uplink.buffer"; the target link's by default. Rules speak of that one only. Or any key with a range, as
+        in "link.queue.threshold=5p..500p": the smallest value that meets the goals. Beside it, or alone, keys with a
+        list of values, as in "flows.*.cca=cubic,bbr": the best of the answers with each of them, and all in
+        `alternatives`.
+    largest : bool
+        Whether the largest value is asked for instead; of a range, or of a buffer.
+    minimize, maximize : str, optional
+        A metric, as in "queue_delay_p99": the answer is then where it is lowest or highest, of all that meet the goals,
+        of which there need not be any; `optimum` says how well it is told from its neighbors.
     jitter : bool
         Whether to add a packet time of jitter to every round trip and to spread the starts, wherever the scenario says
         nothing random of flows that react; then they cannot move in step.
@@ -140,52 +162,154 @@ def recommend(
     goals = list(goals)
     replications = None if replications is None else whole(replications, (2, MOST_REPLICATIONS), "replications")
     fraction = None if fraction is None else real(fraction, "fraction")
-    within = None if within is None else real(within, "within")
+    patience = Patience(quick, None if within is None else real(within, "within"))
     terms = _Terms(real(confidence, "confidence"), real(resolution, "resolution"), replications, fraction)
-    patience = Patience(quick, within)
     threads(jobs)
     terms.check()
-    patience.check()
-    if not patience.patient and (fraction is not None or replications is not None):
-        name = "replications" if fraction is None else "fraction"
-        raise InputError(f"found it beside `{'quick' if quick else 'within'}`; allowed: one of them", name)
+    patience.check(fraction=fraction, replications=replications, minimize=minimize, maximize=maximize)
     systems = check(platforms, scenario)
     if pareto is not None:
         metric_pair(pareto)
-    scenario = _with_checked_goals(scenario, goals, engine)
-    varied = knob(scenario, over)
-    asked = _asked(scenario, varied, also)
-    scenario, added = jittered(scenario) if jitter else (scenario, None)
+    choices, text = _asked_over(over)
+    chosen = cases(scenario, choices)
+    best_of = objective(scenario, minimize, maximize, engine)
+    if best_of is not None:
+        _check_alone(sensitivity=sensitivity, fraction=fraction, largest=largest)
+    terms = dataclasses.replace(terms, confidence=for_each(terms.confidence, len(chosen)))
+    questions = [
+        _question(
+            with_checked_goals(case, goals, engine, needed=best_of is None),
+            text,
+            also,
+            terms,
+            largest=largest,
+            jitter=jitter,
+        )
+        for _, case in chosen
+    ]
     resumption = None if resume is None else Resumption(resume, tell)
-    rules = rules_of(scenario.core) if varied.is_target else ()
-
-    def begin(kind: type[Search | QuickLook], looked: Scenario, until: float | None = None) -> Finished:
-        measure = Measurements(
-            looked, engine, jobs, progress, knob=varied, resumption=resumption, until=until, cluster=cluster
-        )
-        # What rules ask for lies on the curve, unless that has to hold in a share of the draws or costs nothing.
-        # A quick look goes to none of them.
-        of_rules = _Rules(
-            () if kind is QuickLook else _sized(rules), measured=fraction is not None or not measure.replicates
-        )
-        plan = _plan(looked, varied, list(asked.values()), of_rules, terms)
-        return Finished(looked, kind(measure, looked.goals, plan, measure.expect, known), Outcome(), measure, added)
-
     with connected(scheduler) as cluster, resumption or nullcontext():
-        finished = patience.wait(begin, scenario, resumption)
-        measure = finished.measure
-        answer = _answer(finished, terms, asked, rules)
+        measuring = partial(
+            Measurements, engine=engine, jobs=jobs, progress=progress, resumption=resumption, cluster=cluster
+        )
+        found: list[tuple[Finished, Recommendation]] = []
+        for question in questions:
+            before = sum(len(finished.measure.reports) for finished, _ in found)
+            search = _Search(
+                partial(measuring, knob=question.varied, before=before),
+                terms,
+                patience.shared(len(questions)),
+                _told(known, chosen[len(found)][0]),
+                resumption,
+            )
+            found.append(_searched(question, search, best_of))
+        best, alternatives = compared([choice for choice, _ in chosen], [answer for _, answer in found])
+        finished, answer = found[best]
         return dataclasses.replace(
             answer,
+            confidence=of_all(answer.confidence, len(chosen)) if answer.feasible else answer.confidence,
+            choice=chosen[best][0],
+            alternatives=alternatives if choices else (),
             sensitivity=_sensitivity(finished) if sensitivity else None,
             configurations=tuple(_configurations(answer, systems)),
             pareto=None if pareto is None else front(answer, pareto),
             # Last of what takes time.
-            cost=findings.cost(measure, time.perf_counter() - started),
+            cost=findings.cost([each.measure for each, _ in found], time.perf_counter() - started),
         )
 
 
-def _answer(finished: Finished, terms: _Terms, asked: Mapping[str, int], rules: Iterable[Rule]) -> Recommendation:
+def _check_alone(*, sensitivity: bool, fraction: float | None, largest: bool) -> None:
+    """Refuse what has no meaning where a metric is to be best."""
+    for name, asked in (("sensitivity", sensitivity), ("fraction", fraction is not None), ("largest", largest)):
+        if asked:
+            raise InputError("found it beside --minimize or --maximize; allowed: one of both", name)
+
+
+def _asked_over(over: str | Sequence[str]) -> tuple[list[Choice], str]:
+    """What is to choose from, and what is varied: the target link's buffer unless something else is asked for."""
+    asked = [over] if isinstance(over, str) else list(over)
+    read = [(text, choice(text)) for text in asked]
+    varied = [text for text, each in read if each is None]
+    if len(varied) > 1:
+        found = f"found `{varied[0]}` and `{varied[1]}`"
+        raise InputError(f"{found}; allowed: one key that is varied, or two of `feasible_map`", "over")
+    return [each for _, each in read if each is not None], varied[0] if varied else TARGET
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """One search to come: on which scenario, over what, and what is measured and judged besides."""
+
+    scenario: Scenario
+    varied: Knob | Ranged
+    asked: Mapping[str, int]
+    rules: Sequence[Rule]
+    thumbs: Sequence[Thumb]
+    jitter: Jitter | None
+
+
+def _question(
+    scenario: Scenario, over: str, also: Iterable[str], terms: _Terms, *, largest: bool, jitter: bool
+) -> _Question:
+    """Everything that can be found wrong before anything runs."""
+    varied = varied_key(scenario, over, largest=largest, resolution=terms.resolution)
+    asked = _asked(scenario, varied, also)
+    scenario, added = jittered(scenario) if jitter else (scenario, None)
+    rules = rules_of(scenario.core) if varied.is_target else ()
+    rough = thumbs(scenario, varied) if isinstance(varied, Ranged) else ()
+    return _Question(scenario, varied, asked, rules, rough, added)
+
+
+def _told(known: Callable[[str], object] | None, choice: Mapping[str, str]) -> Callable[[str], object] | None:
+    """What is told of the answer so far, and with which choice."""
+    if known is None or not choice:
+        return known
+    return lambda words: known(f"{', '.join(choice.values())}: {words}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """How one question is searched: what measures, on which terms, for how long, who is told, and what is kept."""
+
+    measuring: Callable[..., Measurements]
+    terms: _Terms
+    patience: Patience
+    known: Callable[[str], object] | None
+    resumption: Resumption | None
+
+
+def _searched(question: _Question, search: _Search, best_of: Goal | None) -> tuple[Finished, Recommendation]:
+    """Search, and say what was found."""
+    finished, optimum = _found(question, search), None
+    if best_of is not None:
+        finished, optimum = optimized(finished, best_of, search.terms.confidence, search.known)
+    rules = (findings.judged_rule(finished, rule) for rule in question.rules)
+    judged = (*rules, *_judged(finished, question.varied, question.thumbs))
+    return finished, dataclasses.replace(_answer(finished, search.terms, question.asked, judged), optimum=optimum)
+
+
+def _found(question: _Question, search: _Search) -> Finished:
+    """What the search for the smallest found; without goals nothing but what is measured in any case."""
+    scenario, varied, known = question.scenario, question.varied, search.known
+
+    def begin(kind: type[Observing], looked: Scenario, until: float | None) -> Finished:
+        measure = search.measuring(looked, until=until)
+        # What rules ask for lies on the curve, unless that has to hold in a share of the draws or costs nothing.
+        # A quick look goes to none of them.
+        of_rules = _Rules(
+            () if kind is QuickLook else [*_sized(question.rules), *_placed(question.thumbs, varied)],
+            measured=search.terms.fraction is not None or not measure.replicates,
+        )
+        plan = _plan(looked, varied, list(question.asked.values()), of_rules, search.terms)
+        looking = kind(measure, looked.goals or [ANY], plan, measure.expect, known)
+        return Finished(looked, looking, Outcome(confidence=None), measure, question.jitter, varied)
+
+    return search.patience.wait(begin, scenario, search.resumption)
+
+
+def _answer(
+    finished: Finished, terms: _Terms, asked: Mapping[str, int], rules: tuple[JudgedRule, ...]
+) -> Recommendation:
     """The buffer and how every goal stands there; without one, what is in conflict; and everything measured."""
     outcome, measure = finished.outcome, finished.measure
     found, share = outcome.buffer is not None, terms.fraction
@@ -204,24 +328,25 @@ def _answer(finished: Finished, terms: _Terms, asked: Mapping[str, int], rules: 
         islands=findings.islands(finished),
         fraction=None if share is None else findings.fraction(finished, share, terms.confidence),
         conflict=None if found else findings.conflict(finished, goals),
-        rules=tuple(findings.judged_rule(finished, rule) for rule in rules),
+        rules=rules,
         also=tuple(findings.named(finished, name, packets) for name, packets in asked.items()),
-        points=tuple(findings.point(finished, packets) for packets in measure.buffers()),
-        cost=findings.cost(measure, 0.0),
+        points=findings.curve(finished),
+        cost=findings.cost([measure], 0.0),
         warnings=findings.warnings(finished),
         engine=measure.engine,
         version=_core.__version__,
         jitter=finished.jitter,
-        knob=measure.knob,
+        knob=finished.knob,
     )
 
 
 def _configurations(answer: Recommendation, systems: Iterable[Platform]) -> Iterator[Configuration]:
     """The answer as each router's configuration; without an answer no line of any."""
-    if answer.packets is None:
-        yield from (unconfigured(system, "nothing to type: no buffer meets every goal") for system in systems)
+    if answer.buffer is None:
+        noun = "buffer" if isinstance(answer.knob, Knob) else "value"
+        yield from (unconfigured(system, f"nothing to type: no {noun} meets every goal") for system in systems)
         return
-    port = Port.of(answer.knob.turned(answer.scenario, answer.packets))
+    port = Port.of(answer.knob.turned(answer.scenario, round(answer.buffer.place)))
     yield from (configure(system, port) for system in systems)
 
 
@@ -232,7 +357,7 @@ def _sensitivity(finished: Finished) -> tuple[Variation, ...]:
     plan, measure = finished.search.plan, finished.measure
     around = finished.outcome.buffer or finished.outcome.compromise or plan.largest
     nearby = dataclasses.replace(
-        plan, smallest=max(1, around // 4), largest=min(plan.ceiling, 4 * around), gap=2.0, also=()
+        plan, smallest=max(plan.floor, around // 4), largest=min(plan.ceiling, 4 * around), gap=2.0, also=()
     )
     kind = QuickLook if isinstance(finished.search, QuickLook) else Search
     found: list[Variation] = []
@@ -247,27 +372,27 @@ def _sensitivity(finished: Finished) -> tuple[Variation, ...]:
                 measure.engine,
                 measure.jobs,
                 measure.progress,
-                knob=measure.knob,
+                knob=finished.knob,
                 before=before,
                 resumption=measure.resumption,
                 cluster=measure.cluster,
             )
             answer = kind(runs, varied.goals, nearby, runs.expect).run()
-            buffer = None if answer.buffer is None else measure.knob.sized(varied, answer.buffer)
+            buffer = None if answer.buffer is None else finished.knob.sized(varied, answer.buffer)
             found.append(Variation(what, factor, buffer, answer.binding, len(runs.reports)))
     return tuple(found)
 
 
-def _with_checked_goals(scenario: Scenario, goals: Sequence[str], engine: str) -> Scenario:
+def with_checked_goals(scenario: Scenario, goals: Sequence[str], engine: str, *, needed: bool = True) -> Scenario:
     """Add the goals, all of which can be measured; at least one."""
     places = dict(zip((name for name, *_ in scenario.core.goals), scenario.core.goal_places, strict=True))
     names = {named(goal) for goal in goals}
     scenario = with_goals(scenario, goals)
-    if not scenario.goals:
+    if needed and not scenario.goals:
         raise InputError("found none; allowed: at least one, here or in [goal], such as utilization>=0.99", "goals")
     of_file = {name: place for name, place in places.items() if name not in names}
     check_bounds(((goal, goal.key) for goal in scenario.goals), of_file)
-    check_goals(scenario, engine, of_file)
+    check_goals(scenario, scenario.goals, engine, of_file)
     return scenario
 
 
@@ -316,6 +441,20 @@ def _rank(goal: Goal) -> tuple[bool, float]:
     return better, goal.threshold if goal.sense == ">=" else -goal.threshold
 
 
+def _placed(rough: Iterable[Thumb], varied: Knob | Ranged) -> list[int]:
+    """Where the search has the values of rules of thumb that lie in the range."""
+    if not isinstance(varied, Ranged):
+        return []
+    found = (varied.nearest(thumb.value / varied.factor) for thumb in rough)
+    return [round(value.place) for value in found if varied.range.low <= value.number <= varied.range.high]
+
+
+def _judged(finished: Finished, varied: Knob | Ranged, rough: Iterable[Thumb]) -> Iterator[JudgedRule]:
+    """The rules of thumb, in the order of their sources."""
+    if isinstance(varied, Ranged):
+        yield from (findings.judged_thumb(finished, varied, thumb) for thumb in rough)
+
+
 def _sized(rules: Iterable[Rule]) -> list[int]:
     """The buffers that the rules ask for, in packets of at least one."""
     return [max(1, round(rule.packets)) for rule in rules if rule.packets is not None]
@@ -341,6 +480,11 @@ class _Terms:
         if self.fraction is not None and not 0.05 <= self.fraction <= 0.999:
             raise InputError(f"found {self.fraction:g}; allowed: 0.05 to 0.999, or 5% to 99.9%", "fraction")
 
+    @property
+    def judge(self) -> Judge:
+        """Of means, or of a share of the draws."""
+        return AverageJudge() if self.fraction is None else ShareJudge(self.fraction)
+
     def looks(self, scenario: Scenario) -> tuple[int, ...]:
         """Replications at the first and each further look at a buffer."""
         asked = self.replications
@@ -350,9 +494,24 @@ class _Terms:
         return (1, 2, 4, 8, 16) if asked is None else (asked, 2 * asked, 4 * asked)
 
 
-def _asked(scenario: Scenario, varied: Knob, also: Iterable[str]) -> dict[str, int]:
+def varied_key(scenario: Scenario, over: str, *, largest: bool, resolution: float) -> Knob | Ranged:
+    """What is varied: a buffer, a key between two ends, or a buffer between one packet and the largest tried."""
+    if "=" in over:
+        return ranged(scenario, over, largest=largest, resolution=resolution)
+    found = knob(scenario, over)
+    if not largest:
+        return found
+    text = f"{found.key}=1p..{reach(found.scale(scenario))[1]}p"
+    return ranged(scenario, text, largest=True, resolution=resolution)
+
+
+def _asked(scenario: Scenario, varied: Knob | Ranged, also: Iterable[str]) -> dict[str, int]:
     """The scenario's own buffer and those that the user wants to see, in packets of at least one."""
-    as_configured = {"as configured": max(1, round(varied.size(scenario).packets))}
+    if isinstance(varied, Ranged):
+        own = varied.configured(scenario)
+        as_configured = {} if own is None else {"as configured": round(own.place)}
+    else:
+        as_configured = {"as configured": max(1, round(varied.size(scenario).packets))}
     return as_configured | {text.strip(): varied.read(scenario, text) for text in also}
 
 
@@ -364,8 +523,16 @@ class _Rules:
     measured: bool
 
 
-def _plan(scenario: Scenario, varied: Knob, asked: Sequence[int], rules: _Rules, terms: _Terms) -> Plan:
+def reach(scale: float) -> tuple[int, int]:
+    """How far the first look goes, and the search at most, where so many packets are one bandwidth-delay product."""
+    ceiling = max(64, math.ceil(CEILING_BDP * scale))
+    return min(ceiling, max(8, math.ceil(FIRST_LOOK_BDP * scale))), ceiling
+
+
+def _plan(scenario: Scenario, varied: Knob | Ranged, asked: Sequence[int], rules: _Rules, terms: _Terms) -> Plan:
     """Look from one packet to two bandwidth-delay products, or seconds of queue where there is no such product."""
+    if isinstance(varied, Ranged):
+        return _plan_of_range(scenario, varied, [*asked, *(rules.packets if rules.measured else ())], terms)
     largest, ceiling = reach(varied.scale(scenario))
     of_rules = [packets for packets in rules.packets if rules.measured or packets > largest]
     return Plan(
@@ -375,15 +542,27 @@ def _plan(scenario: Scenario, varied: Knob, asked: Sequence[int], rules: _Rules,
         resolution=terms.resolution,
         looks=terms.looks(scenario),
         confidence=terms.confidence,
-        judge=AverageJudge() if terms.fraction is None else ShareJudge(terms.fraction),
+        judge=terms.judge,
         also=tuple(sorted({packets for packets in (*asked, *of_rules) if packets <= ceiling})),
     )
 
 
-def reach(scale: float) -> tuple[int, int]:
-    """How far the first look goes, and the search at most, where so many packets are one bandwidth-delay product."""
-    ceiling = max(64, math.ceil(CEILING_BDP * scale))
-    return min(ceiling, max(8, math.ceil(FIRST_LOOK_BDP * scale))), ceiling
+def _plan_of_range(scenario: Scenario, varied: Ranged, asked: Sequence[int], terms: _Terms) -> Plan:
+    """Look at both ends and at as many values in between as show a peak; nothing lies beyond."""
+    first, last = varied.range.first, varied.range.last
+    return Plan(
+        smallest=first,
+        largest=last,
+        ceiling=last,
+        gap=min(4.0, (last / first) ** (1 / PARTS)),
+        resolution=terms.resolution,
+        looks=terms.looks(scenario),
+        confidence=terms.confidence,
+        judge=terms.judge,
+        also=tuple(sorted(set(asked))),
+        floor=first,
+        words=Named(varied),
+    )
 
 
 def _looks_at_share(first: int, confidence: float, fraction: float) -> tuple[int, ...]:

@@ -35,16 +35,15 @@ from dataclasses import replace
 
 from forebay import statistics
 from forebay.formatting import confidence as confidence_text
-from forebay.formatting import counted
 from forebay.goals import Goal
 from forebay.report import Report
 from forebay.search.approach import Approach, beginning
 from forebay.search.crossing import line_at
 from forebay.search.independence import different, enough
-from forebay.search.interpolation import neighbors, share_between, without_gaps
-from forebay.search.judging import Verdict, observations
+from forebay.search.interpolation import neighbors, share_between
+from forebay.search.judging import Verdict, hopeless, observations
 from forebay.search.observing import Observing
-from forebay.search.plan import Measure, Outcome, Plan
+from forebay.search.plan import Measure, Outcome, Plan, without_gaps
 from forebay.warning import Kind, Warning
 
 __all__ = ["Search"]
@@ -57,8 +56,6 @@ LEAP = 1.3
 NEAREST = 4
 #: How well is known what each side of a conflict needs.
 EXPLAINED = 0.2
-#: Part of what the last look needs that it has to be heading for: else further replications are not worth their while.
-HEADING = 0.8
 
 
 class Search(Observing):
@@ -74,7 +71,7 @@ class Search(Observing):
     ) -> None:
         super().__init__(measure, goals, plan, expect, known)
         #: The smallest buffer that ought to meet the goals which ask for room.
-        self._least = 1
+        self._least = plan.floor
         #: Buffers of the first look.
         self._rungs: set[int] = set()
         self._refused: set[int] = set()
@@ -94,7 +91,7 @@ class Search(Observing):
             # What each side needs is told to explain it, not to be typed into a router.
             self.plan = replace(self.plan, resolution=max(self.plan.resolution, EXPLAINED))
             self._said = True
-            self._known("no buffer meets every goal")
+            self._known(f"no {self.plan.words.noun} meets every goal")
         enough = self._smallest_enough(room, outcome)
         outcome.needs_at_least = (tuple(goal.key for goal in room), enough)
         if enough is None:
@@ -109,6 +106,8 @@ class Search(Observing):
             # Its looks may have met with what the first ones had stepped over.
             met = [buffer for buffer in self._meeting(self.plan.ceiling + 1) if buffer not in known]
             self._try_island(met, room, outcome)
+        if outcome.buffer is None and not self._attempts:
+            self._try_peak(outcome)
         if outcome.buffer is None and self._averages:
             self._try_sliver(room, outcome)
         if outcome.buffer is None:
@@ -157,8 +156,10 @@ class Search(Observing):
         while not self._looks_enough(top, room):
             island = self._island(room)
             if island is not None:
-                text = f"goals that {island} packets meet are missed again at {top} packets"
-                outcome.notes.append(Warning(Kind.MISSED_AGAIN, text, values={"met_at": island, "missed_at": top}))
+                words = self.plan.words
+                text = f"goals that {words.named(island)} meet are missed again at {words.named(top)}"
+                values = {"met_at": words.value(island), "missed_at": words.value(top)}
+                outcome.notes.append(Warning(Kind.MISSED_AGAIN, text, values=values))
                 top = island
                 break
             if top >= self.plan.ceiling:
@@ -209,7 +210,7 @@ class Search(Observing):
         edge = Approach(self, room, missed, met, self.plan.resolution, self._answer_between, caution).run()
         outcome.binding = edge.goal.key
         self._least = edge.least
-        return edge.buffer
+        return min(edge.buffer, self.plan.ceiling)
 
     def _leaning(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
         """Judge; of the first look, which the edge is to lie between, what is not clear after a few by its means."""
@@ -230,7 +231,7 @@ class Search(Observing):
         """The same of the edge where the answer will be, and where that is."""
         self._between_them(missed, met)
         if not self._said:
-            self._known(f"between {missed:,} and {counted(met, 'packet')}")
+            self._known(self.plan.words.between(missed, met))
 
     def _met_below(self, buffer: int, goals: Sequence[Goal]) -> bool:
         """Whether a smaller buffer meets goals."""
@@ -275,6 +276,16 @@ class Search(Observing):
         self._confirm(self._lower_edge(buffer, room, outcome), room, outcome)
         if outcome.buffer is None:
             outcome.binding, outcome.needs_at_least = before, needs
+
+    def _try_peak(self, outcome: Outcome) -> None:
+        """Where nothing was put to the test: the lower edge about the largest buffer that meets every goal."""
+        for buffer in self._meeting(self.plan.ceiling + 1):
+            smaller = [at for at in self.samples if at < buffer and self.together(at, self.goals) is Verdict.MISSED]
+            if buffer not in self._refused and smaller and self._settle(buffer, self.goals) is Verdict.MET:
+                below = self.samples[max(smaller)]
+                room = [goal for goal in self.goals if self.plan.judge.margin(below, [goal]) < 0]
+                self._try_island([buffer], room or self.goals, outcome)
+                return
 
     def _try_sliver(self, room: Sequence[Goal], outcome: Outcome) -> None:
         """Where nothing was confirmed although more seems to be allowed than is needed: the middle between both."""
@@ -426,7 +437,7 @@ class Search(Observing):
         self._note_no_margin(outcome)
 
     def _note_no_margin(self, outcome: Outcome) -> None:
-        text = "no buffer was confirmed: the goals sit on the edge of what the link can do"
+        text = f"no {self.plan.words.noun} was confirmed: the goals sit on the edge of what the link can do"
         outcome.notes.append(Warning(Kind.NO_MARGIN, text))
 
     def _between_both(self, buffer: int, small: Sequence[Goal]) -> int | None:
@@ -465,13 +476,24 @@ class Search(Observing):
         low, high = (self.plan.judge.margin(self.samples[at], [goal]) for at in ends)
         return low + share_between(*ends, buffer) * (high - low) < 0
 
+    def confirms(self, buffer: int, outcome: Outcome) -> bool:
+        """Whether fresh replications confirm another buffer, at half of the error probability that is left."""
+        self._attempts += 1
+        needed = 1 - (1 - self.plan.confidence) / 2**self._attempts
+        return self._put_to_the_test(buffer, needed, outcome, patient=True) is None
+
+    @property
+    def spent(self) -> bool:
+        """Whether as many buffers were put to the test as may be."""
+        return self._attempts >= self.plan.confirmations
+
     def _put_to_the_test(self, buffer: int, needed: float, outcome: Outcome, *, patient: bool) -> str | None:
         """Confirm a buffer on fresh replications, or name the goal that they do not confirm and note it.
 
         Where no larger buffer will do better all looks are taken.
         """
         judge = self.plan.judge
-        self._known(f"confirming {counted(buffer, 'packet')}")
+        self._known(f"confirming {self.plan.words.counted(buffer)}")
         looks = judge.confirmations(len(self.samples.get(buffer, ())), needed)
         reports: list[Report] = []
         allowed = 1 - needed
@@ -491,7 +513,7 @@ class Search(Observing):
             if confirmed:
                 outcome.buffer, outcome.confirmation, outcome.confidence = buffer, reports, confidence
                 return None
-            if confidence is None or (not patient and _hopeless(confidences[weakest], look, looks[-1], allowed)):
+            if confidence is None or (not patient and hopeless(confidences[weakest], look, looks[-1], allowed)):
                 break
         if self._averages:
             # What has refused a buffer is no longer fresh, but says where the edge is.
@@ -501,13 +523,18 @@ class Search(Observing):
 
     def _refusal(self, buffer: int, replications: int, goal: str, found: tuple[float, float]) -> Warning:
         """What is said of a buffer that fresh replications did not confirm, with the confidence found and needed."""
-        confidence, needed = found
+        (confidence, needed), words = found, self.plan.words
         text = (
-            f"{buffer} packets met every goal in the search, but {replications} fresh replications did not confirm "
-            f"`{goal}`: {confidence_text(confidence, 2)} confidence, where attempt {self._attempts} of a search that "
-            f"claims {100 * self.plan.confidence:g} % needs {100 * needed:.5g} %"
+            f"{words.named(buffer)} met every goal in the search, but {replications} fresh replications did not "
+            f"confirm `{goal}`: {confidence_text(confidence, 2)} confidence, where attempt {self._attempts} of a "
+            f"search that claims {100 * self.plan.confidence:g} % needs {100 * needed:.5g} %"
         )
-        values = {"packets": buffer, "replications": replications, "confidence": confidence, "needed": needed}
+        values = {
+            words.key: words.value(buffer),
+            "replications": replications,
+            "confidence": confidence,
+            "needed": needed,
+        }
         return Warning(Kind.REFUSED, text, subject=goal, values=values)
 
     def _step_up(self, buffer: int, factor: float, room: Sequence[Goal], outcome: Outcome) -> int:
@@ -542,12 +569,3 @@ class Search(Observing):
 def _between(low: int, high: int) -> int:
     """The integer nearest the geometric mean, which lies strictly between two that are no neighbors."""
     return round(math.sqrt(low * high))
-
-
-def _hopeless(confidence: float, look: int, last: tuple[int, float], allowed: float) -> bool:
-    """Whether what so many replications say will hardly have become enough at the last look."""
-    normal = statistics.normal_quantile
-    if not 0 < confidence < 1:
-        return confidence <= 0
-    heading = normal(confidence) * math.sqrt(last[0] / look)
-    return heading < HEADING * normal(1 - allowed * last[1])

@@ -15,6 +15,7 @@ from forebay.formatting import counted, duration
 from forebay.goals import parts_of_key
 from forebay.scenario import Scenario
 from forebay.search.findings import Finished
+from forebay.search.observing import Observing
 from forebay.search.plan import Outcome
 from forebay.search.quick import QuickLook
 from forebay.search.resumption import Resumption
@@ -25,7 +26,7 @@ __all__ = ["Patience", "shorter"]
 
 #: Makes a search of a kind that has not begun, of a scenario, which ends with a `TimeoutError` when `time.monotonic`
 #: says so.
-Begin = Callable[[type[Search | QuickLook], Scenario, float | None], Finished]
+Begin = Callable[[type[Observing], Scenario, float | None], Finished]
 
 #: Packets of one run of a quick look where that measures for less than the scenario says, and the least part of what it
 #: says that is measured. The warm-up stays: what it leaves out is not the link's behavior.
@@ -50,14 +51,20 @@ class Patience:
     quick: bool = False
     within: float | None = None
 
-    def check(self) -> None:
-        """Refuse what cannot be kept."""
-        if self.within is None:
-            return
-        if self.quick:
+    def check(self, **others: object) -> None:
+        """Refuse what cannot be kept, and other options that ask for more patience, where they are asked for."""
+        if self.within is not None and self.quick:
             raise InputError("found it beside `quick`; allowed: one of them", "within")
-        if not self.within > 0:
+        if self.within is not None and not self.within > 0:
             raise InputError(f"found {self.within:g} s; allowed: above 0 s, as in 30s", "within")
+        for name, asked in others.items():
+            if asked is not None and not self.patient:
+                beside = "quick" if self.quick else "within"
+                raise InputError(f"found it beside `{beside}`; allowed: one of them", name)
+
+    def shared(self, searches: int) -> Patience:
+        """What each of so many searches has of it."""
+        return self if self.within is None else Patience(within=self.within / searches)
 
     @property
     def patient(self) -> bool:
@@ -82,7 +89,8 @@ class Patience:
             Where the time is over before anything is known.
         """
         if self.patient:
-            return _over(begin(Search, scenario, None))
+            # Without goals there is nothing to search for.
+            return _over(begin(Search if scenario.goals else Observing, scenario, None))
         until = None if self.within is None else time.monotonic() + self.within
         look = begin(QuickLook, shorter(scenario), until)
         try:

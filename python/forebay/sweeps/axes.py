@@ -18,13 +18,13 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from forebay import _core
-from forebay._core import parse_quantity, split_quantity
+from forebay._core import split_quantity
 from forebay.errors import InputError
+from forebay.quantity import split_list
 
-__all__ = ["Axis", "Cell", "Scale", "cells", "scale_of"]
+__all__ = ["Axis", "Cell", "cells"]
 
 _RANGE = re.compile(r"^(?P<low>[^:]+?)\.\.(?P<high>[^:]+?):(?P<count>\d+)(?P<scale>lin|log)?$")
 #: Values of an axis.
@@ -63,7 +63,7 @@ class Axis:
         if match is None:
             if ".." in values:
                 raise InputError(f"{key}: found `{values}`; allowed: A..B:N (logarithmic) or A..B:Nlin", "over")
-            parts = _split(values)
+            parts = split_list(values)
             if any(not part for part in parts):
                 raise InputError(f"{key}: found an empty value in `{values}`; allowed: A,B,C", "over")
             return cls(key, tuple(dict.fromkeys(parts)))
@@ -71,24 +71,6 @@ class Axis:
             key,
             _spread(key, match["low"], match["high"], int(match["count"]), linear=match["scale"] == "lin"),
         )
-
-
-def _split(values: str) -> list[str]:
-    """Split at commas outside of brackets, braces and quotes."""
-    parts, depth, quoted, current = [], 0, False, ""
-    for character in values:
-        if character == '"':
-            quoted = not quoted
-        elif not quoted and character in "[{(":
-            depth += 1
-        elif not quoted and character in "]})":
-            depth -= 1
-        if character == "," and depth == 0 and not quoted:
-            parts.append(current.strip())
-            current = ""
-        else:
-            current += character
-    return [*parts, current.strip()]
 
 
 def _spread(key: str, low: str, high: str, count: int, *, linear: bool) -> tuple[str, ...]:
@@ -129,52 +111,6 @@ def _written(number: float, digits: int) -> str:
 
 def _is_unit(text: str) -> bool:
     return not text or text == "%" or (text.isascii() and text.isalpha())
-
-
-#: What a quantity with a unit may be, and its base unit.
-_DIMENSIONS: tuple[tuple[Literal["time", "rate", "bytes", "packets", "share"], str], ...] = (
-    ("time", "s"),
-    ("rate", "bps"),
-    ("bytes", "bytes"),
-    ("packets", "packets"),
-    ("share", ""),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """Values of an axis as numbers.
-
-    Attributes
-    ----------
-    numbers : tuple of float
-        In the order of the values.
-    unit : str
-        "s", "bps", "bytes", "packets", "BDP", or none for numbers and shares.
-    """
-
-    numbers: tuple[float, ...]
-    unit: str
-
-
-def scale_of(values: Iterable[object]) -> Scale | None:
-    """Values such as "100p" or "2Gbps" as numbers in one base unit; None where they are no quantities of one kind."""
-    texts = [str(value) for value in values]
-    split = [split_quantity(text) for text in texts]
-    if not texts or None in split:
-        return None
-    found = [each for each in split if each is not None]
-    units = {unit for _, unit in found}
-    if units in ({""}, {"BDP"}):
-        return Scale(tuple(number for number, _ in found), units.pop())
-    if "" in units:
-        return None
-    for dimension, unit in _DIMENSIONS:
-        try:
-            return Scale(tuple(parse_quantity(text, dimension) for text in texts), unit)
-        except InputError:
-            continue
-    return None
 
 
 @dataclass(frozen=True, slots=True)

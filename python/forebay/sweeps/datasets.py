@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from forebay.errors import ForebayError
-from forebay.sweeps.axes import scale_of
+from forebay.quantity import scale_of
 
 if TYPE_CHECKING:
     import polars as pl

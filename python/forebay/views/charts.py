@@ -6,7 +6,6 @@ what to say of it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -34,6 +33,7 @@ __all__ = [
     "Chart",
     "Dot",
     "GoalLine",
+    "Horizontal",
     "Meeting",
     "MetricChart",
     "Named",
@@ -96,6 +96,15 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
+class Horizontal:
+    """What is varied: the axis's title, milliseconds per packet for a second row of numbers, whether by decades."""
+
+    title: str = "buffer (packets)"
+    milliseconds_per_packet: float = 0.0
+    by_decades: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class MetricChart:
     """A metric against the buffer.
 
@@ -111,8 +120,8 @@ class MetricChart:
         Buffers of rules, and the series that each belongs to: "rule", or "norule" where its assumptions fail.
     answer : Named or None
         The recommended buffer.
-    milliseconds_per_packet : float
-        For the second row of numbers below the horizontal axis.
+    across : Horizontal
+        The axis of what is varied.
     limits : tuple of (float, float) or None
         Ends of the vertical axis; from the points by default.
     """
@@ -122,12 +131,12 @@ class MetricChart:
     goals: Sequence[GoalLine] = ()
     marks: Sequence[tuple[float, str]] = ()
     answer: Named | None = None
-    milliseconds_per_packet: float = 0.0
+    across: Horizontal = Horizontal()
     limits: tuple[float, float] | None = None
 
     def drawing(self, size: Size, label: str) -> Drawing:
         """Draw it; `label` is what a screen reader says."""
-        horizontal = _buffers(size, [point.buffer for point in self.points])
+        horizontal = _varied(size, [point.buffer for point in self.points], self.across)
         vertical = self.vertical(size.lowest, size.top)
         curve = [(horizontal(point.buffer), vertical(point.mean)) for point in self.points]
         labels = [] if self.answer is None else [self._answer_label(size, horizontal, vertical, self.answer)]
@@ -140,7 +149,7 @@ class MetricChart:
             *_answer(size, horizontal, self.answer, of_answer),
             *self._curve(horizontal, vertical),
         )
-        across = _packets(size, horizontal, self.milliseconds_per_packet)
+        across = _across(size, horizontal, self.across)
         return Drawing(size, label, across, _up(size, vertical, self.title), series)
 
     def _curve(self, horizontal: Axis, vertical: Axis) -> Iterable[Series]:
@@ -154,7 +163,7 @@ class MetricChart:
 
     def _answer_label(self, size: Size, horizontal: Axis, vertical: Axis, answer: Named) -> Label:
         """The answer's name beside its line: at the bottom, or at the top where the curve is low there."""
-        near = min(self.points, key=lambda point: abs(math.log(point.buffer / answer.buffer)))
+        near = min(self.points, key=lambda point: abs(horizontal(point.buffer) - horizontal(answer.buffer)))
         heights = [size.lowest - 7, size.top + 11, (size.top + size.lowest) / 2]
         if vertical(near.mean) > vertical.middle:
             heights = [heights[1], heights[0], heights[2]]
@@ -207,14 +216,14 @@ class RuleStrip:
         In the order of the rows; `kind` is "rule", "norule" (its assumptions fail) or "also".
     buffers : sequence of float
         Range of the horizontal axis.
-    answer, milliseconds_per_packet
+    answer, across
         As in `MetricChart`.
     """
 
     dots: Sequence[Dot]
     buffers: Sequence[float]
     answer: Named | None = None
-    milliseconds_per_packet: float = 0.0
+    across: Horizontal = Horizontal()
     row: float = field(default=19.0)
 
     def size(self, width: Size) -> Size:
@@ -231,13 +240,13 @@ class RuleStrip:
 
     def drawing(self, size: Size, label: str) -> Drawing:
         """Draw it; `label` is what a screen reader says."""
-        horizontal = _buffers(size, self.buffers)
+        horizontal = _varied(size, self.buffers, self.across)
         rows = [
             Series(dot.kind, tuple(self._row(size, horizontal, dot, size.top + self.row * (index + 0.5))))
             for index, dot in enumerate(self.dots)
         ]
         series = (*_answer(size, horizontal, self.answer, ()), *rows)
-        return Drawing(size, label, _packets(size, horizontal, self.milliseconds_per_packet), None, series)
+        return Drawing(size, label, _across(size, horizontal, self.across), None, series)
 
     def _row(self, size: Size, horizontal: Axis, dot: Dot, y: float) -> Iterable[Shape]:
         x = horizontal(dot.buffer)
@@ -321,11 +330,11 @@ def _names(points: Iterable[tuple[Place, Meeting]], size: Size) -> Iterable[Shap
         yield Text((x - 6, y + 13), words, "end") if x > size.rightmost - 40 else Text((x + 6, y + 13), words, "start")
 
 
-def _buffers(size: Size, buffers: Sequence[float]) -> Axis:
+def _varied(size: Size, buffers: Sequence[float], across: Horizontal) -> Axis:
     low, high = min(buffers), max(buffers)
     if high <= low:
         low, high = low / 2, high * 2
-    return Axis(low, high, size.left, size.rightmost, by_decades=True)
+    return Axis(low, high, size.left, size.rightmost, by_decades=across.by_decades)
 
 
 def _area(points: Sequence[Point], horizontal: Axis, vertical: Axis) -> Area:
@@ -344,16 +353,17 @@ def _marker(place: Place, radius: float, shown: Point | Dot | Meeting) -> Marker
     return Marker(place, radius, f"{shown.buffer:g}", shown.tip)
 
 
-def _packets(size: Size, horizontal: Axis, milliseconds_per_packet: float) -> Across:
-    """The axis of buffers: packets, below them the time that so many take."""
-    if milliseconds_per_packet <= 0:
-        return Across("buffer (packets)", horizontal.middle, _ticks_across(horizontal))
+def _across(size: Size, horizontal: Axis, across: Horizontal) -> Across:
+    """The axis of what is varied: of buffers packets, below them the time that so many take."""
+    per_packet = across.milliseconds_per_packet
+    if per_packet <= 0:
+        return Across(across.title, horizontal.middle, _ticks_across(horizontal))
     below = "ms at the link rate"
-    half = 0.5 * width(f"buffer (packets), below: {below}")
+    half = 0.5 * width(f"{across.title}, below: {below}")
     # Under the middle of the plot, or as near as it fits into the picture.
     middle = max(half, min(horizontal.middle, size.width - half))
-    ticks = _ticks_across(horizontal, lambda packets: plain(float(f"{packets * milliseconds_per_packet:.2g}")))
-    return Across("buffer (packets)", middle, ticks, below)
+    ticks = _ticks_across(horizontal, lambda packets: plain(float(f"{packets * per_packet:.2g}")))
+    return Across(across.title, middle, ticks, below)
 
 
 def _ticks_across(horizontal: Axis, below: Callable[[float], str] | None = None) -> tuple[Tick, ...]:

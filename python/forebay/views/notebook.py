@@ -13,6 +13,7 @@ from forebay.errors import InputError
 from forebay.formatting import counted
 from forebay.report import Report
 from forebay.search.answer import Recommendation
+from forebay.search.feasible import FeasibleMap
 from forebay.sweeps.sweeping import Sweep
 from forebay.views import wording
 from forebay.views.headline import Headline, headline
@@ -78,7 +79,7 @@ def _(answer: Recommendation) -> Note:
     names = [name for name in formatting.USUAL if any(name in point.metrics for point in answer.points)]
     asked = (answer.points[0].key(judged.goal.name) for judged in answer.goals.values())
     names = list(dict.fromkeys([*names, *filter(None, asked)]))
-    columns = ("", "buffer", "applies", *(formatting.metric_title(name) for name in names))
+    columns = ("", wording.varied(answer), "applies", *(formatting.metric_title(name) for name in names))
     rows = []
     if answer.buffer is not None:
         rows.append(("recommended", answer.buffer, "", answer.at(answer.buffer)))
@@ -87,7 +88,7 @@ def _(answer: Recommendation) -> Note:
         for rule in answer.rules
         if rule.buffer is not None
     ]
-    rows += sorted(sized, key=lambda row: row[1].packets)
+    rows += sorted(sized, key=lambda row: row[1].number)
     rows += [(named.name, named.buffer, "", answer.at(named.buffer)) for named in answer.also]
     cells = [
         (
@@ -102,12 +103,25 @@ def _(answer: Recommendation) -> Note:
     return Note(heading, _recommended(answer), _table(columns, cells, limited=False), tuple(answer.warnings))
 
 
+@_note.register(FeasibleMap)
+def _(found: FeasibleMap) -> Note:
+    from forebay.views.map_text import where_it_holds
+
+    columns = (found.over[0].key, f"{found.over[1].key} met from", "to")
+    rows = [
+        (stretch.at.words, *("–" if end is None else end.words for end in (stretch.low, stretch.high)))
+        for stretch in found.stretches
+    ]
+    heading = headline(found.scenario.resolved, otherwise="Where goals hold")
+    return Note(heading, where_it_holds(found), _table(columns, rows, limited=False), tuple(found.warnings))
+
+
 def _recommended(answer: Recommendation) -> str:
     goals = " and ".join(wording.goal_phrase(judged.goal) for judged in answer.goals.values())
     if answer.buffer is None:
-        return f"No buffer was found with which {goals}."
+        return f"{wording.nothing_meets(answer)} was found with which {goals}."
     decided = "" if answer.binding_goal is None else f"; {wording.goal_title(answer.binding_goal)} decides"
-    return f"{wording.sizes(answer.buffer)}: the smallest with which {goals}{decided}."
+    return f"{wording.sizes(answer.buffer)}: the {wording.extreme(answer)} with which {goals}{decided}."
 
 
 @_note.register(Comparison)
@@ -182,6 +196,13 @@ def _(answer: Recommendation) -> Figure:
     from forebay.views.plots import draw_recommendation
 
     return draw_recommendation(answer)
+
+
+@_drawn.register(FeasibleMap)
+def _(found: FeasibleMap) -> Figure:
+    from forebay.views.map_picture import draw_map
+
+    return draw_map(found)
 
 
 @_drawn.register(Comparison)

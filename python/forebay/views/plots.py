@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forebay.files import whole
+from forebay.report import BufferSize
 from forebay.views.charts import neighboring
 from forebay.views.headline import headline
-from forebay.views.recommendation_charts import metric_chart, rule_strip, shown_metrics, trade_chart
+from forebay.views.recommendation_charts import horizontal, metric_chart, rule_strip, shown_metrics, trade_chart
 from forebay.views.rule_panel import PALETTE, RuleLine, draw_rules, height, style_of
 from forebay.views.scales import plain, spans_decades
 from forebay.views.wording import count
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from forebay.report import BufferSize
     from forebay.search.answer import Recommendation
     from forebay.views.charts import GoalLine, MetricChart, Point
 
@@ -93,14 +93,23 @@ def draw_recommendation(answer: Recommendation) -> Figure:
             canvas.title_axis(axis, chart.title, PANEL)
             _limits(axis, chart)
             _mark_goals(axis, chart)
-        axes[0].set_xscale("log")
+        axes[0].set_xscale("log" if horizontal(answer).by_decades else "linear")
         axes[0].set_xlim(axes[0].get_xlim())
-        below, second = below_packets(answer.points[-1].buffer)
-        axes[-1].set_xlabel(buffer_title(below))
+        title, second = _below(answer)
+        axes[-1].set_xlabel(title)
     draw_rules(axes, rules, answer_color=ANSWER if answer.buffer is not None else GOAL)
     canvas.plain_axes(axes, second)
     canvas.legend(found, handles)
     return found
+
+
+def _below(answer: Recommendation) -> tuple[str, Callable[[float], str] | None]:
+    """Title of the horizontal axis, and what stands under its numbers."""
+    last = answer.points[-1].buffer
+    if not isinstance(last, BufferSize):
+        return horizontal(answer).title, None
+    below, second = below_packets(last)
+    return buffer_title(below), second
 
 
 def _rules(answer: Recommendation) -> list[RuleLine]:
@@ -108,7 +117,7 @@ def _rules(answer: Recommendation) -> list[RuleLine]:
     text, best = "recommended", answer.buffer
     if best is None and answer.conflict is not None:
         text, best = "nearest miss", answer.conflict.compromise
-    lines = [] if best is None else [RuleLine(f"{text}: {count(best)}", best.packets, True, answer=True)]
+    lines = [] if best is None else [RuleLine(f"{text}: {count(best)}", best.number, True, answer=True)]
     return lines + [
         RuleLine(dot.name, dot.buffer, dot.kind == "rule") for dot in rule_strip(answer).dots if dot.kind != "also"
     ]

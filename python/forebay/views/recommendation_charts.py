@@ -6,17 +6,19 @@ import math
 from typing import TYPE_CHECKING
 
 from forebay import formatting
+from forebay.report import BufferSize
+from forebay.search.ranged import Ranged
 from forebay.views import wording
-from forebay.views.charts import Dot, GoalLine, Meeting, MetricChart, Named, Point, RuleStrip, TradeChart
+from forebay.views.charts import Dot, GoalLine, Horizontal, Meeting, MetricChart, Named, Point, RuleStrip, TradeChart
 from forebay.views.scales import axis_title
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from forebay.report import BufferSize, Estimate
-    from forebay.search.answer import CurvePoint, JudgedRule, Recommendation
+    from forebay.report import Estimate
+    from forebay.search.answer import CurvePoint, JudgedRule, Recommendation, Value
 
-__all__ = ["metric_chart", "rule_strip", "shown_metrics", "trade_chart"]
+__all__ = ["horizontal", "metric_chart", "rule_strip", "shown_metrics", "trade_chart"]
 
 #: Replications from which on an interval is drawn.
 FEW = 3
@@ -41,7 +43,7 @@ def metric_chart(answer: Recommendation, key: str) -> MetricChart:
     title, scale = axis_title(key, max(estimate.mean for _, estimate in known))
     points = [
         Point(
-            point.buffer.packets,
+            point.buffer.number,
             scale * estimate.mean,
             _half(point, estimate, scale),
             f"{wording.sizes(point.buffer)}\n{wording.metric_title(key)} {formatting.estimate(key, estimate)}"
@@ -58,12 +60,12 @@ def metric_chart(answer: Recommendation, key: str) -> MetricChart:
         for goal in (judged.goal for judged in answer.goals.values())
         if curve[-1].key(goal.name) == key
     ]
-    marks = [(rule.buffer.packets, _series(rule)) for rule in answer.rules if rule.buffer is not None]
+    marks = [(rule.buffer.number, _series(rule)) for rule in answer.rules if rule.buffer is not None]
     limits = None
     if key == "utilization":
         low = min([p.mean for p in points] + [goal.threshold for goal in goals])
         limits = (max(0.0, math.floor(low / 10) * 10.0), 101.0)
-    return MetricChart(title, points, goals, marks, _answer(answer), _milliseconds_per_packet(answer), limits)
+    return MetricChart(title, points, goals, marks, _answer(answer), horizontal(answer), limits)
 
 
 def _half(point: CurvePoint, estimate: Estimate, scale: float) -> float | None:
@@ -78,13 +80,13 @@ def rule_strip(answer: Recommendation) -> RuleStrip:
         if rule.buffer is not None:
             verdict = "applies" if rule.applies else f"does not apply: {rule.why}"
             told = f"{rule.name}: {wording.sizes(rule.buffer)}\n{verdict}"
-            dots.append(Dot(rule.name, rule.buffer.packets, _series(rule), told))
+            dots.append(Dot(rule.name, rule.buffer.number, _series(rule), told))
     for named in answer.also:
         told = f"{named.name}: {wording.sizes(named.buffer)}"
-        dots.append(Dot(named.name, named.buffer.packets, "also", told))
+        dots.append(Dot(named.name, named.buffer.number, "also", told))
     dots.sort(key=lambda dot: (dot.buffer, dot.name))
-    buffers = [point.buffer.packets for point in answer.points]
-    return RuleStrip(dots, buffers, _answer(answer), _milliseconds_per_packet(answer))
+    buffers = [point.buffer.number for point in answer.points]
+    return RuleStrip(dots, buffers, _answer(answer), horizontal(answer))
 
 
 def trade_chart(answer: Recommendation) -> TradeChart:
@@ -97,12 +99,12 @@ def trade_chart(answer: Recommendation) -> TradeChart:
         axis_title(name, max(point.measured[name].mean for point in points)) for name in names
     )
 
-    def meeting(buffer: BufferSize, measured: Mapping[str, Estimate], kind: str, name: str = "") -> Meeting:
+    def meeting(buffer: Value, measured: Mapping[str, Estimate], kind: str, name: str = "") -> Meeting:
         told = "".join(f"\n{wording.metric_title(key)} {formatting.estimate(key, measured[key])}" for key in names)
         y, x = (measured[key].mean for key in names)
         head = f"{name}: " if name else ""
         tip = f"{head}{wording.sizes(buffer)}{told}"
-        return Meeting(buffer.packets, scale_x * x, scale_y * y, kind, tip, name)
+        return Meeting(buffer.number, scale_x * x, scale_y * y, kind, tip, name)
 
     found = [meeting(point.buffer, point.measured, "front" if point.on_front else "mean") for point in points]
     found += [
@@ -112,7 +114,7 @@ def trade_chart(answer: Recommendation) -> TradeChart:
     ]
     best = answer.buffer
     if best is not None:
-        at_best = [point for point in points if point.buffer.packets == best.packets]
+        at_best = [point for point in points if point.buffer.number == best.number]
         found += [meeting(point.buffer, point.measured, "answer", "the answer") for point in at_best]
     return TradeChart(across, up, found)
 
@@ -126,9 +128,13 @@ def _answer(answer: Recommendation) -> Named | None:
     name, found = "answer", answer.buffer
     if found is None and answer.conflict is not None:
         name, found = "nearest miss", answer.conflict.compromise
-    return None if found is None else Named(found.packets, f"{name}: {wording.count(found)}")
+    return None if found is None else Named(found.number, f"{name}: {wording.count(found)}")
 
 
-def _milliseconds_per_packet(answer: Recommendation) -> float:
+def horizontal(answer: Recommendation) -> Horizontal:
+    """What all of its charts have below them."""
+    if isinstance(answer.knob, Ranged):
+        return Horizontal(wording.axis(answer), by_decades=answer.knob.range.by_decades)
     last = answer.points[-1].buffer
-    return 1e3 * last.seconds / last.packets
+    assert isinstance(last, BufferSize), "a buffer is varied unless a range is"
+    return Horizontal(wording.axis(answer), 1e3 * last.seconds / last.packets)

@@ -19,30 +19,36 @@ from rich.text import Text
 
 from forebay import formatting
 from forebay.formatting import USUAL, counted
+from forebay.search.ranged import Ranged
+from forebay.search.setting import Setting
 from forebay.views.configuration_text import configuration_lines
 from forebay.views.fitting import Fitting
 from forebay.views.heading import Paragraph
 from forebay.views.reports import metric_table
 from forebay.views.wording import (
     around,
+    best,
+    chosen,
     closeness,
     count,
     difference,
     doubt,
     goal_title,
+    nothing_meets,
     sides,
     sign,
     sizes,
     standing,
+    standing_beside,
+    subject,
     threshold,
-    whose,
 )
 from forebay.warning import Kind
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from forebay.report import BufferSize, Estimate
+    from forebay.report import Estimate
     from forebay.search.answer import (
         Conflict,
         Front,
@@ -52,6 +58,7 @@ if TYPE_CHECKING:
         Recommendation,
         SearchCost,
         UpperEnd,
+        Value,
         Variation,
     )
     from forebay.search.judgment import Judgment
@@ -81,17 +88,26 @@ def recommendation_text(answer: Recommendation, detail: Detail = Detail.ANSWER) 
     RenderableType
         Fits the console that it is printed on, from 60 columns.
     """
-    parts: list[RenderableType] = [*_headline(answer), _rules(answer), *_left_out(answer, detail)]
+    parts: list[RenderableType] = [
+        *_headline(answer),
+        *_alternatives(answer),
+        _rules(answer),
+        *_left_out(answer, detail),
+    ]
     parts += _goals(answer) if answer.conflict is None else _nearest_miss(answer.conflict)
     for configuration in answer.configurations:
         parts += [Text(), *configuration_lines(configuration)]
     if answer.sensitivity is not None:
-        parts += [Text(), _sensitivity(answer.sensitivity)]
+        parts += [Text(), _sensitivity(answer.sensitivity, _brief(answer))]
     if answer.pareto is not None:
-        parts += [Text(), _front(answer.pareto)]
+        parts += [Text(), _front(answer.pareto, _brief(answer))]
     if detail is Detail.EVERYTHING:
-        parts += [Text(), *_reasons(answer.rules), *_story(answer)]
-    return Group(*parts, *_warnings(answer, detail), Paragraph(_cost(answer.cost), "dim"))
+        parts += [Text(), *_formulas(answer), *_reasons(answer.rules), *_story(answer)]
+    return Group(
+        *parts,
+        *_warnings(answer, detail),
+        Paragraph(_cost(answer.cost, "value" if isinstance(answer.knob, Ranged) else "buffer"), "dim"),
+    )
 
 
 # The first three lines -------------------------------------------------------------------------------------------
@@ -108,8 +124,9 @@ def _headline(answer: Recommendation) -> Iterator[RenderableType]:
         return
     sure = doubt(answer) if answer.confidence is None else formatting.confidence(answer.confidence)
     said = "no confidence: " if answer.confidence is None else "confidence "
-    yield Paragraph(f"Buffer{whose(answer)}: {sizes(answer.buffer)} ({said}{sure})", "bold green")
-    yield Paragraph(_decisive(answer))
+    claim = f" ({said}{sure})" if answer.goals else ""
+    yield Paragraph(f"{subject(answer)}: {sizes(answer.buffer)}{chosen(answer)}{claim}", "bold green")
+    yield Paragraph(_decisive(answer) if answer.optimum is None else best(answer.optimum))
     close = closeness(answer)
     if close:
         yield Paragraph(close)
@@ -121,34 +138,64 @@ def _decisive(answer: Recommendation) -> str:
     """What keeps the buffer from being smaller, and up to where the goals hold."""
     upper = answer.feasible_up_to
     stated = upper is not None and upper.missed_at is not None and not answer.gaps
-    most = f"; all hold {_last(upper)}" if upper is not None and stated else ""
+    most = f"; all hold {_last(answer, upper)}" if upper is not None and stated else ""
     if answer.binding_goal is None:
+        if isinstance(answer.knob, Ranged):
+            return f"Every goal holds at this end of the range{most}."
         return f"Nothing asks for more: every goal holds at the smallest buffer{most}."
     goal = answer.goals[answer.binding_goal]
     return f"Decided by {_asked(goal)}: {formatting.estimate(goal.goal.name, goal.measured)} here{most}."
 
 
-def _last(upper: UpperEnd) -> str:
+def _last(answer: Recommendation, upper: UpperEnd) -> str:
     """The largest buffer that will do."""
-    return f"up to {count(upper.buffer)}" if upper.about is None else f"to ~{count(upper.about)}"
+    down = "down " if answer.knob.largest else ""
+    about = upper.about
+    return f"{down or 'up '}to {count(upper.buffer)}" if about is None else f"{down}to ~{count(about)}"
 
 
 def _no_buffer(answer: Recommendation) -> Iterator[RenderableType]:
     """That there is no number, and what each side needs."""
-    conflict = answer.conflict
-    assert conflict is not None, "without an answer there is a reason"
     yield Text(_verdict(answer), style="bold red")
-    yield Paragraph("; ".join(sides(conflict, goal_title, sizes)) + ".")
+    yield Paragraph("; ".join(sides(answer, goal_title, sizes)) + ".")
+
+
+def _alternatives(answer: Recommendation) -> Iterator[RenderableType]:
+    """The answer with each value that was to choose from, the best first."""
+    if answer.alternatives:
+        yield Text()
+        names = _shown(answer)
+        yield Fitting([_alternative_table(answer, names[:left])] for left in range(len(names), -1, -1))
+        yield Text()
+
+
+def _alternative_table(answer: Recommendation, names: Sequence[str]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for key in answer.choice:
+        table.add_column(escape(key), no_wrap=True)
+    for heading in (_headings(answer)[0], *map(_short, names)):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("beside the best", no_wrap=True)
+    for number, each in enumerate(answer.alternatives):
+        found = each.recommendation
+        cells = [_mean(name, each.measured.get(name)) for name in names]
+        which = "none" if found is None else _cells(found)[0]
+        style = None if found is None else "bold green" if number == 0 else ""
+        words = standing_beside(answer, number)
+        table.add_row(
+            *map(escape, each.choice.values()), which, *cells, words, style=style or ("red" if found is None else None)
+        )
+    return table
 
 
 def _verdict(answer: Recommendation) -> str:
     """Whether there is no buffer, or none that was confirmed."""
     kinds = {warning.kind for warning in answer.warnings}
     if Kind.QUICK in kinds and Kind.NO_MARGIN in kinds:
-        return "No buffer was confirmed to meet every goal by a quick look."
+        return f"{nothing_meets(answer)} was confirmed to meet every goal by a quick look."
     if all(goal.met for goal in answer.goals.values()):
-        return "No buffer was confirmed to meet every goal: they leave no margin."
-    return "No buffer meets every goal."
+        return f"{nothing_meets(answer)} was confirmed to meet every goal: they leave no margin."
+    return f"{nothing_meets(answer)} meets every goal."
 
 
 # Goals -----------------------------------------------------------------------------------------------------------
@@ -162,7 +209,7 @@ def _asked(goal: JudgedGoal | Miss) -> str:
 
 def _goals(answer: Recommendation) -> Iterator[RenderableType]:
     """A line for each goal that does not decide."""
-    others = [goal for key, goal in answer.goals.items() if key != answer.binding_goal]
+    others = [goal for key, goal in answer.goals.items() if answer.optimum is not None or key != answer.binding_goal]
     for goal in others:
         name = goal.goal.name
         slack = difference(name, goal.slack)
@@ -196,7 +243,7 @@ class _Row:
     """A buffer that somebody asked for: whose it is, what was measured there, what that says of a rule."""
 
     name: str
-    buffer: BufferSize
+    buffer: Value
     measured: Mapping[str, Estimate]
     judgment: Judgment | None = None
     style: str = ""
@@ -213,7 +260,7 @@ class _Row:
 def _rules(answer: Recommendation) -> RenderableType:
     """A row for each buffer that somebody asked for, with as much as the console has room for."""
     rows = _rows(answer)
-    return Fitting([_table(rows, columns)] for columns in _choices(_shown(answer)))
+    return Fitting([_table(answer, rows, columns)] for columns in _choices(_shown(answer)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,14 +299,14 @@ def _rows(answer: Recommendation) -> list[_Row]:
         fresh = {at.key(judged.goal.name): judged.measured for judged in on_link}
         measured = {key: fresh.get(key, found) for key, found in at.metrics.items()}
         rows.append(_Row("forebay", at.buffer, measured, style="bold green"))
-    return sorted(rows, key=lambda row: (row.buffer.packets, row.name == "forebay"))
+    return sorted(rows, key=lambda row: (row.buffer.number, row.name == "forebay"))
 
 
-def _table(rows: Iterable[_Row], columns: _Columns) -> Table:
+def _table(answer: Recommendation, rows: Iterable[_Row], columns: _Columns) -> Table:
+    headings, which = _headings(answer), _which(answer)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("rule", no_wrap=True)
-    table.add_column("packets", justify="right", no_wrap=True)
-    for heading in ("size", "time", "BDP") if columns.sizes else ():
+    for heading in headings if columns.sizes else headings[:1]:
         table.add_column(heading, justify="right", no_wrap=True)
     for name in columns.metrics:
         table.add_column(_short(name), justify="right", no_wrap=True)
@@ -268,22 +315,30 @@ def _table(rows: Iterable[_Row], columns: _Columns) -> Table:
     for row in rows:
         cells = [row.about * (key in row.measured) + shown(key, row.measured.get(key)) for key in columns.metrics]
         size = _cells(row.buffer)[: 4 if columns.sizes else 1]
-        words = "" if row.judgment is None else _words(row.judgment, verdict=columns.verdicts)
+        words = "" if row.judgment is None else _words(row.judgment, which, verdict=columns.verdicts)
         table.add_row(escape(row.name), *size, *cells, words, style=row.style)
     return table
 
 
-def _words(found: Judgment, *, verdict: bool) -> str:
+def _which(answer: Recommendation) -> str:
+    """What a rule's value is told in multiples of."""
+    if answer.optimum is not None:
+        return "the best"
+    return "allowed" if answer.knob.largest else "needed"
+
+
+def _words(found: Judgment, which: str, *, verdict: bool) -> str:
     """Whether a rule applies and what the simulation says of it; where it applies, the latter alone if need be."""
     if not found.applies or not found.found:
         return found.verdict
-    told = found.found if found.times is None else f"{found.times:.2g} x needed"
+    told = found.found if found.times is None else f"{found.times:.2g} x {which}"
     return f"{found.verdict}, {told}" if verdict else told
 
 
 def _shown(answer: Recommendation) -> list[str]:
     """The metrics that goals on the link are about, then the usual ones: a narrow console lacks the last first."""
-    names = [judged.goal.name for judged in answer.goals.values()]
+    asked = [] if answer.optimum is None else [answer.optimum.metric]
+    names = [*asked, *(judged.goal.name for judged in answer.goals.values())]
     keys = [answer.points[0].key(name) for name in names if "." not in name]
     return list(dict.fromkeys([*(key for key in keys if key is not None), *USUAL]))
 
@@ -296,10 +351,17 @@ def _mean(name: str, found: Estimate | None) -> str:
     return "–" if found is None else formatting.value(name, found.mean)
 
 
-def _cells(buffer: BufferSize | None) -> list[str]:
-    """Packets, bytes, time and bandwidth-delay products."""
-    if buffer is None:
-        return ["–"] * 4
+def _headings(answer: Recommendation) -> tuple[str, ...]:
+    """Of the columns that say what a row is measured at."""
+    if isinstance(answer.knob, Ranged):
+        return (answer.knob.key.rpartition(".")[2],)
+    return ("packets", "size", "time", "BDP")
+
+
+def _cells(buffer: Value) -> list[str]:
+    """Packets, bytes, time and bandwidth-delay products; of another setting itself."""
+    if isinstance(buffer, Setting):
+        return [buffer.words]
     bdp = "–" if buffer.bdp is None else f"{buffer.bdp:.3g}"
     return [f"{buffer.packets:,.0f}", formatting.size(buffer.bytes), formatting.duration(buffer.seconds), bdp]
 
@@ -315,6 +377,12 @@ def _left_out(answer: Recommendation, detail: Detail) -> Iterator[RenderableType
         yield Paragraph("Why rules do not apply: --verbose.", "dim")
 
 
+def _formulas(answer: Recommendation) -> Iterator[RenderableType]:
+    """What rules of thumb are, which no catalog explains."""
+    for rule in answer.rules if isinstance(answer.knob, Ranged) else ():
+        yield Paragraph(f"{rule.name}: {rule.notes[0]}", "dim")
+
+
 def _reasons(rules: Sequence[JudgedRule]) -> Iterator[RenderableType]:
     """Why rules do not apply, or only to a part."""
     for rule in rules:
@@ -325,36 +393,44 @@ def _reasons(rules: Sequence[JudgedRule]) -> Iterator[RenderableType]:
 # What was asked for besides ----------------------------------------------------------------------------------------
 
 
-def _sensitivity(entries: Iterable[Variation]) -> Table:
+def _brief(answer: Recommendation) -> tuple[str, ...]:
+    """The headings without the one of bytes."""
+    return tuple(heading for heading in _headings(answer) if heading != "size")
+
+
+def _brief_cells(buffer: Value) -> list[str]:
+    packets, *others = _cells(buffer)
+    return [packets, *others[1:]]
+
+
+def _sensitivity(entries: Iterable[Variation], headings: Sequence[str]) -> Table:
     """How the answer moves when something is 20 % off."""
     table = Table(title="When something is 20 % off", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("what", no_wrap=True)
-    for heading in ("packets", "time", "BDP"):
+    for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("decided by")
     for entry in entries:
         decisive = "–" if entry.binding_goal is None else goal_title(entry.binding_goal)
         what = f"{entry.what} {100 * (entry.factor - 1):+.0f} %"
-        packets, _, time, bdp = _cells(entry.recommendation)
-        none = entry.recommendation is None
-        table.add_row(
-            what, *(("none", "–", "–") if none else (packets, time, bdp)), decisive, style="red" if none else None
-        )
+        if entry.recommendation is None:
+            table.add_row(what, "none", *["–"] * (len(headings) - 1), decisive, style="red")
+        else:
+            table.add_row(what, *_brief_cells(entry.recommendation), decisive)
     return table
 
 
-def _front(front: Front) -> Table:
+def _front(front: Front, headings: Sequence[str]) -> Table:
     """Measured buffers that no other beats in both metrics."""
     table = Table(
         title="Pareto-optimal: no measured buffer is better in both", title_justify="left", box=box.SIMPLE_HEAD
     )
-    for heading in ("packets", "time", "BDP", *map(formatting.metric_title, front.metrics)):
+    for heading in (*headings, *map(formatting.metric_title, front.metrics)):
         table.add_column(heading, justify="right", no_wrap=True)
     for point in front.points:
         if point.on_front:
-            packets, _, time, bdp = _cells(point.buffer)
             cells = [formatting.estimate(name, point.measured[name]) for name in front.metrics]
-            table.add_row(packets, time, bdp, *cells)
+            table.add_row(*_brief_cells(point.buffer), *cells)
     return table
 
 
@@ -363,11 +439,12 @@ def _story(answer: Recommendation) -> Iterator[RenderableType]:
     at = None if answer.buffer is None else answer.at(answer.buffer)
     if at is None:
         return
+    noun = "value" if isinstance(answer.knob, Ranged) else "buffer"
     over = "draws of what is uncertain" if answer.uncertain else "replications"
     held = (
         f"on average over {over}" if answer.fraction is None else f"in {100 * answer.fraction.wanted:g} % of the draws"
     )
-    yield Paragraph(f"The buffer is {standing(answer)} {held}, seen in {over} that the search had not used.", "dim")
+    yield Paragraph(f"The {noun} is {standing(answer)} {held}, seen in {over} that the search had not used.", "dim")
     yield metric_table(f"at {count(at.buffer)}", at.metrics, list(at.metrics))
     for name, metrics in at.groups.items():
         yield metric_table(name, metrics, list(metrics))
@@ -386,9 +463,9 @@ def _warnings(answer: Recommendation, detail: Detail) -> Iterator[RenderableType
         yield Paragraph(f"warning: {warning}", "yellow")
 
 
-def _cost(cost: SearchCost) -> str:
+def _cost(cost: SearchCost, noun: str) -> str:
     before = f" ({cost.resumed:,} from before)" if cost.resumed else ""
     return (
-        f"{counted(cost.replications, 'replication')}{before} at {counted(cost.buffers, 'buffer')}, "
+        f"{counted(cost.replications, 'replication')}{before} at {counted(cost.buffers, noun)}, "
         f"{counted(cost.data_packets, 'data packet')}, {cost.cpu_s:.1f} CPU seconds in {cost.wall_s:.1f} s"
     )

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.errors import InputError
 from forebay.formatting import USUAL
+from forebay.quantity import Scale, scale_of
 from forebay.report import BufferSize
 from forebay.rules import rules
-from forebay.sweeps.axes import Scale, scale_of
 from forebay.sweeps.manifest import Manifest
 from forebay.sweeps.sweeping import load
 from forebay.views import plots

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forebay import formatting
+from forebay.report import BufferSize
 from forebay.search.interpolation import on_curve
+from forebay.search.ranged import Ranged
 from forebay.views import wording
 from forebay.views.headline import headline
 from forebay.views.pages import Row, Table, render
@@ -18,7 +20,6 @@ from forebay.views.shapes import Drawing, Size
 from forebay.views.traffic import traffic_table
 
 if TYPE_CHECKING:
-    from forebay.report import BufferSize
     from forebay.search import answer as answers
     from forebay.search.answer import Recommendation
     from forebay.views.charts import Chart
@@ -60,17 +61,22 @@ def recommendation_page(answer: Recommendation, *, source: str, command: str) ->
         The whole document.
     """
     heading = headline(answer.scenario.resolved, otherwise="Buffer recommendation")
+    ranged = isinstance(answer.knob, Ranged)
     page = Page(
         title=heading.title,
         link=heading.link,
+        kind=f"Recommendation of {answer.knob.key}" if ranged else "Router buffer recommendation",
+        noun="value" if ranged else "buffer",
+        nothing=wording.nothing_meets(answer),
         question=_question(answer),
         traffic=traffic_table(answer.scenario.resolved),
         found=None if answer.buffer is None else _found(answer, answer.buffer),
-        conflict=None if answer.conflict is None else _conflict(answer.conflict),
+        conflict=None if answer.conflict is None else _conflict(answer, answer.conflict),
         goals=_goals(answer) if answer.feasible else _misses(answer),
         pictures=_pictures(answer),
         curve=_curve(answer),
         rules=_rules(answer),
+        alternatives=_alternatives(answer) if answer.alternatives else None,
         sensitivity=None if answer.sensitivity is None else _sensitivity(answer.sensitivity),
         front=None if answer.pareto is None else _front(answer.pareto),
         configurations=tuple(map(_configuration, answer.configurations)),
@@ -166,7 +172,7 @@ class SilentModel:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How far the rules that apply lie apart, in packets."""
+    """How far the rules that apply lie apart."""
 
     number: str
     low: str
@@ -211,6 +217,9 @@ class Page:
 
     title: str
     link: str
+    kind: str
+    noun: str
+    nothing: str
     question: str
     traffic: Table
     found: Found | None
@@ -219,6 +228,7 @@ class Page:
     pictures: Pictures
     curve: Table
     rules: Rules
+    alternatives: Table | None
     sensitivity: Table | None
     front: Table | None
     configurations: tuple[Configuration, ...]
@@ -238,20 +248,22 @@ def _question(answer: Recommendation) -> str:
     links = answer.scenario.resolved["links"]
     target = next(link for link in links if link["target"])
     wishes = [wording.goal_phrase(judged.goal) for judged in answer.goals.values()]
-    goals = wishes[0] if len(wishes) == 1 else f"{', '.join(wishes[:-1])} and {wishes[-1]}"
+    with_which = f" with which {wording.both(wishes)}" if wishes else ""
     rate = formatting.exactly(formatting.bandwidth(answer.scenario.core.rate_bps))
     several = "" if len(links) == 1 else f" (the link “{target['name']}” of {len(links)})"
-    return f"What is the smallest buffer{wording.whose(answer)} for this {rate} link{several} with which {goals}?"
+    return f"What is the {wording.found(answer)} for this {rate} link{several}{with_which}?"
 
 
-def _headline(buffer: BufferSize) -> Headline:
+def _headline(buffer: answers.Value) -> Headline:
+    if not isinstance(buffer, BufferSize):
+        return Headline(wording.count(buffer), "")
     units = f"= {formatting.size(buffer.bytes)} = {formatting.duration(buffer.seconds)} at the link rate"
     if buffer.bdp is not None:
         units += f" = {buffer.bdp:.3g} bandwidth-delay products"
     return Headline(wording.count(buffer), units)
 
 
-def _found(answer: Recommendation, buffer: BufferSize) -> Found:
+def _found(answer: Recommendation, buffer: answers.Value) -> Found:
     fraction = answer.fraction
     if fraction is not None:
         scope = f"in at least {100 * fraction.wanted:g} % of the cases"
@@ -271,9 +283,9 @@ def _found(answer: Recommendation, buffer: BufferSize) -> Found:
     )
 
 
-def _conflict(conflict: answers.Conflict) -> Conflict:
+def _conflict(answer: Recommendation, conflict: answers.Conflict) -> Conflict:
     nearest = "" if conflict.compromise is None else wording.packets(conflict.compromise)
-    return Conflict(tuple(wording.sides(conflict, wording.goal_title, wording.packets)), nearest)
+    return Conflict(tuple(wording.sides(answer, wording.goal_title, wording.packets)), nearest)
 
 
 def _goals(answer: Recommendation) -> Table:
@@ -282,9 +294,13 @@ def _goals(answer: Recommendation) -> Table:
     for goal in answer.goals.values():
         name = goal.goal.name
         slack = f"{wording.difference(name, goal.slack)} {'to spare' if goal.slack >= 0 else 'short'}{_held(goal)}"
-        decides = ", decides the size" if goal.binding else ""
+        decides = f", decides{_the_size(answer)}" if goal.binding else ""
         rows.append(Row((*_asked_and_found(name, goal), slack, f"{_verdict(goal)}{decides}"), kind=_verdict(goal)))
     return Table(("goal", "wanted", "measured there", "slack", "verdict"), tuple(rows))
+
+
+def _the_size(answer: Recommendation) -> str:
+    return " the size" if isinstance(answer.buffer, BufferSize) else ""
 
 
 def _misses(answer: Recommendation) -> Table:
@@ -315,6 +331,8 @@ def _verdict(goal: answers.JudgedGoal) -> str:
 
 def _pictures(answer: Recommendation) -> Pictures:
     strip = rule_strip(answer)
+    ranged = isinstance(answer.knob, Ranged)
+    against = wording.axis(answer) if ranged else "the buffer in packets"
     # On a wide screen all charts share the left edge, so that one buffer lies on one vertical line.
     sizes = (dataclasses.replace(WIDE, left=strip.size(WIDE).left), NARROW)
     strips = [strip.drawing(strip.size(size), "rules by buffer") for size in sizes]
@@ -326,12 +344,14 @@ def _pictures(answer: Recommendation) -> Pictures:
             present.add("band")
         title = wording.metric_title(key)
         heading = title[0].upper() + title[1:]
-        figures.append(_figure(heading, chart, sizes, f"{chart.title} against the buffer in packets"))
+        figures.append(_figure(heading, chart, sizes, f"{chart.title} against {against}"))
     if answer.pareto is not None:
         trade = trade_chart(answer)
         figures.append(_figure("The trade-off", trade, sizes, f"{trade.up} against {trade.across}"))
         present |= {point.kind for point in trade.points}
     titles = dict(SERIES) | ({} if answer.feasible else {"answer": "the nearest miss"})
+    if ranged:
+        titles |= {"also": "values asked about", "front": "no value is better in both"}
     switches = tuple(Switch(name, text) for name, text in titles.items() if name in present)
     return Pictures(switches, tuple(figures))
 
@@ -345,14 +365,20 @@ def _curve(answer: Recommendation) -> Table:
     rows = [
         Row(
             (
-                f"{point.buffer.packets:,.0f}",
-                formatting.duration(point.buffer.seconds),
+                *_cells(point.buffer),
                 *(formatting.estimate(name, point.estimate(name)) for name in names),
             )
         )
         for point in answer.points
     ]
-    return Table(("packets", "time", *map(wording.metric_title, names)), tuple(rows))
+    varied = ("packets", "time") if isinstance(answer.points[0].buffer, BufferSize) else (answer.knob.key,)
+    return Table((*varied, *map(wording.metric_title, names)), tuple(rows))
+
+
+def _cells(buffer: answers.Value) -> tuple[str, ...]:
+    if isinstance(buffer, BufferSize):
+        return f"{buffer.packets:,.0f}", formatting.duration(buffer.seconds)
+    return (wording.count(buffer),)
 
 
 # The rules -------------------------------------------------------------------------------------------------------
@@ -361,7 +387,7 @@ def _curve(answer: Recommendation) -> Table:
 def _rules(answer: Recommendation) -> Rules:
     rules = sorted(
         answer.rules,
-        key=lambda rule: (not rule.applies, math.inf if rule.buffer is None else rule.buffer.packets),
+        key=lambda rule: (not rule.applies, math.inf if rule.buffer is None else rule.buffer.number),
     )
     sizing = tuple(_sizing_rule(answer, rule, rule.buffer) for rule in rules if rule.buffer is not None)
     silent = tuple(_silent_model(rule) for rule in rules if rule.buffer is None)
@@ -370,14 +396,21 @@ def _rules(answer: Recommendation) -> Rules:
 
 def _spread(rules: Sequence[answers.JudgedRule]) -> Spread | None:
     """Of the rules that apply, in the order of their buffers; None where they are fewer than two."""
-    applying = [rule.buffer.packets for rule in rules if rule.applies and rule.buffer is not None]
+    applying = [rule.buffer for rule in rules if rule.applies and rule.buffer is not None]
     if len(applying) < 2:
         return None
-    return Spread(str(len(applying)), f"{applying[0]:,.0f}", f"{applying[-1]:,.0f}")
+    return Spread(str(len(applying)), _short(applying[0]), wording.count(applying[-1]))
 
 
-def _sizing_rule(answer: Recommendation, rule: answers.JudgedRule, buffer: BufferSize) -> SizingRule:
+def _short(buffer: answers.Value) -> str:
+    """A buffer in packets, for which the word follows."""
+    return f"{buffer.packets:,.0f}" if isinstance(buffer, BufferSize) else wording.count(buffer)
+
+
+def _sizing_rule(answer: Recommendation, rule: answers.JudgedRule, buffer: answers.Value) -> SizingRule:
     title, summary = _explained(rule.name)
+    if isinstance(answer.knob, Ranged) and not summary:
+        title = rule.notes[0]
     return SizingRule(
         name=rule.name,
         buffer=wording.packets(buffer),
@@ -422,6 +455,18 @@ def _judged(answer: Recommendation, at: answers.CurvePoint | None) -> Iterable[s
 
 
 # The rest --------------------------------------------------------------------------------------------------------
+
+
+def _alternatives(answer: Recommendation) -> Table:
+    names = [name for name in shown_metrics(answer) if "." not in name]
+    rows = []
+    for number, each in enumerate(answer.alternatives):
+        found = each.recommendation
+        cells = (formatting.estimate(name, each.measured.get(name)) for name in names)
+        what = "none" if found is None else wording.packets(found)
+        rows.append(Row((*each.choice.values(), what, *cells, wording.standing_beside(answer, number))))
+    titles = map(wording.metric_title, names)
+    return Table((*answer.choice, wording.varied(answer), *titles, "beside the best"), tuple(rows))
 
 
 def _sensitivity(entries: Iterable[answers.Variation]) -> Table:

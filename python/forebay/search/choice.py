@@ -1,0 +1,108 @@
+"""Keys that take one of some words, such as a controller or a discipline: each with an answer of its own."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from forebay.errors import InputError
+from forebay.quantity import split_list
+from forebay.report import Estimate
+from forebay.scenario import Scenario
+from forebay.search.setting import Value
+
+__all__ = ["Alternative", "Choice", "cases", "choice", "for_each", "of_all"]
+
+#: Combinations that are answered at most.
+MOST_CASES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A key and the values among which is to be chosen, as they are written."""
+
+    key: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """The answer with one of the values, or one of each key's.
+
+    Attributes
+    ----------
+    choice : mapping
+        What was chosen, by key.
+    recommendation : BufferSize, Setting or None
+        The answer; None where nothing meets every goal.
+    confidence : float or None
+        One-sided, that all goals hold there; None as in `Recommendation`.
+    binding_goal : str or None
+        The key of the goal that decides, or fails.
+    measured : mapping
+        Metrics there; nothing where there is no answer.
+    apart : bool
+        Whether it is not the best: nothing meets the goals, or all that may do lies beyond the best one's answer; of
+        metrics whose intervals (95 %) are apart.
+    replications : int
+        That its search took.
+    """
+
+    choice: Mapping[str, str]
+    recommendation: Value | None
+    confidence: float | None
+    binding_goal: str | None
+    measured: Mapping[str, Estimate]
+    apart: bool
+    replications: int
+
+
+def choice(text: str) -> Choice | None:
+    """Read `KEY=A,B,C`; None for what is no list.
+
+    Raises
+    ------
+    InputError
+        Where a value is empty, or one is there twice.
+    """
+    key, equals, values = (part.strip() for part in text.partition("="))
+    parts = split_list(values) if equals and ".." not in values else []
+    if len(parts) < 2:
+        return None
+    if any(not part for part in parts) or len(set(parts)) < len(parts):
+        raise InputError(f"{key}: found `{values}`; allowed: different values, as in cubic,bbr", "over")
+    return Choice(key, tuple(parts))
+
+
+def cases(scenario: Scenario, choices: Sequence[Choice]) -> list[tuple[Mapping[str, str], Scenario]]:
+    """Every combination of values with its scenario, all of which are valid.
+
+    Raises
+    ------
+    InputError
+        Where a key stands twice, a scenario does not take a value, or there are too many combinations.
+    """
+    keys = [each.key for each in choices]
+    if len(set(keys)) < len(keys):
+        raise InputError(f"found `{max(keys, key=keys.count)}` twice; allowed: each key once", "over")
+    if math.prod(len(each.values) for each in choices) > MOST_CASES:
+        raise InputError(f"found more than {MOST_CASES} combinations; allowed: at most {MOST_CASES}", "over")
+    if not choices:
+        return [({}, scenario)]
+    found: list[tuple[Mapping[str, str], Scenario]] = []
+    for values in itertools.product(*(each.values for each in choices)):
+        chosen = dict(zip(keys, values, strict=True))
+        found.append((chosen, scenario.changed(*(("over", key, value) for key, value in chosen.items()))))
+    return found
+
+
+def for_each(confidence: float, cases: int) -> float:
+    """The confidence of each answer with which all together have the one that is asked for (Bonferroni)."""
+    return 1 - (1 - confidence) / cases
+
+
+def of_all(confidence: float | None, cases: int) -> float | None:
+    """The confidence that remains where the best of several answers is picked."""
+    return None if confidence is None else max(0.0, 1 - (1 - confidence) * cases)

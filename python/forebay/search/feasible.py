@@ -1,0 +1,191 @@
+"""Where over two settings all goals hold, as `recommend` answers with two keys that are varied."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from forebay.display import Shown
+from forebay.plain import plain
+from forebay.report import Estimate
+from forebay.search.answer import SearchCost
+from forebay.search.ranged import Ranged
+from forebay.search.setting import Setting
+from forebay.warning import Warning
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from forebay.goals import Goal
+    from forebay.scenario import Scenario
+
+__all__ = ["FeasibleMap", "MapPoint", "Stretch"]
+
+
+@dataclass(frozen=True, slots=True)
+class MapPoint:
+    """One measured pair of values.
+
+    Attributes
+    ----------
+    settings : tuple of (Setting, Setting)
+        In the order of the keys.
+    verdict : str
+        "met", "missed" or "unclear", each at the map's confidence.
+    goal : str
+        The key of the goal that is met least.
+    margin, error : float
+        By how much it is met, as a part of its threshold, and the standard error of that.
+    replications : int
+        That were measured there.
+    metrics : mapping
+        Of the link.
+    """
+
+    settings: tuple[Setting, Setting]
+    verdict: str
+    goal: str
+    margin: float
+    error: float
+    replications: int
+    metrics: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """For one value of the first key: between which values of the second the goals hold.
+
+    Attributes
+    ----------
+    at : Setting
+        Of the first key.
+    low, high : Setting or None
+        The ends of the longest run of measured values that meet all goals; None where none does.
+    below, above : Setting or None
+        The nearest that miss one, below and above; None where none was measured.
+    """
+
+    at: Setting
+    low: Setting | None
+    high: Setting | None
+    below: Setting | None
+    above: Setting | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FeasibleMap(Shown):
+    """A map of two settings.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        What was asked about, with its goals.
+    over : tuple of (Ranged, Ranged)
+        The keys and their ranges.
+    goals : tuple of Goal
+        What has to hold.
+    points : tuple of MapPoint
+        Every measured pair, by the first value, then the second.
+    confidence : float
+        One-sided, of each verdict by itself.
+    budget : int
+        Replications that it might take; `complete` says whether they were enough for the finest grid.
+    complete : bool
+        Whether the boundary is as fine as the grid goes.
+    cost : SearchCost
+        The only part that differs between equal maps.
+    warnings : tuple of Warning
+        What a reader must know.
+    engine, version : str
+        What measured.
+    """
+
+    scenario: Scenario
+    over: tuple[Ranged, Ranged]
+    goals: tuple[Goal, ...]
+    points: tuple[MapPoint, ...]
+    confidence: float
+    budget: int
+    complete: bool
+    cost: SearchCost
+    warnings: tuple[Warning, ...]
+    engine: str
+    version: str
+
+    @property
+    def feasible(self) -> bool:
+        """Whether any pair meets every goal."""
+        return any(point.verdict == "met" for point in self.points)
+
+    def count(self, verdict: str) -> int:
+        """How many pairs have a verdict."""
+        return sum(point.verdict == verdict for point in self.points)
+
+    @property
+    def stretches(self) -> tuple[Stretch, ...]:
+        """Where the goals hold, by the first value."""
+        rows = itertools.groupby(self.points, key=lambda point: point.settings[0])
+        return tuple(_stretch(at, list(points)) for at, points in rows)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """Every measured pair as a row of a polars data frame: both values in base units, the verdict, the metrics."""
+        import polars as pl
+
+        return pl.DataFrame(list(self._rows()), infer_schema_length=None)
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        for point in self.points:
+            values = {knob.key: setting.value for knob, setting in zip(self.over, point.settings, strict=True)}
+            means = {name: estimate.mean for name, estimate in point.metrics.items()}
+            told = {"verdict": point.verdict, "goal": point.goal, "margin": point.margin, "error": point.error}
+            yield {**values, **told, "replications": point.replications, **means}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The map as plain dictionaries and lists, as in the JSON."""
+        told: dict[str, Any] = plain(
+            {
+                "over": [knob.asked for knob in self.over],
+                "goals": {goal.key: goal for goal in self.goals},
+                "confidence": self.confidence,
+                "points": self.points,
+                "stretches": self.stretches,
+                "budget": self.budget,
+                "complete": self.complete,
+                "cost": self.cost,
+                "warnings": self.warnings,
+                "scenario_sha256": self.scenario.core.sha256,
+                "engine": self.engine,
+                "version": self.version,
+            }
+        )
+        return told
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """The same as `to_dict()`."""
+        return self.to_dict()
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return the map as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent)
+
+    def __repr__(self) -> str:
+        keys = " and ".join(knob.key for knob in self.over)
+        return f"<FeasibleMap over {keys}: goals hold at {self.count('met')} of {len(self.points)} places>"
+
+
+def _stretch(at: Setting, points: Sequence[MapPoint]) -> Stretch:
+    """The longest run of those that meet the goals, and what misses beside it."""
+    runs = [list(run) for met, run in itertools.groupby(points, lambda point: point.verdict == "met") if met]
+    longest = max(runs, key=len, default=[])
+    missed = [point.settings[1] for point in points if point.verdict == "missed"]
+    if not longest:
+        return Stretch(at, None, None, None, None)
+    low, high = longest[0].settings[1], longest[-1].settings[1]
+    below = max((one for one in missed if one.number < low.number), key=lambda one: one.number, default=None)
+    above = min((one for one in missed if one.number > high.number), key=lambda one: one.number, default=None)
+    return Stretch(at, low, high, below, above)

@@ -1,0 +1,99 @@
+"""`--minimize` and `--maximize`: from the smallest that meets the goals to the one at which a metric is best."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from forebay import _core, statistics
+from forebay.errors import InputError, naming
+from forebay.goals import Goal, metric_value
+from forebay.metric import find
+from forebay.report import Estimate
+from forebay.scenario import Scenario
+from forebay.search.findings import Finished
+from forebay.search.measurable import check_goals, measurable
+from forebay.search.optimum import Best, Optimizing, Optimum
+from forebay.search.plan import Outcome
+from forebay.search.smallest import Search
+
+__all__ = ["objective", "optimized"]
+
+
+def objective(scenario: Scenario, minimize: str | None, maximize: str | None, engine: str) -> Goal | None:
+    """The metric that is to be best, as a goal whose margin says how good it is.
+
+    Raises
+    ------
+    InputError
+        Where both are asked for, or the metric is not measured.
+    """
+    if minimize is not None and maximize is not None:
+        raise InputError(f"found `{maximize}` beside --minimize `{minimize}`; allowed: one of both", "maximize")
+    argument, name = ("minimize", minimize) if minimize is not None else ("maximize", maximize)
+    if name is None:
+        return None
+    group, dot, metric = name.strip().rpartition(".")
+    known = find(metric)
+    groups = [each[0] for each in scenario.core.groups]
+    if dot and group not in groups:
+        raise InputError(_core.unknown("group", group, groups), argument)
+    if known is None:
+        raise InputError(_core.unknown("metric", metric, measurable(scenario, engine, group or None)), argument)
+    goal = Goal(f"{group}{dot}{known.goal_name}", "<=" if argument == "minimize" else ">=", 0.0)
+    with naming(argument):
+        check_goals(scenario, [goal], engine, {})
+    return goal
+
+
+def optimized(
+    finished: Finished, goal: Goal, confidence: float, known: Callable[[str], object] | None
+) -> tuple[Finished, Optimum | None]:
+    """Go on from a search to the best that meets its goals; without an answer there is none."""
+    search, outcome, plan = finished.search, finished.outcome, finished.search.plan
+    goals = finished.scenario.goals
+    if goals and outcome.buffer is None:
+        return finished, None
+    if outcome.buffer is None:
+        low, high = plan.smallest, plan.largest
+    else:
+        last, missed = outcome.up_to
+        low, high = outcome.buffer, max(last, missed or plan.largest)
+
+    def tell(one: int, other: int) -> None:
+        if known is not None:
+            known(f"best {plan.words.between(one, other)}")
+
+    seeking = Optimizing(search, goal, goals, confidence, tell)
+    best = seeking.best(low, max(low, high), outcome.buffer)
+    found = _confirmed(seeking, search, best, outcome)
+    assert found.buffer is not None, "the first answer stays where no other is confirmed"
+    values = [metric_value(goal.name, report) for report in found.confirmation]
+    interval = statistics.mean_interval(values, 0.95)
+    least, most = sorted((finished.size(best.low), finished.size(best.high)), key=lambda value: value.number)
+    optimum = Optimum(
+        goal.name,
+        "minimize" if goal.sense == "<=" else "maximize",
+        Estimate(interval.mean, interval.half_width),
+        least,
+        most,
+        confidence,
+        tuple(sorted((finished.size(place) for place in best.near), key=lambda value: value.number)),
+    )
+    return dataclasses.replace(finished, outcome=found), optimum
+
+
+def _confirmed(seeking: Optimizing, search: object, best: Best, outcome: Outcome) -> Outcome:
+    """The best whose goals fresh replications confirm; without goals the best."""
+    if not isinstance(search, Search):
+        place = best.candidates[0]
+        return dataclasses.replace(outcome, buffer=place, confirmation=seeking.fresh(place), up_to=(place, None))
+    for place in best.candidates:
+        if place == outcome.buffer:
+            break
+        tried = dataclasses.replace(outcome, notes=outcome.notes)
+        if search.confirms(place, tried):
+            return tried
+        if search.spent:
+            break
+    return outcome

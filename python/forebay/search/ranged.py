@@ -1,0 +1,259 @@
+"""A key of the scenario that a search varies between two ends: `KEY=LOW..HIGH`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from forebay import _core
+from forebay.errors import InputError
+from forebay.quantity import scale_of
+from forebay.scenario import Scenario
+from forebay.search.plan import Words, listed
+from forebay.search.setting import Range, Setting, unit_words
+
+__all__ = ["Named", "Ranged", "at_key", "ranged"]
+
+_RANGE = re.compile(r"^(?P<low>[^:]+?)\.\.(?P<high>[^:]+)$")
+#: Tables that say what is asked, and how it is simulated, rather than what is there.
+ASKED = ("goal", "run", "trace", "fluid", "title")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranged:
+    """A key that is varied.
+
+    Attributes
+    ----------
+    key : str
+        As in `--set`: "link.queue.threshold", "flows.bulk.initial_window", "link.rate".
+    ends : str
+        As they were asked for: "5p..500p".
+    unit : str
+        In which values are written.
+    base : str
+        The base unit: "s", "bps", "bytes", "packets", "BDP", or none.
+    factor : float
+        Base units in one of `unit`.
+    range : Range
+        Which number of the search stands for which value.
+    """
+
+    key: str
+    ends: str
+    unit: str
+    base: str
+    factor: float
+    range: Range
+
+    @property
+    def is_target(self) -> bool:
+        """Of a range sizing rules do not speak."""
+        return False
+
+    @property
+    def largest(self) -> bool:
+        """Whether the largest value is asked for."""
+        return self.range.mirrored
+
+    @property
+    def asked(self) -> str:
+        """What it was asked for by."""
+        return f"{self.key}={self.ends}"
+
+    @property
+    def unit_words(self) -> str:
+        """The unit of `Setting.number`, as an axis has it."""
+        return unit_words(self.unit)
+
+    @property
+    def identity(self) -> str:
+        """What tells its numbers from those of others."""
+        return f"{self.asked}{' largest' if self.largest else ''} {self.range.digits}"
+
+    def turned(self, scenario: Scenario, place: int) -> Scenario:
+        """The scenario with the value for which a number stands."""
+        return scenario.with_core(self.core(scenario.core, place))
+
+    def core(self, scenario: _core.Scenario, place: int) -> _core.Scenario:
+        """The same as the core has it."""
+        return scenario.with_overrides([("over", self.key, self.at(place).text)])
+
+    def sized(self, _scenario: Scenario, place: int) -> Setting:
+        """The value for which a number stands."""
+        return self.at(place)
+
+    def at(self, place: int) -> Setting:
+        """The same, whatever the scenario."""
+        return self.setting(self.range.number(place))
+
+    def snapped(self, place: int) -> int:
+        """The number that stands for the same value, one for each value."""
+        return self.range.snapped(place)
+
+    def ratio(self, place: int, to: int) -> float | None:
+        """How many times another value one is; None of nothing."""
+        whole = self.range.number(to)
+        return self.range.number(place) / whole if whole else None
+
+    def setting(self, number: float) -> Setting:
+        """A value, whether or not in the range."""
+        place = self.range.place(number) if number > 0 or not self.range.by_decades else math.nan
+        return Setting(number * self.factor, self.base, f"{_written(number)}{self.unit}", number, place)
+
+    def nearest(self, number: float) -> Setting:
+        """A value as the key takes it, to three digits, whether or not in the range."""
+        return self.setting(float(round(number) if self.range.whole else f"{number:.3g}"))
+
+    def within(self, text: str) -> Setting | None:
+        """A value such as "65p", where it is of the same kind as the ends and between them."""
+        found = scale_of([text, f"1{self.unit}"])
+        if found is None or found.unit != self.base:
+            return None
+        number = _near(found.numbers[0] / self.factor)
+        return self.setting(number) if self.range.low <= number <= self.range.high else None
+
+    def read(self, scenario: Scenario, text: str) -> int:
+        """The number of a value that somebody wants to see.
+
+        Raises
+        ------
+        InputError
+            Where it is none, or not in the range.
+        """
+        scenario.changed(("also", self.key, text))
+        found = self.within(text)
+        if found is None:
+            raise InputError(f"{self.key}: found `{text}`; allowed: from {self.ends.replace('..', ' to ')}", "also")
+        return round(found.place)
+
+    def configured(self, scenario: Scenario) -> Setting | None:
+        """What the scenario has there, if that is one value in the range."""
+        found = {str(value) for value in at_key(scenario.resolved, self.key)}
+        return self.within(found.pop()) if len(found) == 1 else None
+
+
+class Named(Words):
+    """How a search speaks of the values of a range.
+
+    Parameters
+    ----------
+    knob : Ranged
+        What is varied.
+    """
+
+    noun = "value"
+    key = "setting"
+
+    def __init__(self, knob: Ranged) -> None:
+        self.knob = knob
+
+    def named(self, *places: int) -> str:
+        """One or some values as part of a sentence."""
+        values = list(dict.fromkeys(self.knob.at(place) for place in places))
+        told = (
+            values[0].words if len(values) == 1 else f"{listed(value.bare for value in values)} {self.knob.unit_words}"
+        )
+        return f"{self.knob.key} = {told.rstrip()}"
+
+    def counted(self, place: int) -> str:
+        """One value."""
+        return self.knob.at(place).words
+
+    def between(self, one: int, other: int) -> str:
+        """What lies between two, from the lower one."""
+        low, high = sorted((self.knob.at(one), self.knob.at(other)), key=lambda setting: setting.number)
+        return f"between {low.bare} and {high.words}"
+
+    def value(self, place: int) -> float:
+        """One in the base unit."""
+        return self.knob.at(place).value
+
+
+def ranged(scenario: Scenario, text: str, *, largest: bool, resolution: float) -> Ranged:
+    """Read `KEY=LOW..HIGH`.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Which has the key, and takes both ends.
+    text : str
+        As it was asked for.
+    largest : bool
+        Whether the largest value is asked for.
+    resolution : float
+        How fine values are told.
+
+    Raises
+    ------
+    InputError
+        What was found and what is allowed.
+    """
+    key, _, ends = (part.strip() for part in text.partition("="))
+    if key.partition(".")[0] in ASKED:
+        raise InputError(f"found `{key}`, which is no part of the link or its traffic; allowed: any other key", "over")
+    match = _RANGE.match(ends)
+    if match is None:
+        raise InputError(f"{key}: found `{ends}`; allowed: LOW..HIGH, as in 5p..500p", "over")
+    written = [match["low"].strip(), match["high"].strip()]
+    split, scale = [_core.split_quantity(end) for end in written], scale_of(written)
+    if split[0] is None or split[1] is None or scale is None:
+        raise InputError(f"{key}: found `{ends}`; allowed: two quantities of one kind, as in 5ms..50ms", "over")
+    low, high = scale.numbers
+    if not (math.isfinite(low) and math.isfinite(high) and 0 <= low < high):
+        raise InputError(f"{key}: found `{ends}`; allowed: a lower end of at least 0, then a higher one", "over")
+    for end in written:
+        scenario.changed(("over", key, end))
+    # Both ends in the unit of the one that has something to be told in.
+    number, unit = split[0] if low > 0 else split[1]
+    factor = (low if low > 0 else high) / number
+    digits = 1 + max(2, math.ceil(-math.log10(resolution)))
+    ends_in_unit = (_near(low / factor), _near(high / factor))
+    whole = unit == "p" or _takes_whole(scenario, key, unit, ends_in_unit)
+    return Ranged(key, ends, unit, scale.unit, factor, Range(*ends_in_unit, digits, whole, largest))
+
+
+def _takes_whole(scenario: Scenario, key: str, unit: str, ends: tuple[float, float]) -> bool:
+    """Whether a key takes whole numbers and nothing between them."""
+    low, high = ends
+    if not (low.is_integer() and high.is_integer()):
+        return False
+    try:
+        scenario.changed(("over", key, f"{_written(low + 0.5)}{unit}"))
+    except InputError:
+        return True
+    return False
+
+
+def at_key(resolved: Mapping[str, Any], key: str) -> Iterator[Any]:
+    """What stands under a key of a resolved scenario: once for each place that it names."""
+    first, *rest = key.split(".")
+    if first == "link":
+        yield from _within([link for link in resolved["links"] if link["target"]], ["*", *rest])
+    elif first in resolved:
+        yield from _within(resolved[first], rest)
+
+
+def _within(found: Any, parts: list[str]) -> Iterator[Any]:
+    if not parts:
+        yield found
+    elif isinstance(found, Mapping) and parts[0] in found:
+        yield from _within(found[parts[0]], parts[1:])
+    elif isinstance(found, list):
+        for number, each in enumerate(found):
+            if parts[0] in {"*", str(number), each.get("name") if isinstance(each, Mapping) else None}:
+                yield from _within(each, parts[1:])
+
+
+def _near(number: float) -> float:
+    """A number without what changing its unit has added in the last digits."""
+    return float(f"{number:.15g}")
+
+
+def _written(number: float) -> str:
+    """A number as a scenario file takes it: without an exponent."""
+    return str(int(number)) if number.is_integer() else f"{Decimal(repr(number)):f}"

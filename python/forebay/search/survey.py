@@ -1,0 +1,165 @@
+"""Where over two settings all goals hold: a coarse grid, refined along the boundary as far as a budget goes.
+
+Places lie on a lattice. A place's margins are judged with the noise of the places around it, and replications are added
+where that is not clear; squares between whose corners the verdict changes, or is not clear, are cut in four.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from forebay import statistics
+from forebay.goals import Goal, distinct
+from forebay.report import Report
+from forebay.search.judging import Verdict, mean_margin, relative_margin
+
+__all__ = ["BUDGET", "CONFIDENCE", "STEPS", "Lattice", "Place", "Seen", "Survey"]
+
+#: Steps of the lattice over each range, and of the first look.
+STEPS, COARSE = 16, 4
+#: Replications at a place: at first, and where it is not clear.
+LOOKS = (2, 4, 8)
+#: Replications in all.
+BUDGET = 400
+#: One-sided confidence of a verdict over all looks, and how many places around one tell its noise.
+CONFIDENCE, AROUND = 0.95, 8
+
+#: Steps along both axes.
+Place = tuple[int, int]
+
+
+class Lattice(Protocol):
+    """Whatever can run replications at places."""
+
+    def __call__(self, pairs: Sequence[tuple[Place, int]]) -> list[Report]:
+        """Return one report per (place, replication) pair, in the order asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is known of a place.
+
+    Attributes
+    ----------
+    verdict : Verdict
+        Whether all goals are met.
+    goal : Goal
+        The one that is met least.
+    margin : float
+        By how much, as a part of its threshold.
+    error : float
+        The standard error of that.
+    """
+
+    verdict: Verdict
+    goal: Goal
+    margin: float
+    error: float
+
+
+class Survey:
+    """Finds the boundary.
+
+    Parameters
+    ----------
+    measure : Lattice
+        Runs replications.
+    goals : sequence of Goal
+        At least one.
+    budget : int
+        Replications at most; the first look is made in any case.
+    tell : callable, optional
+        Told how many replications there will be at most.
+    """
+
+    def __init__(
+        self, measure: Lattice, goals: Sequence[Goal], budget: int = BUDGET, tell: Callable[[int], object] | None = None
+    ) -> None:
+        self.measure, self.goals, self.budget = measure, distinct(goals), budget
+        self.tell = tell or (lambda _count: None)
+        self.samples: dict[Place, list[Report]] = {}
+        #: Whether the boundary is as fine as the lattice.
+        self.complete = False
+
+    @property
+    def spent(self) -> int:
+        """Replications so far."""
+        return sum(map(len, self.samples.values()))
+
+    def run(self) -> dict[Place, Seen]:
+        """Look, and look closer, until the lattice is at its end or the budget is."""
+        step = STEPS // COARSE
+        corners = range(0, STEPS + 1, step)
+        squares = list(itertools.product(corners[:-1], corners[:-1]))
+        self._settle(itertools.product(corners, corners), always=True)
+        while step > 1:
+            mixed = [square for square in squares if self._mixed(square, step)]
+            half = step // 2
+            squares = [(x + dx, y + dy) for x, y in mixed for dx in (0, half) for dy in (0, half)]
+            if not self._settle({corner for square in squares for corner in _corners(square, half)}):
+                break
+            step = half
+        self.complete = step == 1
+        return {place: self.seen(place) for place in sorted(self.samples)}
+
+    def _settle(self, places: Iterable[Place], *, always: bool = False) -> bool:
+        """Measure places, those that are not clear more often; False where the budget does not go so far."""
+        asked = sorted(set(places))
+        for count in LOOKS:
+            unclear = [at for at in asked if at not in self.samples or self.seen(at).verdict is Verdict.UNCLEAR]
+            missing = [at for at in unclear for _ in range(len(self.samples.get(at, ())), count)]
+            if self.spent + len(missing) > self.budget and not (always and count == LOOKS[0]):
+                return False
+            self.tell(self.budget - self.spent)
+            self._sample(missing)
+        return True
+
+    def _sample(self, places: Sequence[Place]) -> None:
+        numbers: dict[Place, int] = {at: len(self.samples.get(at, ())) for at in places}
+        pairs = []
+        for at in places:
+            pairs.append((at, numbers[at]))
+            numbers[at] += 1
+        for (at, _), report in zip(pairs, self.measure(pairs) if pairs else [], strict=True):
+            self.samples.setdefault(at, []).append(report)
+
+    def seen(self, place: Place) -> Seen:
+        """Judge a place by its margins and the noise around it."""
+        verdict, found = Verdict.MET, []
+        for goal in self.goals:
+            margin = mean_margin(goal, self.samples[place])
+            variance, degrees = self._noise(place, goal)
+            error = math.sqrt(variance / len(self.samples[place]))
+            limit = statistics.student_quantile(1 - (1 - CONFIDENCE) / len(LOOKS), degrees) * error if error else 0.0
+            found.append(Seen(verdict, goal, margin, error))
+            if margin < 0 and margin <= -limit:
+                verdict = Verdict.MISSED
+            elif margin < limit and verdict is Verdict.MET:
+                verdict = Verdict.UNCLEAR
+        worst = min(found, key=lambda each: each.margin / each.error if each.error else math.copysign(1e9, each.margin))
+        return Seen(verdict, worst.goal, worst.margin, worst.error)
+
+    def _noise(self, place: Place, goal: Goal) -> tuple[float, int]:
+        """Variance of one replication's margin, pooled over the nearest places, and its degrees of freedom."""
+        near = sorted(self.samples, key=lambda at: math.dist(at, place))[:AROUND]
+        squares, degrees = 0.0, 0
+        for at in near:
+            margins = [relative_margin(goal, report) for report in self.samples[at]]
+            middle = math.fsum(margins) / len(margins)
+            squares += math.fsum((margin - middle) ** 2 for margin in margins)
+            degrees += len(margins) - 1
+        return squares / degrees, degrees
+
+    def _mixed(self, square: Place, step: int) -> bool:
+        """Whether the verdict changes between the corners of a square, or is not clear at one."""
+        verdicts = {self.seen(corner).verdict for corner in _corners(square, step)}
+        return len(verdicts) > 1 or Verdict.UNCLEAR in verdicts
+
+
+def _corners(square: Place, step: int) -> Iterator[Place]:
+    x, y = square
+    yield from ((x, y), (x + step, y), (x, y + step), (x + step, y + step))

@@ -1,0 +1,187 @@
+"""The map of two settings: a lattice over their ranges, surveyed by simulation."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from forebay import _core
+from forebay.errors import InputError
+from forebay.report import Report
+from forebay.scenario import Progress, Scenario, threads
+from forebay.search import findings
+from forebay.search.feasible import FeasibleMap, MapPoint
+from forebay.search.measurements import Measurements
+from forebay.search.plan import BITS
+from forebay.search.ranged import Ranged
+from forebay.search.recommendation import varied_key, with_checked_goals
+from forebay.search.resumption import Resumption
+from forebay.search.survey import BUDGET, CONFIDENCE, STEPS, Place, Seen, Survey
+from forebay.warning import Kind, Warning
+
+__all__ = ["Plane", "feasible_map"]
+
+#: How fine values of a lattice are told.
+FINE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """Two keys that are varied at once; a place of the lattice is a number of its own.
+
+    Attributes
+    ----------
+    first, second : Ranged
+        The keys and their ranges.
+    """
+
+    first: Ranged
+    second: Ranged
+
+    @property
+    def identity(self) -> str:
+        """What tells its numbers from those of others."""
+        return f"{self.first.identity} {self.second.identity} {STEPS}"
+
+    def numbered(self, place: Place) -> int:
+        """The number of a place, above zero."""
+        first, second = place
+        return first * (STEPS + 1) + second + 1
+
+    def snapped(self, number: int) -> int:
+        """Every place is measured by itself."""
+        return number
+
+    def core(self, scenario: _core.Scenario, number: int) -> _core.Scenario:
+        """The scenario with both values."""
+        steps = divmod(number - 1, STEPS + 1)
+        for knob, step in zip((self.first, self.second), steps, strict=True):
+            scenario = knob.core(scenario, lattice(knob, step))
+        return scenario
+
+
+def lattice(knob: Ranged, step: int) -> int:
+    """The number of the search at a step of the lattice."""
+    first, last = knob.range.first, knob.range.last
+    return round(first * math.exp(math.log(last / first) * step / STEPS))
+
+
+def feasible_map(
+    scenario: Scenario,
+    goals: Iterable[str] = (),
+    *,
+    over: Sequence[str],
+    engine: str = "packet",
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    resume: Path | None = None,
+    tell: Callable[[str], object] | None = None,
+) -> FeasibleMap:
+    """Map where over two settings all goals hold, by simulation.
+
+    Parameters
+    ----------
+    scenario, goals, engine, jobs, progress, resume, tell
+        As of `recommend`.
+    over : sequence of str
+        Two keys with their ranges, as in "link.rate=10Mbps..100Mbps", or buffers.
+
+    Returns
+    -------
+    FeasibleMap
+        Its `feasible` says whether the goals hold anywhere.
+
+    Raises
+    ------
+    InputError
+        Without goals, or where `over` is not two different keys that the scenario takes values of.
+    """
+    started = time.perf_counter()
+    threads(jobs)
+    if len(over) != 2:
+        raise InputError(f"found {len(over)}; allowed: two keys, each with its range", "over")
+    scenario = with_checked_goals(scenario, list(goals), engine)
+    first, second = (_range(scenario, text) for text in over)
+    if first.key == second.key:
+        raise InputError(f"found `{first.key}` twice; allowed: each key once", "over")
+    plane = Plane(first, second)
+    resumption = None if resume is None else Resumption(resume, tell)
+    with resumption or nullcontext():
+        found = _surveyed(
+            scenario, plane, Measurements(scenario, engine, jobs, progress, knob=plane, resumption=resumption)
+        )
+    return dataclasses.replace(found, cost=dataclasses.replace(found.cost, wall_s=time.perf_counter() - started))
+
+
+def _range(scenario: Scenario, text: str) -> Ranged:
+    """A range; of a buffer without one from a packet to the largest that is tried."""
+    found = varied_key(scenario, text, largest="=" not in text, resolution=FINE)
+    assert isinstance(found, Ranged), "a buffer's largest is sought over a range"
+    return dataclasses.replace(found, range=dataclasses.replace(found.range, mirrored=False))
+
+
+def _surveyed(scenario: Scenario, plane: Plane, measure: Measurements) -> FeasibleMap:
+    """Survey a plane; both ends of both ranges are known to be valid, their corners are tried first."""
+    for number in (1, STEPS + 1, plane.numbered((STEPS, 0)), plane.numbered((STEPS, STEPS))):
+        try:
+            plane.core(scenario.core, number)
+        except InputError as error:
+            raise InputError(f"at a corner of both ranges: {error.text}", "over") from None
+
+    def measured(pairs: Sequence[tuple[Place, int]]) -> list[Report]:
+        return measure([((number := plane.numbered(place)), (number << BITS) + count) for place, count in pairs])
+
+    survey = Survey(measured, scenario.goals, tell=measure.expect)
+    seen = survey.run()
+    return FeasibleMap(
+        scenario=scenario,
+        over=(plane.first, plane.second),
+        goals=tuple(survey.goals),
+        points=_points(plane, survey, seen),
+        confidence=CONFIDENCE,
+        budget=BUDGET,
+        complete=survey.complete,
+        cost=findings.cost([measure], 0.0),
+        warnings=tuple(_warnings(survey)),
+        engine=measure.engine,
+        version=_core.__version__,
+    )
+
+
+def _points(plane: Plane, survey: Survey, seen: dict[Place, Seen]) -> tuple[MapPoint, ...]:
+    """Every pair of values once, though several places of the lattice may stand for it."""
+    found: dict[tuple[str, str], MapPoint] = {}
+    for place, judged in seen.items():
+        first = plane.first.at(lattice(plane.first, place[0]))
+        second = plane.second.at(lattice(plane.second, place[1]))
+        reports = survey.samples[place]
+        point = MapPoint(
+            (first, second),
+            judged.verdict.value,
+            judged.goal.key,
+            judged.margin,
+            judged.error,
+            len(reports),
+            Report.over(reports).metrics,
+        )
+        known = found.get((first.text, second.text))
+        if known is None or known.replications < point.replications:
+            found[first.text, second.text] = point
+    return tuple(sorted(found.values(), key=lambda point: tuple(setting.number for setting in point.settings)))
+
+
+def _warnings(survey: Survey) -> list[Warning]:
+    """What the runs warned of, each kind once with the number of places at which it came up."""
+    alike: dict[tuple[Kind, str], tuple[Warning, set[Place]]] = {}
+    for place, reports in sorted(survey.samples.items()):
+        for warning in (warning for report in reports for warning in report.warnings):
+            alike.setdefault((warning.kind, warning.subject), (warning, set()))[1].add(place)
+    return [
+        warning.saying(f"at {len(places)} of {len(survey.samples)} places: {warning}")
+        for warning, places in alike.values()
+    ]

@@ -1,0 +1,86 @@
+"""What `recommend` prints of a map of two settings: where the goals hold, value by value of the first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Group
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from forebay import formatting
+from forebay.formatting import counted
+from forebay.views.heading import Paragraph
+from forebay.views.wording import both, goal_phrase
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from forebay.search.feasible import FeasibleMap, Stretch
+
+__all__ = ["map_text", "where_it_holds"]
+
+
+def map_text(found: FeasibleMap) -> RenderableType:
+    """The answer in two lines, then the stretch of the second key for each value of the first."""
+    core = found.scenario.core
+    rate = formatting.exactly(formatting.bandwidth(core.rate_bps))
+    title = f": {found.scenario.title}" if found.scenario.title else ""
+    parts: list[RenderableType] = [
+        Text(f"{rate}, {core.queue}{title}", overflow="ellipsis", no_wrap=True),
+        Paragraph(where_it_holds(found), "bold green" if found.feasible else "bold red"),
+        Paragraph(f"The goals: {both([goal_phrase(goal) for goal in found.goals])}."),
+    ]
+    if found.feasible:
+        parts += [Text(), _table(found)]
+    return Group(*parts, *_warnings(found), Paragraph(_cost(found), "dim"))
+
+
+def where_it_holds(found: FeasibleMap) -> str:
+    """At how many of the measured places the goals are met, missed, and not clear."""
+    unclear = found.count("unclear")
+    return (
+        f"Every goal is met at {found.count('met')} of {counted(len(found.points), 'place')} measured, one is missed "
+        f"at {found.count('missed')}{f', and {unclear} are not clear' if unclear else ''} "
+        f"({100 * found.confidence:g} % confidence each)."
+    )
+
+
+def _table(found: FeasibleMap) -> Table:
+    first, second = (knob.key for knob in found.over)
+    title = f"Where {second} meets every goal"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for heading in (first, "missed at", "met from", "to", "missed at"):
+        table.add_column(escape(heading), justify="right", no_wrap=True)
+    for stretch in found.stretches:
+        cells = _cells(stretch)
+        table.add_row(stretch.at.words, *cells, style=None if stretch.low is not None else "dim")
+    return table
+
+
+def _cells(stretch: Stretch) -> Iterator[str]:
+    for end in (stretch.below, stretch.low, stretch.high, stretch.above):
+        yield "–" if end is None else end.words
+
+
+def _warnings(found: FeasibleMap) -> Iterator[RenderableType]:
+    yield Text()
+    if not found.complete:
+        text = (
+            f"the boundary is coarser than the grid allows: {found.budget} replications, which a map takes at most, "
+            "did not go further"
+        )
+        yield Paragraph(f"warning: {text}", "yellow")
+    for warning in found.warnings:
+        yield Paragraph(f"warning: {warning}", "yellow")
+
+
+def _cost(found: FeasibleMap) -> str:
+    cost = found.cost
+    return (
+        f"{counted(cost.replications, 'replication')} at {counted(cost.buffers, 'place')}, "
+        f"{counted(cost.data_packets, 'data packet')}, {cost.cpu_s:.1f} CPU seconds in {cost.wall_s:.1f} s"
+    )
