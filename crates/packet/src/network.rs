@@ -41,6 +41,8 @@ pub(crate) struct Network {
     /// The link that reports speak of.
     target: LinkId,
     recorded: Recorded,
+    /// Departures from links whose disciplines hold what waits.
+    pub(crate) departures: u64,
 }
 
 /// One hop of a group's path: a link, and what is behind it.
@@ -106,6 +108,7 @@ impl Network {
             routes: Vec::new(),
             target: LinkId::new(scenario.target_index()),
             recorded: Recorded::NONE,
+            departures: 0,
         };
         for group in 0..groups {
             network.lay(scenario, group);
@@ -218,6 +221,11 @@ impl Network {
     ) {
         let hop = self.hops[at];
         let link = hop.link.index();
+        if self.memories.is_empty() {
+            self.catch_up_link(hop.link, packet.arrival, (flows, timeline));
+        } else {
+            self.catch_up(packet.arrival, flows, timeline);
+        }
         let held = hop.held(&packet, flows);
         let fate = if !self.memories.is_empty()
             && !self.memories.has_room(&held, hop.link, &mut self.links)
@@ -294,7 +302,7 @@ impl Network {
         }
     }
 
-    /// A link whose departures are events has finished sending a packet.
+    /// Packets that have left a link whose discipline holds what waits are soon to arrive elsewhere.
     #[inline]
     pub(crate) fn depart(
         &mut self,
@@ -302,15 +310,42 @@ impl Network {
         flows: &mut Flows,
         timeline: &mut Timeline<'_>,
     ) -> Result<(), EngineError> {
-        let at = event.link();
+        let (at, now) = (event.link(), event.time);
+        // What leaves at this very instant has left: departures are the last that happens then.
+        let after = now.saturating_add(Time::from_picos(1));
+        self.catch_up_link(at, after, (flows, timeline));
         if let Link::Queued(link) = &mut self.links[at.index()] {
             if link.overfull() {
                 return Err(too_large(TOO_MANY_WAIT));
             }
-            let service = link.depart(event.time);
-            self.serve(Serving { at, service }, flows, timeline);
+            link.armed = false;
+            link.arm(at, &mut timeline.calendar);
         }
         Ok(())
+    }
+
+    /// All that has left any link before `now` has consequences by then.
+    pub(crate) fn catch_up(&mut self, now: Time, flows: &mut Flows, timeline: &mut Timeline<'_>) {
+        for at in 0..self.links.len() {
+            self.catch_up_link(LinkId::new(at), now, (flows, timeline));
+        }
+    }
+
+    /// The same of one link.
+    #[inline]
+    fn catch_up_link(
+        &mut self,
+        at: LinkId,
+        now: Time,
+        (flows, timeline): (&mut Flows, &mut Timeline<'_>),
+    ) {
+        while let Link::Queued(link) = &mut self.links[at.index()]
+            && link.is_behind(now)
+        {
+            self.departures += 1;
+            let service = link.depart(link.departure());
+            self.serve(Serving { at, service }, flows, timeline);
+        }
     }
 
     /// The link's next packet goes into transmission: its way from here is known.
@@ -330,8 +365,7 @@ impl Network {
             departure,
         }) = service
         {
-            let event = Event::departure(departure, at);
-            timeline.calendar.push_delivery(link.lane, event);
+            link.arm(at, &mut timeline.calendar);
             let packet = InFlight::of(&held);
             if at == self.recorded.link() {
                 let fate = Fate::Departs(departure, packet.mark);

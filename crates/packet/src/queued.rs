@@ -1,10 +1,13 @@
 //! A link whose discipline holds the packets that wait: what leaves next is known only when the
-//! packet before has left, so each departure is an event.
+//! packet before has left. Nobody asks for that at once: departures are caught up with when the next
+//! packet arrives, and when the first that has left in the meantime could arrive elsewhere.
 
 use forebay_discipline::{Backlog, Packet, Port, Queue, Shared};
 use forebay_units::Time;
 
-use crate::ids::LaneId;
+use crate::calendar::Calendar;
+use crate::event::Event;
+use crate::ids::{LaneId, LinkId};
 use crate::statistics::{Account, LinkStatistics};
 use crate::transmitter::Transmitter;
 
@@ -20,8 +23,12 @@ pub(crate) struct QueuedLink {
     /// Packets waiting, summed over the ticks up to `summed_until`.
     occupancy: u128,
     summed_until: Time,
-    /// Lane of its departures in the calendar.
+    /// Lane of its events in the calendar.
     pub(crate) lane: LaneId,
+    /// How long after a departure its event may come: all ways from here are longer.
+    pub(crate) slack: Time,
+    /// Whether an event is in the calendar.
+    pub(crate) armed: bool,
     /// Measured transmission time, once the run has ended.
     busy_at_end: Option<Time>,
     pub(crate) statistics: LinkStatistics,
@@ -43,6 +50,8 @@ impl QueuedLink {
             occupancy: 0,
             summed_until: Time::ZERO,
             lane: LaneId::default(),
+            slack: Time::ZERO,
+            armed: false,
             busy_at_end: None,
             statistics: LinkStatistics::new(),
         }
@@ -62,6 +71,16 @@ impl QueuedLink {
         }
     }
 
+    /// Sees that there is an event by which the packet in transmission has left, where there is one.
+    #[inline]
+    pub(crate) fn arm(&mut self, number: LinkId, calendar: &mut Calendar) {
+        if !self.armed && !self.idle() {
+            self.armed = true;
+            let due = self.departure().saturating_add(self.slack);
+            calendar.push_delivery(self.lane, Event::departure(due, number));
+        }
+    }
+
     /// Whether nothing is in transmission.
     #[inline]
     pub(crate) fn idle(&self) -> bool {
@@ -78,6 +97,18 @@ impl QueuedLink {
     #[inline]
     pub(crate) fn now(&self) -> Time {
         self.port.now
+    }
+
+    /// When the packet in transmission will have left, or when the last one had.
+    #[inline]
+    pub(crate) fn departure(&self) -> Time {
+        self.transmitter.busy_until
+    }
+
+    /// Whether a packet has left before `now` and nothing has followed from that yet.
+    #[inline]
+    pub(crate) fn is_behind(&self, now: Time) -> bool {
+        self.departure() < now && !self.idle()
     }
 
     /// The packet in transmission has left.

@@ -234,7 +234,7 @@ impl<'a> Traffic<'a> {
         } else {
             self.hosts.deliver(event, network, timeline)
         };
-        self.settle(completed, event.time, timeline);
+        self.settle(completed, event.time, (network, timeline));
     }
 
     /// The same of a packet that a link has marked.
@@ -245,7 +245,7 @@ impl<'a> Traffic<'a> {
         timeline: &mut Timeline<'_>,
     ) {
         let completed = self.hosts.receive(event, network, timeline);
-        self.settle(completed, event.time, timeline);
+        self.settle(completed, event.time, (network, timeline));
     }
 
     /// A packet reaches a hop of its path.
@@ -295,7 +295,7 @@ impl<'a> Traffic<'a> {
         timeline: &mut Timeline<'_>,
     ) {
         let completed = self.hosts.delayed_ack(Turn::of(event), network, timeline);
-        self.settle(completed, event.time, timeline);
+        self.settle(completed, event.time, (network, timeline));
     }
 
     /// A retransmission timer may have expired.
@@ -306,7 +306,7 @@ impl<'a> Traffic<'a> {
         timeline: &mut Timeline<'_>,
     ) {
         let completed = self.hosts.timer(Turn::of(event), network, timeline);
-        self.settle(completed, event.time, timeline);
+        self.settle(completed, event.time, (network, timeline));
     }
 
     /// A paced packet may leave.
@@ -317,19 +317,25 @@ impl<'a> Traffic<'a> {
         timeline: &mut Timeline<'_>,
     ) {
         let completed = self.hosts.resume(Turn::of(event), network, timeline);
-        self.settle(completed, event.time, timeline);
+        self.settle(completed, event.time, (network, timeline));
     }
 
     #[inline]
-    fn settle(&mut self, completed: Completed, now: Time, timeline: &mut Timeline<'_>) {
+    fn settle(
+        &mut self,
+        completed: Completed,
+        now: Time,
+        (network, timeline): (&mut Network, &mut Timeline<'_>),
+    ) {
         if let Some(flow) = completed {
+            network.catch_up(now, &mut self.hosts.flows, timeline);
             self.complete(Turn { flow, now }, timeline);
         }
     }
 
     fn send(&mut self, turn: Turn, network: &mut Network, timeline: &mut Timeline<'_>) {
         let completed = self.hosts.send(turn, network, timeline);
-        self.settle(completed, turn.now, timeline);
+        self.settle(completed, turn.now, (network, timeline));
     }
 
     // --- Sources and arrivals ---
@@ -379,6 +385,7 @@ impl<'a> Traffic<'a> {
     ) -> Result<(), EngineError> {
         let number = GroupId::new(event.source_id().index() - self.sources.len());
         let now = event.time;
+        network.catch_up(now, &mut self.hosts.flows, timeline);
         self.schedule_transfer(number, now, &mut timeline.calendar);
         let group = &mut self.groups[number.index()];
         let transfer = group.arrived;
@@ -407,6 +414,7 @@ impl<'a> Traffic<'a> {
         timeline: &mut Timeline<'_>,
     ) -> Result<(), EngineError> {
         let turn = Turn::of(event);
+        network.catch_up(turn.now, &mut self.hosts.flows, timeline);
         let flow = &self.hosts.flows[turn.flow];
         let (number, index) = (flow.transit.group, flow.index as usize);
         if flow.stopped {
@@ -563,8 +571,14 @@ impl<'a> Traffic<'a> {
     }
 
     /// A flow stops for good.
-    pub(crate) fn stop(&mut self, event: Event, timeline: &mut Timeline<'_>) {
+    pub(crate) fn stop(
+        &mut self,
+        event: Event,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) {
         let Turn { flow, now } = Turn::of(event);
+        network.catch_up(now, &mut self.hosts.flows, timeline);
         let flow = &mut self.hosts.flows[flow];
         let number = flow.transit.group;
         let busy = flow.transfer.since.is_some() && !flow.stopped;
