@@ -13,6 +13,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Node {
     packet: Packet,
+    /// The packet before it in its queue; anything for the first one.
     before: u32,
     after: u32,
 }
@@ -146,34 +147,31 @@ impl FlowQueues {
     /// Adds a packet at a queue's tail.
     #[inline]
     pub(crate) fn push(&mut self, queue: u32, packet: Packet) {
-        let last = self.queues[queue as usize].last;
+        let flow = &mut self.queues[queue as usize];
         let node = Node {
             packet,
-            before: last,
+            before: flow.last,
             after: NONE,
         };
-        let at = if self.free == NONE {
+        // No packet has the number `NONE`.
+        let at = if let Some(place) = self.nodes.get_mut(self.free as usize) {
+            let at = std::mem::replace(&mut self.free, place.after);
+            *place = node;
+            at
+        } else {
             self.nodes.push(node);
             (self.nodes.len() - 1) as u32
-        } else {
-            let at = self.free;
-            self.free = self.nodes[at as usize].after;
-            self.nodes[at as usize] = node;
-            at
         };
-        if last != NONE {
-            self.nodes[last as usize].after = at;
+        match self.nodes.get_mut(flow.last as usize) {
+            Some(last) => last.after = at,
+            None => flow.first = at,
         }
-        let flow = &mut self.queues[queue as usize];
         flow.last = at;
-        if flow.first == NONE {
-            flow.first = at;
-        }
         flow.backlog.add(packet.size);
         self.total.add(packet.size);
         if self.longest == Longest::Tracked {
-            if self.queues[queue as usize].place == NONE {
-                self.queues[queue as usize].place = self.heap.len() as u32;
+            if flow.place == NONE {
+                flow.place = self.heap.len() as u32;
                 self.heap.push(queue);
             }
             self.rise(queue);
@@ -185,49 +183,46 @@ impl FlowQueues {
     pub(crate) fn pop(&mut self, queue: u32) -> Option<Packet> {
         let flow = &mut self.queues[queue as usize];
         let at = flow.first;
-        if at == NONE {
-            return None;
-        }
-        let node = self.nodes[at as usize];
-        flow.first = node.after;
-        if node.after == NONE {
+        let node = self.nodes.get_mut(at as usize)?;
+        let packet = node.packet;
+        flow.first = std::mem::replace(&mut node.after, self.free);
+        self.free = at;
+        if flow.first == NONE {
             flow.last = NONE;
-        } else {
-            self.nodes[node.after as usize].before = NONE;
         }
-        self.release(queue, at);
-        Some(node.packet)
+        self.shorten(queue, packet.size);
+        Some(packet)
     }
 
     /// Removes the packet at a queue's tail.
     pub(crate) fn pop_last(&mut self, queue: u32) -> Option<Packet> {
         let flow = &mut self.queues[queue as usize];
         let at = flow.last;
-        if at == NONE {
-            return None;
-        }
-        let node = self.nodes[at as usize];
-        flow.last = node.before;
-        if node.before == NONE {
+        let node = self.nodes.get_mut(at as usize)?;
+        let Node { packet, before, .. } = *node;
+        node.after = self.free;
+        self.free = at;
+        if flow.first == at {
             flow.first = NONE;
+            flow.last = NONE;
         } else {
-            self.nodes[node.before as usize].after = NONE;
+            flow.last = before;
+            self.nodes[before as usize].after = NONE;
         }
-        self.release(queue, at);
-        Some(node.packet)
+        self.shorten(queue, packet.size);
+        Some(packet)
     }
 
-    /// A packet that was in `queue` is gone: its node is free and the queue shorter.
+    /// A packet of so many bytes has left a queue.
     #[inline]
-    fn release(&mut self, queue: u32, at: u32) {
-        let size = self.nodes[at as usize].packet.size;
-        self.nodes[at as usize].after = self.free;
-        self.free = at;
+    fn shorten(&mut self, queue: u32, size: u32) {
         self.total.remove(size);
-        self.queues[queue as usize].backlog.remove(size);
+        let flow = &mut self.queues[queue as usize];
+        flow.backlog.remove(size);
         if self.longest == Longest::Tracked {
+            let empty = flow.first == NONE;
             self.fall(queue);
-            if self.queues[queue as usize].first == NONE {
+            if empty {
                 self.leave_heap(queue);
             }
         }

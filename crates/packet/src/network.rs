@@ -193,7 +193,12 @@ impl Network {
         let transit = flows.transit_mut(packet.flow);
         transit.arrived += u64::from(hop.link == self.target);
         let Link::DropTail(link) = &mut self.links[hop.link.index()] else {
-            self.offer_to_discipline(Offered { packet, at }, flows, timeline);
+            let offered = Offered {
+                packet: hop.held(&packet, flows),
+                at,
+                link: hop.link,
+            };
+            self.offer_to_discipline(&offered, flows, timeline);
             return;
         };
         let fate = if let Some(time) = link.arrive(packet.arrival, packet.size, hop.account) {
@@ -215,68 +220,60 @@ impl Network {
     #[inline(never)]
     fn offer_to_discipline(
         &mut self,
-        Offered { packet, at }: Offered,
+        offered: &Offered,
         flows: &mut Flows,
         timeline: &mut Timeline<'_>,
     ) {
-        let hop = self.hops[at];
-        let link = hop.link.index();
-        if self.memories.is_empty() {
-            self.catch_up_link(hop.link, packet.arrival, (flows, timeline));
+        if !self.memories.is_empty() && !self.has_memory(offered, flows, timeline) {
+            self.links[offered.link.index()].refuse();
+            self.follow(offered, Fate::Dropped, (flows, timeline));
+        } else if let Link::Gated(link) = &mut self.links[offered.link.index()] {
+            let account = self.hops[offered.at].account;
+            let fate = match link.arrive(&offered.packet, account) {
+                Some((departure, marked)) => Fate::Departs(departure, Mark::of(marked)),
+                None => Fate::Dropped,
+            };
+            self.follow(offered, fate, (flows, timeline));
         } else {
-            self.catch_up(packet.arrival, flows, timeline);
+            self.enqueue(offered, flows, timeline);
         }
-        let held = hop.held(&packet, flows);
-        let fate = if !self.memories.is_empty()
-            && !self.memories.has_room(&held, hop.link, &mut self.links)
-        {
-            self.links[link].refuse();
-            Fate::Dropped
-        } else {
-            match &mut self.links[link] {
-                Link::Queued(_) => Fate::Waits,
-                Link::Gated(link) => match link.arrive(&held, hop.account) {
-                    Some((departure, marked)) => Fate::Departs(departure, Mark::of(marked)),
-                    None => Fate::Dropped,
-                },
-                Link::DropTail(_) => unreachable!("it has nothing to decide"),
-            }
-        };
-        self.follow(Outcome { packet, at, fate }, flows, timeline);
-        if fate == Fate::Waits {
-            self.enqueue(
-                Waiting {
-                    packet: held,
-                    link: hop.link,
-                },
-                flows,
-                timeline,
-            );
-        }
+    }
+
+    /// Whether a packet finds memory at its link, or needs none.
+    #[inline(never)]
+    fn has_memory(
+        &mut self,
+        offered: &Offered,
+        flows: &mut Flows,
+        timeline: &mut Timeline<'_>,
+    ) -> bool {
+        self.catch_up(offered.packet.arrival, flows, timeline);
+        self.memories
+            .has_room(&offered.packet, offered.link, &mut self.links)
     }
 
     /// What becomes of an offered packet: it goes on, or its loss is counted.
     #[inline(never)]
     fn follow(
         &mut self,
-        Outcome { packet, at, fate }: Outcome,
-        flows: &mut Flows,
-        timeline: &mut Timeline<'_>,
+        offered: &Offered,
+        fate: Fate,
+        (flows, timeline): (&mut Flows, &mut Timeline<'_>),
     ) {
-        let hop = self.hops[at];
+        let packet = InFlight::of(&offered.packet);
         match fate {
             Fate::Departs(time, mark) => {
                 let packet = InFlight { mark, ..packet };
                 let (departing, transit) = (Departing { packet, time }, flows.transit(packet.flow));
-                hop.forward(departing, transit, &mut timeline.calendar);
+                self.hops[offered.at].forward(departing, transit, &mut timeline.calendar);
             }
             Fate::Dropped => {
-                let loss = Loss::at_once(packet, at);
+                let loss = Loss::at_once(packet, offered.at);
                 self.drop(loss, flows, &mut timeline.recorder);
             }
             Fate::Waits => {}
         }
-        if hop.link == self.recorded.link() {
+        if offered.link == self.recorded.link() {
             let observed = Observed { packet, fate };
             timeline.recorder.record_packet(observed, flows);
         }
@@ -284,22 +281,30 @@ impl Network {
 
     /// A packet joins the queue of a link whose discipline holds what waits.
     #[inline]
-    fn enqueue(
-        &mut self,
-        Waiting { packet, link: at }: Waiting,
-        flows: &mut Flows,
-        timeline: &mut Timeline<'_>,
-    ) {
+    fn enqueue(&mut self, offered: &Offered, flows: &mut Flows, timeline: &mut Timeline<'_>) {
+        let (at, now) = (offered.link, offered.packet.arrival);
+        if self.is_behind(at, now) {
+            self.catch_up_link(at, now, (flows, timeline));
+        }
+        if at == self.recorded.link() {
+            self.follow(offered, Fate::Waits, (flows, timeline));
+        }
         let Link::Queued(link) = &mut self.links[at.index()] else {
             return;
         };
-        link.enqueue(packet);
-        if link.idle() {
-            let service = link.wake(packet.arrival);
-            self.serve(Serving { at, service }, flows, timeline);
+        link.enqueue(&offered.packet);
+        if link.is_behind(now) {
+            // It was idle.
+            self.catch_up_link(at, now, (flows, timeline));
         } else if link.has_discarded() {
             self.drop_discarded(at, flows, timeline);
         }
+    }
+
+    /// Whether a link has something to do before `now`.
+    #[inline]
+    fn is_behind(&self, at: LinkId, now: Time) -> bool {
+        matches!(&self.links[at.index()], Link::Queued(link) if link.is_behind(now))
     }
 
     /// Packets that have left a link whose discipline holds what waits are soon to arrive elsewhere.
@@ -331,8 +336,8 @@ impl Network {
         }
     }
 
-    /// The same of one link.
-    #[inline]
+    /// The same of one link, which goes on with what waits.
+    #[inline(never)]
     fn catch_up_link(
         &mut self,
         at: LinkId,
@@ -342,47 +347,30 @@ impl Network {
         while let Link::Queued(link) = &mut self.links[at.index()]
             && link.is_behind(now)
         {
-            self.departures += 1;
-            let service = link.depart(link.departure());
-            self.serve(Serving { at, service }, flows, timeline);
-        }
-    }
-
-    /// The link's next packet goes into transmission: its way from here is known.
-    #[inline]
-    fn serve(
-        &mut self,
-        Serving { at, service }: Serving,
-        flows: &mut Flows,
-        timeline: &mut Timeline<'_>,
-    ) {
-        let Link::Queued(link) = &mut self.links[at.index()] else {
-            return;
-        };
-        let discarded = link.has_discarded();
-        if let Some(Service {
-            packet: held,
-            departure,
-        }) = service
-        {
-            link.arm(at, &mut timeline.calendar);
-            let packet = InFlight::of(&held);
-            if at == self.recorded.link() {
-                let fate = Fate::Departs(departure, packet.mark);
-                let observed = Observed { packet, fate };
-                timeline.recorder.settle_packet(observed);
+            self.departures += u64::from(!link.idle());
+            if let Some(Service { packet, departure }) = link.serve() {
+                link.arm(at, &mut timeline.calendar);
+                let flight = InFlight::of(&packet);
+                if at == self.recorded.link() {
+                    let fate = Fate::Departs(departure, flight.mark);
+                    let observed = Observed {
+                        packet: flight,
+                        fate,
+                    };
+                    timeline.recorder.settle_packet(observed);
+                }
+                let transit = flows.transit(flight.flow);
+                let hop = self.hops[transit.route.hop(flight.hop)];
+                link.count_wait(&packet, hop.account);
+                let departing = Departing {
+                    packet: flight,
+                    time: departure,
+                };
+                hop.forward(departing, transit, &mut timeline.calendar);
             }
-            let transit = flows.transit(packet.flow);
-            let hop = self.hops[transit.route.hop(packet.hop)];
-            link.count_wait(&held, hop.account);
-            let departing = Departing {
-                packet,
-                time: departure,
-            };
-            hop.forward(departing, transit, &mut timeline.calendar);
-        }
-        if discarded {
-            self.drop_discarded(at, flows, timeline);
+            if link.has_discarded() {
+                self.drop_discarded(at, flows, timeline);
+            }
         }
     }
 
@@ -475,21 +463,14 @@ impl Network {
     }
 }
 
-/// A packet that is offered at this one of all hops. Like the structures below it exists for calls:
-/// what is passed in memory is put together where a rare call needs it, and nearly all packets pass in
-/// registers.
+/// A packet that is offered at this one of all hops, whose link that is. Like the structures below it
+/// exists for calls: what is passed in memory is put together where a rare call needs it, and nearly all
+/// packets pass in registers.
 #[derive(Clone, Copy, Debug)]
 struct Offered {
-    packet: InFlight,
+    packet: Packet,
     at: usize,
-}
-
-/// What a link answered to a packet at this one of all hops.
-#[derive(Clone, Copy, Debug)]
-struct Outcome {
-    packet: InFlight,
-    at: usize,
-    fate: Fate,
+    link: LinkId,
 }
 
 /// A packet that leaves a link, and when.
@@ -497,13 +478,6 @@ struct Outcome {
 struct Departing {
     packet: InFlight,
     time: Time,
-}
-
-/// A packet that a link's discipline is to hold.
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    packet: Packet,
-    link: LinkId,
 }
 
 /// A packet that is lost at this one of all hops, when it arrived there, and when it is lost.
@@ -528,13 +502,6 @@ impl Loss {
             now: packet.arrival,
         }
     }
-}
-
-/// What a link sends next, if anything.
-#[derive(Clone, Copy, Debug)]
-struct Serving {
-    at: LinkId,
-    service: Option<Service>,
 }
 
 /// The link whose packets are recorded, if there is one.

@@ -59,11 +59,11 @@ impl QueuedLink {
 
     /// A packet arrives. Where the link is idle the caller must let it serve.
     #[inline]
-    pub(crate) fn enqueue(&mut self, packet: Packet) {
+    pub(crate) fn enqueue(&mut self, packet: &Packet) {
         self.statistics.arrivals += 1;
         self.sum(packet.arrival);
         self.port.now = packet.arrival;
-        self.queue.enqueue(packet, &mut self.port);
+        self.queue.enqueue(*packet, &mut self.port);
         let drops = self.count();
         if drops > 0 {
             let arrivals = self.statistics.arrivals;
@@ -101,30 +101,31 @@ impl QueuedLink {
 
     /// When the packet in transmission will have left, or when the last one had.
     #[inline]
-    pub(crate) fn departure(&self) -> Time {
+    fn departure(&self) -> Time {
         self.transmitter.busy_until
     }
 
-    /// Whether a packet has left before `now` and nothing has followed from that yet.
+    /// Whether the next packet was to go into transmission before `now`, or that of an idle link at once.
     #[inline]
     pub(crate) fn is_behind(&self, now: Time) -> bool {
-        self.departure() < now && !self.idle()
+        if self.idle() {
+            self.queue.backlog().packets > 0
+        } else {
+            self.departure() < now
+        }
     }
 
-    /// The packet in transmission has left.
+    /// The packet in transmission, if there is one, has left: the next one goes.
     #[inline]
-    pub(crate) fn depart(&mut self, now: Time) -> Option<Service> {
-        self.serve(now, false)
+    pub(crate) fn serve(&mut self) -> Option<Service> {
+        let idle = self.idle();
+        let now = if idle { self.now() } else { self.departure() };
+        self.serve_at(now, idle)
     }
 
-    /// The idle link takes what has arrived.
-    #[inline]
-    pub(crate) fn wake(&mut self, now: Time) -> Option<Service> {
-        self.serve(now, true)
-    }
-
-    #[inline]
-    fn serve(&mut self, now: Time, was_idle: bool) -> Option<Service> {
+    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[inline(always)]
+    fn serve_at(&mut self, now: Time, was_idle: bool) -> Option<Service> {
         self.sum(now);
         self.port.now = now;
         let packet = self.queue.dequeue(&mut self.port);
@@ -165,6 +166,9 @@ impl QueuedLink {
     /// Takes over what the discipline has counted since; says how many it dropped.
     #[inline]
     fn count(&mut self) -> u64 {
+        if self.port.discards.is_empty() && self.port.marks == 0 {
+            return 0;
+        }
         let since = self.statistics.since;
         let counted = |packet: &&Packet| packet.arrival >= since;
         let drops = self.port.discards.iter().filter(counted).count() as u64;
@@ -193,7 +197,7 @@ impl QueuedLink {
             (self.occupancy, self.statistics.drops, self.statistics.marks);
         while !self.idle() {
             let now = self.transmitter.busy_until.max(end);
-            if let Some(service) = self.depart(now) {
+            if let Some(service) = self.serve_at(now, false) {
                 let account = fate(&service.packet, Some(service.departure));
                 self.count_wait(&service.packet, account);
             }
