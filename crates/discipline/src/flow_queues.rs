@@ -246,32 +246,47 @@ impl FlowQueues {
         }
     }
 
+    /// Whether `a` counts as longer than `b`.
     #[inline]
     fn longer(&self, a: u32, b: u32) -> bool {
         let (a, b) = (&self.queues[a as usize], &self.queues[b as usize]);
         (a.backlog.bytes, b.turn) > (b.backlog.bytes, a.turn)
     }
 
+    /// A queue in the heap has become longer.
     #[inline]
     fn rise(&mut self, queue: u32) {
-        let mut at = self.queues[queue as usize].place as usize;
+        let at = self.queues[queue as usize].place as usize;
+        if at > 0 && self.longer(queue, self.heap[(at - 1) / 2]) {
+            self.rise_from(at, queue);
+        }
+    }
+
+    #[inline(never)]
+    fn rise_from(&mut self, mut at: usize, queue: u32) {
         while at > 0 {
             let parent = (at - 1) / 2;
             let other = self.heap[parent];
             if !self.longer(queue, other) {
                 break;
             }
-            self.heap[at] = other;
-            self.queues[other as usize].place = at as u32;
+            self.put(other, at);
             at = parent;
         }
-        self.heap[at] = queue;
-        self.queues[queue as usize].place = at as u32;
+        self.put(queue, at);
     }
 
+    /// A queue in the heap has become shorter.
     #[inline]
     fn fall(&mut self, queue: u32) {
-        let mut at = self.queues[queue as usize].place as usize;
+        let at = self.queues[queue as usize].place as usize;
+        if 2 * at + 1 < self.heap.len() {
+            self.fall_from(at, queue);
+        }
+    }
+
+    #[inline(never)]
+    fn fall_from(&mut self, mut at: usize, queue: u32) {
         loop {
             let mut child = 2 * at + 1;
             if child >= self.heap.len() {
@@ -284,10 +299,15 @@ impl FlowQueues {
             if !self.longer(other, queue) {
                 break;
             }
-            self.heap[at] = other;
-            self.queues[other as usize].place = at as u32;
+            self.put(other, at);
             at = child;
         }
+        self.put(queue, at);
+    }
+
+    /// Gives a queue its place in the heap.
+    #[inline]
+    fn put(&mut self, queue: u32, at: usize) {
         self.heap[at] = queue;
         self.queues[queue as usize].place = at as u32;
     }
@@ -298,8 +318,7 @@ impl FlowQueues {
         self.queues[queue as usize].place = NONE;
         let Some(last) = self.heap.pop() else { return };
         if at < self.heap.len() {
-            self.heap[at] = last;
-            self.queues[last as usize].place = at as u32;
+            self.put(last, at);
             self.fall(last);
             self.rise(last);
         }
@@ -310,12 +329,12 @@ impl FlowQueues {
     /// Puts a queue that is in no list at a list's tail.
     #[inline]
     pub(crate) fn append(&mut self, list: &mut QueueList, queue: u32) {
-        self.queues[queue as usize].before = list.last;
-        self.queues[queue as usize].after = NONE;
-        if list.last == NONE {
-            list.first = queue;
-        } else {
-            self.queues[list.last as usize].after = queue;
+        let flow = &mut self.queues[queue as usize];
+        flow.before = list.last;
+        flow.after = NONE;
+        match self.queues.get_mut(list.last as usize) {
+            Some(last) => last.after = queue,
+            None => list.first = queue,
         }
         list.last = queue;
     }
@@ -324,15 +343,13 @@ impl FlowQueues {
     #[inline]
     pub(crate) fn remove(&mut self, list: &mut QueueList, queue: u32) {
         let FlowQueue { before, after, .. } = self.queues[queue as usize];
-        if before == NONE {
-            list.first = after;
-        } else {
-            self.queues[before as usize].after = after;
+        match self.queues.get_mut(before as usize) {
+            Some(neighbor) => neighbor.after = after,
+            None => list.first = after,
         }
-        if after == NONE {
-            list.last = before;
-        } else {
-            self.queues[after as usize].before = before;
+        match self.queues.get_mut(after as usize) {
+            Some(neighbor) => neighbor.before = before,
+            None => list.last = before,
         }
     }
 

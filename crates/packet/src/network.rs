@@ -283,9 +283,7 @@ impl Network {
     #[inline]
     fn enqueue(&mut self, offered: &Offered, flows: &mut Flows, timeline: &mut Timeline<'_>) {
         let (at, now) = (offered.link, offered.packet.arrival);
-        if self.is_behind(at, now) {
-            self.catch_up_link(at, now, (flows, timeline));
-        }
+        self.catch_up_link(at, now, (flows, timeline));
         if at == self.recorded.link() {
             self.follow(offered, Fate::Waits, (flows, timeline));
         }
@@ -295,16 +293,10 @@ impl Network {
         link.enqueue(&offered.packet);
         if link.is_behind(now) {
             // It was idle.
-            self.catch_up_link(at, now, (flows, timeline));
+            self.serve(at, flows, timeline);
         } else if link.has_discarded() {
             self.drop_discarded(at, flows, timeline);
         }
-    }
-
-    /// Whether a link has something to do before `now`.
-    #[inline]
-    fn is_behind(&self, at: LinkId, now: Time) -> bool {
-        matches!(&self.links[at.index()], Link::Queued(link) if link.is_behind(now))
     }
 
     /// Packets that have left a link whose discipline holds what waits are soon to arrive elsewhere.
@@ -336,41 +328,51 @@ impl Network {
         }
     }
 
-    /// The same of one link, which goes on with what waits.
-    #[inline(never)]
+    /// The same of one link.
+    #[inline]
     fn catch_up_link(
         &mut self,
         at: LinkId,
         now: Time,
         (flows, timeline): (&mut Flows, &mut Timeline<'_>),
     ) {
-        while let Link::Queued(link) = &mut self.links[at.index()]
+        while let Link::Queued(link) = &self.links[at.index()]
             && link.is_behind(now)
         {
-            self.departures += u64::from(!link.idle());
-            if let Some(Service { packet, departure }) = link.serve() {
-                link.arm(at, &mut timeline.calendar);
-                let flight = InFlight::of(&packet);
-                if at == self.recorded.link() {
-                    let fate = Fate::Departs(departure, flight.mark);
-                    let observed = Observed {
-                        packet: flight,
-                        fate,
-                    };
-                    timeline.recorder.settle_packet(observed);
-                }
-                let transit = flows.transit(flight.flow);
-                let hop = self.hops[transit.route.hop(flight.hop)];
-                link.count_wait(&packet, hop.account);
-                let departing = Departing {
+            self.serve(at, flows, timeline);
+        }
+    }
+
+    /// The packet in transmission, if there is one, has left: the next one goes, and its way from
+    /// here is known.
+    #[inline(never)]
+    fn serve(&mut self, at: LinkId, flows: &mut Flows, timeline: &mut Timeline<'_>) {
+        let Link::Queued(link) = &mut self.links[at.index()] else {
+            return;
+        };
+        self.departures += u64::from(!link.idle());
+        if let Some(Service { packet, departure }) = link.serve() {
+            link.arm(at, &mut timeline.calendar);
+            let flight = InFlight::of(&packet);
+            if at == self.recorded.link() {
+                let fate = Fate::Departs(departure, flight.mark);
+                let observed = Observed {
                     packet: flight,
-                    time: departure,
+                    fate,
                 };
-                hop.forward(departing, transit, &mut timeline.calendar);
+                timeline.recorder.settle_packet(observed);
             }
-            if link.has_discarded() {
-                self.drop_discarded(at, flows, timeline);
-            }
+            let transit = flows.transit(flight.flow);
+            let hop = self.hops[transit.route.hop(flight.hop)];
+            link.count_wait(&packet, hop.account);
+            let departing = Departing {
+                packet: flight,
+                time: departure,
+            };
+            hop.forward(departing, transit, &mut timeline.calendar);
+        }
+        if link.has_discarded() {
+            self.drop_discarded(at, flows, timeline);
         }
     }
 

@@ -74,7 +74,14 @@ impl QueuedLink {
     /// Sees that there is an event by which the packet in transmission has left, where there is one.
     #[inline]
     pub(crate) fn arm(&mut self, number: LinkId, calendar: &mut Calendar) {
-        if !self.armed && !self.idle() {
+        if !self.armed {
+            self.push_event(number, calendar);
+        }
+    }
+
+    #[inline(never)]
+    fn push_event(&mut self, number: LinkId, calendar: &mut Calendar) {
+        if !self.idle() {
             self.armed = true;
             let due = self.departure().saturating_add(self.slack);
             calendar.push_delivery(self.lane, Event::departure(due, number));
