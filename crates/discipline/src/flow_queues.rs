@@ -179,7 +179,8 @@ impl FlowQueues {
     }
 
     /// Removes the packet at a queue's head.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[inline(always)]
     pub(crate) fn pop(&mut self, queue: u32) -> Option<Packet> {
         let flow = &mut self.queues[queue as usize];
         let at = flow.first;
