@@ -106,7 +106,8 @@ impl CoDelState {
 
     /// The packet to transmit (RFC 8289 section 5.5). Where a packet can be marked it is not
     /// dropped.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[inline(always)]
     pub(crate) fn dequeue(
         &mut self,
         law: &ControlLaw,
@@ -230,7 +231,8 @@ impl QueueDiscipline for CoDel {
         }
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[inline(always)]
     fn enqueue(&mut self, packet: Packet, port: &mut Port) {
         let waiting = &mut self.waiting;
         if port.idle_since.is_none() && !self.limit.fits(waiting.backlog, packet.size) {
@@ -241,7 +243,8 @@ impl QueueDiscipline for CoDel {
         waiting.packets.push_back(packet);
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[inline(always)]
     fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
         self.state.dequeue(&self.law, &mut self.waiting, port)
     }

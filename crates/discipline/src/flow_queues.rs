@@ -145,7 +145,8 @@ impl FlowQueues {
     }
 
     /// Adds a packet at a queue's tail.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[inline(always)]
     pub(crate) fn push(&mut self, queue: u32, packet: Packet) {
         let flow = &mut self.queues[queue as usize];
         let node = Node {

@@ -107,7 +107,7 @@ impl Link {
         match self {
             Self::DropTail(link) => &link.statistics,
             Self::Gated(link) => &link.fifo.statistics,
-            Self::Queued(link) => &link.statistics,
+            Self::Queued(link) => link.statistics(),
         }
     }
 
@@ -115,7 +115,7 @@ impl Link {
         match self {
             Self::DropTail(link) => &mut link.statistics,
             Self::Gated(link) => &mut link.fifo.statistics,
-            Self::Queued(link) => &mut link.statistics,
+            Self::Queued(link) => link.statistics_mut(),
         }
     }
 

@@ -24,7 +24,7 @@ use crate::flow::{Flows, InFlight, Transit};
 use crate::ids::{FlowId, GroupId, LaneId, LinkId, Route};
 use crate::link::{Departures, Link, LinkSetup};
 use crate::memory::Memories;
-use crate::queued::Service;
+use crate::queued::{Discarded, Outlet, Service};
 use crate::recorder::{Fate, Observed, Recorder};
 use crate::refusal::{TOO_MANY_WAIT, too_large, unsupported};
 use crate::statistics::Account;
@@ -205,8 +205,7 @@ impl Network {
             hop.forward(Departing { packet, time }, transit, &mut timeline.calendar);
             Fate::Departs(time, packet.mark)
         } else {
-            let loss = Loss::at_once(packet, at);
-            self.drop(loss, flows, &mut timeline.recorder);
+            self.drop(packet, at, (flows, &mut timeline.recorder));
             Fate::Dropped
         };
         if hop.link == self.recorded.link() {
@@ -267,10 +266,7 @@ impl Network {
                 let (departing, transit) = (Departing { packet, time }, flows.transit(packet.flow));
                 self.hops[offered.at].forward(departing, transit, &mut timeline.calendar);
             }
-            Fate::Dropped => {
-                let loss = Loss::at_once(packet, offered.at);
-                self.drop(loss, flows, &mut timeline.recorder);
-            }
+            Fate::Dropped => self.drop(packet, offered.at, (flows, &mut timeline.recorder)),
             Fate::Waits => {}
         }
         if offered.link == self.recorded.link() {
@@ -283,19 +279,14 @@ impl Network {
     #[inline]
     fn enqueue(&mut self, offered: &Offered, flows: &mut Flows, timeline: &mut Timeline<'_>) {
         let (at, now) = (offered.link, offered.packet.arrival);
-        self.catch_up_link(at, now, (flows, timeline));
         if at == self.recorded.link() {
             self.follow(offered, Fate::Waits, (flows, timeline));
         }
-        let Link::Queued(link) = &mut self.links[at.index()] else {
-            return;
-        };
-        link.enqueue(&offered.packet);
-        if link.is_behind(now) {
-            // It was idle.
-            self.serve(at, flows, timeline);
-        } else if link.has_discarded() {
-            self.drop_discarded(at, flows, timeline);
+        if let Link::Queued(link) = &mut self.links[at.index()]
+            && link.arrive(&offered.packet)
+            && link.is_prompt(now, at, &mut timeline.calendar)
+        {
+            self.catch_up_link(at, now, (flows, timeline));
         }
     }
 
@@ -315,8 +306,7 @@ impl Network {
             if link.overfull() {
                 return Err(too_large(TOO_MANY_WAIT));
             }
-            link.armed = false;
-            link.arm(at, &mut timeline.calendar);
+            link.rearm(at, &mut timeline.calendar);
         }
         Ok(())
     }
@@ -329,103 +319,40 @@ impl Network {
     }
 
     /// The same of one link.
-    #[inline]
+    #[inline(never)]
     fn catch_up_link(
         &mut self,
         at: LinkId,
         now: Time,
         (flows, timeline): (&mut Flows, &mut Timeline<'_>),
     ) {
-        while let Link::Queued(link) = &self.links[at.index()]
-            && link.is_behind(now)
-        {
-            self.serve(at, flows, timeline);
-        }
-    }
-
-    /// The packet in transmission, if there is one, has left: the next one goes, and its way from
-    /// here is known.
-    #[inline(never)]
-    fn serve(&mut self, at: LinkId, flows: &mut Flows, timeline: &mut Timeline<'_>) {
         let Link::Queued(link) = &mut self.links[at.index()] else {
             return;
         };
-        self.departures += u64::from(!link.idle());
-        if let Some(Service { packet, departure }) = link.serve() {
-            link.arm(at, &mut timeline.calendar);
-            let flight = InFlight::of(&packet);
-            if at == self.recorded.link() {
-                let fate = Fate::Departs(departure, flight.mark);
-                let observed = Observed {
-                    packet: flight,
-                    fate,
-                };
-                timeline.recorder.settle_packet(observed);
-            }
-            let transit = flows.transit(flight.flow);
-            let hop = self.hops[transit.route.hop(flight.hop)];
-            link.count_wait(&packet, hop.account);
-            let departing = Departing {
-                packet: flight,
-                time: departure,
-            };
-            hop.forward(departing, transit, &mut timeline.calendar);
-        }
-        if link.has_discarded() {
-            self.drop_discarded(at, flows, timeline);
-        }
+        let mut outlet = Onward {
+            at,
+            hops: &self.hops,
+            target: self.target,
+            recorded: self.recorded,
+            flows,
+            timeline,
+        };
+        self.departures += link.catch_up(now, &mut outlet);
+        link.arm(at, &mut timeline.calendar);
     }
 
-    /// Packets that a discipline had taken in, or has not, are dropped.
+    /// A packet is lost when it arrives.
     #[inline(never)]
-    fn drop_discarded(&mut self, at: LinkId, flows: &mut Flows, timeline: &mut Timeline<'_>) {
-        while let Link::Queued(link) = &mut self.links[at.index()]
-            && let Some(packet) = link.discarded()
-        {
-            let now = link.now();
-            let packet = InFlight::of(&packet);
-            if at == self.recorded.link() {
-                let fate = Fate::Dropped;
-                let observed = Observed { packet, fate };
-                timeline.recorder.settle_packet(observed);
-            }
-            let at = flows.transit(packet.flow).route.hop(packet.hop);
-            let loss = Loss {
-                now,
-                ..Loss::at_once(packet, at)
-            };
-            self.drop(loss, flows, &mut timeline.recorder);
-        }
-    }
-
-    /// A packet is lost: the one place where that is counted. Losses are those of packets that
-    /// arrived since the warm-up, so that no more are lost than arrived.
-    #[inline(never)]
-    fn drop(&self, loss: Loss, flows: &mut Flows, recorder: &mut Recorder<'_>) {
-        let Loss { arrival, now, .. } = loss;
-        let hop = &self.hops[loss.at];
-        let at_target = hop.link == self.target;
-        let counts = arrival == now || arrival >= self.links[hop.link.index()].statistics().since;
-        match loss.flow {
-            FlowId::Responsive(flow) => {
-                let flow = &mut flows[flow];
-                if at_target {
-                    let transit = &mut flow.transit;
-                    transit.dropped += u64::from(counts);
-                    let hit = recorder.loss(transit.group, now, &mut transit.seen_event);
-                    flow.congestion_events += u64::from(hit);
-                } else {
-                    flow.lost_elsewhere += 1;
-                }
-            }
-            FlowId::Unresponsive(flow) => {
-                let flow = &mut flows[flow];
-                flow.transit.dropped += u64::from(at_target && counts);
-                if hop.last && counts {
-                    flow.lost_at_last.add(loss.size);
-                }
-            }
-        }
+    fn drop(&self, packet: InFlight, at: usize, (flows, recorder): (&mut Flows, &mut Recorder<'_>)) {
+        let hop = &self.hops[at];
+        let loss = Loss {
+            packet,
+            now: packet.arrival,
+            counts: true,
+            last: hop.last,
+            at_target: hop.link == self.target,
+        };
+        loss.count(flows, recorder);
     }
 
     // --- By the clock ---
@@ -450,15 +377,12 @@ impl Network {
         }
         for (at, link) in self.links.iter_mut().enumerate() {
             if let Link::Queued(link) = link {
-                link.finish(end, |packet, departure| {
-                    let packet = InFlight::of(packet);
-                    let fate = departure.map_or(Fate::Dropped, |at| Fate::Departs(at, packet.mark));
-                    if at == self.target.index() {
-                        recorder.settle_packet(Observed { packet, fate });
-                    }
-                    let route = flows.transit(packet.flow).route;
-                    self.hops[route.hop(packet.hop)].account
-                });
+                let mut outlet = AtTheEnd {
+                    hops: &self.hops,
+                    recorder: (at == self.target.index()).then_some(&mut *recorder),
+                    flows,
+                };
+                link.finish(end, &mut outlet);
             }
         }
         Ok(())
@@ -482,27 +406,125 @@ struct Departing {
     time: Time,
 }
 
-/// A packet that is lost at this one of all hops, when it arrived there, and when it is lost.
+/// A packet that is lost.
 #[derive(Clone, Copy, Debug)]
 struct Loss {
-    flow: FlowId,
-    size: u32,
-    at: usize,
-    arrival: Time,
+    packet: InFlight,
     now: Time,
+    /// Whether it arrived since the warm-up.
+    counts: bool,
+    /// Whether that was the last link of its path.
+    last: bool,
+    at_target: bool,
 }
 
 impl Loss {
-    /// A packet is lost when it arrives.
-    #[inline]
-    fn at_once(packet: InFlight, at: usize) -> Self {
-        Self {
-            flow: packet.flow,
-            size: packet.size,
-            at,
-            arrival: packet.arrival,
-            now: packet.arrival,
+    /// A packet is lost: the one place where that is counted. Losses are those of packets that
+    /// arrived since the warm-up, so that no more are lost than arrived.
+    fn count(self, flows: &mut Flows, recorder: &mut Recorder<'_>) {
+        let Self {
+            counts, at_target, ..
+        } = self;
+        match self.packet.flow {
+            FlowId::Responsive(flow) => {
+                let flow = &mut flows[flow];
+                if at_target {
+                    let transit = &mut flow.transit;
+                    transit.dropped += u64::from(counts);
+                    let hit = recorder.loss(transit.group, self.now, &mut transit.seen_event);
+                    flow.congestion_events += u64::from(hit);
+                } else {
+                    flow.lost_elsewhere += 1;
+                }
+            }
+            FlowId::Unresponsive(flow) => {
+                let flow = &mut flows[flow];
+                flow.transit.dropped += u64::from(at_target && counts);
+                if self.last && counts {
+                    flow.lost_at_last.add(self.packet.size);
+                }
+            }
         }
+    }
+}
+
+/// Where packets go from a queue.
+struct Onward<'a, 's> {
+    at: LinkId,
+    hops: &'a [Hop],
+    target: LinkId,
+    recorded: Recorded,
+    flows: &'a mut Flows,
+    timeline: &'a mut Timeline<'s>,
+}
+
+impl Onward<'_, '_> {
+    #[inline(never)]
+    fn settle(&mut self, packet: InFlight, fate: Fate) {
+        let observed = Observed { packet, fate };
+        self.timeline.recorder.settle_packet(observed);
+    }
+}
+
+impl Outlet for Onward<'_, '_> {
+    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[inline(always)]
+    fn send(&mut self, service: &Service) -> Account {
+        let packet = InFlight::of(&service.packet);
+        let time = service.departure;
+        if self.at == self.recorded.link() {
+            self.settle(packet, Fate::Departs(time, packet.mark));
+        }
+        let transit = self.flows.transit(packet.flow);
+        let hop = self.hops[transit.route.hop(packet.hop)];
+        let departing = Departing { packet, time };
+        hop.forward(departing, transit, &mut self.timeline.calendar);
+        hop.account
+    }
+
+    fn discard(&mut self, discarded: &Discarded) {
+        let packet = InFlight::of(&discarded.packet);
+        if self.at == self.recorded.link() {
+            self.settle(packet, Fate::Dropped);
+        }
+        let hop = self.flows.transit(packet.flow).route.hop(packet.hop);
+        let loss = Loss {
+            packet,
+            now: discarded.now,
+            counts: discarded.counts,
+            last: self.hops[hop].last,
+            at_target: self.at == self.target,
+        };
+        loss.count(self.flows, &mut self.timeline.recorder);
+    }
+}
+
+/// Where packets go from a queue once the run has ended: their fates are recorded, and no more.
+struct AtTheEnd<'a, 'r, 's> {
+    hops: &'a [Hop],
+    /// Where this is the target link.
+    recorder: Option<&'r mut Recorder<'s>>,
+    flows: &'a Flows,
+}
+
+impl AtTheEnd<'_, '_, '_> {
+    fn settle(&mut self, packet: InFlight, fate: Fate) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.settle_packet(Observed { packet, fate });
+        }
+    }
+}
+
+impl Outlet for AtTheEnd<'_, '_, '_> {
+    fn send(&mut self, service: &Service) -> Account {
+        let packet = InFlight::of(&service.packet);
+        self.settle(packet, Fate::Departs(service.departure, packet.mark));
+        let route = self.flows.transit(packet.flow).route;
+        self.hops[route.hop(packet.hop)].account
+    }
+
+    fn discard(&mut self, discarded: &Discarded) {
+        self.settle(InFlight::of(&discarded.packet), Fate::Dropped);
     }
 }
 
