@@ -55,10 +55,8 @@ pub(crate) struct Hop {
     delay: Time,
     /// Whether the receiver is behind this link.
     pub(crate) last: bool,
-    /// What the group's packets say about ECN here.
-    ecn: Ecn,
-    /// The group, for disciplines that tell groups apart.
-    group: u16,
+    /// What disciplines see of the group's packets here.
+    label: Label,
     /// Where the waits of its packets are counted.
     account: Account,
 }
@@ -130,8 +128,7 @@ impl Network {
                     lane: LaneId::default(),
                     delay: scenario.links()[link].delay,
                     last: at == last,
-                    ecn,
-                    group: number,
+                    label: Label::new(at as u8, number, ecn),
                     account: if link == target {
                         account
                     } else {
@@ -192,14 +189,21 @@ impl Network {
         }
         let transit = flows.transit_mut(packet.flow);
         transit.arrived += u64::from(hop.link == self.target);
-        let Link::DropTail(link) = &mut self.links[hop.link.index()] else {
-            let offered = Offered {
-                packet: hop.held(&packet, flows),
-                at,
-                link: hop.link,
-            };
-            self.offer_to_discipline(&offered, flows, timeline);
-            return;
+        let link = match &mut self.links[hop.link.index()] {
+            Link::DropTail(link) => link,
+            Link::Queued(link) if link.defers() => {
+                link.put_off(hop.held(&packet, flows));
+                return;
+            }
+            _ => {
+                let offered = Offered {
+                    packet: hop.held(&packet, flows),
+                    at,
+                    link: hop.link,
+                };
+                self.offer_to_discipline(&offered, flows, timeline);
+                return;
+            }
         };
         let fate = if let Some(time) = link.arrive(packet.arrival, packet.size, hop.account) {
             hop.forward(Departing { packet, time }, transit, &mut timeline.calendar);
@@ -279,14 +283,17 @@ impl Network {
     #[inline]
     fn enqueue(&mut self, offered: &Offered, flows: &mut Flows, timeline: &mut Timeline<'_>) {
         let (at, now) = (offered.link, offered.packet.arrival);
-        if at == self.recorded.link() {
+        let recorded = at == self.recorded.link();
+        if recorded {
             self.follow(offered, Fate::Waits, (flows, timeline));
         }
-        if let Link::Queued(link) = &mut self.links[at.index()]
-            && link.arrive(&offered.packet)
-            && link.is_prompt(now, at, &mut timeline.calendar)
-        {
-            self.catch_up_link(at, now, (flows, timeline));
+        let watched = recorded || !self.memories.is_empty();
+        if let Link::Queued(link) = &mut self.links[at.index()] {
+            if link.arrive(&offered.packet, at, &mut timeline.calendar) {
+                self.catch_up_link(at, now, (flows, timeline));
+            } else if !watched {
+                link.defer_more();
+            }
         }
     }
 
@@ -600,8 +607,11 @@ impl Hop {
             FlowId::Responsive(flow) => flows[flow].connection.has_syn(packet.number),
             FlowId::Unresponsive(_) => false,
         };
-        let ecn = if syn { Ecn::NotCapable } else { self.ecn };
-        let label = Label::new(packet.hop.index() as u8, self.group, ecn);
+        let label = if syn {
+            self.label.not_capable()
+        } else {
+            self.label
+        };
         Packet {
             arrival: packet.arrival,
             flow: packet.flow.key(),

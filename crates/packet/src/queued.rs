@@ -30,6 +30,8 @@ pub(crate) struct QueuedLink {
     pub(crate) slack: Time,
     /// Whether an event is in the calendar by which they are caught up with.
     armed: bool,
+    /// Whether arrivals may be put off without a further look.
+    defers: bool,
 }
 
 /// What sends the packets of a queue, and what it counts of them.
@@ -37,9 +39,8 @@ pub(crate) struct QueuedLink {
 struct Server {
     port: Port,
     transmitter: Transmitter,
-    /// Packets waiting, summed over the ticks up to `summed_until`.
-    occupancy: u128,
-    summed_until: Time,
+    /// Packets waiting, summed over the ticks: less than zero by what those waiting now add later.
+    occupancy: i128,
     /// Measured transmission time, once the run has ended.
     busy_at_end: Option<Time>,
     statistics: LinkStatistics,
@@ -78,7 +79,6 @@ impl QueuedLink {
                 port,
                 transmitter,
                 occupancy: 0,
-                summed_until: Time::ZERO,
                 busy_at_end: None,
                 statistics: LinkStatistics::new(),
             },
@@ -86,31 +86,47 @@ impl QueuedLink {
             lane: LaneId::default(),
             slack: Time::ZERO,
             armed: false,
+            defers: false,
         }
     }
 
     // --- A packet's way, from top to bottom ---
 
-    /// A packet arrives. Says whether the link must catch up with what it has put off.
+    /// Whether an arrival may be put off without a further look.
     #[inline]
-    pub(crate) fn arrive(&mut self, packet: &Packet) -> bool {
-        self.put_off.push(*packet);
-        self.put_off.len() == MAX_PUT_OFF || !self.armed
+    pub(crate) fn defers(&self) -> bool {
+        self.defers
     }
 
-    /// Sees that there is an event by which it has caught up: where it was idle, an arrival now is the
-    /// first that it puts off. Says whether nothing may be put off.
-    pub(crate) fn is_prompt(&mut self, now: Time, at: LinkId, calendar: &mut Calendar) -> bool {
-        if self.slack == Time::ZERO || self.put_off.len() == MAX_PUT_OFF {
+    /// Puts an arrival off.
+    #[inline]
+    pub(crate) fn put_off(&mut self, packet: Packet) {
+        self.put_off.push(packet);
+        self.defers = self.put_off.len() < MAX_PUT_OFF - 1;
+    }
+
+    /// A packet arrives that may not be put off without a further look. Says whether the link must
+    /// catch up; else there is an event by which it will.
+    pub(crate) fn arrive(&mut self, packet: &Packet, at: LinkId, calendar: &mut Calendar) -> bool {
+        self.put_off.push(*packet);
+        if self.slack == Time::ZERO || self.put_off.len() >= MAX_PUT_OFF {
             return true;
         }
-        self.push_event(now, at, calendar);
+        if !self.armed {
+            self.push_event(packet.arrival, at, calendar);
+        }
         false
+    }
+
+    /// From now on arrivals may be put off without a look at each, up to the next event.
+    pub(crate) fn defer_more(&mut self) {
+        self.defers = self.armed && self.slack > Time::ZERO;
     }
 
     /// An event has come up by which the link has caught up: the next one is due when a packet leaves.
     pub(crate) fn rearm(&mut self, at: LinkId, calendar: &mut Calendar) {
         self.armed = false;
+        self.defers = false;
         self.arm(at, calendar);
     }
 
@@ -206,10 +222,9 @@ impl QueuedLink {
 
     /// The warm-up ends: counting starts anew.
     pub(crate) fn restart(&mut self, now: Time) {
-        let busy = self.busy(now);
+        let (busy, waiting) = (self.busy(now), self.queue.backlog().packets);
         let server = &mut self.server;
-        server.occupancy = 0;
-        server.summed_until = now;
+        server.occupancy = -ticks(waiting, now);
         server.port.since = now;
         server.statistics.restart(now, busy);
     }
@@ -217,9 +232,9 @@ impl QueuedLink {
     /// The end of the run: the sums end here, but the waits of what is still here are those it
     /// would have if nothing more arrived.
     pub(crate) fn finish(&mut self, end: Time, outlet: &mut impl Outlet) {
-        let backlog = self.queue.backlog();
+        let waiting = self.queue.backlog().packets;
         let server = &mut self.server;
-        server.sum(backlog, end);
+        server.occupancy += ticks(waiting, end);
         server.busy_at_end = Some(server.transmitter.busy(end));
         let (occupancy, drops, marks) = (
             server.occupancy,
@@ -235,7 +250,7 @@ impl QueuedLink {
 
     /// Packets waiting, summed over the ticks from the warm-up's end to the end of the run.
     pub(crate) fn occupancy(&self) -> u128 {
-        self.server.occupancy
+        self.server.occupancy.unsigned_abs()
     }
 }
 
@@ -252,14 +267,17 @@ impl<O: Outlet> QueueWork for CatchUp<'_, O> {
     #[inline(never)]
     fn run<Q: PacketQueue>(self, queue: &mut Q) {
         let Self { server, outlet, .. } = self;
-        let (mut arrivals, mut left) = (self.arrivals.iter().peekable(), 0);
+        let (mut arrivals, mut left) = (self.arrivals.iter(), 0);
+        let mut next = arrivals.next();
+        let mut until = next.map_or(self.until, |packet| packet.arrival);
         loop {
-            let until = arrivals.peek().map_or(self.until, |packet| packet.arrival);
             let now = if server.is_behind(until) {
                 left += 1;
                 server.departure()
-            } else if let Some(packet) = arrivals.next() {
+            } else if let Some(packet) = next {
                 server.enqueue(packet, queue, outlet);
+                next = arrivals.next();
+                until = next.map_or(self.until, |packet| packet.arrival);
                 if !server.idle() {
                     continue;
                 }
@@ -301,7 +319,7 @@ impl Server {
         outlet: &mut impl Outlet,
     ) {
         self.statistics.arrivals += 1;
-        self.sum(queue.backlog(), packet.arrival);
+        self.occupancy -= ticks(1, packet.arrival);
         self.port.now = packet.arrival;
         queue.enqueue(*packet, &mut self.port);
         if self.has_counted() {
@@ -317,11 +335,11 @@ impl Server {
     #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
     #[inline(always)]
     fn serve(&mut self, now: Time, queue: &mut impl PacketQueue, outlet: &mut impl Outlet) {
-        self.sum(queue.backlog(), now);
         self.port.now = now;
         let was_idle = self.idle();
         match queue.dequeue(&mut self.port) {
             Some(packet) => {
+                self.occupancy += ticks(1, now);
                 self.port.idle_since = None;
                 let departure = self.transmitter.take(now, packet.size, was_idle);
                 let account = outlet.send(&Service { packet, departure });
@@ -355,6 +373,7 @@ impl Server {
         while let Some(packet) = self.port.discards.pop() {
             let counts = packet.arrival >= self.statistics.since;
             drops += u64::from(counts);
+            self.occupancy += ticks(1, self.port.now);
             outlet.discard(&Discarded {
                 packet,
                 now: self.port.now,
@@ -364,11 +383,10 @@ impl Server {
         self.statistics.drops += drops;
         drops
     }
+}
 
-    #[inline]
-    fn sum(&mut self, waiting: Backlog, now: Time) {
-        let ticks = (now - self.summed_until).as_picos();
-        self.occupancy += u128::from(waiting.packets) * u128::from(ticks);
-        self.summed_until = now;
-    }
+/// So many packets times the ticks up to `time`.
+#[inline]
+fn ticks(packets: u64, time: Time) -> i128 {
+    i128::from(packets) * i128::from(time.as_picos())
 }
