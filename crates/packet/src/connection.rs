@@ -254,7 +254,7 @@ impl Connection {
     /// A packet reaches the receiver, and what that leads to reaches the sender at `now`.
     #[inline]
     pub(crate) fn deliver(&mut self, packet: u64, now: Time) -> Reception {
-        if self.deliver_next(packet as u32, now) {
+        if self.deliver_next(packet as u32, now) || self.deliver_beyond(packet, now) {
             Reception::Acknowledged
         } else {
             self.deliver_slowly(packet, now)
@@ -281,10 +281,36 @@ impl Connection {
         true
     }
 
+    /// The same where a packet arrives for the first time beyond a hole, losses are under repair with
+    /// SACK, and the acknowledgment tells of nothing but that packet.
+    #[inline]
+    fn deliver_beyond(&mut self, packet: u64, now: Time) -> bool {
+        let ControlBlock {
+            receiver, sender, ..
+        } = &mut self.control;
+        let LossRecovery::Sack(sack) = &mut self.recovery else {
+            return false;
+        };
+        if !sender.repairs_plainly() || self.marks.are_due() || !receiver.receive_beyond(packet) {
+            return false;
+        }
+        if sender.times(packet) {
+            sender.measure(now);
+        }
+        sack.on_one_beyond(&mut self.control, packet);
+        true
+    }
+
     /// Whether one more packet may be sent in order, after [`Self::deliver_next`].
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
         self.control.sender.has_room()
+    }
+
+    /// Whether the window allows so many more.
+    #[inline]
+    pub(crate) fn window_allows(&self, more: u64) -> bool {
+        self.control.sender.window_allows(more)
     }
 
     /// The same as [`Self::deliver`] for a packet that carries a mark of congestion.
@@ -481,8 +507,18 @@ impl Connection {
         match self.quota() {
             Some(0) => Next::Nothing,
             Some(_) => Next::Send(self.send_next(now)),
+            None if self.is_held() => Next::Nothing,
             None => self.next_slowly(now),
         }
+    }
+
+    /// Whether losses are under repair with SACK, nothing is urgent and the window is full.
+    #[inline]
+    fn is_held(&self) -> bool {
+        self.control.sender.repairs_plainly()
+            && !self.control.sender.urgent
+            && matches!(self.recovery, LossRecovery::Sack(_))
+            && self.control.window_is_full()
     }
 
     /// Sends the next packet in order; there must be one.

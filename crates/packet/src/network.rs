@@ -349,6 +349,7 @@ impl Network {
     }
 
     /// A packet is lost when it arrives.
+    #[cold]
     #[inline(never)]
     fn drop(&self, packet: InFlight, at: usize, (flows, recorder): (&mut Flows, &mut Recorder<'_>)) {
         let hop = &self.hops[at];

@@ -197,6 +197,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// What happens by the clock.
+    #[cold]
     #[inline(never)]
     fn control(&mut self, event: Event, cancel: &Cancel) -> Result<(), EngineError> {
         let now = event.time;

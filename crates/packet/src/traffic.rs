@@ -224,15 +224,18 @@ impl<'a> Traffic<'a> {
         network: &mut Network,
         timeline: &mut Timeline<'_>,
     ) {
-        let turn = Turn::of(event);
-        let completed = if self.hosts.deliver_in_order(event) {
-            self.hosts.send_in_order(turn, network, timeline);
-            if self.hosts.timer_stands(turn.flow) {
-                return;
+        let completed = match self.hosts.deliver_in_order(event) {
+            Some(answer) => {
+                if let Some(packet) = answer.packet {
+                    network.offer(packet, &mut self.hosts.flows, timeline);
+                }
+                if answer.is_all {
+                    return;
+                }
+                let turn = Turn::of(event);
+                self.hosts.go_on_in_order(turn, network, timeline)
             }
-            self.hosts.set_timer(turn, &mut timeline.calendar)
-        } else {
-            self.hosts.deliver(event, network, timeline)
+            None => self.hosts.deliver(event, network, timeline),
         };
         self.settle(completed, event.time, (network, timeline));
     }
