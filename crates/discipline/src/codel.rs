@@ -78,7 +78,10 @@ pub(crate) struct CoDelState {
 
 impl CoDelState {
     /// The next packet and whether it may be dropped (RFC 8289 section 5.4, `dodequeue`).
-    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
     #[inline(always)]
     fn take(
         &mut self,
@@ -106,7 +109,10 @@ impl CoDelState {
 
     /// The packet to transmit (RFC 8289 section 5.5). Where a packet can be marked it is not
     /// dropped.
-    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
     #[inline(always)]
     pub(crate) fn dequeue(
         &mut self,
@@ -231,7 +237,10 @@ impl QueueDiscipline for CoDel {
         }
     }
 
-    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
     #[inline(always)]
     fn enqueue(&mut self, packet: Packet, port: &mut Port) {
         let waiting = &mut self.waiting;
@@ -243,7 +252,10 @@ impl QueueDiscipline for CoDel {
         waiting.packets.push_back(packet);
     }
 
-    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
     #[inline(always)]
     fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
         self.state.dequeue(&self.law, &mut self.waiting, port)

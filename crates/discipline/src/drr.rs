@@ -98,7 +98,10 @@ impl QueueDiscipline for DeficitRoundRobin {
         }
     }
 
-    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
     #[inline(always)]
     fn enqueue(&mut self, packet: Packet, port: &mut Port) {
         let idle = port.idle_since.is_some();
@@ -118,7 +121,10 @@ impl QueueDiscipline for DeficitRoundRobin {
         }
     }
 
-    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
     #[inline(always)]
     fn dequeue(&mut self, _port: &mut Port) -> Option<Packet> {
         loop {

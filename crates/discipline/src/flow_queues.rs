@@ -145,7 +145,10 @@ impl FlowQueues {
     }
 
     /// Adds a packet at a queue's tail.
-    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
     #[inline(always)]
     pub(crate) fn push(&mut self, queue: u32, packet: Packet) {
         let flow = &mut self.queues[queue as usize];
@@ -180,7 +183,10 @@ impl FlowQueues {
     }
 
     /// Removes the packet at a queue's head.
-    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
     #[inline(always)]
     pub(crate) fn pop(&mut self, queue: u32) -> Option<Packet> {
         let flow = &mut self.queues[queue as usize];

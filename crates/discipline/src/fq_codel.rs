@@ -71,7 +71,10 @@ impl QueueDiscipline for FqCoDel {
         }
     }
 
-    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
     #[inline(always)]
     fn enqueue(&mut self, packet: Packet, port: &mut Port) {
         let number = hashed(packet.flow, self.salt, self.scheduler.len());
@@ -81,7 +84,10 @@ impl QueueDiscipline for FqCoDel {
         }
     }
 
-    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
     #[inline(always)]
     fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
         loop {

@@ -87,19 +87,28 @@ pub trait PacketQueue {
 }
 
 impl<Q: QueueDiscipline> PacketQueue for Q {
-    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
     #[inline(always)]
     fn enqueue(&mut self, packet: Packet, port: &mut Port) {
         QueueDiscipline::enqueue(self, packet, port);
     }
 
-    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
     #[inline(always)]
     fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
         QueueDiscipline::dequeue(self, port)
     }
 
-    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
     #[inline(always)]
     fn backlog(&self) -> Backlog {
         QueueDiscipline::backlog(self)

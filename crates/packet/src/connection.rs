@@ -35,6 +35,7 @@ mod compression;
 mod contract;
 mod control_block;
 mod delivery_rate;
+mod exchange;
 mod frto;
 mod ledger;
 mod marks;
@@ -53,14 +54,13 @@ mod sender;
 mod timeout;
 mod timers;
 
-use forebay_congestion::Controller;
 use forebay_congestion::packet::{Idle, LossState};
-use forebay_scenario::Stack;
-use forebay_units::{Bytes, Time};
+use forebay_units::Time;
 
 use self::ack::AckEvent;
 pub(crate) use self::card::{Arrival, Held, Lateness, most_merged};
 use self::control_block::{ControlBlock, Hold};
+pub(crate) use self::exchange::{Next, Opening, Reception};
 use self::ledger::{Arrivals, Ledger, Setup};
 use self::marks::Marks;
 pub(crate) use self::receiver::{Receiver, Reply};
@@ -70,41 +70,6 @@ use self::sender::{FastPath, Handshake, Sender, Start, Totals, Transmission};
 use self::timeout::Timeout;
 use self::timers::Timer;
 use crate::prefetch::prefetch;
-
-/// What a sender must know to start a transfer.
-#[derive(Clone, Debug)]
-pub(crate) struct Opening {
-    pub(crate) stack: Stack,
-    pub(crate) controller: Controller,
-    /// Bytes in a full packet besides its headers.
-    pub(crate) payload: Bytes,
-    /// Data packets to send; none for a flow without end.
-    pub(crate) packets: Option<u64>,
-    /// How late its hosts are, where they are.
-    pub(crate) lateness: Option<Lateness>,
-}
-
-/// What a packet's arrival at the receiver led to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reception {
-    /// An acknowledgment reached the sender: it may send.
-    Acknowledged,
-    /// The receiver waits before it acknowledges.
-    Delayed,
-    /// The packet belongs to an earlier transfer.
-    Stale,
-}
-
-/// What a sender may do now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// Send this packet.
-    Send(Transmission),
-    /// Wait until then: the packet is paced.
-    Pause(Time),
-    /// Wait for an acknowledgment or a timer.
-    Nothing,
-}
 
 /// A connection. Packets are numbered from 1 on; the numbers go on over the transfers of one user,
 /// so that late packets of an earlier transfer are recognized.

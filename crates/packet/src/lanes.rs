@@ -7,9 +7,10 @@ use forebay_units::{Bytes, Time};
 use crate::calendar::{Calendar, MAX_LANES};
 use crate::delivery_lanes::DeliveryLanes;
 use crate::flow::Flow;
+use crate::hop::Hop;
 use crate::ids::{LaneId, LinkId};
 use crate::link::{Departures, Link};
-use crate::network::{Hop, Network};
+use crate::network::Network;
 use crate::traffic::Traffic;
 
 /// Chooses the calendar of a run: lanes where few delays are constant, else the wheel. Tells all that

@@ -17,14 +17,14 @@ use forebay_discipline::{Ecn, Label, Packet};
 use forebay_scenario::{EngineError, Scenario, Seed};
 use forebay_units::Time;
 
-use crate::calendar::Calendar;
 use crate::codepoint::codepoint;
-use crate::event::{Event, Kind, KindNumber, Mark};
-use crate::flow::{Flows, InFlight, Transit};
+use crate::event::{Event, Mark};
+use crate::flow::{Flows, InFlight};
+use crate::hop::{Departing, Hop};
 use crate::ids::{FlowId, GroupId, LaneId, LinkId, Route};
 use crate::link::{Departures, Link, LinkSetup};
 use crate::memory::Memories;
-use crate::queued::{Discarded, Outlet, Service};
+use crate::outlet::{AtTheEnd, Loss, Onward, Recorded};
 use crate::recorder::{Fate, Observed, Recorder};
 use crate::refusal::{TOO_MANY_WAIT, too_large, unsupported};
 use crate::statistics::Account;
@@ -43,22 +43,6 @@ pub(crate) struct Network {
     recorded: Recorded,
     /// Departures from links whose disciplines hold what waits.
     pub(crate) departures: u64,
-}
-
-/// One hop of a group's path: a link, and what is behind it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Hop {
-    pub(crate) link: LinkId,
-    /// Lane of the packets that go on from here to the next hop.
-    pub(crate) lane: LaneId,
-    /// How long they take.
-    delay: Time,
-    /// Whether the receiver is behind this link.
-    pub(crate) last: bool,
-    /// What disciplines see of the group's packets here.
-    label: Label,
-    /// Where the waits of its packets are counted.
-    account: Account,
 }
 
 /// The paths of a group.
@@ -351,7 +335,12 @@ impl Network {
     /// A packet is lost when it arrives.
     #[cold]
     #[inline(never)]
-    fn drop(&self, packet: InFlight, at: usize, (flows, recorder): (&mut Flows, &mut Recorder<'_>)) {
+    fn drop(
+        &self,
+        packet: InFlight,
+        at: usize,
+        (flows, recorder): (&mut Flows, &mut Recorder<'_>),
+    ) {
         let hop = &self.hops[at];
         let loss = Loss {
             packet,
@@ -405,223 +394,4 @@ struct Offered {
     packet: Packet,
     at: usize,
     link: LinkId,
-}
-
-/// A packet that leaves a link, and when.
-#[derive(Clone, Copy, Debug)]
-struct Departing {
-    packet: InFlight,
-    time: Time,
-}
-
-/// A packet that is lost.
-#[derive(Clone, Copy, Debug)]
-struct Loss {
-    packet: InFlight,
-    now: Time,
-    /// Whether it arrived since the warm-up.
-    counts: bool,
-    /// Whether that was the last link of its path.
-    last: bool,
-    at_target: bool,
-}
-
-impl Loss {
-    /// A packet is lost: the one place where that is counted. Losses are those of packets that
-    /// arrived since the warm-up, so that no more are lost than arrived.
-    fn count(self, flows: &mut Flows, recorder: &mut Recorder<'_>) {
-        let Self {
-            counts, at_target, ..
-        } = self;
-        match self.packet.flow {
-            FlowId::Responsive(flow) => {
-                let flow = &mut flows[flow];
-                if at_target {
-                    let transit = &mut flow.transit;
-                    transit.dropped += u64::from(counts);
-                    let hit = recorder.loss(transit.group, self.now, &mut transit.seen_event);
-                    flow.congestion_events += u64::from(hit);
-                } else {
-                    flow.lost_elsewhere += 1;
-                }
-            }
-            FlowId::Unresponsive(flow) => {
-                let flow = &mut flows[flow];
-                flow.transit.dropped += u64::from(at_target && counts);
-                if self.last && counts {
-                    flow.lost_at_last.add(self.packet.size);
-                }
-            }
-        }
-    }
-}
-
-/// Where packets go from a queue.
-struct Onward<'a, 's> {
-    at: LinkId,
-    hops: &'a [Hop],
-    target: LinkId,
-    recorded: Recorded,
-    flows: &'a mut Flows,
-    timeline: &'a mut Timeline<'s>,
-}
-
-impl Onward<'_, '_> {
-    #[inline(never)]
-    fn settle(&mut self, packet: InFlight, fate: Fate) {
-        let observed = Observed { packet, fate };
-        self.timeline.recorder.settle_packet(observed);
-    }
-}
-
-impl Outlet for Onward<'_, '_> {
-    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
-    #[inline(always)]
-    fn send(&mut self, service: &Service) -> Account {
-        let packet = InFlight::of(&service.packet);
-        let time = service.departure;
-        if self.at == self.recorded.link() {
-            self.settle(packet, Fate::Departs(time, packet.mark));
-        }
-        let transit = self.flows.transit(packet.flow);
-        let hop = self.hops[transit.route.hop(packet.hop)];
-        let departing = Departing { packet, time };
-        hop.forward(departing, transit, &mut self.timeline.calendar);
-        hop.account
-    }
-
-    fn discard(&mut self, discarded: &Discarded) {
-        let packet = InFlight::of(&discarded.packet);
-        if self.at == self.recorded.link() {
-            self.settle(packet, Fate::Dropped);
-        }
-        let hop = self.flows.transit(packet.flow).route.hop(packet.hop);
-        let loss = Loss {
-            packet,
-            now: discarded.now,
-            counts: discarded.counts,
-            last: self.hops[hop].last,
-            at_target: self.at == self.target,
-        };
-        loss.count(self.flows, &mut self.timeline.recorder);
-    }
-}
-
-/// Where packets go from a queue once the run has ended: their fates are recorded, and no more.
-struct AtTheEnd<'a, 'r, 's> {
-    hops: &'a [Hop],
-    /// Where this is the target link.
-    recorder: Option<&'r mut Recorder<'s>>,
-    flows: &'a Flows,
-}
-
-impl AtTheEnd<'_, '_, '_> {
-    fn settle(&mut self, packet: InFlight, fate: Fate) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.settle_packet(Observed { packet, fate });
-        }
-    }
-}
-
-impl Outlet for AtTheEnd<'_, '_, '_> {
-    fn send(&mut self, service: &Service) -> Account {
-        let packet = InFlight::of(&service.packet);
-        self.settle(packet, Fate::Departs(service.departure, packet.mark));
-        let route = self.flows.transit(packet.flow).route;
-        self.hops[route.hop(packet.hop)].account
-    }
-
-    fn discard(&mut self, discarded: &Discarded) {
-        self.settle(InFlight::of(&discarded.packet), Fate::Dropped);
-    }
-}
-
-/// The link whose packets are recorded, if there is one.
-#[derive(Clone, Copy, Debug)]
-struct Recorded(LinkId);
-
-impl Recorded {
-    /// There is none: no link has this number.
-    const NONE: Self = Self(LinkId::new(usize::MAX));
-
-    #[inline]
-    fn link(self) -> LinkId {
-        self.0
-    }
-}
-
-/// What follows a departure: an event of this kind on this lane after this delay.
-#[derive(Clone, Copy, Debug)]
-struct Leg {
-    lane: LaneId,
-    delay: Time,
-    kind: KindNumber,
-}
-
-impl Hop {
-    /// A packet goes on from here: to the next hop, to its receiver, or out of the simulation.
-    #[expect(clippy::inline_always, reason = "as in `offer`")]
-    #[inline(always)]
-    fn forward(self, departing: Departing, transit: &Transit, calendar: &mut Calendar) {
-        let Departing { packet, time } = departing;
-        let number = packet.flow.number();
-        if self.last
-            && let FlowId::Unresponsive(_) = packet.flow
-        {
-            // Nobody waits for it, but for an acknowledgment its sender does.
-            if let Some(delay) = transit.acknowledgment_delay() {
-                let kind = Kind::Delivery.number();
-                let time = time.saturating_add(delay);
-                calendar.push_frequent(Event::of(time, kind, number, packet.number));
-            }
-            return;
-        }
-        let leg = self.leg(packet, transit);
-        let event = Event::of(time + leg.delay, leg.kind, number, packet.number);
-        calendar.push_delivery(leg.lane, event);
-    }
-
-    /// From here to the next hop, or as an acknowledgment to the sender. Choosing numbers instead
-    /// of events spares a branch.
-    #[inline]
-    fn leg(self, packet: InFlight, transit: &Transit) -> Leg {
-        if self.last {
-            Leg {
-                lane: transit.lane,
-                delay: transit.return_delay,
-                kind: KindNumber::delivery(packet.mark),
-            }
-        } else {
-            Leg {
-                lane: self.lane,
-                delay: self.delay,
-                kind: KindNumber::arrival(packet.hop.index() + 1, packet.mark),
-            }
-        }
-    }
-
-    /// The packet as a discipline sees it here; a SYN says nothing about ECN (RFC 3168 section
-    /// 6.1.1).
-    #[inline]
-    fn held(self, packet: &InFlight, flows: &Flows) -> Packet {
-        let syn = match packet.flow {
-            FlowId::Responsive(flow) => flows[flow].connection.has_syn(packet.number),
-            FlowId::Unresponsive(_) => false,
-        };
-        let label = if syn {
-            self.label.not_capable()
-        } else {
-            self.label
-        };
-        Packet {
-            arrival: packet.arrival,
-            flow: packet.flow.key(),
-            number: packet.number,
-            size: packet.size,
-            label: match packet.mark {
-                Mark::Absent => label,
-                Mark::Present => label.with_mark(),
-            },
-        }
-    }
 }

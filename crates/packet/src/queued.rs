@@ -310,14 +310,12 @@ impl Server {
     }
 
     /// A packet arrives. Where the link is idle it is to serve.
-    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
     #[inline(always)]
-    fn enqueue(
-        &mut self,
-        packet: &Packet,
-        queue: &mut impl PacketQueue,
-        outlet: &mut impl Outlet,
-    ) {
+    fn enqueue(&mut self, packet: &Packet, queue: &mut impl PacketQueue, outlet: &mut impl Outlet) {
         self.statistics.arrivals += 1;
         self.occupancy -= ticks(1, packet.arrival);
         self.port.now = packet.arrival;
@@ -332,7 +330,10 @@ impl Server {
     }
 
     /// The packet in transmission, if there is one, has left, and the next one goes.
-    #[expect(clippy::inline_always, reason = "a call would pass the packet in memory")]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
     #[inline(always)]
     fn serve(&mut self, now: Time, queue: &mut impl PacketQueue, outlet: &mut impl Outlet) {
         self.port.now = now;

@@ -133,7 +133,8 @@ impl Algorithm for Sack {
             ..
         } = ack;
         let losses = control.sender.totals.losses;
-        ack.arrivals().for_each(|packet| self.settle(control, packet));
+        ack.arrivals()
+            .for_each(|packet| self.settle(control, packet));
         control.advance(ack);
         let cumulative = control.sender.unacknowledged;
         let beyond = ack.arrivals().filter(|packet| *packet >= cumulative);
