@@ -97,7 +97,7 @@ impl<'a> Simulation<'a> {
         self.finish()
     }
 
-    /// Pops the events up to the end of the run and hands them over.
+    /// Pops the events up to the end of the run and hands them over; what was put off is done then.
     // In its caller's frame the simulation would have no register of its own: 1 % of all instructions.
     #[inline(never)]
     pub(crate) fn advance(&mut self, cancel: &Cancel) -> Result<(), EngineError> {
@@ -140,6 +140,7 @@ impl<'a> Simulation<'a> {
                 }
             }
         }
+        self.catch_up(end);
         Ok(())
     }
 
@@ -254,7 +255,6 @@ impl<'a> Simulation<'a> {
 
     /// The run ends.
     fn finish(&mut self) -> Result<(), EngineError> {
-        self.catch_up(self.end);
         if !self.timeline.recorder.is_warm() {
             self.finish_warmup(self.end);
         }
