@@ -62,6 +62,12 @@ def test_a_line_gives_the_median_of_all_runs_beside_that_of_the_undisturbed_ones
     assert line["million_packets_per_cpu_s"] == pytest.approx(32.5)
     assert (line["slowest"], line["fastest"]) == (20.0, 50.0)
     assert (line["undisturbed"], line["undisturbed_runs"], line["runs"]) == (45.0, 2, 4)
+    # By run 25, 20, 50 and 40 million packets a second, in 60, 70, 40 and 43 ns an event: 1.5, 1.4, 2 and 1.72.
+    assert line["packets_per_yardstick_event"] == pytest.approx(1.61)
+    assert line["yardstick_million_events_per_cpu_s"] == pytest.approx(25.0)
+    # A machine half as fast is as far in terms of its own yardstick.
+    halved = [{**run, "cpu_s": 2 * run["cpu_s"], "yardstick_s": 2 * run["yardstick_s"]} for run in timing.runs]
+    assert Timing(timing.path, halved).in_yardsticks() == pytest.approx(timing.in_yardsticks())
     # A yardstick that other scenarios' runs found faster: nothing here was undisturbed.
     assert timing.summary(0.03)["undisturbed"] is None
 

@@ -78,7 +78,11 @@ pub(crate) struct CoDelState {
 
 impl CoDelState {
     /// The next packet and whether it may be dropped (RFC 8289 section 5.4, `dodequeue`).
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
     fn take(
         &mut self,
         law: &ControlLaw,
@@ -105,47 +109,63 @@ impl CoDelState {
 
     /// The packet to transmit (RFC 8289 section 5.5). Where a packet can be marked it is not
     /// dropped.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
     pub(crate) fn dequeue(
         &mut self,
         law: &ControlLaw,
         source: &mut impl Source,
         port: &mut Port,
     ) -> Option<Packet> {
-        let now = port.now;
-        let Some((mut packet, may_drop)) = self.take(law, source, now) else {
+        let Some((packet, may_drop)) = self.take(law, source, port.now) else {
             self.dropping = false;
             return None;
         };
-        if self.dropping {
-            if !may_drop {
-                self.dropping = false;
-            }
-            while self.dropping && now >= self.drop_next {
-                self.count = self.count.saturating_add(1);
-                if port.mark(&mut packet) {
-                    self.drop_next = law.next(self.drop_next, self.count);
-                    break;
-                }
+        if may_drop {
+            return self.control(packet, law, (source, port));
+        }
+        self.dropping = false;
+        Some(packet)
+    }
+
+    /// The packet to transmit, where this one may be dropped.
+    #[inline(never)]
+    fn control(
+        &mut self,
+        mut packet: Packet,
+        law: &ControlLaw,
+        (source, port): (&mut impl Source, &mut Port),
+    ) -> Option<Packet> {
+        let now = port.now;
+        if !self.dropping {
+            let taken = if port.mark(&mut packet) {
+                Some(packet)
+            } else {
                 port.discard(packet);
-                let Some((next, may_drop)) = self.take(law, source, now) else {
-                    self.dropping = false;
-                    return None;
-                };
-                packet = next;
-                self.dropping = may_drop;
-                if may_drop {
-                    self.drop_next = law.next(self.drop_next, self.count);
-                }
-            }
-        } else if may_drop {
-            if !port.mark(&mut packet) {
-                port.discard(packet);
-                let next = self.take(law, source, now);
-                self.enter(law, now);
-                return next.map(|(packet, _)| packet);
-            }
+                self.take(law, source, now).map(|(next, _)| next)
+            };
             self.enter(law, now);
+            return taken;
+        }
+        while self.dropping && now >= self.drop_next {
+            self.count = self.count.saturating_add(1);
+            if port.mark(&mut packet) {
+                self.drop_next = law.next(self.drop_next, self.count);
+                break;
+            }
+            port.discard(packet);
+            let Some((next, may_drop)) = self.take(law, source, now) else {
+                self.dropping = false;
+                return None;
+            };
+            packet = next;
+            self.dropping = may_drop;
+            if may_drop {
+                self.drop_next = law.next(self.drop_next, self.count);
+            }
         }
         Some(packet)
     }
@@ -217,7 +237,11 @@ impl QueueDiscipline for CoDel {
         }
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
     fn enqueue(&mut self, packet: Packet, port: &mut Port) {
         let waiting = &mut self.waiting;
         if port.idle_since.is_none() && !self.limit.fits(waiting.backlog, packet.size) {
@@ -228,7 +252,11 @@ impl QueueDiscipline for CoDel {
         waiting.packets.push_back(packet);
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
     fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
         self.state.dequeue(&self.law, &mut self.waiting, port)
     }

@@ -98,7 +98,11 @@ impl QueueDiscipline for DeficitRoundRobin {
         }
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
     fn enqueue(&mut self, packet: Packet, port: &mut Port) {
         let idle = port.idle_since.is_some();
         let total = self.queues.total();
@@ -117,7 +121,11 @@ impl QueueDiscipline for DeficitRoundRobin {
         }
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
     fn dequeue(&mut self, _port: &mut Port) -> Option<Packet> {
         loop {
             let flow = self.active.first()?;

@@ -13,6 +13,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Node {
     packet: Packet,
+    /// The packet before it in its queue; anything for the first one.
     before: u32,
     after: u32,
 }
@@ -144,36 +145,37 @@ impl FlowQueues {
     }
 
     /// Adds a packet at a queue's tail.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
     pub(crate) fn push(&mut self, queue: u32, packet: Packet) {
-        let last = self.queues[queue as usize].last;
+        let flow = &mut self.queues[queue as usize];
         let node = Node {
             packet,
-            before: last,
+            before: flow.last,
             after: NONE,
         };
-        let at = if self.free == NONE {
+        // No packet has the number `NONE`.
+        let at = if let Some(place) = self.nodes.get_mut(self.free as usize) {
+            let at = std::mem::replace(&mut self.free, place.after);
+            *place = node;
+            at
+        } else {
             self.nodes.push(node);
             (self.nodes.len() - 1) as u32
-        } else {
-            let at = self.free;
-            self.free = self.nodes[at as usize].after;
-            self.nodes[at as usize] = node;
-            at
         };
-        if last != NONE {
-            self.nodes[last as usize].after = at;
+        match self.nodes.get_mut(flow.last as usize) {
+            Some(last) => last.after = at,
+            None => flow.first = at,
         }
-        let flow = &mut self.queues[queue as usize];
         flow.last = at;
-        if flow.first == NONE {
-            flow.first = at;
-        }
         flow.backlog.add(packet.size);
         self.total.add(packet.size);
         if self.longest == Longest::Tracked {
-            if self.queues[queue as usize].place == NONE {
-                self.queues[queue as usize].place = self.heap.len() as u32;
+            if flow.place == NONE {
+                flow.place = self.heap.len() as u32;
                 self.heap.push(queue);
             }
             self.rise(queue);
@@ -181,53 +183,54 @@ impl FlowQueues {
     }
 
     /// Removes the packet at a queue's head.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
     pub(crate) fn pop(&mut self, queue: u32) -> Option<Packet> {
         let flow = &mut self.queues[queue as usize];
         let at = flow.first;
-        if at == NONE {
-            return None;
-        }
-        let node = self.nodes[at as usize];
-        flow.first = node.after;
-        if node.after == NONE {
+        let node = self.nodes.get_mut(at as usize)?;
+        let packet = node.packet;
+        flow.first = std::mem::replace(&mut node.after, self.free);
+        self.free = at;
+        if flow.first == NONE {
             flow.last = NONE;
-        } else {
-            self.nodes[node.after as usize].before = NONE;
         }
-        self.release(queue, at);
-        Some(node.packet)
+        self.shorten(queue, packet.size);
+        Some(packet)
     }
 
     /// Removes the packet at a queue's tail.
     pub(crate) fn pop_last(&mut self, queue: u32) -> Option<Packet> {
         let flow = &mut self.queues[queue as usize];
         let at = flow.last;
-        if at == NONE {
-            return None;
-        }
-        let node = self.nodes[at as usize];
-        flow.last = node.before;
-        if node.before == NONE {
+        let node = self.nodes.get_mut(at as usize)?;
+        let Node { packet, before, .. } = *node;
+        node.after = self.free;
+        self.free = at;
+        if flow.first == at {
             flow.first = NONE;
+            flow.last = NONE;
         } else {
-            self.nodes[node.before as usize].after = NONE;
+            flow.last = before;
+            self.nodes[before as usize].after = NONE;
         }
-        self.release(queue, at);
-        Some(node.packet)
+        self.shorten(queue, packet.size);
+        Some(packet)
     }
 
-    /// A packet that was in `queue` is gone: its node is free and the queue shorter.
+    /// A packet of so many bytes has left a queue.
     #[inline]
-    fn release(&mut self, queue: u32, at: u32) {
-        let size = self.nodes[at as usize].packet.size;
-        self.nodes[at as usize].after = self.free;
-        self.free = at;
+    fn shorten(&mut self, queue: u32, size: u32) {
         self.total.remove(size);
-        self.queues[queue as usize].backlog.remove(size);
+        let flow = &mut self.queues[queue as usize];
+        flow.backlog.remove(size);
         if self.longest == Longest::Tracked {
+            let empty = flow.first == NONE;
             self.fall(queue);
-            if self.queues[queue as usize].first == NONE {
+            if empty {
                 self.leave_heap(queue);
             }
         }
@@ -251,32 +254,47 @@ impl FlowQueues {
         }
     }
 
+    /// Whether `a` counts as longer than `b`.
     #[inline]
     fn longer(&self, a: u32, b: u32) -> bool {
         let (a, b) = (&self.queues[a as usize], &self.queues[b as usize]);
         (a.backlog.bytes, b.turn) > (b.backlog.bytes, a.turn)
     }
 
+    /// A queue in the heap has become longer.
     #[inline]
     fn rise(&mut self, queue: u32) {
-        let mut at = self.queues[queue as usize].place as usize;
+        let at = self.queues[queue as usize].place as usize;
+        if at > 0 && self.longer(queue, self.heap[(at - 1) / 2]) {
+            self.rise_from(at, queue);
+        }
+    }
+
+    #[inline(never)]
+    fn rise_from(&mut self, mut at: usize, queue: u32) {
         while at > 0 {
             let parent = (at - 1) / 2;
             let other = self.heap[parent];
             if !self.longer(queue, other) {
                 break;
             }
-            self.heap[at] = other;
-            self.queues[other as usize].place = at as u32;
+            self.put(other, at);
             at = parent;
         }
-        self.heap[at] = queue;
-        self.queues[queue as usize].place = at as u32;
+        self.put(queue, at);
     }
 
+    /// A queue in the heap has become shorter.
     #[inline]
     fn fall(&mut self, queue: u32) {
-        let mut at = self.queues[queue as usize].place as usize;
+        let at = self.queues[queue as usize].place as usize;
+        if 2 * at + 1 < self.heap.len() {
+            self.fall_from(at, queue);
+        }
+    }
+
+    #[inline(never)]
+    fn fall_from(&mut self, mut at: usize, queue: u32) {
         loop {
             let mut child = 2 * at + 1;
             if child >= self.heap.len() {
@@ -289,10 +307,15 @@ impl FlowQueues {
             if !self.longer(other, queue) {
                 break;
             }
-            self.heap[at] = other;
-            self.queues[other as usize].place = at as u32;
+            self.put(other, at);
             at = child;
         }
+        self.put(queue, at);
+    }
+
+    /// Gives a queue its place in the heap.
+    #[inline]
+    fn put(&mut self, queue: u32, at: usize) {
         self.heap[at] = queue;
         self.queues[queue as usize].place = at as u32;
     }
@@ -303,8 +326,7 @@ impl FlowQueues {
         self.queues[queue as usize].place = NONE;
         let Some(last) = self.heap.pop() else { return };
         if at < self.heap.len() {
-            self.heap[at] = last;
-            self.queues[last as usize].place = at as u32;
+            self.put(last, at);
             self.fall(last);
             self.rise(last);
         }
@@ -315,12 +337,12 @@ impl FlowQueues {
     /// Puts a queue that is in no list at a list's tail.
     #[inline]
     pub(crate) fn append(&mut self, list: &mut QueueList, queue: u32) {
-        self.queues[queue as usize].before = list.last;
-        self.queues[queue as usize].after = NONE;
-        if list.last == NONE {
-            list.first = queue;
-        } else {
-            self.queues[list.last as usize].after = queue;
+        let flow = &mut self.queues[queue as usize];
+        flow.before = list.last;
+        flow.after = NONE;
+        match self.queues.get_mut(list.last as usize) {
+            Some(last) => last.after = queue,
+            None => list.first = queue,
         }
         list.last = queue;
     }
@@ -329,15 +351,13 @@ impl FlowQueues {
     #[inline]
     pub(crate) fn remove(&mut self, list: &mut QueueList, queue: u32) {
         let FlowQueue { before, after, .. } = self.queues[queue as usize];
-        if before == NONE {
-            list.first = after;
-        } else {
-            self.queues[before as usize].after = after;
+        match self.queues.get_mut(before as usize) {
+            Some(neighbor) => neighbor.after = after,
+            None => list.first = after,
         }
-        if after == NONE {
-            list.last = before;
-        } else {
-            self.queues[after as usize].before = before;
+        match self.queues.get_mut(after as usize) {
+            Some(neighbor) => neighbor.before = before,
+            None => list.last = before,
         }
     }
 

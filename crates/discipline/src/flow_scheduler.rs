@@ -107,7 +107,11 @@ impl<S: Clone> FlowScheduler<S> {
 
     /// Adds a packet at a queue's tail. A queue that becomes active thereby is new, with the
     /// `quantum` of its state (RFC 8290 section 4.1).
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
     pub(crate) fn push(&mut self, queue: u32, packet: Packet, quantum: impl FnOnce(&mut S) -> f64) {
         let member = &mut self.members[queue as usize];
         if member.place == Place::Nowhere {

@@ -71,7 +71,11 @@ impl QueueDiscipline for FqCoDel {
         }
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
     fn enqueue(&mut self, packet: Packet, port: &mut Port) {
         let number = hashed(packet.flow, self.salt, self.scheduler.len());
         self.scheduler.push(number, packet, |_| self.quantum);
@@ -80,7 +84,11 @@ impl QueueDiscipline for FqCoDel {
         }
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
     fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
         loop {
             let number = self.scheduler.next(|_, _| self.quantum)?;

@@ -59,5 +59,6 @@ pub use packet::{Ecn, Label, Packet};
 pub use port::{Backlog, Limit, OfClass, Port, Setting, Shared};
 pub use red::{Beyond, DropCurve};
 pub use registry::{
-    Admission, Discipline, Queue, QueueDiscipline, Storage, descriptions, discipline, storage,
+    Admission, Discipline, PacketQueue, Queue, QueueDiscipline, QueueWork, Storage, descriptions,
+    discipline, storage,
 };

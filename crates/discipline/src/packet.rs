@@ -36,6 +36,7 @@ pub struct Packet {
 pub struct Label(u32);
 
 impl Label {
+    const ECN: u32 = 3 << 24;
     const MARKED: u32 = 1 << 26;
 
     /// The label of a packet without a mark: where on its path it is (a discipline does not look
@@ -49,6 +50,13 @@ impl Label {
             Ecn::Classic => 2,
         };
         Self(u32::from(hop) | u32::from(group) << 8 | ecn << 24)
+    }
+
+    /// The same of a packet whose sender understands nothing.
+    #[inline]
+    #[must_use]
+    pub fn not_capable(self) -> Self {
+        Self(self.0 & !Self::ECN)
     }
 
     /// The same with a congestion mark.

@@ -73,6 +73,71 @@ pub trait QueueDiscipline: Sized {
     fn backlog(&self) -> Backlog;
 }
 
+/// What holds the packets that wait: a discipline that does, or a first-in-first-out queue behind one that
+/// decides at arrival.
+pub trait PacketQueue {
+    /// See [`QueueDiscipline::enqueue`].
+    fn enqueue(&mut self, packet: Packet, port: &mut Port);
+
+    /// See [`QueueDiscipline::dequeue`].
+    fn dequeue(&mut self, port: &mut Port) -> Option<Packet>;
+
+    /// See [`QueueDiscipline::backlog`].
+    fn backlog(&self) -> Backlog;
+}
+
+impl<Q: QueueDiscipline> PacketQueue for Q {
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
+    fn enqueue(&mut self, packet: Packet, port: &mut Port) {
+        QueueDiscipline::enqueue(self, packet, port);
+    }
+
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
+    fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
+        QueueDiscipline::dequeue(self, port)
+    }
+
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
+    fn backlog(&self) -> Backlog {
+        QueueDiscipline::backlog(self)
+    }
+}
+
+impl PacketQueue for Fifo {
+    #[inline]
+    fn enqueue(&mut self, packet: Packet, port: &mut Port) {
+        self.enqueue(packet, port);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
+        self.dequeue(port)
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.backlog()
+    }
+}
+
+/// Work on a queue, compiled for each of them: what is done many times asks once which it is.
+pub trait QueueWork {
+    /// Does it.
+    fn run<Q: PacketQueue>(self, queue: &mut Q);
+}
+
 /// Makes the enums of all disciplines and their dispatch out of the two lists of files.
 macro_rules! disciplines {
     (
@@ -110,12 +175,20 @@ macro_rules! disciplines {
         }
 
         impl Queue {
+            /// Has work done on the queue.
+            pub fn work(&mut self, work: impl QueueWork) {
+                match self {
+                    Self::Fifo(queue) => work.run(queue),
+                    $(Self::$queue(queue) => work.run(queue),)+
+                }
+            }
+
             /// See [`QueueDiscipline::enqueue`].
             #[inline]
             pub fn enqueue(&mut self, packet: Packet, port: &mut Port) {
                 match self {
                     Self::Fifo(queue) => queue.enqueue(packet, port),
-                    $(Self::$queue(queue) => queue.enqueue(packet, port),)+
+                    $(Self::$queue(queue) => QueueDiscipline::enqueue(queue, packet, port),)+
                 }
             }
 
@@ -124,7 +197,7 @@ macro_rules! disciplines {
             pub fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
                 match self {
                     Self::Fifo(queue) => queue.dequeue(port),
-                    $(Self::$queue(queue) => queue.dequeue(port),)+
+                    $(Self::$queue(queue) => QueueDiscipline::dequeue(queue, port),)+
                 }
             }
 
@@ -133,7 +206,7 @@ macro_rules! disciplines {
             pub fn backlog(&self) -> Backlog {
                 match self {
                     Self::Fifo(queue) => queue.backlog(),
-                    $(Self::$queue(queue) => queue.backlog(),)+
+                    $(Self::$queue(queue) => QueueDiscipline::backlog(queue),)+
                 }
             }
         }

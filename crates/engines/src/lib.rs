@@ -9,9 +9,11 @@ mod registry;
 mod student_t;
 #[cfg(test)]
 mod testing;
+mod yardstick;
 
 pub use aggregate::{CONFIDENCE, aggregate};
 pub use batch::{BatchError, Job, Next, Outcome, replications, run_batch};
 pub use pcapng::{pcapng, write_pcapng};
 pub use registry::{engine, engines, rules};
 pub use student_t::two_sided_quantile;
+pub use yardstick::yardstick;

@@ -145,6 +145,7 @@ impl Calendar {
     }
 
     /// Removes the first rare event where it comes before `limit`.
+    #[cold]
     #[inline(never)]
     fn pop_rare(&mut self, limit: Event) -> Option<Event> {
         let event = match &mut self.rare {

@@ -35,6 +35,7 @@ mod compression;
 mod contract;
 mod control_block;
 mod delivery_rate;
+mod exchange;
 mod frto;
 mod ledger;
 mod marks;
@@ -53,14 +54,13 @@ mod sender;
 mod timeout;
 mod timers;
 
-use forebay_congestion::Controller;
 use forebay_congestion::packet::{Idle, LossState};
-use forebay_scenario::Stack;
-use forebay_units::{Bytes, Time};
+use forebay_units::Time;
 
 use self::ack::AckEvent;
 pub(crate) use self::card::{Arrival, Held, Lateness, most_merged};
 use self::control_block::{ControlBlock, Hold};
+pub(crate) use self::exchange::{Next, Opening, Reception};
 use self::ledger::{Arrivals, Ledger, Setup};
 use self::marks::Marks;
 pub(crate) use self::receiver::{Receiver, Reply};
@@ -70,41 +70,6 @@ use self::sender::{FastPath, Handshake, Sender, Start, Totals, Transmission};
 use self::timeout::Timeout;
 use self::timers::Timer;
 use crate::prefetch::prefetch;
-
-/// What a sender must know to start a transfer.
-#[derive(Clone, Debug)]
-pub(crate) struct Opening {
-    pub(crate) stack: Stack,
-    pub(crate) controller: Controller,
-    /// Bytes in a full packet besides its headers.
-    pub(crate) payload: Bytes,
-    /// Data packets to send; none for a flow without end.
-    pub(crate) packets: Option<u64>,
-    /// How late its hosts are, where they are.
-    pub(crate) lateness: Option<Lateness>,
-}
-
-/// What a packet's arrival at the receiver led to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reception {
-    /// An acknowledgment reached the sender: it may send.
-    Acknowledged,
-    /// The receiver waits before it acknowledges.
-    Delayed,
-    /// The packet belongs to an earlier transfer.
-    Stale,
-}
-
-/// What a sender may do now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// Send this packet.
-    Send(Transmission),
-    /// Wait until then: the packet is paced.
-    Pause(Time),
-    /// Wait for an acknowledgment or a timer.
-    Nothing,
-}
 
 /// A connection. Packets are numbered from 1 on; the numbers go on over the transfers of one user,
 /// so that late packets of an earlier transfer are recognized.
@@ -254,7 +219,7 @@ impl Connection {
     /// A packet reaches the receiver, and what that leads to reaches the sender at `now`.
     #[inline]
     pub(crate) fn deliver(&mut self, packet: u64, now: Time) -> Reception {
-        if self.deliver_next(packet as u32, now) {
+        if self.deliver_next(packet as u32, now) || self.deliver_beyond(packet, now) {
             Reception::Acknowledged
         } else {
             self.deliver_slowly(packet, now)
@@ -281,10 +246,36 @@ impl Connection {
         true
     }
 
+    /// The same where a packet arrives for the first time beyond a hole, losses are under repair with
+    /// SACK, and the acknowledgment tells of nothing but that packet.
+    #[inline]
+    fn deliver_beyond(&mut self, packet: u64, now: Time) -> bool {
+        let ControlBlock {
+            receiver, sender, ..
+        } = &mut self.control;
+        let LossRecovery::Sack(sack) = &mut self.recovery else {
+            return false;
+        };
+        if !sender.repairs_plainly() || self.marks.are_due() || !receiver.receive_beyond(packet) {
+            return false;
+        }
+        if sender.times(packet) {
+            sender.measure(now);
+        }
+        sack.on_one_beyond(&mut self.control, packet);
+        true
+    }
+
     /// Whether one more packet may be sent in order, after [`Self::deliver_next`].
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
         self.control.sender.has_room()
+    }
+
+    /// Whether the window allows so many more.
+    #[inline]
+    pub(crate) fn window_allows(&self, more: u64) -> bool {
+        self.control.sender.window_allows(more)
     }
 
     /// The same as [`Self::deliver`] for a packet that carries a mark of congestion.
@@ -481,8 +472,18 @@ impl Connection {
         match self.quota() {
             Some(0) => Next::Nothing,
             Some(_) => Next::Send(self.send_next(now)),
+            None if self.is_held() => Next::Nothing,
             None => self.next_slowly(now),
         }
+    }
+
+    /// Whether losses are under repair with SACK, nothing is urgent and the window is full.
+    #[inline]
+    fn is_held(&self) -> bool {
+        self.control.sender.repairs_plainly()
+            && !self.control.sender.urgent
+            && matches!(self.recovery, LossRecovery::Sack(_))
+            && self.control.window_is_full()
     }
 
     /// Sends the next packet in order; there must be one.

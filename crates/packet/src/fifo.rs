@@ -81,6 +81,7 @@ impl FifoLink {
     }
 
     /// Takes a packet in where there is room, keeping the record of departures.
+    #[cold]
     #[inline(never)]
     fn count(&mut self, now: Time, size: u32) -> bool {
         self.forget_departed(now);

@@ -49,6 +49,15 @@ struct Sent {
     number: u32,
 }
 
+/// What a sender does about an acknowledgment of the next packet in order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    /// The packet that it sends at once.
+    pub(crate) packet: Option<InFlight>,
+    /// Whether it may send no more, and its timer's event comes no later than it must.
+    pub(crate) is_all: bool,
+}
+
 /// The flow whose transfer is complete, where one is.
 pub(crate) type Completed = Option<ResponsiveId>;
 
@@ -77,33 +86,40 @@ impl<'a> Hosts<'a> {
     // --- A delivery ---
 
     /// The next packet of a flow in order arrives where nothing is missing or slows the sender down,
-    /// and its acknowledgment reaches the sender, whose packets go straight to a link: says whether
-    /// that is so, and else does nothing. Nearly every packet comes this way, and its sender may go
-    /// on with [`Self::send_in_order`].
+    /// and its acknowledgment reaches the sender, whose packets go straight to a link: what follows
+    /// from that; none, and nothing is done, where it is not so. Nearly every packet comes this way.
     #[inline]
-    pub(crate) fn deliver_in_order(&mut self, event: Event) -> bool {
-        let flow = event.flow().responsive().index();
-        let flow = self.flows.responsive.get_mut(flow);
-        flow.is_some_and(|flow| {
-            flow.direct && flow.connection.deliver_next(event.packet(), event.time)
-        })
+    pub(crate) fn deliver_in_order(&mut self, event: Event) -> Option<Answer> {
+        let turn = Turn::of(event);
+        let flow = self.flows.responsive.get_mut(turn.flow.index())?;
+        let connection = &mut flow.connection;
+        if !flow.direct || !connection.deliver_next(event.packet(), turn.now) {
+            return None;
+        }
+        let (mut packet, mut more) = (None, false);
+        if connection.has_room() {
+            more = connection.window_allows(2);
+            let number = connection.send_next(turn.now).packet as u32;
+            packet = Some(turn.packet(number, flow.transit.packet_bytes));
+        }
+        let is_all = !more && connection.waits_until(flow.timer.horizon());
+        Some(Answer { packet, is_all })
     }
 
-    /// Sends what the window allows, straight to the first link.
-    #[inline]
-    pub(crate) fn send_in_order(
+    /// Goes on where an answer was not all: with more packets, straight to the first link, and the
+    /// timer.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn go_on_in_order(
         &mut self,
         turn: Turn,
         network: &mut Network,
         timeline: &mut Timeline<'_>,
-    ) {
-        // Nearly always one. A loop would get ready for more of them what one does not need.
-        if self.flows[turn.flow].connection.has_room() {
+    ) -> Completed {
+        while self.flows[turn.flow].connection.has_room() {
             self.send_direct(turn, network, timeline);
-            while self.flows[turn.flow].connection.has_room() {
-                self.send_direct(turn, network, timeline);
-            }
         }
+        self.set_timer(turn, &mut timeline.calendar)
     }
 
     /// Sends the next packet in order straight to the first link.
@@ -114,13 +130,6 @@ impl<'a> Hosts<'a> {
         let number = flow.connection.send_next(turn.now).packet as u32;
         let packet = turn.packet(number, flow.transit.packet_bytes);
         network.offer(packet, &mut self.flows, timeline);
-    }
-
-    /// Whether a flow waits for acknowledgments and its timer's event comes no later than it must.
-    #[inline]
-    pub(crate) fn timer_stands(&self, flow: ResponsiveId) -> bool {
-        let flow = &self.flows[flow];
-        flow.connection.waits_until(flow.timer.horizon())
     }
 
     /// Any other delivery without a mark: of an acknowledgment that has crossed links to its sender,

@@ -7,9 +7,10 @@ use forebay_units::{Bytes, Time};
 use crate::calendar::{Calendar, MAX_LANES};
 use crate::delivery_lanes::DeliveryLanes;
 use crate::flow::Flow;
+use crate::hop::Hop;
 use crate::ids::{LaneId, LinkId};
-use crate::link::Link;
-use crate::network::{Hop, Network};
+use crate::link::{Departures, Link};
+use crate::network::Network;
 use crate::traffic::Traffic;
 
 /// Chooses the calendar of a run: lanes where few delays are constant, else the wheel. Tells all that
@@ -18,8 +19,12 @@ pub(crate) fn calendar(
     scenario: &Scenario,
     network: &mut Network,
     traffic: &mut Traffic<'_>,
+    departures: Departures,
 ) -> Calendar {
     let delays = constant_delays(scenario, traffic);
+    if let (Some(delays), Departures::Folded) = (&delays, departures) {
+        assign_slacks(scenario, network, delays);
+    }
     let mut next = LaneCounter(delays.as_ref().map_or(0, Vec::len));
     for source in &mut traffic.sources {
         source.lane = next.take();
@@ -65,6 +70,32 @@ fn assign_links(network: &mut Network, next: &mut LaneCounter) {
         }
     }
 }
+
+/// Tells links whose disciplines hold what waits how long after a departure their event may come.
+fn assign_slacks(scenario: &Scenario, network: &mut Network, delays: &[(LinkId, Time)]) {
+    let acknowledged = |link: usize| {
+        let mut groups = scenario.flows().iter();
+        groups.any(|group| group.reverse.last() == Some(&link))
+    };
+    for number in 0..network.links.len() {
+        let at = LinkId::new(number);
+        let to_hosts = delays.iter().filter(|(link, _)| *link == at);
+        let to_hosts = to_hosts.map(|(_, delay)| *delay);
+        let onward = scenario.links()[number].delay;
+        let goes_on = network.hops.iter().any(|hop| hop.link == at && !hop.last);
+        let shortest = to_hosts.chain(goes_on.then_some(onward)).min();
+        if let Link::Queued(link) = &mut network.links[number]
+            && !acknowledged(number)
+        {
+            let tick = Time::from_picos(1);
+            let slack = shortest.map_or(MOST_SLACK, |way| way.saturating_sub(tick));
+            link.slack = slack.min(MOST_SLACK);
+        }
+    }
+}
+
+/// The longest that a link's event may be late, so that what has left is not forgotten altogether.
+const MOST_SLACK: Time = Time::from_secs(1);
 
 /// (last link, return delay) of every delivery; none where they are too many to tell.
 fn constant_delays(scenario: &Scenario, traffic: &Traffic<'_>) -> Option<Vec<(LinkId, Time)>> {

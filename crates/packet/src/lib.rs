@@ -25,6 +25,7 @@ mod flow;
 mod gated;
 mod group;
 mod histogram;
+mod hop;
 mod hosts;
 mod ids;
 mod incast;
@@ -32,6 +33,7 @@ mod lanes;
 mod link;
 mod memory;
 mod network;
+mod outlet;
 mod prefetch;
 mod queued;
 #[cfg(test)]

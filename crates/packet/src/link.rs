@@ -16,7 +16,9 @@ use crate::statistics::LinkStatistics;
 use crate::transmitter::Transmitter;
 
 /// Any link.
+// Each packet asks which it is: a tag of its own is quicker to compare than a niche.
 #[derive(Clone, Debug)]
+#[repr(u8)]
 #[expect(
     clippy::large_enum_variant,
     reason = "the common link is not behind a pointer"
@@ -107,7 +109,7 @@ impl Link {
         match self {
             Self::DropTail(link) => &link.statistics,
             Self::Gated(link) => &link.fifo.statistics,
-            Self::Queued(link) => &link.statistics,
+            Self::Queued(link) => link.statistics(),
         }
     }
 
@@ -115,7 +117,7 @@ impl Link {
         match self {
             Self::DropTail(link) => &mut link.statistics,
             Self::Gated(link) => &mut link.fifo.statistics,
-            Self::Queued(link) => &mut link.statistics,
+            Self::Queued(link) => link.statistics_mut(),
         }
     }
 

@@ -17,14 +17,14 @@ use forebay_discipline::{Ecn, Label, Packet};
 use forebay_scenario::{EngineError, Scenario, Seed};
 use forebay_units::Time;
 
-use crate::calendar::Calendar;
 use crate::codepoint::codepoint;
-use crate::event::{Event, Kind, KindNumber, Mark};
-use crate::flow::{Flows, InFlight, Transit};
+use crate::event::{Event, Mark};
+use crate::flow::{Flows, InFlight};
+use crate::hop::{Departing, Hop};
 use crate::ids::{FlowId, GroupId, LaneId, LinkId, Route};
 use crate::link::{Departures, Link, LinkSetup};
 use crate::memory::Memories;
-use crate::queued::Service;
+use crate::outlet::{AtTheEnd, Loss, Onward, Recorded};
 use crate::recorder::{Fate, Observed, Recorder};
 use crate::refusal::{TOO_MANY_WAIT, too_large, unsupported};
 use crate::statistics::Account;
@@ -41,24 +41,8 @@ pub(crate) struct Network {
     /// The link that reports speak of.
     target: LinkId,
     recorded: Recorded,
-}
-
-/// One hop of a group's path: a link, and what is behind it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Hop {
-    pub(crate) link: LinkId,
-    /// Lane of the packets that go on from here to the next hop.
-    pub(crate) lane: LaneId,
-    /// How long they take.
-    delay: Time,
-    /// Whether the receiver is behind this link.
-    pub(crate) last: bool,
-    /// What the group's packets say about ECN here.
-    ecn: Ecn,
-    /// The group, for disciplines that tell groups apart.
-    group: u16,
-    /// Where the waits of its packets are counted.
-    account: Account,
+    /// Departures from links whose disciplines hold what waits.
+    pub(crate) departures: u64,
 }
 
 /// The paths of a group.
@@ -106,6 +90,7 @@ impl Network {
             routes: Vec::new(),
             target: LinkId::new(scenario.target_index()),
             recorded: Recorded::NONE,
+            departures: 0,
         };
         for group in 0..groups {
             network.lay(scenario, group);
@@ -127,8 +112,7 @@ impl Network {
                     lane: LaneId::default(),
                     delay: scenario.links()[link].delay,
                     last: at == last,
-                    ecn,
-                    group: number,
+                    label: Label::new(at as u8, number, ecn),
                     account: if link == target {
                         account
                     } else {
@@ -189,16 +173,27 @@ impl Network {
         }
         let transit = flows.transit_mut(packet.flow);
         transit.arrived += u64::from(hop.link == self.target);
-        let Link::DropTail(link) = &mut self.links[hop.link.index()] else {
-            self.offer_to_discipline(Offered { packet, at }, flows, timeline);
-            return;
+        let link = match &mut self.links[hop.link.index()] {
+            Link::DropTail(link) => link,
+            Link::Queued(link) if link.defers() => {
+                link.put_off(hop.held(&packet, flows));
+                return;
+            }
+            _ => {
+                let offered = Offered {
+                    packet: hop.held(&packet, flows),
+                    at,
+                    link: hop.link,
+                };
+                self.offer_to_discipline(&offered, flows, timeline);
+                return;
+            }
         };
         let fate = if let Some(time) = link.arrive(packet.arrival, packet.size, hop.account) {
             hop.forward(Departing { packet, time }, transit, &mut timeline.calendar);
             Fate::Departs(time, packet.mark)
         } else {
-            let loss = Loss::at_once(packet, at);
-            self.drop(loss, flows, &mut timeline.recorder);
+            self.drop(packet, at, (flows, &mut timeline.recorder));
             Fate::Dropped
         };
         if hop.link == self.recorded.link() {
@@ -212,63 +207,57 @@ impl Network {
     #[inline(never)]
     fn offer_to_discipline(
         &mut self,
-        Offered { packet, at }: Offered,
+        offered: &Offered,
         flows: &mut Flows,
         timeline: &mut Timeline<'_>,
     ) {
-        let hop = self.hops[at];
-        let link = hop.link.index();
-        let held = hop.held(&packet, flows);
-        let fate = if !self.memories.is_empty()
-            && !self.memories.has_room(&held, hop.link, &mut self.links)
-        {
-            self.links[link].refuse();
-            Fate::Dropped
+        if !self.memories.is_empty() && !self.has_memory(offered, flows, timeline) {
+            self.links[offered.link.index()].refuse();
+            self.follow(offered, Fate::Dropped, (flows, timeline));
+        } else if let Link::Gated(link) = &mut self.links[offered.link.index()] {
+            let account = self.hops[offered.at].account;
+            let fate = match link.arrive(&offered.packet, account) {
+                Some((departure, marked)) => Fate::Departs(departure, Mark::of(marked)),
+                None => Fate::Dropped,
+            };
+            self.follow(offered, fate, (flows, timeline));
         } else {
-            match &mut self.links[link] {
-                Link::Queued(_) => Fate::Waits,
-                Link::Gated(link) => match link.arrive(&held, hop.account) {
-                    Some((departure, marked)) => Fate::Departs(departure, Mark::of(marked)),
-                    None => Fate::Dropped,
-                },
-                Link::DropTail(_) => unreachable!("it has nothing to decide"),
-            }
-        };
-        self.follow(Outcome { packet, at, fate }, flows, timeline);
-        if fate == Fate::Waits {
-            self.enqueue(
-                Waiting {
-                    packet: held,
-                    link: hop.link,
-                },
-                flows,
-                timeline,
-            );
+            self.enqueue(offered, flows, timeline);
         }
+    }
+
+    /// Whether a packet finds memory at its link, or needs none.
+    #[inline(never)]
+    fn has_memory(
+        &mut self,
+        offered: &Offered,
+        flows: &mut Flows,
+        timeline: &mut Timeline<'_>,
+    ) -> bool {
+        self.catch_up(offered.packet.arrival, flows, timeline);
+        self.memories
+            .has_room(&offered.packet, offered.link, &mut self.links)
     }
 
     /// What becomes of an offered packet: it goes on, or its loss is counted.
     #[inline(never)]
     fn follow(
         &mut self,
-        Outcome { packet, at, fate }: Outcome,
-        flows: &mut Flows,
-        timeline: &mut Timeline<'_>,
+        offered: &Offered,
+        fate: Fate,
+        (flows, timeline): (&mut Flows, &mut Timeline<'_>),
     ) {
-        let hop = self.hops[at];
+        let packet = InFlight::of(&offered.packet);
         match fate {
             Fate::Departs(time, mark) => {
                 let packet = InFlight { mark, ..packet };
                 let (departing, transit) = (Departing { packet, time }, flows.transit(packet.flow));
-                hop.forward(departing, transit, &mut timeline.calendar);
+                self.hops[offered.at].forward(departing, transit, &mut timeline.calendar);
             }
-            Fate::Dropped => {
-                let loss = Loss::at_once(packet, at);
-                self.drop(loss, flows, &mut timeline.recorder);
-            }
+            Fate::Dropped => self.drop(packet, offered.at, (flows, &mut timeline.recorder)),
             Fate::Waits => {}
         }
-        if hop.link == self.recorded.link() {
+        if offered.link == self.recorded.link() {
             let observed = Observed { packet, fate };
             timeline.recorder.record_packet(observed, flows);
         }
@@ -276,25 +265,23 @@ impl Network {
 
     /// A packet joins the queue of a link whose discipline holds what waits.
     #[inline]
-    fn enqueue(
-        &mut self,
-        Waiting { packet, link: at }: Waiting,
-        flows: &mut Flows,
-        timeline: &mut Timeline<'_>,
-    ) {
-        let Link::Queued(link) = &mut self.links[at.index()] else {
-            return;
-        };
-        link.enqueue(packet);
-        if link.idle() {
-            let service = link.wake(packet.arrival);
-            self.serve(Serving { at, service }, flows, timeline);
-        } else if link.has_discarded() {
-            self.drop_discarded(at, flows, timeline);
+    fn enqueue(&mut self, offered: &Offered, flows: &mut Flows, timeline: &mut Timeline<'_>) {
+        let (at, now) = (offered.link, offered.packet.arrival);
+        let recorded = at == self.recorded.link();
+        if recorded {
+            self.follow(offered, Fate::Waits, (flows, timeline));
+        }
+        let watched = recorded || !self.memories.is_empty();
+        if let Link::Queued(link) = &mut self.links[at.index()] {
+            if link.arrive(&offered.packet, at, &mut timeline.calendar) {
+                self.catch_up_link(at, now, (flows, timeline));
+            } else if !watched {
+                link.defer_more();
+            }
         }
     }
 
-    /// A link whose departures are events has finished sending a packet.
+    /// Packets that have left a link whose discipline holds what waits are soon to arrive elsewhere.
     #[inline]
     pub(crate) fn depart(
         &mut self,
@@ -302,106 +289,67 @@ impl Network {
         flows: &mut Flows,
         timeline: &mut Timeline<'_>,
     ) -> Result<(), EngineError> {
-        let at = event.link();
+        let (at, now) = (event.link(), event.time);
+        // What leaves at this very instant has left: departures are the last that happens then.
+        let after = now.saturating_add(Time::from_picos(1));
+        self.catch_up_link(at, after, (flows, timeline));
         if let Link::Queued(link) = &mut self.links[at.index()] {
             if link.overfull() {
                 return Err(too_large(TOO_MANY_WAIT));
             }
-            let service = link.depart(event.time);
-            self.serve(Serving { at, service }, flows, timeline);
+            link.rearm(at, &mut timeline.calendar);
         }
         Ok(())
     }
 
-    /// The link's next packet goes into transmission: its way from here is known.
-    #[inline]
-    fn serve(
+    /// All that has left any link before `now` has consequences by then.
+    pub(crate) fn catch_up(&mut self, now: Time, flows: &mut Flows, timeline: &mut Timeline<'_>) {
+        for at in 0..self.links.len() {
+            self.catch_up_link(LinkId::new(at), now, (flows, timeline));
+        }
+    }
+
+    /// The same of one link.
+    #[inline(never)]
+    fn catch_up_link(
         &mut self,
-        Serving { at, service }: Serving,
-        flows: &mut Flows,
-        timeline: &mut Timeline<'_>,
+        at: LinkId,
+        now: Time,
+        (flows, timeline): (&mut Flows, &mut Timeline<'_>),
     ) {
         let Link::Queued(link) = &mut self.links[at.index()] else {
             return;
         };
-        let discarded = link.has_discarded();
-        if let Some(Service {
-            packet: held,
-            departure,
-        }) = service
-        {
-            let event = Event::departure(departure, at);
-            timeline.calendar.push_delivery(link.lane, event);
-            let packet = InFlight::of(&held);
-            if at == self.recorded.link() {
-                let fate = Fate::Departs(departure, packet.mark);
-                let observed = Observed { packet, fate };
-                timeline.recorder.settle_packet(observed);
-            }
-            let transit = flows.transit(packet.flow);
-            let hop = self.hops[transit.route.hop(packet.hop)];
-            link.count_wait(&held, hop.account);
-            let departing = Departing {
-                packet,
-                time: departure,
-            };
-            hop.forward(departing, transit, &mut timeline.calendar);
-        }
-        if discarded {
-            self.drop_discarded(at, flows, timeline);
-        }
+        let mut outlet = Onward {
+            at,
+            hops: &self.hops,
+            target: self.target,
+            recorded: self.recorded,
+            flows,
+            timeline,
+        };
+        self.departures += link.catch_up(now, &mut outlet);
+        link.arm(at, &mut timeline.calendar);
     }
 
-    /// Packets that a discipline had taken in, or has not, are dropped.
+    /// A packet is lost when it arrives.
+    #[cold]
     #[inline(never)]
-    fn drop_discarded(&mut self, at: LinkId, flows: &mut Flows, timeline: &mut Timeline<'_>) {
-        while let Link::Queued(link) = &mut self.links[at.index()]
-            && let Some(packet) = link.discarded()
-        {
-            let now = link.now();
-            let packet = InFlight::of(&packet);
-            if at == self.recorded.link() {
-                let fate = Fate::Dropped;
-                let observed = Observed { packet, fate };
-                timeline.recorder.settle_packet(observed);
-            }
-            let at = flows.transit(packet.flow).route.hop(packet.hop);
-            let loss = Loss {
-                now,
-                ..Loss::at_once(packet, at)
-            };
-            self.drop(loss, flows, &mut timeline.recorder);
-        }
-    }
-
-    /// A packet is lost: the one place where that is counted. Losses are those of packets that
-    /// arrived since the warm-up, so that no more are lost than arrived.
-    #[inline(never)]
-    fn drop(&self, loss: Loss, flows: &mut Flows, recorder: &mut Recorder<'_>) {
-        let Loss { arrival, now, .. } = loss;
-        let hop = &self.hops[loss.at];
-        let at_target = hop.link == self.target;
-        let counts = arrival == now || arrival >= self.links[hop.link.index()].statistics().since;
-        match loss.flow {
-            FlowId::Responsive(flow) => {
-                let flow = &mut flows[flow];
-                if at_target {
-                    let transit = &mut flow.transit;
-                    transit.dropped += u64::from(counts);
-                    let hit = recorder.loss(transit.group, now, &mut transit.seen_event);
-                    flow.congestion_events += u64::from(hit);
-                } else {
-                    flow.lost_elsewhere += 1;
-                }
-            }
-            FlowId::Unresponsive(flow) => {
-                let flow = &mut flows[flow];
-                flow.transit.dropped += u64::from(at_target && counts);
-                if hop.last && counts {
-                    flow.lost_at_last.add(loss.size);
-                }
-            }
-        }
+    fn drop(
+        &self,
+        packet: InFlight,
+        at: usize,
+        (flows, recorder): (&mut Flows, &mut Recorder<'_>),
+    ) {
+        let hop = &self.hops[at];
+        let loss = Loss {
+            packet,
+            now: packet.arrival,
+            counts: true,
+            last: hop.last,
+            at_target: hop.link == self.target,
+        };
+        loss.count(flows, recorder);
     }
 
     // --- By the clock ---
@@ -426,166 +374,24 @@ impl Network {
         }
         for (at, link) in self.links.iter_mut().enumerate() {
             if let Link::Queued(link) = link {
-                link.finish(end, |packet, departure| {
-                    let packet = InFlight::of(packet);
-                    let fate = departure.map_or(Fate::Dropped, |at| Fate::Departs(at, packet.mark));
-                    if at == self.target.index() {
-                        recorder.settle_packet(Observed { packet, fate });
-                    }
-                    let route = flows.transit(packet.flow).route;
-                    self.hops[route.hop(packet.hop)].account
-                });
+                let mut outlet = AtTheEnd {
+                    hops: &self.hops,
+                    recorder: (at == self.target.index()).then_some(&mut *recorder),
+                    flows,
+                };
+                link.finish(end, &mut outlet);
             }
         }
         Ok(())
     }
 }
 
-/// A packet that is offered at this one of all hops. Like the structures below it exists for calls:
-/// what is passed in memory is put together where a rare call needs it, and nearly all packets pass in
-/// registers.
+/// A packet that is offered at this one of all hops, whose link that is. Like the structures below it
+/// exists for calls: what is passed in memory is put together where a rare call needs it, and nearly all
+/// packets pass in registers.
 #[derive(Clone, Copy, Debug)]
 struct Offered {
-    packet: InFlight,
-    at: usize,
-}
-
-/// What a link answered to a packet at this one of all hops.
-#[derive(Clone, Copy, Debug)]
-struct Outcome {
-    packet: InFlight,
-    at: usize,
-    fate: Fate,
-}
-
-/// A packet that leaves a link, and when.
-#[derive(Clone, Copy, Debug)]
-struct Departing {
-    packet: InFlight,
-    time: Time,
-}
-
-/// A packet that a link's discipline is to hold.
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
     packet: Packet,
-    link: LinkId,
-}
-
-/// A packet that is lost at this one of all hops, when it arrived there, and when it is lost.
-#[derive(Clone, Copy, Debug)]
-struct Loss {
-    flow: FlowId,
-    size: u32,
     at: usize,
-    arrival: Time,
-    now: Time,
-}
-
-impl Loss {
-    /// A packet is lost when it arrives.
-    #[inline]
-    fn at_once(packet: InFlight, at: usize) -> Self {
-        Self {
-            flow: packet.flow,
-            size: packet.size,
-            at,
-            arrival: packet.arrival,
-            now: packet.arrival,
-        }
-    }
-}
-
-/// What a link sends next, if anything.
-#[derive(Clone, Copy, Debug)]
-struct Serving {
-    at: LinkId,
-    service: Option<Service>,
-}
-
-/// The link whose packets are recorded, if there is one.
-#[derive(Clone, Copy, Debug)]
-struct Recorded(LinkId);
-
-impl Recorded {
-    /// There is none: no link has this number.
-    const NONE: Self = Self(LinkId::new(usize::MAX));
-
-    #[inline]
-    fn link(self) -> LinkId {
-        self.0
-    }
-}
-
-/// What follows a departure: an event of this kind on this lane after this delay.
-#[derive(Clone, Copy, Debug)]
-struct Leg {
-    lane: LaneId,
-    delay: Time,
-    kind: KindNumber,
-}
-
-impl Hop {
-    /// A packet goes on from here: to the next hop, to its receiver, or out of the simulation.
-    #[expect(clippy::inline_always, reason = "as in `offer`")]
-    #[inline(always)]
-    fn forward(self, departing: Departing, transit: &Transit, calendar: &mut Calendar) {
-        let Departing { packet, time } = departing;
-        let number = packet.flow.number();
-        if self.last
-            && let FlowId::Unresponsive(_) = packet.flow
-        {
-            // Nobody waits for it, but for an acknowledgment its sender does.
-            if let Some(delay) = transit.acknowledgment_delay() {
-                let kind = Kind::Delivery.number();
-                let time = time.saturating_add(delay);
-                calendar.push_frequent(Event::of(time, kind, number, packet.number));
-            }
-            return;
-        }
-        let leg = self.leg(packet, transit);
-        let event = Event::of(time + leg.delay, leg.kind, number, packet.number);
-        calendar.push_delivery(leg.lane, event);
-    }
-
-    /// From here to the next hop, or as an acknowledgment to the sender. Choosing numbers instead
-    /// of events spares a branch.
-    #[inline]
-    fn leg(self, packet: InFlight, transit: &Transit) -> Leg {
-        if self.last {
-            Leg {
-                lane: transit.lane,
-                delay: transit.return_delay,
-                kind: KindNumber::delivery(packet.mark),
-            }
-        } else {
-            Leg {
-                lane: self.lane,
-                delay: self.delay,
-                kind: KindNumber::arrival(packet.hop.index() + 1, packet.mark),
-            }
-        }
-    }
-
-    /// The packet as a discipline sees it here; a SYN says nothing about ECN (RFC 3168 section
-    /// 6.1.1).
-    #[inline]
-    fn held(self, packet: &InFlight, flows: &Flows) -> Packet {
-        let syn = match packet.flow {
-            FlowId::Responsive(flow) => flows[flow].connection.has_syn(packet.number),
-            FlowId::Unresponsive(_) => false,
-        };
-        let ecn = if syn { Ecn::NotCapable } else { self.ecn };
-        let label = Label::new(packet.hop.index() as u8, self.group, ecn);
-        Packet {
-            arrival: packet.arrival,
-            flow: packet.flow.key(),
-            number: packet.number,
-            size: packet.size,
-            label: match packet.mark {
-                Mark::Absent => label,
-                Mark::Present => label.with_mark(),
-            },
-        }
-    }
+    link: LinkId,
 }

@@ -1,30 +1,49 @@
 //! A link whose discipline holds the packets that wait: what leaves next is known only when the
-//! packet before has left, so each departure is an event.
+//! packet before has left. Nobody asks for that at once: arrivals and departures are caught up with,
+//! many at a time, before the first of them could have a consequence elsewhere.
 
-use forebay_discipline::{Backlog, Packet, Port, Queue, Shared};
+use forebay_discipline::{Backlog, Packet, PacketQueue, Port, Queue, QueueWork, Shared};
 use forebay_units::Time;
 
-use crate::ids::LaneId;
+use crate::calendar::Calendar;
+use crate::event::Event;
+use crate::ids::{LaneId, LinkId};
 use crate::statistics::{Account, LinkStatistics};
 use crate::transmitter::Transmitter;
 
 /// The most packets that may wait: 4 GB of 32 bytes each.
 const MAX_WAITING: u64 = 1 << 27;
 
+/// The most arrivals that are put off.
+pub(crate) const MAX_PUT_OFF: usize = 32;
+
 /// A link with its discipline.
 #[derive(Clone, Debug)]
 pub(crate) struct QueuedLink {
     queue: Queue,
+    server: Server,
+    /// Arrivals that the discipline has not seen yet, in their order.
+    put_off: Vec<Packet>,
+    /// Lane of its events in the calendar.
+    pub(crate) lane: LaneId,
+    /// How long arrivals and departures may be put off: all ways from here are longer.
+    pub(crate) slack: Time,
+    /// Whether an event is in the calendar by which they are caught up with.
+    armed: bool,
+    /// Whether arrivals may be put off without a further look.
+    defers: bool,
+}
+
+/// What sends the packets of a queue, and what it counts of them.
+#[derive(Clone, Debug)]
+struct Server {
     port: Port,
     transmitter: Transmitter,
-    /// Packets waiting, summed over the ticks up to `summed_until`.
-    occupancy: u128,
-    summed_until: Time,
-    /// Lane of its departures in the calendar.
-    pub(crate) lane: LaneId,
+    /// Packets waiting, summed over the ticks: less than zero by what those waiting now add later.
+    occupancy: i128,
     /// Measured transmission time, once the run has ended.
     busy_at_end: Option<Time>,
-    pub(crate) statistics: LinkStatistics,
+    statistics: LinkStatistics,
 }
 
 /// A packet goes into transmission.
@@ -34,160 +53,144 @@ pub(crate) struct Service {
     pub(crate) departure: Time,
 }
 
+/// Where packets go that have waited.
+pub(crate) trait Outlet {
+    /// One goes into transmission: where its wait is counted.
+    fn send(&mut self, service: &Service) -> Account;
+
+    /// One is dropped now; it counts where it arrived since the warm-up.
+    fn discard(&mut self, discarded: &Discarded);
+}
+
+/// A packet that a discipline had taken in, or has not, is dropped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Discarded {
+    pub(crate) packet: Packet,
+    pub(crate) now: Time,
+    /// Whether it arrived since the warm-up.
+    pub(crate) counts: bool,
+}
+
 impl QueuedLink {
     pub(crate) fn new(queue: Queue, transmitter: Transmitter, port: Port) -> Self {
         Self {
             queue,
-            port,
-            transmitter,
-            occupancy: 0,
-            summed_until: Time::ZERO,
+            server: Server {
+                port,
+                transmitter,
+                occupancy: 0,
+                busy_at_end: None,
+                statistics: LinkStatistics::new(),
+            },
+            put_off: Vec::with_capacity(MAX_PUT_OFF),
             lane: LaneId::default(),
-            busy_at_end: None,
-            statistics: LinkStatistics::new(),
+            slack: Time::ZERO,
+            armed: false,
+            defers: false,
         }
     }
 
-    /// A packet arrives. Where the link is idle the caller must let it serve.
+    // --- A packet's way, from top to bottom ---
+
+    /// Whether an arrival may be put off without a further look.
     #[inline]
-    pub(crate) fn enqueue(&mut self, packet: Packet) {
-        self.statistics.arrivals += 1;
-        self.sum(packet.arrival);
-        self.port.now = packet.arrival;
-        self.queue.enqueue(packet, &mut self.port);
-        let drops = self.count();
-        if drops > 0 {
-            let arrivals = self.statistics.arrivals;
-            self.statistics.bursts.at_arrival(arrivals, drops);
+    pub(crate) fn defers(&self) -> bool {
+        self.defers
+    }
+
+    /// Puts an arrival off.
+    #[inline]
+    pub(crate) fn put_off(&mut self, packet: Packet) {
+        self.put_off.push(packet);
+        self.defers = self.put_off.len() < MAX_PUT_OFF - 1;
+    }
+
+    /// A packet arrives that may not be put off without a further look. Says whether the link must
+    /// catch up; else there is an event by which it will.
+    pub(crate) fn arrive(&mut self, packet: &Packet, at: LinkId, calendar: &mut Calendar) -> bool {
+        self.put_off.push(*packet);
+        if self.slack == Time::ZERO || self.put_off.len() >= MAX_PUT_OFF {
+            return true;
+        }
+        if !self.armed {
+            self.push_event(packet.arrival, at, calendar);
+        }
+        false
+    }
+
+    /// From now on arrivals may be put off without a look at each, up to the next event.
+    pub(crate) fn defer_more(&mut self) {
+        self.defers = self.armed && self.slack > Time::ZERO;
+    }
+
+    /// An event has come up by which the link has caught up: the next one is due when a packet leaves.
+    pub(crate) fn rearm(&mut self, at: LinkId, calendar: &mut Calendar) {
+        self.armed = false;
+        self.defers = false;
+        self.arm(at, calendar);
+    }
+
+    /// Sees that there is an event by which the packet in transmission has left, where there is one.
+    pub(crate) fn arm(&mut self, at: LinkId, calendar: &mut Calendar) {
+        if !self.armed && !self.idle() {
+            self.push_event(self.server.departure(), at, calendar);
         }
     }
+
+    fn push_event(&mut self, first: Time, at: LinkId, calendar: &mut Calendar) {
+        self.armed = true;
+        let due = first.saturating_add(self.slack);
+        calendar.push_delivery(self.lane, Event::departure(due, at));
+    }
+
+    /// Does what arrivals so far and departures before `until` lead to; says how many have left.
+    pub(crate) fn catch_up(&mut self, until: Time, outlet: &mut impl Outlet) -> u64 {
+        let mut left = 0;
+        if !self.put_off.is_empty() || self.server.is_behind(until) {
+            let Self {
+                queue,
+                server,
+                put_off,
+                ..
+            } = self;
+            queue.work(CatchUp {
+                arrivals: put_off,
+                server,
+                outlet,
+                until,
+                left: &mut left,
+            });
+            put_off.clear();
+        }
+        left
+    }
+
+    // --- How things stand, once it has caught up ---
 
     /// Whether nothing is in transmission.
-    #[inline]
     pub(crate) fn idle(&self) -> bool {
-        self.port.idle_since.is_some()
+        self.server.idle()
     }
 
     /// Whether more packets wait than a run may keep.
-    #[inline]
     pub(crate) fn overfull(&self) -> bool {
         self.queue.backlog().packets > MAX_WAITING
     }
 
-    /// The time of the last call.
-    #[inline]
-    pub(crate) fn now(&self) -> Time {
-        self.port.now
-    }
-
-    /// The packet in transmission has left.
-    #[inline]
-    pub(crate) fn depart(&mut self, now: Time) -> Option<Service> {
-        self.serve(now, false)
-    }
-
-    /// The idle link takes what has arrived.
-    #[inline]
-    pub(crate) fn wake(&mut self, now: Time) -> Option<Service> {
-        self.serve(now, true)
-    }
-
-    #[inline]
-    fn serve(&mut self, now: Time, was_idle: bool) -> Option<Service> {
-        self.sum(now);
-        self.port.now = now;
-        let packet = self.queue.dequeue(&mut self.port);
-        let drops = self.count();
-        if drops > 0 && self.busy_at_end.is_none() {
-            self.statistics.bursts.at_departure(drops);
-        }
-        let Some(packet) = packet else {
-            self.port.idle_since.get_or_insert(now);
-            return None;
-        };
-        self.port.idle_since = None;
-        let departure = self.transmitter.take(now, packet.size, was_idle);
-        Some(Service { packet, departure })
-    }
-
-    /// The wait of the packet that has just gone into transmission goes to an account.
-    #[inline]
-    pub(crate) fn count_wait(&mut self, packet: &Packet, account: Account) {
-        if packet.arrival >= self.statistics.since {
-            let wait = self.port.now - packet.arrival;
-            self.statistics.accepted(account, wait);
-        }
-    }
-
-    /// Whether the discipline has discarded packets.
-    #[inline]
-    pub(crate) fn has_discarded(&self) -> bool {
-        !self.port.discards.is_empty()
-    }
-
-    /// The next packet that the discipline discarded.
-    #[inline]
-    pub(crate) fn discarded(&mut self) -> Option<Packet> {
-        self.port.discards.pop()
-    }
-
-    /// Takes over what the discipline has counted since; says how many it dropped.
-    #[inline]
-    fn count(&mut self) -> u64 {
-        let since = self.statistics.since;
-        let counted = |packet: &&Packet| packet.arrival >= since;
-        let drops = self.port.discards.iter().filter(counted).count() as u64;
-        self.statistics.drops += drops;
-        self.statistics.marks += std::mem::take(&mut self.port.marks);
-        drops
-    }
-
-    #[inline]
-    fn sum(&mut self, now: Time) {
-        let waiting = u128::from(self.queue.backlog().packets);
-        self.occupancy += waiting * u128::from((now - self.summed_until).as_picos());
-        self.summed_until = now;
-    }
-
-    /// The end of the run: the sums end here, but the waits of what is still here are those it
-    /// would have if nothing more arrived. Tells the fate of each and learns its account.
-    pub(crate) fn finish(
-        &mut self,
-        end: Time,
-        mut fate: impl FnMut(&Packet, Option<Time>) -> Account,
-    ) {
-        self.sum(end);
-        self.busy_at_end = Some(self.transmitter.busy(end));
-        let (occupancy, drops, marks) =
-            (self.occupancy, self.statistics.drops, self.statistics.marks);
-        while !self.idle() {
-            let now = self.transmitter.busy_until.max(end);
-            if let Some(service) = self.depart(now) {
-                let account = fate(&service.packet, Some(service.departure));
-                self.count_wait(&service.packet, account);
-            }
-            while let Some(packet) = self.discarded() {
-                fate(&packet, None);
-            }
-        }
-        self.occupancy = occupancy;
-        self.statistics.drops = drops;
-        self.statistics.marks = marks;
-    }
-
     /// Time spent transmitting until `now`.
     pub(crate) fn busy(&self, now: Time) -> Time {
-        self.busy_at_end
-            .unwrap_or_else(|| self.transmitter.busy(now))
+        let server = &self.server;
+        server
+            .busy_at_end
+            .unwrap_or_else(|| server.transmitter.busy(now))
     }
 
     /// Time until everything here has left.
     pub(crate) fn backlog(&self, now: Time) -> Time {
         let backlog = self.queue.backlog();
-        let waiting = self
-            .transmitter
-            .time_to_send(backlog.packets, backlog.bytes);
-        self.transmitter
+        let transmitter = &self.server.transmitter;
+        let waiting = transmitter.time_to_send(backlog.packets, backlog.bytes);
+        transmitter
             .busy_until
             .saturating_sub(now)
             .saturating_add(waiting)
@@ -196,7 +199,7 @@ impl QueuedLink {
     /// Packets waiting, without the one in transmission. A departure due now has happened.
     pub(crate) fn waiting(&self, now: Time) -> u64 {
         let packets = self.queue.backlog().packets;
-        packets - u64::from(packets > 0 && self.transmitter.busy_until <= now)
+        packets - u64::from(packets > 0 && self.server.departure() <= now)
     }
 
     /// Packets and bytes waiting.
@@ -206,20 +209,185 @@ impl QueuedLink {
 
     /// What waits in the memory that the next arrival shares with other links.
     pub(crate) fn share(&mut self, shared: Shared) {
-        self.port.shared = Some(shared);
+        self.server.port.shared = Some(shared);
+    }
+
+    pub(crate) fn statistics(&self) -> &LinkStatistics {
+        &self.server.statistics
+    }
+
+    pub(crate) fn statistics_mut(&mut self) -> &mut LinkStatistics {
+        &mut self.server.statistics
     }
 
     /// The warm-up ends: counting starts anew.
     pub(crate) fn restart(&mut self, now: Time) {
-        self.occupancy = 0;
-        self.summed_until = now;
-        self.port.since = now;
-        let busy = self.busy(now);
-        self.statistics.restart(now, busy);
+        let (busy, waiting) = (self.busy(now), self.queue.backlog().packets);
+        let server = &mut self.server;
+        server.occupancy = -ticks(waiting, now);
+        server.port.since = now;
+        server.statistics.restart(now, busy);
+    }
+
+    /// The end of the run: the sums end here, but the waits of what is still here are those it
+    /// would have if nothing more arrived.
+    pub(crate) fn finish(&mut self, end: Time, outlet: &mut impl Outlet) {
+        let waiting = self.queue.backlog().packets;
+        let server = &mut self.server;
+        server.occupancy += ticks(waiting, end);
+        server.busy_at_end = Some(server.transmitter.busy(end));
+        let (occupancy, drops, marks) = (
+            server.occupancy,
+            server.statistics.drops,
+            server.statistics.marks,
+        );
+        self.catch_up(Time::MAX, outlet);
+        let server = &mut self.server;
+        server.occupancy = occupancy;
+        server.statistics.drops = drops;
+        server.statistics.marks = marks;
     }
 
     /// Packets waiting, summed over the ticks from the warm-up's end to the end of the run.
     pub(crate) fn occupancy(&self) -> u128 {
-        self.occupancy
+        self.server.occupancy.unsigned_abs()
     }
+}
+
+/// See [`QueuedLink::catch_up`].
+struct CatchUp<'a, O> {
+    arrivals: &'a [Packet],
+    server: &'a mut Server,
+    outlet: &'a mut O,
+    until: Time,
+    left: &'a mut u64,
+}
+
+impl<O: Outlet> QueueWork for CatchUp<'_, O> {
+    #[inline(never)]
+    fn run<Q: PacketQueue>(self, queue: &mut Q) {
+        let Self { server, outlet, .. } = self;
+        let (mut arrivals, mut left) = (self.arrivals.iter(), 0);
+        let mut next = arrivals.next();
+        let mut until = next.map_or(self.until, |packet| packet.arrival);
+        loop {
+            let now = if server.is_behind(until) {
+                left += 1;
+                server.departure()
+            } else if let Some(packet) = next {
+                server.enqueue(packet, queue, outlet);
+                next = arrivals.next();
+                until = next.map_or(self.until, |packet| packet.arrival);
+                if !server.idle() {
+                    continue;
+                }
+                packet.arrival
+            } else {
+                break;
+            };
+            server.serve(now, queue, outlet);
+        }
+        *self.left = left;
+    }
+}
+
+impl Server {
+    #[inline]
+    fn idle(&self) -> bool {
+        self.port.idle_since.is_some()
+    }
+
+    /// When the packet in transmission will have left, or when the last one had.
+    #[inline]
+    fn departure(&self) -> Time {
+        self.transmitter.busy_until
+    }
+
+    /// Whether a packet has left before `now` and nothing has followed from that yet.
+    #[inline]
+    fn is_behind(&self, now: Time) -> bool {
+        self.departure() < now && !self.idle()
+    }
+
+    /// A packet arrives. Where the link is idle it is to serve.
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
+    fn enqueue(&mut self, packet: &Packet, queue: &mut impl PacketQueue, outlet: &mut impl Outlet) {
+        self.statistics.arrivals += 1;
+        self.occupancy -= ticks(1, packet.arrival);
+        self.port.now = packet.arrival;
+        queue.enqueue(*packet, &mut self.port);
+        if self.has_counted() {
+            let drops = self.count(outlet);
+            if drops > 0 {
+                let arrivals = self.statistics.arrivals;
+                self.statistics.bursts.at_arrival(arrivals, drops);
+            }
+        }
+    }
+
+    /// The packet in transmission, if there is one, has left, and the next one goes.
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
+    fn serve(&mut self, now: Time, queue: &mut impl PacketQueue, outlet: &mut impl Outlet) {
+        self.port.now = now;
+        let was_idle = self.idle();
+        match queue.dequeue(&mut self.port) {
+            Some(packet) => {
+                self.occupancy += ticks(1, now);
+                self.port.idle_since = None;
+                let departure = self.transmitter.take(now, packet.size, was_idle);
+                let account = outlet.send(&Service { packet, departure });
+                if packet.arrival >= self.statistics.since {
+                    self.statistics.accepted(account, now - packet.arrival);
+                }
+            }
+            None => {
+                self.port.idle_since.get_or_insert(now);
+            }
+        }
+        if self.has_counted() {
+            let drops = self.count(outlet);
+            if drops > 0 && self.busy_at_end.is_none() {
+                self.statistics.bursts.at_departure(drops);
+            }
+        }
+    }
+
+    /// Whether the discipline has dropped or marked packets.
+    #[inline]
+    fn has_counted(&self) -> bool {
+        !self.port.discards.is_empty() || self.port.marks > 0
+    }
+
+    /// Takes over what the discipline has counted and dropped since; says how many count.
+    #[inline(never)]
+    fn count(&mut self, outlet: &mut impl Outlet) -> u64 {
+        self.statistics.marks += std::mem::take(&mut self.port.marks);
+        let mut drops = 0;
+        while let Some(packet) = self.port.discards.pop() {
+            let counts = packet.arrival >= self.statistics.since;
+            drops += u64::from(counts);
+            self.occupancy += ticks(1, self.port.now);
+            outlet.discard(&Discarded {
+                packet,
+                now: self.port.now,
+                counts,
+            });
+        }
+        self.statistics.drops += drops;
+        drops
+    }
+}
+
+/// So many packets times the ticks up to `time`.
+#[inline]
+fn ticks(packets: u64, time: Time) -> i128 {
+    i128::from(packets) * i128::from(time.as_picos())
 }

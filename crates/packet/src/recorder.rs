@@ -187,6 +187,7 @@ impl<'a> Recorder<'a> {
     // --- Packets at the target link ---
 
     /// Records a packet's arrival where it is within the traced time.
+    #[cold]
     #[inline(never)]
     pub(crate) fn record_packet(&mut self, Observed { packet, fate }: Observed, flows: &Flows) {
         let (now, trace) = (packet.arrival, self.scenario.trace());

@@ -29,7 +29,7 @@ pub(crate) fn report(scenario: &Scenario, seed: Seed, simulation: Simulation<'_>
     report.distributions = link_distributions(target);
     report.cost = Cost {
         data_packets: target.statistics().arrivals_before + target.statistics().arrivals,
-        events: simulation.events,
+        events: simulation.events(),
         ..Cost::default()
     };
     let listed = simulation.traffic.hosts.flows.responsive.len() <= MAX_LISTED_FLOWS;

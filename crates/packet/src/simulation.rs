@@ -29,8 +29,8 @@ pub(crate) struct Simulation<'a> {
     pub(crate) traffic: Traffic<'a>,
     pub(crate) timeline: Timeline<'a>,
     end: Time,
-    /// Events so far.
-    pub(crate) events: u64,
+    /// Events so far, without departures from links.
+    events: u64,
     /// Those of them that no link had to carry.
     uncarried: u64,
     /// Time between two looks at whether the run was canceled, in which the links carry so many packets.
@@ -52,7 +52,7 @@ impl<'a> Simulation<'a> {
         let run = scenario.run();
         let mut network = Network::new(scenario, seed, departures)?;
         let mut traffic = Traffic::new(scenario, seed, &network)?;
-        let mut calendar = lanes::calendar(scenario, &mut network, &mut traffic);
+        let mut calendar = lanes::calendar(scenario, &mut network, &mut traffic, departures);
         traffic.schedule_starts(&mut calendar)?;
         calendar.push(Event::control(run.warmup, Control::WarmupEnd));
         let recorder = Recorder::new(scenario);
@@ -97,7 +97,7 @@ impl<'a> Simulation<'a> {
         self.finish()
     }
 
-    /// Pops the events up to the end of the run and hands them over.
+    /// Pops the events up to the end of the run and hands them over; what was put off is done then.
     // In its caller's frame the simulation would have no register of its own: 1 % of all instructions.
     #[inline(never)]
     pub(crate) fn advance(&mut self, cancel: &Cancel) -> Result<(), EngineError> {
@@ -140,6 +140,7 @@ impl<'a> Simulation<'a> {
                 }
             }
         }
+        self.catch_up(end);
         Ok(())
     }
 
@@ -165,12 +166,16 @@ impl<'a> Simulation<'a> {
         } = self;
         match kind {
             Kind::MarkedDelivery => traffic.deliver_marked(event, network, timeline),
-            Kind::Departure => network.depart(event, &mut traffic.hosts.flows, timeline)?,
+            Kind::Departure => {
+                // The packets that have left are counted, however many there are to an event.
+                self.events -= 1;
+                network.depart(event, &mut traffic.hosts.flows, timeline)?;
+            }
             Kind::Timer => self.timer(event)?,
             Kind::DelayedAck => traffic.delayed_ack(event, network, timeline),
             Kind::Pacing => traffic.resume(event, network, timeline),
             Kind::Start => traffic.start(event, network, timeline)?,
-            Kind::Stop => traffic.stop(event, timeline),
+            Kind::Stop => traffic.stop(event, network, timeline),
             Kind::Control
             | Kind::PromptArrival
             | Kind::Arrival
@@ -193,9 +198,11 @@ impl<'a> Simulation<'a> {
     }
 
     /// What happens by the clock.
+    #[cold]
     #[inline(never)]
     fn control(&mut self, event: Event, cancel: &Cancel) -> Result<(), EngineError> {
         let now = event.time;
+        self.catch_up(now);
         let flows = &self.traffic.hosts.flows;
         let Timeline { calendar, recorder } = &mut self.timeline;
         match event.control_of() {
@@ -221,6 +228,12 @@ impl<'a> Simulation<'a> {
             }
         }
         Ok(())
+    }
+
+    /// All that has left a link before `now` has consequences by then.
+    fn catch_up(&mut self, now: Time) {
+        let flows = &mut self.traffic.hosts.flows;
+        self.network.catch_up(now, flows, &mut self.timeline);
     }
 
     /// Counting starts anew.
@@ -256,6 +269,11 @@ impl<'a> Simulation<'a> {
         self.traffic.finish(self.end, recorder);
         let flows = &self.traffic.hosts.flows;
         self.network.finish(self.end, flows, recorder)
+    }
+
+    /// Events so far.
+    pub(crate) fn events(&self) -> u64 {
+        self.events + self.network.departures
     }
 
     /// When the run ends.

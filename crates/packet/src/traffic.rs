@@ -1,16 +1,18 @@
 //! The traffic: what the users of the network have to send, and when. Flows of all groups, sources
 //! without congestion control, and the transfers of users, arrivals and incasts.
 
+mod lives;
+
 use std::cmp::Reverse;
 
 use forebay_random::{Purpose, Seed};
 use forebay_scenario::{EngineError, Scenario, Workload};
-use forebay_units::{Bytes, Rate, Time};
+use forebay_units::Time;
 
 use crate::calendar::Calendar;
 use crate::delivery_lanes::DeliveryLanes;
 use crate::event::{Event, Kind, Mark};
-use crate::flow::{Arriving, InFlight, Transfer, Transit, Unresponsive};
+use crate::flow::{Arriving, InFlight, Transit, Unresponsive};
 use crate::group::Group;
 use crate::hosts::{Completed, Hosts, Turn};
 use crate::ids::{FlowId, GroupId, LinkId, ResponsiveId, SourceId, UnresponsiveId};
@@ -224,17 +226,20 @@ impl<'a> Traffic<'a> {
         network: &mut Network,
         timeline: &mut Timeline<'_>,
     ) {
-        let turn = Turn::of(event);
-        let completed = if self.hosts.deliver_in_order(event) {
-            self.hosts.send_in_order(turn, network, timeline);
-            if self.hosts.timer_stands(turn.flow) {
-                return;
+        let completed = match self.hosts.deliver_in_order(event) {
+            Some(answer) => {
+                if let Some(packet) = answer.packet {
+                    network.offer(packet, &mut self.hosts.flows, timeline);
+                }
+                if answer.is_all {
+                    return;
+                }
+                let turn = Turn::of(event);
+                self.hosts.go_on_in_order(turn, network, timeline)
             }
-            self.hosts.set_timer(turn, &mut timeline.calendar)
-        } else {
-            self.hosts.deliver(event, network, timeline)
+            None => self.hosts.deliver(event, network, timeline),
         };
-        self.settle(completed, event.time, timeline);
+        self.settle(completed, event.time, (network, timeline));
     }
 
     /// The same of a packet that a link has marked.
@@ -245,7 +250,7 @@ impl<'a> Traffic<'a> {
         timeline: &mut Timeline<'_>,
     ) {
         let completed = self.hosts.receive(event, network, timeline);
-        self.settle(completed, event.time, timeline);
+        self.settle(completed, event.time, (network, timeline));
     }
 
     /// A packet reaches a hop of its path.
@@ -295,7 +300,7 @@ impl<'a> Traffic<'a> {
         timeline: &mut Timeline<'_>,
     ) {
         let completed = self.hosts.delayed_ack(Turn::of(event), network, timeline);
-        self.settle(completed, event.time, timeline);
+        self.settle(completed, event.time, (network, timeline));
     }
 
     /// A retransmission timer may have expired.
@@ -306,7 +311,7 @@ impl<'a> Traffic<'a> {
         timeline: &mut Timeline<'_>,
     ) {
         let completed = self.hosts.timer(Turn::of(event), network, timeline);
-        self.settle(completed, event.time, timeline);
+        self.settle(completed, event.time, (network, timeline));
     }
 
     /// A paced packet may leave.
@@ -317,19 +322,25 @@ impl<'a> Traffic<'a> {
         timeline: &mut Timeline<'_>,
     ) {
         let completed = self.hosts.resume(Turn::of(event), network, timeline);
-        self.settle(completed, event.time, timeline);
+        self.settle(completed, event.time, (network, timeline));
     }
 
     #[inline]
-    fn settle(&mut self, completed: Completed, now: Time, timeline: &mut Timeline<'_>) {
+    fn settle(
+        &mut self,
+        completed: Completed,
+        now: Time,
+        (network, timeline): (&mut Network, &mut Timeline<'_>),
+    ) {
         if let Some(flow) = completed {
+            network.catch_up(now, &mut self.hosts.flows, timeline);
             self.complete(Turn { flow, now }, timeline);
         }
     }
 
     fn send(&mut self, turn: Turn, network: &mut Network, timeline: &mut Timeline<'_>) {
         let completed = self.hosts.send(turn, network, timeline);
-        self.settle(completed, turn.now, timeline);
+        self.settle(completed, turn.now, (network, timeline));
     }
 
     // --- Sources and arrivals ---
@@ -379,6 +390,7 @@ impl<'a> Traffic<'a> {
     ) -> Result<(), EngineError> {
         let number = GroupId::new(event.source_id().index() - self.sources.len());
         let now = event.time;
+        network.catch_up(now, &mut self.hosts.flows, timeline);
         self.schedule_transfer(number, now, &mut timeline.calendar);
         let group = &mut self.groups[number.index()];
         let transfer = group.arrived;
@@ -397,185 +409,6 @@ impl<'a> Traffic<'a> {
         Ok(())
     }
 
-    // --- Transfers ---
-
-    /// A flow starts, or a user asks again, or an application has written on.
-    pub(crate) fn start(
-        &mut self,
-        event: Event,
-        network: &mut Network,
-        timeline: &mut Timeline<'_>,
-    ) -> Result<(), EngineError> {
-        let turn = Turn::of(event);
-        let flow = &self.hosts.flows[turn.flow];
-        let (number, index) = (flow.transit.group, flow.index as usize);
-        if flow.stopped {
-            if flow.transfer.since.is_none() {
-                self.finish_round(number, turn.now, timeline);
-            }
-            return Ok(());
-        }
-        let group = &mut self.groups[number.index()];
-        if let Some(rounds) = &mut group.rounds {
-            rounds.begin(turn.now);
-        }
-        let written = match group.spec.workload {
-            Workload::ApplicationLimited { rate } => Some(rate),
-            _ => None,
-        };
-        if written.is_none() || group.begun[index] == 0 {
-            let transfer = group.begun[index];
-            group.begun[index] += 1;
-            self.begin(turn, transfer)?;
-            self.send(turn, network, timeline);
-        }
-        if let Some(rate) = written {
-            self.write(Writing { turn, rate }, network, timeline);
-        }
-        Ok(())
-    }
-
-    /// An application has written on: all packets that are due by now. The more of them wait
-    /// already, the later the next look: by the time in which a sixteenth of them is written, so
-    /// that an application that is much faster than its sender takes few events.
-    fn write(
-        &mut self,
-        Writing { turn, rate }: Writing,
-        network: &mut Network,
-        timeline: &mut Timeline<'_>,
-    ) {
-        let flow = &mut self.hosts.flows[turn.flow];
-        let Some(since) = flow.transfer.since else {
-            return;
-        };
-        let size = Bytes::new(u64::from(flow.transit.packet_bytes));
-        let between = rate.time_to_send(size).max(Time::from_picos(1)).as_picos();
-        let due = (turn.now - since).as_picos() / between + 1;
-        let group = &mut self.groups[flow.transit.group.index()];
-        let written = &mut group.begun[flow.index as usize];
-        if due > *written {
-            flow.connection.write(due - *written, turn.now);
-            *written = due;
-        }
-        self.send(turn, network, timeline);
-        let backlog = self.hosts.flows[turn.flow].connection.backlog();
-        let next = between.saturating_mul(due.saturating_add(backlog / 16));
-        let next = since.saturating_add(Time::from_picos(next));
-        let event = Event::of_flow(next, Kind::Start, turn.flow);
-        timeline.calendar.push_frequent(event);
-    }
-
-    /// Begins transfer number `transfer` (of a user, or of an open-loop group) of a flow.
-    fn begin(&mut self, turn: Turn, transfer: u64) -> Result<(), EngineError> {
-        let flow = &self.hosts.flows[turn.flow];
-        let group = &self.groups[flow.transit.group.index()];
-        let spec = group.spec;
-        let size = Bytes::new(u64::from(flow.transit.packet_bytes));
-        let payload = size.saturating_sub(spec.stack.header);
-        let packets = group.packets(flow.index, transfer, payload);
-        if let Some(rtt) = group.redrawn_rtt(flow.index, transfer) {
-            let delays = group.return_delays(self.scenario, rtt)?;
-            self.hosts.set_delays(turn.flow, delays);
-        }
-        // Users of these keep their connection open from one transfer to the next.
-        let stays = matches!(
-            spec.workload,
-            Workload::Incast { .. } | Workload::Periodic { .. }
-        );
-        let opens = !stays || transfer == 0;
-        let flow = &mut self.hosts.flows[turn.flow];
-        flow.transfer = Transfer {
-            number: transfer,
-            since: Some(turn.now),
-            opens,
-            before: flow.losses(),
-        };
-        if let (false, Some(packets)) = (opens, packets) {
-            flow.connection.begin(packets, turn.now);
-            return Ok(());
-        }
-        let random = group
-            .draws
-            .transfer_key(flow.index, transfer, Purpose::Controller);
-        let bytes = flow.transit.packet_bytes;
-        flow.connection.open(group.opening(packets, bytes, random)?);
-        if let Some(receiver) = &mut flow.receiver {
-            receiver.restart(flow.connection.first());
-        }
-        self.assign_lane(turn.flow);
-        Ok(())
-    }
-
-    /// A transfer is complete: a user thinks or waits, an open-loop slot is free.
-    fn complete(&mut self, turn: Turn, timeline: &mut Timeline<'_>) {
-        let flow = &mut self.hosts.flows[turn.flow];
-        let number = flow.transit.group;
-        let group = &mut self.groups[number.index()];
-        let spec = group.spec;
-        let idle = matches!(spec.workload, Workload::ApplicationLimited { .. });
-        let (Some(since), false) = (flow.transfer.since, flow.stopped || idle) else {
-            // An application that is idle may write again.
-            return;
-        };
-        if !spec.persistent() && timeline.recorder.is_warm() {
-            group.transfers.completed(flow, spec, turn.now);
-        }
-        timeline.recorder.record_transfer(flow, Some(turn.now));
-        flow.transfer.since = None;
-        match &spec.workload {
-            Workload::OpenLoop { .. } => group.idle.push(turn.flow),
-            Workload::Incast { .. } => self.finish_round(number, turn.now, timeline),
-            _ => {
-                if let Some(next) = group.next_transfer(flow.index, since, turn.now) {
-                    let event = Event::of_flow(next, Kind::Start, turn.flow);
-                    timeline.calendar.push(event);
-                }
-            }
-        }
-    }
-
-    /// A server of an incast has finished the round, or left: after the last one and a pause all
-    /// are asked again.
-    fn finish_round(&mut self, number: GroupId, now: Time, timeline: &mut Timeline<'_>) {
-        let group = &mut self.groups[number.index()];
-        let (Workload::Incast { pause, delay, .. }, Some(rounds)) =
-            (&group.spec.workload, &mut group.rounds)
-        else {
-            return;
-        };
-        let Some(time) = rounds.finish(now) else {
-            return;
-        };
-        if timeline.recorder.is_warm() {
-            rounds.times.add(time);
-        }
-        let round = rounds.number();
-        let mut stream = group.draws.transfer(0, round, Purpose::Think);
-        let request = now.saturating_add(pause.draw(0, 1, &mut stream));
-        let flows = &self.hosts.flows;
-        for &server in rounds.request(request, |server| !flows[server].stopped) {
-            let index = flows[server].index;
-            let mut stream = group.draws.transfer(index, round, Purpose::Processing);
-            let start = request.saturating_add(delay.draw(0, 1, &mut stream));
-            let event = Event::of_flow(start, Kind::Start, server);
-            timeline.calendar.push(event);
-        }
-    }
-
-    /// A flow stops for good.
-    pub(crate) fn stop(&mut self, event: Event, timeline: &mut Timeline<'_>) {
-        let Turn { flow, now } = Turn::of(event);
-        let flow = &mut self.hosts.flows[flow];
-        let number = flow.transit.group;
-        let busy = flow.transfer.since.is_some() && !flow.stopped;
-        self.groups[number.index()].transfers.lived(flow, now);
-        flow.connection.stop();
-        flow.stopped = true;
-        if busy {
-            self.finish_round(number, now, timeline);
-        }
-    }
-
     /// The run ends: what lives then has lived until then.
     pub(crate) fn finish(&mut self, end: Time, recorder: &mut Recorder<'_>) {
         for flow in &self.hosts.flows.responsive {
@@ -589,11 +422,4 @@ impl<'a> Traffic<'a> {
         let rounds = self.groups.iter_mut().filter_map(|g| g.rounds.as_mut());
         rounds.for_each(|rounds| rounds.end(end));
     }
-}
-
-/// A flow whose application writes at this rate.
-#[derive(Clone, Copy, Debug)]
-struct Writing {
-    turn: Turn,
-    rate: Rate,
 }

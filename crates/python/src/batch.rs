@@ -55,6 +55,12 @@ pub(crate) fn allow_memory(size: u64) {
     MEMORY.store(size, Ordering::Relaxed);
 }
 
+/// A fixed piece of work of so many events; its checksum.
+#[pyfunction]
+pub(crate) fn yardstick(events: u64) -> u64 {
+    forebay_engines::yardstick(events)
+}
+
 /// Bytes that each run of this process may need.
 #[pyfunction]
 pub(crate) fn allowed_memory() -> u64 {

@@ -20,7 +20,9 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::batch::{Engine, Job, aggregate, allow_memory, allowed_memory, engines, run_batch};
+    use crate::batch::{
+        Engine, Job, aggregate, allow_memory, allowed_memory, engines, run_batch, yardstick,
+    };
     #[pymodule_export]
     use crate::describe::{Algorithm, controllers, disciplines, scenario_keys};
     #[pymodule_export]

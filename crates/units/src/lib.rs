@@ -83,8 +83,16 @@ impl Time {
     }
 
     /// This time in seconds.
+    #[inline]
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / TICKS_PER_SECOND as f64
+        // From a signed number it is one instruction.
+        let signed = self.0 as i64;
+        let ticks = if signed >= 0 {
+            signed as f64
+        } else {
+            self.0 as f64
+        };
+        ticks / TICKS_PER_SECOND as f64
     }
 
     /// `self - other`, or zero where `other` is later.

@@ -51,6 +51,7 @@ impl CubicGrowth {
         }
     }
 
+    #[cold]
     fn begin_epoch(&mut self, window: &Window, now: Time) -> Time {
         self.epoch_start = Some(now);
         self.w_est = window.cwnd;

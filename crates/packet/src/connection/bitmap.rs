@@ -96,18 +96,22 @@ impl Bitmap {
             return 0;
         }
         let length = to - from;
+        if length == 1 {
+            return u64::from(!self.get(from));
+        }
         let to = to.min(self.end);
         if from >= to {
             return length;
         }
         let mask = self.words.len() - 1;
         let mut set = 0;
-        for word in (from / 64)..=((to - 1) / 64) {
+        let (first, last) = (from / 64, (to - 1) / 64);
+        for word in first..=last {
             let mut bits = self.words[word as usize & mask];
-            if word == from / 64 {
+            if word == first {
                 bits &= u64::MAX << (from % 64);
             }
-            if word == (to - 1) / 64 {
+            if word == last {
                 bits &= u64::MAX >> (63 - (to - 1) % 64);
             }
             set += u64::from(bits.count_ones());

@@ -29,6 +29,12 @@ impl Marks {
         self.unanswered += 1;
     }
 
+    /// Whether the next acknowledgment tells of any.
+    #[inline]
+    pub(super) fn are_due(&self) -> bool {
+        self.unanswered > 0
+    }
+
     /// An acknowledgment tells the sender of so many marks.
     #[inline]
     pub(super) fn acknowledge(&mut self) -> u32 {

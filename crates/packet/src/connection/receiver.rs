@@ -202,6 +202,14 @@ impl Receiver {
         new
     }
 
+    /// A packet arrives: whether it does for the first time, beyond a hole, and is told of at once;
+    /// else nothing is done.
+    #[inline]
+    pub(super) fn receive_beyond(&mut self, packet: u64) -> bool {
+        let plain = packet > self.expected && self.compression.is_none();
+        plain && self.receive_around_hole(packet)
+    }
+
     /// Whether the packet with these low 32 bits is the next one and nothing has arrived beyond it.
     #[inline]
     pub(super) fn is_next(&self, low: u32) -> bool {
@@ -297,6 +305,9 @@ impl Receiver {
 
     /// How many of them are.
     pub(super) fn count_missing(&self, from: u64, to: u64) -> u64 {
+        if self.compression.is_none() && from >= self.expected {
+            return self.beyond.count_clear(from, to);
+        }
         let beyond = from.max(self.expected.min(to));
         let untold = self.untold().iter();
         let untold = untold.filter(|packet| (beyond..to).contains(packet));

@@ -44,6 +44,7 @@ impl RoundTrip {
     }
 
     /// Takes in a packet sent at `sent` and acknowledged at `now` (RFC 6298 section 2).
+    #[cold]
     pub(crate) fn measure(&mut self, sent: Time, now: Time) {
         // A coarse clock reads whole ticks at both ends.
         let sample = if self.clock == Time::ZERO {

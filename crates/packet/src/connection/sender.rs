@@ -189,6 +189,12 @@ impl Sender {
         self.state == LossState::Open && self.fast_path == FastPath::Immediate && !self.urgent
     }
 
+    /// Whether losses are under repair, and nothing is delayed or kept of packets.
+    #[inline]
+    pub(super) fn repairs_plainly(&self) -> bool {
+        self.state == LossState::Recovery && self.fast_path == FastPath::Immediate
+    }
+
     /// `packet`, the lowest outstanding, is acknowledged on the fast path.
     #[inline]
     pub(super) fn acknowledge_next(&mut self, packet: u64, now: Time) {
@@ -223,6 +229,7 @@ impl Sender {
     }
 
     /// The timed packet is answered.
+    #[cold]
     pub(super) fn measure(&mut self, now: Time) {
         if let Some(timed) = self.timed.take() {
             self.round_trip.measure(timed.since, now);
@@ -283,10 +290,15 @@ impl Sender {
     /// Whether one more packet may be sent in order, on the fast path.
     #[inline]
     pub(super) fn has_room(&self) -> bool {
-        let outstanding = self.outstanding();
-        real(outstanding + 1) <= self.window.cwnd
+        self.window_allows(1)
             && self.next < self.end
-            && self.receive_window.allows(outstanding)
+            && self.receive_window.allows(self.outstanding())
+    }
+
+    /// Whether the window allows so many packets more, on the fast path.
+    #[inline]
+    pub(super) fn window_allows(&self, more: u64) -> bool {
+        real(self.outstanding() + more) <= self.window.cwnd
     }
 
     /// Packets in order that are left to send, and that the receiver has room for.

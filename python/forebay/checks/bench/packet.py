@@ -19,6 +19,9 @@ from forebay.scenario import Scenario
 
 __all__ = ["Timing", "measure", "once", "run"]
 
+#: Events of the yardstick, a loop over a heap of 64 events that never changes (`crates/engines/src/yardstick.rs`).
+YARDSTICK_EVENTS = 1_000_000
+
 #: A run is undisturbed where the machine did the yardstick at this share of its best speed or better.
 UNDISTURBED = 0.9
 
@@ -26,9 +29,7 @@ UNDISTURBED = 0.9
 def _yardstick() -> float:
     """Processor seconds of a fixed piece of work: a machine shared with others is not always equally fast."""
     started = time.process_time()
-    total = 0
-    for number in range(1_000_000):
-        total += number * number
+    _core.yardstick(YARDSTICK_EVENTS)
     return time.process_time() - started
 
 
@@ -81,6 +82,14 @@ class Timing:
             if run["cpu_s"] > 0 and (yardstick is None or yardstick >= UNDISTURBED * run["yardstick_s"])
         ]
 
+    def in_yardsticks(self) -> list[float]:
+        """Data packets by run in the time of an event of the yardstick beside it: what two machines can compare."""
+        return [
+            run["data_packets"] / run["cpu_s"] * run["yardstick_s"] / YARDSTICK_EVENTS
+            for run in self.runs
+            if run["cpu_s"] > 0
+        ]
+
     @property
     def yardstick(self) -> float:
         """The yardstick's best time beside these runs."""
@@ -91,6 +100,7 @@ class Timing:
         first = self.runs[0]
         packets, events = first["data_packets"], first["events"]
         speeds, undisturbed = self.speeds(), self.speeds(yardstick)
+        in_yardsticks = self.in_yardsticks()
         return {
             "name": self.path.stem,
             "million_packets_per_cpu_s": round(statistics.median(speeds), 3) if speeds else None,
@@ -99,6 +109,8 @@ class Timing:
             "undisturbed": round(statistics.median(undisturbed), 3) if undisturbed else None,
             "undisturbed_runs": len(undisturbed),
             "runs": len(self.runs),
+            "packets_per_yardstick_event": round(statistics.median(in_yardsticks), 3) if in_yardsticks else None,
+            "yardstick_million_events_per_cpu_s": round(YARDSTICK_EVENTS / self.yardstick / 1e6, 2),
             "events_per_packet": round(events / packets, 4) if packets else None,
             "cpu_s": round(statistics.median(run["cpu_s"] for run in self.runs), 3),
             "wall_s": round(statistics.median(run["wall_s"] for run in self.runs), 3),

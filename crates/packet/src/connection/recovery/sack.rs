@@ -34,16 +34,21 @@ impl Sack {
         }
     }
 
-    /// Takes packets that have just become known as arrived off the counts of lost packets.
-    fn settle(&self, control: &mut ControlBlock, ack: &AckEvent) {
-        if control.scoreboard.lost == 0 {
-            return;
+    /// One packet has become known to have arrived beyond a hole while losses are under repair, and
+    /// nothing else has.
+    #[inline]
+    pub(in crate::connection) fn on_one_beyond(&mut self, control: &mut ControlBlock, packet: u64) {
+        control.scoreboard.sacked = control.receiver.out_of_order();
+        self.settle(control, packet);
+        self.on_arrival_beyond(control, packet);
+    }
+
+    /// Takes a packet that has just become known as arrived off the counts of lost packets.
+    #[inline]
+    fn settle(&self, control: &mut ControlBlock, packet: u64) {
+        if control.scoreboard.lost > 0 && packet < self.lost_below {
+            control.scoreboard.settle(packet < self.repaired_below);
         }
-        ack.arrivals().for_each(|packet| {
-            if packet < self.lost_below {
-                control.scoreboard.settle(packet < self.repaired_below);
-            }
-        });
     }
 
     /// A packet arrived beyond a hole: packets with three arrivals above them are lost (RFC 6675
@@ -128,7 +133,8 @@ impl Algorithm for Sack {
             ..
         } = ack;
         let losses = control.sender.totals.losses;
-        self.settle(control, ack);
+        ack.arrivals()
+            .for_each(|packet| self.settle(control, packet));
         control.advance(ack);
         let cumulative = control.sender.unacknowledged;
         let beyond = ack.arrivals().filter(|packet| *packet >= cumulative);

@@ -1,0 +1,43 @@
+//! What a connection is told, and what it answers.
+
+use forebay_congestion::Controller;
+use forebay_scenario::Stack;
+use forebay_units::{Bytes, Time};
+
+use super::card::Lateness;
+use super::sender::Transmission;
+
+/// What a sender must know to start a transfer.
+#[derive(Clone, Debug)]
+pub(crate) struct Opening {
+    pub(crate) stack: Stack,
+    pub(crate) controller: Controller,
+    /// Bytes in a full packet besides its headers.
+    pub(crate) payload: Bytes,
+    /// Data packets to send; none for a flow without end.
+    pub(crate) packets: Option<u64>,
+    /// How late its hosts are, where they are.
+    pub(crate) lateness: Option<Lateness>,
+}
+
+/// What a packet's arrival at the receiver led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reception {
+    /// An acknowledgment reached the sender: it may send.
+    Acknowledged,
+    /// The receiver waits before it acknowledges.
+    Delayed,
+    /// The packet belongs to an earlier transfer.
+    Stale,
+}
+
+/// What a sender may do now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Send this packet.
+    Send(Transmission),
+    /// Wait until then: the packet is paced.
+    Pause(Time),
+    /// Wait for an acknowledgment or a timer.
+    Nothing,
+}

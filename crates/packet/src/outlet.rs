@@ -1,0 +1,151 @@
+//! Where packets go that have waited in a queue: on to the next hop or the receiver, or to where losses are
+//! counted.
+
+use forebay_units::Time;
+
+use crate::flow::{Flows, InFlight};
+use crate::hop::{Departing, Hop};
+use crate::ids::{FlowId, LinkId};
+use crate::queued::{Discarded, Outlet, Service};
+use crate::recorder::{Fate, Observed, Recorder};
+use crate::statistics::Account;
+use crate::timeline::Timeline;
+
+/// A packet that is lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loss {
+    pub(crate) packet: InFlight,
+    pub(crate) now: Time,
+    /// Whether it arrived since the warm-up.
+    pub(crate) counts: bool,
+    /// Whether that was the last link of its path.
+    pub(crate) last: bool,
+    pub(crate) at_target: bool,
+}
+
+impl Loss {
+    /// A packet is lost: the one place where that is counted. Losses are those of packets that
+    /// arrived since the warm-up, so that no more are lost than arrived.
+    pub(crate) fn count(self, flows: &mut Flows, recorder: &mut Recorder<'_>) {
+        let Self {
+            counts, at_target, ..
+        } = self;
+        match self.packet.flow {
+            FlowId::Responsive(flow) => {
+                let flow = &mut flows[flow];
+                if at_target {
+                    let transit = &mut flow.transit;
+                    transit.dropped += u64::from(counts);
+                    let hit = recorder.loss(transit.group, self.now, &mut transit.seen_event);
+                    flow.congestion_events += u64::from(hit);
+                } else {
+                    flow.lost_elsewhere += 1;
+                }
+            }
+            FlowId::Unresponsive(flow) => {
+                let flow = &mut flows[flow];
+                flow.transit.dropped += u64::from(at_target && counts);
+                if self.last && counts {
+                    flow.lost_at_last.add(self.packet.size);
+                }
+            }
+        }
+    }
+}
+
+/// Where packets go from a queue.
+pub(crate) struct Onward<'a, 's> {
+    pub(crate) at: LinkId,
+    pub(crate) hops: &'a [Hop],
+    pub(crate) target: LinkId,
+    pub(crate) recorded: Recorded,
+    pub(crate) flows: &'a mut Flows,
+    pub(crate) timeline: &'a mut Timeline<'s>,
+}
+
+impl Onward<'_, '_> {
+    #[inline(never)]
+    fn settle(&mut self, packet: InFlight, fate: Fate) {
+        let observed = Observed { packet, fate };
+        self.timeline.recorder.settle_packet(observed);
+    }
+}
+
+impl Outlet for Onward<'_, '_> {
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
+    fn send(&mut self, service: &Service) -> Account {
+        let packet = InFlight::of(&service.packet);
+        let time = service.departure;
+        if self.at == self.recorded.link() {
+            self.settle(packet, Fate::Departs(time, packet.mark));
+        }
+        let transit = self.flows.transit(packet.flow);
+        let hop = self.hops[transit.route.hop(packet.hop)];
+        let departing = Departing { packet, time };
+        hop.forward(departing, transit, &mut self.timeline.calendar);
+        hop.account
+    }
+
+    fn discard(&mut self, discarded: &Discarded) {
+        let packet = InFlight::of(&discarded.packet);
+        if self.at == self.recorded.link() {
+            self.settle(packet, Fate::Dropped);
+        }
+        let hop = self.flows.transit(packet.flow).route.hop(packet.hop);
+        let loss = Loss {
+            packet,
+            now: discarded.now,
+            counts: discarded.counts,
+            last: self.hops[hop].last,
+            at_target: self.at == self.target,
+        };
+        loss.count(self.flows, &mut self.timeline.recorder);
+    }
+}
+
+/// Where packets go from a queue once the run has ended: their fates are recorded, and no more.
+pub(crate) struct AtTheEnd<'a, 'r, 's> {
+    pub(crate) hops: &'a [Hop],
+    /// Where this is the target link.
+    pub(crate) recorder: Option<&'r mut Recorder<'s>>,
+    pub(crate) flows: &'a Flows,
+}
+
+impl AtTheEnd<'_, '_, '_> {
+    fn settle(&mut self, packet: InFlight, fate: Fate) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.settle_packet(Observed { packet, fate });
+        }
+    }
+}
+
+impl Outlet for AtTheEnd<'_, '_, '_> {
+    fn send(&mut self, service: &Service) -> Account {
+        let packet = InFlight::of(&service.packet);
+        self.settle(packet, Fate::Departs(service.departure, packet.mark));
+        let route = self.flows.transit(packet.flow).route;
+        self.hops[route.hop(packet.hop)].account
+    }
+
+    fn discard(&mut self, discarded: &Discarded) {
+        self.settle(InFlight::of(&discarded.packet), Fate::Dropped);
+    }
+}
+
+/// The link whose packets are recorded, if there is one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recorded(pub(crate) LinkId);
+
+impl Recorded {
+    /// There is none: no link has this number.
+    pub(crate) const NONE: Self = Self(LinkId::new(usize::MAX));
+
+    #[inline]
+    pub(crate) fn link(self) -> LinkId {
+        self.0
+    }
+}
