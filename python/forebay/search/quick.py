@@ -27,8 +27,9 @@ from forebay.warning import Kind, Warning
 
 __all__ = ["QuickLook"]
 
-#: Factor between buffers of the first look, and by how much it is left behind where the largest of it is not enough.
-GAP = 20.0
+#: Power of the factor between buffers of a search's first look that is left here, and the factor by which buffers grow
+#: where the largest of them is not enough.
+COARSER = 2
 FURTHER = 2
 #: Single replications of each further round.
 ROUNDS = (3, 4)
@@ -140,7 +141,7 @@ class QuickLook(Observing):
         """Buffers far apart, and further up where none of them has enough room."""
         plan = self.plan
         also = {buffer for buffer in plan.also if plan.smallest <= buffer <= plan.ceiling}
-        rungs = without_gaps(sorted({plan.smallest, plan.largest, *also}), GAP)
+        rungs = without_gaps(sorted({plan.smallest, plan.largest, *also}), plan.gap**COARSER)
         self._expect(len(rungs) + 2 + sum(ROUNDS) + FRESH)
         self.sample(rungs, 1)
         room, small = self.directions()
