@@ -63,8 +63,8 @@ pub trait WindowGrowth: Clone + Debug {
         0.5 * window.ssthresh
     }
 
-    /// Nothing was under way for so long.
-    fn on_idle(&mut self, _time: Time) {}
+    /// Nothing was under way for a time.
+    fn on_idle(&mut self, _idle: &Idle) {}
 
     /// The last timeout was spurious; `before` is the state before it.
     fn on_undo(&mut self, _before: &Self) {}
@@ -119,7 +119,7 @@ impl<S: SlowStart, G: WindowGrowth> CongestionControl for Classic<S, G> {
 
     fn on_idle(&mut self, window: &mut Window, idle: &Idle) {
         idle.restart(window);
-        self.growth.on_idle(idle.time);
+        self.growth.on_idle(idle);
     }
 
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path) {

@@ -192,6 +192,7 @@ fn each_part_hears_what_the_controller_hears() {
     let growth = format!("{:?}", pair.growth);
     let idle = Idle {
         time: Time::from_secs(3600),
+        now: Time::from_secs(7200),
         restart_window: Some(10.0),
     };
     pair.on_idle(&mut at, &idle);

@@ -162,6 +162,7 @@ mod tests {
                     now = now.saturating_add(pause);
                     let idle = Idle {
                         time: pause,
+                        now,
                         restart_window: None,
                     };
                     controller.on_idle(&mut window, &idle);
@@ -175,6 +176,42 @@ mod tests {
         let (steady, paused) = (grown(Time::ZERO), grown(Time::from_secs(3600)));
         assert!(steady > 710.0);
         assert!((paused / steady - 1.0).abs() < 1e-9, "{paused} {steady}");
+    }
+
+    /// `cubictcp_cwnd_event` of Linux 6.8: what is taken for silence may begin before the epoch does.
+    #[test]
+    fn no_epoch_begins_later_than_now() {
+        for word in ["rfc", "linux"] {
+            let grown = |pause: Time| {
+                let mut cubic: CubicController = variant(word);
+                let path = Path {
+                    smoothed_rtt: 0.1,
+                    min_rtt: 0.1,
+                    max_rtt: 0.1,
+                    flight: 1000.0,
+                };
+                let mut window = window(1000.0, 10.0);
+                cubic.on_congestion(&mut window, Signal::Loss, Time::ZERO, &path);
+                let mut now = Time::ZERO;
+                for round in 0..40 {
+                    if round == 20 {
+                        let idle = Idle {
+                            time: pause,
+                            now,
+                            restart_window: None,
+                        };
+                        cubic.on_idle(&mut window, &idle);
+                    }
+                    now = now.saturating_add(Time::from_millis(100));
+                    let acked = window.cwnd;
+                    cubic.on_ack(&mut window, &Ack { acked, now }, &path);
+                }
+                window.cwnd
+            };
+            let [none, short, long] = [0, 60, 3600].map(|seconds| grown(Time::from_secs(seconds)));
+            assert_eq!(short, long, "{word}");
+            assert_ne!(none, short, "{word}");
+        }
     }
 
     #[test]

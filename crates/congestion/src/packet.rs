@@ -233,6 +233,8 @@ pub enum Signal {
 pub struct Idle {
     /// How long nothing was under way.
     pub time: Time,
+    /// When that ends.
+    pub now: Time,
     /// The restart window in packets, where that was longer than the retransmission timeout.
     pub restart_window: Option<f64>,
 }

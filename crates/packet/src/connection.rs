@@ -181,6 +181,7 @@ impl Connection {
             let time = now.saturating_sub(since);
             let idle = Idle {
                 time,
+                now,
                 restart_window: self.restart_window.filter(|_| time > timeout),
             };
             sender.controller.on_idle(&mut sender.window, &idle);

@@ -12,7 +12,7 @@ use forebay_units::Time;
 use super::curve::{BETA_SCALE, Curve, clock, friendly_eighths};
 use super::law::{Cubic, FastConvergence, FriendlyRegion};
 use crate::classic::WindowGrowth;
-use crate::packet::{Ack, Needs, Path, Sample, Signal, Window};
+use crate::packet::{Ack, Idle, Needs, Path, Sample, Signal, Window};
 use crate::whole_packets::WholePackets;
 
 /// Growth before any loss: a packet for each 20 acknowledged at least (5 % per round trip).
@@ -201,9 +201,10 @@ impl WindowGrowth for LinuxCubic {
     }
 
     /// `cubictcp_cwnd_event` at `CA_EVENT_TX_START`: the epoch moves on by what nothing was under
-    /// way.
-    fn on_idle(&mut self, time: Time) {
-        self.epoch_start = self.epoch_start.map(|start| start + jiffies(time));
+    /// way, but begins no later than now.
+    fn on_idle(&mut self, idle: &Idle) {
+        let (time, now) = (jiffies(idle.time), jiffies(idle.now));
+        self.epoch_start = self.epoch_start.map(|start| (start + time).min(now));
     }
 }
 

@@ -4,7 +4,7 @@ use forebay_units::Time;
 
 use super::law::{Cubic, FastConvergence, FriendlyRegion};
 use crate::classic::WindowGrowth;
-use crate::packet::{Ack, Path, Signal, Window};
+use crate::packet::{Ack, Idle, Path, Signal, Window};
 
 /// CUBIC as in RFC 9438.
 #[derive(Clone, Debug)]
@@ -122,8 +122,9 @@ impl WindowGrowth for CubicGrowth {
     }
 
     /// The time of an epoch does not count what the application had nothing to send (section 5.8).
-    fn on_idle(&mut self, time: Time) {
-        self.epoch_start = self.epoch_start.map(|start| start.saturating_add(time));
+    fn on_idle(&mut self, idle: &Idle) {
+        let moved = |start: Time| start.saturating_add(idle.time).min(idle.now);
+        self.epoch_start = self.epoch_start.map(moved);
     }
 
     // Section 4.9.2.
