@@ -72,6 +72,14 @@ def forebay(*arguments: str | Path, cwd: Path | None = None) -> Answer:
     return Answer(done.returncode, done.stdout, done.stderr)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What interrupted searches of others have left is not gone on from."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     """The small link as a file of its own."""
