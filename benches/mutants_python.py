@@ -94,6 +94,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "search.thumbs": ("thumbs",),
     "search.tradeoff": ("recommendation_laws", "recommend_more"),
     "search.waiting": ("quick",),
+    "search.words": ("frozen", "ranged", "search"),
 }
 
 #: Tests that judge by the clock fail on a busy machine, whatever the mutant.

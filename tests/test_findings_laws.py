@@ -21,8 +21,9 @@ from forebay.search.findings import Finished
 from forebay.search.judging import AverageJudge, Judge, ShareJudge
 from forebay.search.knob import TARGET_LINK
 from forebay.search.measurements import Measurements
-from forebay.search.plan import Outcome, Plan, Words
+from forebay.search.plan import Outcome, Plan
 from forebay.search.smallest import Search
+from forebay.search.words import Words
 from forebay.warning import Kind, Warning
 from tests.conftest import SMALL
 

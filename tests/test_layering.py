@@ -142,6 +142,11 @@ def test_importing_the_package_stays_cheap() -> None:
     }
 
 
+def test_a_report_is_printed_without_what_is_heavy() -> None:
+    found = {name.partition(".")[0] for name in loaded("import forebay.commands.run, forebay.views.reports")}
+    assert not found & {"numpy", "scipy", "polars", "matplotlib", "dask"}
+
+
 def test_the_command_line_starts_with_click_alone() -> None:
     found = loaded("import forebay.command_line")
     foreign = {name.partition(".")[0] for name in found} - set(sys.stdlib_module_names)

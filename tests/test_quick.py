@@ -366,7 +366,11 @@ def test_a_quick_answer_says_that_it_is_one(small: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_waited_for_is_refused(small: Path, options: list[str], error: str) -> None:
+def test_what_cannot_be_waited_for_is_refused(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], error: str
+) -> None:
+    # What is simulated before the time is over stays for whoever goes on.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     answer = forebay("recommend", small, "--no-picture", *options)
     assert answer.code == 2
     assert answer.err.startswith(error)

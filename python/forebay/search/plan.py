@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from forebay import statistics
-from forebay.formatting import counted
 from forebay.report import Report
 from forebay.search.judging import AverageJudge, Judge
+from forebay.search.words import Words
 from forebay.warning import Warning
 
-__all__ = ["LOWER_END", "Measure", "Outcome", "Plan", "Words", "listed", "without_gaps"]
+__all__ = ["LOWER_END", "Measure", "Outcome", "Plan", "without_gaps"]
 
 Reports = Sequence[Report]
 
@@ -23,8 +23,6 @@ BITS = 20
 UNSEEN = 1 << (BITS - 1)
 #: Confidence with which the lower end of what will do lies between two buffers.
 LOWER_END = 0.8
-#: Buffers that a sentence names at most.
-NAMED = 6
 
 
 class Measure(Protocol):
@@ -32,37 +30,6 @@ class Measure(Protocol):
 
     def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Report]:
         """Return one report per (buffer in packets, replication) pair, in the order asked."""
-
-
-def listed(words: Iterable[str]) -> str:
-    """Some words, not too many of them."""
-    every = list(words)
-    return ", ".join(every[:NAMED]) + (", ..." if len(every) > NAMED else "")
-
-
-class Words:
-    """How a search speaks of the numbers that it tries: of buffers in packets."""
-
-    #: What each of them is.
-    noun = "buffer"
-    #: What it is in the values of a warning.
-    key = "packets"
-
-    def named(self, *buffers: int) -> str:
-        """One or some of them as part of a sentence."""
-        return f"{listed(map(str, buffers))} packet{'' if buffers == (1,) else 's'}"
-
-    def counted(self, buffer: int) -> str:
-        """One as progress shows it."""
-        return counted(buffer, "packet")
-
-    def between(self, one: int, other: int) -> str:
-        """What lies between two."""
-        return f"between {one:,} and {counted(other, 'packet')}"
-
-    def value(self, buffer: int) -> float:
-        """One as a number."""
-        return buffer
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from forebay import _core
 from forebay.errors import InputError
 from forebay.quantity import scale_of
 from forebay.scenario import Scenario
-from forebay.search.plan import Words, listed
 from forebay.search.setting import Range, Setting, unit_words
+from forebay.search.words import Words, listed
 
 __all__ = ["Named", "Ranged", "at_key", "ranged"]
 

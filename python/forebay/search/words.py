@@ -1,0 +1,43 @@
+"""How a search speaks of the numbers that it tries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from forebay.formatting import counted
+
+__all__ = ["Words", "listed"]
+
+#: Buffers that a sentence names at most.
+NAMED = 6
+
+
+def listed(words: Iterable[str]) -> str:
+    """Some words, not too many of them."""
+    every = list(words)
+    return ", ".join(every[:NAMED]) + (", ..." if len(every) > NAMED else "")
+
+
+class Words:
+    """How a search speaks of the numbers that it tries: of buffers in packets."""
+
+    #: What each of them is.
+    noun = "buffer"
+    #: What it is in the values of a warning.
+    key = "packets"
+
+    def named(self, *buffers: int) -> str:
+        """One or some of them as part of a sentence."""
+        return f"{listed(map(str, buffers))} packet{'' if buffers == (1,) else 's'}"
+
+    def counted(self, buffer: int) -> str:
+        """One as progress shows it."""
+        return counted(buffer, "packet")
+
+    def between(self, one: int, other: int) -> str:
+        """What lies between two."""
+        return f"between {one:,} and {counted(other, 'packet')}"
+
+    def value(self, buffer: int) -> float:
+        """One as a number."""
+        return buffer
