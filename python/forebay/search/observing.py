@@ -62,6 +62,8 @@ class Observing:
         self._expect = expect or (lambda _count: None)
         self._known = known or (lambda _words: None)
         self.samples: dict[int, list[Report]] = {}
+        #: Buffers that fresh replications did not confirm.
+        self._refused: set[int] = set()
         #: Whether one replication is an observation of the margin.
         self._averages = plan.judge.averages
         #: Replications so far by buffer and whether they were fresh.

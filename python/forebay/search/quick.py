@@ -12,7 +12,7 @@ confirmation is refused, what each side of a conflict needs exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from forebay.goals import Goal
@@ -22,7 +22,7 @@ from forebay.search.crossing import rises_between
 from forebay.search.independence import different, enough
 from forebay.search.judging import Verdict, observations
 from forebay.search.observing import Observing
-from forebay.search.plan import Measure, Outcome, Plan, without_gaps
+from forebay.search.plan import Outcome, without_gaps
 from forebay.warning import Kind, Warning
 
 __all__ = ["QuickLook"]
@@ -74,18 +74,8 @@ NOWHERE = _Edge(None, -math.inf, -math.inf, -math.inf, -math.inf, -math.inf)
 class QuickLook(Observing):
     """One look, for goals about means; its parameters are those of `Observing`."""
 
-    def __init__(
-        self,
-        measure: Measure,
-        goals: Sequence[Goal],
-        plan: Plan,
-        expect: Callable[[int], None] | None = None,
-        known: Callable[[str], object] | None = None,
-    ) -> None:
-        super().__init__(measure, goals, plan, expect, known)
-        #: The largest buffer up to which goals that ask for room are thought to hold on.
-        self._top = plan.ceiling
-        self._refused: set[int] = set()
+    #: The largest buffer up to which goals that ask for room are thought to hold on.
+    _top: float = math.inf
 
     def run(self) -> Outcome:
         """Look, and put what was found to fresh replications."""

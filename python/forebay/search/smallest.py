@@ -74,7 +74,6 @@ class Search(Observing):
         self._least = plan.floor
         #: Buffers of the first look.
         self._rungs: set[int] = set()
-        self._refused: set[int] = set()
         self._refused_as_too_large: int | None = None
         self._attempts = 0
         #: Whether it was said that there is no answer.
