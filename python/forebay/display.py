@@ -5,13 +5,16 @@ Answers stand below the views that draw them. Only the package itself knows both
 
 from __future__ import annotations
 
+import json
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.figure import Figure
 
-__all__ = ["Shown"]
+__all__ = ["Shown", "Told"]
 
 
 class Shown:
@@ -33,6 +36,25 @@ class Shown:
         """
         figure: Figure = _views().picture(self)
         return figure
+
+
+class Told(Shown):
+    """An answer that programs read, too."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as plain dictionaries and lists, as in the JSON."""
+        raise NotImplementedError
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """The same as `to_dict()`."""
+        return self.to_dict()
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return the answer as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent)
 
 
 def _views() -> Any:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from forebay.display import Shown
+from forebay.display import Told
 from forebay.plain import plain
 from forebay.report import BufferSize, Estimate, buffer_columns, estimate_columns
 from forebay.rules import Assumption
@@ -157,7 +156,7 @@ class RangePoint:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Comparison(Shown):
+class Comparison(Told):
     """Answers side by side.
 
     Attributes
@@ -220,15 +219,6 @@ class Comparison(Shown):
             }
         )
         return told
-
-    @property
-    def data(self) -> Mapping[str, Any]:
-        """The same as `to_dict()`."""
-        return self.to_dict()
-
-    def to_json(self, indent: int | None = None) -> str:
-        """Return the comparison as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent)
 
     def __repr__(self) -> str:
         of = f" of {self.scenario.title!r}" if self.scenario.title else ""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forebay import formatting
 from forebay.configuration.configuring import Configuration
-from forebay.display import Shown
+from forebay.display import Told
 from forebay.metric import key_among
 from forebay.plain import plain
 from forebay.report import BufferSize, Estimate, buffer_columns, estimate_columns
@@ -341,7 +340,7 @@ class Front:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Recommendation(Shown):
+class Recommendation(Told):
     """What `recommend` found.
 
     Attributes
@@ -533,15 +532,6 @@ class Recommendation(Shown):
         if self.choice:
             yield "choice", dict(self.choice)
             yield "alternatives", plain(self.alternatives)
-
-    @property
-    def data(self) -> Mapping[str, Any]:
-        """The same as `to_dict()`."""
-        return self.to_dict()
-
-    def to_json(self, indent: int | None = None) -> str:
-        """Return the answer as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent)
 
     def __repr__(self) -> str:
         of = f" for {self.scenario.title!r}" if self.scenario.title else ""

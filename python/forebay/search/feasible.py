@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forebay.display import Shown
+from forebay.display import Told
 from forebay.plain import plain
 from forebay.report import Estimate
 from forebay.search.answer import SearchCost
@@ -76,7 +75,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class FeasibleMap(Shown):
+class FeasibleMap(Told):
     """A map of two settings.
 
     Attributes
@@ -163,15 +162,6 @@ class FeasibleMap(Shown):
             }
         )
         return told
-
-    @property
-    def data(self) -> Mapping[str, Any]:
-        """The same as `to_dict()`."""
-        return self.to_dict()
-
-    def to_json(self, indent: int | None = None) -> str:
-        """Return the map as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent)
 
     def __repr__(self) -> str:
         keys = " and ".join(knob.key for knob in self.over)
