@@ -143,37 +143,40 @@ mod tests {
     use crate::packet::{Ack, CongestionControl, Idle, Path, Signal};
     use crate::registration::tests::{default_controller, variant};
 
+    /// The window after 40 round trips of 100 ms since a loss at 1000 packets, where in the middle nothing seems to
+    /// have been under way for a `pause`, of which so much has `passed`.
+    fn grown(mut cubic: CubicController, pause: Time, passed: Time) -> f64 {
+        let path = Path {
+            smoothed_rtt: 0.1,
+            min_rtt: 0.1,
+            max_rtt: 0.1,
+            flight: 1000.0,
+        };
+        let mut window = window(1000.0, 10.0);
+        cubic.on_congestion(&mut window, Signal::Loss, Time::ZERO, &path);
+        let mut now = Time::ZERO;
+        for round in 0..40 {
+            if round == 20 {
+                now = now.saturating_add(passed);
+                let idle = Idle {
+                    time: pause,
+                    now,
+                    restart_window: None,
+                };
+                cubic.on_idle(&mut window, &idle);
+            }
+            now = now.saturating_add(Time::from_millis(100));
+            let acked = window.cwnd;
+            cubic.on_ack(&mut window, &Ack { acked, now }, &path);
+        }
+        window.cwnd
+    }
+
     /// RFC 9438 section 5.8: an hour of silence in the middle of an epoch changes nothing.
     #[test]
     fn the_epoch_stands_still_while_nothing_is_under_way() {
-        let grown = |pause: Time| {
-            let mut controller: CubicController = default_controller();
-            let path = Path {
-                smoothed_rtt: 0.1,
-                min_rtt: 0.1,
-                max_rtt: 0.1,
-                flight: 1000.0,
-            };
-            let mut window = window(1000.0, 10.0);
-            controller.on_congestion(&mut window, Signal::Loss, Time::ZERO, &path);
-            let mut now = Time::ZERO;
-            for round in 0..40 {
-                if round == 20 {
-                    now = now.saturating_add(pause);
-                    let idle = Idle {
-                        time: pause,
-                        now,
-                        restart_window: None,
-                    };
-                    controller.on_idle(&mut window, &idle);
-                }
-                now = now.saturating_add(Time::from_millis(100));
-                let acked = window.cwnd;
-                controller.on_ack(&mut window, &Ack { acked, now }, &path);
-            }
-            window.cwnd
-        };
-        let (steady, paused) = (grown(Time::ZERO), grown(Time::from_secs(3600)));
+        let [steady, paused] = [Time::ZERO, Time::from_secs(3600)]
+            .map(|pause| grown(default_controller(), pause, pause));
         assert!(steady > 710.0);
         assert!((paused / steady - 1.0).abs() < 1e-9, "{paused} {steady}");
     }
@@ -182,33 +185,8 @@ mod tests {
     #[test]
     fn no_epoch_begins_later_than_now() {
         for word in ["rfc", "linux"] {
-            let grown = |pause: Time| {
-                let mut cubic: CubicController = variant(word);
-                let path = Path {
-                    smoothed_rtt: 0.1,
-                    min_rtt: 0.1,
-                    max_rtt: 0.1,
-                    flight: 1000.0,
-                };
-                let mut window = window(1000.0, 10.0);
-                cubic.on_congestion(&mut window, Signal::Loss, Time::ZERO, &path);
-                let mut now = Time::ZERO;
-                for round in 0..40 {
-                    if round == 20 {
-                        let idle = Idle {
-                            time: pause,
-                            now,
-                            restart_window: None,
-                        };
-                        cubic.on_idle(&mut window, &idle);
-                    }
-                    now = now.saturating_add(Time::from_millis(100));
-                    let acked = window.cwnd;
-                    cubic.on_ack(&mut window, &Ack { acked, now }, &path);
-                }
-                window.cwnd
-            };
-            let [none, short, long] = [0, 60, 3600].map(|seconds| grown(Time::from_secs(seconds)));
+            let [none, short, long] =
+                [0, 60, 3600].map(|pause| grown(variant(word), Time::from_secs(pause), Time::ZERO));
             assert_eq!(short, long, "{word}");
             assert_ne!(none, short, "{word}");
         }

@@ -38,7 +38,7 @@ SETTLING_TRIPS, MEASURED_TRIPS = 30, 100
 #: Packets that a run measures at least.
 LEAST_PACKETS = 20_000
 #: BBR looks for the least round trip every 10 s (Cardwell et al., BBR, 2016), BBRv3 every 5 s
-#: (draft-ietf-ccwg-bbr-00, section 2.14.2): two such cycles are measured.
+#: (draft-ietf-ccwg-bbr): two such cycles are measured.
 PROBES = {"bbr": 10.0, "bbr3": 5.0}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forebay.checks.atlas.cells import CONTROLLERS
+from forebay.checks.atlas.cells import CONTROLLERS, PACKET_BITS
 from forebay.checks.atlas.judging import NEAR, Judged, Verdict
 from forebay.checks.atlas.rows import Row
 from forebay.formatting import bandwidth, exactly
@@ -69,7 +69,7 @@ def draw_buffers(found: Sequence[Row], utilization: float = 0.99) -> canvas.Pict
 
 
 def _link(rate: float) -> str:
-    bdp = rate * ROUND_TRIP / 12_000
+    bdp = rate * ROUND_TRIP / PACKET_BITS
     return f"{exactly(bandwidth(rate))}: BDP {bdp:,.0f} packets"
 
 

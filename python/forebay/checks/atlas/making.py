@@ -30,10 +30,9 @@ RESOLUTION = 0.1
 def rows(cell: Cell, jobs: int | None = None) -> Iterator[Row]:
     """What one cell needs for every utilization; what was simulated for one counts for the next."""
     measure = Measurements(cell.scenario(), "packet", jobs, None)
-    smallest = 1
+    largest, ceiling = reach(cell.bdp)
+    plan = Plan(smallest=1, largest=largest, ceiling=ceiling, resolution=RESOLUTION)
     for target in TARGETS:
-        largest, ceiling = reach(cell.bdp)
-        plan = Plan(smallest=smallest, largest=largest, ceiling=ceiling, resolution=RESOLUTION)
         before = len(measure.reports)
         outcome = QuickLook(measure, [Goal("utilization", ">=", target)], plan).run()
         made = list(measure.reports.values())[before:]
