@@ -59,9 +59,9 @@ impl Footprint for Kept {
         0.0
     }
 
-    /// The law of its queue, measured and before, and its row of the system over all links.
-    fn link(&self, scenario: &Scenario, _at: usize, _flows: f64) -> f64 {
-        32e3 + 16.0 * scenario.links().len() as f64
+    /// The law of its queue, measured and before, its row of the system over all links, and which flows lost.
+    fn link(&self, scenario: &Scenario, _at: usize, flows: f64) -> f64 {
+        32e3 + 16.0 * scenario.links().len() as f64 + flows
     }
 
     fn waiting(&self, _scenario: &Scenario, _at: usize, _waiting: Waiting) -> f64 {

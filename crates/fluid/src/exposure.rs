@@ -23,8 +23,6 @@ pub(crate) struct Exposure {
     pub(crate) sheltered_until: f64,
     /// Expected losses that remain until the flow loses; infinite until drawn.
     pub(crate) remaining: f64,
-    /// Number of the latest event in which the flow lost.
-    pub(crate) lost_in: u64,
     /// Losses since the latest event opened.
     pub(crate) losses: u32,
     /// How often the flow waited for its timer.
@@ -45,7 +43,6 @@ impl Default for Exposure {
         Self {
             sheltered_until: 0.0,
             remaining: f64::INFINITY,
-            lost_in: 0,
             losses: 0,
             silences: 0,
         }
@@ -54,7 +51,7 @@ impl Default for Exposure {
 
 impl Exposure {
     /// Shelters the flow from the opening of an event at `at` until it would have answered, if it is not sheltered;
-    /// returns whether it was not.
+    /// returns whether it was not: a loss is then answered by another cut than the one that it awaits.
     pub(crate) fn shelter(&mut self, at: f64, until: f64) -> bool {
         (self.remaining, self.losses) = (f64::INFINITY, 0);
         let open = self.sheltered_until <= at;
@@ -62,13 +59,6 @@ impl Exposure {
             self.sheltered_until = until;
         }
         open
-    }
-
-    /// Lets the flow lose in an event that opens at `at`, to be answered at `until`; returns whether that is
-    /// another cut than the one that it awaits.
-    pub(crate) fn lose_in(&mut self, event: u64, (at, until): (f64, f64)) -> bool {
-        self.lost_in = event;
-        self.shelter(at, until)
     }
 
     /// Draws after how many expected losses the flow loses next in an event: each draw has a stream of its
@@ -114,7 +104,7 @@ mod tests {
             seed: 3,
             replication: 0,
         };
-        let mut events = Link::new(&link, 0, 1, seed).events;
+        let mut events = Link::new(&link, 0, (1, 1), seed).events;
         let mut draws = Vec::new();
         for number in 0..20 {
             events.number = number;
@@ -166,8 +156,8 @@ mod tests {
         assert!(near(patient.lose(4.0, 2.0, 4.0), 1.5));
         // A sheltered flow awaits no further cut, and forgets what was drawn.
         let mut exposed = flow(5.0, 1.0);
-        assert!(!exposed.lose_in(7, (4.0, 8.0)) && exposed.sheltered_until == 5.0);
-        assert_eq!((exposed.lost_in, exposed.remaining), (7, f64::INFINITY));
-        assert!(exposed.lose_in(8, (5.0, 8.0)) && exposed.sheltered_until == 8.0);
+        assert!(!exposed.shelter(4.0, 8.0) && exposed.sheltered_until == 5.0);
+        assert_eq!(exposed.remaining, f64::INFINITY);
+        assert!(exposed.shelter(5.0, 8.0) && exposed.sheltered_until == 8.0);
     }
 }

@@ -1,5 +1,7 @@
 //! A link's queue during a run: its state, its congestion events and its ledger.
 
+use std::mem;
+
 use forebay_random::{Purpose, Seed, Stream};
 
 use crate::dense::Dense;
@@ -63,6 +65,8 @@ pub(crate) struct Events {
     follows: bool,
     /// Flows that cross the link.
     pub(crate) crowd: usize,
+    /// Whether each slot's flow lost in the latest event.
+    losers: Vec<bool>,
     counts: Stream,
     victims: Stream,
     pub(crate) seed: Seed,
@@ -79,8 +83,21 @@ pub(crate) struct Stretch {
     pub(crate) theta: f64,
 }
 
+impl Events {
+    /// Notes that the flow in `slot` loses in the latest event; returns whether it had not.
+    pub(crate) fn lose(&mut self, slot: usize) -> bool {
+        !mem::replace(&mut self.losers[slot], true)
+    }
+}
+
 impl Link {
-    pub(crate) fn new(link: &FluidLink, number: usize, crowd: usize, seed: Seed) -> Self {
+    /// Link number `number`, crossed by `crowd` of `flows` flows.
+    pub(crate) fn new(
+        link: &FluidLink,
+        number: usize,
+        (crowd, flows): (usize, usize),
+        seed: Seed,
+    ) -> Self {
         let stream = |purpose| Stream::new(seed, number as u64, purpose);
         let mut draws = stream(Purpose::Background);
         Self {
@@ -106,6 +123,7 @@ impl Link {
                 first_answer: f64::INFINITY,
                 follows: false,
                 crowd,
+                losers: vec![false; flows],
                 counts: stream(Purpose::VictimCount),
                 victims: stream(Purpose::Victims),
                 seed,
@@ -155,6 +173,7 @@ impl Link {
         law.choose(candidates, count, events.number, &mut events.victims);
         events.number += 1;
         events.open = true;
+        events.losers.fill(false);
         if let Some(red) = &mut self.red {
             red.restart();
         }

@@ -98,8 +98,7 @@ impl Run<'_> {
             flow.sheltered_until = answer;
             flow.losses += 1;
             flow.remaining = f64::INFINITY;
-            if flow.lost_in != link.events.number {
-                flow.lost_in = link.events.number;
+            if link.events.lose(slot) {
                 link.tally.fractions += 1.0 / link.events.crowd as f64;
             }
             let (cause, slot) = (Cause::Event, slot as u32);
@@ -152,9 +151,9 @@ mod tests {
     #[test]
     fn a_flow_is_cut_once_in_a_round_trip() {
         let mut flow = Exposure::default();
-        assert!(flow.lose_in(1, (0.3, 0.4)));
-        assert!(!flow.lose_in(2, (0.35, 0.5)));
-        assert!(flow.lose_in(3, (0.4, 0.6)));
+        assert!(flow.shelter(0.3, 0.4));
+        assert!(!flow.shelter(0.35, 0.5));
+        assert!(flow.shelter(0.4, 0.6));
         assert!(!flow.shelter(0.5, 0.9));
         assert_eq!(flow.sheltered_until, 0.6);
     }
@@ -179,6 +178,35 @@ mod tests {
         };
         assert_eq!(run.next_cut(0.5), Some(cut));
         assert_eq!(run.next_cut(0.5), None);
+    }
+
+    /// A flow loses once in an event of a link, and another link's events are others.
+    #[test]
+    fn each_link_remembers_who_lost_in_its_event() {
+        let mut model = model(2);
+        model.links.push(model.links[0].clone());
+        model.paths = vec![vec![0, 1]];
+        let mut run = run(&model, 0.0);
+        run.flows.stretch.fill(1e6);
+        let losses = Losses {
+            fraction: 0.5,
+            span: 0.01,
+        };
+        for (at, link) in [(0.0, 0), (0.0, 1), (9.0, 0)] {
+            for slot in 0..2 {
+                run.candidates.push(Candidate::new(slot, slot, 1.0, 0.1));
+            }
+            (run.now, run.links[link].tally.fractions) = (at, 0.0);
+            run.open_event(link, at);
+            run.candidates.clear();
+            assert_eq!(run.links[link].tally.fractions, 0.5);
+        }
+        // The other flow loses in what goes on of both events, and both lose again.
+        for (now, link, fractions) in [(10.0, 0, 1.0), (20.0, 1, 1.0), (30.0, 0, 1.0)] {
+            run.now = now;
+            run.expose(link, 0, losses);
+            assert_eq!(run.links[link].tally.fractions, fractions, "{now}");
+        }
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl<'m> Run<'m> {
         let flows = Flows::new(model);
         let crowd = model.crowd();
         let links: Vec<Link> = (0..model.links.len())
-            .map(|l| Link::new(&model.links[l], l, crowd[l], model.seed))
+            .map(|l| Link::new(&model.links[l], l, (crowd[l], flows.len()), model.seed))
             .collect();
         let mut schedule = Schedule::with_room(flows.len() + 3 * links.len() + 1);
         for (number, link) in (0..).zip(&links) {
@@ -224,7 +224,6 @@ impl<'m> Run<'m> {
         let count = self.links[link].choose_victims(law, &mut self.candidates);
         let fraction = count as f64 / self.links[link].events.crowd as f64;
         let (mut first, mut last) = (f64::INFINITY, at);
-        let event = self.links[link].events.number;
         let follows = self.links[link].event_follows();
         for (place, flow) in self.candidates.iter().enumerate() {
             let time = at + flow.round_trip;
@@ -236,7 +235,8 @@ impl<'m> Run<'m> {
                 continue;
             }
             (first, last) = (first.min(time), last.max(time));
-            if exposure.lose_in(event, (at, time)) {
+            self.links[link].events.lose(flow.slot as usize);
+            if exposure.shelter(at, time) {
                 let (cause, slot) = (Cause::Event, flow.slot);
                 self.schedule.enter(time, Occurrence::Cut { cause, slot });
             }
