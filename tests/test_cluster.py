@@ -224,7 +224,8 @@ def test_a_job_that_kills_its_workers_is_found_and_the_others_are_not_given_up(m
         there.run(kill_a_worker_of, 10, lambda part: numbers[part], found.__setitem__)
     assert str(found.pop(3)) == "its worker died 2 times"
     assert found == {number: number * number for number in range(10) if number != 3}
-    assert there.tasks == 2 + 5
+    # The other task may have waited at a worker that died: its jobs are then tried alone too, and none is blamed.
+    assert there.tasks in {2 + 5, 2 + 5 + 5}
 
 
 def test_a_scheduler_that_goes_away_is_one_line_and_nothing_is_lost(small: Path, tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 Jobs travel in tasks of as many as take some seconds, so that a task's two milliseconds do not count; three for each
 thread of a worker are on their way, so that little is lost with whoever dies. A worker that dies takes its task with
-it: the task is run again elsewhere, and after three more deaths (Dask's `allowed-failures`) job by job, so that one
-poisoned job is found and the others are not given up.
+it: the task is run again elsewhere, and after three more deaths (Dask's `allowed-failures`) job by job with nothing
+else under way, so that one poisoned job is found: Dask blames a death on all that waited at the worker.
 
 A run may need as much memory as `--memory` says, and no more than its worker has for each of its threads: a worker that
 is killed for its memory takes other runs with it, and so would each that tries again.
@@ -15,6 +15,7 @@ import logging
 import math
 import socket
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -211,6 +212,9 @@ class Cluster:
         until = math.inf if within is None else time.monotonic() + within
         pace, begin = _Pace(self.threads, most), 0
         sent: dict[Any, slice] = {}
+        #: Jobs whose workers died, and whether one of them is under way alone.
+        suspects: deque[int] = deque()
+        alone = False
         waiting = self._distributed.as_completed(loop=self._client.loop)
 
         def submit(part: slice) -> None:
@@ -222,7 +226,10 @@ class Cluster:
             self.tasks += 1
 
         while True:
-            while begin < count and len(sent) < pace.under_way():
+            if suspects and not sent:
+                alone, number = True, suspects.popleft()
+                submit(slice(number, number + 1))
+            while not (suspects or alone) and begin < count and len(sent) < pace.under_way():
                 part = slice(begin, begin + pace.jobs(count - begin))
                 submit(part)
                 begin = part.stop
@@ -239,12 +246,13 @@ class Cluster:
                 with self._listening():
                     seconds, answers = future.result()
             except self._distributed.KilledWorker as killed:
-                if len(numbers) > 1:
-                    for number in numbers:
-                        submit(slice(number, number + 1))
-                else:
+                if alone:
                     record(part.start, ForebayError(f"its worker died {killed.allowed_failures + 1} times"))
+                else:
+                    suspects.extend(numbers)
+                alone = False
                 continue
+            alone = False
             pace.note(seconds, len(numbers))
             for number, (good, found) in zip(numbers, answers, strict=True):
                 record(number, found if good else ForebayError(found))
