@@ -75,7 +75,7 @@ class QuickLook(Observing):
     """One look, for goals about means; its parameters are those of `Observing`."""
 
     #: The largest buffer up to which goals that ask for room are thought to hold on.
-    _top: float = math.inf
+    _top = math.inf
 
     def run(self) -> Outcome:
         """Look, and put what was found to fresh replications."""
