@@ -35,6 +35,9 @@ def test_cells_are_what_the_atlas_is_of() -> None:
     assert min(cell.bdp for cell in found) < 10
     assert max(cell.bdp for cell in found) > 80_000
     assert {1, 10_000} <= {cell.flows for cell in found}
+    # Timeouts of 200 ms, and what they bring, are waited for and seen.
+    assert min(cell.seconds[0] for cell in found) >= 10 * 0.2
+    assert min(cell.seconds[1] for cell in found) >= 20 * 0.2
 
 
 @pytest.mark.parametrize("cell", [*list(cells(quick=True))[::7], SMALL, replace(SMALL, background=0.5)], ids=str)
@@ -51,15 +54,15 @@ def test_a_cell_is_the_scenario_that_it_says(cell: Cell) -> None:
 
 
 def test_swings_are_those_of_the_controllers() -> None:
-    """A window of 1000 packets: 500 round trips; K = (0.3 W / 0.4)^(1/3) where that comes sooner."""
+    """A window of 1500 packets: 750 round trips of 1.25 s; K = (0.3 W / 0.4)^(1/3) where that comes sooner."""
     of = replace(SMALL, rate=12e6, rtt=1.0, flows=1)
     assert of.bdp == 1000
-    assert of.swing == 500
-    assert replace(of, controller="cubic").swing == pytest.approx(750 ** (1 / 3))
+    assert of.swing == 937.5
+    assert replace(of, controller="cubic").swing == pytest.approx(1125 ** (1 / 3))
     short = replace(of, rate=12e9, rtt=0.001, controller="cubic")
-    assert short.swing == pytest.approx(0.3 / 0.53)
-    assert replace(of, flows=10).swing == 50
-    assert replace(of, background=0.5).swing == 250
+    assert short.swing == pytest.approx(1.5 * 1.25 * 0.3 / 0.53)
+    assert replace(of, flows=10).swing == 93.75
+    assert replace(of, background=0.5).swing == 468.75
     assert replace(of, controller="bbr").swing == 10
 
 

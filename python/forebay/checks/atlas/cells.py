@@ -32,9 +32,13 @@ MOST_CROWDED = 20
 #: Of one run.
 MOST_PACKETS = 12e6
 
-#: Swings of a window that are waited for, and that are measured; round trips at least of both.
+#: Swings of a window that are waited for, and that are measured; round trips and seconds at least of both: timeouts
+#: take their time whatever the round trip is.
 SETTLING, MEASURED = 4, 8
 SETTLING_TRIPS, MEASURED_TRIPS = 30, 100
+SETTLING_S, MEASURED_S = 2.0, 4.0
+#: Of the bandwidth-delay product: how much of it a full queue adds to windows, and the mean queue to round trips.
+FULL, MEAN = 0.5, 0.25
 #: Packets that a run measures at least.
 LEAST_PACKETS = 20_000
 #: BBR looks for the least round trip every 10 s (Cardwell et al., BBR, 2016), BBRv3 every 5 s
@@ -83,19 +87,20 @@ class Cell:
         New Reno grows by a packet in a round trip from half of its window (RFC 5681); CUBIC is back at its window, of
         which it gave up 0.3, after K (RFC 9438, section 4.2), or sooner as New Reno would (section 4.3).
         """
-        window = max(self.bdp * (1 - self.background) / self.flows, 2.0)
+        window = max((1 + FULL) * self.bdp * (1 - self.background) / self.flows, 2.0)
+        rtt = (1 + MEAN) * self.rtt
         if self.controller == "newreno":
-            return window / 2 * self.rtt
+            return window / 2 * rtt
         if self.controller == "cubic":
-            return min(0.3 / 0.53 * window * self.rtt, math.cbrt(0.3 * window / 0.4))
+            return min(0.3 / 0.53 * window * rtt, math.cbrt(0.3 * window / 0.4))
         return PROBES[self.controller]
 
     @property
     def seconds(self) -> tuple[float, float]:
         """Warm-up and measured time."""
         settling, measured = (1, 2) if self.controller in PROBES else (SETTLING, MEASURED)
-        warmup = max(settling * self.swing, SETTLING_TRIPS * self.rtt)
-        least = max(MEASURED_TRIPS * self.rtt, LEAST_PACKETS * PACKET_BITS / self.rate)
+        warmup = max(settling * self.swing, SETTLING_TRIPS * self.rtt, SETTLING_S)
+        least = max(MEASURED_TRIPS * self.rtt, LEAST_PACKETS * PACKET_BITS / self.rate, MEASURED_S)
         return warmup, max(measured * self.swing, least)
 
     @property
@@ -119,12 +124,14 @@ rate   = "{self.rate:.9g}bps"
 buffer = "1BDP"
 
 [[flows]]
-name   = "flows"
-count  = {self.flows}
-cca    = "{self.controller}"
-rtt    = {{ uniform = ["{low:.9g}s", "{high:.9g}s"] }}
-packet = "1500B"
-start  = {{ uniform = ["0s", "{warmup / 4:.9g}s"] }}
+name     = "flows"
+count    = {self.flows}
+cca      = "{self.controller}"
+recovery = "sack"
+min_rto  = "200ms"
+rtt      = {{ uniform = ["{low:.9g}s", "{high:.9g}s"] }}
+packet   = "1500B"
+start    = {{ uniform = ["0s", "{warmup / 4:.9g}s"] }}
 {background if self.background else ""}
 [run]
 warmup  = "{warmup:.9g}s"
