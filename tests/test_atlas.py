@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from forebay import journal
+from forebay.atlas.rows import Row, write
 from forebay.checks.atlas import making
 from forebay.checks.atlas.cells import MOST_CROWDED, MOST_PACKETS, TARGETS, Cell, cells
 from forebay.checks.atlas.drawing import draw_buffers, draw_rules
 from forebay.checks.atlas.judging import Verdict, judged, tally
 from forebay.checks.atlas.making import computed
-from forebay.checks.atlas.rows import Row, write
 from forebay.search.recommendation import reach
 from forebay.tables import read_table
 

@@ -25,7 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("formatting", "goals", "hashes", "quantity"),
     ("cautions",),
     ("scenario",),
-    ("configuration", "measurement"),
+    ("atlas", "configuration", "measurement"),
     ("comparison", "explanation", "search", "sweeps"),
     ("views",),
     ("checks", "papers"),

@@ -46,6 +46,8 @@ class Kind(StrEnum):
     # Of an answer that was not waited for: measured seconds of each run, and of how many; replications so far.
     QUICK = "quick"
     TIME_OVER = "time_over"
+    # Of a quick look: between which packets the atlas of smallest buffers let it look first.
+    PRIOR = "prior"
     # Of what its confidence rests on: replications that repeat each other (`replications`, `different`), flows of a
     # group (the subject) that move as one, and what `--jitter` changed.
     IDENTICAL = "identical"

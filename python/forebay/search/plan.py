@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from forebay import statistics
+from forebay.atlas.prior import Prior
 from forebay.report import Report
 from forebay.search.judging import AverageJudge, Judge
 from forebay.search.words import Words
@@ -60,6 +61,8 @@ class Plan:
         Smallest buffer that is ever tried.
     words : Words
         How the search speaks of what it tries.
+    prior : Prior, optional
+        Where a quick look looks first.
     """
 
     smallest: int
@@ -74,6 +77,7 @@ class Plan:
     judge: Judge = field(default_factory=AverageJudge)
     floor: int = 1
     words: Words = field(default_factory=Words)
+    prior: Prior | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.smallest <= self.largest <= self.ceiling:

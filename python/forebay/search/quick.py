@@ -5,6 +5,9 @@ the monotone regression of all margins crosses zero; the interval is then that o
 or lies between the nearest buffers that are clear, whichever says more. Its upper end is put to a few fresh
 replications, which give it whatever confidence they have.
 
+Where the atlas has such links, the first look is at both sides of where it expects the edge, and the rounds are
+smaller; where the edge lies elsewhere, everything is looked at as if nothing had been expected.
+
 What a search for a confident answer does besides is left out: curves that fall again, further looks where a
 confirmation is refused, what each side of a conflict needs exactly.
 """
@@ -31,8 +34,11 @@ __all__ = ["QuickLook"]
 #: where the largest of them is not enough.
 COARSER = 2
 FURTHER = 2
-#: Single replications of each further round.
+#: How far on either side of what is expected the first look is at, as a factor.
+BESIDE = 1.5
+#: Single replications of each further round, and where the edge was expected.
 ROUNDS = (3, 4)
+EXPECTED_ROUNDS = (2, 3)
 #: Fresh replications at an answer, how many answers are put to some, and with which confidence the first one does.
 FRESH = 4
 ATTEMPTS = 3
@@ -79,9 +85,14 @@ class QuickLook(Observing):
 
     def run(self) -> Outcome:
         """Look, and put what was found to fresh replications."""
-        room, small = self._first_look()
-        outcome = Outcome()
-        needed = self._close_in(room, 1, ROUNDS)
+        outcome, rounds = Outcome(), ROUNDS
+        sides = self._expected()
+        if sides is None:
+            sides = self._first_look()
+        else:
+            rounds = EXPECTED_ROUNDS
+        room, small = sides
+        needed = self._close_in(room, 1, rounds)
         allowed = self._edge(small, -1)
         if small and -allowed.high < needed.high < math.inf:
             # Whether there is room between both hangs on where the other edge is.
@@ -126,6 +137,22 @@ class QuickLook(Observing):
         outcome.lower_end = self._lower_end(outcome.buffer, room)
         outcome.up_to = self.upper_end(outcome.buffer)
         return outcome
+
+    def _expected(self) -> tuple[list[Goal], list[Goal]] | None:
+        """Look where the edge is expected, and at the largest buffer; None where it is not there."""
+        plan = self.plan
+        if plan.prior is None:
+            return None
+        ends = (max(plan.smallest, round(plan.prior.low / BESIDE)), math.ceil(plan.prior.high * BESIDE))
+        if ends[1] >= plan.largest:
+            return None
+        also = (buffer for buffer in plan.also if plan.smallest <= buffer <= plan.ceiling)
+        self._expect(3 + 2 + sum(EXPECTED_ROUNDS) + FRESH)
+        self.sample([*ends, plan.largest, *also], 1)
+        room, small = self.directions()
+        edge = self._edge(room, 1)
+        low, high = (math.log(end) for end in ends)
+        return (room, small) if low - 1e-9 <= edge.missed and edge.met <= high + 1e-9 else None
 
     def _first_look(self) -> tuple[list[Goal], list[Goal]]:
         """Buffers far apart, and further up where none of them has enough room."""

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from forebay import _core
+from forebay.atlas.prior import prior
 from forebay.bounds import MOST_REPLICATIONS, real, whole
 from forebay.configuration.configuring import Configuration, check, configure, unconfigured
 from forebay.configuration.jitter import Jitter, jittered
@@ -301,6 +302,8 @@ def _found(question: _Question, search: _Search) -> Finished:
             measured=search.terms.fraction is not None or not measure.replicates,
         )
         plan = _plan(looked, varied, list(question.asked.values()), of_rules, search.terms)
+        if kind is QuickLook and measure.engine == "packet" and varied.is_target:
+            plan = dataclasses.replace(plan, prior=prior(looked, looked.goals))
         looking = kind(measure, looked.goals or [ANY], plan, measure.expect, known)
         return Finished(looked, looking, Outcome(confidence=None), measure, question.jitter, varied)
 

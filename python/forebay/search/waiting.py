@@ -124,6 +124,10 @@ def _quick(look: Finished, scenario: Scenario) -> Finished:
     replications = counted(len(found.measure.reports), "replication")
     text = f"a quick look, {replications}{less}: run without --quick to confirm"
     found.outcome.notes.insert(0, Warning(Kind.QUICK, text, values={"measured_s": measured, "whole_s": whole}))
+    expected = look.search.plan.prior
+    if expected is not None:
+        values = {"low_packets": expected.low, "high_packets": expected.high}
+        found.outcome.notes.insert(1, Warning(Kind.PRIOR, str(expected), values=values))
     return found
 
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from forebay.atlas.rows import Row
 from forebay.checks.atlas.cells import CONTROLLERS, PACKET_BITS
 from forebay.checks.atlas.judging import NEAR, Judged, Verdict
-from forebay.checks.atlas.rows import Row
 from forebay.formatting import bandwidth, exactly
 from forebay.views import canvas, plots
 from forebay.views.headline import Headline

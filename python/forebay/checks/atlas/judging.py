@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from forebay.atlas.rows import Row
 from forebay.checks.atlas.cells import Cell
-from forebay.checks.atlas.rows import Row
 from forebay.rules import rules
 
 __all__ = ["NEAR", "Judged", "Verdict", "judged", "tally"]

@@ -9,10 +9,10 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 from forebay import build, journal
+from forebay.atlas.rows import Row, write
 from forebay.checks.atlas.cells import TARGETS, Cell, cells
 from forebay.checks.atlas.drawing import write_pictures
 from forebay.checks.atlas.judging import judged
-from forebay.checks.atlas.rows import Row, write
 from forebay.errors import ForebayError
 from forebay.formatting import counted
 from forebay.goals import Goal

@@ -1,26 +1,36 @@
-"""What the atlas says of each cell, and the table that keeps it."""
+"""What the atlas says of each link, and the table that keeps it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from forebay.files import whole
+from forebay.tables import read_table, write_table
 
-__all__ = ["Row", "write"]
+__all__ = ["TABLE", "Row", "read", "write"]
+
+#: The table that comes with forebay.
+TABLE = Path(__file__).with_name("atlas.parquet")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The smallest buffer of one cell for one utilization.
+    """The smallest buffer of one link for one utilization.
 
     Attributes
     ----------
-    rate_bps, rtt_s, flows, controller, background
-        The cell.
+    rate_bps, rtt_s : float
+        Of the link, and the middle of its flows' round trips.
     bdp_packets : float
-        Its bandwidth-delay product.
+        Their product.
+    flows : int
+        How many persistent ones.
+    controller : str
+        Of all of them.
+    background : float
+        Share of the rate that unresponsive traffic offers.
     utilization : float
         That the buffer is for.
     buffer_packets : int or None
@@ -50,11 +60,21 @@ class Row:
     data_packets: int
 
 
+def read(path: Path = TABLE) -> list[Row]:
+    """Read a table.
+
+    Raises
+    ------
+    DamagedError
+        Where it is none, or another one than was written.
+    """
+    table = read_table(path, "make atlas")
+    return [Row(**row) for row in table.select(field.name for field in fields(Row)).iter_rows(named=True)]
+
+
 def write(found: Iterable[Row], path: Path) -> None:
     """Write the table, in the order of its columns."""
     import polars as pl
-
-    from forebay.tables import write_table
 
     table = pl.DataFrame([asdict(row) for row in found], infer_schema_length=None)
     ordered = table.sort("controller", "background", "utilization", "bdp_packets", "rate_bps", "flows")

@@ -1,0 +1,127 @@
+"""Where the atlas says that a scenario's answer will lie, so that a search looks there first.
+
+Between the links of the table the ends of the interval are taken as linear in the logarithms of rate, round trip and
+number of flows, in the background's share and in the logarithm of what may stay unused. Nothing is said beyond it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from forebay.atlas.rows import Row, read
+from forebay.goals import Goal
+from forebay.scenario import Scenario
+from forebay.untrusted import DamagedError
+
+__all__ = ["PACKET_BITS", "Place", "Prior", "between", "prior"]
+
+#: Of the atlas's packets: other links are compared by packets.
+PACKET_BITS = 12_000
+CONTROLLERS = ("newreno", "cubic", "bbr", "bbr3")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A link as the atlas has it; see `Row`."""
+
+    rate_bps: float
+    rtt_s: float
+    flows: int
+    controller: str
+    background: float
+    utilization: float
+
+    def coordinates(self) -> tuple[float, ...]:
+        """Where it lies between others of its controller."""
+        logarithms = (math.log(each) for each in (self.rate_bps, self.rtt_s, self.flows, 1 - self.utilization))
+        return *logarithms, self.background
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """Between which buffers, in packets, the smallest for a utilization is expected."""
+
+    place: Place
+    low: int
+    high: int
+
+    def __str__(self) -> str:
+        flows = f"{self.place.flows} flows" if self.place.flows != 1 else "one flow"
+        aim = f"{100 * self.place.utilization:g} %"
+        return f"looked first about {self.low} to {self.high} packets, where the atlas has links of {flows} at {aim}"
+
+
+def prior(scenario: Scenario, goals: Iterable[Goal]) -> Prior | None:
+    """What the atlas expects; None where the scenario is none of its links, or lies beyond them."""
+    place = _place(scenario, goals)
+    if place is None:
+        return None
+    try:
+        found = between(place, read())
+    except DamagedError:
+        return None
+    return None if found is None else Prior(place, math.floor(found[0]), math.ceil(found[1]))
+
+
+def between(place: Place, rows: Iterable[Row]) -> tuple[float, float] | None:
+    """The ends of the interval there; None where a link that it lies between has none."""
+    known = dict(_known(place.controller, rows))
+    at, found = place.coordinates(), [0.0, 0.0]
+    axes = [sorted(set(values)) for values in zip(*known, strict=True)]
+    if not axes:
+        return None
+    sides = [_side(axis, value) for axis, value in zip(axes, at, strict=True)]
+    for corner in itertools.product(*sides):
+        weight = math.prod(share for _, share in corner)
+        if not weight:
+            continue
+        ends = known.get(tuple(value for value, _ in corner))
+        if ends is None:
+            return None
+        found = [sum_ + weight * math.log(end) for sum_, end in zip(found, ends, strict=True)]
+    return None if not all(sides) else (math.exp(found[0]), math.exp(found[1]))
+
+
+def _known(controller: str, rows: Iterable[Row]) -> Iterator[tuple[tuple[float, ...], tuple[int, int]]]:
+    """Intervals by their places."""
+    for row in rows:
+        if row.controller == controller and row.low_packets is not None and row.high_packets is not None:
+            place = Place(row.rate_bps, row.rtt_s, row.flows, controller, row.background, row.utilization)
+            yield place.coordinates(), (row.low_packets, row.high_packets)
+
+
+def _side(axis: Sequence[float], value: float) -> list[tuple[float, float]]:
+    """The neighbors of a value with their shares; none where it lies beyond all of them."""
+    slack = 1e-9 * (1 + abs(value))
+    if not axis[0] - slack <= value <= axis[-1] + slack:
+        return []
+    above = min(bisect_right(axis, value), len(axis) - 1)
+    low, high = axis[max(above - 1, 0)], axis[above]
+    share = 1.0 if low == high else min(max((value - low) / (high - low), 0.0), 1.0)
+    return [(low, 1 - share), (high, share)] if low != high else [(high, 1.0)]
+
+
+def _place(scenario: Scenario, goals: Iterable[Goal]) -> Place | None:
+    """The scenario as one of the atlas's links."""
+    core = scenario.core
+    responsive = [(count, controller) for _, count, controller, reacts in core.groups if reacts]
+    flows = sum(count for count, _ in responsive)
+    controllers = {controller for _, controller in responsive}
+    aims = [goal.threshold for goal in goals if goal.name == "utilization" and goal.sense == ">="]
+    alike = len(controllers) == 1 and controllers <= set(CONTROLLERS) and flows == core.persistent_flows > 0
+    if not alike or not aims or max(aims) >= 1 or core.queue != "droptail" or len(scenario.resolved["links"]) > 1:
+        return None
+    assert core.bdp_packets is not None, "a link of responsive flows has one"
+    packets_per_s = core.rate_bps / 8 / core.packet_bytes
+    return Place(
+        packets_per_s * PACKET_BITS,
+        core.bdp_packets / packets_per_s,
+        flows,
+        controllers.pop(),
+        abs(core.background_load),
+        max(aims),
+    )
