@@ -7,7 +7,9 @@ import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from forebay import journal
@@ -15,10 +17,16 @@ from forebay.atlas.rows import Row, write
 from forebay.checks.atlas import making
 from forebay.checks.atlas.cells import MOST_CROWDED, MOST_PACKETS, TARGETS, Cell, cells
 from forebay.checks.atlas.drawing import draw_buffers, draw_rules
+from forebay.checks.atlas.fitting import fitted
 from forebay.checks.atlas.judging import Verdict, judged, tally
 from forebay.checks.atlas.making import computed
+from forebay.checks.atlas.page import FITS, FOUND, RULES, renew
+from forebay.files import within
 from forebay.search.recommendation import reach
 from forebay.tables import read_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SMALL = Cell(10e6, 0.010, 3, "newreno", 0.0)
 
@@ -148,3 +156,65 @@ def test_pictures_show_every_controller_and_rule() -> None:
 def test_the_search_reaches_as_far_as_recommend_does() -> None:
     assert reach(1000.0) == (2000, 16_000)
     assert reach(1.0) == (8, 64)
+
+
+def lawful(controller: str, law: Callable[[float, int], float], error: float = 0.0) -> list[Row]:
+    """Rows whose interval is a factor of 1.1 on either side of a law, which is itself off by some error."""
+    rng, rows = np.random.default_rng(5), []
+    for cell in list(cells())[::3]:
+        if cell.controller == controller:
+            middle = law(cell.bdp, cell.flows) * math.exp(error * rng.normal())
+            ends = middle / 1.1, middle * 1.1
+            kind = (cell.rate, cell.rtt, cell.bdp, cell.flows, controller, cell.background, 0.99)
+            rows.append(Row(*kind, ends[1], *ends, 0.9, 20, 10**6))  # type: ignore[arg-type]
+    return rows
+
+
+def test_a_power_law_is_found_again() -> None:
+    found = fitted(lawful("cubic", lambda bdp, flows: 6 + 0.5 * bdp**0.9 / flows**0.6), "cubic", 0.99)
+    assert (found.floor, found.factor) == pytest.approx((6, 0.5), rel=0.02)
+    assert (found.bdp_power, found.flows_power) == pytest.approx((0.9, 0.6), abs=0.01)
+    assert (found.right, found.unseen) == (1.0, 1.0)
+    assert str(found) == "6.0 + 0.50 BDP^0.90 / N^0.60"
+    assert found.packets(1000, 100) == pytest.approx(6 + 0.5 * 1000**0.9 / 100**0.6, rel=0.02)
+
+
+def test_what_was_fitted_is_no_witness() -> None:
+    """Where links follow no law the fit is better on those that it saw than on those that it did not."""
+    rows = lawful("newreno", lambda bdp, flows: 6 + bdp / flows**0.6)
+    by_link = {}
+    for each in rows:
+        factor = by_link.setdefault((each.rate_bps, each.rtt_s), 1.5 ** (-1) ** len(by_link))
+        assert each.low_packets is not None
+        assert each.high_packets is not None
+        rows[rows.index(each)] = replace(
+            each, low_packets=factor * each.low_packets, high_packets=factor * each.high_packets
+        )
+    found = fitted(rows, "newreno", 0.99)
+    assert found.rows == len(rows)
+    assert found.unseen < found.right < 1
+
+
+def test_the_page_tells_what_was_found(tmp_path: Path) -> None:
+    found = [
+        replace(each, utilization=target)
+        for controller, times in (("newreno", 1), ("cubic", 2), ("bbr", 1), ("bbr3", 1))
+        for target in TARGETS
+        for each in lawful(controller, lambda bdp, _, times=times: times * bdp)
+    ]
+    page = tmp_path / "atlas.md"
+    empty = "\n".join(f"{begin}\n{end}\n" for begin, end in (FOUND, RULES, FITS))
+    page.write_text(f"# Atlas\n\n{empty}", encoding="utf-8")
+    renew(page, found, list(judged(found)))
+    first = page.read_text(encoding="utf-8")
+    (of_rule,) = [line for line in within(first, RULES, "page").splitlines() if "`bdp`" in line]
+    # BDP: just right for New Reno, too little for CUBIC; it is no rule for BBR.
+    assert of_rule == "| `bdp` | 100 / 0 / 0 | 0 / 100 / 0 | - | - |"
+    (fit,) = [line for line in within(first, FITS, "page").splitlines() if line.startswith("| CUBIC, 99 %")]
+    assert "| 0.0 + 2.00 BDP^1.00 / N^0.00 |" in fit
+    assert "| 100 % | 100 % |" in fit
+    (count,) = [line for line in within(first, FOUND, "page").splitlines() if line.startswith("| BBR, 95 %")]
+    links = sum(cell.controller == "bbr" for cell in list(cells())[::3])
+    assert count == f"| BBR, 95 % | {links} | {links} | a factor of 1.21 | a factor of 1.21 | {links / 1000:.1f} |"
+    renew(page, found, list(judged(found)))
+    assert page.read_text(encoding="utf-8") == first

@@ -11,7 +11,7 @@ from forebay.atlas.rows import Row
 from forebay.checks.atlas.cells import Cell
 from forebay.rules import rules
 
-__all__ = ["NEAR", "Judged", "Verdict", "judged", "tally"]
+__all__ = ["NEAR", "Judged", "Verdict", "judged", "tally", "verdict_on"]
 
 #: A rule is right within this share of what is needed.
 NEAR = 0.2
@@ -39,7 +39,7 @@ class Judged:
 def judged(found: Iterable[Row]) -> Iterator[Judged]:
     """Every rule that asks for a buffer, on every row that has one."""
     for row in found:
-        if row.low_packets is None or row.high_packets is None:
+        if row.buffer_packets is None:
             continue
         cell = Cell(row.rate_bps, row.rtt_s, row.flows, row.controller, row.background)
         scenario = cell.scenario().changed(("atlas", "goal.utilization", f">= {row.utilization:g}"))
@@ -48,12 +48,16 @@ def judged(found: Iterable[Row]) -> Iterator[Judged]:
                 continue
             # No rule asks for less than a packet.
             packets = max(1.0, rule.packets)
-            verdict = Verdict.RIGHT
-            if packets < (1 - NEAR) * row.low_packets:
-                verdict = Verdict.SMALL
-            elif packets > (1 + NEAR) * row.high_packets:
-                verdict = Verdict.LARGE
-            yield Judged(row, rule.name, packets, rule.applies, verdict)
+            yield Judged(row, rule.name, packets, rule.applies, verdict_on(row, packets))
+
+
+def verdict_on(row: Row, packets: float) -> Verdict:
+    """How so many packets compare with what a row that has a buffer needs."""
+    assert row.low_packets is not None
+    assert row.high_packets is not None
+    if packets < (1 - NEAR) * row.low_packets:
+        return Verdict.SMALL
+    return Verdict.LARGE if packets > (1 + NEAR) * row.high_packets else Verdict.RIGHT
 
 
 def tally(found: Iterable[Judged]) -> dict[tuple[str, str], Counter[Verdict]]:
