@@ -91,7 +91,7 @@ gallery: $(VENV)/.build
 # An hour or two; goes on where it was interrupted.
 ATLAS ?= out/atlas
 atlas: $(VENV)/.build
-	$(BIN)/python -m forebay.checks.atlas.making "$(ATLAS)" $(if $(QUICK),--quick)
+	$(BIN)/python -m forebay.checks.atlas.making "$(ATLAS)" $(if $(QUICK),--quick,--docs docs)
 
 # The cheapest scenario first; a run that is interrupted goes on where it stopped.
 manual: $(VENV)/.build

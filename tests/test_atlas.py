@@ -144,11 +144,12 @@ def test_the_table_keeps_every_row(tmp_path: Path) -> None:
 
 def test_pictures_show_every_controller_and_rule() -> None:
     found = [
-        replace(row(flows, 83.3, low=20, high=30), controller=name) for flows in (1, 10) for name in ("newreno", "bbr")
+        replace(row(flows, 83.3, low=20, high=30), controller=name) for flows in (10, 1) for name in ("newreno", "bbr")
     ]
     buffers, rules = draw_buffers(found), draw_rules(list(judged(found)))
     assert [panel.get_title("left") for panel in buffers.axes] == ["New Reno", "CUBIC", "BBR", "BBRv3"]
     assert [len(panel.lines) for panel in buffers.axes] == [2, 2, 2, 2], "a line for the rate, one for the rule"
+    assert list(buffers.axes[0].lines[0].get_xdata()) == [1, 10], "from few flows to many"
     assert [panel.get_title("left") for panel in rules.axes][:2] == ["bdp", "sqrt-n"]
     assert rules.axes[0].lines, "marks"
 

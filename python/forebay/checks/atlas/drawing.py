@@ -48,7 +48,7 @@ def draw_buffers(found: Sequence[Row], utilization: float = 0.99) -> canvas.Pict
     rates = sorted({row.rate_bps for row in found})
     for panel, controller in zip(panels, CONTROLLERS, strict=True):
         for rate, color in zip(rates, COLORS, strict=False):
-            line = [row for row in found if _on(row, controller, rate, utilization)]
+            line = sorted((row for row in found if _on(row, controller, rate, utilization)), key=lambda row: row.flows)
             flows = [row.flows for row in line]
             low, high = ([_scaled(row, end) for row in line] for end in ("low_packets", "high_packets"))
             middle = [math.sqrt(one * other) for one, other in zip(low, high, strict=True)]

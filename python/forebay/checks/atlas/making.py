@@ -9,10 +9,11 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 from forebay import build, journal
-from forebay.atlas.rows import Row, write
+from forebay.atlas.rows import TABLE, Row, write
 from forebay.checks.atlas.cells import TARGETS, Cell, cells
 from forebay.checks.atlas.drawing import write_pictures
 from forebay.checks.atlas.judging import judged
+from forebay.checks.atlas.page import renew
 from forebay.errors import ForebayError
 from forebay.formatting import counted
 from forebay.goals import Goal
@@ -89,6 +90,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="make atlas", description=__doc__)
     parser.add_argument("folder", type=Path, help="where what is done is kept, and the table is written")
     parser.add_argument("--quick", action="store_true", help="a part of the cells, in minutes")
+    parser.add_argument("--docs", type=Path, help="renew the manual's page here, and the table that comes with forebay")
     asked = parser.parse_args()
     wanted = list(cells(quick=asked.quick))
     every, done, found = sum(cell.packets for cell in wanted), 0.0, list[Row]()
@@ -106,8 +108,13 @@ def main() -> None:
     except ForebayError as error:
         raise SystemExit(f"\natlas: {error}") from None
     print(file=sys.stderr)
-    write(found, asked.folder / "atlas.parquet")
-    for path in write_pictures(found, list(judged(found)), asked.folder):
+    rules = list(judged(found))
+    write(found, asked.folder / TABLE.name)
+    if asked.docs is not None:
+        write(found, TABLE)
+        renew(asked.docs / "atlas.md", found, rules)
+    pictures = asked.folder if asked.docs is None else asked.docs / "images"
+    for path in write_pictures(found, rules, pictures):
         print(f"wrote {path}")
 
 
