@@ -83,7 +83,7 @@ impl QueueDiscipline for DeficitRoundRobin {
             _ => Victim::Longest,
         };
         let longest = match victim {
-            Victim::Longest => Longest::Tracked,
+            Victim::Longest => Longest::OnDemand,
             Victim::Arrival => Longest::Untracked,
         };
         Self {
@@ -169,6 +169,7 @@ impl DeficitRoundRobin {
     }
 
     /// Behind all others: of equally long queues the next to be served is the longest.
+    #[inline]
     fn take_turn(&mut self, flow: u32) {
         self.turn += 1;
         self.queues.set_turn(flow, self.turn);
