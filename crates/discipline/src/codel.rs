@@ -78,11 +78,6 @@ pub(crate) struct CoDelState {
 
 impl CoDelState {
     /// The next packet and whether it may be dropped (RFC 8289 section 5.4, `dodequeue`).
-    #[expect(
-        clippy::inline_always,
-        reason = "a call would pass the packet in memory"
-    )]
-    #[inline(always)]
     fn take(
         &mut self,
         law: &ControlLaw,
@@ -93,17 +88,23 @@ impl CoDelState {
             self.first_above = None;
             return None;
         };
-        let sojourn = now.saturating_sub(packet.arrival);
-        if sojourn < law.target || source.bytes() <= law.max_packet {
+        let may_drop = self.may_drop(law, now, (packet.arrival, source.bytes()));
+        Some((packet, may_drop))
+    }
+
+    /// Whether a packet that arrived at a time may be dropped, where so many bytes are left behind it.
+    #[inline]
+    fn may_drop(&mut self, law: &ControlLaw, now: Time, (arrival, left): (Time, u64)) -> bool {
+        if now.saturating_sub(arrival) < law.target || left <= law.max_packet {
             self.first_above = None;
-            return Some((packet, false));
+            return false;
         }
         match self.first_above {
             None => {
                 self.first_above = Some(now.saturating_add(law.interval));
-                Some((packet, false))
+                false
             }
-            Some(due) => Some((packet, now >= due)),
+            Some(due) => now >= due,
         }
     }
 
@@ -120,11 +121,12 @@ impl CoDelState {
         source: &mut impl Source,
         port: &mut Port,
     ) -> Option<Packet> {
-        let Some((packet, may_drop)) = self.take(law, source, port.now) else {
+        let Some(packet) = source.pop() else {
+            self.first_above = None;
             self.dropping = false;
             return None;
         };
-        if may_drop {
+        if self.may_drop(law, port.now, (packet.arrival, source.bytes())) {
             return self.control(packet, law, (source, port));
         }
         self.dropping = false;

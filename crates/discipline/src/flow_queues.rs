@@ -18,8 +18,9 @@ struct Node {
     after: u32,
 }
 
+/// A queue, with what its discipline keeps of it.
 #[derive(Clone, Copy, Debug)]
-struct FlowQueue {
+struct FlowQueue<S> {
     first: u32,
     last: u32,
     backlog: Backlog,
@@ -30,20 +31,23 @@ struct FlowQueue {
     place: u32,
     /// Among queues of one length that with the lowest turn counts as the longest.
     turn: u64,
+    state: S,
 }
 
-const EMPTY: FlowQueue = FlowQueue {
-    first: NONE,
-    last: NONE,
-    backlog: Backlog {
-        packets: 0,
-        bytes: 0,
-    },
-    before: NONE,
-    after: NONE,
-    place: NONE,
-    turn: 0,
-};
+impl<S: Default> Default for FlowQueue<S> {
+    fn default() -> Self {
+        Self {
+            first: NONE,
+            last: NONE,
+            backlog: Backlog::default(),
+            before: NONE,
+            after: NONE,
+            place: NONE,
+            turn: 0,
+            state: S::default(),
+        }
+    }
+}
 
 /// A list of queues. A queue is in one list at most.
 #[derive(Clone, Copy, Debug)]
@@ -89,12 +93,12 @@ pub(crate) enum Longest {
     Untracked,
 }
 
-/// Queues numbered from zero, created as they are used.
+/// Queues numbered from zero, created as they are used, each with a state of its discipline.
 #[derive(Clone, Debug)]
-pub(crate) struct FlowQueues {
+pub(crate) struct FlowQueues<S = ()> {
     nodes: Vec<Node>,
     free: u32,
-    queues: Vec<FlowQueue>,
+    queues: Vec<FlowQueue<S>>,
     total: Backlog,
     longest: Longest,
     /// Whether there is a heap now.
@@ -105,11 +109,11 @@ pub(crate) struct FlowQueues {
     heap: Vec<u32>,
 }
 
-impl FlowQueues {
+impl<S: Clone + Default> FlowQueues<S> {
     /// What they keep of each packet, and of each queue with its place in the heap.
     pub(crate) const STORAGE: Storage = Storage {
         packet: size_of::<Node>(),
-        flow: size_of::<FlowQueue>() + size_of::<u32>(),
+        flow: size_of::<FlowQueue<S>>() + size_of::<u32>(),
         empty: 0,
     };
 
@@ -138,6 +142,18 @@ impl FlowQueues {
         self.queues[queue as usize].backlog
     }
 
+    /// What its discipline keeps of one.
+    #[inline]
+    pub(crate) fn state(&mut self, queue: u32) -> &mut S {
+        &mut self.queues[queue as usize].state
+    }
+
+    /// How many queues there are.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.queues.len()
+    }
+
     /// The packet at the head of a queue.
     #[inline]
     pub(crate) fn head(&self, queue: u32) -> Option<&Packet> {
@@ -149,7 +165,7 @@ impl FlowQueues {
     #[inline]
     pub(crate) fn ensure(&mut self, queue: u32) {
         if queue as usize >= self.queues.len() {
-            self.queues.resize(queue as usize + 1, EMPTY);
+            self.queues.resize(queue as usize + 1, FlowQueue::default());
         }
     }
 
@@ -210,7 +226,11 @@ impl FlowQueues {
         if flow.first == NONE {
             flow.last = NONE;
         }
-        self.shorten(queue, packet.size);
+        flow.backlog.remove(packet.size);
+        self.total.remove(packet.size);
+        if self.tracked {
+            self.shortened(queue);
+        }
         Some(packet)
     }
 
@@ -229,22 +249,21 @@ impl FlowQueues {
             flow.last = before;
             self.nodes[before as usize].after = NONE;
         }
-        self.shorten(queue, packet.size);
+        flow.backlog.remove(packet.size);
+        self.total.remove(packet.size);
+        if self.tracked {
+            self.shortened(queue);
+        }
         Some(packet)
     }
 
-    /// A packet of so many bytes has left a queue.
+    /// A queue in the heap has become shorter, or empty.
     #[inline]
-    fn shorten(&mut self, queue: u32, size: u32) {
-        self.total.remove(size);
-        let flow = &mut self.queues[queue as usize];
-        flow.backlog.remove(size);
-        if self.tracked {
-            let empty = flow.first == NONE;
-            self.fall(queue);
-            if empty {
-                self.leave_heap(queue);
-            }
+    fn shortened(&mut self, queue: u32) {
+        let empty = self.queues[queue as usize].first == NONE;
+        self.fall(queue);
+        if empty {
+            self.leave_heap(queue);
         }
     }
 
@@ -392,7 +411,7 @@ impl FlowQueues {
     /// Takes a queue out of the list that it is in.
     #[inline]
     pub(crate) fn remove(&mut self, list: &mut QueueList, queue: u32) {
-        let FlowQueue { before, after, .. } = self.queues[queue as usize];
+        let &FlowQueue { before, after, .. } = &self.queues[queue as usize];
         match self.queues.get_mut(before as usize) {
             Some(neighbor) => neighbor.after = after,
             None => list.first = after,
@@ -430,7 +449,7 @@ mod tests {
             longest in prop::sample::select(vec![Longest::Tracked, Longest::OnDemand]),
             asked in prop::sample::select(vec![1, 2, 10, 40]),
         ) {
-            let mut queues = FlowQueues::new(longest);
+            let mut queues = FlowQueues::<()>::new(longest);
             queues.ensure(6);
             let mut turns = [0, 5, 3, 1, 6, 4, 2];
             for queue in 0..7 {
@@ -470,7 +489,7 @@ mod tests {
         /// Lists keep the order in which queues were appended.
         #[test]
         fn lists_are_those_of_a_plain_model(steps in prop::collection::vec((0u32..6, 0u8..3), 1..200)) {
-            let mut queues = FlowQueues::new(Longest::Untracked);
+            let mut queues = FlowQueues::<()>::new(Longest::Untracked);
             queues.ensure(5);
             let mut list = QueueList::default();
             let mut model: VecDeque<u32> = VecDeque::new();
