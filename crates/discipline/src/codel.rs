@@ -351,6 +351,41 @@ mod tests {
         assert!(port.discards.is_empty());
     }
 
+    /// A queue among others, which hold many bytes, so that its own last packet may be dropped.
+    struct AmongOthers(VecDeque<Packet>);
+
+    impl Source for AmongOthers {
+        fn pop(&mut self) -> Option<Packet> {
+            self.0.pop_front()
+        }
+
+        fn bytes(&self) -> u64 {
+            1_000_000
+        }
+    }
+
+    /// RFC 8289 section 5.4: where nothing is left, `first_above_time` is 0.
+    #[test]
+    fn an_empty_queue_forgets_that_its_delay_was_above_the_target() {
+        let parameters = Parameters::defaults(CoDel::DESCRIPTION.parameters);
+        let law = ControlLaw::new(&parameters, &setting(Limit::Packets(1000)));
+        let mut port = port();
+        let mut state = CoDelState::default();
+        // Each waits 10 ms; the second would be due to be dropped 100 ms after the first.
+        for (sent, empties) in [(10, true), (115, false), (220, false)] {
+            let mut packet = packet(0, sent, 1000);
+            packet.arrival = Time::from_millis(u64::from(sent) - 10);
+            port.now = Time::from_millis(u64::from(sent));
+            let mut source = AmongOthers([packet].into());
+            state.dequeue(&law, &mut source, &mut port);
+            if empties {
+                assert_eq!(state.dequeue(&law, &mut source, &mut port), None);
+            }
+        }
+        let dropped: Vec<u32> = port.discards.iter().map(|packet| packet.number).collect();
+        assert_eq!(dropped, [220]);
+    }
+
     #[test]
     fn soon_after_it_resumes_at_the_rate_it_had() {
         let (mut codel, mut port) = (codel(), port());

@@ -5,6 +5,9 @@
 //! half of what is left of the round trip lies on each side of it; elsewhere its acknowledgments
 //! return over a constant delay and it lives in its sender ([`crate::connection`]).
 
+#[cfg(test)]
+mod tests;
+
 use forebay_scenario::{FlowGroup, Scenario, Stack};
 use forebay_units::Time;
 
