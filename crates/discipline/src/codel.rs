@@ -78,11 +78,6 @@ pub(crate) struct CoDelState {
 
 impl CoDelState {
     /// The next packet and whether it may be dropped (RFC 8289 section 5.4, `dodequeue`).
-    #[expect(
-        clippy::inline_always,
-        reason = "a call would pass the packet in memory"
-    )]
-    #[inline(always)]
     fn take(
         &mut self,
         law: &ControlLaw,
@@ -93,17 +88,23 @@ impl CoDelState {
             self.first_above = None;
             return None;
         };
-        let sojourn = now.saturating_sub(packet.arrival);
-        if sojourn < law.target || source.bytes() <= law.max_packet {
+        let may_drop = self.may_drop(law, now, (packet.arrival, source.bytes()));
+        Some((packet, may_drop))
+    }
+
+    /// Whether a packet that arrived at a time may be dropped, where so many bytes are left behind it.
+    #[inline]
+    fn may_drop(&mut self, law: &ControlLaw, now: Time, (arrival, left): (Time, u64)) -> bool {
+        if now.saturating_sub(arrival) < law.target || left <= law.max_packet {
             self.first_above = None;
-            return Some((packet, false));
+            return false;
         }
         match self.first_above {
             None => {
                 self.first_above = Some(now.saturating_add(law.interval));
-                Some((packet, false))
+                false
             }
-            Some(due) => Some((packet, now >= due)),
+            Some(due) => now >= due,
         }
     }
 
@@ -120,11 +121,12 @@ impl CoDelState {
         source: &mut impl Source,
         port: &mut Port,
     ) -> Option<Packet> {
-        let Some((packet, may_drop)) = self.take(law, source, port.now) else {
+        let Some(packet) = source.pop() else {
+            self.first_above = None;
             self.dropping = false;
             return None;
         };
-        if may_drop {
+        if self.may_drop(law, port.now, (packet.arrival, source.bytes())) {
             return self.control(packet, law, (source, port));
         }
         self.dropping = false;
@@ -347,6 +349,41 @@ mod tests {
             assert!(codel.dequeue(&mut port).is_some());
         }
         assert!(port.discards.is_empty());
+    }
+
+    /// A queue among others, which hold many bytes, so that its own last packet may be dropped.
+    struct AmongOthers(VecDeque<Packet>);
+
+    impl Source for AmongOthers {
+        fn pop(&mut self) -> Option<Packet> {
+            self.0.pop_front()
+        }
+
+        fn bytes(&self) -> u64 {
+            1_000_000
+        }
+    }
+
+    /// RFC 8289 section 5.4: where nothing is left, `first_above_time` is 0.
+    #[test]
+    fn an_empty_queue_forgets_that_its_delay_was_above_the_target() {
+        let parameters = Parameters::defaults(CoDel::DESCRIPTION.parameters);
+        let law = ControlLaw::new(&parameters, &setting(Limit::Packets(1000)));
+        let mut port = port();
+        let mut state = CoDelState::default();
+        // Each waits 10 ms; the second would be due to be dropped 100 ms after the first.
+        for (sent, empties) in [(10, true), (115, false), (220, false)] {
+            let mut packet = packet(0, sent, 1000);
+            packet.arrival = Time::from_millis(u64::from(sent) - 10);
+            port.now = Time::from_millis(u64::from(sent));
+            let mut source = AmongOthers([packet].into());
+            state.dequeue(&law, &mut source, &mut port);
+            if empties {
+                assert_eq!(state.dequeue(&law, &mut source, &mut port), None);
+            }
+        }
+        let dropped: Vec<u32> = port.discards.iter().map(|packet| packet.number).collect();
+        assert_eq!(dropped, [220]);
     }
 
     #[test]

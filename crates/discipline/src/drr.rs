@@ -27,12 +27,11 @@ pub struct DeficitRoundRobin {
     limit: Limit,
     quantum: u64,
     victim: Victim,
-    queues: FlowQueues,
+    /// Each with the bytes that its flow may send.
+    queues: FlowQueues<u64>,
     active: QueueList,
     /// Whether the flow at the list's head has had its quantum.
     served: bool,
-    /// Bytes each flow may send.
-    deficits: Vec<u64>,
     turn: u64,
 }
 
@@ -70,7 +69,7 @@ impl QueueDiscipline for DeficitRoundRobin {
     };
 
     fn storage(_: &Parameters) -> Storage {
-        FlowQueues::STORAGE.with_flow(size_of::<u64>())
+        FlowQueues::<u64>::STORAGE
     }
 
     fn new(parameters: &Parameters, setting: &Setting) -> Self {
@@ -83,7 +82,7 @@ impl QueueDiscipline for DeficitRoundRobin {
             _ => Victim::Longest,
         };
         let longest = match victim {
-            Victim::Longest => Longest::Tracked,
+            Victim::Longest => Longest::OnDemand,
             Victim::Arrival => Longest::Untracked,
         };
         Self {
@@ -93,7 +92,6 @@ impl QueueDiscipline for DeficitRoundRobin {
             queues: FlowQueues::new(longest),
             active: QueueList::default(),
             served: false,
-            deficits: Vec::new(),
             turn: 0,
         }
     }
@@ -130,7 +128,7 @@ impl QueueDiscipline for DeficitRoundRobin {
         loop {
             let flow = self.active.first()?;
             let size = u64::from(self.queues.head(flow)?.size);
-            let deficit = &mut self.deficits[flow as usize];
+            let deficit = self.queues.state(flow);
             if !self.served {
                 self.served = true;
                 *deficit += self.quantum;
@@ -157,10 +155,7 @@ impl QueueDiscipline for DeficitRoundRobin {
 
 impl DeficitRoundRobin {
     fn activate(&mut self, flow: u32) {
-        if flow as usize >= self.deficits.len() {
-            self.deficits.resize(flow as usize + 1, 0);
-        }
-        self.deficits[flow as usize] = 0;
+        *self.queues.state(flow) = 0;
         if self.active.first().is_none() {
             self.served = false;
         }
@@ -169,6 +164,7 @@ impl DeficitRoundRobin {
     }
 
     /// Behind all others: of equally long queues the next to be served is the longest.
+    #[inline]
     fn take_turn(&mut self, flow: u32) {
         self.turn += 1;
         self.queues.set_turn(flow, self.turn);
@@ -179,7 +175,7 @@ impl DeficitRoundRobin {
             self.served = false;
         }
         self.queues.remove(&mut self.active, flow);
-        self.deficits[flow as usize] = 0;
+        *self.queues.state(flow) = 0;
     }
 
     fn drop_from_longest(&mut self, port: &mut Port) {

@@ -18,8 +18,9 @@ struct Node {
     after: u32,
 }
 
+/// A queue, with what its discipline keeps of it.
 #[derive(Clone, Copy, Debug)]
-struct FlowQueue {
+struct FlowQueue<S> {
     first: u32,
     last: u32,
     backlog: Backlog,
@@ -30,20 +31,23 @@ struct FlowQueue {
     place: u32,
     /// Among queues of one length that with the lowest turn counts as the longest.
     turn: u64,
+    state: S,
 }
 
-const EMPTY: FlowQueue = FlowQueue {
-    first: NONE,
-    last: NONE,
-    backlog: Backlog {
-        packets: 0,
-        bytes: 0,
-    },
-    before: NONE,
-    after: NONE,
-    place: NONE,
-    turn: 0,
-};
+impl<S: Default> Default for FlowQueue<S> {
+    fn default() -> Self {
+        Self {
+            first: NONE,
+            last: NONE,
+            backlog: Backlog::default(),
+            before: NONE,
+            after: NONE,
+            place: NONE,
+            turn: 0,
+            state: S::default(),
+        }
+    }
+}
 
 /// A list of queues. A queue is in one list at most.
 #[derive(Clone, Copy, Debug)]
@@ -80,29 +84,36 @@ pub(crate) fn hashed(flow: u32, salt: u64, count: usize) -> u32 {
 /// Whether the longest queue is wanted: keeping it at hand has its cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Longest {
-    /// A binary heap of the queues by length in bytes.
+    /// A binary heap of the queues by length in bytes; among equals without turns its history decides.
     Tracked,
+    /// The same, made when somebody asks and forgotten when nobody has for a while. Each queue has a
+    /// turn of its own.
+    OnDemand,
     /// Nobody asks.
     Untracked,
 }
 
-/// Queues numbered from zero, created as they are used.
+/// Queues numbered from zero, created as they are used, each with a state of its discipline.
 #[derive(Clone, Debug)]
-pub(crate) struct FlowQueues {
+pub(crate) struct FlowQueues<S = ()> {
     nodes: Vec<Node>,
     free: u32,
-    queues: Vec<FlowQueue>,
+    queues: Vec<FlowQueue<S>>,
     total: Backlog,
     longest: Longest,
+    /// Whether there is a heap now.
+    tracked: bool,
+    /// Packets that have come since somebody asked for the longest queue.
+    unasked: usize,
     /// Non-empty queues as a binary heap, the longest first.
     heap: Vec<u32>,
 }
 
-impl FlowQueues {
+impl<S: Clone + Default> FlowQueues<S> {
     /// What they keep of each packet, and of each queue with its place in the heap.
     pub(crate) const STORAGE: Storage = Storage {
         packet: size_of::<Node>(),
-        flow: size_of::<FlowQueue>() + size_of::<u32>(),
+        flow: size_of::<FlowQueue<S>>() + size_of::<u32>(),
         empty: 0,
     };
 
@@ -113,6 +124,8 @@ impl FlowQueues {
             queues: Vec::new(),
             total: Backlog::default(),
             longest,
+            tracked: longest == Longest::Tracked,
+            unasked: 0,
             heap: Vec::new(),
         }
     }
@@ -129,6 +142,18 @@ impl FlowQueues {
         self.queues[queue as usize].backlog
     }
 
+    /// What its discipline keeps of one.
+    #[inline]
+    pub(crate) fn state(&mut self, queue: u32) -> &mut S {
+        &mut self.queues[queue as usize].state
+    }
+
+    /// How many queues there are.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.queues.len()
+    }
+
     /// The packet at the head of a queue.
     #[inline]
     pub(crate) fn head(&self, queue: u32) -> Option<&Packet> {
@@ -140,7 +165,7 @@ impl FlowQueues {
     #[inline]
     pub(crate) fn ensure(&mut self, queue: u32) {
         if queue as usize >= self.queues.len() {
-            self.queues.resize(queue as usize + 1, EMPTY);
+            self.queues.resize(queue as usize + 1, FlowQueue::default());
         }
     }
 
@@ -173,12 +198,15 @@ impl FlowQueues {
         flow.last = at;
         flow.backlog.add(packet.size);
         self.total.add(packet.size);
-        if self.longest == Longest::Tracked {
+        if self.tracked {
             if flow.place == NONE {
                 flow.place = self.heap.len() as u32;
                 self.heap.push(queue);
             }
             self.rise(queue);
+            if self.longest == Longest::OnDemand {
+                self.forget_unasked();
+            }
         }
     }
 
@@ -198,7 +226,11 @@ impl FlowQueues {
         if flow.first == NONE {
             flow.last = NONE;
         }
-        self.shorten(queue, packet.size);
+        flow.backlog.remove(packet.size);
+        self.total.remove(packet.size);
+        if self.tracked {
+            self.shortened(queue);
+        }
         Some(packet)
     }
 
@@ -217,22 +249,21 @@ impl FlowQueues {
             flow.last = before;
             self.nodes[before as usize].after = NONE;
         }
-        self.shorten(queue, packet.size);
+        flow.backlog.remove(packet.size);
+        self.total.remove(packet.size);
+        if self.tracked {
+            self.shortened(queue);
+        }
         Some(packet)
     }
 
-    /// A packet of so many bytes has left a queue.
+    /// A queue in the heap has become shorter, or empty.
     #[inline]
-    fn shorten(&mut self, queue: u32, size: u32) {
-        self.total.remove(size);
-        let flow = &mut self.queues[queue as usize];
-        flow.backlog.remove(size);
-        if self.longest == Longest::Tracked {
-            let empty = flow.first == NONE;
-            self.fall(queue);
-            if empty {
-                self.leave_heap(queue);
-            }
+    fn shortened(&mut self, queue: u32) {
+        let empty = self.queues[queue as usize].first == NONE;
+        self.fall(queue);
+        if empty {
+            self.leave_heap(queue);
         }
     }
 
@@ -240,15 +271,45 @@ impl FlowQueues {
 
     /// The queue with the most bytes; among equals the one of the lowest turn.
     #[inline]
-    pub(crate) fn longest(&self) -> Option<u32> {
+    pub(crate) fn longest(&mut self) -> Option<u32> {
+        if !self.tracked {
+            self.track();
+        }
+        self.unasked = 0;
         self.heap.first().copied()
+    }
+
+    /// Makes the heap.
+    #[cold]
+    #[inline(never)]
+    fn track(&mut self) {
+        self.tracked = true;
+        for queue in 0..self.queues.len() {
+            if self.queues[queue].first != NONE {
+                let place = self.heap.len();
+                self.heap.push(queue as u32);
+                self.rise_from(place, queue as u32);
+            }
+        }
+    }
+
+    /// Forgets the heap once more packets have come than it takes to look at all queues anew.
+    #[inline(never)]
+    fn forget_unasked(&mut self) {
+        self.unasked += 1;
+        if self.unasked > self.queues.len() {
+            self.tracked = false;
+            for queue in self.heap.drain(..) {
+                self.queues[queue as usize].place = NONE;
+            }
+        }
     }
 
     /// Sets a queue's turn.
     #[inline]
     pub(crate) fn set_turn(&mut self, queue: u32, turn: u64) {
         self.queues[queue as usize].turn = turn;
-        if self.longest == Longest::Tracked && self.queues[queue as usize].place != NONE {
+        if self.queues[queue as usize].place != NONE {
             self.fall(queue);
             self.rise(queue);
         }
@@ -350,7 +411,7 @@ impl FlowQueues {
     /// Takes a queue out of the list that it is in.
     #[inline]
     pub(crate) fn remove(&mut self, list: &mut QueueList, queue: u32) {
-        let FlowQueue { before, after, .. } = self.queues[queue as usize];
+        let &FlowQueue { before, after, .. } = &self.queues[queue as usize];
         match self.queues.get_mut(before as usize) {
             Some(neighbor) => neighbor.after = after,
             None => list.first = after,
@@ -385,8 +446,10 @@ mod tests {
         fn queues_and_the_longest_are_those_of_a_plain_model(
             // Few sizes, so that turns often decide.
             steps in prop::collection::vec((0u32..7, prop_oneof![Just(100u32), Just(200), 1u32..1600], 0u8..5), 1..400),
+            longest in prop::sample::select(vec![Longest::Tracked, Longest::OnDemand]),
+            asked in prop::sample::select(vec![1, 2, 10, 40]),
         ) {
-            let mut queues = FlowQueues::new(Longest::Tracked);
+            let mut queues = FlowQueues::<()>::new(longest);
             queues.ensure(6);
             let mut turns = [0, 5, 3, 1, 6, 4, 2];
             for queue in 0..7 {
@@ -413,7 +476,9 @@ mod tests {
                 let longest = (0..7)
                     .filter(|&q| !model[q as usize].is_empty())
                     .max_by_key(|&q| (bytes(q), std::cmp::Reverse(turns[q as usize])));
-                prop_assert_eq!(queues.longest(), longest);
+                if number % asked == 0 {
+                    prop_assert_eq!(queues.longest(), longest);
+                }
                 prop_assert_eq!(queues.total().bytes, (0..7).map(bytes).sum::<u64>());
                 prop_assert_eq!(queues.backlog(queue).bytes, bytes(queue));
             }
@@ -424,7 +489,7 @@ mod tests {
         /// Lists keep the order in which queues were appended.
         #[test]
         fn lists_are_those_of_a_plain_model(steps in prop::collection::vec((0u32..6, 0u8..3), 1..200)) {
-            let mut queues = FlowQueues::new(Longest::Untracked);
+            let mut queues = FlowQueues::<()>::new(Longest::Untracked);
             queues.ensure(5);
             let mut list = QueueList::default();
             let mut model: VecDeque<u32> = VecDeque::new();

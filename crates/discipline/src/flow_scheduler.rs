@@ -33,18 +33,18 @@ pub(crate) fn quantum(parameters: &Parameters) -> f64 {
 }
 
 /// Which list a queue is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Place {
     /// In none: it is empty and has had its turn.
+    #[default]
     Nowhere,
     New,
     Old,
 }
 
-/// A queue's part in the scheduler, beside what its discipline knows of it.
-#[derive(Clone, Copy, Debug)]
-struct Member<S> {
-    state: S,
+/// A queue's part in the scheduler.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Member {
     /// Bytes it may send (negative: it has sent more). Whole bytes are exact, far below 2^53.
     credits: f64,
     place: Place,
@@ -53,8 +53,8 @@ struct Member<S> {
 /// Queues that take turns, each with a state of the discipline's own.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowScheduler<S> {
-    pub(crate) queues: FlowQueues,
-    members: Vec<Member<S>>,
+    pub(crate) queues: FlowQueues<Member>,
+    states: Vec<S>,
     new: QueueList,
     old: QueueList,
 }
@@ -62,7 +62,7 @@ pub(crate) struct FlowScheduler<S> {
 impl<S: Clone> FlowScheduler<S> {
     /// What it keeps; a discipline that drops at departure may discard all that waits at once.
     pub(crate) const STORAGE: Storage = {
-        let queues = FlowQueues::STORAGE.with_flow(size_of::<Member<S>>());
+        let queues = FlowQueues::<Member>::STORAGE.with_flow(size_of::<S>());
         Storage {
             packet: queues.packet + size_of::<Packet>(),
             ..queues
@@ -72,7 +72,7 @@ impl<S: Clone> FlowScheduler<S> {
     pub(crate) fn new(longest: Longest) -> Self {
         Self {
             queues: FlowQueues::new(longest),
-            members: Vec::new(),
+            states: Vec::new(),
             new: QueueList::default(),
             old: QueueList::default(),
         }
@@ -83,26 +83,21 @@ impl<S: Clone> FlowScheduler<S> {
     pub(crate) fn ensure(&mut self, queue: u32, state: S) {
         self.queues.ensure(queue);
         let count = queue as usize + 1;
-        if count > self.members.len() {
-            let member = Member {
-                state,
-                credits: 0.0,
-                place: Place::Nowhere,
-            };
-            self.members.resize(count, member);
+        if count > self.states.len() {
+            self.states.resize(count, state);
         }
     }
 
     /// How many queues there are.
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.members.len()
+        self.queues.len()
     }
 
     /// What the discipline knows of a queue, and the packets of all.
     #[inline]
-    pub(crate) fn state_and_queues(&mut self, queue: u32) -> (&mut S, &mut FlowQueues) {
-        (&mut self.members[queue as usize].state, &mut self.queues)
+    pub(crate) fn state_and_queues(&mut self, queue: u32) -> (&mut S, &mut FlowQueues<Member>) {
+        (&mut self.states[queue as usize], &mut self.queues)
     }
 
     /// Adds a packet at a queue's tail. A queue that becomes active thereby is new, with the
@@ -113,10 +108,10 @@ impl<S: Clone> FlowScheduler<S> {
     )]
     #[inline(always)]
     pub(crate) fn push(&mut self, queue: u32, packet: Packet, quantum: impl FnOnce(&mut S) -> f64) {
-        let member = &mut self.members[queue as usize];
+        let member = self.queues.state(queue);
         if member.place == Place::Nowhere {
             member.place = Place::New;
-            member.credits = quantum(&mut member.state);
+            member.credits = quantum(&mut self.states[queue as usize]);
             self.queues.append(&mut self.new, queue);
         }
         self.queues.push(queue, packet);
@@ -129,12 +124,12 @@ impl<S: Clone> FlowScheduler<S> {
     pub(crate) fn next(&mut self, mut quantum: impl FnMut(&mut S, Place) -> f64) -> Option<u32> {
         loop {
             let queue = self.new.first().or_else(|| self.old.first())?;
-            let member = &mut self.members[queue as usize];
+            let member = self.queues.state(queue);
             // As in Linux; below zero in the RFC.
             if member.credits > 0.0 {
                 return Some(queue);
             }
-            member.credits += quantum(&mut member.state, member.place);
+            member.credits += quantum(&mut self.states[queue as usize], member.place);
             self.move_to_old(queue);
         }
     }
@@ -142,14 +137,14 @@ impl<S: Clone> FlowScheduler<S> {
     /// The queue has sent so many bytes.
     #[inline]
     pub(crate) fn charge(&mut self, queue: u32, size: u32) {
-        self.members[queue as usize].credits -= f64::from(size);
+        self.queues.state(queue).credits -= f64::from(size);
     }
 
     /// The queue whose turn it is has nothing to send; says which list it leaves and where it goes.
     /// An empty new queue takes a turn among the old ones, if there are any, before it may be new
     /// again, so that no flow is always new (RFC 8290 section 4.2).
     pub(crate) fn retire(&mut self, queue: u32) -> (Place, Place) {
-        let from = self.members[queue as usize].place;
+        let from = self.queues.state(queue).place;
         if from == Place::New && self.old.first().is_some() {
             self.move_to_old(queue);
             return (from, Place::Old);
@@ -159,13 +154,13 @@ impl<S: Clone> FlowScheduler<S> {
             _ => &mut self.old,
         };
         self.queues.remove(list, queue);
-        self.members[queue as usize].place = Place::Nowhere;
+        self.queues.state(queue).place = Place::Nowhere;
         (from, Place::Nowhere)
     }
 
     /// The queue at the head of its list goes to the end of the old ones.
     fn move_to_old(&mut self, queue: u32) {
-        let member = &mut self.members[queue as usize];
+        let member = self.queues.state(queue);
         if member.place == Place::Old {
             self.queues.rotate(&mut self.old);
             return;

@@ -7,7 +7,7 @@ use forebay_units::parameter::{
 
 use crate::codel::{CoDelState, ControlLaw, INTERVAL, Source, TARGET};
 use crate::flow_queues::{FlowQueues, Longest, hashed};
-use crate::flow_scheduler::{FLOWS, FlowScheduler, QUANTUM, quantum};
+use crate::flow_scheduler::{FLOWS, FlowScheduler, Member, QUANTUM, quantum};
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
 use crate::registry::{QueueDiscipline, Storage};
@@ -133,7 +133,7 @@ impl FqCoDel {
 /// One queue, for CoDel. As in Linux, whether one packet is left is asked of all queues together:
 /// else a hundred flows of one packet each would wait for as long as they like.
 struct OneOf<'a> {
-    queues: &'a mut FlowQueues,
+    queues: &'a mut FlowQueues<Member>,
     number: u32,
 }
 

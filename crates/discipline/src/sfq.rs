@@ -79,7 +79,7 @@ impl QueueDiscipline for StochasticFairnessQueueing {
 
     fn storage(parameters: &Parameters) -> Storage {
         let flows = parameters.number("flows") as usize;
-        FlowQueues::STORAGE
+        FlowQueues::<()>::STORAGE
             .with_flow(size_of::<i64>())
             .of_queues(flows)
     }

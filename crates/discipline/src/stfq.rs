@@ -76,7 +76,7 @@ impl QueueDiscipline for StartTimeFairQueueing {
 
     fn storage(_: &Parameters) -> Storage {
         let tag = size_of::<Reverse<(u64, u64, u32)>>();
-        let storage = FlowQueues::STORAGE.with_flow(size_of::<FlowTags>());
+        let storage = FlowQueues::<()>::STORAGE.with_flow(size_of::<FlowTags>());
         Storage {
             packet: storage.packet + tag,
             ..storage

@@ -250,7 +250,7 @@ impl Connection {
     /// The same where a packet arrives for the first time beyond a hole, losses are under repair with
     /// SACK, and the acknowledgment tells of nothing but that packet.
     #[inline]
-    fn deliver_beyond(&mut self, packet: u64, now: Time) -> bool {
+    pub(crate) fn deliver_beyond(&mut self, packet: u64, now: Time) -> bool {
         let ControlBlock {
             receiver, sender, ..
         } = &mut self.control;
@@ -480,11 +480,20 @@ impl Connection {
 
     /// Whether losses are under repair with SACK, nothing is urgent and the window is full.
     #[inline]
-    fn is_held(&self) -> bool {
+    pub(crate) fn is_held(&self) -> bool {
         self.control.sender.repairs_plainly()
             && !self.control.sender.urgent
             && matches!(self.recovery, LossRecovery::Sack(_))
             && self.control.window_is_full()
+    }
+
+    /// What may be sent first after [`Self::deliver_beyond`].
+    #[inline]
+    pub(crate) fn repair(&mut self, now: Time) -> Option<Transmission> {
+        if self.is_held() {
+            return None;
+        }
+        self.recovery.next_packet(&mut self.control, now)
     }
 
     /// Sends the next packet in order; there must be one.

@@ -5,6 +5,9 @@
 //! half of what is left of the round trip lies on each side of it; elsewhere its acknowledgments
 //! return over a constant delay and it lives in its sender ([`crate::connection`]).
 
+#[cfg(test)]
+mod tests;
+
 use forebay_scenario::{FlowGroup, Scenario, Stack};
 use forebay_units::Time;
 
@@ -162,6 +165,9 @@ impl<'a> Hosts<'a> {
             return None;
         }
         let packet = flow.connection.full_number(event.packet());
+        if event.is_unmarked_delivery() && flow.connection.deliver_beyond(packet, event.time) {
+            return self.repair(turn, network, timeline);
+        }
         let answer = if event.is_unmarked_delivery() {
             flow.connection.deliver(packet, event.time)
         } else {
@@ -239,6 +245,26 @@ impl<'a> Hosts<'a> {
             None => self.send_one_by_one(turn, network, timeline),
         }
         self.set_timer(turn, &mut timeline.calendar)
+    }
+
+    /// The same where losses are under plain repair: an acknowledgment hardly ever lets two packets leave.
+    #[inline]
+    fn repair(
+        &mut self,
+        turn: Turn,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) -> Completed {
+        let flow = &mut self.flows[turn.flow];
+        if let Some(transmission) = flow.connection.repair(turn.now) {
+            let number = transmission.packet as u32;
+            self.transmit(Sent { turn, number }, network, timeline);
+        }
+        let flow = &self.flows[turn.flow];
+        if flow.connection.is_held() && flow.connection.waits_until(flow.timer.horizon()) {
+            return None;
+        }
+        self.send(turn, network, timeline)
     }
 
     /// The same during recovery, or where a ledger or pacing has a say.

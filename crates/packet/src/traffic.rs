@@ -333,9 +333,15 @@ impl<'a> Traffic<'a> {
         (network, timeline): (&mut Network, &mut Timeline<'_>),
     ) {
         if let Some(flow) = completed {
-            network.catch_up(now, &mut self.hosts.flows, timeline);
-            self.complete(Turn { flow, now }, timeline);
+            self.close(Turn { flow, now }, (network, timeline));
         }
+    }
+
+    /// The transfer of a flow is complete.
+    #[inline(never)]
+    fn close(&mut self, turn: Turn, (network, timeline): (&mut Network, &mut Timeline<'_>)) {
+        network.catch_up(turn.now, &mut self.hosts.flows, timeline);
+        self.complete(turn, timeline);
     }
 
     fn send(&mut self, turn: Turn, network: &mut Network, timeline: &mut Timeline<'_>) {

@@ -83,12 +83,12 @@ const NODES: usize = 2 * MAX_LANES;
 #[derive(Debug)]
 pub(super) struct Lanes {
     rings: Vec<Lane>,
-    /// A power of two, at least one per lane.
-    leaves: usize,
     /// The event at the head of each lane, [`NEVER`] for an empty one.
     heads: [Event; MAX_LANES],
+    /// When it is due: nearly always that alone decides.
+    times: [Time; MAX_LANES],
     /// The lane that wins at each node: the root is node 1, the children of k are 2k and 2k + 1,
-    /// and lane l is the leaf `leaves` + l.
+    /// and lane l of n is the leaf n + l.
     winners: [u8; NODES],
     /// The lane that comes first, and its head.
     first: usize,
@@ -97,18 +97,17 @@ pub(super) struct Lanes {
 
 impl Lanes {
     pub(super) fn new(count: usize) -> Self {
-        let leaves = count.next_power_of_two();
         let mut winners = [0; NODES];
-        for lane in 0..leaves {
-            winners[leaves + lane] = lane as u8;
+        for lane in 0..count {
+            winners[count + lane] = lane as u8;
         }
-        for node in (1..leaves).rev() {
+        for node in (1..count).rev() {
             winners[node] = winners[2 * node];
         }
         Self {
             rings: (0..count).map(|_| Lane::new()).collect(),
-            leaves,
             heads: [NEVER; MAX_LANES],
+            times: [NEVER.time; MAX_LANES],
             winners,
             first: 0,
             next: NEVER,
@@ -141,38 +140,55 @@ impl Lanes {
         let lane = &mut self.rings[at];
         lane.head += 1;
         let head = lane.head();
-        self.heads[at % MAX_LANES] = head;
-        let (mut best, mut key) = (at, head);
-        let mut node = self.leaves + at;
+        let (mut best, mut time) = (at, head.time);
+        self.set_head(at, head);
+        let mut node = self.leaf(at);
         while node > 1 {
-            let rival = usize::from(self.winners[(node ^ 1) % NODES]);
-            let other = self.heads[rival % MAX_LANES];
-            if other < key {
+            let rival = self.winner(node ^ 1);
+            let other = self.times[rival];
+            if other <= time && (other < time || self.heads[rival] < self.heads[best % MAX_LANES]) {
                 best = rival;
-                key = other;
+                time = other;
             }
             node >>= 1;
-            self.winners[node % NODES] = best as u8;
+            self.winners[node] = best as u8;
         }
         self.first = best;
-        self.next = key;
+        self.next = self.heads[best % MAX_LANES];
     }
 
     /// A lane that was empty has a head: it wins up to its first lost match.
     #[inline]
     fn enter(&mut self, at: usize, head: Event) {
-        self.heads[at % MAX_LANES] = head;
-        let mut node = self.leaves + at;
+        self.set_head(at, head);
+        let mut node = self.leaf(at);
         while node > 1 {
-            let rival = usize::from(self.winners[(node ^ 1) % NODES]);
-            if self.heads[rival % MAX_LANES] < head {
+            if self.heads[self.winner(node ^ 1)] < head {
                 return;
             }
             node >>= 1;
-            self.winners[node % NODES] = at as u8;
+            self.winners[node] = at as u8;
         }
         self.first = at;
         self.next = head;
+    }
+
+    #[inline]
+    fn set_head(&mut self, lane: usize, head: Event) {
+        self.heads[lane % MAX_LANES] = head;
+        self.times[lane % MAX_LANES] = head.time;
+    }
+
+    /// The node at which a lane enters. That it is one of all spares its way to the root all checks.
+    #[inline]
+    fn leaf(&self, lane: usize) -> usize {
+        (self.rings.len() + lane) % NODES
+    }
+
+    /// The lane that wins at a node.
+    #[inline]
+    fn winner(&self, node: usize) -> usize {
+        usize::from(self.winners[node]) % MAX_LANES
     }
 
     /// Events in all lanes.

@@ -6,7 +6,7 @@ use forebay_scenario::{DelayedAck, Recovery, Reduction, Stack, TimeoutCut};
 use forebay_units::parameter::Parameters;
 use forebay_units::{Bytes, Time};
 
-use super::{Connection, Next, Opening};
+use super::{Connection, LossRecovery, Next, Opening};
 
 /// Connections number packets from there on.
 const FIRST: u64 = 1;
@@ -47,13 +47,20 @@ impl Wire {
         }
     }
 
-    /// Everything that may leave now.
+    /// Everything that may leave now; the short way of a plain repair gives the first of it.
     pub(super) fn send(&mut self) -> Vec<u64> {
+        let Connection {
+            control, recovery, ..
+        } = &self.connection;
+        let is_plain =
+            control.sender.repairs_plainly() && matches!(recovery, LossRecovery::Sack(_));
+        let repaired = is_plain.then(|| self.connection.clone().repair(self.now));
         let mut sent = Vec::new();
         while let Next::Send(transmission) = self.connection.next_to_send(self.now) {
-            sent.push(transmission.packet - FIRST);
+            sent.push(transmission);
         }
-        sent
+        assert!(repaired.is_none_or(|first| first == sent.first().copied()));
+        sent.iter().map(|sent| sent.packet - FIRST).collect()
     }
 
     /// A packet arrives a tenth of a millisecond later; what leaves then.

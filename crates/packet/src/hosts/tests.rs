@@ -1,0 +1,56 @@
+//! What hosts answer at once they answer in full.
+
+use forebay_scenario::Seed;
+use forebay_units::Time;
+
+use super::Turn;
+use crate::connection::Next;
+use crate::equality::scenario;
+use crate::event::{Event, Kind};
+use crate::ids::ResponsiveId;
+use crate::simulation::Simulation;
+
+const ONE: &str = r#"
+[link]
+rate = "1Gbps"
+buffer = "1000p"
+[[flows]]
+name = "one"
+cca = "newreno"
+recovery = "sack"
+rtt = "100ms"
+packet = "1000B"
+workload = "persistent"
+initial_window = "40p"
+[run]
+warmup = "1s"
+measure = "1s"
+"#;
+
+/// Of a window of forty some packets are lost, several in a row: three arrivals beyond them let several
+/// repairs leave at once (RFC 6675 section 5), and whatever arrives, nothing that may leave stays.
+#[test]
+fn nothing_that_may_leave_stays_after_an_arrival() {
+    let scenario = scenario(ONE, &[]);
+    let mut simulation = Simulation::new(&scenario, Seed::default()).unwrap();
+    let Simulation {
+        traffic,
+        network,
+        timeline,
+        ..
+    } = &mut simulation;
+    let (hosts, flow) = (&mut traffic.hosts, ResponsiveId::new(0));
+    let mut now = Time::from_millis(100);
+    hosts.send(Turn { flow, now }, network, timeline);
+    let mut most = 0;
+    for packet in (4..=10).chain(30..=40).chain(1..=3).chain(11..=29) {
+        now += Time::from_millis(1);
+        let before = hosts.flows[flow].connection.retransmissions();
+        let event = Event::of(now, Kind::Delivery.number(), flow.number(), packet);
+        hosts.receive(event, network, timeline);
+        let mut connection = hosts.flows[flow].connection.clone();
+        most = most.max(connection.retransmissions() - before);
+        assert_eq!(connection.next_to_send(now), Next::Nothing, "{packet}");
+    }
+    assert!(most > 1, "{most}");
+}
