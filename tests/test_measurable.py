@@ -77,6 +77,15 @@ def test_what_is_foretold_of_a_mix(engine: str) -> None:
         assert named(group.metrics) <= set(measurable(asked, engine, group.name))
 
 
+def test_a_medium_has_a_loss_rate_where_it_loses() -> None:
+    lossy = scenario("persistent").changed(("test", "link.loss.random", "1%"))
+    assert "medium_loss_rate" in measurable(lossy, "packet")
+    assert "medium_loss_rate" in named(lossy.run("packet", replications=1).metrics)
+    assert "medium_loss_rate" not in measurable(lossy, "packet", "persistent")
+    with pytest.raises(InputError, match="medium_loss_rate`, which is not measured: the link has no `loss`; allowed"):
+        recommend(scenario("persistent"), ["medium_loss_rate<=1%"], progress=refuse)
+
+
 def test_engines_that_leave_metrics_out_are_engines() -> None:
     assert set(ENGINES) <= {engine.name for engine in _core.engines()}
     known = {metric.goal_name for metric in _core.metrics()}

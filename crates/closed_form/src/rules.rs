@@ -11,7 +11,7 @@ use crate::checks::{checked, unknown};
 use crate::model::{Model, Sizing};
 use crate::models::models;
 use crate::situation::{Situation, Targets};
-use crate::words::figure;
+use crate::words::{figure, percent};
 
 /// All models with a sizing rule or a prediction for links, in the order of the registry.
 ///
@@ -62,6 +62,11 @@ impl ClosedForm for Model {
             let others = situation.other_links as f64;
             let why = format!("{} and may hold up the flows", on_the_paths(others));
             checks.push(unknown("one bottleneck", why));
+        }
+        if let Some(link) = scenario.links().iter().find(|link| link.loss.rate() > 0.0) {
+            let lost = percent(link.loss.rate());
+            let why = format!("the medium behind `{}` loses {lost} besides", link.name);
+            checks.push(checked("losses at the queue alone", false, why));
         }
         let classes = scenario.target().classes.len();
         if classes > 1 {

@@ -49,6 +49,9 @@ impl Translation {
         if scenario.links().iter().any(|link| link.memory.is_some()) {
             return Err(unsupported("a memory that links share"));
         }
+        if scenario.links().iter().any(|link| link.loss.rate() > 0.0) {
+            return Err(unsupported("`loss` of a medium"));
+        }
         let options = scenario.fluid();
         let (warmup, measured) = (run.warmup.as_secs_f64(), run.measure.as_secs_f64());
         let links = (0..scenario.links().len())

@@ -129,7 +129,19 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ),
         (with(TRANSFERS), vec!["link.buffer=0.3BDP"]),
         (with(BACKGROUND), vec!["run.warmup=0s", "link.buffer=300p"]),
+        (with(BACKGROUND), vec!["link.loss.random=1%"]),
+        (
+            with(BACKGROUND),
+            vec![
+                "link.buffer=0B",
+                "link.loss.gilbert_elliott={ to_bad = 0.02, to_good = 0.3 }",
+            ],
+        ),
         (PATH.to_owned(), vec![]),
+        (
+            PATH.replacen("delay", "loss = { random = 0.02 }\ndelay", 1),
+            vec!["links.second.loss.random=3%"],
+        ),
         (PATH.replace("linspace", "uniform"), vec!["run.seed=9"]),
     ]
 }

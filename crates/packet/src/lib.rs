@@ -31,6 +31,7 @@ mod ids;
 mod incast;
 mod lanes;
 mod link;
+mod medium;
 mod memory;
 mod network;
 mod outlet;

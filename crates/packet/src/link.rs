@@ -24,7 +24,7 @@ use crate::transmitter::Transmitter;
     reason = "the common link is not behind a pointer"
 )]
 pub(crate) enum Link {
-    /// Drop-tail: nothing to decide.
+    /// Drop-tail in front of a medium that loses nothing: nothing to decide.
     DropTail(FifoLink),
     /// Departures known at arrival.
     Gated(Box<GatedLink>),
@@ -90,7 +90,7 @@ impl Link {
         let port = Port::new(random);
         Some(match (chosen, setup.departures) {
             (Discipline::AtArrival(Admission::DropTail(_)), Departures::Folded)
-                if spec.memory.is_none() =>
+                if spec.memory.is_none() && spec.loss.rate() <= 0.0 =>
             {
                 Self::DropTail(fifo())
             }

@@ -23,8 +23,9 @@ use crate::flow::{Flows, InFlight};
 use crate::hop::{Departing, Hop};
 use crate::ids::{FlowId, GroupId, LaneId, LinkId, Route};
 use crate::link::{Departures, Link, LinkSetup};
+use crate::medium::Medium;
 use crate::memory::Memories;
-use crate::outlet::{AtTheEnd, Loss, Onward, Recorded};
+use crate::outlet::{AtTheEnd, Loss, Onward, Recorded, cross};
 use crate::recorder::{Fate, Observed, Recorder};
 use crate::refusal::{TOO_MANY_WAIT, too_large, unsupported};
 use crate::statistics::Account;
@@ -34,6 +35,8 @@ use crate::timeline::Timeline;
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) links: Vec<Link>,
+    /// What is behind each link, where that loses packets.
+    media: Vec<Option<Medium>>,
     memories: Memories,
     /// The hops of all groups' paths, one path behind the other.
     pub(crate) hops: Vec<Hop>,
@@ -83,8 +86,12 @@ impl Network {
             let target = links[scenario.target_index()].statistics_mut();
             target.keep_apart(groups + 1);
         }
+        let end = scenario.run().end();
+        let media = scenario.links().iter().enumerate();
+        let media = media.map(|(number, spec)| Medium::new(spec.loss, number, end, seed));
         let mut network = Self {
             links,
+            media: media.collect(),
             memories: Memories::new(scenario),
             hops: Vec::new(),
             routes: Vec::new(),
@@ -146,6 +153,11 @@ impl Network {
     /// The same, to look at what its discipline holds.
     pub(crate) fn target_mut(&mut self) -> &mut Link {
         &mut self.links[self.target.index()]
+    }
+
+    /// Share of the packets that the medium behind a link lost, where it loses some.
+    pub(crate) fn medium_loss_rate(&self, link: usize) -> Option<f64> {
+        self.media[link].as_ref()?.loss_rate()
     }
 
     // --- A packet's way, from top to bottom ---
@@ -251,8 +263,9 @@ impl Network {
         match fate {
             Fate::Departs(time, mark) => {
                 let packet = InFlight { mark, ..packet };
-                let (departing, transit) = (Departing { packet, time }, flows.transit(packet.flow));
-                self.hops[offered.at].forward(departing, transit, &mut timeline.calendar);
+                let medium = self.media[offered.link.index()].as_mut();
+                let departing = Departing { packet, time };
+                cross(medium, self.hops[offered.at], departing, (flows, timeline));
             }
             Fate::Dropped => self.drop(packet, offered.at, (flows, &mut timeline.recorder)),
             Fate::Waits => {}
@@ -322,6 +335,7 @@ impl Network {
         };
         let mut outlet = Onward {
             at,
+            medium: self.media[at.index()].as_mut(),
             hops: &self.hops,
             target: self.target,
             recorded: self.recorded,
@@ -358,6 +372,9 @@ impl Network {
     pub(crate) fn finish_warmup(&mut self, now: Time) {
         for link in &mut self.links {
             link.restart(now);
+        }
+        for medium in self.media.iter_mut().flatten() {
+            medium.restart(now);
         }
     }
 

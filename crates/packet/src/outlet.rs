@@ -6,6 +6,7 @@ use forebay_units::Time;
 use crate::flow::{Flows, InFlight};
 use crate::hop::{Departing, Hop};
 use crate::ids::{FlowId, LinkId};
+use crate::medium::Medium;
 use crate::queued::{Discarded, Outlet, Service};
 use crate::recorder::{Fate, Observed, Recorder};
 use crate::statistics::Account;
@@ -53,9 +54,38 @@ impl Loss {
     }
 }
 
+/// A packet that has left a link: on its way from there, or lost on the medium.
+#[inline]
+pub(crate) fn cross(
+    medium: Option<&mut Medium>,
+    hop: Hop,
+    departing: Departing,
+    (flows, timeline): (&mut Flows, &mut Timeline<'_>),
+) {
+    let packet = departing.packet;
+    if let Some(medium) = medium
+        && medium.loses(packet.arrival, departing.time)
+    {
+        let loss = Loss {
+            packet,
+            now: departing.time,
+            counts: medium.counts(packet.arrival),
+            last: hop.last,
+            // No queue has dropped it.
+            at_target: false,
+        };
+        loss.count(flows, &mut timeline.recorder);
+    } else {
+        let transit = flows.transit(packet.flow);
+        hop.forward(departing, transit, &mut timeline.calendar);
+    }
+}
+
 /// Where packets go from a queue.
 pub(crate) struct Onward<'a, 's> {
     pub(crate) at: LinkId,
+    /// What is behind the link, where that loses packets.
+    pub(crate) medium: Option<&'a mut Medium>,
     pub(crate) hops: &'a [Hop],
     pub(crate) target: LinkId,
     pub(crate) recorded: Recorded,
@@ -83,10 +113,10 @@ impl Outlet for Onward<'_, '_> {
         if self.at == self.recorded.link() {
             self.settle(packet, Fate::Departs(time, packet.mark));
         }
-        let transit = self.flows.transit(packet.flow);
-        let hop = self.hops[transit.route.hop(packet.hop)];
+        let hop = self.hops[self.flows.transit(packet.flow).route.hop(packet.hop)];
         let departing = Departing { packet, time };
-        hop.forward(departing, transit, &mut self.timeline.calendar);
+        let medium = self.medium.as_deref_mut();
+        cross(medium, hop, departing, (self.flows, self.timeline));
         hop.account
     }
 

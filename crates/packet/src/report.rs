@@ -23,9 +23,8 @@ use crate::transfers::{SLOWDOWN_UNIT, Transfers};
 pub(crate) fn report(scenario: &Scenario, seed: Seed, simulation: Simulation<'_>) -> Report {
     let mut report = Report::new("packet", scenario, seed.seed);
     let seconds = scenario.run().measure.as_secs_f64();
-    let end = simulation.end();
     let target = simulation.network.target();
-    report.metrics = link_metrics(target, end, seconds);
+    report.metrics = link_metrics(&simulation, scenario.target_index(), seconds);
     report.distributions = link_distributions(target);
     report.cost = Cost {
         data_packets: target.statistics().arrivals_before + target.statistics().arrivals,
@@ -54,12 +53,11 @@ pub(crate) fn report(scenario: &Scenario, seed: Seed, simulation: Simulation<'_>
     }
     persistent_metrics(&mut report, &simulation, &persistent);
     sampled_metrics(&mut report, &simulation, seconds);
-    for (at, link) in simulation.network.links.iter().enumerate() {
+    for (at, link) in scenario.links().iter().enumerate() {
         if at != scenario.target_index() {
-            let metrics = link_metrics(link, end, seconds);
             report.links.push(LinkReport {
-                name: scenario.links()[at].name.clone(),
-                metrics,
+                name: link.name.clone(),
+                metrics: link_metrics(&simulation, at, seconds),
             });
         }
     }
@@ -145,7 +143,12 @@ fn link_distributions(link: &Link) -> BTreeMap<String, Distribution> {
     .into()
 }
 
-fn link_metrics(link: &Link, end: Time, seconds: f64) -> BTreeMap<Metric, Estimate> {
+fn link_metrics(
+    simulation: &Simulation<'_>,
+    at: usize,
+    seconds: f64,
+) -> BTreeMap<Metric, Estimate> {
+    let (link, end) = (&simulation.network.links[at], simulation.end());
     let statistics = link.statistics();
     let busy = (link.busy(end) - statistics.busy_before).as_secs_f64();
     let occupancy = link.occupancy(end) as f64 * 1e-12;
@@ -153,6 +156,9 @@ fn link_metrics(link: &Link, end: Time, seconds: f64) -> BTreeMap<Metric, Estima
     let mut put = |metric, value: f64| metrics.insert(metric, Estimate::from(value));
     put(Metric::Utilization, busy / seconds);
     put(Metric::QueueMean, occupancy / seconds);
+    if let Some(lost) = simulation.network.medium_loss_rate(at) {
+        put(Metric::MediumLossRate, lost);
+    }
     if statistics.arrivals > 0 {
         let arrivals = statistics.arrivals as f64;
         put(Metric::LossRate, statistics.drops as f64 / arrivals);

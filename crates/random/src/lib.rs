@@ -53,6 +53,8 @@ pub enum Purpose {
     Overflow = 17,
     /// Retransmissions of the fluid engine's timers that are lost (the flow is mixed with its silence).
     Timeout = 18,
+    /// Losses of the medium behind a link (the flow is the link's number).
+    Medium = 19,
 }
 
 /// The number of the first flow of the group with this name: FNV-1a, 64 bits (Fowler, Noll and

@@ -7,7 +7,7 @@ use forebay_units::{Bytes, Rate, Time};
 use serde_json::{Map, Value, json};
 
 use crate::cursor::Cursor;
-use crate::form::Unit;
+use crate::form::{Unit, percentage};
 use crate::keys::{Context, Form, Grammar};
 use crate::law::packets;
 use crate::naming::Unknown;
@@ -261,15 +261,7 @@ fn parameter_schema(kind: ParameterKind) -> Value {
 
 fn threshold_text(threshold: Threshold) -> String {
     match threshold {
-        Threshold::Fraction(x) => {
-            // The shortest percentage that reads back as the same fraction.
-            let text = format!("{}", x * 100.0);
-            if text.parse::<f64>().is_ok_and(|p| p / 100.0 == x) {
-                format!("{text}%")
-            } else {
-                format!("{:.17}%", x * 100.0)
-            }
-        }
+        Threshold::Fraction(x) => percentage(x),
         Threshold::Packets(x) => format!("{x}p"),
         Threshold::Bytes(x) => x.to_string(),
         Threshold::Time(x) => x.to_string(),

@@ -7,6 +7,7 @@ use forebay_units::{Bytes, Rate, Time, UnitError};
 use serde_json::{Value, json};
 
 use crate::cursor::Cursor;
+use crate::dimension::Dimension;
 use crate::keys::{Context, Form, Grammar, KeyText, Section};
 use crate::law::packets;
 use crate::node::ScenarioError;
@@ -44,6 +45,48 @@ impl Form<f64> for Number {
     fn grammar(&self) -> Grammar {
         let schema = json!({"type": "number", "minimum": self.0, "maximum": self.1});
         Grammar::new(schema, format!("a number from {} to {}", self.0, self.1))
+    }
+}
+
+/// A part of a whole, such as "0.1%", up to all of it.
+pub(crate) struct Share {
+    pub(crate) least: f64,
+    /// The bounds in words.
+    pub(crate) allowed: &'static str,
+}
+
+impl Form<f64> for Share {
+    fn read(&self, at: &Cursor<'_>, _: &Context<'_>) -> Result<f64, ScenarioError> {
+        let read = |text: &str| Dimension::Share.parse(text).ok();
+        let value = at.text().and_then(read).or_else(|| at.number());
+        value
+            .filter(|value| (self.least..=1.0).contains(value))
+            .ok_or_else(|| at.error(self.allowed))
+    }
+
+    fn write(&self, value: &f64, _: &Context<'_>) -> Option<Value> {
+        Some(percentage(*value).into())
+    }
+
+    fn grammar(&self) -> Grammar {
+        let schema = json!({
+            "anyOf": [
+                {"type": "string", "pattern": "^[0-9.eE+-]+ ?%?$"},
+                {"type": "number", "minimum": self.least, "maximum": 1.0},
+            ],
+            "description": "a share such as \"0.1%\"",
+        });
+        Grammar::new(schema, self.allowed)
+    }
+}
+
+/// The shortest percentage that reads back as the same fraction.
+pub(crate) fn percentage(fraction: f64) -> String {
+    let text = format!("{}", fraction * 100.0);
+    if text.parse::<f64>().is_ok_and(|p| p / 100.0 == fraction) {
+        format!("{text}%")
+    } else {
+        format!("{:.17}%", fraction * 100.0)
     }
 }
 

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use crate::algorithm::{Algorithm, Registered};
 use crate::classes::{QueueKey, TrafficClass};
 use crate::cursor::Cursor;
-use crate::form::{Any, Maybe, Switch, Text, Within, Words};
+use crate::form::{Any, Maybe, Switch, Table, Text, Within, Words};
 use crate::keys::{Context, Form, Grammar, Section, keys, words};
 use crate::law::packets;
+use crate::loss::MediumLoss;
 use crate::naming::is_control;
 use crate::node::ScenarioError;
 use crate::schema::text;
@@ -129,6 +130,8 @@ keys! {
         classes: Vec<TrafficClass> = Vec::new(), derived;
         /// One-way propagation, part of each `rtt`; only matters between links of a path.
         delay: Time = Time::ZERO, always(Any);
+        /// What is lost behind the queue, on the way to the next link or the receiver.
+        loss: MediumLoss = MediumLoss::NONE, key(Table);
         /// Which layer's overhead the rate includes.
         rate_layer: RateLayer = RateLayer::L3, always(Words);
         /// The memory in which its packets wait together with those of other links, where it has none

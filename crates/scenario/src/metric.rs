@@ -175,6 +175,8 @@ metrics! {
             "mean number of packets dropped one directly after the other"),
         LossBurstMax("loss_burst_max_packets", Packets, Link,
             "most packets dropped one directly after the other"),
+        MediumLossRate("medium_loss_rate", Share, Link,
+            "packets that the medium behind the link lost / packets that left it"),
         QueueAutocorrelation("queue_autocorrelation_s", Seconds, Link,
             "integral of the autocorrelation of the time that the queue takes to drain"),
         LongFlows("long_flows", Number, Both,

@@ -30,6 +30,8 @@ ENGINES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     ),
 }
 
+#: What needs a medium that loses packets.
+MEDIUM = "medium_loss_rate"
 #: Metrics that are at most 1 without being spoken of in percent.
 AT_MOST_ONE = frozenset({"jain_index", "synchronization", "short_transfers"})
 
@@ -142,6 +144,8 @@ def _why(metric: Metric, kind: str | None, engine: str) -> str:
         return f": it is of a flow group, as in GROUP.{metric.goal_name}"
     if kind is not None and metric.scope == "link":
         return ": it is of the link; write it without the group"
+    if metric.goal_name == MEDIUM and engine not in ENGINES:
+        return ": the link has no `loss`"
     need = _need(metric.goal_name, of_group=kind is not None)
     if need is not None and (kind is None or kind not in need.kinds):
         here = "there are none" if kind is None else f"the group's workload is {kind}"
@@ -171,6 +175,8 @@ def measurable(scenario: Scenario, engine: str, group: str | None = None) -> lis
     for metric in _core.metrics():
         if metric.scope not in {scope, "both"} or (reported is not None and metric.goal_name not in reported):
             continue
+        if metric.goal_name == MEDIUM and not _loses(scenario):
+            continue
         need = _need(metric.goal_name, of_group=group is not None)
         if need is None or need.met_by(traffic):
             found.append(metric.goal_name)
@@ -181,6 +187,12 @@ def _need(goal_name: str, *, of_group: bool) -> Need | None:
     if not of_group:
         return _OF_LINK.get(goal_name)
     return next((need for begin, need in _OF_GROUPS.items() if goal_name.startswith(begin)), None)
+
+
+def _loses(scenario: Scenario) -> bool:
+    """Whether the medium behind the target link loses packets."""
+    links: list[Mapping[str, Any]] = json.loads(scenario.core.canonical_json())["links"]
+    return any(link.get("target") and "loss" in link for link in links)
 
 
 def _kinds(scenario: Scenario) -> dict[str, str]:

@@ -27,8 +27,16 @@ if TYPE_CHECKING:
 __all__ = ["metric_table", "report_view"]
 
 #: The link's metrics that matter wherever they are reported, and those that matter where they are not zero.
-LINK = ("utilization", "loss_rate", "mark_rate", "queue_delay_mean_s", "queue_delay_p99_s", "goodput_bps")
-WHERE_ANY = ("mark_rate",)
+LINK = (
+    "utilization",
+    "loss_rate",
+    "medium_loss_rate",
+    "mark_rate",
+    "queue_delay_mean_s",
+    "queue_delay_p99_s",
+    "goodput_bps",
+)
+WHERE_ANY = ("medium_loss_rate", "mark_rate")
 #: Titles of columns, where those of the metrics are wide.
 COLUMNS = {
     "completion_time_p50_s": "completion\nmedian",

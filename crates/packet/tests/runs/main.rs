@@ -11,6 +11,7 @@ mod frto;
 mod linux;
 mod many_flows;
 mod measurements;
+mod media;
 mod reverse;
 mod switch;
 mod workloads;
