@@ -63,6 +63,14 @@ impl ClosedForm for Model {
             let why = format!("{} and may hold up the flows", on_the_paths(others));
             checks.push(unknown("one bottleneck", why));
         }
+        if let Some(steps) = &scenario.target().steps {
+            let (low, high) = (steps.lowest(), steps.highest());
+            let average = scenario.target().rate;
+            let why = format!(
+                "the rate changes between {low} and {high}, and the rule takes its average, {average}"
+            );
+            checks.push(checked("a constant rate", false, why));
+        }
         let classes = scenario.target().classes.len();
         if classes > 1 {
             let why = format!("{classes} classes with a queue each share the link");

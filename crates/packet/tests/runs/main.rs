@@ -12,6 +12,7 @@ mod linux;
 mod many_flows;
 mod measurements;
 mod reverse;
+mod steps;
 mod switch;
 mod workloads;
 
