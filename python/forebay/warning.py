@@ -21,6 +21,7 @@ class Kind(StrEnum):
     NOT_STARTED = "not_started"
     LOWER_BOUND = "lower_bound"
     GOODPUT_ABOVE_RATE = "goodput_above_rate"
+    AVERAGE_RATE = "average_rate"
     LEFT_OUT = "left_out"
     FLUID_BACKGROUND = "fluid_background"
     OUTSIDE_DOMAIN = "outside_domain"

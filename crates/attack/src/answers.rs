@@ -249,7 +249,7 @@ fn check_goodput(scenario: &Scenario, report: &Report) {
         // What a repair completes may have been carried before.
         return;
     }
-    let rate = scenario.target().rate.as_bits_per_second() as f64;
+    let rate = scenario.target().mean_rate(run.warmup, run.end());
     // Engines count time in picoseconds, of which each packet's transmission may lose one.
     let lengths = scenario.flows().iter().map(|group| group.packet.infimum());
     let smallest = 8.0 * lengths.fold(f64::INFINITY, f64::min).max(1.0);
@@ -289,7 +289,8 @@ fn check_goodput(scenario: &Scenario, report: &Report) {
 fn most_bits(scenario: &Scenario, group: &FlowGroup) -> f64 {
     let rates = group.path.iter().map(|&at| {
         let link = &scenario.links()[at];
-        link.rate.as_bits_per_second() as f64
+        let run = scenario.run();
+        link.mean_rate(run.warmup, run.end())
     });
     let slowest = rates.fold(f64::INFINITY, f64::min);
     match group.unresponsive_rate() {

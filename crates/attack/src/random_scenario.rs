@@ -133,11 +133,8 @@ fn link(tape: &mut Tape<'_>, shared: bool) -> String {
     let rates = ["10Mbps", "9999991bps", "1Mbps", "30Mbps"];
     let buffers = ["50p", "0p", "1p", "30kB", "0B", "5ms", "1000000000000p"];
     let queue = queue(tape);
-    let mut text = format!(
-        "rate = \"{}\"\nbuffer = \"{}\"\nqueue = {queue}\n",
-        tape.one(&rates),
-        tape.one(&buffers)
-    );
+    let (rate, buffer) = (tape.one(&rates), tape.one(&buffers));
+    let mut text = format!("buffer = \"{buffer}\"\nqueue = {queue}\n");
     if shared && tape.rarely(2) {
         text += "memory = \"chip\"\n";
     }
@@ -154,7 +151,30 @@ fn link(tape: &mut Tape<'_>, shared: bool) -> String {
         ];
         let _ = writeln!(text, "loss = {{ {} }}", tape.one(&laws));
     }
-    text
+    let rate = if tape.rarely(6) {
+        steps(tape)
+    } else {
+        format!("\"{rate}\"")
+    };
+    text + &format!("rate = {rate}\n")
+}
+
+/// A rate in a few steps, an outage among them now and then. It begins with one that sends something in
+/// the shortest run.
+fn steps(tape: &mut Tape<'_>) -> String {
+    let mut list = format!("[\"0s\", \"{}\"]", tape.one(&["10Mbps", "3333333bps"]));
+    let mut at: u64 = 0;
+    for _ in 0..tape.below(3) {
+        at += [1, 999_999_937, 40_000_000, 700_000_000_000][tape.below(4)];
+        let rate = tape.one(&["1Mbps", "0bps", "20Mbps", "9999991bps"]);
+        let _ = write!(list, ", [\"{at}ps\", \"{rate}\"]");
+    }
+    if tape.rarely(2) || list.ends_with("\"0bps\"]") {
+        at += [1_000_000_007, 300_000_000_000][tape.below(2)];
+        let _ = write!(list, "], repeat = \"{at}ps\"");
+        return format!("{{ steps = [{list} }}");
+    }
+    format!("{{ steps = [{list}] }}")
 }
 
 /// Options of the fluid engine, a few of them now and then.

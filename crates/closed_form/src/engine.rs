@@ -130,6 +130,7 @@ impl Engine for ClosedFormEngine {
         let (default, why) = default_model(scenario);
         let model = rule(options.model.as_deref().unwrap_or(default))?;
         let name = model.name();
+        report.warnings = scenario.averages();
         let refuse = |error| ModelError::NotApplicable(format!("{name} does not apply: {error}"));
         let prediction = model.predict(scenario).map_err(refuse)?;
         if options.model.is_none() {

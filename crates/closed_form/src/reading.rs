@@ -328,6 +328,7 @@ fn setting(scenario: &Scenario, limit: Limit) -> Setting {
     Setting {
         limit,
         rate: target.rate,
+        steps: None,
         delay: target.delay,
         packet: scenario.packet_bytes().max(1.0),
         salt: 0,

@@ -68,6 +68,14 @@ impl ClosedForm for Model {
             let why = format!("the medium behind `{}` loses {lost} besides", link.name);
             checks.push(checked("losses at the queue alone", false, why));
         }
+        if let Some(steps) = &scenario.target().steps {
+            let (low, high) = (steps.lowest(), steps.highest());
+            let average = scenario.target().rate;
+            let why = format!(
+                "the rate changes between {low} and {high}, and the rule takes its average, {average}"
+            );
+            checks.push(checked("a constant rate", false, why));
+        }
         let classes = scenario.target().classes.len();
         if classes > 1 {
             let why = format!("{classes} classes with a queue each share the link");

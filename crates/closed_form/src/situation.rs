@@ -89,7 +89,7 @@ impl RedQueue {
     pub(crate) fn curve(&self, buffer: f64) -> DropCurve {
         let setting = Setting {
             limit: Limit::Packets(buffer as u64),
-            ..self.setting
+            ..self.setting.clone()
         };
         DropCurve::new(&self.parameters, &setting)
     }

@@ -224,7 +224,7 @@ impl Classes {
             let inner = Setting {
                 limit: class.limit.unwrap_or(setting.limit),
                 packet: class.packet,
-                ..*setting
+                ..setting.clone()
             };
             let buffer = match class.limit {
                 Some(_) => Buffer::Own,

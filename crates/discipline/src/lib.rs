@@ -13,6 +13,7 @@
 //! let setting = Setting {
 //!     limit: Limit::Packets(100),
 //!     rate: Rate::from_bits_per_second(10_000_000),
+//!     steps: None,
 //!     delay: Time::ZERO,
 //!     packet: 1500.0,
 //!     salt: 0,

@@ -1,9 +1,11 @@
 //! What a discipline knows of its link: the limit, the rate, the time, randomness, and where its
 //! discards and marks are counted.
 
+use std::sync::Arc;
+
 use forebay_random::Stream;
 use forebay_units::parameter::Threshold;
-use forebay_units::{Rate, Time};
+use forebay_units::{Rate, RateSteps, Time};
 
 use crate::packet::{Ecn, Packet};
 
@@ -78,12 +80,15 @@ impl Limit {
 }
 
 /// The link on which a discipline is set up.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Setting {
     /// What may wait.
     pub limit: Limit,
-    /// The link's rate for packets as they are counted here.
+    /// The link's rate for packets as they are counted here, as a discipline is told it: the average
+    /// where it changes.
     pub rate: Rate,
+    /// The same as time goes on, where it changes: for a discipline that measures it.
+    pub steps: Option<Arc<RateSteps>>,
     /// One-way propagation of the link, zero where it is not known.
     pub delay: Time,
     /// Mean packet size in bytes, at least 1.
@@ -212,6 +217,7 @@ pub(crate) mod testing {
         Setting {
             limit,
             rate: Rate::from_bits_per_second(8_000_000),
+            steps: None,
             delay: Time::ZERO,
             packet: 1000.0,
             salt: 1,

@@ -46,6 +46,9 @@ impl Translation {
                 return Err(unsupported(format!("`ecn` (group `{}`)", group.name)));
             }
         }
+        if scenario.links().iter().any(|link| link.steps.is_some()) {
+            return Err(unsupported("a rate in steps"));
+        }
         if scenario.links().iter().any(|link| link.memory.is_some()) {
             return Err(unsupported("a memory that links share"));
         }

@@ -234,7 +234,7 @@ fn wheels(scenario: &Scenario) -> f64 {
     let waits = scenario.links().iter().map(|link| match link.buffer {
         BufferLimit::Packets(count) => count as f64 * scenario.packet_bytes(),
         BufferLimit::Bytes(bytes) => bytes.get() as f64,
-    } / link.rate.as_bytes_per_second());
+    } / link.lowest_rate().as_bytes_per_second());
     let trip = trips.fold(0.0, f64::max) + waits.fold(0.0, f64::max).min(end);
     let grain = (scenario.packet_bytes() / rate).max(1e-9);
     timers + buckets(trip.max(pause), 16.0 * grain)

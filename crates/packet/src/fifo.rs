@@ -1,14 +1,14 @@
-//! The first-in-first-out link at a constant rate: a packet's departure is known when it arrives, so
+//! The first-in-first-out link: a packet's departure is known when it arrives, so
 //! such a link needs no event of its own and its backlog is a number, the time until which it is busy.
 
 use std::collections::VecDeque;
 
 use forebay_discipline::{Arrival, Backlog, Limit};
 use forebay_scenario::BufferLimit;
-use forebay_units::{Bytes, Rate, Time};
+use forebay_units::Time;
 
 use crate::statistics::{Account, LinkStatistics};
-use crate::transmitter::Transmitter;
+use crate::transmitter::{Transmitter, Usage};
 
 /// A link with a first-in-first-out queue that drops arrivals at its limit.
 #[derive(Clone, Debug)]
@@ -20,10 +20,10 @@ pub(crate) struct FifoLink {
 
 impl FifoLink {
     /// A link for packets of any size, or of the one size `uniform`.
-    pub(crate) fn new(rate: Rate, overhead: u32, limit: BufferLimit, uniform: Option<u32>) -> Self {
-        let transmission = |size: u32| rate.serialization(Bytes::new(u64::from(size + overhead)));
-        let room = match (limit, uniform.map(|size| (size, transmission(size)))) {
-            (BufferLimit::Packets(count), Some((size, (transmission, 0)))) => Room::Uniform {
+    pub(crate) fn new(transmitter: Transmitter, limit: BufferLimit, uniform: Option<u32>) -> Self {
+        let uniform = uniform.and_then(|size| Some((size, transmitter.always(size)?)));
+        let room = match (limit, uniform) {
+            (BufferLimit::Packets(count), Some((size, transmission))) => Room::Uniform {
                 size,
                 transmission,
                 most_work: transmission.saturating_mul(count),
@@ -36,7 +36,7 @@ impl FifoLink {
             },
         };
         Self {
-            transmitter: Transmitter::new(rate, overhead),
+            transmitter,
             room,
             statistics: LinkStatistics::new(),
         }
@@ -189,9 +189,9 @@ impl FifoLink {
         matches!(self.room, Room::Counted { .. })
     }
 
-    /// Time spent transmitting until `now`.
-    pub(crate) fn busy(&self, now: Time) -> Time {
-        self.transmitter.busy(now)
+    /// What has been used until `now`.
+    pub(crate) fn usage(&self, now: Time) -> Usage {
+        self.transmitter.usage(now)
     }
 
     /// Time until everything here has left.
@@ -239,8 +239,8 @@ impl FifoLink {
     /// The warm-up ends: counting starts anew.
     pub(crate) fn restart(&mut self, now: Time) {
         let (_, ahead) = self.waiting(now);
-        let busy = self.busy(now);
-        self.statistics.restart(now, busy);
+        let usage = self.usage(now);
+        self.statistics.restart(now, usage);
         self.statistics.wait_before = ahead;
     }
 
@@ -286,10 +286,15 @@ pub(crate) fn limit_of(limit: BufferLimit) -> Limit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_units::{Bytes, Rate};
     use proptest::prelude::*;
 
     fn link(limit: BufferLimit, uniform: Option<u32>) -> FifoLink {
-        FifoLink::new(Rate::from_bits_per_second(8_000_000), 0, limit, uniform)
+        at(Rate::from_bits_per_second(8_000_000), limit, uniform)
+    }
+
+    fn at(rate: Rate, limit: BufferLimit, uniform: Option<u32>) -> FifoLink {
+        FifoLink::new(Transmitter::new(rate, 0), limit, uniform)
     }
 
     #[test]
@@ -346,7 +351,7 @@ mod tests {
     fn departures_carry_the_remainder_of_a_tick() {
         // 8 bits at 3 bit/s are 2.666... s: three of them end on a whole tick.
         let rate = Rate::from_bits_per_second(3);
-        let mut link = FifoLink::new(rate, 0, BufferLimit::Packets(10), Some(1));
+        let mut link = at(rate, BufferLimit::Packets(10), Some(1));
         let ends: Vec<Time> = (0..3)
             .filter_map(|_| link.arrive(Time::ZERO, 1, Account::ALL))
             .collect();
@@ -367,7 +372,7 @@ mod tests {
                 now += Time::from_micros(gap);
                 prop_assert_eq!(fast.arrive(now, 1000, Account::ALL), slow.arrive(now, 1000, Account::ALL));
                 prop_assert_eq!(fast.waiting(now), slow.waiting(now));
-                prop_assert_eq!(fast.busy(now), slow.busy(now));
+                prop_assert_eq!(fast.usage(now), slow.usage(now));
             }
             prop_assert_eq!(fast.statistics.drops, slow.statistics.drops);
             prop_assert_eq!(fast.statistics.wait_sum(), slow.statistics.wait_sum());
@@ -380,7 +385,7 @@ mod tests {
             rate in 1_000u64..10_000_000_000,
         ) {
             let limit = BufferLimit::Bytes(Bytes::new(20_000));
-            let mut link = FifoLink::new(Rate::from_bits_per_second(rate), 0, limit, None);
+            let mut link = at(Rate::from_bits_per_second(rate), limit, None);
             let (mut now, mut last) = (Time::ZERO, Time::ZERO);
             for (gap, size) in packets {
                 now += Time::from_picos(gap);

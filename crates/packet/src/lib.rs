@@ -47,6 +47,7 @@ mod sampler;
 mod simulation;
 mod source;
 mod statistics;
+mod stepping;
 mod timeline;
 mod traffic;
 mod transfers;
@@ -55,6 +56,7 @@ mod transmitter;
 use forebay_scenario::{
     Engine, EngineDescription, EngineError, Need, Report, RunOptions, Scenario,
 };
+use forebay_units::Time;
 
 use crate::simulation::Simulation;
 
@@ -111,10 +113,8 @@ fn prepare<'a>(
 /// Refuses by name what the engine does not model.
 fn check(scenario: &Scenario) -> Result<(), EngineError> {
     let run = scenario.run();
-    let rates = scenario
-        .links()
-        .iter()
-        .map(|link| link.rate.as_bytes_per_second());
+    let links = scenario.links().iter();
+    let rates = links.map(|link| link.mean_rate(Time::ZERO, run.end()) / 8.0);
     let packets = rates.sum::<f64>() * run.end().as_secs_f64() / 64.0;
     if packets > MAX_PACKETS {
         return Err(EngineError::TooLarge {
@@ -132,10 +132,11 @@ fn check_ticks(scenario: &Scenario) -> Result<(), EngineError> {
         let smallest = group.packet.infimum();
         let paths = group.path.iter().chain(&group.reverse);
         for link in paths.map(|&at| &scenario.links()[at]) {
-            if smallest / link.rate.as_bytes_per_second() < 1e-12 {
+            let rate = link.highest_rate();
+            if smallest / rate.as_bytes_per_second() < 1e-12 {
                 return Err(simulation::unsupported(&format!(
-                    "packets of {smallest} B in group `{}`, which take less than 1 ps at {}",
-                    group.name, link.rate
+                    "packets of {smallest} B in group `{}`, which take less than 1 ps at {rate}",
+                    group.name
                 )));
             }
         }

@@ -13,7 +13,7 @@ use crate::fifo::{FifoLink, limit_of};
 use crate::gated::GatedLink;
 use crate::queued::QueuedLink;
 use crate::statistics::LinkStatistics;
-use crate::transmitter::Transmitter;
+use crate::transmitter::{Transmitter, Usage};
 
 /// Any link.
 // Each packet asks which it is: a tag of its own is quicker to compare than a niche.
@@ -61,10 +61,14 @@ impl Link {
         let packet = setup.scenario.packet_bytes().max(1.0);
         // The rate at which bytes leave as they are counted in the queue, without framing.
         let share = packet / (packet + f64::from(overhead));
-        let rate = spec.rate.as_bits_per_second() as f64 * share;
+        let counted = |rate: Rate| {
+            let bits = rate.as_bits_per_second() as f64 * share;
+            Rate::from_bits_per_second(bits.max(1.0) as u64)
+        };
         let setting = Setting {
             limit: limit_of(spec.buffer),
-            rate: Rate::from_bits_per_second(rate.max(1.0) as u64),
+            rate: counted(spec.rate),
+            steps: spec.steps.as_ref().map(|steps| steps.map(counted).into()),
             delay: spec.delay,
             packet,
             salt: random.bits(),
@@ -80,13 +84,12 @@ impl Link {
         };
         let fifo = || {
             FifoLink::new(
-                spec.rate,
-                overhead,
+                Transmitter::of(spec),
                 spec.buffer,
                 uniform_size(setup.scenario),
             )
         };
-        let transmitter = Transmitter::new(spec.rate, overhead);
+        let transmitter = Transmitter::of(spec);
         let port = Port::new(random);
         Some(match (chosen, setup.departures) {
             (Discipline::AtArrival(Admission::DropTail(_)), Departures::Folded)
@@ -136,12 +139,12 @@ impl Link {
         }
     }
 
-    /// Time spent transmitting until `now`.
-    pub(crate) fn busy(&self, now: Time) -> Time {
+    /// What has been used until `now`.
+    pub(crate) fn usage(&self, now: Time) -> Usage {
         match self {
-            Self::DropTail(link) => link.busy(now),
-            Self::Gated(link) => link.fifo.busy(now),
-            Self::Queued(link) => link.busy(now),
+            Self::DropTail(link) => link.usage(now),
+            Self::Gated(link) => link.fifo.usage(now),
+            Self::Queued(link) => link.usage(now),
         }
     }
 
@@ -255,8 +258,7 @@ fn classes(spec: &LinkSpec, setup: &LinkSetup<'_>, setting: &Setting) -> Option<
 /// Whether a link whose departures are known at arrival keeps a record of each packet.
 pub(crate) fn is_counted(scenario: &Scenario, at: usize) -> bool {
     let spec = &scenario.links()[at];
-    let overhead = spec.rate_layer.framing().get() as u32;
-    FifoLink::new(spec.rate, overhead, spec.buffer, uniform_size(scenario)).is_counted()
+    FifoLink::new(Transmitter::of(spec), spec.buffer, uniform_size(scenario)).is_counted()
 }
 
 /// The one packet size of the scenario, where there is only one.

@@ -9,7 +9,7 @@ use crate::calendar::Calendar;
 use crate::event::Event;
 use crate::ids::{LaneId, LinkId};
 use crate::statistics::{Account, LinkStatistics};
-use crate::transmitter::Transmitter;
+use crate::transmitter::{Transmitter, Usage};
 
 /// The most packets that may wait: 4 GB of 32 bytes each.
 const MAX_WAITING: u64 = 1 << 27;
@@ -41,8 +41,8 @@ struct Server {
     transmitter: Transmitter,
     /// Packets waiting, summed over the ticks: less than zero by what those waiting now add later.
     occupancy: i128,
-    /// Measured transmission time, once the run has ended.
-    busy_at_end: Option<Time>,
+    /// What was used, once the run has ended.
+    usage_at_end: Option<Usage>,
     statistics: LinkStatistics,
 }
 
@@ -79,7 +79,7 @@ impl QueuedLink {
                 port,
                 transmitter,
                 occupancy: 0,
-                busy_at_end: None,
+                usage_at_end: None,
                 statistics: LinkStatistics::new(),
             },
             put_off: Vec::with_capacity(MAX_PUT_OFF),
@@ -177,19 +177,19 @@ impl QueuedLink {
         self.queue.backlog().packets > MAX_WAITING
     }
 
-    /// Time spent transmitting until `now`.
-    pub(crate) fn busy(&self, now: Time) -> Time {
+    /// What has been used until `now`.
+    pub(crate) fn usage(&self, now: Time) -> Usage {
         let server = &self.server;
         server
-            .busy_at_end
-            .unwrap_or_else(|| server.transmitter.busy(now))
+            .usage_at_end
+            .unwrap_or_else(|| server.transmitter.usage(now))
     }
 
     /// Time until everything here has left.
     pub(crate) fn backlog(&self, now: Time) -> Time {
         let backlog = self.queue.backlog();
         let transmitter = &self.server.transmitter;
-        let waiting = transmitter.time_to_send(backlog.packets, backlog.bytes);
+        let waiting = transmitter.time_to_send(now, backlog.packets, backlog.bytes);
         transmitter
             .busy_until
             .saturating_sub(now)
@@ -222,11 +222,11 @@ impl QueuedLink {
 
     /// The warm-up ends: counting starts anew.
     pub(crate) fn restart(&mut self, now: Time) {
-        let (busy, waiting) = (self.busy(now), self.queue.backlog().packets);
+        let (usage, waiting) = (self.usage(now), self.queue.backlog().packets);
         let server = &mut self.server;
         server.occupancy = -ticks(waiting, now);
         server.port.since = now;
-        server.statistics.restart(now, busy);
+        server.statistics.restart(now, usage);
     }
 
     /// The end of the run: the sums end here, but the waits of what is still here are those it
@@ -235,7 +235,7 @@ impl QueuedLink {
         let waiting = self.queue.backlog().packets;
         let server = &mut self.server;
         server.occupancy += ticks(waiting, end);
-        server.busy_at_end = Some(server.transmitter.busy(end));
+        server.usage_at_end = Some(server.transmitter.usage(end));
         let (occupancy, drops, marks) = (
             server.occupancy,
             server.statistics.drops,
@@ -354,7 +354,7 @@ impl Server {
         }
         if self.has_counted() {
             let drops = self.count(outlet);
-            if drops > 0 && self.busy_at_end.is_none() {
+            if drops > 0 && self.usage_at_end.is_none() {
                 self.statistics.bursts.at_departure(drops);
             }
         }

@@ -8,7 +8,7 @@ use forebay_scenario::{
     FlowGroup, FlowSample, PacketRecord, QueueSample, Recorded, Scenario, Segment, TracedGroup,
     Traces,
 };
-use forebay_units::{Bytes, Time};
+use forebay_units::{Bytes, Time, Work};
 
 use crate::codepoint::codepoint;
 use crate::congestion_events::CongestionEvents;
@@ -18,6 +18,7 @@ use crate::ids::{FlowId, GroupId};
 use crate::link::Link;
 use crate::sampler::Sampler;
 use crate::transfers;
+use crate::transmitter::Usage;
 
 /// What is recorded of a run.
 #[derive(Debug)]
@@ -31,8 +32,8 @@ pub(crate) struct Recorder<'a> {
     record_packets: bool,
     /// Records of packets that wait for their fate.
     waiting: BTreeMap<RecordKey, usize>,
-    /// When the target link was sampled last for a trace, and how long it had been busy by then.
-    sampled: (Time, Time),
+    /// What of the target link had been used when it was sampled last for a trace.
+    sampled: Usage,
     /// Number of each group's first flow over all groups.
     first_numbers: Vec<u32>,
 }
@@ -75,7 +76,7 @@ impl<'a> Recorder<'a> {
             traces: None,
             record_packets: false,
             waiting: BTreeMap::new(),
-            sampled: (Time::ZERO, Time::ZERO),
+            sampled: Usage::default(),
             first_numbers: first_numbers.collect(),
         }
     }
@@ -130,7 +131,7 @@ impl<'a> Recorder<'a> {
 
     /// The interval of the first trace sample begins.
     pub(crate) fn begin_sampling(&mut self, now: Time, target: &Link) {
-        self.sampled = (now, target.busy(now));
+        self.sampled = target.usage(now);
     }
 
     /// Records one sample of each flow and of the target link: when the next one is due.
@@ -168,14 +169,14 @@ impl<'a> Recorder<'a> {
     }
 
     fn sample_queue(&mut self, now: Time, target: &Link) {
-        let busy = target.busy(now);
-        let (then, busy_then) = std::mem::replace(&mut self.sampled, (now, busy));
+        let usage = target.usage(now);
+        let before = std::mem::replace(&mut self.sampled, usage);
         if let Some(traces) = &mut self.traces {
             traces.queue.push(QueueSample {
                 time_s: now.as_secs_f64(),
                 packets: target.waiting(now) as f64,
                 delay_s: target.backlog(now).as_secs_f64(),
-                utilization: share(busy - busy_then, now - then),
+                utilization: usage.since(&before),
             });
         }
     }
@@ -247,11 +248,15 @@ impl<'a> Recorder<'a> {
             return 0.0;
         };
         let size = Bytes::new(u64::from(packet.size));
-        let transmission = self.scenario.target().rate.time_to_send(size);
-        departure
-            .saturating_sub(packet.arrival)
-            .saturating_sub(transmission)
-            .as_secs_f64()
+        let target = self.scenario.target();
+        let begin = match &target.steps {
+            Some(steps) => {
+                let left = Work::of(size + target.rate_layer.framing());
+                steps.reach(steps.work(departure).saturating_sub(left)).0
+            }
+            None => departure.saturating_sub(target.rate.time_to_send(size)),
+        };
+        begin.saturating_sub(packet.arrival).as_secs_f64()
     }
 }
 
@@ -318,14 +323,6 @@ impl Seen {
 
 fn key(packet: &InFlight) -> RecordKey {
     (packet.arrival, packet.flow.key(), packet.number)
-}
-
-/// A part of a time; of none, nothing.
-fn share(part: Time, whole: Time) -> f64 {
-    if whole == Time::ZERO {
-        return 0.0;
-    }
-    part.as_secs_f64() / whole.as_secs_f64()
 }
 
 /// What a capture must know of a group's packets.

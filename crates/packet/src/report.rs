@@ -61,7 +61,8 @@ pub(crate) fn report(scenario: &Scenario, seed: Seed, simulation: Simulation<'_>
             });
         }
     }
-    report.warnings = warnings(scenario, &simulation);
+    report.warnings = scenario.averages();
+    report.warnings.extend(warnings(scenario, &simulation));
     report
         .warnings
         .extend(goodputs_above_rate(scenario, &goodputs));
@@ -150,11 +151,13 @@ fn link_metrics(
 ) -> BTreeMap<Metric, Estimate> {
     let (link, end) = (&simulation.network.links[at], simulation.end());
     let statistics = link.statistics();
-    let busy = (link.busy(end) - statistics.busy_before).as_secs_f64();
     let occupancy = link.occupancy(end) as f64 * 1e-12;
     let mut metrics = BTreeMap::new();
     let mut put = |metric, value: f64| metrics.insert(metric, Estimate::from(value));
-    put(Metric::Utilization, busy / seconds);
+    put(
+        Metric::Utilization,
+        link.usage(end).since(&statistics.used_before),
+    );
     put(Metric::QueueMean, occupancy / seconds);
     if let Some(lost) = simulation.network.medium_loss_rate(at) {
         put(Metric::MediumLossRate, lost);
@@ -427,7 +430,8 @@ fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<Warning> {
 /// Goodputs that the target link cannot carry: each is right as what was delivered in the measured
 /// time, but no steady state has it. There is one for each group.
 fn goodputs_above_rate(scenario: &Scenario, goodputs: &[f64]) -> Vec<Warning> {
-    let rate = scenario.target().rate.as_bits_per_second() as f64;
+    let run = scenario.run();
+    let rate = scenario.target().mean_rate(run.warmup, run.end());
     // A full link ends one packet more or less in the measured time.
     let packet = scenario.packet_bytes() * 8.0 / scenario.run().measure.as_secs_f64();
     let mut warnings = Vec::new();

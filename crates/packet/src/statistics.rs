@@ -5,6 +5,7 @@ use forebay_units::Time;
 
 use crate::bursts::Bursts;
 use crate::histogram::Histogram;
+use crate::transmitter::Usage;
 
 /// Whose waits at a link are counted together: at the target those of a flow group's packets, elsewhere
 /// all.
@@ -71,8 +72,8 @@ pub(crate) struct LinkStatistics {
     apart: Vec<Waits>,
     /// Wait still ahead, at the warm-up's end, of the packets that were waiting then.
     pub(crate) wait_before: u128,
-    /// Time spent transmitting before the warm-up's end.
-    pub(crate) busy_before: Time,
+    /// What was used before the warm-up's end.
+    pub(crate) used_before: Usage,
     /// The warm-up's end; the waits are those of packets that arrived since.
     pub(crate) since: Time,
 }
@@ -88,7 +89,7 @@ impl LinkStatistics {
             waits: Waits::default(),
             apart: Vec::new(),
             wait_before: 0,
-            busy_before: Time::ZERO,
+            used_before: Usage::default(),
             since: Time::ZERO,
         }
     }
@@ -147,7 +148,7 @@ impl LinkStatistics {
     }
 
     /// The warm-up ends: counting starts anew.
-    pub(crate) fn restart(&mut self, now: Time, busy: Time) {
+    pub(crate) fn restart(&mut self, now: Time, used: Usage) {
         self.bursts.restart();
         self.arrivals_before += std::mem::take(&mut self.arrivals);
         self.drops = 0;
@@ -155,7 +156,7 @@ impl LinkStatistics {
         self.waits.clear();
         self.apart.iter_mut().for_each(Waits::clear);
         self.wait_before = 0;
-        self.busy_before = busy;
+        self.used_before = used;
         self.since = now;
     }
 }
@@ -163,6 +164,8 @@ impl LinkStatistics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transmitter::Transmitter;
+    use forebay_units::Rate;
 
     /// What happened before the warm-up's end shows in nothing that is measured after it.
     #[test]
@@ -179,11 +182,9 @@ mod tests {
                 old.marks += 1;
                 old.wait_before += 3;
             }
-            old.restart(Time::from_secs(1), Time::from_millis(700));
-            assert_eq!(
-                (old.arrivals_before, old.busy_before),
-                (14, Time::from_millis(700))
-            );
+            let used = Transmitter::new(Rate::default(), 0).usage(Time::from_secs(1));
+            old.restart(Time::from_secs(1), used);
+            assert_eq!((old.arrivals_before, old.used_before), (14, used));
             assert_eq!((old.since, old.wait_before), (Time::from_secs(1), 0));
             for statistics in [&mut old, &mut new] {
                 for (account, wait) in waits.into_iter().enumerate() {

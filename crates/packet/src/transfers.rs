@@ -40,7 +40,7 @@ pub(crate) struct Transfers {
 impl Transfers {
     pub(crate) fn new<'a>(scenario: &Scenario, spec: &'a FlowGroup) -> Self {
         let links = spec.path.iter().map(|&at| &scenario.links()[at]);
-        let rates = links.map(|link| link.rate.as_bytes_per_second());
+        let rates = links.map(|link| link.highest_rate().as_bytes_per_second());
         let access = spec.access.iter().map(|a| a.rate.as_bytes_per_second());
         let inner = |path: &'a [usize]| path.iter().take(path.len().saturating_sub(1));
         let inner = inner(&spec.path).chain(inner(&spec.reverse));

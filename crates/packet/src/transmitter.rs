@@ -1,6 +1,9 @@
-//! What sends packets one after the other at a constant rate.
+//! What sends packets one after the other.
 
-use forebay_units::{Bytes, Rate, Time};
+use forebay_scenario::Link as LinkSpec;
+use forebay_units::{Bytes, Rate, Time, Work};
+
+use crate::stepping::Stepping;
 
 /// A transmitter: its rate, and until when it is busy.
 #[derive(Clone, Debug)]
@@ -18,11 +21,58 @@ pub(crate) struct Transmitter {
     remainder: u64,
     /// Transmission time of everything taken.
     pub(crate) work: Time,
+    /// Where the rate changes: then no size is cached, so that a constant rate asks nothing more.
+    steps: Option<Box<Stepping>>,
+}
+
+/// No packet's size.
+const NO_SIZE: u32 = u32::MAX;
+
+/// What a link has used until an instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Usage {
+    at: Time,
+    /// Time spent transmitting.
+    pub(crate) busy: Time,
+    /// What was sent, and what could have been, where the rate changes.
+    sent: Option<(Work, Work)>,
+}
+
+impl Usage {
+    /// The part that has been used since `before` of what could be sent; nothing of nothing.
+    pub(crate) fn since(&self, before: &Self) -> f64 {
+        let (used, whole) = match (self.sent, before.sent.unwrap_or_default()) {
+            (Some((sent, possible)), (sent_before, possible_before)) => (
+                sent.saturating_sub(sent_before).bits(),
+                possible.saturating_sub(possible_before).bits(),
+            ),
+            (None, _) => (
+                (self.busy - before.busy).as_secs_f64(),
+                (self.at - before.at).as_secs_f64(),
+            ),
+        };
+        if whole == 0.0 { 0.0 } else { used / whole }
+    }
 }
 
 impl Transmitter {
+    /// The transmitter of a link, for bits of its layer.
+    pub(crate) fn of(link: &LinkSpec) -> Self {
+        let overhead = link.rate_layer.framing().get() as u32;
+        let constant = Self::new(link.rate, overhead);
+        match &link.steps {
+            Some(steps) => Self {
+                cached: (NO_SIZE, Time::ZERO, 0),
+                steps: Some(Box::new(Stepping::new(steps.clone()))),
+                ..constant
+            },
+            None => constant,
+        }
+    }
+
     pub(crate) fn new(rate: Rate, overhead: u32) -> Self {
         Self {
+            steps: None,
             rate,
             overhead,
             cached: (0, Time::ZERO, 0),
@@ -37,6 +87,9 @@ impl Transmitter {
     #[inline]
     pub(crate) fn take(&mut self, now: Time, size: u32, idle: bool) -> Time {
         if self.cached.0 != size {
+            if self.steps.is_some() {
+                return self.take_in_steps(now, size, idle);
+            }
             let bytes = Bytes::new(u64::from(size + self.overhead));
             let (transmission, rest) = self.rate.serialization(bytes);
             self.cached = (size, transmission, rest);
@@ -53,6 +106,27 @@ impl Transmitter {
         self.busy_until = self.busy_until.max(now) + transmission;
         self.work += transmission;
         self.busy_until
+    }
+
+    /// The same at a rate that changes.
+    fn take_in_steps(&mut self, now: Time, size: u32, idle: bool) -> Time {
+        let Some(steps) = &mut self.steps else {
+            return self.busy_until;
+        };
+        let start = if idle { now } else { self.busy_until };
+        if idle {
+            self.busy_since = now;
+        }
+        self.busy_until = steps.take(start, size + self.overhead, idle);
+        self.work += self.busy_until - start;
+        self.busy_until
+    }
+
+    /// The time that a packet of this size always takes, where that is so in whole ticks.
+    pub(crate) fn always(&self, size: u32) -> Option<Time> {
+        let bytes = Bytes::new(u64::from(size + self.overhead));
+        let (transmission, rest) = self.rate.serialization(bytes);
+        (self.steps.is_none() && rest == 0).then_some(transmission)
     }
 
     /// Whether a packet is in transmission, one that ends at this very instant included.
@@ -74,10 +148,22 @@ impl Transmitter {
         self.work - self.busy_until.saturating_sub(now)
     }
 
-    /// Time to send `packets` of `bytes` in all.
-    pub(crate) fn time_to_send(&self, packets: u64, bytes: u64) -> Time {
+    /// What has been used until `now`.
+    pub(crate) fn usage(&self, now: Time) -> Usage {
+        Usage {
+            at: now,
+            busy: self.busy(now),
+            sent: self.steps.as_ref().map(|steps| steps.sent(now)),
+        }
+    }
+
+    /// Time to send `packets` of `bytes` in all, behind those taken.
+    pub(crate) fn time_to_send(&self, now: Time, packets: u64, bytes: u64) -> Time {
         let framing = u64::from(self.overhead).saturating_mul(packets);
-        self.rate
-            .time_to_send(Bytes::new(bytes.saturating_add(framing)))
+        let bytes = Bytes::new(bytes.saturating_add(framing));
+        match &self.steps {
+            Some(steps) => steps.time_to_send(now, bytes),
+            None => self.rate.time_to_send(bytes),
+        }
     }
 }

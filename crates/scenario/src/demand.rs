@@ -202,7 +202,9 @@ impl Scenario {
         let smallest = self.flows().iter().map(|group| group.packet.infimum());
         let smallest = smallest.fold(f64::INFINITY, f64::min).max(1.0);
         let links = self.links().iter();
-        let carried: f64 = links.map(|link| link.rate.as_bytes_per_second()).sum();
+        let carried: f64 = links
+            .map(|link| link.highest_rate().as_bytes_per_second())
+            .sum();
         let offered = self.flows().iter().map(|group| {
             let sent = group.unresponsive_rate().or(group.open_loop_rate());
             sent.filter(|rate| rate.is_finite()).unwrap_or(0.0) / 8.0

@@ -25,6 +25,7 @@ mod node;
 mod options;
 mod overrides;
 mod quantile;
+mod rate;
 mod report;
 mod scenario;
 mod schema;

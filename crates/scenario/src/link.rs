@@ -1,17 +1,20 @@
 //! Links and buffers.
 
-use forebay_units::{Bytes, Rate, Time};
+use std::sync::Arc;
+
+use forebay_units::{Bytes, Rate, RateSteps, Time};
 use serde_json::{Value, json};
 
 use crate::algorithm::{Algorithm, Registered};
 use crate::classes::{QueueKey, TrafficClass};
 use crate::cursor::Cursor;
-use crate::form::{Any, Maybe, Switch, Table, Text, Within, Words};
+use crate::form::{Any, Maybe, Switch, Table, Text, Words};
 use crate::keys::{Context, Form, Grammar, Section, keys, words};
 use crate::law::packets;
 use crate::loss::MediumLoss;
 use crate::naming::is_control;
 use crate::node::ScenarioError;
+use crate::rate::RateKey;
 use crate::schema::text;
 
 /// How much may wait at a link, as written. The packet in transmission is not counted.
@@ -21,7 +24,7 @@ pub enum BufferSize {
     Packets(u64),
     /// A number of bytes.
     Bytes(Bytes),
-    /// What the link sends in this time.
+    /// What the link sends in this time, at its average rate where that changes.
     Time(Time),
     /// A multiple of the bandwidth-delay product.
     Bdp(f64),
@@ -67,7 +70,7 @@ impl BufferSize {
             .ok_or_else(|| cursor.quantity_error(|text| Self::parse(text).is_some(), Self::ALLOWED))
     }
 
-    /// The limit at a link of `rate` where one BDP is `bdp` bytes.
+    /// The limit at a link of (average) `rate` where one BDP is `bdp` bytes.
     pub(crate) fn resolve(self, rate: Rate, bdp: f64) -> Option<BufferLimit> {
         let bytes = match self {
             Self::Packets(count) => return Some(BufferLimit::Packets(count)),
@@ -119,8 +122,10 @@ keys! {
     pub struct Link {
         /// Name, unique in the scenario; without one `link`, `link1`, ...
         name: String = String::new(), always(NAME);
-        /// Bits of IP packets per second, headers included.
-        rate: Rate = Rate::from_bits_per_second(0), required("\"50Mbps\"", RATE);
+        /// Bits of IP packets per second, headers included; the average where it changes.
+        rate: Rate = Rate::from_bits_per_second(0), parts(RateKey);
+        /// The rate as time goes on, where it changes.
+        steps: Option<Arc<RateSteps>> = None, derived;
         /// What may wait, without the packet in transmission.
         buffer: BufferLimit = BufferLimit::Packets(0), required("\"100p\"", Buffer);
         /// Who is dropped and who goes first.
@@ -147,12 +152,6 @@ pub(crate) const NAME: Text = Text {
         !text.is_empty() && text.len() <= 64 && !text.contains('.') && !text.contains(is_control)
     },
     allowed: "a name without dots and control characters",
-};
-
-const RATE: Within<Rate> = Within {
-    least: Rate::from_bits_per_second(1000),
-    most: Rate::from_bits_per_second(100_000_000_000_000),
-    allowed: "a rate from 1kbps to 100Tbps",
 };
 
 pub(crate) const QUEUE: Registered = Registered(forebay_discipline::descriptions);

@@ -142,6 +142,10 @@ impl Scenario {
         }
         let target = find_target(&links, root)?;
         links[target].target = true;
+        let run: RunPlan = read_section(root, "run", &context)?;
+        for (link, cursor) in links.iter_mut().zip(&cursors) {
+            link.average_rate(cursor, &run)?;
+        }
         let link_names: Vec<String> = links.iter().map(|link| link.name.clone()).collect();
         context.links = &link_names;
         context.rate = links[target].rate;
@@ -157,7 +161,7 @@ impl Scenario {
         Ok(Self {
             title: root.get("title").map_or(Ok(String::new()), read_title)?,
             target,
-            run: read_section(root, "run", &context)?,
+            run,
             goals: read_goals(root.get("goal"), &groups)?,
             fluid: FluidOptions::read_whole(root.get("fluid").as_ref(), &context)?,
             trace: read_section(root, "trace", &context)?,

@@ -34,6 +34,9 @@ pub enum WarningKind {
     /// More was delivered in the measured time than the link carries in it (`link_bps`): what had waited
     /// before counts, too. The subject is "goodput", or that of a group.
     GoodputAboveRate,
+    /// The rate of a link (the subject) changes: what is told in units of its rate is of its average
+    /// (`average_bps`).
+    AverageRate,
     /// The engine leaves out something that the scenario states (the subject).
     LeftOut,
     /// Unresponsive traffic is a constant rate, or one redrawn now and then (the subject).
@@ -56,12 +59,13 @@ pub enum WarningKind {
 
 impl WarningKind {
     /// Every kind.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::FewDrops,
         Self::FewCongestionEvents,
         Self::NotStarted,
         Self::LowerBound,
         Self::GoodputAboveRate,
+        Self::AverageRate,
         Self::LeftOut,
         Self::FluidBackground,
         Self::OutsideDomain,
@@ -80,6 +84,7 @@ impl WarningKind {
             Self::NotStarted => "not_started",
             Self::LowerBound => "lower_bound",
             Self::GoodputAboveRate => "goodput_above_rate",
+            Self::AverageRate => "average_rate",
             Self::LeftOut => "left_out",
             Self::FluidBackground => "fluid_background",
             Self::OutsideDomain => "outside_domain",

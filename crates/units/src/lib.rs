@@ -5,6 +5,7 @@
 
 mod decimal;
 pub mod parameter;
+mod steps;
 
 use std::fmt;
 use std::iter::Sum;
@@ -13,6 +14,8 @@ use std::str::FromStr;
 
 use decimal::{Unit, parse_scaled, print_scaled};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+pub use steps::{Phase, RateSteps, StepsError, Work};
 
 /// Why a text is not a quantity: what was found and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

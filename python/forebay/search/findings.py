@@ -447,7 +447,9 @@ def _of_runs(finished: Finished) -> list[Warning]:
                 buffers.append(buffer)
     found = []
     for warning, buffers in alike.values():
-        found.append(warning.saying(f"at {finished.named(buffers)}: {warning}"))
+        # A link is the same at every buffer.
+        here = warning.kind is Kind.AVERAGE_RATE
+        found.append(warning if here else warning.saying(f"at {finished.named(buffers)}: {warning}"))
     return found
 
 

@@ -16,6 +16,7 @@ type Step = (u64, u32, u32, u8);
 fn setting(limit: Limit) -> Setting {
     Setting {
         limit,
+        steps: None,
         rate: Rate::from_bits_per_second(8_000_000),
         delay: Time::ZERO,
         packet: 1000.0,

@@ -13,6 +13,7 @@ mod many_flows;
 mod measurements;
 mod media;
 mod reverse;
+mod steps;
 mod switch;
 mod workloads;
 

@@ -63,7 +63,7 @@ impl Scenario {
         let loads = group.path.iter().map(|&at| {
             let here = self.flows().iter().filter(|group| group.path.contains(&at));
             let offered = here.filter_map(|g| g.unresponsive_rate().or(g.open_loop_rate()));
-            offered.sum::<f64>() / self.links()[at].rate.as_bits_per_second() as f64
+            offered.sum::<f64>() / self.links()[at].lowest_rate().as_bits_per_second() as f64
         });
         let load = loads.fold(0.0, f64::max);
         let trips = 4.0 * most_of(&group.rtt) + 2.0 * group.stack.min_rto.as_secs_f64();
@@ -112,7 +112,7 @@ impl Scenario {
         let rates = group
             .path
             .iter()
-            .map(|&at| self.links()[at].rate.as_bytes_per_second());
+            .map(|&at| self.links()[at].highest_rate().as_bytes_per_second());
         let slowest = rates.fold(access_rate(group), f64::min);
         slowest * self.seconds() / smallest(group)
     }
@@ -136,9 +136,8 @@ impl Scenario {
         let mut coming: Vec<Coming> = here.flat_map(|group| self.coming(group, at)).collect();
         coming.sort_by(|a, b| a.size.total_cmp(&b.size));
         let limit = self.room(at, &coming);
-        let link = &self.links()[at];
         let rate: f64 = coming.iter().map(|each| each.rate).sum();
-        let over = (rate - link.rate.as_bytes_per_second()).max(0.0) * self.seconds();
+        let over = (rate - self.surely_carried(at)).max(0.0) * self.seconds();
         let sizes = coming.iter().filter(|each| each.rate > 0.0);
         let size = sizes.map(|each| each.size).fold(f64::INFINITY, f64::min);
         let at_once: f64 = coming.iter().map(|each| each.at_once).sum();
@@ -149,6 +148,16 @@ impl Scenario {
             packets,
             go_on: go_on.map(|each| each.packets).sum::<f64>().min(packets),
         }
+    }
+
+    /// Bytes per second that a link carries of what comes, however late: the rest may wait. Behind a link
+    /// whose rate changes what has waited there comes faster than it was sent.
+    fn surely_carried(&self, at: usize) -> f64 {
+        let mut others = (0..self.links().len()).filter(|other| *other != at);
+        if others.any(|other| self.links()[other].steps.is_some()) {
+            return 0.0;
+        }
+        self.links()[at].lowest_rate().as_bytes_per_second()
     }
 
     /// What a group sends over a link, or its acknowledgments.
@@ -268,7 +277,7 @@ impl Scenario {
     /// behind it.
     fn propagating(&self, group: &FlowGroup) -> f64 {
         let packet = smallest(group);
-        let rate = |at: usize| self.links()[at].rate.as_bytes_per_second();
+        let rate = |at: usize| self.links()[at].highest_rate().as_bytes_per_second();
         let Some((&last, inner)) = group.path.split_last() else {
             return 0.0;
         };

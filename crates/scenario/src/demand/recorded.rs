@@ -81,7 +81,7 @@ impl Scenario {
         let here = || self.target_flows();
         let data = || here().filter(|group| group.responsive());
         let size = data().map(smallest).fold(f64::INFINITY, f64::min);
-        let carried = self.target().rate.as_bytes_per_second() * span / size;
+        let carried = self.target().highest_rate().as_bytes_per_second() * span / size;
         let first: f64 = data().map(|group| self.first_windows(group)).sum();
         let pushed = here().filter_map(|group| {
             let rate = group.unresponsive_rate()? / 8.0;

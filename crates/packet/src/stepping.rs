@@ -1,0 +1,191 @@
+//! What sends packets one after the other at a rate that changes with time. The departure of a packet
+//! is known when its turn is: what it takes is counted as work, of which each rate does its part.
+
+use std::sync::Arc;
+
+use forebay_units::{Bytes, Phase, RateSteps, Time, Work};
+
+/// A transmitter whose rate is in steps.
+#[derive(Clone, Debug)]
+pub(crate) struct Stepping {
+    steps: Arc<RateSteps>,
+    /// The stretch at one rate in which the last packet taken began or ended.
+    phase: Phase,
+    /// Transmission time and remainder, at the rate of the phase, of the size asked for last.
+    cached: (u32, Time, u64),
+    /// When the last packet taken has left, rounded down to a tick, and the rest of the tick's work.
+    until: Time,
+    rest: u64,
+    /// What everything taken takes.
+    taken: Work,
+}
+
+impl Stepping {
+    pub(crate) fn new(steps: Arc<RateSteps>) -> Self {
+        Self {
+            phase: steps.phase(Time::ZERO),
+            steps,
+            cached: (0, Time::ZERO, 0),
+            until: Time::ZERO,
+            rest: 0,
+            taken: Work::ZERO,
+        }
+    }
+
+    /// When a packet has left that is `wire` bytes long and goes at `start`, when the last one taken
+    /// has left, or at any time where the link is `idle`.
+    #[inline]
+    pub(crate) fn take(&mut self, start: Time, wire: u32, idle: bool) -> Time {
+        if idle {
+            self.until = start;
+            self.rest = 0;
+        }
+        if start >= self.phase.end {
+            self.enter(start);
+        }
+        if self.cached.0 != wire {
+            let (time, rest) = self.phase.rate.serialization(length(wire));
+            self.cached = (wire, time, rest);
+        }
+        self.taken = self.taken + Work::of(length(wire));
+        let (_, mut time, rest) = self.cached;
+        let mut rest = self.rest + rest;
+        if rest >= self.phase.rate.as_bits_per_second() {
+            rest = rest.saturating_sub(self.phase.rate.as_bits_per_second());
+            time += Time::from_picos(1);
+        }
+        let departure = start + time;
+        if departure < self.phase.end {
+            (self.until, self.rest) = (departure, rest);
+        } else {
+            self.straddle(wire);
+        }
+        self.until
+    }
+
+    /// Another rate than that of the packet before.
+    #[cold]
+    #[inline(never)]
+    fn enter(&mut self, at: Time) {
+        self.phase = self.steps.phase(at);
+        self.cached = (0, Time::ZERO, 0);
+    }
+
+    /// A packet that is not sent at one rate.
+    #[cold]
+    #[inline(never)]
+    fn straddle(&mut self, wire: u32) {
+        let before = self.steps.work(self.until) + Work::rest(self.rest);
+        (self.until, self.rest) = self.steps.reach(before + Work::of(length(wire)));
+        self.enter(self.until);
+    }
+
+    /// Time to send `bytes` behind all that was taken.
+    pub(crate) fn time_to_send(&self, now: Time, bytes: Bytes) -> Time {
+        let begin = self.until.max(now);
+        let (end, _) = self.steps.reach(self.steps.work(begin) + Work::of(bytes));
+        end.saturating_sub(begin)
+    }
+
+    /// What has been sent until `now`, and what could have been.
+    pub(crate) fn sent(&self, now: Time) -> (Work, Work) {
+        let possible = self.steps.work(now);
+        let until = self.steps.work(self.until) + Work::rest(self.rest);
+        (
+            self.taken.saturating_sub(until.saturating_sub(possible)),
+            possible,
+        )
+    }
+}
+
+fn length(wire: u32) -> Bytes {
+    Bytes::new(u64::from(wire))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transmitter::Transmitter;
+    use forebay_units::Rate;
+    use proptest::prelude::*;
+
+    /// Steps of so many ticks each at so many bits per second.
+    fn steps(list: &[(u64, u64)], repeats: bool) -> Option<Arc<RateSteps>> {
+        let mut end = Time::ZERO;
+        let mut at = Vec::new();
+        for &(ticks, bits) in list {
+            at.push((end, Rate::from_bits_per_second(bits)));
+            end += Time::from_picos(ticks);
+        }
+        RateSteps::new(&at, repeats.then_some(end))
+            .ok()
+            .map(Arc::new)
+    }
+
+    /// A packet is sent stretch by stretch, each at its rate: its departure from `(start, rest)` on.
+    fn walked(steps: &RateSteps, (mut at, mut rest): (Time, u128), size: u32) -> (Time, u128) {
+        let mut left = u128::from(size) * 8_000_000_000_000;
+        loop {
+            let phase = steps.phase(at);
+            let rate = u128::from(phase.rate.as_bits_per_second());
+            let room = u128::from((phase.end - at).as_picos()) * rate - rest;
+            if left <= room {
+                let ticks = (rest + left) / rate;
+                let end = at + Time::from_picos(ticks as u64);
+                return (end, (rest + left) % rate);
+            }
+            left -= room;
+            (at, rest) = (phase.end, 0);
+        }
+    }
+
+    proptest! {
+        /// Each packet leaves where a walk from stretch to stretch ends, and everything is sent.
+        #[test]
+        fn departures_are_those_of_a_walk(
+            list in prop::collection::vec((100_000_000u64..3_000_000_000, prop::sample::select(vec![
+                0, 1_000_000, 9_999_991, 30_000_000, 1_000_003
+            ])), 1..6),
+            repeats in any::<bool>(),
+            packets in prop::collection::vec((0u64..2_000_000_000, 1u32..1500), 1..60),
+        ) {
+            let Some(steps) = steps(&list, repeats) else { return Ok(()) };
+            let mut stepping = Stepping::new(steps.clone());
+            let (mut now, mut last, mut total) = (Time::ZERO, (Time::ZERO, 0u128), 0);
+            for (gap, size) in packets {
+                now += Time::from_picos(gap);
+                let idle = last.0 < now;
+                let begin = if idle { (now, 0) } else { last };
+                last = walked(&steps, begin, size);
+                prop_assert_eq!(stepping.take(begin.0, size, idle), last.0);
+                total += u64::from(size);
+                let (sent, possible) = stepping.sent(now);
+                prop_assert!(sent <= possible && sent <= Work::of(Bytes::new(total)));
+                let left = stepping.time_to_send(now, Bytes::new(1));
+                prop_assert_eq!(last.0 + left, walked(&steps, (last.0, 0), 1).0);
+            }
+            let after = last.0 + Time::from_picos(1);
+            prop_assert_eq!(stepping.sent(after).0, Work::of(Bytes::new(total)));
+        }
+
+        /// As long as the rate stays, departures are those at that rate for ever.
+        #[test]
+        fn before_the_first_step_the_rate_is_constant(
+            packets in prop::collection::vec((0u64..3_000_000_000, 1u32..1500), 1..100),
+            bits in 1_000u64..1_000_000_000,
+        ) {
+            let day = 86_400_000_000_000_000;
+            let steps = steps(&[(day, bits), (1, 2 * bits)], false).unwrap();
+            let rate = Rate::from_bits_per_second(bits);
+            let (mut constant, mut stepped) = (Transmitter::new(rate, 0), Stepping::new(steps));
+            let mut now = Time::ZERO;
+            for (gap, size) in packets {
+                now += Time::from_picos(gap);
+                let idle = !constant.occupied(now);
+                let start = if idle { now } else { constant.busy_until };
+                let departure = constant.take(now, size, idle);
+                prop_assert_eq!(stepped.take(start, size, idle), departure);
+            }
+        }
+    }
+}

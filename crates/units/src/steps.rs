@@ -1,0 +1,390 @@
+//! A rate that is a known function of time, constant between steps. What it sends is counted exactly,
+//! as an integer, so that a packet that straddles a step is sent partly at each rate.
+
+use crate::{Bytes, Rate, TICKS_PER_SECOND, Time};
+
+/// What a link sends: bits, in units so small that a rate of 1 bit/s sends one in a tick.
+///
+/// ```
+/// use forebay_units::{Bytes, Work};
+///
+/// assert_eq!(Work::of(Bytes::new(1)).bits(), 8.0);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Work(u128);
+
+impl Work {
+    /// None.
+    pub const ZERO: Self = Self(0);
+
+    /// To send so many bytes.
+    #[inline]
+    pub const fn of(size: Bytes) -> Self {
+        Self(size.get() as u128 * 8 * TICKS_PER_SECOND as u128)
+    }
+
+    /// What a rate sends in a time.
+    #[inline]
+    pub const fn at(rate: Rate, time: Time) -> Self {
+        Self(rate.as_bits_per_second() as u128 * time.as_picos() as u128)
+    }
+
+    /// A part of a tick's: what is left over where departures are rounded down.
+    #[inline]
+    pub const fn rest(rest: u64) -> Self {
+        Self(rest as u128)
+    }
+
+    /// In bits.
+    pub fn bits(self) -> f64 {
+        self.0 as f64 / TICKS_PER_SECOND as f64
+    }
+
+    /// `self - other`, or none where `other` is more.
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl std::ops::Add for Work {
+    type Output = Self;
+    #[inline]
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+/// What is wrong with a list of steps; steps are counted from zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepsError {
+    /// There is no step.
+    Empty,
+    /// The first step is not at time zero.
+    LateStart,
+    /// This step is not later than the one before it.
+    Unsorted(usize),
+    /// The steps repeat before this one, the last, has begun.
+    ShortPeriod(usize),
+    /// The rate is zero from this step on, for ever.
+    ZeroForEver(usize),
+}
+
+/// A rate in steps, from time zero on; the last one lasts, or all repeat.
+///
+/// ```
+/// use forebay_units::{Bytes, Rate, RateSteps, Time};
+///
+/// let rate = |text: &str| text.parse::<Rate>().unwrap();
+/// let steps = [(Time::ZERO, rate("50Mbps")), (Time::from_secs(10), rate("5Mbps"))];
+/// let steps = RateSteps::new(&steps, Some(Time::from_secs(20))).unwrap();
+/// assert_eq!(steps.phase(Time::from_secs(31)).rate, rate("5Mbps"));
+/// assert_eq!(steps.work(Time::from_secs(20)).bits(), 550e6);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateSteps {
+    /// Of a period, or of all time: never empty, the first at zero, neighbors of different rates.
+    steps: Vec<Step>,
+    /// When they repeat, and what is sent in a period.
+    period: Option<(Time, Work)>,
+}
+
+/// The rate from a time on, and what has been sent before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Step {
+    begin: Time,
+    rate: Rate,
+    before: Work,
+}
+
+/// A stretch of time at one rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// The rate.
+    pub rate: Rate,
+    /// When it begins.
+    pub begin: Time,
+    /// When it ends; never where it is the last.
+    pub end: Time,
+}
+
+impl RateSteps {
+    /// These steps, each with its beginning.
+    ///
+    /// # Errors
+    /// Steps that are no function of time, or that send nothing for ever.
+    pub fn new(list: &[(Time, Rate)], repeat: Option<Time>) -> Result<Self, StepsError> {
+        let (first, last) = match list {
+            [] => return Err(StepsError::Empty),
+            [first, ..] => (first, list[list.len() - 1]),
+        };
+        if first.0 > Time::ZERO {
+            return Err(StepsError::LateStart);
+        }
+        if let Some(at) = list.windows(2).position(|pair| pair[0].0 >= pair[1].0) {
+            return Err(StepsError::Unsorted(at + 1));
+        }
+        if repeat.is_some_and(|repeat| repeat <= last.0) {
+            return Err(StepsError::ShortPeriod(list.len() - 1));
+        }
+        let zero = Rate::from_bits_per_second(0);
+        let lasting = if repeat.is_some() { list } else { &[last] };
+        if lasting.iter().all(|(_, rate)| *rate == zero) {
+            return Err(StepsError::ZeroForEver(list.len() - lasting.len()));
+        }
+        let mut steps: Vec<Step> = Vec::new();
+        for &(begin, rate) in list {
+            let before = steps.last().map_or(Work::ZERO, |step| step.until(begin));
+            if steps.last().is_none_or(|step| step.rate != rate) {
+                steps.push(Step {
+                    begin,
+                    rate,
+                    before,
+                });
+            }
+        }
+        let sent = |end| steps.last().map_or(Work::ZERO, |step| step.until(end));
+        let period = repeat.map(|end| (end, sent(end)));
+        Ok(Self { steps, period })
+    }
+
+    /// The rate, where it is always the same.
+    pub fn constant(&self) -> Option<Rate> {
+        match &self.steps[..] {
+            [step] => Some(step.rate),
+            _ => None,
+        }
+    }
+
+    /// The beginning and the rate of each step.
+    pub fn steps(&self) -> impl Iterator<Item = (Time, Rate)> {
+        self.steps.iter().map(|step| (step.begin, step.rate))
+    }
+
+    /// When they repeat.
+    pub fn repeat(&self) -> Option<Time> {
+        self.period.map(|(period, _)| period)
+    }
+
+    /// The same steps with each rate changed, one of zero excepted.
+    pub fn map(&self, change: impl Fn(Rate) -> Rate) -> Self {
+        let zero = Rate::from_bits_per_second(0);
+        let changed = |(begin, rate)| (begin, if rate == zero { rate } else { change(rate) });
+        let list: Vec<_> = self.steps().map(changed).collect();
+        Self::new(&list, self.repeat()).unwrap_or_else(|_| self.clone())
+    }
+
+    /// The stretch at one rate in which `at` lies.
+    pub fn phase(&self, at: Time) -> Phase {
+        let (periods, within) = self.periods(at);
+        let number = self.steps.partition_point(|step| step.begin <= within) - 1;
+        let begun = |within: Time| match self.period {
+            Some((period, _)) => (period * periods).saturating_add(within),
+            None => within,
+        };
+        let next = self.steps.get(number + 1).map(|step| step.begin);
+        let end = next.or(self.repeat());
+        Phase {
+            rate: self.steps[number].rate,
+            begin: begun(self.steps[number].begin),
+            end: end.map_or(Time::MAX, begun),
+        }
+    }
+
+    /// What is sent until `at`.
+    pub fn work(&self, at: Time) -> Work {
+        let (periods, within) = self.periods(at);
+        let number = self.steps.partition_point(|step| step.begin <= within) - 1;
+        let before = self
+            .period
+            .map_or(0, |(_, sent)| sent.0 * u128::from(periods));
+        Work(before) + self.steps[number].until(within)
+    }
+
+    /// When so much has been sent first, rounded down to a tick, and the rest of that tick's.
+    pub fn reach(&self, work: Work) -> (Time, u64) {
+        let Some(last) = work.0.checked_sub(1) else {
+            return (Time::ZERO, 0);
+        };
+        let (before, begun) = match self.period {
+            Some((period, sent)) => {
+                let periods = u64::try_from(last / sent.0).unwrap_or(u64::MAX);
+                (sent.0 * u128::from(periods), period * periods)
+            }
+            None => (0, Time::ZERO),
+        };
+        let within = work.0 - before;
+        // More than what is sent before the step, so that it sends something.
+        let number = self.steps.partition_point(|step| step.before.0 < within);
+        let step = self.steps[number.max(1) - 1];
+        let rate = u128::from(step.rate.as_bits_per_second()).max(1);
+        let left = within - step.before.0;
+        let ticks = u64::try_from(left / rate).unwrap_or(u64::MAX);
+        let time = (begun + step.begin).saturating_add(Time::from_picos(ticks));
+        (time, (left % rate) as u64)
+    }
+
+    /// The mean rate between two times; zero where they are the same.
+    pub fn mean(&self, from: Time, to: Time) -> f64 {
+        let sent = self.work(to).saturating_sub(self.work(from)).bits();
+        let seconds = to.saturating_sub(from).as_secs_f64();
+        if seconds > 0.0 { sent / seconds } else { 0.0 }
+    }
+
+    /// The highest rate.
+    pub fn highest(&self) -> Rate {
+        self.steps().map(|(_, rate)| rate).max().unwrap_or_default()
+    }
+
+    /// The lowest rate, zero in an outage.
+    pub fn lowest(&self) -> Rate {
+        self.steps().map(|(_, rate)| rate).min().unwrap_or_default()
+    }
+
+    /// How many periods lie before `at`, and the time within the one that follows.
+    fn periods(&self, at: Time) -> (u64, Time) {
+        match self.period {
+            Some((period, _)) => {
+                let (at, period) = (at.as_picos(), period.as_picos());
+                (at / period, Time::from_picos(at % period))
+            }
+            None => (0, at),
+        }
+    }
+}
+
+impl Step {
+    /// What has been sent until `end`, which lies in the step.
+    fn until(&self, end: Time) -> Work {
+        self.before + Work::at(self.rate, end.saturating_sub(self.begin))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn rate(bits: u64) -> Rate {
+        Rate::from_bits_per_second(bits)
+    }
+
+    /// One bit per tick for two ticks, nothing for three, three bits per tick for one.
+    fn tiny(repeat: Option<u64>) -> RateSteps {
+        let bits = |bits| rate(bits * TICKS_PER_SECOND);
+        let list = [(0, bits(1)), (2, bits(0)), (5, bits(3))];
+        let list = list.map(|(begin, rate)| (Time::from_picos(begin), rate));
+        RateSteps::new(&list, repeat.map(Time::from_picos)).unwrap()
+    }
+
+    #[test]
+    fn an_outage_is_passed_over() {
+        let steps = tiny(Some(6));
+        let bits = |bits: u128| Work(bits * u128::from(TICKS_PER_SECOND));
+        let sent: Vec<f64> = (0..14)
+            .map(|at| steps.work(Time::from_picos(at)).bits())
+            .collect();
+        let by_hand = [0, 1, 2, 2, 2, 2, 5, 6, 7, 7, 7, 7, 10, 11].map(f64::from);
+        assert_eq!(sent, by_hand);
+        let reached = |work| steps.reach(bits(work)).0.as_picos();
+        // What has been sent as an outage begins has been sent then, and not as it ends.
+        assert_eq!(
+            [0, 1, 2, 3, 5, 6, 7, 10].map(reached),
+            [0, 1, 2, 5, 6, 7, 8, 12]
+        );
+        assert_eq!(tiny(None).work(Time::from_picos(10)), bits(2 + 15));
+        // Neither does a period end later than what is sent in it.
+        let ends = tiny(None).steps().take(2).collect::<Vec<_>>();
+        let ends = RateSteps::new(&ends, Some(Time::from_picos(5))).unwrap();
+        assert_eq!(
+            [2, 3, 4].map(|work| ends.reach(bits(work)).0.as_picos()),
+            [2, 6, 7]
+        );
+    }
+
+    #[test]
+    fn phases_follow_one_another_without_end() {
+        let steps = tiny(Some(6));
+        let mut at = Time::ZERO;
+        for begin in [0, 2, 5, 6, 8, 11, 12, 14] {
+            let phase = steps.phase(at);
+            assert_eq!(phase.begin, Time::from_picos(begin));
+            at = phase.end;
+        }
+        assert_eq!(tiny(None).phase(Time::from_secs(1)).end, Time::MAX);
+    }
+
+    #[test]
+    fn what_is_no_rate_in_steps_is_refused() {
+        let second = |count| Time::from_secs(count);
+        let new = |list: &[(Time, Rate)], repeat: Option<u64>| {
+            RateSteps::new(list, repeat.map(Time::from_secs)).unwrap_err()
+        };
+        assert_eq!(new(&[], None), StepsError::Empty);
+        assert_eq!(new(&[(second(1), rate(5))], None), StepsError::LateStart);
+        let twice = [
+            (second(0), rate(5)),
+            (second(2), rate(6)),
+            (second(2), rate(7)),
+        ];
+        assert_eq!(new(&twice, None), StepsError::Unsorted(2));
+        assert_eq!(new(&twice[..2], Some(2)), StepsError::ShortPeriod(1));
+        let ends = [(second(0), rate(5)), (second(2), rate(0))];
+        assert_eq!(new(&ends, None), StepsError::ZeroForEver(1));
+        assert!(RateSteps::new(&ends, Some(second(3))).is_ok());
+        assert_eq!(
+            new(&[(second(0), rate(0))], Some(3)),
+            StepsError::ZeroForEver(0)
+        );
+    }
+
+    #[test]
+    fn steps_of_one_rate_are_that_rate() {
+        let list: Vec<_> = (0..10).map(|at| (Time::from_secs(at), rate(7))).collect();
+        let steps = RateSteps::new(&list, Some(Time::from_secs(11))).unwrap();
+        assert_eq!(steps.constant(), Some(rate(7)));
+        assert_eq!(tiny(None).constant(), None);
+    }
+
+    fn any_steps() -> impl Strategy<Value = RateSteps> {
+        let step = (1u64..5_000_000_000, 0u64..3_000_000_000);
+        (prop::collection::vec(step, 1..8), any::<bool>()).prop_filter_map(
+            "a rate of zero for ever",
+            |(steps, repeats)| {
+                let mut end = Time::ZERO;
+                let mut list = Vec::new();
+                for (length, bits) in steps {
+                    list.push((end, rate(bits.saturating_sub(1_000_000_000))));
+                    end += Time::from_picos(length);
+                }
+                RateSteps::new(&list, repeats.then_some(end)).ok()
+            },
+        )
+    }
+
+    proptest! {
+        /// What is sent is the integral of the rate, stretch by stretch.
+        #[test]
+        fn work_is_the_integral_of_the_rate(steps in any_steps(), end in 0u64..50_000_000_000) {
+            let end = Time::from_picos(end);
+            let (mut at, mut sum) = (Time::ZERO, Work::ZERO);
+            while at < end {
+                let phase = steps.phase(at);
+                prop_assert!(phase.begin == at && phase.end > at);
+                sum = sum + Work::at(phase.rate, phase.end.min(end) - at);
+                at = phase.end;
+            }
+            prop_assert_eq!(steps.work(end), sum);
+        }
+
+        /// The time at which so much has been sent is the first, to a part of a tick.
+        #[test]
+        fn what_is_reached_has_been_sent(steps in any_steps(), bits in 1u64..40_000_000) {
+            let work = Work(u128::from(bits) * u128::from(TICKS_PER_SECOND) + 17);
+            let (time, rest) = steps.reach(work);
+            prop_assert_eq!(steps.work(time) + Work::rest(rest), work);
+            prop_assert!(time == Time::ZERO || steps.work(time - Time::from_picos(1)) < work);
+            let whole = u64::from(rest > 0);
+            prop_assert!(steps.work(time.saturating_add(Time::from_picos(whole))) >= work);
+        }
+    }
+}
