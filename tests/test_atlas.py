@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from forebay import journal
-from forebay.atlas.rows import Row, write
+from forebay.atlas.rows import Row, read, write
 from forebay.checks.atlas import making
 from forebay.checks.atlas.cells import MOST_CROWDED, MOST_PACKETS, TARGETS, Cell, cells
 from forebay.checks.atlas.drawing import draw_buffers, draw_rules
@@ -24,6 +24,7 @@ from forebay.checks.atlas.page import FITS, FOUND, RULES, renew
 from forebay.files import within
 from forebay.search.recommendation import reach
 from forebay.tables import read_table
+from tests.conftest import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -219,3 +220,38 @@ def test_the_page_tells_what_was_found(tmp_path: Path) -> None:
     assert count == f"| BBR, 95 % | {links} | {links} | a factor of 1.21 | a factor of 1.21 | {links / 1000:.1f} |"
     renew(page, found, list(judged(found)))
     assert page.read_text(encoding="utf-8") == first
+
+
+def test_the_table_that_comes_with_forebay_is_the_one_of_the_manual(tmp_path: Path) -> None:
+    found = read()
+    assert [(row.rate_bps, row.rtt_s, row.flows, row.controller, row.background) for row in found] == [
+        (cell.rate, cell.rtt, cell.flows, cell.controller, cell.background)
+        for _, cell in sorted(
+            ((cell.controller, cell.background, target, cell.bdp, cell.rate, cell.flows), cell)
+            for cell in cells()
+            for target in TARGETS
+        )
+    ]
+    page = tmp_path / "atlas.md"
+    page.write_text((ROOT / "docs" / "atlas.md").read_text(encoding="utf-8"), encoding="utf-8")
+    renew(page, found, list(judged(found)))
+    assert page.read_text(encoding="utf-8") == (ROOT / "docs" / "atlas.md").read_text(encoding="utf-8")
+
+
+def test_rows_are_smallest_buffers() -> None:
+    """More utilization needs no less, more packets cannot wait than were looked for, and no interval is upside down."""
+    by_link: dict[tuple[float, float, int, str, float], list[Row]] = {}
+    for each in read():
+        by_link.setdefault((each.rate_bps, each.rtt_s, each.flows, each.controller, each.background), []).append(each)
+        if each.buffer_packets is not None:
+            assert each.low_packets is not None
+            assert each.high_packets is not None
+            assert 1 <= each.low_packets <= each.high_packets
+            assert each.low_packets <= each.buffer_packets <= reach(each.bdp_packets)[1]
+            assert each.confidence is None or 0 <= each.confidence < 1
+    upside_down = 0
+    for less, more in by_link.values():
+        assert (less.utilization, more.utilization) == TARGETS
+        # Each interval misses its edge once in five.
+        upside_down += (more.high_packets or math.inf) < (less.low_packets or 0)
+    assert upside_down <= 0.05 * len(by_link)

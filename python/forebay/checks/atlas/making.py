@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
@@ -113,9 +114,10 @@ def main() -> None:
     if asked.docs is not None:
         write(found, TABLE)
         renew(asked.docs / "atlas.md", found, rules)
-    pictures = asked.folder if asked.docs is None else asked.docs / "images"
-    for path in write_pictures(found, rules, pictures):
+    for path in write_pictures(found, rules, asked.folder):
         print(f"wrote {path}")
+        if asked.docs is not None and path.suffix == ".png":
+            shutil.copyfile(path, asked.docs / "images" / path.name)
 
 
 if __name__ == "__main__":
