@@ -13,6 +13,12 @@ from forebay import Scenario
 from forebay.atlas import prior as priors
 from forebay.atlas.prior import Place, between, prior
 from forebay.atlas.rows import Row, write
+from forebay.checks.atlas.cells import Cell
+from forebay.goals import Goal
+from forebay.search.measurements import Measurements
+from forebay.search.plan import Plan
+from forebay.search.quick import QuickLook
+from forebay.search.recommendation import reach
 
 RATES, ROUND_TRIPS, FLOWS, BACKGROUNDS, AIMS = (1e7, 1e8, 1e9), (0.01, 0.1), (1, 10, 100), (0.0, 0.5), (0.95, 0.99)
 MIDDLE = Place(3e8, 0.03, 30, "cubic", 0.2, 0.98)
@@ -164,3 +170,30 @@ def test_a_damaged_table_is_no_reason_to_fail(monkeypatch: pytest.MonkeyPatch, t
     assert prior(scenario, scenario.goals) is None
     path.unlink()
     assert prior(scenario, scenario.goals) is None
+
+
+@pytest.mark.parametrize(
+    ("cell", "utilization"),
+    [
+        (Cell(30e6, 0.05, 20, "cubic", 0.2), 0.97),
+        (Cell(50e6, 0.02, 50, "newreno", 0.0), 0.98),
+        (Cell(60e6, 0.05, 150, "bbr3", 0.4), 0.97),
+    ],
+    ids=str,
+)
+def test_what_lies_between_links_is_found_by_simulation(cell: Cell, utilization: float) -> None:
+    """With other draws and without looking there first."""
+    found = prior(
+        cell.scenario().changed(("test", "goal.utilization", f">= {utilization}")),
+        [Goal("utilization", ">=", utilization)],
+    )
+    assert found is not None
+    largest, ceiling = reach(cell.bdp)
+    plan = Plan(smallest=1, largest=largest, ceiling=ceiling)
+    measure = Measurements(cell.scenario(seed=99), "packet", None, None)
+    outcome = QuickLook(measure, [Goal("utilization", ">=", utilization)], plan).run()
+    assert outcome.lower_end is not None
+    low, high = outcome.lower_end
+    assert found.low / 1.5 <= high
+    assert low <= 1.5 * found.high
+    assert found.high <= 3 * found.low
