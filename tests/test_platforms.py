@@ -252,6 +252,18 @@ def test_the_manual_lists_every_platform() -> None:
             assert f"| `{name}` | {each.title} | {has} | {each.source} |\n" in manual
 
 
+def test_nothing_is_typed_for_a_link_whose_rate_changes() -> None:
+    """Lines with the average would be those of a queue that was not simulated."""
+    path = ROOT / "scenarios" / "lab-dumbbell.toml"
+    steps = 'link.rate={ steps = [["0s", "100Mbps"], ["1s", "50Mbps"]], repeat = "2s" }'
+    port, constant = Port.of(Scenario.load(path, [steps])), Port.of(Scenario.load(path))
+    assert sum(bool(configure(platform(name), constant).lines) for name in PLATFORMS) > len(PLATFORMS) / 2
+    for name in PLATFORMS:
+        found = configure(platform(name), port)
+        assert found.lines == ()
+        assert found.notes == ("the link's rate changes: lines with its average, 75 Mb/s, were not simulated",)
+
+
 def test_names_and_their_other_spellings() -> None:
     for other, name in ALIASES.items():
         if name in PLATFORMS:

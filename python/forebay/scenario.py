@@ -13,6 +13,7 @@ from forebay.bounds import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED, whole
 from forebay.cautions import phase_effects
 from forebay.errors import InputError
 from forebay.goals import Goal, distinct
+from forebay.rate_files import rates_of_files
 from forebay.report import BufferSize, Report
 
 __all__ = ["TARGET", "Scenario", "bounded", "cores", "read", "utf8"]
@@ -67,14 +68,38 @@ class Scenario:
             The first mistake: file, line, key, what was found and what is allowed.
         """
         path = Path(path)
-        return cls.parse(read(path), "json" if path.suffix == ".json" else "toml", overrides, str(path))
+        kind = "json" if path.suffix == ".json" else "toml"
+        return cls.parse(read(path), kind, overrides, str(path), path.parent)
 
     @classmethod
     def parse(
-        cls, text: str, kind: str = "toml", overrides: Iterable[_core.Change] = (), name: str = "<text>"
+        cls,
+        text: str,
+        kind: str = "toml",
+        overrides: Iterable[_core.Change] = (),
+        name: str = "<text>",
+        folder: Path | None = None,
     ) -> Scenario:
-        """Read a scenario from text; `kind` is "toml" or "json", `name` stands for the file in errors."""
-        return cls(_core.Scenario.parse(text, kind, name, list(overrides)))
+        """Read a scenario from text.
+
+        Parameters
+        ----------
+        text : str
+        kind : {"toml", "json"}
+        overrides : iterable of str
+            Changes such as "link.buffer=100p", applied in order.
+        name : str
+            What stands for the file in errors.
+        folder : Path, optional
+            Which files that the scenario names are relative to; without one it may name none.
+
+        Raises
+        ------
+        InputError
+            As `load`.
+        """
+        files = rates_of_files(text, kind, folder, name)
+        return cls(_core.Scenario.parse(text, kind, name, [*files, *overrides]))
 
     @classmethod
     def of(

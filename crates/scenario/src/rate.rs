@@ -74,7 +74,7 @@ impl RateForm {
     const STEP: &'static str = "a step [time, rate] such as [\"10s\", \"5Mbps\"]";
 
     /// What is said of its keys.
-    fn keys() -> [KeyText; 2] {
+    fn keys() -> [KeyText; 3] {
         let step = json!({
             "type": "array",
             "prefixItems": [Time::schema(), Rate::schema()],
@@ -96,14 +96,23 @@ impl RateForm {
             "When they begin anew; without it the last rate lasts.",
             Grammar::new(Time::schema(), "a time later than the last step"),
         );
-        [steps, repeat]
+        let file = KeyText::of(
+            "file",
+            "Instead of `steps`: a table of them beside the scenario, under a line such as \"time_s,rate_Mbps\".",
+            Grammar::new(json!({"type": "string"}), "the name of a CSV file"),
+        );
+        [steps, repeat, file]
     }
 
     fn read_steps(at: &Cursor<'_>) -> Result<RateSteps, ScenarioError> {
+        if let Some(file) = at.get("file") {
+            // Whoever reads files puts what they say in its place.
+            return Err(file.error("a file beside a scenario that is a file itself, or `steps`"));
+        }
         at.only(&["steps", "repeat"])?;
         let list = at.require("steps", "[[\"0s\", \"50Mbps\"], [\"10s\", \"5Mbps\"]]")?;
         let items = list.items().filter(|items| items.len() <= MAX_STEPS);
-        let [steps, _] = Self::keys();
+        let [steps, ..] = Self::keys();
         let items = items.ok_or_else(|| list.error(steps.allowed.clone()))?;
         let read = items.iter().map(Self::read_step);
         let read: Vec<(Time, Rate)> = read.collect::<Result<_, _>>()?;
@@ -179,7 +188,7 @@ impl Form<LinkRate> for RateForm {
         let keys = Self::keys();
         let plain = Form::<Rate>::grammar(&RATE);
         let mut steps = object(&keys);
-        steps["required"] = json!(["steps"]);
+        steps["oneOf"] = json!([{"required": ["steps"]}, {"required": ["file"]}]);
         let schema = json!({"anyOf": [plain.schema, steps]});
         let allowed = format!("{}, or steps {{ {} }}", plain.allowed, Self::EXAMPLE);
         Grammar::new(schema, allowed).with_keys(keys.into())

@@ -42,7 +42,8 @@ class Source:
         """Parse the text and apply changes."""
         from forebay.scenario import Scenario
 
-        return Scenario.parse(self.text, self.kind, overrides, self.name)
+        folder = Path() if self.name == "<stdin>" else Path(self.name).parent
+        return Scenario.parse(self.text, self.kind, overrides, self.name, folder)
 
 
 def source(path: Path) -> Source:

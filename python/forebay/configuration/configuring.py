@@ -12,7 +12,7 @@ from fractions import Fraction
 from forebay.configuration.platforms.platform import Assumed, Fitted, Platform, refusal
 from forebay.configuration.platforms.registry import platform
 from forebay.configuration.port import Classes, Limit, Port, Queue, TrafficClass, Value, differences
-from forebay.configuration.quantities import scenario_rate, scenario_size, scenario_time
+from forebay.configuration.quantities import rate_text, scenario_rate, scenario_size, scenario_time
 from forebay.configuration.reading import check_text
 from forebay.errors import ForebayError
 from forebay.scenario import Scenario
@@ -91,6 +91,9 @@ def configure(system: Platform, port: Port) -> Configuration:
 
     Where a value is beyond what the platform can be told there are no lines, and the note says why.
     """
+    if port.changing:
+        average = rate_text(port.bits_per_second)
+        return unconfigured(system, f"the link's rate changes: lines with its average, {average}, were not simulated")
     try:
         _held(system, port)
         fitted = fit(system, port)

@@ -183,6 +183,8 @@ class Port:
         The memory that the port shares with others.
     groups : tuple of str
         Flow groups that cross it, in the order of the scenario.
+    changing : bool
+        Whether the rate changes, of which `rate` is the average.
     """
 
     rate: int | None
@@ -191,6 +193,7 @@ class Port:
     layer: str = "l3"
     memory: Limit | None = None
     groups: tuple[str, ...] = ()
+    changing: bool = False
 
     @classmethod
     def of(cls, scenario: Scenario) -> Port:
@@ -215,6 +218,7 @@ class Port:
             layer=link["rate_layer"],
             memory=None if memory is None else _limit(memory["size"]),
             groups=tuple(group["name"] for group in flows),
+            changing=not isinstance(link["rate"], str),
         )
 
     @property
