@@ -190,6 +190,12 @@ def test_flows_with_one_round_trip_and_one_start_move_in_step(changes: list[str]
     assert in_step(constant, "packet", reports()) == (Step("bulk", flows) if flows else None)
 
 
+def test_a_medium_that_loses_packets_may_pull_flows_apart() -> None:
+    core = scenario("link.loss.random=0.1%").core
+    assert in_step(core, "packet", reports(synchronization=0.1, jain_index=0.8)) is None
+    assert in_step(core, "packet", reports(synchronization=0.9, jain_index=0.8)) == Step("bulk", 11)
+
+
 @pytest.mark.parametrize(
     ("metrics", "together"),
     [

@@ -61,8 +61,8 @@ def in_step(scenario: _core.Scenario, engine: str, reports: Sequence[Report]) ->
     """Find flows that move in step in packet runs.
 
     They do where more than half of the persistent flows share their round trip and their start with others of their
-    group, and nothing that is random flows beside them. A queue that drops at random may still pull them apart:
-    unless it is a FIFO, they must also be seen to lose together, or to reach the same goodput.
+    group, and nothing that is random flows beside them. A queue that drops at random, or a medium that loses packets,
+    may still pull them apart: then they must also be seen to lose together, or to reach the same goodput.
 
     Parameters
     ----------
@@ -75,7 +75,8 @@ def in_step(scenario: _core.Scenario, engine: str, reports: Sequence[Report]) ->
     """
     if engine != "packet":
         return None
-    groups: list[Mapping[str, Any]] = json.loads(scenario.canonical_json())["flows"]
+    tables = json.loads(scenario.canonical_json())
+    groups: list[Mapping[str, Any]] = tables["flows"]
     if any(_random(group["workload"]) for group in groups):
         return None
     counts = {name: count for name, count, _, _ in scenario.groups}
@@ -84,7 +85,8 @@ def in_step(scenario: _core.Scenario, engine: str, reports: Sequence[Report]) ->
     flows = sum(shared.values())
     if 2 * flows <= scenario.persistent_flows:
         return None
-    if scenario.queue != "droptail" and not _seen_together(reports, scenario.persistent_flows):
+    at_random = scenario.queue != "droptail" or any("loss" in link for link in tables["links"])
+    if at_random and not _seen_together(reports, scenario.persistent_flows):
         return None
     return Step(max(shared, key=lambda name: shared[name]), flows)
 
