@@ -140,3 +140,10 @@ def test_bad_names_are_one_line(rate: str, told: str, tmp_path: Path) -> None:
 def test_a_text_has_no_files_beside_it() -> None:
     with pytest.raises(InputError, match=r"<text>:4: link.rate.file: found `trace.csv` in a scenario that is no file"):
         Scenario.parse(TEXT.replace("{RATE}", '{ file = "trace.csv" }'))
+
+
+def test_an_average_is_called_one(tmp_path: Path) -> None:
+    """10 Mb/s for 1.5 s, 2.5 Mb/s for 0.5 s and nothing for 1 s."""
+    path = written(tmp_path, TABLE)
+    assert "5.42 Mb/s (average) link, droptail" in forebay("run", path).out
+    assert "(average)" not in forebay("run", path, "--set", "link.rate=10Mbps").out

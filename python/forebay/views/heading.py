@@ -11,8 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
-from forebay import formatting
-from forebay.views.wording import sizes
+from forebay.views.wording import rate_of_link, sizes
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -25,7 +24,7 @@ __all__ = ["Paragraph", "heading", "link_text"]
 def link_text(scenario: Scenario) -> str:
     """The link: rate, queue and buffer."""
     core = scenario.core
-    rate = formatting.exactly(formatting.bandwidth(core.rate_bps))
+    rate = rate_of_link(scenario)
     return f"{rate} link, {core.queue}, buffer {sizes(scenario.buffer)}"
 
 

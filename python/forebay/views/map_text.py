@@ -11,10 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from forebay import formatting
 from forebay.formatting import counted
 from forebay.views.heading import Paragraph
-from forebay.views.wording import both, goal_phrase
+from forebay.views.wording import both, goal_phrase, rate_of_link
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,7 +26,7 @@ __all__ = ["map_text", "where_it_holds"]
 def map_text(found: FeasibleMap) -> RenderableType:
     """The answer in two lines, then the stretch of the second key for each value of the first."""
     core = found.scenario.core
-    rate = formatting.exactly(formatting.bandwidth(core.rate_bps))
+    rate = rate_of_link(found.scenario)
     title = f": {found.scenario.title}" if found.scenario.title else ""
     parts: list[RenderableType] = [
         Text(f"{rate}, {core.queue}{title}", overflow="ellipsis", no_wrap=True),

@@ -35,6 +35,7 @@ from forebay.views.wording import (
     doubt,
     goal_title,
     nothing_meets,
+    rate_of_link,
     sides,
     sign,
     sizes,
@@ -116,7 +117,7 @@ def recommendation_text(answer: Recommendation, detail: Detail = Detail.ANSWER) 
 def _headline(answer: Recommendation) -> Iterator[RenderableType]:
     """The link, the number, what decides it."""
     core = answer.scenario.core
-    rate = formatting.exactly(formatting.bandwidth(core.rate_bps))
+    rate = rate_of_link(answer.scenario)
     title = f": {answer.scenario.title}" if answer.scenario.title else ""
     yield Text(f"{rate}, {core.queue}{title}", overflow="ellipsis", no_wrap=True)
     if answer.buffer is None:

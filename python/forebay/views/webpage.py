@@ -249,7 +249,7 @@ def _question(answer: Recommendation) -> str:
     target = next(link for link in links if link["target"])
     wishes = [wording.goal_phrase(judged.goal) for judged in answer.goals.values()]
     with_which = f" with which {wording.both(wishes)}" if wishes else ""
-    rate = formatting.exactly(formatting.bandwidth(answer.scenario.core.rate_bps))
+    rate = wording.rate_of_link(answer.scenario)
     several = "" if len(links) == 1 else f" (the link “{target['name']}” of {len(links)})"
     return f"What is the {wording.found(answer)} for this {rate} link{several}{with_which}?"
 

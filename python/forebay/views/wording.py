@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from forebay.goals import Goal
+    from forebay.scenario import Scenario
     from forebay.search.answer import Recommendation, Value
     from forebay.search.optimum import Optimum
 
@@ -33,6 +34,7 @@ __all__ = [
     "metric_title",
     "nothing_meets",
     "packets",
+    "rate_of_link",
     "sides",
     "sign",
     "sizes",
@@ -93,6 +95,13 @@ def packets(buffer: Value) -> str:
     if isinstance(buffer, Setting):
         return buffer.words
     return f"{count(buffer)} ({formatting.duration(buffer.seconds)})"
+
+
+def rate_of_link(scenario: Scenario) -> str:
+    """The target link's rate; of one that changes the average."""
+    target = next(link for link in scenario.resolved["links"] if link["target"])
+    rate = formatting.exactly(formatting.bandwidth(scenario.core.rate_bps))
+    return rate if isinstance(target["rate"], str) else f"{rate} (average)"
 
 
 def sizes(buffer: Value) -> str:
