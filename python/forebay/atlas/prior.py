@@ -12,16 +12,13 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from forebay.atlas.rows import Row, read
+from forebay.atlas.rows import CONTROLLERS, PACKET_BITS, Row, read
 from forebay.goals import Goal
 from forebay.scenario import Scenario
 from forebay.untrusted import DamagedError
 
-__all__ = ["PACKET_BITS", "Place", "Prior", "between", "prior"]
+__all__ = ["Place", "Prior", "between", "prior"]
 
-#: Of the atlas's packets: other links are compared by packets.
-PACKET_BITS = 12_000
-CONTROLLERS = ("newreno", "cubic", "bbr", "bbr3")
 #: Longest round trip of several flows over their mean, which is 1.2 in the atlas: of equal ones losses come together,
 #: and of very different ones those with long round trips do not count.
 SPREAD = (1.02, 1.6)
@@ -115,7 +112,7 @@ def _place(scenario: Scenario, goals: Iterable[Goal]) -> Place | None:
     flows = sum(count for count, _ in responsive)
     controllers = {controller for _, controller in responsive}
     aims = [goal.threshold for goal in goals if goal.name == "utilization" and goal.sense == ">="]
-    alike = len(controllers) == 1 and controllers <= set(CONTROLLERS) and flows == core.persistent_flows > 0
+    alike = len(controllers) == 1 and controllers.issubset(CONTROLLERS) and flows == core.persistent_flows > 0
     if not alike or not aims or max(aims) >= 1 or core.queue != "droptail" or len(scenario.resolved["links"]) > 1:
         return None
     assert core.bdp_packets is not None, "a link of responsive flows has one"

@@ -9,7 +9,11 @@ from pathlib import Path
 from forebay.files import whole
 from forebay.tables import read_table, write_table
 
-__all__ = ["TABLE", "Row", "read", "write"]
+__all__ = ["CONTROLLERS", "PACKET_BITS", "TABLE", "Row", "read", "write"]
+
+#: Of all packets; links of others are compared by packets.
+PACKET_BITS = 12_000
+CONTROLLERS = ("newreno", "cubic", "bbr", "bbr3")
 
 #: The table that comes with forebay.
 TABLE = Path(__file__).with_name("atlas.parquet")

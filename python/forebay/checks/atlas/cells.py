@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from forebay.atlas.rows import CONTROLLERS, PACKET_BITS
 from forebay.scenario import Scenario
 
 __all__ = ["TARGETS", "Cell", "cells"]
@@ -20,13 +21,11 @@ __all__ = ["TARGETS", "Cell", "cells"]
 RATES = (10e6, 100e6, 1e9, 10e9)
 ROUND_TRIPS = (0.010, 0.032, 0.100)
 FLOWS = (1, 3, 10, 32, 100, 316, 1000, 3162, 10_000)
-CONTROLLERS = ("newreno", "cubic", "bbr", "bbr3")
 #: Of the link, by unresponsive Poisson traffic.
 BACKGROUNDS = (0.0, 0.5)
 #: Utilizations that a buffer is looked for.
 TARGETS = (0.95, 0.99)
 
-PACKET_BITS = 12_000
 #: More flows for each packet of the bandwidth-delay product are left out: all of them wait for timers.
 MOST_CROWDED = 20
 #: Of one run.

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forebay.atlas.rows import Row
-from forebay.checks.atlas.cells import CONTROLLERS, PACKET_BITS
+from forebay.atlas.rows import CONTROLLERS, PACKET_BITS, Row
 from forebay.checks.atlas.judging import NEAR, Judged, Verdict
 from forebay.formatting import bandwidth, exactly
 from forebay.views import canvas, plots

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from forebay.atlas.rows import Row
-from forebay.checks.atlas.cells import CONTROLLERS, TARGETS
+from forebay.atlas.rows import CONTROLLERS, Row
+from forebay.checks.atlas.cells import TARGETS
 from forebay.checks.atlas.drawing import TITLES
 from forebay.checks.atlas.fitting import Fit, fitted
-from forebay.checks.atlas.judging import Judged, Verdict
+from forebay.checks.atlas.judging import Judged, Verdict, tally
 from forebay.files import between, write_whole
 from forebay.formatting import markdown_table
 
@@ -67,11 +67,8 @@ def _factor(widths: Sequence[float], share: float) -> str:
 
 
 def rules_table(rules: Iterable[Judged]) -> str:
-    """Of how many links each rule is within 20 %, below and above, where all that it assumes may hold and elsewhere."""
-    counts: dict[tuple[str, str], Counter[Verdict]] = {}
-    for each in rules:
-        if not each.row.background:
-            counts.setdefault((each.rule, each.row.controller), Counter())[each.verdict] += 1
+    """Of how many links without background each rule is within 20 %, below and above, in percent."""
+    counts = tally(each for each in rules if not each.row.background)
     names = sorted({rule for rule, _ in counts}, key=lambda rule: (-_right_of(counts, rule), rule))
     rows = [(f"`{name}`", *(_shares(counts.get((name, each), Counter())) for each in CONTROLLERS)) for name in names]
     return "\n".join(markdown_table(("rule", *(TITLES[each] for each in CONTROLLERS)), rows)) + "\n"
