@@ -296,6 +296,24 @@ mod tests {
         Scenario::parse(&text, Format::Toml, "x.toml", &[])
     }
 
+    /// Steps by their own key take the place of a rate; what is set is what would stand there.
+    #[test]
+    fn steps_may_be_set_where_there_was_a_rate() {
+        let changed = |text: &str| {
+            let changes = [Override::parse(text).unwrap()];
+            with_rate("\"7Mbps\"").unwrap().with(&changes)
+        };
+        let steps = r#"[["0s", "1Mbps"], ["1s", "3Mbps"]]"#;
+        let found = changed(&format!("link.rate.steps={steps}")).unwrap();
+        let whole = with_rate(&format!("{{ steps = {steps} }}")).unwrap();
+        assert_eq!(found.target().steps, whole.target().steps);
+        assert_eq!(found.target().rate, whole.target().rate);
+        let refusal = changed("link.rate.repeat=20s").unwrap_err().to_string();
+        assert!(refusal.contains("rate: found no `steps`"), "{refusal}");
+        let refusal = changed("link.rate.file=x.csv").unwrap_err().to_string();
+        assert!(refusal.contains("allowed: a file beside"), "{refusal}");
+    }
+
     #[test]
     fn what_is_no_rate_in_steps_is_refused_in_a_line() {
         for (rate, found) in [
