@@ -140,3 +140,13 @@ fn acknowledgments_are_lost_on_their_way_too() {
     assert!(goodput(&lossy) > 0.9 * goodput(&whole));
     assert_ne!(lossy.metrics, whole.metrics);
 }
+
+/// What was carried before the warm-up ended does not count.
+#[test]
+fn a_medium_that_carries_nothing_any_more_has_no_loss_rate() {
+    let stopped = POISSON.replace("packet =", "stop = \"0.5s\"\npacket =");
+    let whole = run_with(POISSON, &["link.loss.random=5%", "run.measure=1s"]);
+    let report = run_with(&stopped, &["link.loss.random=5%", "run.measure=1s"]);
+    assert!(value(&whole, Metric::MediumLossRate) > 0.0);
+    assert_eq!(report.value(Metric::MediumLossRate), None);
+}
