@@ -10,7 +10,7 @@ fn with_queue(queue: &str) -> Vec<String> {
 }
 
 /// Each discipline as a scenario may name it alone; classes with one class.
-fn names() -> impl Iterator<Item = &'static str> {
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let names = forebay_discipline::descriptions().iter().map(|d| d.name);
     names.map(|name| match name {
         "classes" => r#"{ kind = "classes", schedule = "wrr", classes = [{ name = "all" }] }"#,

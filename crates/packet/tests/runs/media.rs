@@ -2,6 +2,7 @@
 
 use forebay_scenario::{Metric, Report};
 
+use super::disciplines::names;
 use super::{of_group, run_with, value};
 
 const POISSON: &str = r#"
@@ -25,14 +26,7 @@ seed = 4
 "#;
 
 fn queues() -> impl Iterator<Item = String> {
-    let names = forebay_discipline::descriptions().iter().map(|d| d.name);
-    names.map(|name| match name {
-        "classes" => {
-            r#"link.queue={ kind = "classes", schedule = "wrr", classes = [{ name = "all" }] }"#
-                .to_owned()
-        }
-        name => format!("link.queue={name}"),
-    })
+    names().map(|name| format!("link.queue={name}"))
 }
 
 fn goodput(report: &Report) -> f64 {
