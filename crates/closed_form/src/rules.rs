@@ -68,12 +68,16 @@ impl ClosedForm for Model {
             let why = format!("the medium behind `{}` loses {lost} besides", link.name);
             checks.push(checked("losses at the queue alone", false, why));
         }
-        if let Some(steps) = &scenario.target().steps {
-            let (low, high) = (steps.lowest(), steps.highest());
-            let average = scenario.target().rate;
-            let why = format!(
-                "the rate changes between {low} and {high}, and the rule takes its average, {average}"
-            );
+        let target = scenario.target();
+        if target.changes() {
+            let how = if target.opportunities().is_some() {
+                "comes in opportunities".to_owned()
+            } else {
+                let (low, high) = (target.lowest_rate(), target.highest_rate());
+                format!("changes between {low} and {high}")
+            };
+            let average = target.rate;
+            let why = format!("the rate {how}, and the rule takes its average, {average}");
             checks.push(checked("a constant rate", false, why));
         }
         let classes = scenario.target().classes.len();

@@ -189,6 +189,11 @@ impl FifoLink {
         matches!(self.room, Room::Counted { .. })
     }
 
+    /// What sends the packets.
+    pub(crate) fn transmitter(&self) -> &Transmitter {
+        &self.transmitter
+    }
+
     /// What has been used until `now`.
     pub(crate) fn usage(&self, now: Time) -> Usage {
         self.transmitter.usage(now)

@@ -34,6 +34,7 @@ mod link;
 mod medium;
 mod memory;
 mod network;
+mod opportune;
 mod outlet;
 mod prefetch;
 mod queued;
@@ -52,6 +53,7 @@ mod timeline;
 mod traffic;
 mod transfers;
 mod transmitter;
+mod turns;
 
 use forebay_scenario::{
     Engine, EngineDescription, EngineError, Need, Report, RunOptions, Scenario,

@@ -2,18 +2,22 @@
 //! arrives ([`crate::fifo`], [`crate::gated`]); a discipline that holds its packets has an event for
 //! each departure ([`crate::queued`]).
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use forebay_discipline::{
     Admission, Backlog, ClassSetting, Classes, Discipline, Port, Queue, Setting, Shared, discipline,
 };
 use forebay_random::{Purpose, Seed, Stream};
 use forebay_scenario::{Law, Link as LinkSpec, Scenario};
-use forebay_units::{Rate, Time};
+use forebay_units::{Opportunities, Rate, RateSteps, Time};
 
 use crate::fifo::{FifoLink, limit_of};
 use crate::gated::GatedLink;
 use crate::queued::QueuedLink;
 use crate::statistics::LinkStatistics;
 use crate::transmitter::{Transmitter, Usage};
+use crate::turns::Turns;
 
 /// Any link.
 // Each packet asks which it is: a tag of its own is quicker to compare than a niche.
@@ -38,7 +42,6 @@ pub(crate) enum Departures {
     /// Without events of their own where they are known at arrival.
     Folded,
     /// As an event each, whatever the discipline.
-    #[cfg_attr(not(test), allow(dead_code, reason = "proves both ways equal"))]
     Events,
 }
 
@@ -56,7 +59,9 @@ impl Link {
     /// The link of this number; `None` where its discipline has no such name.
     pub(crate) fn new(setup: LinkSetup<'_>) -> Option<Self> {
         let spec = &setup.scenario.links()[setup.number];
-        let overhead = spec.rate_layer.framing().get() as u32;
+        let overhead = spec.overhead();
+        let end = setup.scenario.run().end();
+        let steps = spec.realized(setup.seed, setup.number, end);
         let mut random = Stream::new(setup.seed, setup.number as u64, Purpose::Discipline);
         let packet = setup.scenario.packet_bytes().max(1.0);
         // The rate at which bytes leave as they are counted in the queue, without framing.
@@ -68,7 +73,7 @@ impl Link {
         let setting = Setting {
             limit: limit_of(spec.buffer),
             rate: counted(spec.rate),
-            steps: spec.steps.as_ref().map(|steps| steps.map(counted).into()),
+            steps: measurable(spec, steps.as_deref()).map(|steps| steps.map(counted).into()),
             delay: spec.delay,
             packet,
             salt: random.bits(),
@@ -82,29 +87,39 @@ impl Link {
         } else {
             Discipline::Queued(Queue::Classes(classes(spec, &setup, &setting)?))
         };
-        let fifo = || {
-            FifoLink::new(
-                Transmitter::of(spec),
-                spec.buffer,
-                uniform_size(setup.scenario),
-            )
-        };
-        let transmitter = Transmitter::of(spec);
+        let transmitter = Transmitter::of(spec, steps);
+        let uniform = uniform_size(setup.scenario);
         let port = Port::new(random);
-        Some(match (chosen, setup.departures) {
+        let turns = Turns::of(spec);
+        let departures = match turns {
+            Some(_) => Departures::Events,
+            None => setup.departures,
+        };
+        Some(match (chosen, departures) {
             (Discipline::AtArrival(Admission::DropTail(_)), Departures::Folded)
                 if spec.memory.is_none() && spec.loss.rate() <= 0.0 =>
             {
-                Self::DropTail(fifo())
+                Self::DropTail(FifoLink::new(transmitter, spec.buffer, uniform))
             }
             (Discipline::AtArrival(admission), Departures::Folded) => {
-                Self::Gated(Box::new(GatedLink::new(fifo(), admission, port)))
+                let fifo = FifoLink::new(transmitter, spec.buffer, uniform);
+                Self::Gated(Box::new(GatedLink::new(fifo, admission, port)))
             }
             (chosen, _) => {
                 let queue = chosen.queued(&setting);
-                Self::Queued(Box::new(QueuedLink::new(queue, transmitter, port)))
+                let link = QueuedLink::new(queue, transmitter, port).with_turns(turns);
+                Self::Queued(Box::new(link))
             }
         })
+    }
+
+    /// What sends its packets, where each takes a time of its own.
+    pub(crate) fn transmitter(&self) -> Option<&Transmitter> {
+        match self {
+            Self::DropTail(link) => Some(link.transmitter()),
+            Self::Gated(link) => Some(link.fifo.transmitter()),
+            Self::Queued(link) => link.transmitter(),
+        }
     }
 
     /// What was counted.
@@ -258,8 +273,22 @@ fn classes(spec: &LinkSpec, setup: &LinkSetup<'_>, setting: &Setting) -> Option<
 /// Whether a link whose departures are known at arrival keeps a record of each packet.
 pub(crate) fn is_counted(scenario: &Scenario, at: usize) -> bool {
     let spec = &scenario.links()[at];
-    FifoLink::new(Transmitter::of(spec), spec.buffer, uniform_size(scenario)).is_counted()
+    let transmitter = Transmitter::of(spec, None);
+    let link = FifoLink::new(transmitter, spec.buffer, uniform_size(scenario));
+    spec.changes() || link.is_counted()
 }
+
+/// What a discipline that measures the rate of its link would find: opportunities as what they are on
+/// average over a time.
+fn measurable<'a>(spec: &LinkSpec, steps: Option<&'a RateSteps>) -> Option<Cow<'a, RateSteps>> {
+    let smoothed = |list: &Arc<Opportunities>| list.smoothed(MEASURED_OVER).map(Cow::Owned);
+    steps
+        .map(Cow::Borrowed)
+        .or_else(|| spec.opportunities().and_then(smoothed))
+}
+
+/// Some opportunities of a radio's are within such a time.
+const MEASURED_OVER: Time = Time::from_millis(100);
 
 /// The one packet size of the scenario, where there is only one.
 fn uniform_size(scenario: &Scenario) -> Option<u32> {

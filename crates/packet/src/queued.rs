@@ -10,6 +10,7 @@ use crate::event::Event;
 use crate::ids::{LaneId, LinkId};
 use crate::statistics::{Account, LinkStatistics};
 use crate::transmitter::{Transmitter, Usage};
+use crate::turns::Turns;
 
 /// The most packets that may wait: 4 GB of 32 bytes each.
 const MAX_WAITING: u64 = 1 << 27;
@@ -38,12 +39,22 @@ pub(crate) struct QueuedLink {
 #[derive(Clone, Debug)]
 struct Server {
     port: Port,
+    /// Until when it is busy: where it has turns, until the next one.
     transmitter: Transmitter,
+    turns: Option<Box<Turning>>,
     /// Packets waiting, summed over the ticks: less than zero by what those waiting now add later.
     occupancy: i128,
     /// What was used, once the run has ended.
     usage_at_end: Option<Usage>,
     statistics: LinkStatistics,
+}
+
+/// The turns of a link, and what was taken in at the one at hand.
+#[derive(Clone, Debug)]
+struct Turning {
+    turns: Turns,
+    packets: Vec<Packet>,
+    departures: Vec<Time>,
 }
 
 /// A packet goes into transmission.
@@ -78,6 +89,7 @@ impl QueuedLink {
             server: Server {
                 port,
                 transmitter,
+                turns: None,
                 occupancy: 0,
                 usage_at_end: None,
                 statistics: LinkStatistics::new(),
@@ -88,6 +100,18 @@ impl QueuedLink {
             armed: false,
             defers: false,
         }
+    }
+
+    /// The same link, asked for packets at turns.
+    pub(crate) fn with_turns(mut self, turns: Option<Turns>) -> Self {
+        self.server.turns = turns.map(|turns| {
+            Box::new(Turning {
+                turns,
+                packets: Vec::new(),
+                departures: Vec::new(),
+            })
+        });
+        self
     }
 
     // --- A packet's way, from top to bottom ---
@@ -177,17 +201,25 @@ impl QueuedLink {
         self.queue.backlog().packets > MAX_WAITING
     }
 
+    /// What sends the packets, where they do not leave at turns.
+    pub(crate) fn transmitter(&self) -> Option<&Transmitter> {
+        let server = &self.server;
+        server.turns.is_none().then_some(&server.transmitter)
+    }
+
     /// What has been used until `now`.
     pub(crate) fn usage(&self, now: Time) -> Usage {
         let server = &self.server;
-        server
-            .usage_at_end
-            .unwrap_or_else(|| server.transmitter.usage(now))
+        server.usage_at_end.unwrap_or_else(|| server.usage(now))
     }
 
     /// Time until everything here has left.
     pub(crate) fn backlog(&self, now: Time) -> Time {
         let backlog = self.queue.backlog();
+        if let Some(turning) = &self.server.turns {
+            let turns = &turning.turns;
+            return turns.time_to_send(now, backlog.packets, backlog.bytes);
+        }
         let transmitter = &self.server.transmitter;
         let waiting = transmitter.time_to_send(now, backlog.packets, backlog.bytes);
         transmitter
@@ -235,7 +267,7 @@ impl QueuedLink {
         let waiting = self.queue.backlog().packets;
         let server = &mut self.server;
         server.occupancy += ticks(waiting, end);
-        server.usage_at_end = Some(server.transmitter.usage(end));
+        server.usage_at_end = Some(server.usage(end));
         let (occupancy, drops, marks) = (
             server.occupancy,
             server.statistics.drops,
@@ -337,6 +369,10 @@ impl Server {
     #[inline(always)]
     fn serve(&mut self, now: Time, queue: &mut impl PacketQueue, outlet: &mut impl Outlet) {
         self.port.now = now;
+        if self.turns.is_some() {
+            self.take_turn(now, queue, outlet);
+            return;
+        }
         let was_idle = self.idle();
         match queue.dequeue(&mut self.port) {
             Some(packet) => {
@@ -352,11 +388,67 @@ impl Server {
                 self.port.idle_since.get_or_insert(now);
             }
         }
+        self.settle(outlet);
+    }
+
+    /// The same where packets leave at turns: one that arrives waits for the next turn, and at that all go
+    /// that may.
+    #[inline(never)]
+    fn take_turn(&mut self, now: Time, queue: &mut impl PacketQueue, outlet: &mut impl Outlet) {
+        let Some(mut turning) = self.turns.take() else {
+            return;
+        };
+        let was_idle = self.port.idle_since.take().is_some();
+        if was_idle {
+            self.transmitter.busy_until = turning.turns.next(now);
+        }
+        if self.departure() <= now {
+            let Turning {
+                turns,
+                packets,
+                departures,
+            } = &mut *turning;
+            while let Some(packet) = queue.dequeue(&mut self.port) {
+                packets.push(packet);
+                if !turns.load(packet.size) {
+                    break;
+                }
+            }
+            self.occupancy += ticks(packets.len() as u64, now);
+            if packets.is_empty() {
+                // Nobody waits: the turn is lost.
+                self.port.idle_since = Some(now);
+            } else {
+                let free = turns.go(departures);
+                for (packet, departure) in packets.drain(..).zip(departures.drain(..)) {
+                    let account = outlet.send(&Service { packet, departure });
+                    if packet.arrival >= self.statistics.since {
+                        self.statistics.accepted(account, now - packet.arrival);
+                    }
+                }
+                self.transmitter.busy_until = turns.next(free);
+            }
+        }
+        self.turns = Some(turning);
+        self.settle(outlet);
+    }
+
+    /// What the discipline has dropped or marked as it was asked is counted.
+    #[inline]
+    fn settle(&mut self, outlet: &mut impl Outlet) {
         if self.has_counted() {
             let drops = self.count(outlet);
             if drops > 0 && self.usage_at_end.is_none() {
                 self.statistics.bursts.at_departure(drops);
             }
+        }
+    }
+
+    /// What has been used until `now`.
+    fn usage(&self, now: Time) -> Usage {
+        match &self.turns {
+            Some(turning) => Usage::sent(now, turning.turns.sent(now)),
+            None => self.transmitter.usage(now),
         }
     }
 

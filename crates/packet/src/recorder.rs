@@ -8,7 +8,7 @@ use forebay_scenario::{
     FlowGroup, FlowSample, PacketRecord, QueueSample, Recorded, Scenario, Segment, TracedGroup,
     Traces,
 };
-use forebay_units::{Bytes, Time, Work};
+use forebay_units::Time;
 
 use crate::codepoint::codepoint;
 use crate::congestion_events::CongestionEvents;
@@ -18,7 +18,7 @@ use crate::ids::{FlowId, GroupId};
 use crate::link::Link;
 use crate::sampler::Sampler;
 use crate::transfers;
-use crate::transmitter::Usage;
+use crate::transmitter::{Transmitter, Usage};
 
 /// What is recorded of a run.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub(crate) struct Recorder<'a> {
     warm: bool,
     traces: Option<Box<Traces>>,
     record_packets: bool,
+    /// What sends packets at the target link, where each takes a time of its own.
+    sender: Option<Transmitter>,
     /// Records of packets that wait for their fate.
     waiting: BTreeMap<RecordKey, usize>,
     /// What of the target link had been used when it was sampled last for a trace.
@@ -75,14 +77,16 @@ impl<'a> Recorder<'a> {
             warm: false,
             traces: None,
             record_packets: false,
+            sender: None,
             waiting: BTreeMap::new(),
             sampled: Usage::default(),
             first_numbers: first_numbers.collect(),
         }
     }
 
-    /// Records over time what the scenario's `[trace]` asks for.
-    pub(crate) fn record_traces(&mut self) {
+    /// Records over time what the scenario's `[trace]` asks for, at a link that sends as this one.
+    pub(crate) fn record_traces(&mut self, target: &Link) {
+        self.sender = target.transmitter().cloned();
         self.traces = Some(Box::new(Traces {
             groups: self.scenario.flows().iter().map(traced).collect(),
             capture: self.scenario.trace().capture,
@@ -247,15 +251,8 @@ impl<'a> Recorder<'a> {
         let Fate::Departs(departure, _) = fate else {
             return 0.0;
         };
-        let size = Bytes::new(u64::from(packet.size));
-        let target = self.scenario.target();
-        let begin = match &target.steps {
-            Some(steps) => {
-                let left = Work::of(size + target.rate_layer.framing());
-                steps.reach(steps.work(departure).saturating_sub(left)).0
-            }
-            None => departure.saturating_sub(target.rate.time_to_send(size)),
-        };
+        let sender = self.sender.as_ref();
+        let begin = sender.map_or(departure, |sender| sender.start(departure, packet.size));
         begin.saturating_sub(packet.arrival).as_secs_f64()
     }
 }

@@ -80,7 +80,7 @@ impl<'a> Simulation<'a> {
     /// Records over time what the scenario's `[trace]` asks for.
     pub(crate) fn record(&mut self) {
         let Timeline { calendar, recorder } = &mut self.timeline;
-        recorder.record_traces();
+        recorder.record_traces(self.network.target());
         if recorder.records_packets() {
             self.network.record_packets();
             self.traffic.record_packets();

@@ -80,6 +80,12 @@ impl Stepping {
         self.enter(self.until);
     }
 
+    /// When the transmission of so many bytes began that ended at `departure`.
+    pub(crate) fn start(&self, departure: Time, bytes: Bytes) -> Time {
+        let before = self.steps.work(departure).saturating_sub(Work::of(bytes));
+        self.steps.reach(before).0
+    }
+
     /// Time to send `bytes` behind all that was taken.
     pub(crate) fn time_to_send(&self, now: Time, bytes: Bytes) -> Time {
         let begin = self.until.max(now);

@@ -1,7 +1,9 @@
 //! What sends packets one after the other.
 
+use std::sync::Arc;
+
 use forebay_scenario::Link as LinkSpec;
-use forebay_units::{Bytes, Rate, Time, Work};
+use forebay_units::{Bytes, Rate, RateSteps, Time, Work};
 
 use crate::stepping::Stepping;
 
@@ -39,6 +41,15 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
+    /// What was sent until `at`, and what could have been.
+    pub(crate) fn sent(at: Time, sent: (Work, Work)) -> Self {
+        Self {
+            at,
+            busy: Time::ZERO,
+            sent: Some(sent),
+        }
+    }
+
     /// The part that has been used since `before` of what could be sent; nothing of nothing.
     pub(crate) fn since(&self, before: &Self) -> f64 {
         let (used, whole) = match (self.sent, before.sent.unwrap_or_default()) {
@@ -56,14 +67,13 @@ impl Usage {
 }
 
 impl Transmitter {
-    /// The transmitter of a link, for bits of its layer.
-    pub(crate) fn of(link: &LinkSpec) -> Self {
-        let overhead = link.rate_layer.framing().get() as u32;
-        let constant = Self::new(link.rate, overhead);
-        match &link.steps {
+    /// The transmitter of a link, for bits of its layer, with the rate of this run where that changes.
+    pub(crate) fn of(link: &LinkSpec, steps: Option<Arc<RateSteps>>) -> Self {
+        let constant = Self::new(link.rate, link.overhead());
+        match steps {
             Some(steps) => Self {
                 cached: (NO_SIZE, Time::ZERO, 0),
-                steps: Some(Box::new(Stepping::new(steps.clone()))),
+                steps: Some(Box::new(Stepping::new(steps))),
                 ..constant
             },
             None => constant,
@@ -154,6 +164,15 @@ impl Transmitter {
             at: now,
             busy: self.busy(now),
             sent: self.steps.as_ref().map(|steps| steps.sent(now)),
+        }
+    }
+
+    /// When the transmission of a packet of this size began that ended at `departure`.
+    pub(crate) fn start(&self, departure: Time, size: u32) -> Time {
+        let bytes = Bytes::new(u64::from(size + self.overhead));
+        match &self.steps {
+            Some(steps) => steps.start(departure, bytes),
+            None => departure.saturating_sub(self.rate.time_to_send(bytes)),
         }
     }
 

@@ -55,6 +55,10 @@ pub enum Purpose {
     Timeout = 18,
     /// Losses of the medium behind a link (the flow is the link's number).
     Medium = 19,
+    /// The rate of a link (the flow is the link's number).
+    LinkRate = 20,
+    /// When a link is out (the flow is the link's number).
+    Outage = 21,
 }
 
 /// The number of the first flow of the group with this name: FNV-1a, 64 bits (Fowler, Noll and

@@ -31,6 +31,7 @@ mod scenario;
 mod schema;
 mod stack;
 mod uncertain;
+mod varying;
 mod warning;
 mod workload;
 
@@ -67,6 +68,7 @@ pub use scenario::{MAX_TEXT, Scenario};
 pub use schema::schema;
 pub use stack::{DelayedAck, PartialAckTimer, Recovery, Reduction, Stack, TimeoutCut};
 pub use uncertain::FlowCount;
+pub use varying::{Markov, MarkovState, Varying};
 pub use workload::Workload;
 
 pub use warning::{Warning, WarningKind};

@@ -16,6 +16,7 @@ use crate::naming::is_control;
 use crate::node::ScenarioError;
 use crate::rate::RateKey;
 use crate::schema::text;
+use crate::varying::Varying;
 
 /// How much may wait at a link, as written. The packet in transmission is not counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,7 +125,9 @@ keys! {
         name: String = String::new(), always(NAME);
         /// Bits of IP packets per second, headers included; the average where it changes.
         rate: Rate = Rate::from_bits_per_second(0), parts(RateKey);
-        /// The rate as time goes on, where it changes.
+        /// How the rate changes, where it does.
+        varying: Option<Varying> = None, derived;
+        /// The rate as time goes on, where it changes and is known.
         steps: Option<Arc<RateSteps>> = None, derived;
         /// What may wait, without the packet in transmission.
         buffer: BufferLimit = BufferLimit::Packets(0), required("\"100p\"", Buffer);

@@ -2,33 +2,55 @@
 
 use std::sync::Arc;
 
-use forebay_units::{Rate, RateSteps, StepsError, Time};
+use forebay_units::{Opportunities, OpportunitiesError, Rate, RateSteps, StepsError, Time};
 use serde_json::{Map, Value, json};
 
 use crate::cursor::Cursor;
-use crate::form::{Unit, Within};
-use crate::keys::{Context, Form, Grammar, Key, KeyText, Part, Presence};
+use crate::form::{List, Table, Unit, Within, Words};
+use crate::keys::{Context, Form, Grammar, Key, KeyText, Part, Presence, words};
 use crate::link::Link;
+use crate::naming::shortened;
 use crate::node::ScenarioError;
-use crate::options::RunPlan;
-use crate::scenario::Scenario;
 use crate::schema::object;
-use crate::warning::{Warning, WarningKind};
+use crate::varying::{Markov, MarkovState, Varying};
 
 /// The most steps of a rate.
 const MAX_STEPS: usize = 100_000;
 
-const RATE: Within<Rate> = Within {
+/// The steps of a trace that is played as a rate.
+const SMOOTHED: Time = Time::from_millis(100);
+
+pub(crate) const RATE: Within<Rate> = Within {
     least: Rate::from_bits_per_second(1000),
     most: Rate::from_bits_per_second(100_000_000_000_000),
     allowed: "a rate from 1kbps to 100Tbps",
 };
 
+words! {
+    /// How a trace of opportunities is played.
+    pub(crate) enum Played {
+        /// Each is an instant at which so many bytes may leave, and what is unused is lost.
+        Opportunities = "opportunities",
+        /// As the rate that it is on average over 100 ms, in steps.
+        Rate = "rate",
+    }
+}
+
+#[expect(
+    clippy::derivable_impls,
+    reason = "`words!` takes no attributes of variants"
+)]
+impl Default for Played {
+    fn default() -> Self {
+        Self::Opportunities
+    }
+}
+
 /// The key `rate` of a link.
 pub(crate) struct RateKey;
 
-/// A rate, and its steps where it has more than one.
-type LinkRate = (Rate, Option<Arc<RateSteps>>);
+/// A rate, and how it changes where it does.
+type LinkRate = (Rate, Option<Varying>);
 
 impl RateKey {
     const KEY: Key<RateForm> = Key {
@@ -51,13 +73,13 @@ impl Part<Link> for RateKey {
         context: &Context<'_>,
     ) -> Result<(), ScenarioError> {
         if let Some(at) = Self::KEY.find(table)? {
-            (link.rate, link.steps) = Self::KEY.form.read(&at, context)?;
+            (link.rate, link.varying) = Self::KEY.form.read(&at, context)?;
         }
         Ok(())
     }
 
     fn write(&self, link: &Link, context: &Context<'_>, map: &mut Map<String, Value>) {
-        let rate = (link.rate, link.steps.clone());
+        let rate = (link.rate, link.varying.clone());
         Self::KEY.write((&rate, &LinkRate::default()), context, map);
     }
 
@@ -74,7 +96,7 @@ impl RateForm {
     const STEP: &'static str = "a step [time, rate] such as [\"10s\", \"5Mbps\"]";
 
     /// What is said of its keys.
-    fn keys() -> [KeyText; 3] {
+    fn keys() -> [KeyText; 7] {
         let step = json!({
             "type": "array",
             "prefixItems": [Time::schema(), Rate::schema()],
@@ -86,29 +108,74 @@ impl RateForm {
             "a list of one to {MAX_STEPS} steps [time, rate], as in {}",
             Self::EXAMPLE
         );
-        let steps = KeyText::of(
-            "steps",
-            "When each rate begins, the first at 0s; a rate of 0bps is an outage.",
-            Grammar::new(list, allowed),
-        );
-        let repeat = KeyText::of(
-            "repeat",
-            "When they begin anew; without it the last rate lasts.",
-            Grammar::new(Time::schema(), "a time later than the last step"),
-        );
-        let file = KeyText::of(
-            "file",
-            "Instead of `steps`: a table of them beside the scenario, under a line such as \"time_s,rate_Mbps\".",
-            Grammar::new(json!({"type": "string"}), "the name of a CSV file"),
-        );
-        [steps, repeat, file]
+        let file = |allowed: &str| Grammar::new(json!({"type": "string"}), allowed);
+        [
+            KeyText::of(
+                "steps",
+                "When each rate begins, the first at 0s; a rate of 0bps is an outage.",
+                Grammar::new(list, allowed),
+            ),
+            KeyText::of(
+                "repeat",
+                "When they begin anew; without it the last rate lasts.",
+                Grammar::new(Time::schema(), "a time later than the last step"),
+            ),
+            KeyText::of(
+                "file",
+                "Instead of `steps`: a table of them beside the scenario, under a line such as \"time_s,rate_Mbps\".",
+                file("the name of a CSV file"),
+            ),
+            KeyText::of(
+                "markov",
+                "Rates that last for exponential times; behind each comes any of the others.",
+                Form::<Vec<MarkovState>>::grammar(&STATES),
+            ),
+            KeyText::of(
+                "mahimahi",
+                "A file beside the scenario with a millisecond in each line at which 1,504 bytes may leave, over and over.",
+                file("the name of a trace of Mahimahi's"),
+            ),
+            KeyText::of(
+                "opportunities",
+                "Instead of `mahimahi`: those milliseconds themselves.",
+                file("milliseconds such as \"1 1 4\", in order"),
+            ),
+            KeyText::of(
+                "as",
+                "How such a trace is played.",
+                Form::<Played>::grammar(&Words),
+            ),
+        ]
+    }
+
+    fn read_varying(at: &Cursor<'_>, context: &Context<'_>) -> Result<Varying, ScenarioError> {
+        for name in ["file", "mahimahi"] {
+            if let Some(file) = at.get(name) {
+                // Whoever reads files puts what they say in its place.
+                return Err(
+                    file.error("a file beside a scenario that is a file itself, or `steps`")
+                );
+            }
+        }
+        if let Some(states) = at.get("markov") {
+            at.only(&["markov"])?;
+            let found = STATES.read(&states, context)?;
+            return Markov::new(found)
+                .map(Varying::Markov)
+                .map_err(|allowed| states.error(allowed));
+        }
+        if let Some(list) = at.get("opportunities") {
+            at.only(&["opportunities", "as"])?;
+            let played = at
+                .get("as")
+                .map(|word| Words.read(&word, context))
+                .transpose()?;
+            return read_opportunities(&list, played.unwrap_or_default());
+        }
+        Self::read_steps(at).map(|steps| Varying::Steps(Arc::new(steps)))
     }
 
     fn read_steps(at: &Cursor<'_>) -> Result<RateSteps, ScenarioError> {
-        if let Some(file) = at.get("file") {
-            // Whoever reads files puts what they say in its place.
-            return Err(file.error("a file beside a scenario that is a file itself, or `steps`"));
-        }
         at.only(&["steps", "repeat"])?;
         let list = at.require("steps", "[[\"0s\", \"50Mbps\"], [\"10s\", \"5Mbps\"]]")?;
         let items = list.items().filter(|items| items.len() <= MAX_STEPS);
@@ -157,128 +224,102 @@ fn time_of<'a>(step: &Cursor<'a>) -> Cursor<'a> {
     first.unwrap_or_else(|| step.clone())
 }
 
+/// The states of a Markov rate.
+const STATES: List<Table> = List {
+    of: Table,
+    least: 2,
+    allowed: "two to 1000 states { rate = \"50Mbps\", mean_time = \"2s\" }",
+};
+
+/// Opportunities, or the steps that they are on average.
+fn read_opportunities(list: &Cursor<'_>, played: Played) -> Result<Varying, ScenarioError> {
+    use OpportunitiesError::{AllAtZero, Empty, NoTime, TooMany, Unsorted};
+    const ALLOWED: &str = "milliseconds such as \"1 1 4\", in order";
+    let text = list.text().ok_or_else(|| list.error(ALLOWED))?;
+    let parsed: Result<Opportunities, _> = text.parse();
+    let opportunities = parsed.map_err(|error| {
+        let word = |number: usize| {
+            text.split_ascii_whitespace()
+                .nth(number)
+                .unwrap_or_default()
+        };
+        let told = |number| {
+            format!(
+                "`{}`, number {} of them",
+                shortened(word(number)),
+                number + 1
+            )
+        };
+        match error {
+            Empty => list.error_found("no opportunity", "at least one"),
+            NoTime(number) => {
+                list.error_found(told(number), "whole milliseconds, from 0 to 4294967295")
+            }
+            Unsorted(number) => list.error_found(
+                told(number),
+                format!("{} at least, the one before", word(number - 1)),
+            ),
+            AllAtZero => list.error_found(
+                "opportunities at 0 only",
+                "a last one above 0, where they begin anew",
+            ),
+            TooMany => list.error_found("too many opportunities", "at most 4 million"),
+        }
+    })?;
+    Ok(match played {
+        Played::Opportunities => Varying::Opportunities(Arc::new(opportunities)),
+        Played::Rate => {
+            let steps = opportunities.smoothed(SMOOTHED);
+            Varying::Steps(Arc::new(steps.ok_or_else(|| {
+                list.error_found("hardly an opportunity", "an average of 1kbps at least")
+            })?))
+        }
+    })
+}
+
 impl Form<LinkRate> for RateForm {
     fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<LinkRate, ScenarioError> {
         if at.entries().is_err() {
             return Ok((RATE.read(at, context)?, None));
         }
-        let steps = Self::read_steps(at)?;
-        Ok(match steps.constant() {
-            Some(rate) => (rate, None),
-            None => (Rate::default(), Some(Arc::new(steps))),
+        Ok(match Self::read_varying(at, context)? {
+            Varying::Steps(steps) if steps.constant().is_some() => {
+                (steps.constant().unwrap_or_default(), None)
+            }
+            varying => (Rate::default(), Some(varying)),
         })
     }
 
-    fn write(&self, (rate, steps): &LinkRate, context: &Context<'_>) -> Option<Value> {
-        let Some(steps) = steps else {
-            return RATE.write(rate, context);
-        };
-        let list = steps.steps();
-        let list: Vec<_> = list
-            .map(|(begin, rate)| [begin.to_string(), rate.to_string()])
-            .collect();
-        let mut table = json!({ "steps": list });
-        if let Some(repeat) = steps.repeat() {
-            table["repeat"] = repeat.to_string().into();
-        }
-        Some(table)
+    fn write(&self, (rate, varying): &LinkRate, context: &Context<'_>) -> Option<Value> {
+        Some(match varying {
+            None => return RATE.write(rate, context),
+            Some(Varying::Steps(steps)) => {
+                let list = steps.steps();
+                let list: Vec<_> = list
+                    .map(|(begin, rate)| [begin.to_string(), rate.to_string()])
+                    .collect();
+                let mut table = json!({ "steps": list });
+                if let Some(repeat) = steps.repeat() {
+                    table["repeat"] = repeat.to_string().into();
+                }
+                table
+            }
+            Some(Varying::Markov(markov)) => {
+                json!({ "markov": STATES.write(&markov.states, context)? })
+            }
+            Some(Varying::Opportunities(list)) => json!({ "opportunities": list.to_string() }),
+        })
     }
 
     fn grammar(&self) -> Grammar {
         let keys = Self::keys();
         let plain = Form::<Rate>::grammar(&RATE);
         let mut steps = object(&keys);
-        steps["oneOf"] = json!([{"required": ["steps"]}, {"required": ["file"]}]);
+        let kinds = ["steps", "file", "markov", "mahimahi", "opportunities"];
+        steps["oneOf"] = kinds.map(|kind| json!({ "required": [kind] })).into();
         let schema = json!({"anyOf": [plain.schema, steps]});
         let allowed = format!("{}, or steps {{ {} }}", plain.allowed, Self::EXAMPLE);
         Grammar::new(schema, allowed).with_keys(keys.into())
-    }
-}
-
-impl Link {
-    /// Averages a rate that changes: over a period, or where it does not repeat over the run.
-    pub(crate) fn average_rate(
-        &mut self,
-        table: &Cursor<'_>,
-        run: &RunPlan,
-    ) -> Result<(), ScenarioError> {
-        let Some(steps) = &self.steps else {
-            return Ok(());
-        };
-        let at = table.get("rate").unwrap_or_else(|| table.clone());
-        let over = steps.repeat().unwrap_or(run.end());
-        self.rate = Rate::from_bits_per_second(steps.mean(Time::ZERO, over).round() as u64);
-        if self.rate < RATE.least {
-            let found = format!("an average of {} over {over}", self.rate);
-            return Err(at.error_found(found, "an average of 1kbps at least"));
-        }
-        if steps.mean(run.warmup, run.end()) == 0.0 {
-            let found = format!(
-                "0bps from {} to {}, all that is measured",
-                run.warmup,
-                run.end()
-            );
-            return Err(at.error_found(found, "a rate above 0bps in the measured time"));
-        }
-        Ok(())
-    }
-
-    /// The highest rate.
-    pub fn highest_rate(&self) -> Rate {
-        self.steps
-            .as_ref()
-            .map_or(self.rate, |steps| steps.highest())
-    }
-
-    /// The lowest rate, zero in an outage.
-    pub fn lowest_rate(&self) -> Rate {
-        self.steps
-            .as_ref()
-            .map_or(self.rate, |steps| steps.lowest())
-    }
-
-    /// Mean rate between two times, in bits per second.
-    pub fn mean_rate(&self, from: Time, to: Time) -> f64 {
-        let constant = self.rate.as_bits_per_second() as f64;
-        self.steps
-            .as_ref()
-            .map_or(constant, |steps| steps.mean(from, to))
-    }
-}
-
-impl Scenario {
-    /// A remark for each link whose rate changes: what is of its average.
-    ///
-    /// ```
-    /// use forebay_scenario::{Format, Scenario};
-    ///
-    /// let text = r#"
-    ///     [link]
-    ///     rate = { steps = [["0s", "50Mbps"], ["10s", "5Mbps"]], repeat = "20s" }
-    ///     buffer = "1BDP"
-    ///     [[flows]]
-    ///     rtt = "100ms"
-    /// "#;
-    /// let scenario = Scenario::parse(text, Format::Toml, "changing.toml", &[])?;
-    /// assert_eq!(scenario.target().rate.to_string(), "27.5Mbps");
-    /// assert_eq!(scenario.buffer().bytes, 27.5e6 / 8.0 * 0.1);
-    /// assert!(scenario.averages()[0].text.contains("27.5Mbps"));
-    /// # Ok::<(), forebay_scenario::ScenarioError>(())
-    /// ```
-    pub fn averages(&self) -> Vec<Warning> {
-        let remark = |link: &Link| {
-            let over = match link.steps.as_ref()?.repeat() {
-                Some(period) => format!("its period of {period}"),
-                None => format!("the run of {}", self.run().end()),
-            };
-            let text = format!(
-                "the rate of `{}` changes: its BDP, and its buffers in time or BDP, are of the average over {over}, {}",
-                link.name, link.rate
-            );
-            let warning = Warning::new(WarningKind::AverageRate, text).about(&link.name);
-            Some(warning.with("average_bps", link.rate.as_bits_per_second() as f64))
-        };
-        self.links().iter().filter_map(remark).collect()
     }
 }
 
@@ -287,6 +328,7 @@ mod tests {
     use super::*;
     use crate::node::Format;
     use crate::overrides::Override;
+    use crate::scenario::Scenario;
 
     fn with_rate(rate: &str) -> Result<Scenario, ScenarioError> {
         let text = format!(
@@ -367,6 +409,57 @@ mod tests {
                 "all that is measured",
             ),
             ("{ steps = [[\"0s\", \"1Mbps\"]], again = \"2s\" }", "again"),
+            (
+                "{ mahimahi = \"a.up\" }",
+                "link.rate.mahimahi: found `a.up`; allowed: a file beside",
+            ),
+            (
+                "{ markov = [] }",
+                "link.rate.markov: found a list of 0; allowed: two to 1000 states",
+            ),
+            (
+                "{ markov = [{ rate = \"1Mbps\", mean_time = \"1s\" }] }",
+                "two to 1000 states",
+            ),
+            (
+                "{ markov = [{ rate = \"0bps\", mean_time = \"1s\" }, { rate = \"0bps\", mean_time = \"2s\" }] }",
+                "a rate above 0bps in one state",
+            ),
+            (
+                "{ markov = [{ rate = \"1bps\", mean_time = \"1s\" }, { rate = \"1Mbps\", mean_time = \"2s\" }] }",
+                "1kbps to 100Tbps, or 0bps",
+            ),
+            (
+                "{ markov = [{ rate = \"1Mbps\", mean_time = \"1us\" }, { rate = \"2Mbps\", mean_time = \"2us\" }] }",
+                "about 26666667 changes of the rate in 40s; allowed: a million",
+            ),
+            (
+                "{ markov = [{ rate = \"1Mbps\" }, { rate = \"2Mbps\" }] }",
+                "mean_time",
+            ),
+            (
+                "{ opportunities = \"\" }",
+                "found no opportunity; allowed: at least one",
+            ),
+            ("{ opportunities = 3 }", "milliseconds such as"),
+            (
+                "{ opportunities = \"1 x 3\" }",
+                "found `x`, number 2 of them; allowed: whole milliseconds",
+            ),
+            (
+                "{ opportunities = \"1 3 2\" }",
+                "found `2`, number 3 of them; allowed: 3 at least",
+            ),
+            ("{ opportunities = \"0 0\" }", "opportunities at 0 only"),
+            (
+                "{ opportunities = \"1 4000000\" }",
+                "an average of 6bps over 4000s; allowed: an average of 1kbps",
+            ),
+            (
+                "{ opportunities = \"1 2\", as = \"rat\" }",
+                "link.rate.as: unknown as `rat`; did you mean `rate`",
+            ),
+            ("{ opportunities = \"1 2\", repeat = \"2s\" }", "repeat"),
         ] {
             let error = with_rate(rate).unwrap_err().to_string();
             assert!(error.contains(found), "{rate}: {error}");
@@ -404,6 +497,43 @@ mod tests {
             assert_eq!(remarks[0].values["average_bps"], bits);
         }
         assert!(with_rate("\"5Mbps\"").unwrap().averages().is_empty());
+    }
+
+    /// Opportunities as they are or as a rate, and states that are drawn, are written as they were read.
+    #[test]
+    fn what_is_no_steps_reads_back() {
+        let markov = "{ markov = [{ rate = \"50Mbps\", mean_time = \"2s\" }, { rate = \"5Mbps\", mean_time = \"1s\" }] }";
+        for (rate, average) in [
+            (markov, "35Mbps"),
+            ("{ opportunities = \"0  1 \\n 2\" }", "18.048Mbps"),
+            (
+                "{ opportunities = \"1 2\", as = \"opportunities\" }",
+                "12.032Mbps",
+            ),
+            (
+                "{ opportunities = \"1 150\", as = \"rate\" }",
+                "160.427kbps",
+            ),
+        ] {
+            let scenario = with_rate(rate).unwrap();
+            assert_eq!(scenario.target().rate.to_string(), average, "{rate}");
+            let json = scenario.canonical_json();
+            let again = Scenario::parse(&json, Format::Json, "y", &[]).unwrap();
+            assert_eq!((again.sha256(), &again), (scenario.sha256(), &scenario));
+            assert_eq!(scenario.averages().len(), 1);
+        }
+        let smooth = with_rate("{ opportunities = \"1 150\", as = \"rate\" }").unwrap();
+        let steps = smooth.target().steps.clone().unwrap();
+        let found: Vec<_> = steps
+            .steps()
+            .map(|(at, rate)| (at.to_string(), rate.to_string()))
+            .collect();
+        let step = |at: &str, rate: &str| (at.to_owned(), rate.to_owned());
+        // 1,504 bytes in 100 ms, and in 50 ms.
+        assert_eq!(
+            found,
+            [step("0ps", "120.32kbps"), step("100ms", "240.64kbps")]
+        );
     }
 
     #[test]

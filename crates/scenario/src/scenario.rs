@@ -144,7 +144,7 @@ impl Scenario {
         links[target].target = true;
         let run: RunPlan = read_section(root, "run", &context)?;
         for (link, cursor) in links.iter_mut().zip(&cursors) {
-            link.average_rate(cursor, &run)?;
+            link.resolve_rate(cursor, &run)?;
         }
         let link_names: Vec<String> = links.iter().map(|link| link.name.clone()).collect();
         context.links = &link_names;

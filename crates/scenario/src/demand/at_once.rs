@@ -154,7 +154,7 @@ impl Scenario {
     /// whose rate changes what has waited there comes faster than it was sent.
     fn surely_carried(&self, at: usize) -> f64 {
         let mut others = (0..self.links().len()).filter(|other| *other != at);
-        if others.any(|other| self.links()[other].steps.is_some()) {
+        if others.any(|other| self.links()[other].changes()) {
             return 0.0;
         }
         self.links()[at].lowest_rate().as_bytes_per_second()

@@ -1,0 +1,128 @@
+//! Links that send by turns: whatever waits, the discipline is asked for packets only at certain
+//! instants, for one packet or for several at once.
+
+use forebay_scenario::Link as LinkSpec;
+use forebay_units::{Time, Work};
+
+use crate::opportune::Opportune;
+
+/// What says when a queue is asked for packets, and when they have left. Turns come one after the
+/// other: [`Turns::next`], then [`Turns::load`] for each packet, then [`Turns::go`].
+#[derive(Clone, Debug)]
+pub(crate) enum Turns {
+    /// At opportunities of delivery.
+    Opportune(Opportune),
+}
+
+impl Turns {
+    /// Those of a link, where it has turns.
+    pub(crate) fn of(link: &LinkSpec) -> Option<Self> {
+        let opportunities = link.opportunities()?;
+        Some(Self::Opportune(Opportune::new(opportunities.clone())))
+    }
+
+    /// The first instant from `now` on at which the discipline may be asked, where a packet waits.
+    pub(crate) fn next(&mut self, now: Time) -> Time {
+        match self {
+            Self::Opportune(turns) => turns.next(now),
+        }
+    }
+
+    /// A packet of `size` bytes is taken in at a turn; whether one more may be.
+    pub(crate) fn load(&mut self, size: u32) -> bool {
+        match self {
+            Self::Opportune(turns) => turns.load(size),
+        }
+    }
+
+    /// The turn ends: appends when each packet that was taken in has left, in their order, and says when
+    /// the next turn may be at the earliest.
+    pub(crate) fn go(&mut self, departures: &mut Vec<Time>) -> Time {
+        match self {
+            Self::Opportune(turns) => turns.go(departures),
+        }
+    }
+
+    /// What has been sent until `now`, and what could have been.
+    pub(crate) fn sent(&self, now: Time) -> (Work, Work) {
+        match self {
+            Self::Opportune(turns) => turns.sent(now),
+        }
+    }
+
+    /// Time from `now` until so many packets of `bytes` in all have left, behind those taken in.
+    pub(crate) fn time_to_send(&self, now: Time, packets: u64, bytes: u64) -> Time {
+        match self {
+            Self::Opportune(turns) => turns.time_to_send(now, packets, bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+    use crate::calendar::Calendar;
+    use crate::ids::LinkId;
+    use crate::queued::{Discarded, Outlet, QueuedLink, Service};
+    use crate::statistics::Account;
+    use crate::transmitter::Transmitter;
+    use forebay_discipline::{Ecn, Label, Limit, Packet, Port, Setting, discipline};
+    use forebay_random::{Purpose, Seed, Stream};
+    use forebay_units::Rate;
+    use forebay_units::parameter::Parameters;
+
+    /// What became of a packet.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Left {
+        At(Time),
+        Dropped,
+    }
+
+    struct Seen(Vec<Left>);
+
+    impl Outlet for Seen {
+        fn send(&mut self, service: &Service) -> Account {
+            self.0[service.packet.number as usize] = Left::At(service.departure);
+            Account::ALL
+        }
+
+        fn discard(&mut self, discarded: &Discarded) {
+            self.0[discarded.packet.number as usize] = Left::Dropped;
+        }
+    }
+
+    /// What becomes of packets of these sizes that arrive at these times at a drop-tail queue.
+    pub(crate) fn play(turns: Turns, limit: Limit, arrivals: &[(Time, u32)]) -> Vec<Left> {
+        let rate = Rate::from_bits_per_second(12_000_000);
+        let setting = Setting {
+            limit,
+            rate,
+            steps: None,
+            delay: Time::ZERO,
+            packet: 1500.0,
+            salt: 1,
+        };
+        let queue = discipline("droptail", &Parameters::defaults(&[]), &setting)
+            .unwrap()
+            .queued(&setting);
+        let port = Port::new(Stream::new(Seed::default(), 0, Purpose::Discipline));
+        let link = QueuedLink::new(queue, Transmitter::new(rate, 0), port);
+        let mut link = link.with_turns(Some(turns));
+        let mut calendar = Calendar::new(None, Time::from_millis(1), 1, Time::from_secs(10));
+        let mut seen = Seen(vec![Left::Dropped; arrivals.len()]);
+        for (number, &(arrival, size)) in arrivals.iter().enumerate() {
+            link.catch_up(arrival, &mut seen);
+            let packet = Packet {
+                arrival,
+                flow: 0,
+                number: number as u32,
+                size,
+                label: Label::new(0, 0, Ecn::NotCapable),
+            };
+            assert!(link.arrive(&packet, LinkId::new(0), &mut calendar));
+            link.catch_up(arrival, &mut seen);
+        }
+        link.catch_up(Time::MAX, &mut seen);
+        seen.0
+    }
+}

@@ -1,0 +1,228 @@
+//! Opportunities of delivery, as Mahimahi plays them: each is an instant at which so many bytes may leave.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{Rate, RateSteps, Time};
+
+/// The most opportunities of a period.
+const MOST: usize = 4_000_000;
+
+/// What is wrong with a list of opportunities; they are counted from zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpportunitiesError {
+    /// There is none.
+    Empty,
+    /// This one is no whole number of milliseconds.
+    NoTime(usize),
+    /// This one is before the one before it.
+    Unsorted(usize),
+    /// All are at time zero, so that they would repeat without end.
+    AllAtZero,
+    /// There are more than may be kept.
+    TooMany,
+}
+
+/// Instants in whole milliseconds at which a link may send, over and over: a period ends with the last
+/// of them (Winstein, Sivaraman, Balakrishnan, NSDI 2013; Netravali et al., USENIX ATC 2015).
+///
+/// ```
+/// use forebay_units::{Opportunities, Time};
+///
+/// let opportunities: Opportunities = "1 1 4".parse().unwrap();
+/// assert_eq!(opportunities.period(), Time::from_millis(4));
+/// assert_eq!(opportunities.until(Time::from_millis(8)), 6);
+/// assert_eq!(opportunities.time(3), Time::from_millis(5));
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Opportunities {
+    /// Never empty, sorted, the last one above zero.
+    millis: Vec<u32>,
+}
+
+impl Opportunities {
+    /// What an opportunity carries: an Ethernet payload and the four bytes before it that a tunnel's
+    /// packets have, which Mahimahi counts (`PACKET_SIZE` in its `link_queue.cc`).
+    pub const BYTES: u32 = 1504;
+    /// Those four bytes.
+    pub const HEADER: u32 = 4;
+
+    /// Opportunities at these milliseconds.
+    ///
+    /// # Errors
+    /// What is no schedule that can be played.
+    pub fn new(millis: Vec<u32>) -> Result<Self, OpportunitiesError> {
+        if millis.len() > MOST {
+            return Err(OpportunitiesError::TooMany);
+        }
+        if let Some(at) = millis.windows(2).position(|pair| pair[0] > pair[1]) {
+            return Err(OpportunitiesError::Unsorted(at + 1));
+        }
+        match millis.last() {
+            None => Err(OpportunitiesError::Empty),
+            Some(0) => Err(OpportunitiesError::AllAtZero),
+            Some(_) => Ok(Self { millis }),
+        }
+    }
+
+    /// How many there are in a period.
+    pub fn count(&self) -> usize {
+        self.millis.len()
+    }
+
+    /// When they begin anew.
+    pub fn period(&self) -> Time {
+        Time::from_millis(u64::from(self.millis[self.millis.len() - 1]))
+    }
+
+    /// How many there are up to and at `at`.
+    pub fn until(&self, at: Time) -> u64 {
+        let (at, period) = (at.as_picos(), self.period().as_picos());
+        let within = at % period;
+        let first = self
+            .millis
+            .partition_point(|&millis| Time::from_millis(u64::from(millis)).as_picos() <= within);
+        (at / period) * self.count() as u64 + first as u64
+    }
+
+    /// When number `number` is, counted from zero.
+    pub fn time(&self, number: u64) -> Time {
+        let count = self.count() as u64;
+        let within = self.millis[(number % count) as usize];
+        let begun = self.period().saturating_mul(number / count);
+        begun.saturating_add(Time::from_millis(u64::from(within)))
+    }
+
+    /// Mean rate of a period, in bits per second.
+    pub fn mean(&self) -> f64 {
+        let bits = f64::from(Self::BYTES) * 8.0 * self.count() as f64;
+        bits / self.period().as_secs_f64()
+    }
+
+    /// Mean rate between two times, in bits per second; zero where they are the same.
+    pub fn between(&self, from: Time, to: Time) -> f64 {
+        let count = self.until(to).saturating_sub(self.until(from)) as f64;
+        let seconds = to.saturating_sub(from).as_secs_f64();
+        let bits = count * f64::from(Self::BYTES) * 8.0;
+        if seconds > 0.0 { bits / seconds } else { 0.0 }
+    }
+
+    /// The same on average as a rate in steps of `window`, of which a period's last may be shorter; `None`
+    /// where that is less than a bit per second everywhere.
+    pub fn smoothed(&self, window: Time) -> Option<RateSteps> {
+        let (period, window) = (self.period(), window.max(Time::from_millis(1)));
+        let mut steps = Vec::new();
+        let (mut begin, mut before) = (Time::ZERO, 0);
+        while begin < period {
+            let end = (begin + window).min(period);
+            // One at the very end of a step belongs to it, and those at zero to the first.
+            let until = if end == period {
+                self.count()
+            } else {
+                self.until(end) as usize
+            };
+            let bits = (until - before) as f64 * f64::from(Self::BYTES) * 8.0;
+            let rate = bits / (end - begin).as_secs_f64();
+            steps.push((begin, Rate::from_bits_per_second(rate.round() as u64)));
+            (begin, before) = (end, until);
+        }
+        RateSteps::new(&steps, Some(period)).ok()
+    }
+}
+
+impl FromStr for Opportunities {
+    type Err = OpportunitiesError;
+
+    /// Milliseconds with anything blank between them.
+    fn from_str(text: &str) -> Result<Self, OpportunitiesError> {
+        let mut millis = Vec::new();
+        for (number, word) in text.split_ascii_whitespace().enumerate() {
+            if number >= MOST {
+                return Err(OpportunitiesError::TooMany);
+            }
+            let digits = word.bytes().all(|byte| byte.is_ascii_digit());
+            let value = word.parse().ok().filter(|_| digits);
+            millis.push(value.ok_or(OpportunitiesError::NoTime(number))?);
+        }
+        Self::new(millis)
+    }
+}
+
+impl fmt::Display for Opportunities {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, millis) in self.millis.iter().enumerate() {
+            let gap = if number == 0 { "" } else { " " };
+            write!(f, "{gap}{millis}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Not all of a long list.
+impl fmt::Debug for Opportunities {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (count, period) = (self.count(), self.period());
+        write!(f, "Opportunities({count} in {period})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(millis: u64) -> Time {
+        Time::from_millis(millis)
+    }
+
+    #[test]
+    fn a_list_repeats_from_its_last_one_on() {
+        let list: Opportunities = "0 1\n1 5".parse().unwrap();
+        assert_eq!(list.to_string(), "0 1 1 5");
+        let found: Vec<_> = (0..9).map(|number| list.time(number)).collect();
+        let millis = [0, 1, 1, 5, 5, 6, 6, 10, 10];
+        assert_eq!(found, millis.map(at));
+        assert_eq!(list.mean(), 4.0 * 1504.0 * 8.0 / 0.005);
+    }
+
+    #[test]
+    fn what_cannot_be_played_is_refused() {
+        use OpportunitiesError::{AllAtZero, Empty, NoTime, Unsorted};
+        for (text, error) in [
+            ("", Empty),
+            (" \n ", Empty),
+            ("0 0 0", AllAtZero),
+            ("1 2 -3", NoTime(2)),
+            ("1.5", NoTime(0)),
+            ("+1", NoTime(0)),
+            ("1 99999999999", NoTime(1)),
+            ("1 3 2", Unsorted(2)),
+        ] {
+            assert_eq!(text.parse::<Opportunities>(), Err(error), "{text:?}");
+        }
+    }
+
+    proptest! {
+        /// Counted one by one over a few periods.
+        #[test]
+        fn counts_are_those_of_the_instants(
+            mut millis in prop::collection::vec(0u32..40, 1..30),
+            probe in 0u64..200_000,
+        ) {
+            millis.push(40);
+            millis.sort_unstable();
+            let list = Opportunities::new(millis.clone()).unwrap();
+            let probe = Time::from_micros(probe);
+            let all = (0..8u64).flat_map(|period| {
+                millis.iter().map(move |&each| at(40 * period + u64::from(each)))
+            });
+            let by_hand = all.filter(|&time| time <= probe).count() as u64;
+            prop_assert_eq!(list.until(probe), by_hand);
+            prop_assert!(list.time(list.until(probe)) > probe);
+            let smooth = list.smoothed(at(7)).unwrap();
+            let sent = smooth.work(at(80)).bits();
+            let carried = 2.0 * list.count() as f64 * 1504.0 * 8.0;
+            prop_assert!((sent - carried).abs() < 1.0, "{sent} {carried}");
+        }
+    }
+}
