@@ -147,3 +147,52 @@ def test_an_average_is_called_one(tmp_path: Path) -> None:
     path = written(tmp_path, TABLE)
     assert "5.42 Mb/s (average) link, droptail" in forebay("run", path).out
     assert "(average)" not in forebay("run", path, "--set", "link.rate=10Mbps").out
+
+
+def test_a_trace_of_mahimahis_is_what_its_opportunities_are(tmp_path: Path) -> None:
+    played = Scenario.load(written(tmp_path, "1\n1\r\n4\n", '{ mahimahi = "trace.csv" }'))
+    listed = Scenario.parse(TEXT.replace("{RATE}", '{ opportunities = "1 1 4" }'))
+    assert played.core.sha256 == listed.core.sha256
+    # Three opportunities of 1,504 bytes in 4 ms.
+    assert played.resolved["link"]["rate"] == {"opportunities": "1 1 4"}
+    smooth = Scenario.load(written(tmp_path, "1\n1\n4\n", '{ mahimahi = "trace.csv", as = "rate" }'))
+    assert smooth.resolved["link"]["rate"] == "9.024Mbps"
+    one, other = played.run(replications=1), smooth.run(replications=1)
+    assert 0.9 < one.utilization.mean <= 1
+    assert abs(one.utilization.mean - other.utilization.mean) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("trace", "told"),
+    [
+        ("", "trace.csv: found no line; allowed: a millisecond in each line"),
+        ("0\n0\n", "trace.csv: found `0` as the last millisecond; allowed: one above 0"),
+        ("1\n\n2\n", "trace.csv:2: found ``; allowed: whole milliseconds"),
+        ("1\n-2\n", "trace.csv:2: found `-2`; allowed: whole milliseconds"),
+        ("1\n2.5\n", "trace.csv:2: found `2.5`"),
+        ("1\n\u0663\n", "trace.csv:2: found `\u0663`"),
+        ("1\n3\n2\n", "trace.csv:3: found `2`; allowed: 3 at least, that of the line before"),
+        ("1\n" + "9" * 5000, "trace.csv:2: found `9999"),
+        ("1\n" * (MOST_BYTES // 2 + 1), "16777216"),
+        (b"\xff\xfe1\x00", "found bytes that are no text"),
+    ],
+)
+def test_bad_traces_are_one_line(trace: str | bytes, told: str, tmp_path: Path) -> None:
+    path = written(tmp_path, trace, '{ mahimahi = "trace.csv" }')
+    with pytest.raises(InputError) as caught:
+        Scenario.load(path)
+    assert told in str(caught.value)
+    assert "link.rate.mahimahi" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+def test_a_trace_has_nothing_else_beside_it(tmp_path: Path) -> None:
+    for rate, told in [
+        ('{ mahimahi = "trace.csv", repeat = "3s" }', "found `repeat` beside it; allowed: as"),
+        ('{ mahimahi = "other.up" }', "other.up"),
+        ('{ mahimahi = "trace.csv", as = "fast" }', "unknown as `fast`"),
+    ]:
+        with pytest.raises(InputError, match=r"link\.rate") as caught:
+            Scenario.load(written(tmp_path, "1\n2\n", rate))
+        assert told in str(caught.value)

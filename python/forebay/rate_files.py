@@ -1,7 +1,7 @@
-"""Rates of links that stand in a file beside the scenario: a table of times and rates.
+"""Rates of links that stand in a file beside the scenario: a table of times and rates, or a trace of Mahimahi's.
 
-The engines read no files. What the file says is put in its place, as steps, before the scenario is read; so it is part
-of the resolved scenario, of its SHA-256 and of every bundle.
+The engines read no files. What the file says is put in its place, as steps or opportunities, before the scenario is read;
+so it is part of the resolved scenario, of its SHA-256 and of every bundle.
 """
 
 from __future__ import annotations
@@ -18,18 +18,21 @@ from forebay import _core
 from forebay.errors import InputError
 from forebay.untrusted import content
 
-__all__ = ["MOST_BYTES", "MOST_ROWS", "rates_of_files", "steps_of"]
+__all__ = ["MOST_BYTES", "MOST_ROWS", "opportunities_of", "rates_of_files", "steps_of"]
 
 #: Of a file, and how many times and rates it may have.
 MOST_BYTES, MOST_ROWS = 16 << 20, 100_000
 
+TRACE = "a millisecond in each line"
 ALLOWED = 'a table of times and rates under a line such as "time_s,rate_Mbps"'
+#: What may stand beside the name of a file, and what it is put in its place as.
+KINDS = {"file": ("repeat", "steps"), "mahimahi": ("as", "opportunities")}
 TIMES = {"s": 10**12, "ms": 10**9, "us": 10**6, "ns": 10**3}
 RATES = {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "mbps": 10**6, "gbps": 10**9}
 
 
 def rates_of_files(text: str, kind: str, folder: Path | None, name: str) -> Iterator[_core.Change]:
-    """Changes that put what files say in the place of each link's `rate = { file = ... }`.
+    """Changes that put what files say in the place of each link's `rate = { file = ... }` or `{ mahimahi = ... }`.
 
     Parameters
     ----------
@@ -46,24 +49,30 @@ def rates_of_files(text: str, kind: str, folder: Path | None, name: str) -> Iter
     InputError
         Where there is no such file, or it is no such table.
     """
-    if "file" not in text:
+    if not any(kind in text for kind in KINDS):
         return
     try:
         tables = tomllib.loads(text) if kind == "toml" else json.loads(text)
     except (ValueError, RecursionError):
         return
     for key, rate in _rates(tables):
-        if not isinstance(rate, dict) or not isinstance(rate.get("file"), str):
-            continue
-        place = f"{name}:{_line(text, rate['file'])}: {key}.file"
-        if folder is None:
-            raise InputError(f"{place}: found `{rate['file']}` in a scenario that is no file; allowed: `steps`")
-        more = {field: value for field, value in rate.items() if field not in {"file", "repeat"}}
-        if more:
-            raise InputError(f"{place}: found `{next(iter(more))}` beside it; allowed: repeat")
-        steps = f"steps = {json.dumps(steps_of(folder / rate['file'], place))}"
-        repeat = f", repeat = {json.dumps(rate['repeat'])}" if "repeat" in rate else ""
-        yield name, key, f"{{ {steps}{repeat} }}"
+        for given in KINDS:
+            if isinstance(rate, dict) and isinstance(rate.get(given), str):
+                yield name, key, _read(rate, given, f"{name}:{_line(text, rate[given])}: {key}.{given}", folder)
+
+
+def _read(rate: dict[str, Any], given: str, place: str, folder: Path | None) -> str:
+    """What stands in the place of a rate of a file."""
+    beside, instead = KINDS[given]
+    if folder is None:
+        raise InputError(f"{place}: found `{rate[given]}` in a scenario that is no file; allowed: `{instead}`")
+    more = [field for field in rate if field not in {given, beside}]
+    if more:
+        raise InputError(f"{place}: found `{more[0]}` beside it; allowed: {beside}")
+    path = folder / rate[given]
+    read = opportunities_of(path, place) if given == "mahimahi" else steps_of(path, place)
+    also = f", {beside} = {json.dumps(rate[beside])}" if beside in rate else ""
+    return f"{{ {instead} = {json.dumps(read)}{also} }}"
 
 
 def _rates(tables: Any) -> Iterator[tuple[str, Any]]:
@@ -98,7 +107,7 @@ def steps_of(path: Path, place: str) -> list[tuple[str, str]]:
     InputError
         Where it is no such table; the line and what is wrong with it.
     """
-    rows = _rows(_text(path, place), f"{place}: {path.name}")
+    rows = _rows(_text(path, place, ALLOWED), f"{place}: {path.name}")
     head = next(rows, [])
     units = _units(head)
     if units is None:
@@ -126,11 +135,42 @@ def steps_of(path: Path, place: str) -> list[tuple[str, str]]:
     return [(f"{time}ps", f"{rate}bps") for time, rate in found]
 
 
-def _text(path: Path, place: str) -> str:
+def opportunities_of(path: Path, place: str) -> str:
+    """The milliseconds of a trace of Mahimahi's, one in each line; whether they are such, the engines say.
+
+    Parameters
+    ----------
+    path : Path
+    place : str
+        Where it is named, for errors.
+
+    Raises
+    ------
+    InputError
+        Where it is no such trace; the line and what is wrong with it.
+    """
+    lines = _text(path, place, TRACE).splitlines()
+    before = 0
+    for number, line in enumerate(lines, 1):
+        where = f"{place}: {path.name}:{number}"
+        # Milliseconds are digits of ASCII and no more, as a program in C++ reads them.
+        if not (line.isascii() and line.isdigit() and int(line[:11]) < 1 << 32):
+            raise InputError(f"{where}: found `{line[:60]}`; allowed: whole milliseconds, from 0 to {(1 << 32) - 1}")
+        if int(line) < before:
+            raise InputError(f"{where}: found `{line}`; allowed: {before} at least, that of the line before")
+        before = int(line)
+    if not lines:
+        raise InputError(f"{place}: {path.name}: found no line; allowed: {TRACE}")
+    if before == 0:
+        raise InputError(f"{place}: {path.name}: found `0` as the last millisecond; allowed: one above 0")
+    return " ".join(lines)
+
+
+def _text(path: Path, place: str, allowed: str) -> str:
     try:
-        return content(path, ALLOWED, MOST_BYTES).decode("utf-8-sig")
+        return content(path, allowed, MOST_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(f"{place}: {path.name}: found bytes that are no text; allowed: {ALLOWED}") from None
+        raise InputError(f"{place}: {path.name}: found bytes that are no text; allowed: {allowed}") from None
     except (InputError, OSError, ValueError) as error:
         raise InputError(f"{place}: {error}") from None
 

@@ -410,7 +410,7 @@ impl Server {
             } = &mut *turning;
             while let Some(packet) = queue.dequeue(&mut self.port) {
                 packets.push(packet);
-                if !turns.load(packet.size) {
+                if !turns.load(now, packet.size) {
                     break;
                 }
             }
@@ -419,7 +419,7 @@ impl Server {
                 // Nobody waits: the turn is lost.
                 self.port.idle_since = Some(now);
             } else {
-                let free = turns.go(departures);
+                let free = turns.go(now, departures);
                 for (packet, departure) in packets.drain(..).zip(departures.drain(..)) {
                     let account = outlet.send(&Service { packet, departure });
                     if packet.arrival >= self.statistics.since {

@@ -29,7 +29,7 @@ impl Turns {
     }
 
     /// A packet of `size` bytes is taken in at a turn; whether one more may be.
-    pub(crate) fn load(&mut self, size: u32) -> bool {
+    pub(crate) fn load(&mut self, _now: Time, size: u32) -> bool {
         match self {
             Self::Opportune(turns) => turns.load(size),
         }
@@ -37,7 +37,7 @@ impl Turns {
 
     /// The turn ends: appends when each packet that was taken in has left, in their order, and says when
     /// the next turn may be at the earliest.
-    pub(crate) fn go(&mut self, departures: &mut Vec<Time>) -> Time {
+    pub(crate) fn go(&mut self, _now: Time, departures: &mut Vec<Time>) -> Time {
         match self {
             Self::Opportune(turns) => turns.go(departures),
         }
