@@ -58,7 +58,8 @@ def rates_of_files(text: str, kind: str, folder: Path | None, name: str) -> Iter
     for key, rate in _rates(tables):
         for given in KINDS:
             if isinstance(rate, dict) and isinstance(rate.get(given), str):
-                yield name, key, _read(rate, given, f"{name}:{_line(text, rate[given])}: {key}.{given}", folder)
+                place = f"{name}:{_line(text, rate[given])}"
+                yield place, f"{key}={_read(rate, given, f'{place}: {key}.{given}', folder)}"
 
 
 def _read(rate: dict[str, Any], given: str, place: str, folder: Path | None) -> str:

@@ -152,11 +152,35 @@ fn link(tape: &mut Tape<'_>, shared: bool) -> String {
         let _ = writeln!(text, "loss = {{ {} }}", tape.one(&laws));
     }
     let rate = if tape.rarely(6) {
-        steps(tape)
+        changing(tape)
     } else {
         format!("\"{rate}\"")
     };
+    if tape.rarely(8) && !rate.contains("opportunities") {
+        let outages = [
+            "[[\"40ms\", \"30ms\"]]",
+            "[[\"0s\", \"1ps\"], [\"50ms\", \"1s\"]]",
+            "{ times = [[\"40ms\", \"10ms\"], [\"50ms\", \"10ms\"]], flush = true }",
+            "{ between = { exponential = \"50ms\" }, lasting = \"3ms\" }",
+            "{ between = \"30ms\", lasting = { pareto = { mean = \"5ms\", shape = 1.5 } }, flush = true }",
+        ];
+        let _ = writeln!(text, "outages = {}", tape.one(&outages));
+    }
     text + &format!("rate = {rate}\n")
+}
+
+/// A rate that changes.
+fn changing(tape: &mut Tape<'_>) -> String {
+    let kinds = [
+        "{ opportunities = \"1\" }",
+        "{ opportunities = \"0 0 3 40\" }",
+        "{ opportunities = \"1 1 1 2 90\", as = \"rate\" }",
+        "{ markov = [{ rate = \"10Mbps\", mean_time = \"40ms\" }, { rate = \"0bps\", mean_time = \"5ms\" }, { rate = \"1Mbps\", mean_time = \"1ms\" }] }",
+    ];
+    match tape.below(8) {
+        kind if kind < kinds.len() => kinds[kind].to_owned(),
+        _ => steps(tape),
+    }
 }
 
 /// A rate in a few steps, an outage among them now and then. It begins with one that sends something in

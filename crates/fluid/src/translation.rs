@@ -46,7 +46,7 @@ impl Translation {
                 return Err(unsupported(format!("`ecn` (group `{}`)", group.name)));
             }
         }
-        if scenario.links().iter().any(forebay_scenario::Link::changes) {
+        if scenario.links().iter().any(Link::changes) {
             return Err(unsupported("a rate in steps"));
         }
         if scenario.links().iter().any(|link| link.memory.is_some()) {

@@ -30,6 +30,10 @@ const LONGEST_TIMEOUT: f64 = 120.0;
 /// How many times its mean an exponential time hardly ever is.
 const RARE: f64 = 30.0;
 
+/// Bytes of each change of a rate: in what is drawn and in the steps made of it, for the link and for its
+/// discipline, while these lists grow.
+const CHANGE: f64 = 512.0;
+
 /// Histograms have 128 bins for each doubling of what they count.
 const OCTAVE: f64 = 1024.0;
 
@@ -68,8 +72,9 @@ impl Footprint for Kept {
         let each = kept
             .iter()
             .map(|kept| kept.empty as f64 + GROWING * flows * kept.flow as f64);
+        let changes = link.most_changes(scenario.run().end()) * CHANGE;
         // Flows are numbered by kind, one kind between the other.
-        2.0 * each.sum::<f64>() + self.group(scenario)
+        2.0 * each.sum::<f64>() + self.group(scenario) + changes
     }
 
     fn waiting(&self, scenario: &Scenario, at: usize, waiting: Waiting) -> f64 {

@@ -22,6 +22,7 @@ mod equality;
 mod event;
 mod fifo;
 mod flow;
+mod flushing;
 mod gated;
 mod group;
 mod histogram;

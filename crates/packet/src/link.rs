@@ -90,7 +90,7 @@ impl Link {
         let transmitter = Transmitter::of(spec, steps);
         let uniform = uniform_size(setup.scenario);
         let port = Port::new(random);
-        let turns = Turns::of(spec);
+        let turns = Turns::of(spec, &transmitter, (setup.seed, setup.number, end));
         let departures = match turns {
             Some(_) => Departures::Events,
             None => setup.departures,

@@ -68,7 +68,7 @@ impl Opportune {
         self.opportunities.time(self.current) - BEFORE
     }
 
-    /// See [`crate::turns::Turns::sent`].
+    /// What has been sent until `now`, and what could have been.
     pub(crate) fn sent(&self, now: Time) -> (Work, Work) {
         let possible = self.opportunities.until(now);
         let carried = possible.saturating_mul(WHOLE);

@@ -221,11 +221,7 @@ impl QueuedLink {
             return turns.time_to_send(now, backlog.packets, backlog.bytes);
         }
         let transmitter = &self.server.transmitter;
-        let waiting = transmitter.time_to_send(now, backlog.packets, backlog.bytes);
-        transmitter
-            .busy_until
-            .saturating_sub(now)
-            .saturating_add(waiting)
+        transmitter.time_to_empty(now, backlog.packets, backlog.bytes)
     }
 
     /// Packets waiting, without the one in transmission. A departure due now has happened.
@@ -402,7 +398,12 @@ impl Server {
         if was_idle {
             self.transmitter.busy_until = turning.turns.next(now);
         }
-        if self.departure() <= now {
+        if turning.turns.empties(now) {
+            while let Some(packet) = queue.dequeue(&mut self.port) {
+                self.port.discards.push(packet);
+            }
+            self.transmitter.busy_until = turning.turns.next(now);
+        } else if self.departure() <= now {
             let Turning {
                 turns,
                 packets,
@@ -410,7 +411,7 @@ impl Server {
             } = &mut *turning;
             while let Some(packet) = queue.dequeue(&mut self.port) {
                 packets.push(packet);
-                if !turns.load(now, packet.size) {
+                if !turns.load(packet.size) {
                     break;
                 }
             }
@@ -447,7 +448,7 @@ impl Server {
     /// What has been used until `now`.
     fn usage(&self, now: Time) -> Usage {
         match &self.turns {
-            Some(turning) => Usage::sent(now, turning.turns.sent(now)),
+            Some(turning) => turning.turns.usage(now),
             None => self.transmitter.usage(now),
         }
     }

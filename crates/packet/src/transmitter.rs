@@ -69,14 +69,18 @@ impl Usage {
 impl Transmitter {
     /// The transmitter of a link, for bits of its layer, with the rate of this run where that changes.
     pub(crate) fn of(link: &LinkSpec, steps: Option<Arc<RateSteps>>) -> Self {
-        let constant = Self::new(link.rate, link.overhead());
         match steps {
-            Some(steps) => Self {
-                cached: (NO_SIZE, Time::ZERO, 0),
-                steps: Some(Box::new(Stepping::new(steps))),
-                ..constant
-            },
-            None => constant,
+            Some(steps) => Self::in_steps(link.rate, link.overhead(), steps),
+            None => Self::new(link.rate, link.overhead()),
+        }
+    }
+
+    /// A transmitter at a rate that changes, `rate` on average.
+    pub(crate) fn in_steps(rate: Rate, overhead: u32, steps: Arc<RateSteps>) -> Self {
+        Self {
+            cached: (NO_SIZE, Time::ZERO, 0),
+            steps: Some(Box::new(Stepping::new(steps))),
+            ..Self::new(rate, overhead)
         }
     }
 
@@ -176,8 +180,14 @@ impl Transmitter {
         }
     }
 
+    /// Time until `packets` of `bytes` in all have left that wait behind those taken.
+    pub(crate) fn time_to_empty(&self, now: Time, packets: u64, bytes: u64) -> Time {
+        let ahead = self.busy_until.saturating_sub(now);
+        ahead.saturating_add(self.time_to_send(now, packets, bytes))
+    }
+
     /// Time to send `packets` of `bytes` in all, behind those taken.
-    pub(crate) fn time_to_send(&self, now: Time, packets: u64, bytes: u64) -> Time {
+    fn time_to_send(&self, now: Time, packets: u64, bytes: u64) -> Time {
         let framing = u64::from(self.overhead).saturating_mul(packets);
         let bytes = Bytes::new(bytes.saturating_add(framing));
         match &self.steps {

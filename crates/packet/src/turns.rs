@@ -1,10 +1,12 @@
 //! Links that send by turns: whatever waits, the discipline is asked for packets only at certain
 //! instants, for one packet or for several at once.
 
-use forebay_scenario::Link as LinkSpec;
-use forebay_units::{Time, Work};
+use forebay_scenario::{Link as LinkSpec, Seed};
+use forebay_units::Time;
 
+use crate::flushing::Flushing;
 use crate::opportune::Opportune;
+use crate::transmitter::{Transmitter, Usage};
 
 /// What says when a queue is asked for packets, and when they have left. Turns come one after the
 /// other: [`Turns::next`], then [`Turns::load`] for each packet, then [`Turns::go`].
@@ -12,11 +14,22 @@ use crate::opportune::Opportune;
 pub(crate) enum Turns {
     /// At opportunities of delivery.
     Opportune(Opportune),
+    /// One packet after the other, and nothing of what waits when an outage begins.
+    Flushing(Flushing),
 }
 
 impl Turns {
-    /// Those of a link, where it has turns.
-    pub(crate) fn of(link: &LinkSpec) -> Option<Self> {
+    /// Those of link number `number`, where it has turns in a run that ends at `end`.
+    pub(crate) fn of(
+        link: &LinkSpec,
+        transmitter: &Transmitter,
+        (seed, number, end): (Seed, usize, Time),
+    ) -> Option<Self> {
+        if link.outages.flush {
+            let outages = link.outages.realized(seed, number, end);
+            let begins = outages.into_iter().map(|(begin, _)| begin);
+            return Some(Self::Flushing(Flushing::new(transmitter.clone(), begins)));
+        }
         let opportunities = link.opportunities()?;
         Some(Self::Opportune(Opportune::new(opportunities.clone())))
     }
@@ -25,28 +38,40 @@ impl Turns {
     pub(crate) fn next(&mut self, now: Time) -> Time {
         match self {
             Self::Opportune(turns) => turns.next(now),
+            Self::Flushing(turns) => turns.next(now),
+        }
+    }
+
+    /// Whether all that waits is dropped at this turn.
+    pub(crate) fn empties(&mut self, now: Time) -> bool {
+        match self {
+            Self::Opportune(_) => false,
+            Self::Flushing(turns) => turns.empties(now),
         }
     }
 
     /// A packet of `size` bytes is taken in at a turn; whether one more may be.
-    pub(crate) fn load(&mut self, _now: Time, size: u32) -> bool {
+    pub(crate) fn load(&mut self, size: u32) -> bool {
         match self {
             Self::Opportune(turns) => turns.load(size),
+            Self::Flushing(turns) => turns.load(size),
         }
     }
 
     /// The turn ends: appends when each packet that was taken in has left, in their order, and says when
     /// the next turn may be at the earliest.
-    pub(crate) fn go(&mut self, _now: Time, departures: &mut Vec<Time>) -> Time {
+    pub(crate) fn go(&mut self, now: Time, departures: &mut Vec<Time>) -> Time {
         match self {
             Self::Opportune(turns) => turns.go(departures),
+            Self::Flushing(turns) => turns.go(now, departures),
         }
     }
 
-    /// What has been sent until `now`, and what could have been.
-    pub(crate) fn sent(&self, now: Time) -> (Work, Work) {
+    /// What has been used until `now`.
+    pub(crate) fn usage(&self, now: Time) -> Usage {
         match self {
-            Self::Opportune(turns) => turns.sent(now),
+            Self::Opportune(turns) => Usage::sent(now, turns.sent(now)),
+            Self::Flushing(turns) => turns.transmitter().usage(now),
         }
     }
 
@@ -54,6 +79,7 @@ impl Turns {
     pub(crate) fn time_to_send(&self, now: Time, packets: u64, bytes: u64) -> Time {
         match self {
             Self::Opportune(turns) => turns.time_to_send(now, packets, bytes),
+            Self::Flushing(turns) => turns.transmitter().time_to_empty(now, packets, bytes),
         }
     }
 }

@@ -23,6 +23,7 @@ mod metric;
 mod naming;
 mod node;
 mod options;
+mod outages;
 mod overrides;
 mod quantile;
 mod rate;
@@ -57,6 +58,7 @@ pub use options::{
     BackgroundRate, Capture, FluidOptions, MeasurementWindow, Recorded, RunPlan, TraceOptions,
     VictimCountLaw, VictimPolicy,
 };
+pub use outages::Outages;
 pub use overrides::Override;
 pub use quantile::{listed_quantiles, sorted_quantile};
 pub use report::{

@@ -14,6 +14,7 @@ use crate::law::packets;
 use crate::loss::MediumLoss;
 use crate::naming::is_control;
 use crate::node::ScenarioError;
+use crate::outages::{Outages, OutagesForm};
 use crate::rate::RateKey;
 use crate::schema::text;
 use crate::varying::Varying;
@@ -138,6 +139,8 @@ keys! {
         classes: Vec<TrafficClass> = Vec::new(), derived;
         /// One-way propagation, part of each `rtt`; only matters between links of a path.
         delay: Time = Time::ZERO, always(Any);
+        /// When it sends nothing.
+        outages: Outages = Outages::NONE, key(OutagesForm);
         /// What is lost behind the queue, on the way to the next link or the receiver.
         loss: MediumLoss = MediumLoss::NONE, key(Table);
         /// Which layer's overhead the rate includes.

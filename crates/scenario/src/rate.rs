@@ -294,6 +294,10 @@ impl Form<LinkRate> for RateForm {
         Some(match varying {
             None => return RATE.write(rate, context),
             Some(Varying::Steps(steps)) => {
+                if let Some(rate) = steps.constant() {
+                    // What changes is that there are outages.
+                    return RATE.write(&rate, context);
+                }
                 let list = steps.steps();
                 let list: Vec<_> = list
                     .map(|(begin, rate)| [begin.to_string(), rate.to_string()])

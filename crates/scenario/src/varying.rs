@@ -144,34 +144,55 @@ impl Link {
         run: &RunPlan,
     ) -> Result<(), ScenarioError> {
         let at = table.get("rate").unwrap_or_else(|| table.clone());
-        let (mean, over) = match &self.varying {
+        if self.outages.any() && self.varying.is_none() {
+            let constant = RateSteps::new(&[(Time::ZERO, self.rate)], None);
+            self.varying = constant.ok().map(|steps| Varying::Steps(Arc::new(steps)));
+        }
+        let (end, outages) = (run.end(), &self.outages);
+        let (mut mean, mut over) = match &self.varying {
             None => return Ok(()),
             Some(Varying::Steps(steps)) => {
-                self.steps = Some(steps.clone());
-                let over = steps.repeat().unwrap_or(run.end());
+                let over = steps.repeat().unwrap_or(end);
                 (steps.mean(Time::ZERO, over), over)
             }
-            Some(Varying::Markov(markov)) => {
-                let changes = self.drawn_changes(run.end());
-                if changes > MOST_CHANGES {
-                    let found = format!("about {changes:.0} changes of the rate in {}", run.end());
-                    return Err(at.error_found(found, "a million at most: longer mean times"));
-                }
-                (markov.mean(), run.end())
-            }
+            Some(Varying::Markov(markov)) => (markov.mean(), end),
             Some(Varying::Opportunities(list)) => (list.mean(), list.period()),
         };
+        if outages.any() {
+            let at = table.get("outages").unwrap_or_else(|| table.clone());
+            if self.opportunities().is_some() {
+                return Err(at.error_found(
+                    "outages beside opportunities",
+                    "opportunities that have gaps",
+                ));
+            }
+            over = end;
+            mean *= outages.up(Time::ZERO, end);
+        }
+        let changes = self.most_changes(end);
+        if changes > MOST_CHANGES {
+            let found = format!("about {changes:.0} changes of the rate in {end}");
+            return Err(at.error_found(found, "a million at most: longer times"));
+        }
+        if let Some(Varying::Steps(steps)) = &self.varying
+            && outages.between.is_none()
+        {
+            let steps = if outages.any() {
+                let times = outages.realized(Seed::default(), 0, end);
+                mean = steps.interrupted(&times, end).mean(Time::ZERO, end);
+                Arc::new(steps.interrupted(&times, end))
+            } else {
+                steps.clone()
+            };
+            self.steps = Some(steps);
+        }
         self.rate = Rate::from_bits_per_second(mean.round() as u64);
         if self.rate < RATE.least {
             let found = format!("an average of {} over {over}", self.rate);
             return Err(at.error_found(found, "an average of 1kbps at least"));
         }
-        if self.mean_rate(run.warmup, run.end()) == 0.0 {
-            let found = format!(
-                "0bps from {} to {}, all that is measured",
-                run.warmup,
-                run.end()
-            );
+        if self.mean_rate(run.warmup, end) == 0.0 {
+            let found = format!("0bps from {} to {end}, all that is measured", run.warmup);
             return Err(at.error_found(found, "a rate above 0bps in the measured time"));
         }
         Ok(())
@@ -185,19 +206,36 @@ impl Link {
     /// The rate as time goes on in a run that lasts until `end`, where it changes and is a rate: where it
     /// is drawn, that of the replication of this seed at the link of this number.
     pub fn realized(&self, seed: Seed, number: usize, end: Time) -> Option<Arc<RateSteps>> {
-        let Some(Varying::Markov(markov)) = &self.varying else {
+        if self.steps.is_some() {
             return self.steps.clone();
+        }
+        let steps = match self.varying.as_ref()? {
+            Varying::Opportunities(_) => return None,
+            Varying::Steps(steps) => RateSteps::clone(steps),
+            Varying::Markov(markov) => {
+                let mut draws = Stream::new(seed, number as u64, Purpose::LinkRate);
+                RateSteps::new(&markov.draw(&mut draws, end), None).ok()?
+            }
         };
-        let mut draws = Stream::new(seed, number as u64, Purpose::LinkRate);
-        RateSteps::new(&markov.draw(&mut draws, end), None)
-            .ok()
-            .map(Arc::new)
+        if !self.outages.any() {
+            return Some(Arc::new(steps));
+        }
+        let outages = self.outages.realized(seed, number, end);
+        Some(Arc::new(steps.interrupted(&outages, end)))
     }
 
-    /// How often the rate of a link that is drawn changes in a run, on average.
-    pub fn drawn_changes(&self, end: Time) -> f64 {
+    /// How often its rate changes in a run at most; on average where it is drawn.
+    pub fn most_changes(&self, end: Time) -> f64 {
+        let outages = 2.0 * self.outages.count(end);
         match &self.varying {
-            Some(Varying::Markov(markov)) => markov.changes() * end.as_secs_f64(),
+            Some(Varying::Markov(markov)) => outages + markov.changes() * end.as_secs_f64(),
+            Some(Varying::Steps(steps)) if self.outages.any() => {
+                let periods = steps
+                    .repeat()
+                    .map_or(1.0, |each| end.as_secs_f64() / each.as_secs_f64());
+                outages + periods.ceil() * steps.steps().count() as f64
+            }
+            Some(Varying::Steps(steps)) => steps.steps().count() as f64,
             _ => 0.0,
         }
     }
@@ -216,29 +254,34 @@ impl Link {
         self.rate_layer.framing().get() as u32 + header
     }
 
-    /// All rates that it may have; none where it has opportunities.
+    /// All rates that it may have; of opportunities, what they are and what is between them.
     fn rates(&self) -> Vec<Rate> {
         match &self.varying {
             None => vec![self.rate],
             Some(Varying::Steps(steps)) => steps.steps().map(|(_, rate)| rate).collect(),
             Some(Varying::Markov(markov)) => markov.states.iter().map(|state| state.rate).collect(),
-            Some(Varying::Opportunities(_)) => Vec::new(),
+            Some(Varying::Opportunities(list)) => vec![list.highest(), NONE],
         }
     }
 
-    /// The highest rate; without limit where it has opportunities.
+    /// The highest rate.
     pub fn highest_rate(&self) -> Rate {
-        self.rates().into_iter().max().unwrap_or(RATE.most)
+        self.rates().into_iter().max().unwrap_or_default()
     }
 
     /// The lowest rate, zero in an outage and between opportunities.
     pub fn lowest_rate(&self) -> Rate {
-        self.rates().into_iter().min().unwrap_or_default()
+        let least = self.rates().into_iter().min();
+        least.filter(|_| !self.outages.any()).unwrap_or_default()
     }
 
     /// Mean rate between two times, in bits per second; where it is drawn, that of all replications.
     pub fn mean_rate(&self, from: Time, to: Time) -> f64 {
-        match &self.varying {
+        if let Some(steps) = &self.steps {
+            return steps.mean(from, to);
+        }
+        let up = self.outages.up(from, to);
+        up * match &self.varying {
             None => self.rate.as_bits_per_second() as f64,
             Some(Varying::Steps(steps)) => steps.mean(from, to),
             Some(Varying::Markov(markov)) => markov.mean(),
@@ -269,7 +312,7 @@ impl Scenario {
     pub fn averages(&self) -> Vec<Warning> {
         let remark = |link: &Link| {
             let repeat = match link.varying.as_ref()? {
-                Varying::Steps(steps) => steps.repeat(),
+                Varying::Steps(steps) => steps.repeat().filter(|_| !link.outages.any()),
                 Varying::Opportunities(list) => Some(list.period()),
                 Varying::Markov(_) => None,
             };

@@ -58,6 +58,10 @@ const AS_WRITTEN: &[(&str, &str)] = &[
     ("flows.0.partial_ack_timer", "\"every\""),
     ("flows.0.timeout_cut", "\"every\""),
     (
+        "links.1.outages",
+        r#"{"flush":true,"times":[["30s","2s"],["40s","1s"]]}"#,
+    ),
+    (
         "links.1.loss",
         r#"{"gilbert_elliott":{"good":"0.1%","to_bad":"1%","to_good":"25%"},"random":"0.01%"}"#,
     ),

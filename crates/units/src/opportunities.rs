@@ -99,6 +99,19 @@ impl Opportunities {
         bits / self.period().as_secs_f64()
     }
 
+    /// A rate that is never exceeded over a millisecond or longer: that of the most opportunities at once.
+    pub fn highest(&self) -> Rate {
+        let most = self
+            .millis
+            .chunk_by(|one, other| one == other)
+            .map(<[u32]>::len)
+            .max();
+        // The last of a period are at once with the first of the next where that is at zero.
+        let first = self.millis.partition_point(|&millis| millis == 0);
+        let most = (most.unwrap_or_default() + first) as u64;
+        Rate::from_bits_per_second(most * u64::from(Self::BYTES) * 8 * 1000)
+    }
+
     /// Mean rate between two times, in bits per second; zero where they are the same.
     pub fn between(&self, from: Time, to: Time) -> f64 {
         let count = self.until(to).saturating_sub(self.until(from)) as f64;
@@ -219,6 +232,8 @@ mod tests {
             let by_hand = all.filter(|&time| time <= probe).count() as u64;
             prop_assert_eq!(list.until(probe), by_hand);
             prop_assert!(list.time(list.until(probe)) > probe);
+            let bits = list.between(probe, probe + at(1)) * 0.001;
+            prop_assert!(bits <= list.highest().as_bits_per_second() as f64 * 0.001 + 1e-6);
             let smooth = list.smoothed(at(7)).unwrap();
             let sent = smooth.work(at(80)).bits();
             let carried = 2.0 * list.count() as f64 * 1504.0 * 8.0;

@@ -173,6 +173,29 @@ impl RateSteps {
         Self::new(&list, self.repeat()).unwrap_or_else(|_| self.clone())
     }
 
+    /// The same until `end` at least with nothing sent in these outages (beginning, end), which are in order
+    /// and apart.
+    pub fn interrupted(&self, outages: &[(Time, Time)], end: Time) -> Self {
+        let zero = Rate::from_bits_per_second(0);
+        let (mut at, mut list) = (Time::ZERO, Vec::new());
+        let mut outages = outages.iter().peekable();
+        loop {
+            while outages.next_if(|(_, over)| *over <= at).is_some() {}
+            let phase = self.phase(at);
+            let (rate, until) = match outages.peek() {
+                Some((begin, over)) if *begin <= at => (zero, *over),
+                Some((begin, _)) => (phase.rate, phase.end.min(*begin)),
+                None => (phase.rate, phase.end),
+            };
+            list.push((at, rate));
+            if until == Time::MAX || at >= end && rate > zero {
+                break;
+            }
+            at = until;
+        }
+        Self::new(&list, None).unwrap_or_else(|_| self.clone())
+    }
+
     /// The stretch at one rate in which `at` lies.
     pub fn phase(&self, at: Time) -> Phase {
         let (periods, within) = self.periods(at);
@@ -374,6 +397,32 @@ mod tests {
                 at = phase.end;
             }
             prop_assert_eq!(steps.work(end), sum);
+        }
+
+        /// In an outage nothing is sent, and what is sent beside is what would be.
+        #[test]
+        fn outages_take_what_they_would_have_sent(
+            steps in any_steps(),
+            outages in prop::collection::vec((1u64..3_000_000_000, 1u64..2_000_000_000), 0..8),
+            end in 1u64..40_000_000_000,
+        ) {
+            let (mut now, mut list) = (Time::ZERO, Vec::new());
+            for (gap, long) in outages {
+                let begin = now + Time::from_picos(gap);
+                now = begin + Time::from_picos(long);
+                list.push((begin, now));
+            }
+            let end = Time::from_picos(end);
+            let cut = steps.interrupted(&list, end);
+            let clip = |at: Time| at.min(end);
+            let lost = list.iter().map(|&(begin, over)| {
+                steps.work(clip(over)).saturating_sub(steps.work(clip(begin)))
+            });
+            let lost = lost.fold(Work::ZERO, |sum, work| sum + work);
+            prop_assert_eq!(cut.work(end) + lost, steps.work(end));
+            for &(begin, over) in &list {
+                prop_assert_eq!(cut.work(clip(over)), cut.work(clip(begin)));
+            }
         }
 
         /// The time at which so much has been sent is the first, to a part of a tick.

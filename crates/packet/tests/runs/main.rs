@@ -12,6 +12,7 @@ mod linux;
 mod many_flows;
 mod measurements;
 mod media;
+mod outages;
 mod reverse;
 mod steps;
 mod switch;
