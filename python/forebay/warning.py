@@ -22,6 +22,7 @@ class Kind(StrEnum):
     LOWER_BOUND = "lower_bound"
     GOODPUT_ABOVE_RATE = "goodput_above_rate"
     AVERAGE_RATE = "average_rate"
+    AVERAGE_DELAY = "average_delay"
     LEFT_OUT = "left_out"
     FLUID_BACKGROUND = "fluid_background"
     OUTSIDE_DOMAIN = "outside_domain"

@@ -166,6 +166,14 @@ fn link(tape: &mut Tape<'_>, shared: bool) -> String {
         ];
         let _ = writeln!(text, "outages = {}", tape.one(&outages));
     }
+    if tape.rarely(8) {
+        let delays = [
+            "{ steps = [[\"0s\", \"1ms\"], [\"30ms\", \"0s\"]], repeat = \"50ms\" }",
+            "{ steps = [[\"0s\", \"0s\"], [\"40ms\", \"20ms\"], [\"41ms\", \"1ms\"]], in_order = true }",
+            "{ steps = [[\"0s\", \"7ms\"], [\"1ms\", \"2ms\"]], repeat = \"2000000001ps\" }",
+        ];
+        let _ = writeln!(text, "delay = {}", tape.one(&delays));
+    }
     text + &format!("rate = {rate}\n")
 }
 

@@ -80,6 +80,13 @@ impl ClosedForm for Model {
             let why = format!("the rate {how}, and the rule takes its average, {average}");
             checks.push(checked("a constant rate", false, why));
         }
+        if let Some(link) = scenario.links().iter().find(|link| link.delays.is_some()) {
+            let why = format!(
+                "the delay of `{}` changes, and the rule takes its average",
+                link.name
+            );
+            checks.push(checked("constant round trips", false, why));
+        }
         let classes = scenario.target().classes.len();
         if classes > 1 {
             let why = format!("{classes} classes with a queue each share the link");

@@ -55,6 +55,9 @@ impl Translation {
         if scenario.links().iter().any(|link| link.loss.rate() > 0.0) {
             return Err(unsupported("`loss` of a medium"));
         }
+        if scenario.links().iter().any(|link| link.delays.is_some()) {
+            return Err(unsupported("a delay in steps"));
+        }
         let options = scenario.fluid();
         let (warmup, measured) = (run.warmup.as_secs_f64(), run.measure.as_secs_f64());
         let links = (0..scenario.links().len())

@@ -12,6 +12,7 @@ use forebay_units::{Bytes, Time};
 use crate::calendar::MAX_LANES;
 use crate::event::Event;
 use crate::flow::{Flow, Unresponsive};
+use crate::lanes::in_turn;
 use crate::link::is_counted;
 
 /// What the packet engine keeps.
@@ -196,7 +197,8 @@ fn in_wheel(scenario: &Scenario) -> bool {
         open(group)
             && (group.access.is_some() || !matches!(group.rtt, Law::Value(_) | Law::Choice(_)))
     });
-    joins || lanes.sum::<u64>() + 2 * scenario.links().len() as u64 > MAX_LANES as u64
+    let in_turn = scenario.links().iter().all(in_turn);
+    joins || !in_turn || lanes.sum::<u64>() + 2 * scenario.links().len() as u64 > MAX_LANES as u64
 }
 
 /// Buckets of the wheels of deliveries and of timers: enough for the longest time ahead, each in four
@@ -234,7 +236,12 @@ fn wheels(scenario: &Scenario) -> f64 {
     if !in_wheel(scenario) {
         return timers;
     }
-    let trips = scenario.flows().iter().map(|group| longest(&group.rtt));
+    let extra = scenario.links().iter().map(Link::most_extra_delay);
+    let extra = extra.fold(Time::ZERO, |sum, each| sum + each).as_secs_f64();
+    let trips = scenario
+        .flows()
+        .iter()
+        .map(|group| longest(&group.rtt) + extra);
     let rate = scenario.target().rate.as_bytes_per_second();
     let waits = scenario.links().iter().map(|link| match link.buffer {
         BufferLimit::Packets(count) => count as f64 * scenario.packet_bytes(),

@@ -1,7 +1,7 @@
 //! Lanes: what leaves one place for another after a constant delay arrives in the order in which it
 //! left, so each such way gets a lane of the calendar, as long as there are few.
 
-use forebay_scenario::{FlowGroup, Law, Scenario, Workload};
+use forebay_scenario::{FlowGroup, Law, Link as LinkSpec, Scenario, Workload};
 use forebay_units::{Bytes, Time};
 
 use crate::calendar::{Calendar, MAX_LANES};
@@ -36,11 +36,16 @@ pub(crate) fn calendar(
         }
     }
     let count = next.0;
-    let few = delays.is_some() && count <= MAX_LANES;
+    let few = delays.is_some() && count <= MAX_LANES && scenario.links().iter().all(in_turn);
     traffic.assign_deliveries(DeliveryLanes::new(delays.filter(|_| few)));
     let flows = traffic.hosts.flows.responsive.len();
     let end = scenario.run().end();
     Calendar::new(few.then_some(count), grain(scenario), flows, end)
+}
+
+/// Whether what leaves a link one after the other arrives one after the other, behind a constant delay.
+pub(crate) fn in_turn(link: &LinkSpec) -> bool {
+    link.opportunities().is_none() && link.delays.is_none()
 }
 
 /// How many lanes are taken.

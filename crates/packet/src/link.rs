@@ -14,6 +14,7 @@ use forebay_units::{Opportunities, Rate, RateSteps, Time};
 
 use crate::fifo::{FifoLink, limit_of};
 use crate::gated::GatedLink;
+use crate::medium::Medium;
 use crate::queued::QueuedLink;
 use crate::statistics::LinkStatistics;
 use crate::transmitter::{Transmitter, Usage};
@@ -97,7 +98,7 @@ impl Link {
         };
         Some(match (chosen, departures) {
             (Discipline::AtArrival(Admission::DropTail(_)), Departures::Folded)
-                if spec.memory.is_none() && spec.loss.rate() <= 0.0 =>
+                if spec.memory.is_none() && !Medium::any(spec) =>
             {
                 Self::DropTail(FifoLink::new(transmitter, spec.buffer, uniform))
             }

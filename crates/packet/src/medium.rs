@@ -1,13 +1,18 @@
-//! What the medium behind a link loses of the packets that have left it.
+//! The medium behind a link: what it loses of the packets that have left, and how long the others take
+//! where that changes.
 
 use forebay_random::{Purpose, Seed, Stream};
-use forebay_scenario::{GilbertElliott, MediumLoss};
+use forebay_scenario::{Delays, GilbertElliott, Link, MediumLoss};
 use forebay_units::Time;
 
 /// The medium behind one link.
 #[derive(Clone, Debug)]
 pub(crate) struct Medium {
     law: MediumLoss,
+    /// How the delay changes, where it does, and the shortest.
+    delays: Option<(Delays, Time)>,
+    /// When the last packet arrives behind it.
+    last: Time,
     /// Whether a medium with bursts of losses is bad.
     bad: bool,
     draws: Stream,
@@ -20,16 +25,24 @@ pub(crate) struct Medium {
 }
 
 impl Medium {
-    /// The medium behind link number `number`; `None` where it loses nothing. What it is like at the
-    /// beginning is drawn, so that each packet is lost as often as any other.
-    pub(crate) fn new(law: MediumLoss, number: usize, end: Time, seed: Seed) -> Option<Self> {
-        if law.rate() <= 0.0 {
+    /// Whether there is anything to tell of the medium behind a link: it loses packets, or its delay changes.
+    pub(crate) fn any(link: &Link) -> bool {
+        link.loss.rate() > 0.0 || link.delays.is_some()
+    }
+
+    /// The medium behind link number `number`; `None` where there is nothing to tell of it. Whether it is
+    /// bad at the beginning is drawn, so that each packet is lost as often as any other.
+    pub(crate) fn new(link: &Link, number: usize, end: Time, seed: Seed) -> Option<Self> {
+        if !Self::any(link) {
             return None;
         }
+        let law = link.loss;
         let mut draws = Stream::new(seed, number as u64, Purpose::Medium);
         let share = law.gilbert_elliott.map_or(0.0, |law| law.bad_share());
         Some(Self {
             law,
+            delays: link.delays.clone().map(|delays| (delays, link.delay)),
+            last: Time::ZERO,
             bad: draws.uniform() < share,
             draws,
             since: Time::ZERO,
@@ -39,10 +52,23 @@ impl Medium {
         })
     }
 
+    /// By how much what leaves the link at `departure` takes longer than the shortest time.
+    pub(crate) fn later(&mut self, departure: Time) -> Time {
+        let Some((Delays { steps, in_order }, least)) = &self.delays else {
+            return Time::ZERO;
+        };
+        let later = steps.at(departure).saturating_sub(*least);
+        if !in_order {
+            return later;
+        }
+        self.last = self.last.max(departure.saturating_add(later));
+        self.last - departure
+    }
+
     /// A packet that arrived at the link at `arrival` comes to it at `departure`: whether it is lost. What
     /// comes after the end of the run is not: where departures are known at arrival, it is seen before.
     pub(crate) fn loses(&mut self, arrival: Time, departure: Time) -> bool {
-        if departure > self.end {
+        if departure > self.end || self.law.rate() <= 0.0 {
             return false;
         }
         let at_random = self.law.random > 0.0 && self.draws.uniform() < self.law.random;
@@ -84,6 +110,7 @@ impl Medium {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_scenario::{Format, Scenario};
 
     const SEED: Seed = Seed {
         seed: 7,
@@ -92,8 +119,43 @@ mod tests {
 
     const END: Time = Time::from_secs(2);
 
+    fn link(keys: &str) -> Link {
+        let text =
+            format!("[link]\nrate = \"1Mbps\"\nbuffer = \"1p\"\n{keys}\n[[flows]]\nrtt = \"1s\"");
+        let scenario = Scenario::parse(&text, Format::Toml, "x", &[]);
+        scenario.expect("a scenario").target().clone()
+    }
+
+    fn behind(law: MediumLoss, number: usize, seed: Seed) -> Option<Medium> {
+        let link = Link {
+            loss: law,
+            ..link("")
+        };
+        Medium::new(&link, number, END, seed)
+    }
+
+    /// A handover from 30 to 20 ms: what leaves later overtakes, or arrives with what left before.
+    #[test]
+    fn delays_are_those_of_their_time_or_in_order() {
+        let steps = "steps = [[\"0s\", \"30ms\"], [\"15ms\", \"20ms\"]], repeat = \"30ms\"";
+        for (order, expected) in [
+            ("", [40, 44, 36, 44, 60]),
+            (", in_order = true", [40, 44, 44, 44, 60]),
+        ] {
+            let link = link(&format!("delay = {{ {steps}{order} }}"));
+            assert_eq!(link.delay, Time::from_millis(20));
+            let mut medium = Medium::new(&link, 0, END, SEED).unwrap();
+            let arrivals = [10, 14, 16, 24, 30].map(|left| {
+                let left = Time::from_millis(left);
+                left + link.delay + medium.later(left)
+            });
+            assert_eq!(arrivals, expected.map(Time::from_millis));
+            assert!(!medium.loses(Time::ZERO, Time::ZERO) && medium.loss_rate().is_none());
+        }
+    }
+
     fn losses(law: MediumLoss, packets: usize) -> Vec<bool> {
-        let mut medium = Medium::new(law, 0, END, SEED).unwrap();
+        let mut medium = behind(law, 0, SEED).unwrap();
         (0..packets)
             .map(|_| medium.loses(Time::ZERO, Time::ZERO))
             .collect()
@@ -190,7 +252,7 @@ mod tests {
             random: 1.0,
             ..MediumLoss::NONE
         };
-        let mut medium = Medium::new(law, 0, END, SEED).unwrap();
+        let mut medium = behind(law, 0, SEED).unwrap();
         assert_eq!(medium.loss_rate(), None);
         assert!(medium.loses(Time::ZERO, Time::ZERO));
         assert_eq!(medium.loss_rate(), Some(1.0));
@@ -207,13 +269,13 @@ mod tests {
 
     #[test]
     fn links_and_replications_draw_apart_and_nothing_is_nothing() {
-        assert!(Medium::new(MediumLoss::NONE, 0, END, SEED).is_none());
+        assert!(behind(MediumLoss::NONE, 0, SEED).is_none());
         let law = MediumLoss {
             random: 0.5,
             ..MediumLoss::NONE
         };
         let draws = |number, seed| -> Vec<bool> {
-            let mut medium = Medium::new(law, number, END, seed).unwrap();
+            let mut medium = behind(law, number, seed).unwrap();
             (0..64)
                 .map(|_| medium.loses(Time::ZERO, Time::ZERO))
                 .collect()

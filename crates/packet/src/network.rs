@@ -88,7 +88,7 @@ impl Network {
         }
         let end = scenario.run().end();
         let media = scenario.links().iter().enumerate();
-        let media = media.map(|(number, spec)| Medium::new(spec.loss, number, end, seed));
+        let media = media.map(|(number, spec)| Medium::new(spec, number, end, seed));
         let mut network = Self {
             links,
             media: media.collect(),

@@ -59,26 +59,27 @@ impl Loss {
 pub(crate) fn cross(
     medium: Option<&mut Medium>,
     hop: Hop,
-    departing: Departing,
+    mut departing: Departing,
     (flows, timeline): (&mut Flows, &mut Timeline<'_>),
 ) {
     let packet = departing.packet;
-    if let Some(medium) = medium
-        && medium.loses(packet.arrival, departing.time)
-    {
-        let loss = Loss {
-            packet,
-            now: departing.time,
-            counts: medium.counts(packet.arrival),
-            last: hop.last,
-            // No queue has dropped it.
-            at_target: false,
-        };
-        loss.count(flows, &mut timeline.recorder);
-    } else {
-        let transit = flows.transit(packet.flow);
-        hop.forward(departing, transit, &mut timeline.calendar);
+    if let Some(medium) = medium {
+        if medium.loses(packet.arrival, departing.time) {
+            let loss = Loss {
+                packet,
+                now: departing.time,
+                counts: medium.counts(packet.arrival),
+                last: hop.last,
+                // No queue has dropped it.
+                at_target: false,
+            };
+            loss.count(flows, &mut timeline.recorder);
+            return;
+        }
+        departing.time = departing.time.saturating_add(medium.later(departing.time));
     }
+    let transit = flows.transit(packet.flow);
+    hop.forward(departing, transit, &mut timeline.calendar);
 }
 
 /// Where packets go from a queue.

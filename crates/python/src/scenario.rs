@@ -179,6 +179,21 @@ impl Scenario {
         self.inner.target().rate.as_bits_per_second() as f64
     }
 
+    /// Whether the target link's rate changes: then `rate_bps` is its average.
+    #[getter]
+    fn rate_changes(&self) -> bool {
+        self.inner.target().changes()
+    }
+
+    /// Rate of each link in bits per second, the average where it changes.
+    #[getter]
+    fn rates_bps(&self) -> Vec<f64> {
+        let rates = self.inner.links().iter();
+        rates
+            .map(|link| link.rate.as_bits_per_second() as f64)
+            .collect()
+    }
+
     #[getter]
     fn queue(&self) -> &'static str {
         self.inner.target().discipline.name()

@@ -28,6 +28,9 @@ keys! {
         /// Number of flows, or how replications draw it. Users of a closed loop and servers of an
         /// incast are counted by their own keys.
         count_law: FlowCount = FlowCount::Fixed(1), always(Flows, "count");
+        /// By how much delays that change exceed the shortest on the way there and back, on average, in
+        /// seconds: on top of `rtt`.
+        extra_delay: f64 = 0.0, derived;
         /// Congestion controller; ignored by unresponsive workloads.
         controller: Algorithm = Algorithm::new(forebay_congestion::default_description()),
             always(CONTROLLER, "cca");

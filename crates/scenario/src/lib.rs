@@ -7,6 +7,7 @@
 mod algorithm;
 mod classes;
 mod cursor;
+mod delay;
 mod demand;
 mod dimension;
 mod engine;
@@ -31,6 +32,7 @@ mod report;
 mod scenario;
 mod schema;
 mod stack;
+mod step_list;
 mod uncertain;
 mod varying;
 mod warning;
@@ -38,6 +40,7 @@ mod workload;
 
 pub use algorithm::Algorithm;
 pub use classes::TrafficClass;
+pub use delay::Delays;
 pub use demand::{DEFAULT_MEMORY, Footprint, MORE_MEMORY, Need, Waiting, controller_needs};
 pub use dimension::{Dimension, split_quantity};
 pub use engine::{

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use crate::algorithm::{Algorithm, Registered};
 use crate::classes::{QueueKey, TrafficClass};
 use crate::cursor::Cursor;
-use crate::form::{Any, Maybe, Switch, Table, Text, Words};
+use crate::delay::{DelayKey, Delays};
+use crate::form::{Maybe, Switch, Table, Text, Words};
 use crate::keys::{Context, Form, Grammar, Section, keys, words};
 use crate::law::packets;
 use crate::loss::MediumLoss;
@@ -137,8 +138,10 @@ keys! {
             parts(QueueKey);
         /// Its classes, where the discipline is `classes`.
         classes: Vec<TrafficClass> = Vec::new(), derived;
-        /// One-way propagation, part of each `rtt`; only matters between links of a path.
-        delay: Time = Time::ZERO, always(Any);
+        /// One-way propagation, part of each `rtt`; the shortest where it changes.
+        delay: Time = Time::ZERO, parts(DelayKey);
+        /// How the delay changes, where it does.
+        delays: Option<Delays> = None, derived;
         /// When it sends nothing.
         outages: Outages = Outages::NONE, key(OutagesForm);
         /// What is lost behind the queue, on the way to the next link or the receiver.

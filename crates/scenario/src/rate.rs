@@ -2,20 +2,18 @@
 
 use std::sync::Arc;
 
-use forebay_units::{Opportunities, OpportunitiesError, Rate, RateSteps, StepsError, Time};
+use forebay_units::{Opportunities, OpportunitiesError, Rate, RateSteps, Time};
 use serde_json::{Map, Value, json};
 
 use crate::cursor::Cursor;
-use crate::form::{List, Table, Unit, Within, Words};
+use crate::form::{List, Table, Within, Words};
 use crate::keys::{Context, Form, Grammar, Key, KeyText, Part, Presence, words};
 use crate::link::Link;
 use crate::naming::shortened;
 use crate::node::ScenarioError;
 use crate::schema::object;
+use crate::step_list::{StepList, written};
 use crate::varying::{Markov, MarkovState, Varying};
-
-/// The most steps of a rate.
-const MAX_STEPS: usize = 100_000;
 
 /// The steps of a trace that is played as a rate.
 const SMOOTHED: Time = Time::from_millis(100);
@@ -92,34 +90,14 @@ impl Part<Link> for RateKey {
 struct RateForm;
 
 impl RateForm {
-    const EXAMPLE: &'static str = "steps = [[\"0s\", \"50Mbps\"], [\"10s\", \"5Mbps\"]]";
-    const STEP: &'static str = "a step [time, rate] such as [\"10s\", \"5Mbps\"]";
-
     /// What is said of its keys.
     fn keys() -> [KeyText; 7] {
-        let step = json!({
-            "type": "array",
-            "prefixItems": [Time::schema(), Rate::schema()],
-            "minItems": 2,
-            "maxItems": 2,
-        });
-        let list = json!({"type": "array", "minItems": 1, "maxItems": MAX_STEPS, "items": step});
-        let allowed = format!(
-            "a list of one to {MAX_STEPS} steps [time, rate], as in {}",
-            Self::EXAMPLE
-        );
+        let [steps, repeat] =
+            STEPS.keys("When each rate begins, the first at 0s; a rate of 0bps is an outage.");
         let file = |allowed: &str| Grammar::new(json!({"type": "string"}), allowed);
         [
-            KeyText::of(
-                "steps",
-                "When each rate begins, the first at 0s; a rate of 0bps is an outage.",
-                Grammar::new(list, allowed),
-            ),
-            KeyText::of(
-                "repeat",
-                "When they begin anew; without it the last rate lasts.",
-                Grammar::new(Time::schema(), "a time later than the last step"),
-            ),
+            steps,
+            repeat,
             KeyText::of(
                 "file",
                 "Instead of `steps`: a table of them beside the scenario, under a line such as \"time_s,rate_Mbps\".",
@@ -172,57 +150,27 @@ impl RateForm {
                 .transpose()?;
             return read_opportunities(&list, played.unwrap_or_default());
         }
-        Self::read_steps(at).map(|steps| Varying::Steps(Arc::new(steps)))
-    }
-
-    fn read_steps(at: &Cursor<'_>) -> Result<RateSteps, ScenarioError> {
         at.only(&["steps", "repeat"])?;
-        let list = at.require("steps", "[[\"0s\", \"50Mbps\"], [\"10s\", \"5Mbps\"]]")?;
-        let items = list.items().filter(|items| items.len() <= MAX_STEPS);
-        let [steps, ..] = Self::keys();
-        let items = items.ok_or_else(|| list.error(steps.allowed.clone()))?;
-        let read = items.iter().map(Self::read_step);
-        let read: Vec<(Time, Rate)> = read.collect::<Result<_, _>>()?;
-        let repeat = at.get("repeat").map(|repeat| repeat.unit()).transpose()?;
-        RateSteps::new(&read, repeat).map_err(|error| match error {
-            StepsError::Empty => list.error(steps.allowed),
-            StepsError::LateStart => time_of(&items[0]).error("0s, where the first step begins"),
-            StepsError::Unsorted(step) => {
-                let before = read[step - 1].0;
-                time_of(&items[step]).error(format!("a time after {before}, the step before"))
-            }
-            StepsError::ShortPeriod(last) => {
-                let at = at.get("repeat").unwrap_or_else(|| at.clone());
-                let last = read[last].0;
-                at.error(format!(
-                    "a time later than the last step, which is at {last}"
-                ))
-            }
-            StepsError::ZeroForEver(_) => list.error_found(
-                "a rate of 0bps for ever",
-                "a last rate above 0bps, or `repeat` and a rate above 0bps",
-            ),
-        })
+        STEPS
+            .steps(at, RateSteps::new)
+            .map(|steps| Varying::Steps(Arc::new(steps)))
     }
 
-    fn read_step(at: &Cursor<'_>) -> Result<(Time, Rate), ScenarioError> {
-        let items = at.items().unwrap_or_default();
-        let [time, rate] = &items[..] else {
-            return Err(at.error(Self::STEP));
-        };
-        let value: Rate = rate.unit()?;
+    fn read_rate(at: &Cursor<'_>) -> Result<Rate, ScenarioError> {
+        let value: Rate = at.unit()?;
         if value > RATE.most || value < RATE.least && value != Rate::default() {
-            return Err(rate.error(format!("{}, or 0bps", RATE.allowed)));
+            return Err(at.error(format!("{}, or 0bps", RATE.allowed)));
         }
-        Ok((time.unit()?, value))
+        Ok(value)
     }
 }
 
-/// Where the time of a step stands.
-fn time_of<'a>(step: &Cursor<'a>) -> Cursor<'a> {
-    let first = step.items().and_then(|items| items.into_iter().next());
-    first.unwrap_or_else(|| step.clone())
-}
+/// Steps of a rate.
+const STEPS: StepList<Rate> = StepList {
+    of: "rate",
+    example: "[[\"0s\", \"50Mbps\"], [\"10s\", \"5Mbps\"]]",
+    read: RateForm::read_rate,
+};
 
 /// The states of a Markov rate.
 const STATES: List<Table> = List {
@@ -298,15 +246,7 @@ impl Form<LinkRate> for RateForm {
                     // What changes is that there are outages.
                     return RATE.write(&rate, context);
                 }
-                let list = steps.steps();
-                let list: Vec<_> = list
-                    .map(|(begin, rate)| [begin.to_string(), rate.to_string()])
-                    .collect();
-                let mut table = json!({ "steps": list });
-                if let Some(repeat) = steps.repeat() {
-                    table["repeat"] = repeat.to_string().into();
-                }
-                table
+                written(steps.steps(), steps.repeat())
             }
             Some(Varying::Markov(markov)) => {
                 json!({ "markov": STATES.write(&markov.states, context)? })
@@ -322,7 +262,7 @@ impl Form<LinkRate> for RateForm {
         let kinds = ["steps", "file", "markov", "mahimahi", "opportunities"];
         steps["oneOf"] = kinds.map(|kind| json!({ "required": [kind] })).into();
         let schema = json!({"anyOf": [plain.schema, steps]});
-        let allowed = format!("{}, or steps {{ {} }}", plain.allowed, Self::EXAMPLE);
+        let allowed = format!("{}, or {{ steps = {} }}", plain.allowed, STEPS.example);
         Grammar::new(schema, allowed).with_keys(keys.into())
     }
 }

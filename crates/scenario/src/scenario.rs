@@ -149,7 +149,15 @@ impl Scenario {
         let link_names: Vec<String> = links.iter().map(|link| link.name.clone()).collect();
         context.links = &link_names;
         context.rate = links[target].rate;
-        let flows = read_flows(root, &links, &context)?;
+        let mut flows = read_flows(root, &links, &context)?;
+        for group in &mut flows {
+            let links = group
+                .path
+                .iter()
+                .chain(&group.reverse)
+                .map(|&at| &links[at]);
+            group.extra_delay = links.map(|link| link.mean_extra_delay(run.end())).sum();
+        }
         for (index, (link, cursor)) in links.iter_mut().zip(&cursors).enumerate() {
             let bdp = bdp_bytes(index, link, &flows);
             link.buffer = resolve_buffer(cursor, link, bdp)?;
@@ -531,8 +539,12 @@ fn harmonic_rtt(link: usize, flows: &[FlowGroup]) -> Option<f64> {
         let mut count = 0.0;
         let mut inverse = 0.0;
         for group in on_link().filter(|group| keep(group)) {
+            let mut each = group.rtt.mean_inverse(group.count);
+            if group.extra_delay > 0.0 {
+                each = 1.0 / (1.0 / each + group.extra_delay);
+            }
             count += group.count as f64;
-            inverse += group.count as f64 * group.rtt.mean_inverse(group.count);
+            inverse += group.count as f64 * each;
         }
         (count > 0.0 && inverse.is_finite() && inverse > 0.0).then(|| count / inverse)
     };

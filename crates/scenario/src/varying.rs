@@ -6,6 +6,7 @@ use forebay_random::{Purpose, Seed, Stream};
 use forebay_units::{Opportunities, Rate, RateSteps, Time};
 
 use crate::cursor::Cursor;
+use crate::delay::Delays;
 use crate::form::Within;
 use crate::keys::keys;
 use crate::link::Link;
@@ -291,7 +292,7 @@ impl Link {
 }
 
 impl Scenario {
-    /// A remark for each link whose rate changes: what is of its average.
+    /// A remark for each link whose rate or delay changes: what is of its average.
     ///
     /// ```
     /// use forebay_scenario::{Format, Scenario};
@@ -328,7 +329,20 @@ impl Scenario {
             let warning = Warning::new(WarningKind::AverageRate, text).about(&link.name);
             Some(warning.with("average_bps", link.rate.as_bits_per_second() as f64))
         };
-        self.links().iter().filter_map(remark).collect()
+        let later = |link: &Link| {
+            let Delays { steps, .. } = link.delays.as_ref()?;
+            let (least, most) = (steps.least(), steps.most());
+            let text = format!(
+                "the delay of `{}` changes from {least} to {most}: each `rtt` is that with the shortest, and the BDP of the average",
+                link.name
+            );
+            let warning = Warning::new(WarningKind::AverageDelay, text).about(&link.name);
+            let mean = link.mean_extra_delay(self.run().end()) + least.as_secs_f64();
+            Some(warning.with("average_s", mean))
+        };
+        let links = self.links().iter();
+        let rates = links.clone().filter_map(remark);
+        rates.chain(links.filter_map(later)).collect()
     }
 }
 

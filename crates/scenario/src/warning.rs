@@ -37,6 +37,8 @@ pub enum WarningKind {
     /// The rate of a link (the subject) changes: what is told in units of its rate is of its average
     /// (`average_bps`).
     AverageRate,
+    /// The delay of a link changes, so that what is of one round trip is of the average.
+    AverageDelay,
     /// The engine leaves out something that the scenario states (the subject).
     LeftOut,
     /// Unresponsive traffic is a constant rate, or one redrawn now and then (the subject).
@@ -59,13 +61,14 @@ pub enum WarningKind {
 
 impl WarningKind {
     /// Every kind.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::FewDrops,
         Self::FewCongestionEvents,
         Self::NotStarted,
         Self::LowerBound,
         Self::GoodputAboveRate,
         Self::AverageRate,
+        Self::AverageDelay,
         Self::LeftOut,
         Self::FluidBackground,
         Self::OutsideDomain,
@@ -85,6 +88,7 @@ impl WarningKind {
             Self::LowerBound => "lower_bound",
             Self::GoodputAboveRate => "goodput_above_rate",
             Self::AverageRate => "average_rate",
+            Self::AverageDelay => "average_delay",
             Self::LeftOut => "left_out",
             Self::FluidBackground => "fluid_background",
             Self::OutsideDomain => "outside_domain",

@@ -39,7 +39,10 @@ const AS_WRITTEN: &[(&str, &str)] = &[
     ("links.1.name", "\"remote\""),
     ("links.1.rate", "\"30Mbps\""),
     ("links.1.buffer", "\"64kB\""),
-    ("links.1.delay", "\"3ms\""),
+    (
+        "links.1.delay",
+        r#"{"in_order":true,"repeat":"30s","steps":[["0ps","3ms"],["15s","5ms"]]}"#,
+    ),
     ("links.1.rate_layer", "\"l1\""),
     ("links.1.memory", "\"chip\""),
     ("links.0.target", "true"),

@@ -4,6 +4,7 @@
 //! Text is parsed and printed without loss: `parse(print(x)) == x` for every value.
 
 mod decimal;
+mod delay_steps;
 mod opportunities;
 pub mod parameter;
 mod steps;
@@ -16,6 +17,7 @@ use std::str::FromStr;
 use decimal::{Unit, parse_scaled, print_scaled};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+pub use delay_steps::DelaySteps;
 pub use opportunities::{Opportunities, OpportunitiesError};
 pub use steps::{Phase, RateSteps, StepsError, Work};
 

@@ -107,27 +107,34 @@ pub struct Phase {
     pub end: Time,
 }
 
+/// The number of the last of steps that are a function of time.
+pub(crate) fn check<T>(list: &[(Time, T)], repeat: Option<Time>) -> Result<usize, StepsError> {
+    let last = list.len().checked_sub(1).ok_or(StepsError::Empty)?;
+    if list[0].0 > Time::ZERO {
+        return Err(StepsError::LateStart);
+    }
+    if let Some(at) = list.windows(2).position(|pair| pair[0].0 >= pair[1].0) {
+        return Err(StepsError::Unsorted(at + 1));
+    }
+    if repeat.is_some_and(|repeat| repeat <= list[last].0) {
+        return Err(StepsError::ShortPeriod(last));
+    }
+    Ok(last)
+}
+
 impl RateSteps {
     /// These steps, each with its beginning.
     ///
     /// # Errors
     /// Steps that are no function of time, or that send nothing for ever.
     pub fn new(list: &[(Time, Rate)], repeat: Option<Time>) -> Result<Self, StepsError> {
-        let (first, last) = match list {
-            [] => return Err(StepsError::Empty),
-            [first, ..] => (first, list[list.len() - 1]),
-        };
-        if first.0 > Time::ZERO {
-            return Err(StepsError::LateStart);
-        }
-        if let Some(at) = list.windows(2).position(|pair| pair[0].0 >= pair[1].0) {
-            return Err(StepsError::Unsorted(at + 1));
-        }
-        if repeat.is_some_and(|repeat| repeat <= last.0) {
-            return Err(StepsError::ShortPeriod(list.len() - 1));
-        }
+        let last = check(list, repeat)?;
         let zero = Rate::from_bits_per_second(0);
-        let lasting = if repeat.is_some() { list } else { &[last] };
+        let lasting = if repeat.is_some() {
+            list
+        } else {
+            &list[last..]
+        };
         if lasting.iter().all(|(_, rate)| *rate == zero) {
             return Err(StepsError::ZeroForEver(list.len() - lasting.len()));
         }

@@ -202,7 +202,8 @@ class Port:
         link = next(link for link in resolved["links"] if link["target"])
         flows = [group for group in resolved["flows"] if link["name"] in group.get("path", [link["name"]])]
         packet = math.ceil(scenario.core.packet_bytes)
-        rate = bits(link["rate"]) if isinstance(link["rate"], str) else round(scenario.core.rate_bps)
+        changing = scenario.core.rate_changes
+        rate = round(scenario.core.rate_bps) if changing else bits(link["rate"])
         memory = next((entry for entry in resolved.get("memories", ()) if entry["name"] == link.get("memory")), None)
         setting = _Setting(
             rate=Fraction(rate * packet, packet + FRAMING[link["rate_layer"]]),
@@ -218,7 +219,7 @@ class Port:
             layer=link["rate_layer"],
             memory=None if memory is None else _limit(memory["size"]),
             groups=tuple(group["name"] for group in flows),
-            changing=not isinstance(link["rate"], str),
+            changing=changing,
         )
 
     @property

@@ -85,10 +85,16 @@ def in_step(scenario: _core.Scenario, engine: str, reports: Sequence[Report]) ->
     flows = sum(shared.values())
     if 2 * flows <= scenario.persistent_flows:
         return None
-    at_random = scenario.queue != "droptail" or any("loss" in link for link in tables["links"])
+    at_random = scenario.queue != "droptail" or any(_loses_or_changes(link) for link in tables["links"])
     if at_random and not _seen_together(reports, scenario.persistent_flows):
         return None
     return Step(max(shared, key=lambda name: shared[name]), flows)
+
+
+def _loses_or_changes(link: Mapping[str, Any]) -> bool:
+    """Whether a link does something by chance."""
+    drawn = isinstance(link["rate"], dict) and "markov" in link["rate"] or "between" in link.get("outages", ())
+    return drawn or "loss" in link
 
 
 def _random(workload: Any) -> bool:

@@ -100,8 +100,10 @@ class _Place:
     def rate_bps(self) -> float:
         """Of the link that the key names, else of the target link."""
         parts = self.knob.key.split(".")
-        rates = list(at_key(self.scenario.resolved, ".".join([*parts[:2], "rate"]))) if parts[0] == "links" else []
-        return _core.parse_quantity(rates[0], "rate") if rates else self.scenario.core.rate_bps
+        names = list(at_key(self.scenario.resolved, ".".join([*parts[:2], "name"]))) if parts[0] == "links" else []
+        links = [link["name"] for link in self.scenario.resolved["links"]]
+        core = self.scenario.core
+        return core.rates_bps[links.index(names[0])] if names else core.rate_bps
 
     @property
     def packets_per_s(self) -> float:

@@ -99,9 +99,8 @@ def packets(buffer: Value) -> str:
 
 def rate_of_link(scenario: Scenario) -> str:
     """The target link's rate; of one that changes the average."""
-    target = next(link for link in scenario.resolved["links"] if link["target"])
     rate = formatting.exactly(formatting.bandwidth(scenario.core.rate_bps))
-    return rate if isinstance(target["rate"], str) else f"{rate} (average)"
+    return f"{rate} (average)" if scenario.core.rate_changes else rate
 
 
 def sizes(buffer: Value) -> str:

@@ -4,6 +4,7 @@
 mod acknowledgments;
 mod classes;
 mod controllers;
+mod delays;
 mod demand;
 mod disciplines;
 mod engine;

@@ -66,7 +66,7 @@ impl Scenario {
             offered.sum::<f64>() / self.links()[at].lowest_rate().as_bits_per_second() as f64
         });
         let load = loads.fold(0.0, f64::max);
-        let trips = 4.0 * most_of(&group.rtt) + 2.0 * group.stack.min_rto.as_secs_f64();
+        let trips = 4.0 * self.longest_trip(group) + 2.0 * group.stack.min_rto.as_secs_f64();
         let staying = arrivals * (trips / self.seconds().max(1e-12)).min(1.0);
         let sharing = (long + 1.0) * load / (1.0 - load).max(0.01);
         let swings = SWING * arrivals.sqrt();
@@ -269,8 +269,15 @@ impl Scenario {
             Recovery::NewReno => (SWUNG_SHARE * there / group.count as f64).min(there),
             _ => 3.0,
         };
-        let seconds = 3.0 * timer + trips.max(3.0) * (most_of(&group.rtt) + tick);
+        let seconds = 3.0 * timer + trips.max(3.0) * (self.longest_trip(group) + tick);
         self.carried(group) * (seconds / self.seconds().max(1e-12))
+    }
+
+    /// The longest round trip of a group, in seconds, with every delay that changes at its longest.
+    fn longest_trip(&self, group: &FlowGroup) -> f64 {
+        let links = group.path.iter().chain(&group.reverse);
+        let extra = links.map(|&at| self.links()[at].most_extra_delay().as_secs_f64());
+        most_of(&group.rtt) + extra.sum::<f64>()
     }
 
     /// Packets of a group that propagate or wait at access links: a link's rate times the delay
@@ -283,8 +290,8 @@ impl Scenario {
         };
         let between = inner
             .iter()
-            .map(|&at| rate(at) * self.links()[at].delay.as_secs_f64());
-        let behind = rate(last) * most_of(&group.rtt);
+            .map(|&at| rate(at) * self.links()[at].longest_delay().as_secs_f64());
+        let behind = rate(last) * self.longest_trip(group);
         let access = group.access.as_ref().map_or(0.0, |access| {
             access.queue.map_or(f64::INFINITY, |queue| {
                 (queue as f64 + 1.0) * group.count as f64

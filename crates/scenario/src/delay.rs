@@ -1,0 +1,166 @@
+//! Delays of links: one for ever, or one that changes with time.
+
+use std::sync::Arc;
+
+use forebay_units::{DelaySteps, Time};
+use serde_json::{Map, Value, json};
+
+use crate::cursor::Cursor;
+use crate::form::{Any, Switch};
+use crate::keys::{Context, Form, Grammar, Key, KeyText, Part, Presence};
+use crate::link::Link;
+use crate::node::ScenarioError;
+use crate::schema::object;
+use crate::step_list::{StepList, written};
+
+/// The key `delay` of a link.
+pub(crate) struct DelayKey;
+
+/// How the delay of a link changes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delays {
+    /// The delay of what leaves the link at a time.
+    pub steps: Arc<DelaySteps>,
+    /// Whether what leaves later never arrives earlier.
+    pub in_order: bool,
+}
+
+/// A delay, the shortest where it changes.
+type LinkDelay = (Time, Option<Delays>);
+
+impl DelayKey {
+    const KEY: Key<DelayForm> = Key {
+        name: "delay",
+        meaning: &[
+            "One-way propagation, part of each `rtt`; only matters between links of a path, or in steps where",
+            "it changes: each `rtt` is that with the shortest, and what is more comes on top.",
+        ],
+        presence: Presence::Written,
+        form: DelayForm,
+    };
+}
+
+impl Part<Link> for DelayKey {
+    fn names(&self) -> Vec<&'static str> {
+        vec![Self::KEY.name]
+    }
+
+    fn read(
+        &self,
+        link: &mut Link,
+        table: &Cursor<'_>,
+        context: &Context<'_>,
+    ) -> Result<(), ScenarioError> {
+        if let Some(at) = Self::KEY.find(table)? {
+            (link.delay, link.delays) = Self::KEY.form.read(&at, context)?;
+        }
+        Ok(())
+    }
+
+    fn write(&self, link: &Link, context: &Context<'_>, map: &mut Map<String, Value>) {
+        let delay = (link.delay, link.delays.clone());
+        Self::KEY.write((&delay, &LinkDelay::default()), context, map);
+    }
+
+    fn texts(&self) -> Vec<KeyText> {
+        vec![Self::KEY.text(&LinkDelay::default())]
+    }
+}
+
+/// The form of a link's delay.
+struct DelayForm;
+
+const STEPS: StepList<Time> = StepList {
+    of: "delay",
+    example: "[[\"0s\", \"20ms\"], [\"15s\", \"35ms\"]]",
+    read: |at| at.unit(),
+};
+
+impl DelayForm {
+    fn keys() -> [KeyText; 4] {
+        let [steps, repeat] = STEPS.keys(
+            "When each delay begins, the first at 0s. Where it falls, what leaves later may arrive earlier.",
+        );
+        let file = KeyText::of(
+            "file",
+            "Instead of `steps`: a table of them beside the scenario, under a line such as \"time_s,delay_ms\".",
+            Grammar::new(json!({"type": "string"}), "the name of a CSV file"),
+        );
+        let in_order = KeyText::of(
+            "in_order",
+            "Whether what leaves later waits for what left before, instead of overtaking it.",
+            Form::<bool>::grammar(&Switch),
+        );
+        [steps, repeat, file, in_order]
+    }
+}
+
+impl Form<LinkDelay> for DelayForm {
+    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<LinkDelay, ScenarioError> {
+        if at.entries().is_err() {
+            return Ok((Any.read(at, context)?, None));
+        }
+        if let Some(file) = at.get("file") {
+            // Whoever reads files puts what they say in its place.
+            return Err(file.error("a file beside a scenario that is a file itself, or `steps`"));
+        }
+        at.only(&["steps", "repeat", "in_order"])?;
+        let steps = STEPS.steps(at, DelaySteps::new)?;
+        let in_order = at.get("in_order");
+        let in_order = in_order
+            .map(|word| Switch.read(&word, context))
+            .transpose()?;
+        if let Some(delay) = steps.constant() {
+            return Ok((delay, None));
+        }
+        let delays = Delays {
+            steps: Arc::new(steps),
+            in_order: in_order.unwrap_or_default(),
+        };
+        Ok((delays.steps.least(), Some(delays)))
+    }
+
+    fn write(&self, (delay, delays): &LinkDelay, context: &Context<'_>) -> Option<Value> {
+        let Some(Delays { steps, in_order }) = delays else {
+            return Any.write(delay, context);
+        };
+        let mut table = written(steps.steps(), steps.repeat());
+        if *in_order {
+            table["in_order"] = true.into();
+        }
+        Some(table)
+    }
+
+    fn grammar(&self) -> Grammar {
+        let keys = Self::keys();
+        let plain = Form::<Time>::grammar(&Any);
+        let mut steps = object(&keys);
+        steps["oneOf"] = json!([{"required": ["steps"]}, {"required": ["file"]}]);
+        let schema = json!({"anyOf": [plain.schema, steps]});
+        let allowed = format!("{}, or {{ steps = {} }}", plain.allowed, STEPS.example);
+        Grammar::new(schema, allowed).with_keys(keys.into())
+    }
+}
+
+impl Link {
+    /// The longest delay.
+    pub fn longest_delay(&self) -> Time {
+        self.delays
+            .as_ref()
+            .map_or(self.delay, |delays| delays.steps.most())
+    }
+
+    /// By how much its longest delay exceeds the shortest.
+    pub fn most_extra_delay(&self) -> Time {
+        self.longest_delay() - self.delay
+    }
+
+    /// By how much its delay exceeds the shortest on average over a period, or over a run that lasts until
+    /// `end` where it does not repeat; in seconds.
+    pub fn mean_extra_delay(&self, end: Time) -> f64 {
+        self.delays.as_ref().map_or(0.0, |Delays { steps, .. }| {
+            let mean = steps.mean(Time::ZERO, steps.repeat().unwrap_or(end));
+            mean - steps.least().as_secs_f64()
+        })
+    }
+}
