@@ -22,7 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("bounds", "build", "display", "metric", "plain", "untrusted", "warning"),
     ("files", "journal", "locks", "models", "report", "rules", "statistics", "tables"),
-    ("formatting", "goals", "hashes", "quantity", "rate_files"),
+    ("formatting", "goals", "hashes", "quantity", "link_files"),
     ("cautions",),
     ("scenario",),
     ("atlas", "configuration", "measurement"),

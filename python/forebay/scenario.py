@@ -13,7 +13,7 @@ from forebay.bounds import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED, whole
 from forebay.cautions import phase_effects
 from forebay.errors import InputError
 from forebay.goals import Goal, distinct
-from forebay.rate_files import rates_of_files
+from forebay.link_files import changes_of_files
 from forebay.report import BufferSize, Report
 
 __all__ = ["TARGET", "Scenario", "bounded", "cores", "read", "utf8"]
@@ -98,7 +98,7 @@ class Scenario:
         InputError
             As `load`.
         """
-        files = rates_of_files(text, kind, folder, name)
+        files = changes_of_files(text, kind, folder, name)
         return cls(_core.Scenario.parse(text, kind, name, [*files, *overrides]))
 
     @classmethod

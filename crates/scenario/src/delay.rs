@@ -104,8 +104,8 @@ impl Form<LinkDelay> for DelayForm {
             // Whoever reads files puts what they say in its place.
             return Err(file.error("a file beside a scenario that is a file itself, or `steps`"));
         }
-        at.only(&["steps", "repeat", "in_order"])?;
         let steps = STEPS.steps(at, DelaySteps::new)?;
+        at.only(&["steps", "repeat", "in_order"])?;
         let in_order = at.get("in_order");
         let in_order = in_order
             .map(|word| Switch.read(&word, context))

@@ -112,6 +112,9 @@ impl Form<Outages> for OutagesForm {
     }
 
     fn write(&self, outages: &Outages, context: &Context<'_>) -> Option<Value> {
+        if !outages.any() {
+            return None;
+        }
         if outages.flush || outages.times.is_empty() {
             return Some(outages.write(context).into());
         }

@@ -192,7 +192,7 @@ impl Node {
         match &mut self.content {
             Content::Table(entries) => {
                 let part = american(part);
-                let of_rate = part == "rate";
+                let steps = part == "rate" || part == "delay";
                 let known = entries.iter().position(|(key, _)| *key == part);
                 let at = known.unwrap_or_else(|| {
                     let table = Self::of(Content::Table(Vec::new()), change.place());
@@ -201,9 +201,9 @@ impl Node {
                 });
                 let child = &mut entries[at].1;
                 if let Content::Text(kind) = &child.content {
-                    // `queue = "red"` is short for `queue = { kind = "red" }`; of a rate steps take the place.
+                    // `queue = "red"` is short for `queue = { kind = "red" }`; of a rate or a delay steps take the place.
                     let kind = Self::of(Content::Text(kind.clone()), child.place.clone());
-                    let kind = (!of_rate).then(|| ("kind".into(), kind));
+                    let kind = (!steps).then(|| ("kind".into(), kind));
                     child.content = Content::Table(kind.into_iter().collect());
                 }
                 Ok(child)

@@ -150,10 +150,9 @@ impl RateForm {
                 .transpose()?;
             return read_opportunities(&list, played.unwrap_or_default());
         }
+        let steps = STEPS.steps(at, RateSteps::new)?;
         at.only(&["steps", "repeat"])?;
-        STEPS
-            .steps(at, RateSteps::new)
-            .map(|steps| Varying::Steps(Arc::new(steps)))
+        Ok(Varying::Steps(Arc::new(steps)))
     }
 
     fn read_rate(at: &Cursor<'_>) -> Result<Rate, ScenarioError> {

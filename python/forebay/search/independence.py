@@ -93,7 +93,7 @@ def in_step(scenario: _core.Scenario, engine: str, reports: Sequence[Report]) ->
 
 def _loses_or_changes(link: Mapping[str, Any]) -> bool:
     """Whether a link does something by chance."""
-    drawn = isinstance(link["rate"], dict) and "markov" in link["rate"] or "between" in link.get("outages", ())
+    drawn = (isinstance(link["rate"], dict) and "markov" in link["rate"]) or "between" in link.get("outages", ())
     return drawn or "loss" in link
 
 

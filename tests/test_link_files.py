@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from forebay import InputError, Scenario
-from forebay.rate_files import MOST_BYTES, MOST_ROWS
+from forebay.link_files import MOST_BYTES, MOST_ROWS
 from tests.conftest import forebay
 
 TEXT = """
@@ -154,10 +154,11 @@ def test_a_trace_of_mahimahis_is_what_its_opportunities_are(tmp_path: Path) -> N
     listed = Scenario.parse(TEXT.replace("{RATE}", '{ opportunities = "1 1 4" }'))
     assert played.core.sha256 == listed.core.sha256
     # Three opportunities of 1,504 bytes in 4 ms.
-    assert played.resolved["link"]["rate"] == {"opportunities": "1 1 4"}
+    assert played.resolved["links"][0]["rate"] == {"opportunities": "1 1 4"}
     smooth = Scenario.load(written(tmp_path, "1\n1\n4\n", '{ mahimahi = "trace.csv", as = "rate" }'))
-    assert smooth.resolved["link"]["rate"] == "9.024Mbps"
-    one, other = played.run(replications=1), smooth.run(replications=1)
+    assert smooth.resolved["links"][0]["rate"] == "9.024Mbps"
+    longer = "run.warmup=10s", "run.measure=30s"
+    one, other = (scenario.changed(*longer).run(replications=1) for scenario in (played, smooth))
     assert 0.9 < one.utilization.mean <= 1
     assert abs(one.utilization.mean - other.utilization.mean) < 0.02
 
@@ -195,4 +196,28 @@ def test_a_trace_has_nothing_else_beside_it(tmp_path: Path) -> None:
     ]:
         with pytest.raises(InputError, match=r"link\.rate") as caught:
             Scenario.load(written(tmp_path, "1\n2\n", rate))
+        assert told in str(caught.value)
+
+
+def test_a_delay_stands_in_a_table_too(tmp_path: Path) -> None:
+    (tmp_path / "leo.csv").write_text("time_s,delay_ms\n0,30\n7.5,22.5\n9,25\n", encoding="utf-8")
+    path = tmp_path / "leo.toml"
+    link = 'rate = "10Mbps"\ndelay = {DELAY}'
+    text = TEXT.replace("rate = {RATE}", link).replace("30ms", "100ms")
+    table = '{ file = "leo.csv", repeat = "15s", in_order = true }'
+    path.write_text(text.replace("{DELAY}", table), encoding="utf-8")
+    steps = '[["0s", "30ms"], ["7.5s", "22.5ms"], ["9s", "25ms"]]'
+    listed = Scenario.parse(text.replace("{DELAY}", f'{{ steps = {steps}, repeat = "15s", in_order = true }}'))
+    found = Scenario.load(path)
+    assert found.core.sha256 == listed.core.sha256
+    assert found.resolved["links"][0]["delay"]["in_order"] is True
+    for table, told in [
+        ("time_s,delay_ms\n0,-1\n", "leo.csv:2: found `0,-1`; allowed: a time from 0 and a delay from 0 to 1000 s"),
+        ("time_s,rate_Mbps\n0,1\n", "leo.csv:1: found `time_s,rate_Mbps`; allowed: a table of times and delays"),
+        ("time_s,delay_MB\n0,1\n", "leo.csv:1: found"),
+        ("time_s,delay_ms\n", "leo.csv: found no row"),
+    ]:
+        (tmp_path / "leo.csv").write_text(table, encoding="utf-8")
+        with pytest.raises(InputError, match=r"leo\.toml:\d+: link\.delay\.file") as caught:
+            Scenario.load(path)
         assert told in str(caught.value)
