@@ -31,6 +31,10 @@ SITUATIONS = (
     "open-loop-web",
     "video-and-bulk",
     "science-dmz",
+    "leo",
+    "rain-fade",
+    "lte-downlink",
+    "5g-downlink",
 )
 
 
@@ -68,3 +72,17 @@ def test_a_short_run_works(path: Path) -> None:
     assert report["cost"]["data_packets"] > 1000
     names = [group["name"] for group in report["groups"]]
     assert names == [group[0] for group in scenario.core.groups]
+
+
+def test_traces_are_those_of_their_models() -> None:
+    """What is played is what its source says, drawn again: and is as its source says it is."""
+    text = (SCENARIOS / "lte.csv").read_text(encoding="utf-8")
+    assert text == lte()
+    rates = [float(line.split(",")[1]) / 12 for line in text.splitlines()[1:]]
+    assert len(rates) == 1200
+    assert min(rates) == 0
+    assert max(rates) <= 1000
+    # A Brownian motion of 200 packets/s per root second: away from its ends a tenth of a second moves it by 63.
+    moves = [b - a for a, b in itertools.pairwise(rates) if 200 < a < 800]
+    assert statistics.stdev(moves) == pytest.approx(200 / math.sqrt(10), rel=0.1)
+    assert abs(statistics.fmean(moves)) < 3 * 63 / math.sqrt(len(moves))
