@@ -86,6 +86,21 @@ def test_a_medium_has_a_loss_rate_where_it_loses() -> None:
         recommend(scenario("persistent"), ["medium_loss_rate<=1%"], progress=refuse)
 
 
+def test_phases_have_delays_where_the_rate_changes() -> None:
+    changing = scenario("persistent").changed(
+        'link.rate={ steps = [["0s", "10Mbps"], ["200ms", "5Mbps"]], repeat = "1s" }'
+    )
+    phases = {f"queue_delay_{part}_{phase}" for part in ("p50", "p99") for phase in ("slow", "fast")}
+    assert phases <= set(measurable(changing, "packet"))
+    assert phases <= named(changing.run("packet", replications=1).metrics)
+    played = scenario("persistent").changed('link.rate={ opportunities = "1 1 2" }')
+    assert not phases & (named(played.run("packet", replications=1).metrics) | set(measurable(played, "packet")))
+    with pytest.raises(
+        InputError, match="queue_delay_p99_slow`, which is not measured: the link's rate does not change"
+    ):
+        recommend(scenario("persistent"), ["queue_delay_p99_slow<=10ms"], progress=refuse)
+
+
 def test_engines_that_leave_metrics_out_are_engines() -> None:
     assert set(ENGINES) <= {engine.name for engine in _core.engines()}
     known = {metric.goal_name for metric in _core.metrics()}

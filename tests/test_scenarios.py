@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import re
+import statistics
 from pathlib import Path
 
 import pytest
 
 from forebay import Scenario
+from forebay.checks.traces import lte
 from tests.conftest import ROOT, forebay
 
 FILES = sorted((ROOT / "scenarios").glob("*.toml"))
@@ -76,7 +80,7 @@ def test_a_short_run_works(path: Path) -> None:
 
 def test_traces_are_those_of_their_models() -> None:
     """What is played is what its source says, drawn again: and is as its source says it is."""
-    text = (SCENARIOS / "lte.csv").read_text(encoding="utf-8")
+    text = (ROOT / "scenarios" / "lte.csv").read_text(encoding="utf-8")
     assert text == lte()
     rates = [float(line.split(",")[1]) / 12 for line in text.splitlines()[1:]]
     assert len(rates) == 1200

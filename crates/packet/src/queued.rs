@@ -203,8 +203,10 @@ impl QueuedLink {
 
     /// What sends the packets, where they do not leave at turns.
     pub(crate) fn transmitter(&self) -> Option<&Transmitter> {
-        let server = &self.server;
-        server.turns.is_none().then_some(&server.transmitter)
+        match &self.server.turns {
+            None => Some(&self.server.transmitter),
+            Some(turning) => turning.turns.transmitter(),
+        }
     }
 
     /// What has been used until `now`.

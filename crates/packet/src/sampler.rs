@@ -2,6 +2,7 @@
 //! no event of its own. There are at most [`MOST`] of them however long a run is, so that neither
 //! its memory nor its cost grows with time.
 
+use forebay_scenario::sorted_quantile;
 use forebay_units::Time;
 
 use crate::flow::{Flow, Flows};
@@ -24,6 +25,9 @@ pub(crate) struct Sampler {
     every: Time,
     /// Time in seconds that the queue takes to drain.
     drains: Vec<f64>,
+    /// The same while the rate of a link that changes is below its average, and while it is not.
+    slow: Vec<f64>,
+    fast: Vec<f64>,
     /// Packets waiting.
     pub(crate) waiting: Histogram,
     /// Windows of flows that have something to send, by group.
@@ -42,6 +46,8 @@ impl Sampler {
         Self {
             every: fine.max(coarse).max(Time::from_picos(1)),
             drains: Vec::new(),
+            slow: Vec::new(),
+            fast: Vec::new(),
             waiting: Histogram::new(),
             windows: vec![Histogram::new(); groups],
             turn: 0,
@@ -61,7 +67,13 @@ impl Sampler {
     /// Takes a sample of the target link and of the windows of a few flows.
     #[cold]
     pub(crate) fn sample(&mut self, now: Time, target: &mut Link, flows: &Flows) {
-        self.drains.push(target.backlog(now).as_secs_f64());
+        let drains = target.backlog(now).as_secs_f64();
+        self.drains.push(drains);
+        match target.transmitter().and_then(|sender| sender.is_slow(now)) {
+            Some(true) => self.slow.push(drains),
+            Some(false) => self.fast.push(drains),
+            None => {}
+        }
         self.waiting.add_value(target.count_waiting(now));
         let flows = &flows.responsive;
         for _ in 0..flows.len().min(FLOWS_EACH) {
@@ -76,6 +88,17 @@ impl Sampler {
             let window = connection.window().cwnd / WINDOW_UNIT;
             self.windows[flow.transit.group.index()].add_value(window as u64);
         }
+    }
+
+    /// Median and 99th percentile of the queue's draining time in seconds, while the rate is below its average
+    /// and while it is not; none where it never is or never changes.
+    pub(crate) fn phases(&self) -> [Option<[f64; 2]>; 2] {
+        [&self.slow, &self.fast].map(|drains| {
+            let mut sorted = drains.clone();
+            sorted.sort_unstable_by(f64::total_cmp);
+            let quantile = |share| sorted_quantile(&sorted, share);
+            (!sorted.is_empty()).then(|| [0.5, 0.99].map(quantile))
+        })
     }
 
     /// The integral over all lags of the autocorrelation of the queue's draining time, in

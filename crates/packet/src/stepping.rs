@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use forebay_units::{Bytes, Phase, RateSteps, Time, Work};
+use forebay_units::{Bytes, Phase, Rate, RateSteps, Time, Work};
 
 /// A transmitter whose rate is in steps.
 #[derive(Clone, Debug)]
@@ -80,6 +80,11 @@ impl Stepping {
         self.enter(self.until);
     }
 
+    /// The rate at a time.
+    pub(crate) fn rate(&self, now: Time) -> Rate {
+        self.steps.phase(now).rate
+    }
+
     /// When the transmission of so many bytes began that ended at `departure`.
     pub(crate) fn start(&self, departure: Time, bytes: Bytes) -> Time {
         let before = self.steps.work(departure).saturating_sub(Work::of(bytes));
@@ -112,7 +117,7 @@ fn length(wire: u32) -> Bytes {
 mod tests {
     use super::*;
     use crate::transmitter::Transmitter;
-    use forebay_units::Rate;
+
     use proptest::prelude::*;
 
     /// Steps of so many ticks each at so many bits per second.

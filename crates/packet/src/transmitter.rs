@@ -171,6 +171,12 @@ impl Transmitter {
         }
     }
 
+    /// Whether the rate is below its average, where it changes.
+    pub(crate) fn is_slow(&self, now: Time) -> Option<bool> {
+        let steps = self.steps.as_ref()?;
+        Some(steps.rate(now) < self.rate)
+    }
+
     /// When the transmission of a packet of this size began that ended at `departure`.
     pub(crate) fn start(&self, departure: Time, size: u32) -> Time {
         let bytes = Bytes::new(u64::from(size + self.overhead));

@@ -185,6 +185,12 @@ impl Scenario {
         self.inner.target().changes()
     }
 
+    /// Whether the target link's rate is now below its average and now above.
+    #[getter]
+    fn has_phases(&self) -> bool {
+        self.inner.target().has_phases()
+    }
+
     /// Rate of each link in bits per second, the average where it changes.
     #[getter]
     fn rates_bps(&self) -> Vec<f64> {

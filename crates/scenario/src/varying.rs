@@ -204,6 +204,11 @@ impl Link {
         self.varying.is_some()
     }
 
+    /// Whether it is now below its average rate and now above: a rate that changes, unlike opportunities.
+    pub fn has_phases(&self) -> bool {
+        self.changes() && self.opportunities().is_none()
+    }
+
     /// The rate as time goes on in a run that lasts until `end`, where it changes and is a rate: where it
     /// is drawn, that of the replication of this seed at the link of this number.
     pub fn realized(&self, seed: Seed, number: usize, end: Time) -> Option<Arc<RateSteps>> {

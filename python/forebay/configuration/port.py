@@ -207,7 +207,7 @@ class Port:
         memory = next((entry for entry in resolved.get("memories", ()) if entry["name"] == link.get("memory")), None)
         setting = _Setting(
             rate=Fraction(rate * packet, packet + FRAMING[link["rate_layer"]]),
-            delay=exact(link["delay"])[0],
+            delay=exact(_shortest(link["delay"]))[0],
             packet=packet,
             ecn=any(group.get("ecn", False) for group in flows),
             packets=_packets(scenario, packet),
@@ -257,6 +257,13 @@ class Port:
     def with_queue(self, queue: Queue | Classes) -> Port:
         """The same link with another queue."""
         return dataclasses.replace(self, queue=queue)
+
+
+def _shortest(delay: Any) -> str:
+    """The delay of a link, the shortest where it changes."""
+    return (
+        delay if isinstance(delay, str) else min((each for _, each in delay["steps"]), key=lambda text: exact(text)[0])
+    )
 
 
 def _packets(scenario: Scenario, usual: int) -> dict[str, int]:

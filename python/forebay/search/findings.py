@@ -448,7 +448,7 @@ def _of_runs(finished: Finished) -> list[Warning]:
     found = []
     for warning, buffers in alike.values():
         # A link is the same at every buffer.
-        here = warning.kind is Kind.AVERAGE_RATE
+        here = warning.kind in {Kind.AVERAGE_RATE, Kind.AVERAGE_DELAY}
         found.append(warning if here else warning.saying(f"at {finished.named(buffers)}: {warning}"))
     return found
 

@@ -30,8 +30,9 @@ ENGINES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     ),
 }
 
-#: What needs a medium that loses packets.
+#: What needs a medium that loses packets, and what a rate with phases.
 MEDIUM = "medium_loss_rate"
+PHASES = frozenset({f"queue_delay_{part}_{phase}" for part in ("p50", "p99") for phase in ("slow", "fast")})
 #: Metrics that are at most 1 without being spoken of in percent.
 AT_MOST_ONE = frozenset({"jain_index", "synchronization", "short_transfers"})
 
@@ -134,18 +135,19 @@ def _check_metric(goal: Goal, scenario: Scenario, engine: str, place: str | None
     if metric is None or metric.goal_name in allowed:
         return
     whose = f"group `{group}`" if dot else "the link"
-    why = _why(metric, kinds[group] if dot else None, engine)
+    why = _why(metric, kinds[group] if dot else None, engine, scenario)
     raise _mistake(place, f"found `{goal.name}`, which is not measured{why}; allowed for {whose}: {', '.join(allowed)}")
 
 
-def _why(metric: Metric, kind: str | None, engine: str) -> str:
+def _why(metric: Metric, kind: str | None, engine: str, scenario: Scenario) -> str:
     """What keeps a metric from being measured, for a group with this workload or for the link."""
     if kind is None and metric.scope == "group":
         return f": it is of a flow group, as in GROUP.{metric.goal_name}"
     if kind is not None and metric.scope == "link":
         return ": it is of the link; write it without the group"
-    if metric.goal_name == MEDIUM and engine not in ENGINES:
-        return ": the link has no `loss`"
+    lacks = _lacks(metric.goal_name, scenario)
+    if lacks is not None and engine not in ENGINES:
+        return f": {lacks}"
     need = _need(metric.goal_name, of_group=kind is not None)
     if need is not None and (kind is None or kind not in need.kinds):
         here = "there are none" if kind is None else f"the group's workload is {kind}"
@@ -175,7 +177,7 @@ def measurable(scenario: Scenario, engine: str, group: str | None = None) -> lis
     for metric in _core.metrics():
         if metric.scope not in {scope, "both"} or (reported is not None and metric.goal_name not in reported):
             continue
-        if metric.goal_name == MEDIUM and not _loses(scenario):
+        if _lacks(metric.goal_name, scenario) is not None:
             continue
         need = _need(metric.goal_name, of_group=group is not None)
         if need is None or need.met_by(traffic):
@@ -189,10 +191,15 @@ def _need(goal_name: str, *, of_group: bool) -> Need | None:
     return next((need for begin, need in _OF_GROUPS.items() if goal_name.startswith(begin)), None)
 
 
-def _loses(scenario: Scenario) -> bool:
-    """Whether the medium behind the target link loses packets."""
+def _lacks(goal_name: str, scenario: Scenario) -> str | None:
+    """What the target link lacks that a metric is of, in words."""
+    if goal_name in PHASES:
+        return None if scenario.core.has_phases else "the link's rate does not change from one to another"
+    if goal_name != MEDIUM:
+        return None
     links: list[Mapping[str, Any]] = json.loads(scenario.core.canonical_json())["links"]
-    return any(link.get("target") and "loss" in link for link in links)
+    loses = any(link.get("target") and "loss" in link for link in links)
+    return None if loses else "the link has no `loss`"
 
 
 def _kinds(scenario: Scenario) -> dict[str, str]:

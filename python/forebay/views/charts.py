@@ -6,6 +6,7 @@ what to say of it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -37,6 +38,7 @@ __all__ = [
     "Meeting",
     "MetricChart",
     "Named",
+    "Phase",
     "Point",
     "RuleStrip",
     "TradeChart",
@@ -75,6 +77,15 @@ class GoalLine:
     threshold: float
     at_least: bool
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """What a metric is in one phase of a link: for each number its median and its 99th percentile there."""
+
+    kind: str
+    text: str
+    places: Sequence[tuple[float, float, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +135,8 @@ class MetricChart:
         The axis of what is varied.
     limits : tuple of (float, float) or None
         Ends of the vertical axis; from the points by default.
+    phases : sequence of Phase
+        The metric in each phase of a link that has such.
     """
 
     title: str
@@ -133,6 +146,7 @@ class MetricChart:
     answer: Named | None = None
     across: Horizontal = Horizontal()
     limits: tuple[float, float] | None = None
+    phases: Sequence[Phase] = ()
 
     def drawing(self, size: Size, label: str) -> Drawing:
         """Draw it; `label` is what a screen reader says."""
@@ -144,6 +158,7 @@ class MetricChart:
         names = placed(labels, size, curve)
         of_answer, of_goals = (names[:1], names[1:]) if self.answer is not None else ([], names)
         series = (
+            *(Series(phase.kind, (_between(phase, horizontal, vertical),)) for phase in self.phases),
             Series("goal", (*self._goals(size, vertical), *of_goals)),
             *_marks(size, horizontal, self.marks),
             *_answer(size, horizontal, self.answer, of_answer),
@@ -180,6 +195,7 @@ class MetricChart:
         if self.limits is not None:
             return Axis(*self.limits, start, end, by_decades=False)
         shown = [p.mean for p in self.points] + [goal.threshold for goal in self.goals]
+        shown += [high for phase in self.phases for _, _, high in phase.places]
         if spans_decades(shown):
             positive = [value for value in shown if value > 0]
             return Axis(min(positive) / 1.6, max(positive) * 1.6, start, end, by_decades=True)
@@ -335,6 +351,15 @@ def _varied(size: Size, buffers: Sequence[float], across: Horizontal) -> Axis:
     if high <= low:
         low, high = low / 2, high * 2
     return Axis(low, high, size.left, size.rightmost, by_decades=across.by_decades)
+
+
+def _between(phase: Phase, horizontal: Axis, vertical: Axis) -> Area:
+    """What lies between a phase's medians and its 99th percentiles."""
+    upper = [(horizontal(at), vertical(high)) for at, _, high in phase.places]
+    # Nothing is below an axis by decades.
+    least = vertical.low if vertical.by_decades else -math.inf
+    lower = [(horizontal(at), vertical(max(low, least))) for at, low, _ in reversed(phase.places)]
+    return Area((*upper, *lower))
 
 
 def _area(points: Sequence[Point], horizontal: Axis, vertical: Axis) -> Area:

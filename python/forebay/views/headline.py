@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forebay import formatting
+from forebay import _core, formatting
 from forebay.formatting import counted
 from forebay.views.traffic import law, queue
 from forebay.views.wording import count
@@ -51,7 +51,7 @@ def headline(resolved: Mapping[str, Any] | None, *, otherwise: str, buffer: Buff
     target = next(link for link in links if link["target"])
     several = f" (“{target['name']}”, one of {len(links)} links)" if len(links) > 1 else ""
     parts = [
-        f"{law(target['rate'])}{several}",
+        f"{_rate(target['rate'])}{_changes(target)}{several}",
         _buffer(str(target["buffer"]), buffer),
         queue(target["queue"]).removeprefix("a "),
         _traffic(resolved["flows"]),
@@ -63,6 +63,30 @@ def common(links: Sequence[str]) -> str:
     """The parts that all of some links' lines have."""
     first, *others = [link.split(_DOT) for link in links] or [[]]
     return _DOT.join(part for part in first if all(part in other for other in others))
+
+
+def _rate(rate: Any) -> str:
+    """The rate of a link; of one that changes from where to where, and how."""
+    if isinstance(rate, str):
+        return law(rate)
+    if "opportunities" in rate:
+        return "a trace of opportunities"
+    told = [_core.parse_quantity(rate, "rate") for rate in _rates(rate)]
+    low, high = (formatting.exactly(formatting.bandwidth(bound)) for bound in (min(told), max(told)))
+    return f"{low} to {high}, {'at random' if 'markov' in rate else 'in steps'}"
+
+
+def _rates(rate: Mapping[str, Any]) -> list[str]:
+    return [state["rate"] for state in rate["markov"]] if "markov" in rate else [rate for _, rate in rate["steps"]]
+
+
+def _changes(link: Mapping[str, Any]) -> str:
+    """What else changes at a link, where something does."""
+    told = ["outages"] if "outages" in link else []
+    if not isinstance(link["delay"], str):
+        delays = [_core.parse_quantity(delay, "time") for _, delay in link["delay"]["steps"]]
+        told.append(f"delays of {formatting.duration(min(delays))} to {formatting.duration(max(delays))}")
+    return f" with {' and '.join(told)}" if told else ""
 
 
 def _buffer(written: str, buffer: BufferSize | None) -> str:

@@ -27,6 +27,8 @@ __all__ = ["PALETTE", "band", "below_packets", "buffer_title", "draw_front", "dr
 
 ANSWER = "#007a59"
 GOAL = "#b84a00"
+#: While the rate of a link that changes is below its average, and while it is not.
+PHASES = {"slow": PALETTE[3], "fast": PALETTE[5]}
 #: Inches of a panel, and of a whole picture across.
 PANEL, WIDTH = 1.7, 8.6
 
@@ -89,6 +91,9 @@ def draw_recommendation(answer: Recommendation) -> Figure:
     )
     with canvas.style():
         for axis, chart in zip(axes, charts, strict=True):
+            for phase in chart.phases:
+                at, low, high = zip(*phase.places, strict=True)
+                axis.fill_between(at, low, high, color=PHASES[phase.kind], alpha=0.25, linewidth=0)
             band(axis, chart.points)
             canvas.title_axis(axis, chart.title, PANEL)
             _limits(axis, chart)
@@ -163,6 +168,9 @@ def _legend(answer: Recommendation, charts: Sequence[MetricChart]) -> list[Any]:
     handles: list[Any] = [Line2D([], [], color=PALETTE[0], marker="o", markersize=3.5, label="simulated mean")]
     if any(point.half_width is not None for chart in charts for point in chart.points):
         handles.append(Patch(color=PALETTE[0], alpha=0.2, label="95 % interval"))
+    handles += [
+        Patch(color=PHASES[phase.kind], alpha=0.25, label=phase.text) for chart in charts for phase in chart.phases
+    ]
     if any(chart.goals for chart in charts):
         handles.append(Patch(color=GOAL, alpha=0.12, label="goal missed"))
     sized = [rule for rule in answer.rules if rule.buffer is not None]

@@ -9,7 +9,18 @@ from forebay import formatting
 from forebay.report import BufferSize
 from forebay.search.ranged import Ranged
 from forebay.views import wording
-from forebay.views.charts import Dot, GoalLine, Horizontal, Meeting, MetricChart, Named, Point, RuleStrip, TradeChart
+from forebay.views.charts import (
+    Dot,
+    GoalLine,
+    Horizontal,
+    Meeting,
+    MetricChart,
+    Named,
+    Phase,
+    Point,
+    RuleStrip,
+    TradeChart,
+)
 from forebay.views.scales import axis_title
 
 if TYPE_CHECKING:
@@ -65,7 +76,23 @@ def metric_chart(answer: Recommendation, key: str) -> MetricChart:
     if key == "utilization":
         low = min([p.mean for p in points] + [goal.threshold for goal in goals])
         limits = (max(0.0, math.floor(low / 10) * 10.0), 101.0)
-    return MetricChart(title, points, goals, marks, _answer(answer), horizontal(answer), limits)
+    phases = _phases(answer, scale) if key == "queue_delay_p99_s" else []
+    return MetricChart(title, points, goals, marks, _answer(answer), horizontal(answer), limits, phases)
+
+
+def _phases(answer: Recommendation, scale: float) -> list[Phase]:
+    """How long the queue takes to drain while the rate is below its average and while it is not, where it changes."""
+    found = []
+    for phase, text in (("slow", "below"), ("fast", "at or above")):
+        names = [f"queue_delay_{part}_{phase}_s" for part in ("p50", "p99")]
+        places = []
+        for point in answer.points:
+            median, most = (point.estimate(name) for name in names)
+            if median is not None and most is not None:
+                places.append((point.buffer.number, scale * median.mean, scale * most.mean))
+        if len(places) > 1:
+            found.append(Phase(phase, f"median to p99 while the rate is {text} its average", places))
+    return found
 
 
 def _half(point: CurvePoint, estimate: Estimate, scale: float) -> float | None:

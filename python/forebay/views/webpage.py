@@ -34,6 +34,8 @@ NARROW = Size("narrow", 340, 230, left=50, right=8)
 SERIES = (
     ("mean", "simulated mean"),
     ("band", "95 % interval"),
+    ("slow", "median to p99 while the rate is below its average"),
+    ("fast", "median to p99 while the rate is at or above its average"),
     ("goal", "goals (shaded: missed)"),
     ("rule", "rules that apply"),
     ("norule", "rules that do not apply"),
@@ -342,6 +344,7 @@ def _pictures(answer: Recommendation) -> Pictures:
         chart = metric_chart(answer, key)
         if any(point.half_width is not None for point in chart.points):
             present.add("band")
+        present |= {phase.kind for phase in chart.phases}
         title = wording.metric_title(key)
         heading = title[0].upper() + title[1:]
         figures.append(_figure(heading, chart, sizes, f"{chart.title} against {against}"))

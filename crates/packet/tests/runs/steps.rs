@@ -230,3 +230,31 @@ fn traces_tell_the_use_of_what_could_be_sent() {
     }
     assert!(used.len() >= 15);
 }
+
+/// A stream of 8 Mb/s fills 50 kB while the rate is 5 Mb/s and not while it is 10: by hand, a queue takes
+/// 80 ms to drain in one phase, and nothing in the other but for what is left from the one before.
+#[test]
+fn each_phase_has_a_queue_of_its_own() {
+    let report = run(r#"
+        [link]
+        rate = { steps = [["0s", "10Mbps"], ["5s", "5Mbps"]], repeat = "10s" }
+        buffer = "50kB"
+        [[flows]]
+        packet = "500B"
+        workload = { cbr = { rate = "8Mbps" } }
+        [run]
+        warmup = "10s"
+        measure = "40s"
+        "#);
+    let slow = [Metric::QueueDelayP50Slow, Metric::QueueDelayP99Slow];
+    for delay in slow.map(|metric| value(&report, metric)) {
+        assert!((delay - 0.08).abs() < 0.0015, "{delay}");
+    }
+    // It drains by 2 Mb/s behind the step: 40 ms at 10 Mb/s, in 0.2 of 5 s, of which the last 1 % of the time has
+    // the first quarter.
+    assert!(value(&report, Metric::QueueDelayP50Fast) < 0.001);
+    let left = value(&report, Metric::QueueDelayP99Fast);
+    assert!((left - 0.03).abs() < 0.002, "{left}");
+    let constant = run(&mixed("\"10Mbps\"", "droptail"));
+    assert_eq!(constant.value(Metric::QueueDelayP99Slow), None);
+}
