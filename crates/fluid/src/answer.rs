@@ -153,7 +153,7 @@ impl Translation {
             .enumerate()
             .filter(|(_, time)| wanted(**time))
         {
-            let delay = |l: usize| trace.queues[l][k] / self.model.links[l].capacity;
+            let delay = |l: usize| self.model.links[l].wait(time_s, trace.queues[l][k]);
             if records(Recorded::Cwnd) {
                 for (number, flow) in self.model.flows.iter().enumerate() {
                     let queueing: f64 = self.model.paths[flow.path].iter().map(|&l| delay(l)).sum();

@@ -24,6 +24,7 @@ fn filling(laws: Vec<FluidLaw>) -> FluidModel {
     FluidModel {
         links: vec![FluidLink {
             capacity: 10_000.0,
+            steps: None,
             buffer: 1e5,
             background: Background::Constant(1000.0),
             queue: QueueLaw::DropTail,

@@ -15,8 +15,9 @@
 use forebay_congestion::fluid::{CutConditions, Epoch, EulerStep, FluidWindow};
 
 use crate::error::FluidError;
+use crate::exposure::SILENT;
 use crate::fixed::FixedSteps;
-use crate::flows::{Loop, with_class};
+use crate::flows::{Loop, queued, with_class};
 use crate::model::{FluidModel, Measure};
 use crate::outcome::{FluidOutcome, jain};
 use crate::run::{Integrator, Run};
@@ -101,7 +102,7 @@ impl Coupled {
     /// Grows a class's windows and adds what it sends, and how that would fall, to its links.
     fn grow(&mut self, run: &mut Run<'_>, class: usize) {
         let at = CoupledStep {
-            span: self.steps.size,
+            span: self.steps.span,
             delay: run.delay(class),
             drop: 0.0,
         };
@@ -109,6 +110,9 @@ impl Coupled {
         let (sent, response) =
             with_class!(run.model, run.flows, class, part => part.grow(windows, clocks, &at));
         let size = run.flows.classes[class].size;
+        if at.delay >= SILENT {
+            return;
+        }
         for &l in run.path(class) {
             self.steps.arrived[l] += size * sent;
             self.response[l] += size * response;
@@ -120,7 +124,7 @@ impl Coupled {
     /// the excess of a whole step.
     fn signal(&mut self, run: &mut Run<'_>, number: usize) {
         let link = &mut run.links[number];
-        let (step, arrived) = (self.steps.size, self.steps.arrived[number]);
+        let (step, arrived) = (self.steps.span, self.steps.arrived[number]);
         let excess = link.queue + arrived - link.capacity * step - link.buffer;
         let early = link.drop_early(arrived, step).drops / arrived.max(1e-300);
         let clipped = excess.max(0.0) / (arrived + self.response[number]).max(1e-300);
@@ -132,7 +136,7 @@ impl Coupled {
     /// than they were told: what it drops in the end is what they lose, so that no more arrives than it sends.
     fn settle(&mut self, run: &mut Run<'_>, number: usize) {
         let arrived = self.steps.arrived[number];
-        let lost = run.links[number].step(arrived, self.steps.size);
+        let lost = run.links[number].step(arrived, (run.now, self.steps.span));
         let kept = 1.0 - (lost / arrived.max(1e-300)).min(1.0);
         self.drop[number] = 1.0 - (1.0 - self.early[number]) * kept;
     }
@@ -160,7 +164,7 @@ impl Coupled {
             return;
         }
         let at = CoupledStep {
-            span: self.steps.size,
+            span: self.steps.span,
             delay: run.delay(class),
             drop,
         };
@@ -191,7 +195,7 @@ impl<L: FluidWindow> Loop<'_, L> {
             let rounds = at.span / round_trip;
             let packets = windows[i] * rounds;
             let largest = &mut self.flows.largest_delay[i];
-            *largest = largest.max(at.delay);
+            *largest = largest.max(queued(at.delay));
             self.flows.stretch[i] = packets;
             self.flows.sent[i] += packets;
             sum += packets;

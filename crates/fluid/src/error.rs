@@ -30,6 +30,18 @@ pub enum FluidError {
         /// The limit on steps times flows.
         limit: u64,
     },
+    /// The capacities change too often to end a step at each change.
+    #[error(
+        "the rates of the links change {found} times in {horizon} s simulated; the fluid engine, which ends its steps there, follows up to {most} changes"
+    )]
+    TooManyChanges {
+        /// Changes until the end of the run.
+        found: f64,
+        /// Simulated seconds asked for.
+        horizon: f64,
+        /// The limit.
+        most: f64,
+    },
     /// The run was stopped from outside.
     #[error("interrupted")]
     Interrupted,

@@ -12,9 +12,9 @@
 use forebay_congestion::fluid::{CutConditions, EulerStep, FluidWindow};
 
 use crate::error::{FluidError, range};
-use crate::exposure::RESTART_WINDOW;
+use crate::exposure::{RESTART_WINDOW, SILENT};
 use crate::fixed::FixedSteps;
-use crate::flows::{Flows, Loop, with_class};
+use crate::flows::{Flows, Loop, queued, with_class};
 use crate::model::{FluidModel, Limits};
 use crate::outcome::FluidOutcome;
 use crate::run::{Cut, Integrator, Run};
@@ -118,7 +118,7 @@ impl Euler {
     /// One step of a class: what it sends, then its windows.
     fn grow(&mut self, run: &mut Run<'_>, class: usize) {
         let delay = run.delay(class);
-        let (now, step) = (run.now, self.steps.size);
+        let (now, step) = (run.now, self.steps.span);
         let windows = &mut self.steps.windows;
         let sent = if self.limited {
             with_class!(run.model, run.flows, class, part => part.euler_limited(windows, now, step, delay))
@@ -126,6 +126,9 @@ impl Euler {
             with_class!(run.model, run.flows, class, part => part.euler(windows, now, step, delay))
         };
         let arrived = run.flows.classes[class].size * sent;
+        if delay >= SILENT {
+            return;
+        }
         for &l in run.path(class) {
             self.steps.arrived[l] += arrived;
         }
@@ -144,7 +147,7 @@ impl Euler {
         let window = self.steps.windows[slot];
         if window > room && !self.awaits_cut[slot] {
             self.awaits_cut[slot] = true;
-            let time = run.now + self.steps.size + window / limits.access_rate;
+            let time = run.now + self.steps.span + window / limits.access_rate;
             let (cause, slot) = (Cause::Access, slot as u32);
             run.schedule.enter(time, Occurrence::Cut { cause, slot });
         }
@@ -152,10 +155,10 @@ impl Euler {
 
     /// One step of a queue; whether RED expects its first drop since the last event in it, or it is clipped.
     fn fill(&mut self, run: &mut Run<'_>, link: usize) -> bool {
-        let (step, arrived) = (self.steps.size, self.steps.arrived[link]);
+        let (step, arrived) = (self.steps.span, self.steps.arrived[link]);
         let state = &mut run.links[link];
         let dropped = state.red.is_some() && state.drop_early(arrived, step).first.is_some();
-        let lost = state.step(arrived, step);
+        let lost = state.step(arrived, (run.now, step));
         if lost > 0.0 {
             run.share_losses(link, lost / arrived, step);
         }
@@ -171,23 +174,25 @@ impl Euler {
             if !run.path(class).contains(&link) {
                 continue;
             }
-            let delay = run.delay(class);
+            let end = run.now + self.steps.span;
+            let (delay, wait) = (run.delay(class), run.wait(class, end));
             for slot in run.flows.classes[class].range.clone() {
                 let window = self.steps.windows[slot];
-                let round_trip = run.flows.round_trip(slot, window, delay);
-                let (flow, rate) = (run.flows.number[slot], window / round_trip);
+                let sent = window / run.flows.round_trip(slot, window, delay);
+                let round_trip = run.flows.round_trip(slot, window, wait);
+                let (flow, rate) = (run.flows.number[slot], sent);
                 run.candidates
                     .push(Candidate::new(flow, slot as u32, rate, round_trip));
             }
         }
         run.leave_out_silent();
         // What is lost is lost at the end of the step.
-        run.open_event(link, run.now + self.steps.size);
+        run.open_event(link, run.now + self.steps.span);
     }
 
     fn cut(&mut self, run: &mut Run<'_>, Cut { slot, cause }: Cut) {
         let class = run.flows.class_of[slot] as usize;
-        let (now, delay) = (run.now, run.delay(class));
+        let (now, delay) = (run.now, run.wait(class, run.now));
         if cause == Cause::Timeout {
             run.end_silence(slot);
             self.steps.windows[slot] = RESTART_WINDOW;
@@ -211,6 +216,7 @@ impl<L: FluidWindow> Loop<'_, L> {
     /// One Euler step of the class; returns the packets sent in it.
     fn euler(&mut self, windows: &mut [f64], now: f64, span: f64, delay: f64) -> f64 {
         let mut sum = 0.0;
+        let queued = queued(delay);
         let n = self.range.len();
         let windows = &mut windows[self.range.clone()][..n];
         let epochs = &mut self.flows.epoch[self.range.clone()][..n];
@@ -229,7 +235,7 @@ impl<L: FluidWindow> Loop<'_, L> {
             stretch[i] = packets;
             sent[i] += packets;
             sum += packets;
-            largest[i] = largest[i].max(delay);
+            largest[i] = largest[i].max(queued);
         }
         sum
     }
@@ -249,7 +255,7 @@ impl<L: FluidWindow> Loop<'_, L> {
             self.flows.stretch[i] = packets;
             self.flows.sent[i] += packets;
             sum += packets;
-            let waiting = round_trip - self.flows.propagation[i];
+            let waiting = queued(round_trip - self.flows.propagation[i]);
             self.flows.largest_delay[i] = self.flows.largest_delay[i].max(waiting);
         }
         sum

@@ -96,6 +96,7 @@ mod tests {
     fn losses_until_the_next_are_exponential() {
         let link = FluidLink {
             capacity: 1.0,
+            steps: None,
             buffer: 1.0,
             background: Background::Constant(0.0),
             queue: QueueLaw::DropTail,

@@ -10,8 +10,12 @@ const WORK_LIMIT: u64 = 20_000_000_000;
 /// Windows and arrivals of a run by steps of a fixed size.
 #[derive(Debug)]
 pub(crate) struct FixedSteps {
-    /// Seconds.
+    /// Seconds of a step, and of the one at hand, which ends where a capacity changes.
     pub(crate) size: f64,
+    pub(crate) span: f64,
+    /// When the latest change was, and the steps since then.
+    origin: f64,
+    since: u64,
     /// Windows by slot.
     pub(crate) windows: Vec<f64>,
     /// Packets that arrive at each link in the step.
@@ -22,7 +26,8 @@ impl FixedSteps {
     /// Steps of `size` seconds from time 0; refuses more than 2e10 flow steps.
     pub(crate) fn new(run: &mut Run<'_>, size: f64) -> Result<Self, FluidError> {
         let horizon = run.model.horizon;
-        let work = horizon / size * (run.model.flows.len() + 8) as f64;
+        let steps = horizon / size + 2.0 * run.model.changes();
+        let work = steps * (run.model.flows.len() + 8) as f64;
         if work > WORK_LIMIT as f64 {
             return Err(FluidError::TooLong {
                 time: 0.0,
@@ -38,6 +43,9 @@ impl FixedSteps {
         }
         Ok(Self {
             size,
+            span: size,
+            origin: 0.0,
+            since: 0,
             windows,
             arrived: vec![0.0; run.links.len()],
         })
@@ -46,8 +54,10 @@ impl FixedSteps {
     /// Begins a step in which nothing but the background has arrived yet.
     #[inline]
     pub(crate) fn begin(&mut self, run: &Run<'_>) {
+        let room = run.next_change - run.now;
+        self.span = self.size.min(room);
         for l in 0..run.links.len() {
-            self.arrived[l] = run.links[l].background * self.size;
+            self.arrived[l] = run.links[l].background * self.span;
         }
     }
 
@@ -65,8 +75,7 @@ impl FixedSteps {
                 run.samples.trace.windows[number as usize].push(self.windows[slot]);
             }
             for (l, link) in run.links.iter().enumerate() {
-                let rate = self.arrived[l] / self.size / link.capacity;
-                let used = if link.queue > 0.0 { 1.0 } else { rate.min(1.0) };
+                let used = link.used(link.queue, self.arrived[l] / self.span);
                 run.samples.push_link(l, link.queue, used);
             }
             run.samples.finish();
@@ -75,9 +84,15 @@ impl FixedSteps {
 
     /// Ends a step.
     #[inline]
-    pub(crate) fn end(&self, run: &mut Run<'_>) -> Result<(), FluidError> {
+    pub(crate) fn end(&mut self, run: &mut Run<'_>) -> Result<(), FluidError> {
         run.count_step()?;
-        run.now = run.steps as f64 * self.size;
+        self.since += 1;
+        run.now = self.origin + self.since as f64 * self.size;
+        if run.next_change <= run.now {
+            run.now = run.next_change;
+            (self.origin, self.since) = (run.now, 0);
+            run.change_capacities();
+        }
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use forebay_congestion::fluid::{CutConditions, Epoch, FluidWindow};
 use forebay_congestion::with_fluid_law;
 use forebay_random::{Purpose, Stream};
 
-use crate::exposure::Exposure;
+use crate::exposure::{Exposure, SILENT};
 use crate::model::{FluidModel, Limits};
 use crate::rosenbrock::STAGES;
 
@@ -271,6 +271,7 @@ impl<L: FluidWindow> Loop<'_, L> {
     /// Moves the flows `span` seconds on at a constant delay; returns the packets sent.
     pub(crate) fn advance_pinned(&mut self, now: f64, span: f64, delay: f64) -> f64 {
         let mut sum = 0.0;
+        let queued = queued(delay);
         let n = self.range.len();
         let epochs = &mut self.flows.epoch[self.range.clone()][..n];
         let cuts = &self.flows.cut_at[self.range.clone()][..n];
@@ -289,7 +290,7 @@ impl<L: FluidWindow> Loop<'_, L> {
             stretch[i] = packets;
             sent[i] += packets;
             sum += packets;
-            largest[i] = largest[i].max(delay);
+            largest[i] = largest[i].max(queued);
         }
         sum
     }
@@ -388,6 +389,7 @@ impl<L: FluidWindow> Loop<'_, L> {
 
     fn commit_stages<const M: usize>(&mut self, c: &Combination, delay: f64) -> f64 {
         let mut sum = 0.0;
+        let queued = queued(delay);
         let n = self.range.len();
         let epochs = &mut self.flows.epoch[self.range.clone()][..n];
         let sent = &mut self.flows.sent[self.range.clone()][..n];
@@ -418,7 +420,7 @@ impl<L: FluidWindow> Loop<'_, L> {
             stretch[i] = packets;
             sent[i] += packets;
             sum += packets;
-            largest[i] = largest[i].max(delay);
+            largest[i] = largest[i].max(queued);
         }
         sum
     }
@@ -512,6 +514,12 @@ impl<L: FluidWindow> Loop<'_, L> {
             window.is_finite() && window > 0.0 && window < self.law.window_limit()
         })
     }
+}
+
+/// A delay as far as it is a queue's: an outage of which senders know holds them back besides.
+#[inline]
+pub(crate) fn queued(delay: f64) -> f64 {
+    if delay < SILENT { delay } else { 0.0 }
 }
 
 /// Runs an expression with the [`Loop`] of a class under its law's own type.

@@ -16,6 +16,8 @@
 
 mod adaptive;
 mod answer;
+mod capacity;
+mod changing;
 #[cfg(test)]
 mod convergence;
 mod coupled;
@@ -34,6 +36,7 @@ mod methods;
 mod model;
 mod outcome;
 mod overflow;
+mod red;
 #[cfg(test)]
 mod rodas3;
 mod rodas4;
@@ -46,6 +49,7 @@ mod tally;
 mod translation;
 
 pub use adaptive::{integrate, integrate_with};
+pub use capacity::CapacitySteps;
 pub use coupled::integrate_coupled;
 pub use engine::FluidEngine;
 pub use error::FluidError;

@@ -4,8 +4,10 @@ use std::mem;
 
 use forebay_random::{Purpose, Seed, Stream};
 
+use crate::changing::{Changing, Known};
 use crate::dense::Dense;
-use crate::model::{Background, FluidLink, QueueLaw, Red};
+use crate::model::{Background, FluidLink, QueueLaw};
+use crate::red::{EarlyDrops, RedState, RedStretch};
 use crate::rosenbrock::STAGES;
 use crate::synchronization::{Candidate, Synchronization};
 use crate::tally::{QueueLawCount, Tally};
@@ -28,8 +30,11 @@ pub(crate) enum Mode {
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(crate) capacity: f64,
-    /// 1 / capacity.
+    /// 1 / capacity, as far as senders know it; 0 in an outage, of which they know by `hold`.
     pub(crate) per_packet: f64,
+    /// What holds the flows back besides the queue, seconds.
+    pub(crate) hold: f64,
+    changing: Option<Box<Changing>>,
     pub(crate) buffer: f64,
     /// Error of the queue tolerated in one step, packets.
     pub(crate) tolerated: f64,
@@ -75,6 +80,8 @@ pub(crate) struct Events {
 /// A stretch of time as a link sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stretch {
+    /// When it begins, seconds.
+    pub(crate) begin: f64,
     /// Seconds.
     pub(crate) span: f64,
     /// Packets that arrived.
@@ -103,6 +110,8 @@ impl Link {
         Self {
             capacity: link.capacity,
             per_packet: 1.0 / link.capacity,
+            hold: 0.0,
+            changing: None,
             buffer: link.buffer,
             tolerated: 0.0,
             background: draw(&link.background, &mut draws),
@@ -136,6 +145,69 @@ impl Link {
             arrived: 0.0,
             lost: 0.0,
         }
+    }
+
+    /// The same where its capacity changes, which its flows know `lag` seconds later.
+    pub(crate) fn with_changes(mut self, link: &FluidLink, lag: f64) -> Self {
+        if let Some(steps) = &link.steps {
+            let changing = Changing::new(steps.clone(), link.capacity, lag);
+            let (capacity, known) = changing.first();
+            self.capacity = capacity;
+            self.learn(known);
+            self.tally.found = QueueLawCount::of_waits();
+            self.changing = Some(Box::new(changing));
+        }
+        self
+    }
+
+    /// Lets the senders know of a capacity.
+    fn learn(&mut self, known: Known) {
+        (self.per_packet, self.hold) = known;
+    }
+
+    /// When the capacity, or what is known of it, changes next; never where it is constant.
+    pub(crate) fn next_change(&self) -> f64 {
+        let changing = self.changing.as_ref();
+        changing.map_or(f64::INFINITY, |changing| changing.next())
+    }
+
+    /// Changes the capacity, or what is known of it, as is due at `now`.
+    pub(crate) fn change(&mut self, now: f64) {
+        if let Some(changing) = &mut self.changing {
+            let (capacity, known) = changing.take(now);
+            self.capacity = capacity.unwrap_or(self.capacity);
+            if let Some(known) = known {
+                self.learn(known);
+            }
+        }
+    }
+
+    /// The highest capacity.
+    pub(crate) fn highest(&self) -> f64 {
+        let changing = self.changing.as_ref();
+        changing.map_or(self.capacity, |changing| changing.highest())
+    }
+
+    /// Packets that can be served between two times.
+    pub(crate) fn possible(&self, from: f64, to: f64) -> f64 {
+        match &self.changing {
+            Some(changing) => changing.possible(from, to),
+            None => self.capacity * (to - from),
+        }
+    }
+
+    /// Seconds that what arrives at `at` waits.
+    pub(crate) fn wait(&self, at: f64) -> f64 {
+        match &self.changing {
+            Some(changing) => changing.wait(at, self.queue),
+            None => self.delay(),
+        }
+    }
+
+    /// What the packets in the queue at `at` still wait, where that is not known before, packets x seconds.
+    pub(crate) fn still_to_wait(&self, at: f64) -> f64 {
+        let changing = self.changing.as_ref();
+        changing.map_or(0.0, |changing| changing.still_to_wait(at, self.queue))
     }
 
     /// Part of all that arrived since the start that was lost.
@@ -205,10 +277,19 @@ impl Link {
         }
     }
 
-    /// Queueing delay, seconds.
+    /// Queueing delay by which the flows send, seconds.
     #[inline]
     pub(crate) fn delay(&self) -> f64 {
-        self.queue * self.per_packet
+        self.queue * self.per_packet + self.hold
+    }
+
+    /// Share of the capacity in use by a queue of so many packets, or by a `rate` of arrivals.
+    pub(crate) fn used(&self, queue: f64, rate: f64) -> f64 {
+        if queue > 0.0 || rate >= self.capacity {
+            1.0
+        } else {
+            rate / self.capacity
+        }
     }
 
     /// Places the queue in its mode, given what arrives from the flows; true when it is clipped.
@@ -229,6 +310,7 @@ impl Link {
             span,
             arrived,
             theta,
+            ..
         } = *stretch;
         if span <= 0.0 {
             return 0.0;
@@ -257,8 +339,11 @@ impl Link {
             let area = (self.dense.integral(theta) * span / theta).max(0.0);
             let squares = (self.queue - before) * (self.queue + before);
             self.tally.queue += area;
-            self.tally.waiting += area + 0.5 * squares / self.capacity;
-            self.count_found(theta, span);
+            self.tally.waiting += match self.changing {
+                Some(_) => area,
+                None => area + 0.5 * squares / self.capacity,
+            };
+            self.count_found(stretch);
         }
         if self.queue > 0.0 && self.queue < self.buffer {
             self.mode = Mode::Free;
@@ -298,10 +383,10 @@ impl Link {
         }
     }
 
-    /// A step of `span` seconds in which `arrived` packets come, the queue reflected at 0 and clipped
+    /// A step of `span` seconds from `begin` on in which `arrived` packets come, the queue reflected at 0 and clipped
     /// at its limit; returns the packets lost.
     #[inline]
-    pub(crate) fn step(&mut self, arrived: f64, span: f64) -> f64 {
+    pub(crate) fn step(&mut self, arrived: f64, (begin, span): (f64, f64)) -> f64 {
         let served = self.capacity * span;
         let before = self.queue;
         let unbounded = before + arrived - served;
@@ -317,13 +402,14 @@ impl Link {
         };
         let theta = 1.0;
         let stretch = Stretch {
+            begin,
             span,
             arrived,
             theta,
         };
         self.enter(&stretch, before, (departed, lost));
         if self.mode == Mode::Free {
-            self.enter_level(before, span);
+            self.enter_level(before, &stretch);
         }
         lost
     }
@@ -332,7 +418,12 @@ impl Link {
     /// does inside it is entered apart.
     #[inline]
     fn enter(&mut self, stretch: &Stretch, before: f64, (departed, lost): (f64, f64)) {
-        let Stretch { span, arrived, .. } = *stretch;
+        let Stretch {
+            begin,
+            span,
+            arrived,
+            ..
+        } = *stretch;
         self.arrived += arrived;
         self.lost += lost;
         self.events.follows &= self.mode == Mode::Full;
@@ -346,13 +437,19 @@ impl Link {
         if lost > 0.0 {
             tally.background_lost += self.background * span * (lost / arrived);
         }
-        tally.largest = tally.largest.max(self.queue);
+        if self.changing.is_none() {
+            tally.largest = tally.largest.max(self.queue);
+        }
         match self.mode {
             Mode::Empty => tally.found.add_empty(arrived),
             Mode::Full => {
                 tally.queue += self.queue * span;
                 tally.waiting += self.queue * span;
-                tally.found.add_full(departed);
+                if self.changing.is_some() {
+                    self.count_waits((begin, span), (before, self.queue));
+                } else {
+                    self.tally.found.add_full(departed);
+                }
             }
             Mode::Free => {}
         }
@@ -379,8 +476,13 @@ impl Link {
 
     /// Enters a short stretch in which the queue stays free near its present length.
     #[inline]
-    fn enter_level(&mut self, before: f64, span: f64) {
+    fn enter_level(&mut self, before: f64, &Stretch { begin, span, .. }: &Stretch) {
         let mean = 0.5 * (before + self.queue);
+        if self.changing.is_some() {
+            self.tally.queue += mean * span;
+            self.tally.waiting += mean * span;
+            return self.count_waits((begin, span), (before, self.queue));
+        }
         let mass = (self.capacity * span + self.queue - before).max(0.0);
         self.tally.queue += mean * span;
         self.tally.waiting += mean / self.capacity * mass;
@@ -388,7 +490,10 @@ impl Link {
     }
 
     /// Enters the queues that a free stretch's packets find, in pieces that are nearly straight.
-    fn count_found(&mut self, theta: f64, span: f64) {
+    fn count_found(&mut self, stretch: &Stretch) {
+        let Stretch {
+            begin, span, theta, ..
+        } = *stretch;
         let [c1, c2, c3] = self.dense.slope;
         let curvature = c2.abs() + c3.abs();
         let bent = 8.0 * curvature > c1.abs() && curvature > 0.5 * self.tally.found.width();
@@ -398,11 +503,27 @@ impl Link {
         let mut from = self.dense.start;
         for piece in 1..=pieces {
             let to = self.dense.at(theta * (f64::from(piece) * part));
+            if self.changing.is_some() {
+                let since = begin + f64::from(piece - 1) * part * span;
+                let inside = |queue: f64| queue.clamp(0.0, self.buffer);
+                self.count_waits((since, part * span), (inside(from), inside(to)));
+                from = to;
+                continue;
+            }
             self.tally.largest = self.tally.largest.max(to.min(self.buffer));
             self.tally
                 .found
                 .add_between(from, to, (mass + to - from).max(0.0));
             from = to;
+        }
+    }
+
+    /// Counts how long those wait that come while the queue goes straight from one length to another; no
+    /// change of the capacity lies in it.
+    fn count_waits(&mut self, (begin, span): (f64, f64), queues: (f64, f64)) {
+        if let Some(changing) = &self.changing {
+            let served = self.capacity * span;
+            changing.count_waits((begin, span), queues, served, &mut self.tally);
         }
     }
 }
@@ -413,105 +534,5 @@ fn draw(law: &Background, stream: &mut Stream) -> f64 {
         Background::Redrawn {
             mean, deviation, ..
         } => (mean + deviation * stream.normal()).max(0.0),
-    }
-}
-
-/// RED's average and its expected drops.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RedState {
-    red: Red,
-    /// Averaged queue, packets.
-    pub(crate) average: f64,
-    /// Expected early drops since the last event.
-    expected: f64,
-    /// A stretch whose end is not known yet.
-    pending: Option<RedStretch>,
-}
-
-/// RED's expected drops in a step.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct EarlyDrops {
-    /// Packets.
-    pub(crate) drops: f64,
-    /// Fraction of the step at which the first since the last event is expected.
-    pub(crate) first: Option<f64>,
-}
-
-/// What RED did over a stretch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct RedStretch {
-    /// State at the end of the stretch.
-    average: f64,
-    expected: f64,
-    /// Expected drops in it.
-    drops: f64,
-    /// Fraction of the stretch at which the first drop since the last event is expected.
-    pub(crate) first: Option<f64>,
-}
-
-impl RedState {
-    fn new(red: Red) -> Self {
-        Self {
-            red,
-            average: 0.0,
-            expected: 0.0,
-            pending: None,
-        }
-    }
-
-    /// Follows the queue through a stretch: `queue` and `arrivals` (packets per second) are
-    /// functions of its fraction. The average is exact for a queue that is linear over each
-    /// substep; expected drops are summed by the trapezium rule.
-    pub(crate) fn follow(
-        &self,
-        span: f64,
-        queue: impl Fn(f64) -> f64,
-        arrivals: impl Fn(f64) -> f64,
-    ) -> RedStretch {
-        let idle = self.red.curve.probability(self.average) == 0.0 && queue(1.0) <= 0.0;
-        let pieces = if idle {
-            1
-        } else {
-            ((16.0 * self.red.follow * span) as usize).clamp(64, 256)
-        };
-        let length = 1.0 / pieces as f64;
-        let step = span * length;
-        let decay = libm::exp(-self.red.follow * step);
-        let mut end = RedStretch {
-            average: self.average,
-            expected: self.expected,
-            drops: 0.0,
-            first: None,
-        };
-        let mut from = queue(0.0);
-        let mut hazard = self.red.curve.probability(end.average) * arrivals(0.0);
-        for piece in 1..=pieces {
-            let at = piece as f64 * length;
-            let to = queue(at);
-            let lag = (to - from) / (step * self.red.follow);
-            end.average = to - lag + (end.average - from + lag) * decay;
-            let next = self.red.curve.probability(end.average) * arrivals(at);
-            let drops = 0.5 * (hazard + next) * step;
-            if end.first.is_none() && end.expected + drops >= 1.0 {
-                let part = ((1.0 - end.expected) / drops).clamp(0.0, 1.0);
-                end.first = Some(at - length * (1.0 - part));
-            }
-            end.drops += drops;
-            end.expected += drops;
-            (from, hazard) = (to, next);
-        }
-        end
-    }
-
-    /// Takes over the end of a stretch; returns the early drops in it.
-    fn settle(&mut self, end: &RedStretch) -> f64 {
-        self.average = end.average;
-        self.expected = end.expected;
-        end.drops
-    }
-
-    /// Starts the count of expected drops anew.
-    pub(crate) fn restart(&mut self) {
-        self.expected = 0.0;
     }
 }

@@ -67,6 +67,8 @@ impl Measurement {
         flows.reset_counts();
         for link in links {
             link.tally.reset();
+            // Of those who wait, what they have still to wait is not counted: they came before.
+            link.tally.waiting -= link.still_to_wait(now);
         }
     }
 
@@ -108,7 +110,14 @@ impl Counts {
     fn new(at: f64, flows: &Flows, links: &[Link]) -> Self {
         Self {
             at,
-            tallies: links.iter().map(|link| link.tally.clone()).collect(),
+            tallies: links
+                .iter()
+                .map(|link| {
+                    let mut tally = link.tally.clone();
+                    tally.waiting += link.still_to_wait(at);
+                    tally
+                })
+                .collect(),
             sent: flows.sent.clone(),
             lost: flows.lost.clone(),
         }
@@ -121,6 +130,7 @@ impl Counts {
         self.lost.clone_from(&flows.lost);
         for (kept, link) in self.tallies.iter_mut().zip(links) {
             kept.copy_from(&link.tally);
+            kept.waiting += link.still_to_wait(at);
         }
     }
 }

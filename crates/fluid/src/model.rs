@@ -1,18 +1,23 @@
 //! The input of the fluid engine, and its checks.
 
+use std::sync::Arc;
+
 use forebay_congestion::fluid::FluidLaw;
 use forebay_discipline::DropCurve;
 use forebay_random::Seed;
 use forebay_scenario::Cancel;
 
+use crate::capacity::CapacitySteps;
 use crate::error::{FluidError, count, range, refuse};
 use crate::synchronization::Synchronization;
 
 /// A link with one queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FluidLink {
-    /// Packets per second.
+    /// Packets per second, their mean where they change.
     pub capacity: f64,
+    /// Packets per second where they change with time.
+    pub steps: Option<Arc<CapacitySteps>>,
     /// Packets that may wait.
     pub buffer: f64,
     /// Traffic that does not respond to loss.
@@ -183,6 +188,9 @@ pub struct FluidModel {
     pub cancel: Cancel,
 }
 
+/// Changes of capacities above this number are refused: each is known twice, and ends a step both times.
+pub(crate) const MOST_CHANGES: f64 = 2e6;
+
 /// Links above this number are refused: the implicit solve is dense in the links.
 const LARGEST_LINKS: usize = 64;
 
@@ -229,6 +237,15 @@ impl FluidModel {
         self.synchronization.check(self.flows.len())?;
         range("horizon", self.horizon, (1e-6, 1e9), "1e-6 to 1e9 s")?;
         range("tolerance", self.tolerance, (1e-9, 0.1), "1e-9 to 0.1")?;
+        let found = self.changes();
+        if found > MOST_CHANGES {
+            let (horizon, most) = (self.horizon, MOST_CHANGES);
+            return Err(FluidError::TooManyChanges {
+                found,
+                horizon,
+                most,
+            });
+        }
         if let Some(cadence) = self.trace {
             // At most 2e8 samples in all: 1.6 GB.
             let curves = (self.flows.len() + 2 * self.links.len()) as f64;
@@ -311,6 +328,26 @@ impl FluidModel {
         (share * flow.propagation / flow.size).min(largest)
     }
 
+    /// How often capacities change until the horizon.
+    pub(crate) fn changes(&self) -> f64 {
+        let steps = self.links.iter().filter_map(|link| link.steps.as_ref());
+        steps.map(|steps| steps.changes(self.horizon)).sum()
+    }
+
+    /// Harmonic mean of the propagation times of the flows that cross each link, 0 without any.
+    pub(crate) fn propagation_by_link(&self) -> Vec<f64> {
+        let mut sums = vec![(0.0, 0.0); self.links.len()];
+        for flow in &self.flows {
+            for &link in &self.paths[flow.path] {
+                let (flows, inverse) = &mut sums[link];
+                *flows += 1.0;
+                *inverse += 1.0 / flow.propagation;
+            }
+        }
+        let mean = |(flows, inverse): (f64, f64)| if flows > 0.0 { flows / inverse } else { 0.0 };
+        sums.into_iter().map(mean).collect()
+    }
+
     /// Number of flows that cross each link.
     pub(crate) fn crowd(&self) -> Vec<usize> {
         let mut crowd = vec![0; self.links.len()];
@@ -324,6 +361,12 @@ impl FluidModel {
 }
 
 impl FluidLink {
+    /// Seconds that what arrives at `at` behind a queue waits.
+    pub(crate) fn wait(&self, at: f64, queue: f64) -> f64 {
+        let steps = self.steps.as_ref();
+        steps.map_or(queue / self.capacity, |steps| steps.wait(at, queue))
+    }
+
     fn check(&self, i: usize) -> Result<(), FluidError> {
         let name = |field: &str| format!("{field} of link {i}");
         range(
@@ -332,6 +375,15 @@ impl FluidLink {
             (1e-3, 1e12),
             "1e-3 to 1e12 packets/s",
         )?;
+        if let Some(steps) = &self.steps {
+            let all = (0.0, 1e12);
+            range(
+                &name("capacity"),
+                steps.highest(),
+                all,
+                "0 to 1e12 packets/s",
+            )?;
+        }
         range(
             &name("buffer"),
             self.buffer,

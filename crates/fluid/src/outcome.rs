@@ -59,7 +59,7 @@ pub struct LinkOutcome {
     /// Packets that left / packets that were let in: not 1 where the queue is longer or shorter at the
     /// end than at the beginning.
     pub delivered: f64,
-    /// Packets that left / (capacity x time).
+    /// Packets that left / (capacity x time), or what could have left where the capacity changes.
     pub utilization: f64,
     /// Packets lost / packets that arrived, RED's expected early drops included.
     pub loss_rate: f64,
@@ -129,14 +129,18 @@ pub(crate) fn jain(values: &[f64]) -> f64 {
     sum * sum / (values.len() as f64 * squares)
 }
 
-/// A link's figures from its tally over `time` seconds.
-pub(crate) fn link_outcome(tally: &Tally, capacity: f64, time: f64) -> LinkOutcome {
+/// A link's figures from its tally over `time` seconds, in which `possible` packets could have been served.
+pub(crate) fn link_outcome(
+    tally: &Tally,
+    (capacity, possible): (f64, f64),
+    time: f64,
+) -> LinkOutcome {
     let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     LinkOutcome {
         arrived: tally.arrived,
         background_loss_rate: ratio(tally.background_lost, tally.background),
         delivered: tally.delivered(),
-        utilization: ratio(tally.departed, capacity * time),
+        utilization: ratio(tally.departed, possible),
         // RED drops before the buffer clips: a packet is lost once.
         loss_rate: 1.0
             - (1.0 - ratio(tally.early, tally.arrived)).max(0.0)

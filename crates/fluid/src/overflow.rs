@@ -78,8 +78,8 @@ impl Run<'_> {
     /// Exposes a class to the losses of a link over the stretch that begins now; who loses is cut a round trip
     /// later.
     pub(crate) fn expose(&mut self, link: usize, class: usize, losses: Losses) {
-        let delay = self.delay(class);
         let end = self.now + losses.span;
+        let delay = self.wait(class, end);
         let Self { flows, links, .. } = self;
         let link = &mut links[link];
         for slot in flows.classes[class].range.clone() {
@@ -215,7 +215,7 @@ mod tests {
         let mut run = run(&model, 1.0);
         let mean = |run: &mut Run<'_>| (0..200_000).map(|_| run.expiries(0)).sum::<f64>() / 2e5;
         assert_eq!(mean(&mut run), 1.0);
-        run.links[0].step(2100.0, 1.0);
+        run.links[0].step(2100.0, (0.0, 1.0));
         assert_eq!(run.links[0].loss_share(), 0.5);
         // Each of six doublings comes with half the probability of the one before it: 1 + 6.
         let found = mean(&mut run);

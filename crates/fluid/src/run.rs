@@ -39,6 +39,8 @@ pub(crate) struct Run<'m> {
     pub(crate) links: Vec<Link>,
     pub(crate) schedule: Schedule,
     pub(crate) now: f64,
+    /// When the capacity of a link, or what is known of it, changes next: no step goes on beyond.
+    pub(crate) next_change: f64,
     pub(crate) measurement: Measurement,
     pub(crate) samples: Samples,
     /// The flows of the link at which an event is about to open.
@@ -63,8 +65,12 @@ impl<'m> Run<'m> {
         model.check()?;
         let flows = Flows::new(model);
         let crowd = model.crowd();
+        let lags = model.propagation_by_link();
         let links: Vec<Link> = (0..model.links.len())
-            .map(|l| Link::new(&model.links[l], l, (crowd[l], flows.len()), model.seed))
+            .map(|l| {
+                let link = &model.links[l];
+                Link::new(link, l, (crowd[l], flows.len()), model.seed).with_changes(link, lags[l])
+            })
             .collect();
         let mut schedule = Schedule::with_room(flows.len() + 3 * links.len() + 1);
         for (number, link) in (0..).zip(&links) {
@@ -80,6 +86,7 @@ impl<'m> Run<'m> {
             samples: Samples::new(model),
             model,
             flows,
+            next_change: next_change(&links),
             links,
             schedule,
             now: 0.0,
@@ -156,9 +163,35 @@ impl<'m> Run<'m> {
             .sum()
     }
 
-    /// What the narrowest link of a class's path carries, packets of the class per second.
+    /// What a packet of a class waits along its path that arrives at `at`.
+    pub(crate) fn wait(&self, class: usize, at: f64) -> f64 {
+        self.path(class)
+            .iter()
+            .map(|&l| self.links[l].wait(at))
+            .sum()
+    }
+
+    /// Whether a class sends anything over a link: none of those on its path is known to be out.
+    #[inline]
+    pub(crate) fn offers(&self, class: usize, link: usize) -> bool {
+        let path = self.path(class);
+        path.contains(&link) && path.iter().all(|&l| self.links[l].hold == 0.0)
+    }
+
+    /// Changes the capacities that are due, and what is known of them; returns whether any is.
+    pub(crate) fn change_capacities(&mut self) -> bool {
+        let due = self.next_change <= self.now;
+        if due {
+            let now = self.now;
+            self.links.iter_mut().for_each(|link| link.change(now));
+            self.next_change = next_change(&self.links);
+        }
+        due
+    }
+
+    /// What the narrowest link of a class's path carries at most, packets of the class per second.
     pub(crate) fn capacity(&self, class: usize) -> f64 {
-        let capacities = self.path(class).iter().map(|&l| self.links[l].capacity);
+        let capacities = self.path(class).iter().map(|&l| self.links[l].highest());
         capacities.fold(f64::INFINITY, f64::min) / self.flows.classes[class].size
     }
 
@@ -167,7 +200,7 @@ impl<'m> Run<'m> {
         let now = self.now;
         let mut sum = 0.0;
         for class in 0..self.flows.classes.len() {
-            if self.path(class).contains(&link) {
+            if self.offers(class, link) {
                 let delay = self.delay(class);
                 let rate =
                     with_class!(self.model, self.flows, class, part => part.rate(now, delay));
@@ -315,7 +348,11 @@ impl<'m> Run<'m> {
                 .tallies
                 .iter()
                 .zip(&self.links)
-                .map(|(tally, link)| link_outcome(tally, link.capacity, time))
+                .zip(&self.model.links)
+                .map(|((tally, link), spec)| {
+                    let possible = link.possible(self.measurement.from, counts.at);
+                    link_outcome(tally, (spec.capacity, possible), time)
+                })
                 .collect(),
             goodput,
             loss,
@@ -328,6 +365,12 @@ impl<'m> Run<'m> {
             refused: self.refused,
         }
     }
+}
+
+/// When a link's capacity, or what is known of it, changes next.
+fn next_change(links: &[Link]) -> f64 {
+    let times = links.iter().map(Link::next_change);
+    times.fold(f64::INFINITY, f64::min)
 }
 
 #[cfg(test)]
@@ -354,6 +397,7 @@ pub(crate) mod tests {
         FluidModel {
             links: vec![FluidLink {
                 capacity: 1000.0,
+                steps: None,
                 buffer: 50.0,
                 background: Background::Constant(0.0),
                 queue: QueueLaw::DropTail,

@@ -3,6 +3,9 @@
 /// Bins of the queue's law between empty and the longest queue, or twice that.
 const BINS: usize = 256;
 
+/// The same of the law of waits, of which an outage makes a few that are much longer than the others.
+const BINS_OF_WAITS: usize = 16 * BINS;
+
 /// The width that bins begin with, packets, at most.
 const FINEST: f64 = 1.0 / 64.0;
 
@@ -27,13 +30,13 @@ pub(crate) struct Tally {
     pub(crate) queue: f64,
     /// Integral of the waiting time over accepted packets, packets x seconds.
     pub(crate) waiting: f64,
-    /// Largest queue, packets.
+    /// Largest queue, packets; where the capacity changes the longest wait, in packets at its mean.
     pub(crate) largest: f64,
     /// Congestion events.
     pub(crate) events: u64,
     /// Sum over events of the fraction of the flows that was cut.
     pub(crate) fractions: f64,
-    /// Law of the queue that accepted packets find.
+    /// Law of the queue that accepted packets find, or of their waits, as `largest`.
     pub(crate) found: QueueLawCount,
 }
 
@@ -120,6 +123,19 @@ impl QueueLawCount {
         law
     }
 
+    /// A law of waits, which have no limit.
+    pub(crate) fn of_waits() -> Self {
+        let mut law = Self {
+            finest: FINEST,
+            limit: f64::INFINITY,
+            inside: vec![0.0; BINS_OF_WAITS],
+            changes: vec![0.0; BINS_OF_WAITS + 1],
+            ..Self::default()
+        };
+        law.set_width(FINEST);
+        law
+    }
+
     fn set_width(&mut self, width: f64) {
         self.width = width;
         self.scale = if width > 0.0 { 1.0 / width } else { 0.0 };
@@ -141,7 +157,7 @@ impl QueueLawCount {
     /// Makes two bins one until they hold a queue of so many packets.
     #[cold]
     fn widen(&mut self, queue: f64) {
-        while queue * self.scale > BINS as f64 {
+        while queue * self.scale > self.inside.len() as f64 {
             let masses = self.masses();
             self.changes.fill(0.0);
             self.inside.fill(0.0);
@@ -178,14 +194,15 @@ impl QueueLawCount {
     /// Packets that found a queue moving evenly between two levels.
     #[inline]
     pub(crate) fn add_between(&mut self, one: f64, other: f64, mass: f64) {
-        let top = BINS as f64;
+        let bins = self.inside.len();
+        let top = bins as f64;
         let highest = one.max(other).min(self.limit);
         if highest * self.scale > top {
             self.widen(highest);
         }
         let a = (one.min(other) * self.scale).clamp(0.0, top);
         let b = (one.max(other) * self.scale).clamp(0.0, top);
-        let (i, j) = ((a as usize).min(BINS - 1), (b as usize).min(BINS - 1));
+        let (i, j) = ((a as usize).min(bins - 1), (b as usize).min(bins - 1));
         if i == j {
             self.inside[i] += mass;
             return;

@@ -4,6 +4,8 @@
 //! larger packets counts for more of them. What a fluid has no notion of (transfers, timers,
 //! per-flow queues) is refused by name; what it merely leaves out is in the warnings.
 
+use std::sync::Arc;
+
 use forebay_congestion::fluid::FluidLaw;
 use forebay_congestion::fluid_law;
 use forebay_discipline::DropCurve;
@@ -12,9 +14,10 @@ use forebay_scenario::{
     Algorithm, BackgroundRate, BufferLimit, EngineError, FlowGroup, Link, MeasurementWindow,
     Scenario, Seed, VictimCountLaw, VictimPolicy, Warning, WarningKind, Workload,
 };
-use forebay_units::Time;
 use forebay_units::parameter::{Parameters, Threshold, Value};
+use forebay_units::{Rate, Time};
 
+use crate::capacity::CapacitySteps;
 use crate::domain;
 use crate::error::FluidError;
 use crate::model::{Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Red};
@@ -46,8 +49,11 @@ impl Translation {
                 return Err(unsupported(format!("`ecn` (group `{}`)", group.name)));
             }
         }
-        if scenario.links().iter().any(Link::changes) {
-            return Err(unsupported("a rate in steps"));
+        if (scenario.links().iter()).any(|link| link.opportunities().is_some()) {
+            return Err(unsupported("opportunities of delivery (`mahimahi`)"));
+        }
+        if (scenario.links().iter()).any(|link| link.outages.any() && link.outages.flush) {
+            return Err(unsupported("`flush` of outages"));
         }
         if scenario.links().iter().any(|link| link.memory.is_some()) {
             return Err(unsupported("a memory that links share"));
@@ -60,9 +66,15 @@ impl Translation {
         }
         let options = scenario.fluid();
         let (warmup, measured) = (run.warmup.as_secs_f64(), run.measure.as_secs_f64());
-        let links = (0..scenario.links().len())
-            .map(|number| translate_link(scenario, number))
+        let links: Vec<FluidLink> = (0..scenario.links().len())
+            .map(|number| translate_link(scenario, number, seed))
             .collect::<Result<_, _>>()?;
+        // Cycles of the windows are none of the rates, whose phases all count.
+        let changes = |link: &FluidLink| {
+            let steps = link.steps.as_ref();
+            steps.is_some_and(|steps| steps.changes(end) > steps.changes(warmup))
+        };
+        let changes = links.iter().any(changes);
         let mut translation = Self {
             model: FluidModel {
                 links,
@@ -72,11 +84,11 @@ impl Translation {
                 flows: Vec::new(),
                 synchronization: synchronization(scenario),
                 measure: match options.window {
-                    MeasurementWindow::Fixed => Measure::Fixed { start: warmup },
-                    MeasurementWindow::WholeCycles => Measure::WholeCycles {
+                    MeasurementWindow::WholeCycles if !changes => Measure::WholeCycles {
                         start: warmup,
                         duration: measured,
                     },
+                    _ => Measure::Fixed { start: warmup },
                 },
                 horizon: warmup + measured,
                 tolerance: options.tolerance,
@@ -244,7 +256,9 @@ impl From<FluidError> for EngineError {
     fn from(error: FluidError) -> Self {
         match error {
             FluidError::Interrupted => Self::Interrupted,
-            FluidError::TooLong { .. } | FluidError::NotFinite { .. } => Self::TooLarge {
+            FluidError::TooLong { .. }
+            | FluidError::TooManyChanges { .. }
+            | FluidError::NotFinite { .. } => Self::TooLarge {
                 engine: NAME,
                 why: error.to_string(),
             },
@@ -325,10 +339,17 @@ fn relative_size(scenario: &Scenario, link: &Link, bytes: f64) -> f64 {
     (bytes + overhead_bytes(link)) / (scenario.packet_bytes() + overhead_bytes(link))
 }
 
-fn translate_link(scenario: &Scenario, number: usize) -> Result<FluidLink, EngineError> {
+fn translate_link(
+    scenario: &Scenario,
+    number: usize,
+    seed: Seed,
+) -> Result<FluidLink, EngineError> {
     let link = &scenario.links()[number];
     let packet = scenario.packet_bytes();
-    let capacity = link.rate.as_bytes_per_second() / (packet + overhead_bytes(link));
+    let per_second = |rate: Rate| rate.as_bytes_per_second() / (packet + overhead_bytes(link));
+    let capacity = per_second(link.rate);
+    let steps = link.realized(seed, number, scenario.run().end());
+    let steps = steps.map(|steps| Arc::new(CapacitySteps::new(&steps, per_second)));
     let buffer = match link.buffer {
         BufferLimit::Packets(count) => count as f64,
         BufferLimit::Bytes(bytes) => bytes.get() as f64 / packet,
@@ -340,6 +361,7 @@ fn translate_link(scenario: &Scenario, number: usize) -> Result<FluidLink, Engin
     };
     Ok(FluidLink {
         capacity,
+        steps,
         buffer,
         background: match scenario.fluid().background {
             BackgroundRate::Constant => Background::Constant(0.0),

@@ -37,6 +37,7 @@ fn shared(law: usize, queue: QueueLaw) -> FluidModel {
     FluidModel {
         links: vec![FluidLink {
             capacity: 5000.0,
+            steps: None,
             buffer: 150.0,
             background: Background::Constant(1000.0),
             queue,

@@ -34,6 +34,7 @@ fn shared(
     FluidModel {
         links: vec![FluidLink {
             capacity,
+            steps: None,
             buffer,
             background: Background::Constant(0.0),
             queue: QueueLaw::DropTail,

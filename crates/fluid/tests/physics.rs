@@ -343,12 +343,14 @@ fn any_model() -> impl Strategy<Value = FluidModel> {
                     links: vec![
                         FluidLink {
                             capacity,
+                            steps: None,
                             buffer,
                             background,
                             queue,
                         },
                         FluidLink {
                             capacity: ratio * capacity,
+                            steps: None,
                             buffer: other,
                             background: Background::Constant(0.0),
                             queue: QueueLaw::DropTail,
@@ -484,6 +486,7 @@ fn an_access_link_holds_its_flow_to_its_rate_and_leaves_the_rest_to_the_others()
     let mut chain = base.clone();
     chain.links.push(FluidLink {
         capacity: access_rate,
+        steps: None,
         buffer: 1e4,
         background: Background::Constant(0.0),
         queue: QueueLaw::DropTail,

@@ -48,7 +48,7 @@ fn gather_candidates(run: &mut Run<'_>, link: usize) {
         if !run.path(class).contains(&link) {
             continue;
         }
-        let delay = run.delay(class);
+        let (delay, wait) = (run.delay(class), run.wait(class, run.now));
         let (candidates, now) = (&mut run.candidates, run.now);
         with_class!(run.model, run.flows, class, part => {
             part.pinned_windows((now, 0.0, delay), |slot, window| {
@@ -59,8 +59,8 @@ fn gather_candidates(run: &mut Run<'_>, link: usize) {
         let first = candidates.len() - range.len();
         for (candidate, slot) in candidates[first..].iter_mut().zip(range) {
             candidate.flow = run.flows.number[slot];
-            candidate.round_trip = run.flows.propagation[slot] + delay;
-            candidate.rate /= candidate.round_trip;
+            candidate.round_trip = run.flows.propagation[slot] + wait;
+            candidate.rate /= run.flows.propagation[slot] + delay;
         }
     }
     run.leave_out_silent();
@@ -69,7 +69,7 @@ fn gather_candidates(run: &mut Run<'_>, link: usize) {
 /// Cuts the flow in a slot, or lets it send again.
 pub(crate) fn cut(run: &mut Run<'_>, Cut { slot, cause }: Cut) {
     let class = run.flows.class_of[slot] as usize;
-    let (now, delay) = (run.now, run.delay(class));
+    let (now, delay) = (run.now, run.wait(class, run.now));
     if cause == Cause::Timeout {
         run.end_silence(slot);
         let begin = (delay, RESTART_WINDOW);

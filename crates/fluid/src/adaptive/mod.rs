@@ -61,6 +61,7 @@ pub(crate) const WORK_LIMIT: u64 = 4_000_000_000;
 /// let model = FluidModel {
 ///     links: vec![FluidLink {
 ///         capacity: 1000.0,
+///         steps: None,
 ///         buffer: 100.0,
 ///         background: Background::Constant(0.0),
 ///         queue: QueueLaw::DropTail,
@@ -117,6 +118,7 @@ pub(crate) struct Adaptive {
 impl Integrator for Adaptive {
     fn advance(&mut self, run: &mut Run<'_>) -> Result<(), FluidError> {
         let limit = run.schedule.next_time().min(run.measurement.end);
+        let limit = limit.min(run.next_change);
         let limit = limit.min(run.now + self.span_of_overflow(run));
         if limit > run.now {
             run.count_step()?;
@@ -128,7 +130,8 @@ impl Integrator for Adaptive {
             };
             self.end_stretch(run, ending);
         }
-        if run.schedule.next_time() <= run.now {
+        let changed = run.change_capacities();
+        if changed || run.schedule.next_time() <= run.now {
             while let Some(due) = run.next_cut(run.now) {
                 cut(run, due);
             }
@@ -158,7 +161,7 @@ impl Adaptive {
         // Without flows nothing but the buffer has a size.
         let longest = propagation().reduce(f64::max).unwrap_or(f64::INFINITY);
         for link in &mut run.links {
-            link.tolerate(run.model.tolerance, link.capacity * longest);
+            link.tolerate(run.model.tolerance, link.highest() * longest);
         }
         let restart = if shortest.is_finite() {
             0.25 * shortest
@@ -176,7 +179,7 @@ impl Adaptive {
     /// hardly change and no loss is answered.
     fn span_of_overflow(&self, run: &Run<'_>) -> f64 {
         let overflowing = run.links.iter().filter(|l| l.overflow_goes_on(run.now));
-        let span = |link: &Link| self.control.restart + 0.25 * link.delay();
+        let span = |link: &Link| self.control.restart + 0.25 * link.wait(run.now);
         overflowing.map(span).fold(f64::INFINITY, f64::min)
     }
 

@@ -122,6 +122,7 @@ fn advance(run: &mut Run<'_>, span: f64) -> Result<(), FluidError> {
         run.account(
             l,
             Stretch {
+                begin: now,
                 span,
                 arrived,
                 theta: 1.0,

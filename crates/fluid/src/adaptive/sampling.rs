@@ -58,12 +58,8 @@ pub(crate) fn sample_pinned(run: &mut Run<'_>, span: f64) {
 fn sample_link(run: &mut Run<'_>, link: usize, (queue, rate): (f64, f64)) {
     let state = &run.links[link];
     let queue = queue.clamp(0.0, state.buffer);
-    let used = if queue > 0.0 {
-        1.0
-    } else {
-        (rate + state.background) / state.capacity
-    };
-    run.samples.push_link(link, queue, used.min(1.0));
+    let used = state.used(queue, rate + state.background);
+    run.samples.push_link(link, queue, used);
 }
 
 /// What the flows will offer a link `span` seconds on if no delay changes, with three
@@ -72,7 +68,7 @@ pub(crate) fn arrivals_ahead(run: &mut Run<'_>, link: usize, span: f64) -> [f64;
     let now = run.now;
     let mut sums = [0.0; 4];
     for class in 0..run.flows.classes.len() {
-        if run.path(class).contains(&link) {
+        if run.offers(class, link) {
             let delay = run.delay(class);
             let rates =
                 with_class!(run.model, run.flows, class, part => part.rate_ahead(now, span, delay));

@@ -87,7 +87,7 @@ impl Step {
         free.extend((0..run.links.len()).filter(|&l| run.links[l].mode == Mode::Free));
         for &l in &self.solver.free {
             let arrivals: f64 = (self.classes.iter().enumerate())
-                .filter(|(class, _)| run.model.paths[run.flows.classes[*class].path].contains(&l))
+                .filter(|(class, _)| run.offers(*class, l))
                 .map(|(class, step)| run.flows.classes[class].size * step.base.rate)
                 .sum();
             let link = &mut run.links[l];
@@ -201,7 +201,7 @@ impl Step {
     ) -> f64 {
         let mut sum = 0.0;
         for class in 0..self.classes.len() {
-            if run.path(class).contains(&link) {
+            if run.offers(class, link) {
                 let combination = self.combination(class, step, theta);
                 let delay = dense_delay(run, class, theta);
                 let time = run.now + theta * step;
@@ -238,6 +238,7 @@ impl Step {
             run.account(
                 l,
                 Stretch {
+                    begin: run.now,
                     span,
                     arrived,
                     theta,
@@ -257,7 +258,7 @@ fn dense_delay(run: &Run<'_>, class: usize, theta: f64) -> f64 {
         } else {
             link.queue
         };
-        queue.clamp(0.0, link.buffer) * link.per_packet
+        queue.clamp(0.0, link.buffer) * link.per_packet + link.hold
     };
     run.path(class).iter().map(|&l| at(l)).sum()
 }

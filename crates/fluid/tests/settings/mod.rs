@@ -77,6 +77,7 @@ pub(crate) fn model(setting: &Setting, law: &FluidLaw, minimum: f64, fraction: f
     FluidModel {
         links: vec![FluidLink {
             capacity: setting.capacity,
+            steps: None,
             buffer: fraction * setting.full_buffer,
             background: Background::Constant(0.0),
             queue: QueueLaw::DropTail,
