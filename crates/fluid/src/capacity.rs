@@ -177,6 +177,15 @@ impl CapacitySteps {
         capacities.fold(0.0, f64::max)
     }
 
+    /// How long nothing is served at most, in one period or before the last step, seconds.
+    pub(crate) fn longest_outage(&self) -> f64 {
+        let ends = self.steps.iter().skip(1).map(|step| step.begin);
+        let ends = ends.chain(self.period.map(|period| period.length));
+        let outages = self.steps.iter().zip(ends);
+        let outages = outages.filter(|(step, _)| step.capacity == 0.0);
+        outages.fold(0.0, |longest, (step, end)| longest.max(end - step.begin))
+    }
+
     /// When a step begins, seconds.
     pub(crate) fn begin(&self, Place { periods, number }: Place) -> f64 {
         let before = self
@@ -359,7 +368,7 @@ mod tests {
     #[test]
     fn an_outage_is_waited_for() {
         let (_, capacity) = both(&[(2000, 1), (3000, 0), (1000, 3)], true).unwrap();
-        assert_eq!(capacity.highest(), 3.0);
+        assert_eq!((capacity.highest(), capacity.longest_outage()), (3.0, 3.0));
         let waits = [0.0, 1.0, 2.0, 3.5, 5.0, 6.0, 12.0].map(|packets| capacity.wait(0.0, packets));
         assert_eq!(waits, [0.0, 1.0, 2.0, 5.5, 6.0, 7.0, 14.0]);
         // Who comes as it begins, behind nobody, leaves as it ends.

@@ -1,13 +1,16 @@
 //! A link whose capacity changes: when, what senders know of it, and how long packets wait.
 //!
-//! The round trip of a fluid model, T + q / C (Misra, Gong and Towsley 2000, equation 1), supposes that C is a
+//! The round trip of a fluid model, R = T + q / C (Misra, Gong and Towsley 2000, equation 1), supposes that C is a
 //! constant. It has three parts to play, which come apart where C changes:
 //!
-//! * What is *sent* is W / (T + q / C') with the capacity C'(t) = C(t - T) of a propagation round trip ago. A
-//!   window is clocked by its acknowledgments: until those of the new rate come back the old rate goes on
-//!   (Jacobsson, Andrew, Tang, Johansson, Hjalmarsson and Low 2008, "ACK-clocking dynamics"). So a step
-//!   moves a queue from W - C1 T to W - C2 T in T seconds, as the windows say it must, and an outage fills it
-//!   with all of W, after which nothing is sent. With T of the link's flows, their harmonic mean.
+//! * What is *sent* is W / R, and windows are clocked by their acknowledgments: at t those come back at the rate
+//!   C(t - T), whatever C is by then (Jacobsson, Andrew, Tang, Johansson, Hjalmarsson and Low 2008, "ACK-clocking
+//!   dynamics"). By Little's law R is what is in flight over that rate, (q + P) / C(t - T), with the packets P
+//!   that the link has sent in the last T, of which the acknowledgments are still to come. For a constant C that
+//!   is T + q / C; after a change it is what it was until T later. So a step moves a queue from W - C1 T to
+//!   W - C2 T in T seconds, as the windows say it must, and an outage fills it with all of W, after which nothing
+//!   is sent. Where more than one change lies in the last T acknowledgments are taken to come evenly, at P / T.
+//!   T is that of the link's flows, their harmonic mean.
 //! * What arrives *waits* until the integral of C has served what is before it, whatever C is by then. Delays are
 //!   those.
 //! * A *loss* is known when what was behind it has waited so and has come back.
@@ -26,12 +29,15 @@ pub(crate) struct Changing {
     mean: f64,
     /// Seconds after which senders know of a change.
     lag: f64,
+    /// The capacity of which acknowledgments tell.
+    clock: f64,
     /// The next steps to be served by, and to be known of.
     served: Option<Place>,
     known: Option<Place>,
 }
 
-/// What senders take a packet in the queue to delay them by, and what they wait for besides, seconds.
+/// By how much each packet in the queue holds senders back, and by how much they are held back whatever the
+/// queue, seconds.
 pub(crate) type Known = (f64, f64);
 
 impl Changing {
@@ -41,16 +47,38 @@ impl Changing {
         Self {
             served: steps.next(first),
             known: steps.next(first),
+            clock: steps.capacity(first),
             steps,
             mean,
             lag,
         }
     }
 
-    /// The capacity at the beginning, and what senders know then.
+    /// The capacity at the beginning, and what senders know of it.
     pub(crate) fn first(&self) -> (f64, Known) {
-        let capacity = self.steps.capacity(self.steps.place(0.0));
-        (capacity, known(capacity))
+        (self.clock, self.delay(0.0, 0.0))
+    }
+
+    /// By what a queue at `now` delays who sends.
+    fn delay(&self, now: f64, queue: f64) -> Known {
+        if self.served == self.known && self.clock > 0.0 {
+            return (1.0 / self.clock, 0.0);
+        }
+        // Before the beginning was no other capacity.
+        let begin = (now - self.lag).max(0.0);
+        let sent = self.steps.served(begin, now) + self.clock * (self.lag - (now - begin));
+        let next = self.known.and_then(|known| self.steps.next(known));
+        if self.served != self.known && self.served != next {
+            return (self.lag / sent, 0.0);
+        }
+        if self.clock <= 0.0 {
+            return (0.0, SILENT);
+        }
+        // What has queued because of the change that is not known yet.
+        let hidden = self.clock * self.lag - sent;
+        // A link that is idle delays nobody, however much more it could send by now.
+        let queued = if queue > 0.0 { queue - hidden } else { 0.0 };
+        (0.0, queued.max(0.0) / self.clock)
     }
 
     /// The highest capacity.
@@ -66,19 +94,20 @@ impl Changing {
         begin(self.served, 0.0).min(begin(self.known, self.lag))
     }
 
-    /// The capacity that has come by `now`, and what senders have learned by then, where there is any.
-    pub(crate) fn take(&mut self, now: f64) -> (Option<f64>, Option<Known>) {
-        let (mut capacity, mut told) = (None, None);
+    /// Takes the changes that are due at `now`: the capacity that has come, if one has, and what senders know
+    /// with such a queue.
+    pub(crate) fn take(&mut self, now: f64, queue: f64) -> (Option<f64>, Known) {
+        let mut capacity = None;
         while let Some(place) = self.served.filter(|place| self.steps.begin(*place) <= now) {
             capacity = Some(self.steps.capacity(place));
             self.served = self.steps.next(place);
         }
         let lag = self.lag;
         while let Some(place) = self.known.filter(|at| self.steps.begin(*at) + lag <= now) {
-            told = Some(known(self.steps.capacity(place)));
+            self.clock = self.steps.capacity(place);
             self.known = self.steps.next(place);
         }
-        (capacity, told)
+        (capacity, self.delay(now, queue))
     }
 
     /// Packets that can be served between two times.
@@ -127,14 +156,5 @@ impl Changing {
             tally.found.add_between(one, other, to - from);
             tally.largest = tally.largest.max(one).max(other);
         });
-    }
-}
-
-/// What senders know of a capacity: the delay of a packet, or that nothing is acknowledged.
-fn known(capacity: f64) -> Known {
-    if capacity > 0.0 {
-        (1.0 / capacity, 0.0)
-    } else {
-        (0.0, SILENT)
     }
 }

@@ -14,11 +14,15 @@ const BURST: f64 = 0.5;
 /// Ratio of the longest to the shortest round trip from which on losses are far too few.
 const SPREAD: f64 = 4.0;
 
+/// Round trips for which a rate has to last.
+const LASTING: f64 = 5.0;
+
 /// Round trips that stand for those of a group.
 const POINTS: u64 = 64;
 
-/// The remarks on a scenario.
-pub(crate) fn warnings(scenario: &Scenario) -> Vec<Warning> {
+/// The remarks on a scenario whose target link serves nothing for so many seconds at most, and has one rate for
+/// so many on average.
+pub(crate) fn warnings(scenario: &Scenario, (outage, phase): (f64, f64)) -> Vec<Warning> {
     let Some(fair) = Fair::of(scenario) else {
         return Vec::new();
     };
@@ -27,6 +31,8 @@ pub(crate) fn warnings(scenario: &Scenario) -> Vec<Warning> {
         fair.small_buffer(scenario),
         fair.spread(),
         fair.low_window(scenario),
+        timers(scenario, outage),
+        fair.fast_changes(phase),
     ];
     all.into_iter().flatten().collect()
 }
@@ -40,7 +46,8 @@ struct Fair {
     rate: f64,
     /// Packets that may wait.
     buffer: f64,
-    /// Round trips, seconds.
+    /// Round trips, seconds: their harmonic mean, and the ends.
+    harmonic: f64,
     shortest: f64,
     longest: f64,
 }
@@ -62,6 +69,7 @@ impl Fair {
             flows,
             window: share + buffer / flows as f64,
             rate: share / harmonic,
+            harmonic,
             buffer,
             shortest: rtts.iter().copied().fold(f64::INFINITY, f64::min),
             longest: rtts.iter().copied().fold(0.0, f64::max),
@@ -109,6 +117,16 @@ impl Fair {
             .then(|| outside("rtt", text).with("longest_by_shortest", ratio))
     }
 
+    /// Changes of the rate that come back to the senders as bursts and gaps of acknowledgments.
+    fn fast_changes(&self, phase: f64) -> Option<Warning> {
+        let rounds = phase / self.harmonic;
+        let text = format!(
+            "the rate changes every {rounds:.1} round trips on average: bursts and gaps of acknowledgments, which the \
+             fluid follows roughly, move the utilization by up to a tenth"
+        );
+        (rounds < LASTING).then(|| outside("rate", text).with("round_trips_by_change", rounds))
+    }
+
     /// Windows below which a controller grows by another law than the fluid's, after a cut.
     fn low_window(&self, scenario: &Scenario) -> Option<Warning> {
         let group = persistent(scenario).find(|group| group.controller.name() == "scalable")?;
@@ -131,6 +149,19 @@ impl Fair {
     }
 }
 
+/// An outage that outlasts retransmission timers.
+fn timers(scenario: &Scenario, outage: f64) -> Option<Warning> {
+    let timer = persistent(scenario)
+        .map(|group| group.stack.min_rto)
+        .min()?;
+    let text = format!(
+        "outages outlast timers (`min_rto` of {timer}): who begins anew after one sends less for a while, which the \
+         fluid leaves out"
+    );
+    (outage >= timer.as_secs_f64())
+        .then(|| outside("outage", text).with("longest_outage_s", outage))
+}
+
 /// The target link's persistent groups.
 fn persistent(scenario: &Scenario) -> impl Iterator<Item = &FlowGroup> {
     scenario.target_flows().filter(|group| group.persistent())
@@ -147,11 +178,15 @@ mod tests {
 
     /// 1000 packets of 1000 bytes a second.
     fn subjects(buffer: &str, flows: &str) -> Vec<String> {
+        subjects_of_phases(f64::INFINITY, buffer, flows)
+    }
+
+    fn subjects_of_phases(phase: f64, buffer: &str, flows: &str) -> Vec<String> {
         let text = format!(
             "[link]\nrate = \"8Mbps\"\nbuffer = \"{buffer}\"\n[[flows]]\npacket = \"1000B\"\n{flows}\n"
         );
         let scenario = Scenario::parse(&text, Format::Toml, "test", &[]).unwrap();
-        warnings(&scenario)
+        warnings(&scenario, (0.9, phase))
             .into_iter()
             .map(|warning| warning.subject)
             .collect()
@@ -207,6 +242,30 @@ mod tests {
             subjects("80p", &flows.replace("scalable", "newreno")),
             [""; 0]
         );
+    }
+
+    /// Of round trips of 100 and 300 ms the harmonic mean is 150 ms.
+    #[test]
+    fn a_rate_lasts_for_five_round_trips() {
+        let flows = "rtt = [\"100ms\", \"300ms\"]\ncount = 2";
+        for (phase, expected) in [(0.749, vec!["rate"]), (0.751, vec![])] {
+            assert_eq!(
+                subjects_of_phases(phase, "100p", flows),
+                expected,
+                "{phase}"
+            );
+        }
+    }
+
+    /// Of the timers the shortest counts.
+    #[test]
+    fn an_outage_is_shorter_than_the_timers() {
+        for (timer, expected) in [("901ms", vec![]), ("900ms", vec!["outage"])] {
+            let flows = format!(
+                "rtt = \"100ms\"\nmin_rto = \"2s\"\n[[flows]]\nrtt = \"100ms\"\npacket = \"1000B\"\nmin_rto = \"{timer}\""
+            );
+            assert_eq!(subjects("100p", &flows), expected, "{timer}");
+        }
     }
 
     #[test]

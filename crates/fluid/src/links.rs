@@ -30,9 +30,9 @@ pub(crate) enum Mode {
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(crate) capacity: f64,
-    /// 1 / capacity, as far as senders know it; 0 in an outage, of which they know by `hold`.
+    /// By how much a packet in the queue holds senders back: 1 / capacity, and 0 while they do not know it.
     pub(crate) per_packet: f64,
-    /// What holds the flows back besides the queue, seconds.
+    /// By how much they are held back whatever the queue, seconds.
     pub(crate) hold: f64,
     changing: Option<Box<Changing>>,
     pub(crate) buffer: f64,
@@ -174,11 +174,12 @@ impl Link {
     /// Changes the capacity, or what is known of it, as is due at `now`.
     pub(crate) fn change(&mut self, now: f64) {
         if let Some(changing) = &mut self.changing {
-            let (capacity, known) = changing.take(now);
-            self.capacity = capacity.unwrap_or(self.capacity);
-            if let Some(known) = known {
-                self.learn(known);
+            if changing.next() > now {
+                return;
             }
+            let (capacity, known) = changing.take(now, self.queue);
+            self.capacity = capacity.unwrap_or(self.capacity);
+            self.learn(known);
         }
     }
 

@@ -5,7 +5,7 @@
 //! new method is a file with an `Integrator`.
 
 use crate::error::{FluidError, count, range};
-use crate::exposure::Losses;
+use crate::exposure::{Losses, SILENT};
 use crate::flows::{Flows, with_class};
 use crate::links::{Link, Stretch};
 use crate::measurement::Measurement;
@@ -175,7 +175,7 @@ impl<'m> Run<'m> {
     #[inline]
     pub(crate) fn offers(&self, class: usize, link: usize) -> bool {
         let path = self.path(class);
-        path.contains(&link) && path.iter().all(|&l| self.links[l].hold == 0.0)
+        path.contains(&link) && path.iter().all(|&l| self.links[l].hold < SILENT)
     }
 
     /// Changes the capacities that are due, and what is known of them; returns whether any is.

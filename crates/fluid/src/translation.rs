@@ -108,7 +108,13 @@ impl Translation {
             translation.model.paths.push(vec![scenario.target_index()]);
         }
         translation.note_left_out(scenario);
-        translation.warnings.extend(domain::warnings(scenario));
+        let target = &translation.model.links[translation.model.target];
+        let phases = target.steps.as_ref().map_or((0.0, f64::INFINITY), |steps| {
+            (steps.longest_outage(), end / steps.changes(end))
+        });
+        translation
+            .warnings
+            .extend(domain::warnings(scenario, phases));
         Ok(translation)
     }
 

@@ -295,7 +295,8 @@ fn changes_that_change_nothing_change_nothing() {
         model.links[0].steps = None;
         for ((name, with), (_, without)) in changed.iter().zip(by_all(&model)) {
             let (with, without) = (&with.links[0], &without.links[0]);
-            near(with.utilization, without.utilization, 2e-4, name);
+            // Until it is known that nothing has changed the queue's growth holds nobody back.
+            near(with.utilization, without.utilization, 1e-3, name);
             near(
                 with.queue_mean,
                 without.queue_mean,
