@@ -144,6 +144,73 @@ fn what_a_fluid_lacks_is_refused_by_name() {
     }
 }
 
+/// What a link does besides queueing at a rate, in one line each.
+#[test]
+fn what_links_do_besides_is_refused_by_name() {
+    for (key, feature) in [
+        ("rate = { opportunities = \"1 2 5\" }", "mahimahi"),
+        ("loss = { random = \"1%\" }", "`loss`"),
+        (
+            "outages = { between = \"10s\", lasting = \"1s\", flush = true }",
+            "`flush`",
+        ),
+        (
+            "delay = { steps = [[\"0s\", \"5ms\"], [\"1s\", \"9ms\"]], repeat = \"2s\" }",
+            "delay",
+        ),
+    ] {
+        let mut text = ELEPHANTS.replace("[link]", &format!("[link]\n{key}"));
+        if key.starts_with("rate") {
+            text = text.replace("rate   = \"100Mbps\"\n", "");
+        }
+        let Err(EngineError::Unsupported { feature: found, .. }) = run(&text) else {
+            panic!("{feature}");
+        };
+        assert!(found.contains(feature), "{found}");
+    }
+}
+
+/// Every replication draws its own course, and outages are steps to nothing.
+#[test]
+fn rates_and_outages_that_are_drawn_are_followed() {
+    let text = |rate: &str| ELEPHANTS.replace("\"100Mbps\"", rate);
+    let markov = r#"{ markov = [{ rate = "100Mbps", mean_time = "3s" }, { rate = "10Mbps", mean_time = "2s" }] }"#;
+    let of = |replication| {
+        let seed = Seed {
+            seed: 1,
+            replication,
+        };
+        FluidEngine
+            .run(&scenario(&text(markov)), &seed.into())
+            .unwrap()
+    };
+    assert_eq!(of(0), of(0));
+    assert_ne!(of(0).metrics, of(1).metrics);
+    let outages = "outages = [[\"150s\", \"4s\"]]";
+    let listed = run(&text("\"100Mbps\"").replace("[link]", &format!("[link]\n{outages}")));
+    let steps = r#"{ steps = [["0s", "100Mbps"], ["150s", "0bps"], ["154s", "100Mbps"]] }"#;
+    let mut steps = run(&text(steps)).unwrap();
+    let listed = listed.unwrap();
+    steps.scenario_sha256.clone_from(&listed.scenario_sha256);
+    assert_eq!(listed.metrics, steps.metrics);
+    let longest = listed.value(Metric::QueueDelayMax).unwrap();
+    // A buffer of 30 ms before the outage, or nothing of it.
+    assert!((3.999..4.031).contains(&longest), "{longest}");
+}
+
+/// A period of a microsecond is refused at once, in one line that says why.
+#[test]
+fn more_changes_than_can_be_followed_are_refused() {
+    let steps = r#"{ steps = [["0s", "100Mbps"], ["500ns", "10Mbps"]], repeat = "1us" }"#;
+    let error = run(&ELEPHANTS.replace("\"100Mbps\"", steps))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("change 999999999 times in 500 s") && !error.contains('\n'),
+        "{error}"
+    );
+}
+
 #[test]
 fn the_continuous_model_reports_full_use_and_no_events() {
     let report = run(&(ELEPHANTS.to_owned() + "\n[fluid]\nlaw = \"continuous\"\n")).unwrap();
