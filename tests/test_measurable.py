@@ -101,6 +101,17 @@ def test_phases_have_delays_where_the_rate_changes() -> None:
         recommend(scenario("persistent"), ["queue_delay_p99_slow<=10ms"], progress=refuse)
 
 
+def test_a_policer_has_a_loss_rate_where_there_is_one() -> None:
+    policed = scenario("persistent").changed(("test", "link.policer", '{ rate = "2Mbps", burst = "20kB" }'))
+    assert "policer_loss_rate" in measurable(policed, "packet")
+    assert "policer_loss_rate" not in measurable(scenario("persistent"), "packet")
+    assert named(policed.run("packet", replications=1).metrics) <= set(measurable(policed, "packet"))
+    with pytest.raises(
+        InputError, match="policer_loss_rate`, which is not measured: the link has no `policer`; allowed"
+    ):
+        recommend(scenario("persistent"), ["policer_loss_rate<=1%"], progress=refuse)
+
+
 def test_engines_that_leave_metrics_out_are_engines() -> None:
     assert set(ENGINES) <= {engine.name for engine in _core.engines()}
     known = {metric.goal_name for metric in _core.metrics()}

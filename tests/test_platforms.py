@@ -264,6 +264,19 @@ def test_nothing_is_typed_for_a_link_whose_rate_changes() -> None:
         assert found.notes == ("the link's rate changes: lines with its average, 75 Mb/s, were not simulated",)
 
 
+def test_a_policer_is_told_elsewhere() -> None:
+    path = ROOT / "scenarios" / "lab-dumbbell.toml"
+    policed = Port.of(Scenario.load(path, ['link.policer={ rate = "50Mbps", burst = "625kB" }']))
+    plain = Port.of(Scenario.load(path))
+    for name in PLATFORMS:
+        found, same = configure(platform(name), policed), configure(platform(name), plain)
+        assert found.lines == same.lines
+        if same.lines:
+            assert set(found.notes) - set(same.notes) == {
+                "policer: simulated in front of the queue, not among these lines"
+            }
+
+
 def test_names_and_their_other_spellings() -> None:
     for other, name in ALIASES.items():
         if name in PLATFORMS:

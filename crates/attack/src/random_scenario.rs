@@ -151,6 +151,20 @@ fn link(tape: &mut Tape<'_>, shared: bool) -> String {
         ];
         let _ = writeln!(text, "loss = {{ {} }}", tape.one(&laws));
     }
+    if tape.rarely(6) {
+        let more = tape.one(&[
+            "",
+            ", excess_burst = \"99999B\"",
+            ", peak = \"20Mbps\", peak_burst = \"70kB\"",
+            ", peak = \"9Mbps\", peak_burst = \"65535B\", yellow = \"drop\"",
+        ]);
+        let rate = tape.one(&["8999999bps", "2Mbps", "1kbps"]);
+        let burst = tape.one(&["65535B", "200kB", "1000000000000000B"]);
+        let _ = writeln!(
+            text,
+            "policer = {{ rate = \"{rate}\", burst = \"{burst}\"{more} }}"
+        );
+    }
     let rate = if tape.rarely(6) {
         changing(tape)
     } else {

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use forebay_scenario::{
-    BufferSize, Check, ClosedForm, Goal, ModelError, Prediction, Scenario, Unknown,
+    BufferSize, Check, ClosedForm, Goal, Link, ModelError, Prediction, Scenario, Unknown,
 };
 
 use crate::checks::{checked, unknown};
@@ -67,6 +67,12 @@ impl ClosedForm for Model {
             let lost = percent(link.loss.rate());
             let why = format!("the medium behind `{}` loses {lost} besides", link.name);
             checks.push(checked("losses at the queue alone", false, why));
+        }
+        let policed = |link: &Link| Some((link.name.clone(), link.policer?.rate));
+        if let Some((name, rate)) = scenario.links().iter().find_map(policed) {
+            let why =
+                format!("the policer in front of `{name}` drops what comes faster than {rate}");
+            checks.push(checked("no losses in front of the queue", false, why));
         }
         let target = scenario.target();
         if target.changes() {

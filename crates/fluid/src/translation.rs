@@ -64,6 +64,9 @@ impl Translation {
         if scenario.links().iter().any(|link| link.delays.is_some()) {
             return Err(unsupported("a delay in steps"));
         }
+        if scenario.links().iter().any(|link| link.policer.is_some()) {
+            return Err(unsupported("a `policer`"));
+        }
         let options = scenario.fluid();
         let (warmup, measured) = (run.warmup.as_secs_f64(), run.measure.as_secs_f64());
         let links: Vec<FluidLink> = (0..scenario.links().len())

@@ -137,7 +137,17 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
                 "link.loss.gilbert_elliott={ to_bad = 0.02, to_good = 0.3 }",
             ],
         ),
+        (
+            with(BACKGROUND),
+            vec!["link.policer={ rate = \"9Mbps\", burst = \"20kB\" }"],
+        ),
         (PATH.to_owned(), vec![]),
+        (
+            PATH.to_owned(),
+            vec![
+                "links.second.policer={ rate = \"9Mbps\", burst = \"9kB\", peak = \"15Mbps\", peak_burst = \"3kB\" }",
+            ],
+        ),
         (
             PATH.replacen("delay", "loss = { random = 0.02 }\ndelay", 1),
             vec!["links.second.loss.random=3%"],

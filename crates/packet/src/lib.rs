@@ -37,6 +37,7 @@ mod memory;
 mod network;
 mod opportune;
 mod outlet;
+mod policer;
 mod prefetch;
 mod queued;
 #[cfg(test)]
@@ -51,6 +52,7 @@ mod source;
 mod statistics;
 mod stepping;
 mod timeline;
+mod token_bucket;
 mod traffic;
 mod transfers;
 mod transmitter;

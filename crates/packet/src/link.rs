@@ -29,7 +29,7 @@ use crate::turns::Turns;
     reason = "the common link is not behind a pointer"
 )]
 pub(crate) enum Link {
-    /// Drop-tail in front of a medium that loses nothing: nothing to decide.
+    /// Drop-tail behind no policer and in front of a medium that loses nothing: nothing to decide.
     DropTail(FifoLink),
     /// Departures known at arrival.
     Gated(Box<GatedLink>),
@@ -98,7 +98,7 @@ impl Link {
         };
         Some(match (chosen, departures) {
             (Discipline::AtArrival(Admission::DropTail(_)), Departures::Folded)
-                if spec.memory.is_none() && !Medium::any(spec) =>
+                if spec.memory.is_none() && !Medium::any(spec) && spec.policer.is_none() =>
             {
                 Self::DropTail(FifoLink::new(transmitter, spec.buffer, uniform))
             }

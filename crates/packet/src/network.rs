@@ -26,6 +26,7 @@ use crate::link::{Departures, Link, LinkSetup};
 use crate::medium::Medium;
 use crate::memory::Memories;
 use crate::outlet::{AtTheEnd, Loss, Onward, Recorded, cross};
+use crate::policer::Policer;
 use crate::recorder::{Fate, Observed, Recorder};
 use crate::refusal::{TOO_MANY_WAIT, too_large, unsupported};
 use crate::statistics::Account;
@@ -37,7 +38,12 @@ pub(crate) struct Network {
     pub(crate) links: Vec<Link>,
     /// What is behind each link, where that loses packets.
     media: Vec<Option<Medium>>,
+    /// What is in front of each link, where that drops packets.
+    policers: Vec<Option<Policer>>,
     memories: Memories,
+    /// Whether a packet may be lost before its link's discipline sees it: to a policer or for want of
+    /// memory.
+    guarded: bool,
     /// The hops of all groups' paths, one path behind the other.
     pub(crate) hops: Vec<Hop>,
     routes: Vec<Routes>,
@@ -89,10 +95,17 @@ impl Network {
         let end = scenario.run().end();
         let media = scenario.links().iter().enumerate();
         let media = media.map(|(number, spec)| Medium::new(spec, number, end, seed));
+        let policers = scenario.links().iter();
+        let policers: Vec<_> = policers
+            .map(|spec| spec.policer.map(Policer::new))
+            .collect();
+        let memories = Memories::new(scenario);
         let mut network = Self {
             links,
             media: media.collect(),
-            memories: Memories::new(scenario),
+            guarded: !memories.is_empty() || policers.iter().any(Option::is_some),
+            policers,
+            memories,
             hops: Vec::new(),
             routes: Vec::new(),
             target: LinkId::new(scenario.target_index()),
@@ -160,6 +173,11 @@ impl Network {
         self.media[link].as_ref()?.loss_rate()
     }
 
+    /// Share of the packets that the policer in front of a link dropped, where it has one.
+    pub(crate) fn policer_loss_rate(&self, link: usize) -> Option<f64> {
+        self.policers[link].as_ref()?.loss_rate()
+    }
+
     // --- A packet's way, from top to bottom ---
 
     /// A packet is offered to the link at its next hop. Every packet comes this way, at each of its
@@ -223,10 +241,10 @@ impl Network {
         flows: &mut Flows,
         timeline: &mut Timeline<'_>,
     ) {
-        if !self.memories.is_empty() && !self.has_memory(offered, flows, timeline) {
-            self.links[offered.link.index()].refuse();
-            self.follow(offered, Fate::Dropped, (flows, timeline));
-        } else if let Link::Gated(link) = &mut self.links[offered.link.index()] {
+        if self.guarded && !self.is_let_in(offered, flows, timeline) {
+            return;
+        }
+        if let Link::Gated(link) = &mut self.links[offered.link.index()] {
             let account = self.hops[offered.at].account;
             let fate = match link.arrive(&offered.packet, account) {
                 Some((departure, marked)) => Fate::Departs(departure, Mark::of(marked)),
@@ -236,6 +254,30 @@ impl Network {
         } else {
             self.enqueue(offered, flows, timeline);
         }
+    }
+
+    /// Whether a packet passes its link's policer and finds memory; else it is lost.
+    #[cold]
+    #[inline(never)]
+    fn is_let_in(
+        &mut self,
+        offered: &Offered,
+        flows: &mut Flows,
+        timeline: &mut Timeline<'_>,
+    ) -> bool {
+        let packet = &offered.packet;
+        if let Some(policer) = &mut self.policers[offered.link.index()]
+            && !policer.passes(packet.arrival, packet.size)
+        {
+            self.police(offered, (flows, &mut timeline.recorder));
+            return false;
+        }
+        let has_memory = self.memories.is_empty() || self.has_memory(offered, flows, timeline);
+        if !has_memory {
+            self.links[offered.link.index()].refuse();
+            self.follow(offered, Fate::Dropped, (flows, timeline));
+        }
+        has_memory
     }
 
     /// Whether a packet finds memory at its link, or needs none.
@@ -284,7 +326,7 @@ impl Network {
         if recorded {
             self.follow(offered, Fate::Waits, (flows, timeline));
         }
-        let watched = recorded || !self.memories.is_empty();
+        let watched = recorded || self.guarded;
         if let Link::Queued(link) = &mut self.links[at.index()] {
             if link.arrive(&offered.packet, at, &mut timeline.calendar) {
                 self.catch_up_link(at, now, (flows, timeline));
@@ -366,6 +408,21 @@ impl Network {
         loss.count(flows, recorder);
     }
 
+    /// A packet is lost in front of its link: it has not arrived there, and no queue has dropped it.
+    fn police(&self, offered: &Offered, (flows, recorder): (&mut Flows, &mut Recorder<'_>)) {
+        let packet = InFlight::of(&offered.packet);
+        let transit = flows.transit_mut(packet.flow);
+        transit.arrived -= u64::from(offered.link == self.target);
+        let loss = Loss {
+            packet,
+            now: packet.arrival,
+            counts: true,
+            last: self.hops[offered.at].last,
+            at_target: false,
+        };
+        loss.count(flows, recorder);
+    }
+
     // --- By the clock ---
 
     /// The warm-up ends: counting starts anew.
@@ -375,6 +432,9 @@ impl Network {
         }
         for medium in self.media.iter_mut().flatten() {
             medium.restart(now);
+        }
+        for policer in self.policers.iter_mut().flatten() {
+            policer.restart();
         }
     }
 

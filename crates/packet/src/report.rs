@@ -172,6 +172,9 @@ fn link_metrics(
     if let Some(lost) = simulation.network.medium_loss_rate(at) {
         put(Metric::MediumLossRate, lost);
     }
+    if let Some(dropped) = simulation.network.policer_loss_rate(at) {
+        put(Metric::PolicerLossRate, dropped);
+    }
     if statistics.arrivals > 0 {
         let arrivals = statistics.arrivals as f64;
         put(Metric::LossRate, statistics.drops as f64 / arrivals);

@@ -26,6 +26,7 @@ mod node;
 mod options;
 mod outages;
 mod overrides;
+mod policer;
 mod quantile;
 mod rate;
 mod report;
@@ -63,6 +64,7 @@ pub use options::{
 };
 pub use outages::Outages;
 pub use overrides::Override;
+pub use policer::{Policer, Yellow};
 pub use quantile::{listed_quantiles, sorted_quantile};
 pub use report::{
     Bin, BufferReport, Completions, Cost, Distribution, Estimate, FlowReport, FlowSample,

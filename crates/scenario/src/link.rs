@@ -16,6 +16,7 @@ use crate::loss::MediumLoss;
 use crate::naming::is_control;
 use crate::node::ScenarioError;
 use crate::outages::{Outages, OutagesForm};
+use crate::policer::{Policer, PolicerTable};
 use crate::rate::RateKey;
 use crate::schema::text;
 use crate::varying::Varying;
@@ -146,6 +147,8 @@ keys! {
         outages: Outages = Outages::NONE, key(OutagesForm);
         /// What is lost behind the queue, on the way to the next link or the receiver.
         loss: MediumLoss = MediumLoss::NONE, key(Table);
+        /// What is dropped in front of the queue, for it comes faster than this rate and burst.
+        policer: Option<Policer> = None, key(Maybe(PolicerTable));
         /// Which layer's overhead the rate includes.
         rate_layer: RateLayer = RateLayer::L3, always(Words);
         /// The memory in which its packets wait together with those of other links, where it has none

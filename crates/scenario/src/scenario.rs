@@ -21,6 +21,7 @@ use crate::naming::{Unknown, counted, is_control, shortened};
 use crate::node::{Format, Mistake, Node, ScenarioError, Source};
 use crate::options::{FluidOptions, RunPlan, TraceOptions};
 use crate::overrides::Override;
+use crate::policer::check_buckets;
 
 /// One link (or several) and its traffic, read from a file and valid.
 ///
@@ -162,6 +163,7 @@ impl Scenario {
             let bdp = bdp_bytes(index, link, &flows);
             link.buffer = resolve_buffer(cursor, link, bdp)?;
             link.resolve_classes(cursor, &flows, bdp)?;
+            check_buckets(cursor, index, &flows)?;
         }
         let groups: Vec<String> = flows.iter().map(|group| group.name.clone()).collect();
         let persistent = flows.iter().filter(|group| group.persistent());

@@ -68,6 +68,10 @@ const AS_WRITTEN: &[(&str, &str)] = &[
         "links.1.loss",
         r#"{"gilbert_elliott":{"good":"0.1%","to_bad":"1%","to_good":"25%"},"random":"0.01%"}"#,
     ),
+    (
+        "links.1.policer",
+        r#"{"burst":"20kB","excess_burst":"30kB","rate":"30Mbps","yellow":"drop"}"#,
+    ),
     ("flows.0.min_rto", "\"300ms\""),
     ("flows.0.initial_rto", "\"2s\""),
     ("flows.0.clock", "\"10ms\""),

@@ -100,7 +100,12 @@ def configure(system: Platform, port: Port) -> Configuration:
         lines = tuple(system.write(fitted.port))
     except ForebayError as error:
         return unconfigured(system, str(error))
-    differing = (*_differences(port, fitted.port, fitted.reasons), *_sizes(port, fitted.port), *_shared(port))
+    differing = (
+        *_differences(port, fitted.port, fitted.reasons),
+        *_sizes(port, fitted.port),
+        *_shared(port),
+        *_policed(port),
+    )
     return Configuration(system.name, lines, system.source, system.quirks, (*differing, *fitted.notes), system.title)
 
 
@@ -161,6 +166,12 @@ def _shared(port: Port) -> Iterator[str]:
         names = ", ".join(entry.name for entry in sharing[:-1]) + f" and {sharing[-1].name}"
         limit = sharing[0].queue.limit
         yield f"buffer: simulated {limit} that {names} share, configured {limit} for each"
+
+
+def _policed(port: Port) -> Iterator[str]:
+    """What drops packets in front of a queue is configured elsewhere."""
+    if port.policed:
+        yield "policer: simulated in front of the queue, not among these lines"
 
 
 def link_table(port: Port) -> str:

@@ -185,6 +185,8 @@ class Port:
         Flow groups that cross it, in the order of the scenario.
     changing : bool
         Whether the rate changes, of which `rate` is the average.
+    policed : bool
+        Whether a policer drops packets in front of the queue.
     """
 
     rate: int | None
@@ -194,6 +196,7 @@ class Port:
     memory: Limit | None = None
     groups: tuple[str, ...] = ()
     changing: bool = False
+    policed: bool = False
 
     @classmethod
     def of(cls, scenario: Scenario) -> Port:
@@ -220,6 +223,7 @@ class Port:
             memory=None if memory is None else _limit(memory["size"]),
             groups=tuple(group["name"] for group in flows),
             changing=changing,
+            policed="policer" in link,
         )
 
     @property

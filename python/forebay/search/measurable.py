@@ -30,8 +30,8 @@ ENGINES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     ),
 }
 
-#: What needs a medium that loses packets, and what a rate with phases.
-MEDIUM = "medium_loss_rate"
+#: What needs a key of the target link, and what a rate with phases.
+OF_KEYS: Mapping[str, str] = {"medium_loss_rate": "loss", "policer_loss_rate": "policer"}
 PHASES = frozenset({f"queue_delay_{part}_{phase}" for part in ("p50", "p99") for phase in ("slow", "fast")})
 #: Metrics that are at most 1 without being spoken of in percent.
 AT_MOST_ONE = frozenset({"jain_index", "synchronization", "short_transfers"})
@@ -195,11 +195,11 @@ def _lacks(goal_name: str, scenario: Scenario) -> str | None:
     """What the target link lacks that a metric is of, in words."""
     if goal_name in PHASES:
         return None if scenario.core.has_phases else "the link's rate does not change from one to another"
-    if goal_name != MEDIUM:
+    key = OF_KEYS.get(goal_name)
+    if key is None:
         return None
     links: list[Mapping[str, Any]] = json.loads(scenario.core.canonical_json())["links"]
-    loses = any(link.get("target") and "loss" in link for link in links)
-    return None if loses else "the link has no `loss`"
+    return None if any(link.get("target") and key in link for link in links) else f"the link has no `{key}`"
 
 
 def _kinds(scenario: Scenario) -> dict[str, str]:

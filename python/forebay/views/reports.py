@@ -30,13 +30,14 @@ __all__ = ["metric_table", "report_view"]
 LINK = (
     "utilization",
     "loss_rate",
+    "policer_loss_rate",
     "medium_loss_rate",
     "mark_rate",
     "queue_delay_mean_s",
     "queue_delay_p99_s",
     "goodput_bps",
 )
-WHERE_ANY = ("medium_loss_rate", "mark_rate")
+WHERE_ANY = ("policer_loss_rate", "medium_loss_rate", "mark_rate")
 #: Titles of columns, where those of the metrics are wide.
 COLUMNS = {
     "completion_time_p50_s": "completion\nmedian",

@@ -14,6 +14,7 @@ mod many_flows;
 mod measurements;
 mod media;
 mod outages;
+mod policing;
 mod reverse;
 mod steps;
 mod switch;
