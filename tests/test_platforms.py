@@ -264,6 +264,17 @@ def test_nothing_is_typed_for_a_link_whose_rate_changes() -> None:
         assert found.notes == ("the link's rate changes: lines with its average, 75 Mb/s, were not simulated",)
 
 
+def test_nothing_is_typed_for_a_shaped_link() -> None:
+    path = ROOT / "scenarios" / "lab-dumbbell.toml"
+    port = Port.of(Scenario.load(path, ['link.shaper={ rate = "50Mbps", burst = "15kB" }']))
+    for name in PLATFORMS:
+        found = configure(platform(name), port)
+        assert (found.lines, found.notes) == (
+            (),
+            ("the link has a `shaper`: lines with the queue alone were not simulated",),
+        )
+
+
 def test_a_policer_is_told_elsewhere() -> None:
     path = ROOT / "scenarios" / "lab-dumbbell.toml"
     policed = Port.of(Scenario.load(path, ['link.policer={ rate = "50Mbps", burst = "625kB" }']))

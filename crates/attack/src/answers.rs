@@ -249,7 +249,7 @@ fn check_goodput(scenario: &Scenario, report: &Report) {
         // What a repair completes may have been carried before.
         return;
     }
-    let rate = scenario.target().mean_rate(run.warmup, run.end());
+    let rate = link_rate(scenario, scenario.target_index());
     // Engines count time in picoseconds, of which each packet's transmission may lose one.
     let lengths = scenario.flows().iter().map(|group| group.packet.infimum());
     let smallest = 8.0 * lengths.fold(f64::INFINITY, f64::min).max(1.0);
@@ -285,13 +285,22 @@ fn check_goodput(scenario: &Scenario, report: &Report) {
     }
 }
 
+/// Bits per second that a link carries at most in the measured time, with the tokens that its shaper had
+/// saved before and a packet's that another one owes afterwards.
+fn link_rate(scenario: &Scenario, at: usize) -> f64 {
+    let (link, run) = (&scenario.links()[at], scenario.run());
+    let rate = link.mean_rate(run.warmup, run.end());
+    let owed = link
+        .shaper
+        .map_or(0, |_| scenario.largest_packet(at).get() + 38);
+    let saved = 8.0 * (link.saved().get() + owed) as f64;
+    (rate + saved / run.measure.as_secs_f64())
+        .min(rate.max(link.line_rate().as_bits_per_second() as f64))
+}
+
 /// Bits per second that a group can get over its way.
 fn most_bits(scenario: &Scenario, group: &FlowGroup) -> f64 {
-    let rates = group.path.iter().map(|&at| {
-        let link = &scenario.links()[at];
-        let run = scenario.run();
-        link.mean_rate(run.warmup, run.end())
-    });
+    let rates = group.path.iter().map(|&at| link_rate(scenario, at));
     let slowest = rates.fold(f64::INFINITY, f64::min);
     match group.unresponsive_rate() {
         // On and off periods, and chance: what is offered at most is not known from the mean.
@@ -309,7 +318,10 @@ fn check_waiting(scenario: &Scenario, report: &Report) {
     if let (Some(mean), BufferLimit::Packets(most)) =
         (report.metrics.get(&Metric::QueueMean), target.buffer)
     {
-        let most = most as f64;
+        // One that finds nobody in front of it waits for tokens or for an opportunity.
+        let waits = target.shaper.is_some() || target.opportunities().is_some();
+        let held = f64::from(u8::from(waits));
+        let most = most as f64 + held;
         assert!(
             mean.mean <= most * (1.0 + 1e-9) + 1e-9,
             "{} of {most}",

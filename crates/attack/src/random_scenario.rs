@@ -165,12 +165,28 @@ fn link(tape: &mut Tape<'_>, shared: bool) -> String {
             "policer = {{ rate = \"{rate}\", burst = \"{burst}\"{more} }}"
         );
     }
-    let rate = if tape.rarely(6) {
+    let shaped = tape.rarely(6);
+    if shaped {
+        let more = tape.one(&[
+            "",
+            ", peak = \"9Mbps\"",
+            ", peak = \"40Mbps\", peak_burst = \"80kB\"",
+            ", kind = \"htb\"",
+            ", kind = \"htb\", peak = \"12Mbps\", peak_burst = \"1B\"",
+        ]);
+        let rate = tape.one(&["4Mbps", "8999999bps", "100kbps"]);
+        let burst = tape.one(&["66kB", "200kB", "1000000000000000B"]);
+        let _ = writeln!(
+            text,
+            "shaper = {{ rate = \"{rate}\", burst = \"{burst}\"{more} }}"
+        );
+    }
+    let rate = if !shaped && tape.rarely(6) {
         changing(tape)
     } else {
         format!("\"{rate}\"")
     };
-    if tape.rarely(8) && !rate.contains("opportunities") {
+    if !shaped && tape.rarely(8) && !rate.contains("opportunities") {
         let outages = [
             "[[\"40ms\", \"30ms\"]]",
             "[[\"0s\", \"1ps\"], [\"50ms\", \"1s\"]]",

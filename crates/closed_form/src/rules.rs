@@ -75,6 +75,10 @@ impl ClosedForm for Model {
             checks.push(checked("no losses in front of the queue", false, why));
         }
         let target = scenario.target();
+        if let Some(shaper) = target.shaper {
+            let why = format!("the shaper lets {} leave at once", shaper.burst);
+            checks.push(unknown("packets that leave at the link's rate", why));
+        }
         if target.changes() {
             let how = if target.opportunities().is_some() {
                 "comes in opportunities".to_owned()

@@ -97,6 +97,12 @@ impl Fifo {
         Some(packet)
     }
 
+    /// Size of the next packet to transmit.
+    #[inline]
+    pub fn head(&self) -> Option<u32> {
+        self.packets.front().map(|packet| packet.size)
+    }
+
     /// The last packet to have come, taken out again.
     pub(crate) fn take_last(&mut self) -> Option<Packet> {
         let packet = self.packets.pop_back()?;

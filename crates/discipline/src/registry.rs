@@ -84,6 +84,12 @@ pub trait PacketQueue {
 
     /// See [`QueueDiscipline::backlog`].
     fn backlog(&self) -> Backlog;
+
+    /// Size of the packet that is the next to go, whatever happens until then; none where that is only
+    /// known when it is taken out.
+    fn head(&self) -> Option<u32> {
+        None
+    }
 }
 
 impl<Q: QueueDiscipline> PacketQueue for Q {
@@ -129,6 +135,11 @@ impl PacketQueue for Fifo {
     #[inline]
     fn backlog(&self) -> Backlog {
         self.backlog()
+    }
+
+    #[inline]
+    fn head(&self) -> Option<u32> {
+        self.head()
     }
 }
 

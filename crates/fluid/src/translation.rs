@@ -67,6 +67,9 @@ impl Translation {
         if scenario.links().iter().any(|link| link.policer.is_some()) {
             return Err(unsupported("a `policer`"));
         }
+        if scenario.links().iter().any(|link| link.shaper.is_some()) {
+            return Err(unsupported("a `shaper`"));
+        }
         let options = scenario.fluid();
         let (warmup, measured) = (run.warmup.as_secs_f64(), run.measure.as_secs_f64());
         let links: Vec<FluidLink> = (0..scenario.links().len())

@@ -2,7 +2,7 @@
 //! what a run may need.
 
 use forebay_congestion::packet::{Needs, Samples};
-use forebay_discipline::{Classes, Storage, storage};
+use forebay_discipline::{Classes, Packet, Storage, storage};
 use forebay_scenario::{
     BufferLimit, DEFAULT_MEMORY, FlowGroup, Footprint, Law, Link, Need, Recovery, Reduction,
     Scenario, Waiting, Workload, controller_needs,
@@ -14,6 +14,7 @@ use crate::event::Event;
 use crate::flow::{Flow, Unresponsive};
 use crate::lanes::in_turn;
 use crate::link::is_counted;
+use crate::turns::Turns;
 
 /// What the packet engine keeps.
 pub(crate) struct Kept;
@@ -84,7 +85,9 @@ impl Footprint for Kept {
             return GROWING * waiting.packets * most as f64;
         }
         // A departure is known at arrival: what goes on is an event already.
-        let record = if is_counted(scenario, at) {
+        let record = if Turns::are_of(link) {
+            size_of::<Packet>()
+        } else if is_counted(scenario, at) {
             size_of::<(Time, u32)>()
         } else {
             0

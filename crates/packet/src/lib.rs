@@ -47,6 +47,7 @@ mod refusal;
 mod report;
 mod reverse;
 mod sampler;
+mod shaper;
 mod simulation;
 mod source;
 mod statistics;

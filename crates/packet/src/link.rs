@@ -91,7 +91,12 @@ impl Link {
         let transmitter = Transmitter::of(spec, steps);
         let uniform = uniform_size(setup.scenario);
         let port = Port::new(random);
-        let turns = Turns::of(spec, &transmitter, (setup.seed, setup.number, end));
+        let turns = Turns::of(
+            spec,
+            &transmitter,
+            (setup.seed, setup.number, end),
+            setup.scenario.largest_packet(setup.number),
+        );
         let departures = match turns {
             Some(_) => Departures::Events,
             None => setup.departures,

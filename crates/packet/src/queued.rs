@@ -229,7 +229,8 @@ impl QueuedLink {
     /// Packets waiting, without the one in transmission. A departure due now has happened.
     pub(crate) fn waiting(&self, now: Time) -> u64 {
         let packets = self.queue.backlog().packets;
-        packets - u64::from(packets > 0 && self.server.departure() <= now)
+        let held = u64::from(self.server.held_after(now) > Time::ZERO);
+        packets - u64::from(packets > 0 && self.server.departure() <= now) + held
     }
 
     /// Packets and bytes waiting.
@@ -254,7 +255,7 @@ impl QueuedLink {
     pub(crate) fn restart(&mut self, now: Time) {
         let (usage, waiting) = (self.usage(now), self.queue.backlog().packets);
         let server = &mut self.server;
-        server.occupancy = -ticks(waiting, now);
+        server.occupancy = ticks(1, server.held_after(now)) - ticks(waiting, now);
         server.port.since = now;
         server.statistics.restart(now, usage);
     }
@@ -264,7 +265,7 @@ impl QueuedLink {
     pub(crate) fn finish(&mut self, end: Time, outlet: &mut impl Outlet) {
         let waiting = self.queue.backlog().packets;
         let server = &mut self.server;
-        server.occupancy += ticks(waiting, end);
+        server.occupancy += ticks(waiting, end) - ticks(1, server.held_after(end));
         server.usage_at_end = Some(server.usage(end));
         let (occupancy, drops, marks) = (
             server.occupancy,
@@ -400,6 +401,11 @@ impl Server {
         if was_idle {
             self.transmitter.busy_until = turning.turns.next(now);
         }
+        if let Some(size) = queue.head()
+            && self.departure() <= now
+        {
+            self.transmitter.busy_until = turning.turns.ready(now, size);
+        }
         if turning.turns.empties(now) {
             while let Some(packet) = queue.dequeue(&mut self.port) {
                 self.port.discards.push(packet);
@@ -417,16 +423,17 @@ impl Server {
                     break;
                 }
             }
-            self.occupancy += ticks(packets.len() as u64, now);
             if packets.is_empty() {
                 // Nobody waits: the turn is lost.
                 self.port.idle_since = Some(now);
             } else {
                 let free = turns.go(now, departures);
+                let start = turns.start(now);
+                self.occupancy += ticks(packets.len() as u64, start);
                 for (packet, departure) in packets.drain(..).zip(departures.drain(..)) {
                     let account = outlet.send(&Service { packet, departure });
                     if packet.arrival >= self.statistics.since {
-                        self.statistics.accepted(account, now - packet.arrival);
+                        self.statistics.accepted(account, start - packet.arrival);
                     }
                 }
                 self.transmitter.busy_until = turns.next(free);
@@ -434,6 +441,12 @@ impl Server {
         }
         self.turns = Some(turning);
         self.settle(outlet);
+    }
+
+    /// How long from `now` on a packet waits that the discipline has handed over.
+    fn held_after(&self, now: Time) -> Time {
+        let start = self.turns.as_ref().map(|turning| turning.turns.start(now));
+        start.unwrap_or(now).saturating_sub(now)
     }
 
     /// What the discipline has dropped or marked as it was asked is counted.

@@ -445,8 +445,9 @@ fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<Warning> {
 fn goodputs_above_rate(scenario: &Scenario, goodputs: &[f64]) -> Vec<Warning> {
     let run = scenario.run();
     let rate = scenario.target().mean_rate(run.warmup, run.end());
-    // A full link ends one packet more or less in the measured time.
-    let packet = scenario.packet_bytes() * 8.0 / scenario.run().measure.as_secs_f64();
+    // A full link ends one packet more or less in the measured time, and spends what its shaper had saved.
+    let beyond = scenario.packet_bytes() + scenario.target().saved().get() as f64;
+    let packet = beyond * 8.0 / scenario.run().measure.as_secs_f64();
     let mut warnings = Vec::new();
     let mut check = |goodput: f64, subject: String, why: &str| {
         if goodput > rate + packet {

@@ -38,6 +38,8 @@ pub(crate) struct Usage {
     pub(crate) busy: Time,
     /// What was sent, and what could have been, where the rate changes.
     sent: Option<(Work, Work)>,
+    /// What else bounds what could have been: what came until then, and what was saved of that.
+    limits: Option<[(Work, Work); 3]>,
 }
 
 impl Usage {
@@ -47,22 +49,43 @@ impl Usage {
             at,
             busy: Time::ZERO,
             sent: Some(sent),
+            limits: None,
+        }
+    }
+
+    /// What was sent until `at`, where what can be sent between two times is what comes in between by each of
+    /// these limits and was saved before, whichever is least.
+    pub(crate) fn limited(at: Time, sent: Work, limits: [(Work, Work); 3]) -> Self {
+        Self {
+            limits: Some(limits),
+            ..Self::sent(at, (sent, Work::ZERO))
         }
     }
 
     /// The part that has been used since `before` of what could be sent; nothing of nothing.
     pub(crate) fn since(&self, before: &Self) -> f64 {
         let (used, whole) = match (self.sent, before.sent.unwrap_or_default()) {
-            (Some((sent, possible)), (sent_before, possible_before)) => (
-                sent.saturating_sub(sent_before).bits(),
-                possible.saturating_sub(possible_before).bits(),
-            ),
+            (Some((sent, possible)), (sent_before, possible_before)) => {
+                let possible = possible.saturating_sub(possible_before);
+                (
+                    sent.saturating_sub(sent_before).bits(),
+                    self.most_since(before).unwrap_or(possible).bits(),
+                )
+            }
             (None, _) => (
                 (self.busy - before.busy).as_secs_f64(),
                 (self.at - before.at).as_secs_f64(),
             ),
         };
         if whole == 0.0 { 0.0 } else { used / whole }
+    }
+
+    /// The least that a limit has allowed since `before`.
+    fn most_since(&self, before: &Self) -> Option<Work> {
+        let pairs = self.limits?.into_iter().zip(before.limits?);
+        let most =
+            pairs.map(|((come, _), (come_before, saved))| come.saturating_sub(come_before) + saved);
+        most.min()
     }
 }
 
@@ -143,6 +166,30 @@ impl Transmitter {
         (self.steps.is_none() && rest == 0).then_some(transmission)
     }
 
+    /// A packet of so many bytes as it is sent, with what the link adds.
+    pub(crate) fn wire(&self, size: u32) -> Bytes {
+        self.wire_of(1, u64::from(size))
+    }
+
+    /// The same of so many packets of `bytes` in all.
+    pub(crate) fn wire_of(&self, packets: u64, bytes: u64) -> Bytes {
+        let framing = u64::from(self.overhead).saturating_mul(packets);
+        Bytes::new(bytes.saturating_add(framing))
+    }
+
+    /// The rate, the average where it changes.
+    pub(crate) fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// What is left to send of the packets taken, at a constant rate.
+    pub(crate) fn left(&self, now: Time) -> Work {
+        if self.busy_until < now {
+            return Work::ZERO;
+        }
+        Work::at(self.rate, self.busy_until - now) + Work::rest(self.remainder)
+    }
+
     /// Whether a packet is in transmission, one that ends at this very instant included.
     #[inline]
     pub(crate) fn occupied(&self, now: Time) -> bool {
@@ -167,6 +214,7 @@ impl Transmitter {
         Usage {
             at: now,
             busy: self.busy(now),
+            limits: None,
             sent: self.steps.as_ref().map(|steps| steps.sent(now)),
         }
     }
@@ -194,8 +242,7 @@ impl Transmitter {
 
     /// Time to send `packets` of `bytes` in all, behind those taken.
     fn time_to_send(&self, now: Time, packets: u64, bytes: u64) -> Time {
-        let framing = u64::from(self.overhead).saturating_mul(packets);
-        let bytes = Bytes::new(bytes.saturating_add(framing));
+        let bytes = self.wire_of(packets, bytes);
         match &self.steps {
             Some(steps) => steps.time_to_send(now, bytes),
             None => self.rate.time_to_send(bytes),

@@ -2,10 +2,11 @@
 //! instants, for one packet or for several at once.
 
 use forebay_scenario::{Link as LinkSpec, Seed};
-use forebay_units::Time;
+use forebay_units::{Bytes, Time};
 
 use crate::flushing::Flushing;
 use crate::opportune::Opportune;
+use crate::shaper::Shaper;
 use crate::transmitter::{Transmitter, Usage};
 
 /// What says when a queue is asked for packets, and when they have left. Turns come one after the
@@ -16,15 +17,29 @@ pub(crate) enum Turns {
     Opportune(Opportune),
     /// One packet after the other, and nothing of what waits when an outage begins.
     Flushing(Flushing),
+    /// One packet after the other, each when there are tokens.
+    Shaped(Box<Shaper>),
 }
 
 impl Turns {
-    /// Those of link number `number`, where it has turns in a run that ends at `end`.
+    /// Whether a link has turns.
+    pub(crate) fn are_of(link: &LinkSpec) -> bool {
+        link.shaper.is_some() || link.outages.flush || link.opportunities().is_some()
+    }
+
+    /// Those of link number `number`, where it has turns in a run that ends at `end`, for packets up to the
+    /// `largest`.
     pub(crate) fn of(
         link: &LinkSpec,
         transmitter: &Transmitter,
         (seed, number, end): (Seed, usize, Time),
+        largest: Bytes,
     ) -> Option<Self> {
+        if let Some(shaper) = link.shaper {
+            let line = Transmitter::new(link.line_rate(), link.overhead());
+            let shaper = Shaper::new(shaper, line, largest + link.rate_layer.framing());
+            return Some(Self::Shaped(Box::new(shaper)));
+        }
         if link.outages.flush {
             let outages = link.outages.realized(seed, number, end);
             let begins = outages.into_iter().map(|(begin, _)| begin);
@@ -39,13 +54,22 @@ impl Turns {
         match self {
             Self::Opportune(turns) => turns.next(now),
             Self::Flushing(turns) => turns.next(now),
+            Self::Shaped(turns) => turns.next(now),
+        }
+    }
+
+    /// When a packet of `size` bytes may be taken in that is known to be the next one, at `now` or later.
+    pub(crate) fn ready(&mut self, now: Time, size: u32) -> Time {
+        match self {
+            Self::Opportune(_) | Self::Flushing(_) => now,
+            Self::Shaped(turns) => turns.ready(now, size),
         }
     }
 
     /// Whether all that waits is dropped at this turn.
     pub(crate) fn empties(&mut self, now: Time) -> bool {
         match self {
-            Self::Opportune(_) => false,
+            Self::Opportune(_) | Self::Shaped(_) => false,
             Self::Flushing(turns) => turns.empties(now),
         }
     }
@@ -55,6 +79,7 @@ impl Turns {
         match self {
             Self::Opportune(turns) => turns.load(size),
             Self::Flushing(turns) => turns.load(size),
+            Self::Shaped(turns) => turns.load(size),
         }
     }
 
@@ -64,6 +89,25 @@ impl Turns {
         match self {
             Self::Opportune(turns) => turns.go(departures),
             Self::Flushing(turns) => turns.go(now, departures),
+            Self::Shaped(turns) => turns.go(now, departures),
+        }
+    }
+
+    /// When the packets that were taken in last have waited long enough: at their turn, at `now` where that
+    /// is over, or later where they wait for tokens.
+    pub(crate) fn start(&self, now: Time) -> Time {
+        match self {
+            Self::Opportune(_) | Self::Flushing(_) => now,
+            Self::Shaped(turns) => turns.start().max(now),
+        }
+    }
+
+    /// What sends the packets one by one, where something does.
+    pub(crate) fn transmitter(&self) -> Option<&Transmitter> {
+        match self {
+            Self::Opportune(_) => None,
+            Self::Flushing(turns) => Some(turns.transmitter()),
+            Self::Shaped(turns) => Some(turns.line()),
         }
     }
 
@@ -80,6 +124,7 @@ impl Turns {
         match self {
             Self::Opportune(turns) => Usage::sent(now, turns.sent(now)),
             Self::Flushing(turns) => turns.transmitter().usage(now),
+            Self::Shaped(turns) => turns.usage(now),
         }
     }
 
@@ -88,6 +133,7 @@ impl Turns {
         match self {
             Self::Opportune(turns) => turns.time_to_send(now, packets, bytes),
             Self::Flushing(turns) => turns.transmitter().time_to_empty(now, packets, bytes),
+            Self::Shaped(turns) => turns.time_to_send(now, packets, bytes),
         }
     }
 }

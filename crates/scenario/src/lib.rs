@@ -32,6 +32,7 @@ mod rate;
 mod report;
 mod scenario;
 mod schema;
+mod shaper;
 mod stack;
 mod step_list;
 mod uncertain;
@@ -73,6 +74,7 @@ pub use report::{
 };
 pub use scenario::{MAX_TEXT, Scenario};
 pub use schema::schema;
+pub use shaper::{Shaper, ShaperKind};
 pub use stack::{DelayedAck, PartialAckTimer, Recovery, Reduction, Stack, TimeoutCut};
 pub use uncertain::FlowCount;
 pub use varying::{Markov, MarkovState, Varying};

@@ -19,6 +19,7 @@ use crate::outages::{Outages, OutagesForm};
 use crate::policer::{Policer, PolicerTable};
 use crate::rate::RateKey;
 use crate::schema::text;
+use crate::shaper::{Shaper, ShaperTable};
 use crate::varying::Varying;
 
 /// How much may wait at a link, as written. The packet in transmission is not counted.
@@ -126,7 +127,8 @@ keys! {
     pub struct Link {
         /// Name, unique in the scenario; without one `link`, `link1`, ...
         name: String = String::new(), always(NAME);
-        /// Bits of IP packets per second, headers included; the average where it changes.
+        /// Bits of IP packets per second, headers included; the average where it changes, and that of a
+        /// shaper where this is less.
         rate: Rate = Rate::from_bits_per_second(0), parts(RateKey);
         /// How the rate changes, where it does.
         varying: Option<Varying> = None, derived;
@@ -149,6 +151,10 @@ keys! {
         loss: MediumLoss = MediumLoss::NONE, key(Table);
         /// What is dropped in front of the queue, for it comes faster than this rate and burst.
         policer: Option<Policer> = None, key(Maybe(PolicerTable));
+        /// The token bucket that empties the queue: then `rate` is that of the line behind it.
+        shaper: Option<Shaper> = None, key(Maybe(ShaperTable));
+        /// The rate of the line behind a shaper.
+        line: Option<Rate> = None, derived;
         /// Which layer's overhead the rate includes.
         rate_layer: RateLayer = RateLayer::L3, always(Words);
         /// The memory in which its packets wait together with those of other links, where it has none

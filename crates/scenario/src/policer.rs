@@ -7,8 +7,10 @@ use crate::cursor::Cursor;
 use crate::flows::FlowGroup;
 use crate::form::{Maybe, Table, Within, Words};
 use crate::keys::{Context, Form, Grammar, keys, words};
+use crate::link::Link;
 use crate::node::ScenarioError;
 use crate::rate::RATE;
+use crate::shaper::ShaperKind;
 
 keys! {
     /// A policer in front of a queue: token buckets that color packets and drop the red ones. With a
@@ -92,25 +94,36 @@ impl Form<Policer> for PolicerTable {
     }
 }
 
-/// Refuses token buckets of link number `number`, which `table` gives, that never hold tokens for the
+/// The largest packet of flows that cross link number `number`.
+pub(crate) fn largest_packet(number: usize, flows: &[FlowGroup]) -> Bytes {
+    let crossing = flows.iter().filter(|group| group.path.contains(&number));
+    let packets = crossing.map(|group| group.packet.supremum() as u64);
+    Bytes::new(packets.max().unwrap_or(0))
+}
+
+/// Refuses token buckets of link number `number`, which its table gives, that never hold tokens for the
 /// largest packet of the flows that cross it: such packets would never pass.
 pub(crate) fn check_buckets(
+    link: &Link,
     table: &Cursor<'_>,
     number: usize,
     flows: &[FlowGroup],
 ) -> Result<(), ScenarioError> {
-    let Some(policer) = table.get("policer") else {
-        return Ok(());
-    };
-    let crossing = flows.iter().filter(|group| group.path.contains(&number));
-    let packets = crossing.map(|group| group.packet.supremum() as u64);
-    let largest = Bytes::new(packets.max().unwrap_or(0));
-    for key in ["burst", "excess_burst", "peak_burst"] {
-        if let Some(at) = policer.get(key)
-            && at.unit::<Bytes>()? < largest
-        {
-            let allowed = format!("{largest} or more, the largest packet that crosses the link");
-            return Err(at.error(allowed));
+    let largest = largest_packet(number, flows);
+    let mut buckets = vec![("policer", largest)];
+    if link
+        .shaper
+        .is_some_and(|shaper| shaper.kind == ShaperKind::Tbf)
+    {
+        buckets.push(("shaper", largest + link.rate_layer.framing()));
+    }
+    for (key, needed) in buckets {
+        let sizes = ["burst", "excess_burst", "peak_burst"];
+        for at in sizes.iter().filter_map(|size| table.get(key)?.get(size)) {
+            if at.unit::<Bytes>()? < needed {
+                let allowed = format!("{needed} or more, the largest packet that crosses the link");
+                return Err(at.error(allowed));
+            }
         }
     }
     Ok(())

@@ -77,7 +77,7 @@ impl Part<Link> for RateKey {
     }
 
     fn write(&self, link: &Link, context: &Context<'_>, map: &mut Map<String, Value>) {
-        let rate = (link.rate, link.varying.clone());
+        let rate = (link.line_rate(), link.varying.clone());
         Self::KEY.write((&rate, &LinkRate::default()), context, map);
     }
 

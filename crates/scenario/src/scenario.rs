@@ -5,7 +5,7 @@ mod buffers;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use forebay_units::Time;
+use forebay_units::{Bytes, Time};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -21,7 +21,7 @@ use crate::naming::{Unknown, counted, is_control, shortened};
 use crate::node::{Format, Mistake, Node, ScenarioError, Source};
 use crate::options::{FluidOptions, RunPlan, TraceOptions};
 use crate::overrides::Override;
-use crate::policer::check_buckets;
+use crate::policer::{check_buckets, largest_packet};
 
 /// One link (or several) and its traffic, read from a file and valid.
 ///
@@ -146,6 +146,7 @@ impl Scenario {
         let run: RunPlan = read_section(root, "run", &context)?;
         for (link, cursor) in links.iter_mut().zip(&cursors) {
             link.resolve_rate(cursor, &run)?;
+            link.shape(cursor)?;
         }
         let link_names: Vec<String> = links.iter().map(|link| link.name.clone()).collect();
         context.links = &link_names;
@@ -163,7 +164,7 @@ impl Scenario {
             let bdp = bdp_bytes(index, link, &flows);
             link.buffer = resolve_buffer(cursor, link, bdp)?;
             link.resolve_classes(cursor, &flows, bdp)?;
-            check_buckets(cursor, index, &flows)?;
+            check_buckets(link, cursor, index, &flows)?;
         }
         let groups: Vec<String> = flows.iter().map(|group| group.name.clone()).collect();
         let persistent = flows.iter().filter(|group| group.persistent());
@@ -257,6 +258,11 @@ impl Scenario {
         self.flows
             .iter()
             .filter(|group| group.path.contains(&self.target))
+    }
+
+    /// The largest packet of flows that cross link number `link`.
+    pub fn largest_packet(&self, link: usize) -> Bytes {
+        largest_packet(link, &self.flows)
     }
 
     /// Harmonic mean RTT in seconds, weighted by flow count, of the responsive persistent flows

@@ -263,7 +263,7 @@ impl Link {
     /// All rates that it may have; of opportunities, what they are and what is between them.
     fn rates(&self) -> Vec<Rate> {
         match &self.varying {
-            None => vec![self.rate],
+            None => vec![self.rate, self.line_rate()],
             Some(Varying::Steps(steps)) => steps.steps().map(|(_, rate)| rate).collect(),
             Some(Varying::Markov(markov)) => markov.states.iter().map(|state| state.rate).collect(),
             Some(Varying::Opportunities(list)) => vec![list.highest(), NONE],

@@ -72,6 +72,10 @@ const AS_WRITTEN: &[(&str, &str)] = &[
         "links.1.policer",
         r#"{"burst":"20kB","excess_burst":"30kB","rate":"30Mbps","yellow":"drop"}"#,
     ),
+    (
+        "links.1.shaper",
+        r#"{"burst":"20kB","kind":"htb","peak":"50Mbps","peak_burst":"3kB","rate":"30Mbps"}"#,
+    ),
     ("flows.0.min_rto", "\"300ms\""),
     ("flows.0.initial_rto", "\"2s\""),
     ("flows.0.clock", "\"10ms\""),

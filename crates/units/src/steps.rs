@@ -40,6 +40,22 @@ impl Work {
         self.0 as f64 / TICKS_PER_SECOND as f64
     }
 
+    /// How long a rate takes for it, rounded up to a tick.
+    ///
+    /// ```
+    /// use forebay_units::{Bytes, Rate, Time, Work};
+    ///
+    /// let rate = Rate::from_bits_per_second(3);
+    /// assert_eq!(Work::of(Bytes::new(1)).time_at(rate), Time::from_picos(2_666_666_666_667));
+    /// assert_eq!(Work::ZERO.time_at(rate), Time::ZERO);
+    /// ```
+    pub fn time_at(self, rate: Rate) -> Time {
+        let ticks = self
+            .0
+            .div_ceil(u128::from(rate.as_bits_per_second()).max(1));
+        Time::from_picos(u64::try_from(ticks).unwrap_or(u64::MAX))
+    }
+
     /// `self - other`, or none where `other` is more.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))

@@ -187,6 +187,8 @@ class Port:
         Whether the rate changes, of which `rate` is the average.
     policed : bool
         Whether a policer drops packets in front of the queue.
+    shaped : bool
+        Whether a token bucket empties the queue.
     """
 
     rate: int | None
@@ -197,6 +199,7 @@ class Port:
     groups: tuple[str, ...] = ()
     changing: bool = False
     policed: bool = False
+    shaped: bool = False
 
     @classmethod
     def of(cls, scenario: Scenario) -> Port:
@@ -224,6 +227,7 @@ class Port:
             groups=tuple(group["name"] for group in flows),
             changing=changing,
             policed="policer" in link,
+            shaped="shaper" in link,
         )
 
     @property

@@ -16,6 +16,7 @@ mod media;
 mod outages;
 mod policing;
 mod reverse;
+mod shaping;
 mod steps;
 mod switch;
 mod workloads;

@@ -154,7 +154,8 @@ impl Scenario {
     /// whose rate changes what has waited there comes faster than it was sent.
     fn surely_carried(&self, at: usize) -> f64 {
         let mut others = (0..self.links().len()).filter(|other| *other != at);
-        if others.any(|other| self.links()[other].changes()) {
+        if others.any(|other| self.links()[other].changes() || self.links()[other].shaper.is_some())
+        {
             return 0.0;
         }
         self.links()[at].lowest_rate().as_bytes_per_second()

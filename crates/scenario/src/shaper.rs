@@ -1,0 +1,202 @@
+//! Shapers: token buckets that empty a queue.
+
+use forebay_units::{Bytes, Rate};
+use serde_json::Value;
+
+use crate::cursor::Cursor;
+use crate::form::{Maybe, Table, Words};
+use crate::keys::{Context, Form, Grammar, keys, words};
+use crate::link::Link;
+use crate::node::ScenarioError;
+use crate::policer::BURST;
+use crate::rate::RATE;
+
+keys! {
+    /// A token bucket that empties a queue: a packet leaves at the link's rate, but only when there
+    /// are tokens (Linux 6.6, net/sched/sch_tbf.c and sch_htb.c).
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Shaper: const {
+        /// Rate at which tokens come, for the bits that the link's rate counts.
+        rate: Rate = Rate::from_bits_per_second(0), required("\"50Mbps\"", RATE);
+        /// What may leave at once, at the peak or the link's rate.
+        burst: Bytes = Bytes::ZERO, required("\"15kB\"", BURST);
+        /// The rate of a second bucket, above the first one's (tbf: `peakrate`; htb: `ceil`).
+        peak: Option<Rate> = None, key(Maybe(RATE));
+        /// What may leave at once above the peak (tbf: `mtu`; htb: `cburst`); without it the largest
+        /// packet.
+        peak_burst: Option<Bytes> = None, key(Maybe(BURST));
+        /// What tokens a packet needs.
+        kind: ShaperKind = ShaperKind::Tbf, key(Words);
+    }
+}
+
+words! {
+    /// What tokens a packet needs to leave.
+    pub enum ShaperKind {
+        /// Those of all its bytes; the queue is asked for a packet as the one before has left, and that
+        /// waits for tokens.
+        Tbf = "tbf",
+        /// None are missing; it may leave the bucket in debt, and the queue is asked as that is paid.
+        Htb = "htb",
+    }
+}
+
+/// The form of a shaper: a table whose keys agree with each other.
+pub(crate) struct ShaperTable;
+
+impl Form<Shaper> for ShaperTable {
+    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Shaper, ScenarioError> {
+        let shaper: Shaper = Table.read(at, context)?;
+        if let Some(peak) = at.get("peak")
+            && shaper.peak < Some(shaper.rate)
+        {
+            let allowed = format!("a rate of {} or more, the `rate`", shaper.rate);
+            return Err(peak.error(allowed));
+        }
+        if at.get("peak_burst").is_some() {
+            at.require("peak", "\"100Mbps\", the rate of `peak_burst`")?;
+        }
+        Ok(shaper)
+    }
+
+    fn write(&self, shaper: &Shaper, context: &Context<'_>) -> Option<Value> {
+        Table.write(shaper, context)
+    }
+
+    fn grammar(&self) -> Grammar {
+        Form::<Shaper>::grammar(&Table)
+    }
+}
+
+impl Link {
+    /// Lowers the rate to that of its shaper: `rate` is what it carries as time goes on.
+    pub(crate) fn shape(&mut self, table: &Cursor<'_>) -> Result<(), ScenarioError> {
+        let Some(shaper) = self.shaper else {
+            return Ok(());
+        };
+        if self.changes() {
+            let at = table.get("shaper").unwrap_or_else(|| table.clone());
+            let allowed = "a shaper in front of a link of one rate";
+            return Err(at.error_found("a shaper where the link's rate changes", allowed));
+        }
+        self.line = Some(self.rate);
+        self.rate = self.rate.min(shaper.rate);
+        Ok(())
+    }
+
+    /// The rate at which each packet is sent: where a shaper empties the queue, that of the line behind
+    /// it.
+    pub fn line_rate(&self) -> Rate {
+        self.line.unwrap_or(self.rate)
+    }
+
+    /// What may leave at once beyond the rate, where a shaper saves tokens.
+    ///
+    /// ```
+    /// use forebay_scenario::{Format, Scenario};
+    ///
+    /// let text = r#"
+    ///     [link]
+    ///     rate = "1Gbps"
+    ///     buffer = "1BDP"
+    ///     shaper = { rate = "100Mbps", burst = "15kB" }
+    ///     [[flows]]
+    ///     rtt = "10ms"
+    /// "#;
+    /// let scenario = Scenario::parse(text, Format::Toml, "shaped.toml", &[])?;
+    /// let link = scenario.target();
+    /// assert_eq!((link.rate.to_string(), link.line_rate().to_string()), ("100Mbps".into(), "1Gbps".into()));
+    /// assert_eq!(scenario.buffer().bytes, 125e3);
+    /// assert_eq!(link.saved().to_string(), "15kB");
+    /// # Ok::<(), forebay_scenario::ScenarioError>(())
+    /// ```
+    pub fn saved(&self) -> Bytes {
+        self.shaper.map_or(Bytes::ZERO, |shaper| shaper.burst)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::node::{Format, ScenarioError};
+    use crate::scenario::Scenario;
+
+    fn with_link(rate: &str, more: &str, shaper: &str) -> Result<Scenario, ScenarioError> {
+        let text = format!(
+            "[link]\nrate = {rate}\nbuffer = \"1BDP\"\nshaper = {shaper}\n{more}\n\
+             [[flows]]\nrtt = \"40ms\"\npacket = \"1500B\""
+        );
+        Scenario::parse(&text, Format::Toml, "x.toml", &[])
+    }
+
+    #[test]
+    fn what_is_no_shaper_is_refused_in_a_line() {
+        for (shaper, found) in [
+            ("{}", "found no `rate`"),
+            ("{ rate = \"1Mbps\" }", "found no `burst`"),
+            (
+                "{ rate = \"1Mbps\", burst = \"1499B\" }",
+                "shaper.burst: found `1499B`; allowed: 1.5kB or more, the largest packet",
+            ),
+            (
+                "{ rate = \"1Mbps\", burst = \"20kB\", peak = \"2Mbps\", peak_burst = \"1kB\" }",
+                "shaper.peak_burst: found `1kB`; allowed: 1.5kB or more",
+            ),
+            (
+                "{ rate = \"3Mbps\", burst = \"20kB\", peak = \"2Mbps\" }",
+                "shaper.peak: found `2Mbps`; allowed: a rate of 3Mbps or more",
+            ),
+            (
+                "{ rate = \"1Mbps\", burst = \"20kB\", peak_burst = \"20kB\" }",
+                "found no `peak`",
+            ),
+            (
+                "{ rate = \"1Mbps\", burst = \"20kB\", kind = \"hfsc\" }",
+                "shaper.kind: unknown shaper `hfsc`; known: tbf, htb",
+            ),
+        ] {
+            let error = with_link("\"10Mbps\"", "", shaper).unwrap_err().to_string();
+            assert!(error.contains(found), "{shaper}: {error}");
+            assert!(
+                error.starts_with("x.toml:4: link.shaper") && !error.contains('\n'),
+                "{error}"
+            );
+        }
+        let htb = "{ rate = \"1Mbps\", burst = \"1B\", kind = \"htb\" }";
+        with_link("\"10Mbps\"", "", htb).unwrap();
+        // The rate counts framing, and so do tokens.
+        let tbf = "{ rate = \"1Mbps\", burst = \"1537B\" }";
+        let error = with_link("\"10Mbps\"", "rate_layer = \"l1\"", tbf).unwrap_err();
+        assert!(
+            error.to_string().contains("allowed: 1.538kB or more"),
+            "{error}"
+        );
+        let steps = "{ steps = [[\"0s\", \"10Mbps\"], [\"1s\", \"5Mbps\"]] }";
+        let error = with_link(steps, "", htb).unwrap_err().to_string();
+        assert!(
+            error.contains("link.shaper: found a shaper where the link's rate changes"),
+            "{error}"
+        );
+    }
+
+    /// The rate of a shaped link is the smaller one; the file's own is written.
+    #[test]
+    fn a_shaped_link_has_the_smaller_rate_and_writes_its_own() {
+        for (rate, shaped, smaller) in [
+            ("100Mbps", "30Mbps", "30Mbps"),
+            ("10Mbps", "30Mbps", "10Mbps"),
+        ] {
+            let shaper = format!("{{ rate = \"{shaped}\", burst = \"3kB\" }}");
+            let scenario = with_link(&format!("\"{rate}\""), "", &shaper).unwrap();
+            let plain = with_link(&format!("\"{smaller}\""), "", &shaper).unwrap();
+            let link = scenario.target();
+            assert_eq!(link.rate.to_string(), smaller);
+            assert_eq!(link.line_rate().to_string(), rate);
+            assert_eq!(link.highest_rate().to_string(), rate);
+            assert_eq!(scenario.buffer().bytes, plain.buffer().bytes);
+            let json = scenario.canonical_json();
+            assert!(json.contains(&format!("\"rate\":\"{rate}\"")), "{json}");
+            let again = Scenario::parse(&json, Format::Json, "y", &[]).unwrap();
+            assert_eq!((again.sha256(), &again), (scenario.sha256(), &scenario));
+        }
+    }
+}
