@@ -111,14 +111,6 @@ impl Turns {
         }
     }
 
-    /// What sends the packets, where each takes a time of its own.
-    pub(crate) fn transmitter(&self) -> Option<&Transmitter> {
-        match self {
-            Self::Opportune(_) => None,
-            Self::Flushing(turns) => Some(turns.transmitter()),
-        }
-    }
-
     /// What has been used until `now`.
     pub(crate) fn usage(&self, now: Time) -> Usage {
         match self {
