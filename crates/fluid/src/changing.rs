@@ -158,3 +158,55 @@ impl Changing {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_units::{Rate, RateSteps, Time};
+
+    /// 1000 packets a second, 500 from 1 s on and 2000 from 1.06 s on, known 0.1 s later.
+    fn changing() -> Changing {
+        let step = |millis: u64, packets: u64| {
+            let begin = Time::from_picos(millis * 1_000_000_000);
+            (begin, Rate::from_bits_per_second(8 * packets))
+        };
+        let list = [step(0, 1000), step(1000, 500), step(1060, 2000)];
+        let steps = RateSteps::new(&list, None).unwrap();
+        let steps = CapacitySteps::new(&steps, Rate::as_bytes_per_second);
+        Changing::new(Arc::new(steps), 1500.0, 0.1)
+    }
+
+    #[test]
+    fn senders_learn_of_a_change_a_round_trip_later() {
+        let mut link = changing();
+        assert_eq!(link.first(), (1000.0, (0.001, 0.0)));
+        let mut at = |expected: f64, queue: f64| {
+            let now = link.next();
+            assert!((now - expected).abs() < 1e-12, "{now}");
+            link.take(now, queue)
+        };
+        let near = |(a, b): Known, (c, d): Known| (a - c).abs() < 1e-12 && (b - d).abs() < 1e-12;
+        // 50 packets at the rate that acknowledgments tell of.
+        let (capacity, known) = at(1.0, 50.0);
+        assert!(capacity == Some(500.0) && near(known, (0.0, 0.05)));
+        // 40 and 30 packets were sent in the last round trip: two changes are taken at their mean.
+        let (capacity, known) = at(1.06, 80.0);
+        assert!(capacity == Some(2000.0) && near(known, (0.1 / 70.0, 0.0)));
+        // 30 and 80 packets are on their way, 60 more than 500 a second send: they would wait, too.
+        let (capacity, known) = at(1.1, 90.0);
+        assert!(capacity.is_none() && near(known, (0.0, 150.0 / 500.0)));
+        let (capacity, known) = at(1.16, 90.0);
+        assert!(capacity.is_none() && near(known, (1.0 / 2000.0, 0.0)));
+        assert_eq!(link.next(), f64::INFINITY);
+    }
+
+    /// Whatever senders know: 60 packets at 1 s leave in 0.06 s at 500 a second, and by then half have.
+    #[test]
+    fn what_waits_is_served_by_what_comes() {
+        let link = changing();
+        assert!((link.wait(1.0, 30.0) - 0.06).abs() < 1e-12);
+        assert!((link.wait(1.0, 60.0) - 0.075).abs() < 1e-12);
+        // 30 that wait 0 to 60 ms, 30 that wait 60 to 75 ms.
+        assert!((link.still_to_wait(1.0, 60.0) - (30.0 * 0.03 + 30.0 * 0.0675)).abs() < 1e-9);
+    }
+}
