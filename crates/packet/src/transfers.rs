@@ -18,8 +18,9 @@ pub(crate) const SLOWDOWN_UNIT: f64 = 1.0 / 1024.0;
 /// What is kept of a group's transfers.
 #[derive(Debug)]
 pub(crate) struct Transfers {
-    /// The slowest rate of the path and the access link, in bytes per second.
-    slowest: f64,
+    /// Of each link of the path and of the access link, its rate in bytes per second and the bytes that may
+    /// leave at once before it counts.
+    ways: Vec<(f64, f64)>,
     /// Delays between the links of the path and of the way back.
     between: Time,
     pub(crate) completed: u64,
@@ -40,12 +41,20 @@ pub(crate) struct Transfers {
 impl Transfers {
     pub(crate) fn new<'a>(scenario: &Scenario, spec: &'a FlowGroup) -> Self {
         let links = spec.path.iter().map(|&at| &scenario.links()[at]);
-        let rates = links.map(|link| link.highest_rate().as_bytes_per_second());
-        let access = spec.access.iter().map(|a| a.rate.as_bytes_per_second());
+        let ways = links.map(|link| {
+            let rate = link.highest_rate().as_bytes_per_second();
+            (
+                rate,
+                link.opportunities()
+                    .map_or(0.0, |list| list.at_once().get() as f64),
+            )
+        });
+        let access = spec.access.iter();
+        let access = access.map(|access| (access.rate.as_bytes_per_second(), 0.0));
         let inner = |path: &'a [usize]| path.iter().take(path.len().saturating_sub(1));
         let inner = inner(&spec.path).chain(inner(&spec.reverse));
         Self {
-            slowest: rates.chain(access).fold(f64::INFINITY, f64::min),
+            ways: ways.chain(access).collect(),
             between: inner.map(|&at| scenario.links()[at].delay).sum(),
             completed: 0,
             completion_times: Histogram::new(),
@@ -91,7 +100,9 @@ impl Transfers {
         let trip = (flow.trip() + self.between).as_secs_f64();
         let packets = flow.connection.transfer_packets() as f64;
         let bytes = packets * f64::from(flow.transit.packet_bytes);
-        let ideal = trips * trip + bytes / self.slowest;
+        let sent = self.ways.iter();
+        let sent = sent.map(|(rate, at_once)| (bytes - at_once).max(0.0) / rate);
+        let ideal = trips * trip + sent.fold(0.0, f64::max);
         let slowdown = duration.as_secs_f64() / ideal;
         // Ticks that serialization has rounded away, one per packet and one per end.
         let rounding = 1e-12 + (packets + 2.0) * 1e-12 / ideal;

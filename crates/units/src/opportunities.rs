@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Rate, RateSteps, Time};
+use crate::{Bytes, Rate, RateSteps, Time};
 
 /// The most opportunities of a period.
 const MOST: usize = 4_000_000;
@@ -101,6 +101,11 @@ impl Opportunities {
 
     /// A rate that is never exceeded over a millisecond or longer: that of the most opportunities at once.
     pub fn highest(&self) -> Rate {
+        Rate::from_bits_per_second(self.at_once().get() * 8 * 1000)
+    }
+
+    /// The most bytes that may leave at an instant.
+    pub fn at_once(&self) -> Bytes {
         let most = self
             .millis
             .chunk_by(|one, other| one == other)
@@ -109,7 +114,7 @@ impl Opportunities {
         // The last of a period are at once with the first of the next where that is at zero.
         let first = self.millis.partition_point(|&millis| millis == 0);
         let most = (most.unwrap_or_default() + first) as u64;
-        Rate::from_bits_per_second(most * u64::from(Self::BYTES) * 8 * 1000)
+        Bytes::new(most * u64::from(Self::BYTES))
     }
 
     /// Mean rate between two times, in bits per second; zero where they are the same.
