@@ -3,6 +3,9 @@
 
 use forebay_units::{Rate, RateSteps};
 
+/// Round-trip time of a flow that waits for its timer, seconds: so long that nothing is sent.
+pub(crate) const SILENT: f64 = 1e15;
+
 /// Periods that a stretch of packets may leave in for its departures to be told apart step by step.
 const PERIODS_TOLD_APART: f64 = 4.0;
 

@@ -17,8 +17,7 @@
 
 use std::sync::Arc;
 
-use crate::capacity::{CapacitySteps, Departures, Place};
-use crate::exposure::SILENT;
+use crate::capacity::{CapacitySteps, Departures, Place, SILENT};
 use crate::tally::Tally;
 
 /// A link's changes during a run.
@@ -68,10 +67,12 @@ impl Changing {
         let begin = (now - self.lag).max(0.0);
         let sent = self.steps.served(begin, now) + self.clock * (self.lag - (now - begin));
         let next = self.known.and_then(|known| self.steps.next(known));
-        if self.served != self.known && self.served != next {
+        let several = self.served != self.known && self.served != next;
+        if several && sent > 0.0 {
             return (self.lag / sent, 0.0);
         }
-        if self.clock <= 0.0 {
+        // Nothing has been sent, or nothing is known to be: no acknowledgment comes.
+        if several || self.clock <= 0.0 {
             return (0.0, SILENT);
         }
         // What has queued because of the change that is not known yet.

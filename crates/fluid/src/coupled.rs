@@ -14,8 +14,8 @@
 
 use forebay_congestion::fluid::{CutConditions, Epoch, EulerStep, FluidWindow};
 
+use crate::capacity::SILENT;
 use crate::error::FluidError;
-use crate::exposure::SILENT;
 use crate::fixed::FixedSteps;
 use crate::flows::{Loop, queued, with_class};
 use crate::model::{FluidModel, Measure};

@@ -11,8 +11,9 @@
 
 use forebay_congestion::fluid::{CutConditions, EulerStep, FluidWindow};
 
+use crate::capacity::SILENT;
 use crate::error::{FluidError, range};
-use crate::exposure::{RESTART_WINDOW, SILENT};
+use crate::exposure::RESTART_WINDOW;
 use crate::fixed::FixedSteps;
 use crate::flows::{Flows, Loop, queued, with_class};
 use crate::model::{FluidModel, Limits};

@@ -13,9 +13,6 @@ pub(crate) const RESTART_WINDOW: f64 = 2.0;
 /// By how much a timer grows at most (Padhye et al. 1998 section II.B).
 pub(crate) const LONGEST_BACKOFF: f64 = 64.0;
 
-/// Round-trip time of a flow that waits for its timer, seconds: so long that nothing is sent.
-pub(crate) const SILENT: f64 = 1e15;
-
 /// What a flow's next loss in an overflow depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Exposure {

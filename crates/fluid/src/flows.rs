@@ -13,7 +13,8 @@ use forebay_congestion::fluid::{CutConditions, Epoch, FluidWindow};
 use forebay_congestion::with_fluid_law;
 use forebay_random::{Purpose, Stream};
 
-use crate::exposure::{Exposure, SILENT};
+use crate::capacity::SILENT;
+use crate::exposure::Exposure;
 use crate::model::{FluidModel, Limits};
 use crate::rosenbrock::STAGES;
 

@@ -12,7 +12,8 @@
 
 use forebay_random::{Purpose, Stream, mix};
 
-use crate::exposure::{FAST_RETRANSMIT_WINDOW, LONGEST_BACKOFF, Losses, SILENT};
+use crate::capacity::SILENT;
+use crate::exposure::{FAST_RETRANSMIT_WINDOW, LONGEST_BACKOFF, Losses};
 use crate::run::Run;
 use crate::schedule::{Cause, Occurrence};
 

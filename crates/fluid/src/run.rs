@@ -4,8 +4,9 @@
 //! events and takes what is due, hands the cuts back, keeps the counts and says what was found. A
 //! new method is a file with an `Integrator`.
 
+use crate::capacity::SILENT;
 use crate::error::{FluidError, count, range};
-use crate::exposure::{Losses, SILENT};
+use crate::exposure::Losses;
 use crate::flows::{Flows, with_class};
 use crate::links::{Link, Stretch};
 use crate::measurement::Measurement;
