@@ -3,7 +3,8 @@
 //! Every packet on its way, whoever sent it, comes through [`Network::offer`]: the link takes it,
 //! lets it wait or drops it. What a link takes goes on ([`Hop::forward`]) to the next hop,
 //! to its receiver or out of the simulation, and what it does not is counted in one place
-//! ([`Network::drop`]). A policer drops in front of it, and what a medium behind a link loses or delays is in `medium.rs`.
+//! ([`Network::drop`]). A policer drops in front of it, and what a medium behind a link loses or
+//! delays is in `medium.rs`.
 //!
 //! A first-in-first-out link knows a packet's departure when the packet arrives, and the way
 //! from there to the receiver and back is a constant delay, so one event per data packet is
