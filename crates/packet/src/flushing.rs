@@ -108,7 +108,7 @@ mod tests {
     fn nobody_waits_at_an_idle_link() {
         let arrivals = [3.5, 3.6, 8.0, 8.1].map(|millis| (at(millis), 1500));
         let found = play(flushing(), Limit::Packets(100), &arrivals);
-        let left = [7.0, 9.0 + 0.0, 10.0, 11.0].map(|millis| Left::At(at(millis)));
+        let left = [7.0, 9.0, 10.0, 11.0].map(|millis| Left::At(at(millis)));
         // The second leaves as the next outage begins.
         assert_eq!(found[0], left[0]);
         assert_eq!(found[1], Left::At(at(8.0)));

@@ -287,14 +287,11 @@ pub(crate) fn is_counted(scenario: &Scenario, at: usize) -> bool {
 /// What a discipline that measures the rate of its link would find: opportunities as what they are on
 /// average over a time.
 fn measurable<'a>(spec: &LinkSpec, steps: Option<&'a RateSteps>) -> Option<Cow<'a, RateSteps>> {
-    let smoothed = |list: &Arc<Opportunities>| list.smoothed(MEASURED_OVER).map(Cow::Owned);
+    let smoothed = |list: &Arc<Opportunities>| list.smoothed(Opportunities::WINDOW).map(Cow::Owned);
     steps
         .map(Cow::Borrowed)
         .or_else(|| spec.opportunities().and_then(smoothed))
 }
-
-/// Some opportunities of a radio's are within such a time.
-const MEASURED_OVER: Time = Time::from_millis(100);
 
 /// The one packet size of the scenario, where there is only one.
 fn uniform_size(scenario: &Scenario) -> Option<u32> {

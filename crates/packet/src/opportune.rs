@@ -14,8 +14,9 @@ pub(crate) struct Opportune {
     /// The opportunity that is to be used next, counted from the beginning, and the bytes it still carries.
     current: u64,
     left: u64,
-    /// Bytes of each packet that was taken in at this turn, and of all packets so far.
+    /// Bytes of each packet that was taken in at this turn, of them together, and of all packets so far.
     loaded: Vec<u64>,
+    together: u64,
     taken: u64,
 }
 
@@ -31,6 +32,7 @@ impl Opportune {
             current: 0,
             left: WHOLE,
             loaded: Vec::new(),
+            together: 0,
             taken: 0,
         }
     }
@@ -48,12 +50,14 @@ impl Opportune {
     pub(crate) fn load(&mut self, size: u32) -> bool {
         let size = u64::from(size) + u64::from(Opportunities::HEADER);
         self.loaded.push(size);
+        self.together += size;
         self.taken += size;
-        self.loaded.iter().sum::<u64>() < self.left
+        self.together < self.left
     }
 
     /// See [`crate::turns::Turns::go`].
     pub(crate) fn go(&mut self, departures: &mut Vec<Time>) -> Time {
+        self.together = 0;
         for size in self.loaded.drain(..) {
             // All but the last packet fit.
             let over = size.saturating_sub(self.left);

@@ -4,13 +4,13 @@ use std::sync::LazyLock;
 
 use forebay_discipline::MAX_CLASSES;
 use forebay_units::parameter::Description;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::algorithm::{Algorithm, Registered};
 use crate::cursor::Cursor;
 use crate::flows::FlowGroup;
 use crate::form::{List, Maybe, Switch, Text, Whole};
-use crate::keys::{Context, Form, Grammar, Key, KeyText, Part, Presence, Section, keys};
+use crate::keys::{Context, Form, Grammar, Joint, Key, KeyText, Presence, Section, keys};
 use crate::link::{Buffer, BufferLimit, Link, NAME, QUEUE, resolve_buffer};
 use crate::node::ScenarioError;
 use crate::schema::object;
@@ -60,58 +60,26 @@ const WITHIN: Registered = Registered(|| {
 const NAME_OF_CLASSES: &str = "classes";
 
 /// A discipline with its classes, of which all but `classes` have none.
-type Queue = (Algorithm, Vec<TrafficClass>);
+pub(crate) type Queue = (Algorithm, Vec<TrafficClass>);
 
 /// The key `queue` of a link.
-pub(crate) struct QueueKey;
-
-impl QueueKey {
-    const KEY: Key<LinkQueue> = Key {
+pub(crate) const QUEUE_KEY: Joint<Link, Queue, LinkQueue> = Joint {
+    key: Key {
         name: "queue",
         meaning: &["Who is dropped and who goes first."],
         presence: Presence::Written,
         form: LinkQueue,
-    };
-}
-
-impl Part<Link> for QueueKey {
-    fn names(&self) -> Vec<&'static str> {
-        vec![Self::KEY.name]
-    }
-
-    fn read(
-        &self,
-        link: &mut Link,
-        table: &Cursor<'_>,
-        context: &Context<'_>,
-    ) -> Result<(), ScenarioError> {
-        if let Some(at) = Self::KEY.find(table)? {
-            (link.discipline, link.classes) = Self::KEY.form.read(&at, context)?;
-        }
-        Ok(())
-    }
-
-    fn write(&self, link: &Link, context: &Context<'_>, map: &mut Map<String, Value>) {
-        let queue = (link.discipline.clone(), link.classes.clone());
-        Self::KEY.write((&queue, &LinkQueue::default()), context, map);
-    }
-
-    fn texts(&self) -> Vec<KeyText> {
-        vec![Self::KEY.text(&LinkQueue::default())]
-    }
-}
+    },
+    get: |link| (link.discipline.clone(), link.classes.clone()),
+    set: |link, queue| (link.discipline, link.classes) = queue,
+};
 
 /// The form of `queue`: a discipline out of the registry, with a list of classes where it is `classes`.
-struct LinkQueue;
+pub(crate) struct LinkQueue;
 
 impl LinkQueue {
     const EXAMPLE: &'static str =
         "classes = [{ name = \"voice\", groups = [\"calls\"] }, { name = \"rest\" }]";
-
-    fn default() -> Queue {
-        let droptail = forebay_discipline::descriptions()[0];
-        (Algorithm::new(droptail), Vec::new())
-    }
 
     /// What is said of the list.
     fn classes() -> KeyText {

@@ -3,18 +3,15 @@
 use std::sync::Arc;
 
 use forebay_units::{DelaySteps, Time};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::cursor::Cursor;
 use crate::form::{Any, Switch};
-use crate::keys::{Context, Form, Grammar, Key, KeyText, Part, Presence};
+use crate::keys::{Context, Form, Grammar, Joint, Key, KeyText, Presence};
 use crate::link::Link;
 use crate::node::ScenarioError;
 use crate::schema::object;
 use crate::step_list::{StepList, written};
-
-/// The key `delay` of a link.
-pub(crate) struct DelayKey;
 
 /// How the delay of a link changes.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,10 +23,11 @@ pub struct Delays {
 }
 
 /// A delay, the shortest where it changes.
-type LinkDelay = (Time, Option<Delays>);
+pub(crate) type LinkDelay = (Time, Option<Delays>);
 
-impl DelayKey {
-    const KEY: Key<DelayForm> = Key {
+/// The key `delay` of a link.
+pub(crate) const DELAY_KEY: Joint<Link, LinkDelay, DelayForm> = Joint {
+    key: Key {
         name: "delay",
         meaning: &[
             "One-way propagation, part of each `rtt`; only matters between links of a path, or in steps where",
@@ -37,38 +35,13 @@ impl DelayKey {
         ],
         presence: Presence::Written,
         form: DelayForm,
-    };
-}
-
-impl Part<Link> for DelayKey {
-    fn names(&self) -> Vec<&'static str> {
-        vec![Self::KEY.name]
-    }
-
-    fn read(
-        &self,
-        link: &mut Link,
-        table: &Cursor<'_>,
-        context: &Context<'_>,
-    ) -> Result<(), ScenarioError> {
-        if let Some(at) = Self::KEY.find(table)? {
-            (link.delay, link.delays) = Self::KEY.form.read(&at, context)?;
-        }
-        Ok(())
-    }
-
-    fn write(&self, link: &Link, context: &Context<'_>, map: &mut Map<String, Value>) {
-        let delay = (link.delay, link.delays.clone());
-        Self::KEY.write((&delay, &LinkDelay::default()), context, map);
-    }
-
-    fn texts(&self) -> Vec<KeyText> {
-        vec![Self::KEY.text(&LinkDelay::default())]
-    }
-}
+    },
+    get: |link| (link.delay, link.delays.clone()),
+    set: |link, delay| (link.delay, link.delays) = delay,
+};
 
 /// The form of a link's delay.
-struct DelayForm;
+pub(crate) struct DelayForm;
 
 const STEPS: StepList<Time> = StepList {
     of: "delay",

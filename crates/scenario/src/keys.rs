@@ -264,6 +264,40 @@ impl<S: Section, T: PartialEq, F: Form<T>> Part<S> for Field<S, T, F> {
     }
 }
 
+/// A key whose value is in several fields of `S`.
+pub(crate) struct Joint<S, T, F> {
+    pub(crate) key: Key<F>,
+    pub(crate) get: fn(&S) -> T,
+    pub(crate) set: fn(&mut S, T),
+}
+
+impl<S: Section, T: PartialEq, F: Form<T>> Part<S> for Joint<S, T, F> {
+    fn names(&self) -> Vec<&'static str> {
+        vec![self.key.name]
+    }
+
+    fn read(
+        &self,
+        section: &mut S,
+        table: &Cursor<'_>,
+        context: &Context<'_>,
+    ) -> Result<(), ScenarioError> {
+        if let Some(at) = self.key.find(table)? {
+            (self.set)(section, self.key.form.read(&at, context)?);
+        }
+        Ok(())
+    }
+
+    fn write(&self, section: &S, context: &Context<'_>, map: &mut Map<String, Value>) {
+        let values = (&(self.get)(section), &(self.get)(&S::defaults()));
+        self.key.write(values, context, map);
+    }
+
+    fn texts(&self) -> Vec<KeyText> {
+        vec![self.key.text(&(self.get)(&S::defaults()))]
+    }
+}
+
 /// A table of a scenario file.
 pub(crate) trait Section: Sized + 'static {
     /// Its keys in the order of the canonical form.

@@ -6,9 +6,9 @@ use forebay_units::{Bytes, Rate, RateSteps, Time};
 use serde_json::{Value, json};
 
 use crate::algorithm::{Algorithm, Registered};
-use crate::classes::{QueueKey, TrafficClass};
+use crate::classes::{QUEUE_KEY, TrafficClass};
 use crate::cursor::Cursor;
-use crate::delay::{DelayKey, Delays};
+use crate::delay::{DELAY_KEY, Delays};
 use crate::form::{Maybe, Switch, Table, Text, Words};
 use crate::keys::{Context, Form, Grammar, Section, keys, words};
 use crate::law::packets;
@@ -17,7 +17,7 @@ use crate::naming::is_control;
 use crate::node::ScenarioError;
 use crate::outages::{Outages, OutagesForm};
 use crate::policer::{Policer, PolicerTable};
-use crate::rate::RateKey;
+use crate::rate::RATE_KEY;
 use crate::schema::text;
 use crate::shaper::{Shaper, ShaperTable};
 use crate::varying::Varying;
@@ -129,7 +129,7 @@ keys! {
         name: String = String::new(), always(NAME);
         /// Bits of IP packets per second, headers included; the average where it changes, and that of a
         /// shaper where this is less.
-        rate: Rate = Rate::from_bits_per_second(0), parts(RateKey);
+        rate: Rate = Rate::from_bits_per_second(0), parts(RATE_KEY);
         /// How the rate changes, where it does.
         varying: Option<Varying> = None, derived;
         /// The rate as time goes on, where it changes and is known.
@@ -138,11 +138,11 @@ keys! {
         buffer: BufferLimit = BufferLimit::Packets(0), required("\"100p\"", Buffer);
         /// Who is dropped and who goes first.
         discipline: Algorithm = Algorithm::new(forebay_discipline::descriptions()[0]),
-            parts(QueueKey);
+            parts(QUEUE_KEY);
         /// Its classes, where the discipline is `classes`.
         classes: Vec<TrafficClass> = Vec::new(), derived;
         /// One-way propagation, part of each `rtt`; the shortest where it changes.
-        delay: Time = Time::ZERO, parts(DelayKey);
+        delay: Time = Time::ZERO, parts(DELAY_KEY);
         /// How the delay changes, where it does.
         delays: Option<Delays> = None, derived;
         /// When it sends nothing.

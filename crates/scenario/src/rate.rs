@@ -2,21 +2,18 @@
 
 use std::sync::Arc;
 
-use forebay_units::{Opportunities, OpportunitiesError, Rate, RateSteps, Time};
-use serde_json::{Map, Value, json};
+use forebay_units::{Opportunities, OpportunitiesError, Rate, RateSteps};
+use serde_json::{Value, json};
 
 use crate::cursor::Cursor;
 use crate::form::{List, Table, Within, Words};
-use crate::keys::{Context, Form, Grammar, Key, KeyText, Part, Presence, words};
+use crate::keys::{Context, Form, Grammar, Joint, Key, KeyText, Presence, words};
 use crate::link::Link;
 use crate::naming::shortened;
 use crate::node::ScenarioError;
 use crate::schema::object;
 use crate::step_list::{StepList, written};
 use crate::varying::{Markov, MarkovState, Varying};
-
-/// The steps of a trace that is played as a rate.
-const SMOOTHED: Time = Time::from_millis(100);
 
 pub(crate) const RATE: Within<Rate> = Within {
     least: Rate::from_bits_per_second(1000),
@@ -44,50 +41,23 @@ impl Default for Played {
     }
 }
 
-/// The key `rate` of a link.
-pub(crate) struct RateKey;
-
 /// A rate, and how it changes where it does.
-type LinkRate = (Rate, Option<Varying>);
+pub(crate) type LinkRate = (Rate, Option<Varying>);
 
-impl RateKey {
-    const KEY: Key<RateForm> = Key {
+/// The key `rate` of a link.
+pub(crate) const RATE_KEY: Joint<Link, LinkRate, RateForm> = Joint {
+    key: Key {
         name: "rate",
         meaning: &["Bits of IP packets per second, headers included; in steps where it changes."],
         presence: Presence::Required("\"50Mbps\""),
         form: RateForm,
-    };
-}
-
-impl Part<Link> for RateKey {
-    fn names(&self) -> Vec<&'static str> {
-        vec![Self::KEY.name]
-    }
-
-    fn read(
-        &self,
-        link: &mut Link,
-        table: &Cursor<'_>,
-        context: &Context<'_>,
-    ) -> Result<(), ScenarioError> {
-        if let Some(at) = Self::KEY.find(table)? {
-            (link.rate, link.varying) = Self::KEY.form.read(&at, context)?;
-        }
-        Ok(())
-    }
-
-    fn write(&self, link: &Link, context: &Context<'_>, map: &mut Map<String, Value>) {
-        let rate = (link.line_rate(), link.varying.clone());
-        Self::KEY.write((&rate, &LinkRate::default()), context, map);
-    }
-
-    fn texts(&self) -> Vec<KeyText> {
-        vec![Self::KEY.text(&LinkRate::default())]
-    }
-}
+    },
+    get: |link| (link.line_rate(), link.varying.clone()),
+    set: |link, rate| (link.rate, link.varying) = rate,
+};
 
 /// The form of a link's rate: a rate, or steps. The average of steps is known when the run is.
-struct RateForm;
+pub(crate) struct RateForm;
 
 impl RateForm {
     /// What is said of its keys.
@@ -216,7 +186,7 @@ fn read_opportunities(list: &Cursor<'_>, played: Played) -> Result<Varying, Scen
     Ok(match played {
         Played::Opportunities => Varying::Opportunities(Arc::new(opportunities)),
         Played::Rate => {
-            let steps = opportunities.smoothed(SMOOTHED);
+            let steps = opportunities.smoothed(Opportunities::WINDOW);
             Varying::Steps(Arc::new(steps.ok_or_else(|| {
                 list.error_found("hardly an opportunity", "an average of 1kbps at least")
             })?))

@@ -178,13 +178,12 @@ impl Link {
         if let Some(Varying::Steps(steps)) = &self.varying
             && outages.between.is_none()
         {
-            let steps = if outages.any() {
+            let mut steps = steps.clone();
+            if outages.any() {
                 let times = outages.realized(Seed::default(), 0, end);
-                mean = steps.interrupted(&times, end).mean(Time::ZERO, end);
-                Arc::new(steps.interrupted(&times, end))
-            } else {
-                steps.clone()
-            };
+                steps = Arc::new(steps.interrupted(&times, end));
+                mean = steps.mean(Time::ZERO, end);
+            }
             self.steps = Some(steps);
         }
         self.rate = Rate::from_bits_per_second(mean.round() as u64);

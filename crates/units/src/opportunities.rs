@@ -46,6 +46,8 @@ impl Opportunities {
     pub const BYTES: u32 = 1504;
     /// Those four bytes.
     pub const HEADER: u32 = 4;
+    /// Over which they make a rate: some opportunities of a radio's are within such a time.
+    pub const WINDOW: Time = Time::from_millis(100);
 
     /// Opportunities at these milliseconds.
     ///

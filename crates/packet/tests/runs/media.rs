@@ -5,7 +5,7 @@ use forebay_scenario::{Metric, Report};
 use super::disciplines::names;
 use super::{of_group, run_with, value};
 
-const POISSON: &str = r#"
+pub(crate) const POISSON: &str = r#"
 [link]
 rate = "100Mbps"
 buffer = "30p"

@@ -1,8 +1,8 @@
 //! Links that send at opportunities, at rates that are drawn, or not at all for a while.
 
-use forebay_scenario::{Cost, Metric, Report, Seed};
+use forebay_scenario::{Metric, Report, Seed};
 
-use super::{run, scenario, value};
+use super::{run, scenario, steps, value};
 
 /// A link at `rate` with `more` keys, flooded by packets of 1,500 bytes or crossed by flows.
 fn link(more: &str, flows: &str) -> String {
@@ -24,10 +24,9 @@ const FLOWS: &str = "count = 3\nrtt = \"20ms\"";
 
 /// Everything that a report says but of which scenario and at what cost.
 fn said(mut report: Report) -> String {
-    report.cost = Cost::default();
     report.scenario_sha256 = String::new();
     report.warnings.clear();
-    report.kept().expect("a report as text")
+    steps::said(report)
 }
 
 /// An outage in which packets wait is a rate of nothing.

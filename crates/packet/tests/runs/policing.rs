@@ -5,27 +5,8 @@ use std::collections::BTreeMap;
 use forebay_scenario::{Estimate, Metric, Report};
 
 use super::disciplines::names;
+use super::media::POISSON;
 use super::{of_group, run_with, value};
-
-const POISSON: &str = r#"
-[link]
-rate = "100Mbps"
-buffer = "30p"
-[[flows]]
-name = "first"
-count = 7
-packet = "1250B"
-workload = { poisson = { rate = "50Mbps" } }
-[[flows]]
-name = "second"
-count = 3
-packet = "1250B"
-workload = { poisson = { rate = "45Mbps" } }
-[run]
-warmup = "1s"
-measure = "20s"
-seed = 4
-"#;
 
 fn policer(rate: &str, burst: u64, more: &str) -> String {
     format!("link.policer={{ rate = \"{rate}\", burst = \"{burst}B\"{more} }}")

@@ -33,7 +33,7 @@ fn disciplines() -> impl Iterator<Item = &'static str> {
 }
 
 /// Everything that a report says but what it costs.
-fn said(mut report: Report) -> String {
+pub(crate) fn said(mut report: Report) -> String {
     report.cost = Cost::default();
     report.kept().expect("a report as text")
 }
