@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use forebay_scenario::{
-    BufferLimit, Distribution, EngineError, Estimate, FlowGroup, GroupReport, Metric, Report,
-    Scenario, Workload,
+    BufferLimit, Distribution, EngineError, Estimate, FlowGroup, GroupReport, Link, Metric, Report,
+    RunPlan, Scenario, Workload,
 };
 
 use crate::check_sentence;
@@ -291,7 +291,7 @@ fn check_goodput(scenario: &Scenario, report: &Report) {
 fn link_rate(scenario: &Scenario, at: usize) -> f64 {
     let (link, run) = (&scenario.links()[at], scenario.run());
     let drawn = link.has_phases() && link.steps.is_none() && link.shaper.is_none();
-    let rate = if drawn {
+    let rate = if drawn || link.medium.is_some() {
         link.highest_rate().as_bits_per_second() as f64
     } else {
         link.mean_rate(run.warmup, run.end())
@@ -315,6 +315,14 @@ fn most_bits(scenario: &Scenario, group: &FlowGroup) -> f64 {
     }
 }
 
+/// Bits per second that a link carries at most: what it does at its own rate, where that is one for packets
+/// of the usual size alone.
+fn fastest(link: &Link, run: RunPlan) -> f64 {
+    let mean = link.mean_rate(run.warmup, run.end());
+    let phy = link.phy.as_ref();
+    phy.map_or(mean, |phy| phy.rate.as_bits_per_second() as f64)
+}
+
 /// No more waits on average than the buffer holds.
 fn check_waiting(scenario: &Scenario, report: &Report) {
     let target = scenario.target();
@@ -325,7 +333,7 @@ fn check_waiting(scenario: &Scenario, report: &Report) {
         (report.metrics.get(&Metric::QueueMean), target.buffer)
     {
         // One that finds nobody in front of it waits for tokens or for an opportunity.
-        let waits = target.shaper.is_some() || target.opportunities().is_some();
+        let waits = target.shaper.is_some() || target.medium.is_some() || target.opportunities().is_some();
         let held = f64::from(u8::from(waits));
         let most = most as f64 + held;
         assert!(

@@ -204,6 +204,13 @@ fn link(tape: &mut Tape<'_>, shared: bool) -> String {
         ];
         let _ = writeln!(text, "delay = {}", tape.one(&delays));
     }
+    if tape.rarely(6)
+        && rate.starts_with('"')
+        && !text.contains("rate_layer")
+        && !text.contains("outages")
+    {
+        let _ = writeln!(text, "medium = {}", tape.one(&MEDIA));
+    }
     text + &format!("rate = {rate}\n")
 }
 
@@ -220,6 +227,11 @@ fn changing(tape: &mut Tape<'_>) -> String {
         _ => steps(tape),
     }
 }
+const MEDIA: [&str; 3] = [
+    "\"wifi\"",
+    "{ kind = \"wifi\", frames = 2, stations = 3, slow = \"1Mbps\" }",
+    "{ kind = \"wifi\", stations = 40, cw_min = 3, cw_max = 7, air = \"1ms\" }",
+];
 
 /// A rate in a few steps, an outage among them now and then. It begins with one that sends something in
 /// the shortest run.

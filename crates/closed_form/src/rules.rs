@@ -94,6 +94,9 @@ impl ClosedForm for Model {
             let why = "the delay of a link changes, and the rule takes its average".to_owned();
             checks.push(checked("constant round trips", false, why));
         }
+        if let Some(why) = target.takes_turns() {
+            checks.push(checked("one packet after the other", false, why));
+        }
         let classes = scenario.target().classes.len();
         if classes > 1 {
             let why = format!("{classes} classes with a queue each share the link");

@@ -55,6 +55,9 @@ impl Translation {
         if (scenario.links().iter()).any(|link| link.outages.any() && link.outages.flush) {
             return Err(unsupported("`flush` of outages"));
         }
+        if scenario.links().iter().any(|link| link.medium.is_some()) {
+            return Err(unsupported("a `medium` of its own"));
+        }
         if scenario.links().iter().any(|link| link.memory.is_some()) {
             return Err(unsupported("a memory that links share"));
         }

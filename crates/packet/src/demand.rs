@@ -162,6 +162,9 @@ fn boxed(group: &FlowGroup) -> f64 {
 fn storages(link: &Link) -> Vec<Storage> {
     if link.classes.is_empty() {
         let (name, parameters) = (link.discipline.name(), link.discipline.parameters());
+        if link.medium.is_some() || link.opportunities().is_some() {
+            return vec![Classes::storage_of_class(name, parameters)];
+        }
         return storage(name, parameters).into_iter().collect();
     }
     let classes = link.classes.iter().map(|class| &class.discipline);

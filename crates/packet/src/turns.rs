@@ -1,10 +1,12 @@
 //! Links that send by turns: whatever waits, the discipline is asked for packets only at certain
 //! instants, for one packet or for several at once.
 
-use forebay_scenario::{Link as LinkSpec, Seed};
+use forebay_random::{Purpose, Stream};
+use forebay_scenario::{Link as LinkSpec, Medium, Seed};
 use forebay_units::{Bytes, Time};
 
 use crate::flushing::Flushing;
+use crate::media::wifi::Contending;
 use crate::opportune::Opportune;
 use crate::shaper::Shaper;
 use crate::transmitter::{Transmitter, Usage};
@@ -19,12 +21,17 @@ pub(crate) enum Turns {
     Flushing(Flushing),
     /// One packet after the other, each when there are tokens.
     Shaped(Box<Shaper>),
+    /// When a station has won the medium.
+    Contending(Box<Contending>),
 }
 
 impl Turns {
     /// Whether a link has turns.
     pub(crate) fn are_of(link: &LinkSpec) -> bool {
-        link.shaper.is_some() || link.outages.flush || link.opportunities().is_some()
+        link.shaper.is_some()
+            || link.medium.is_some()
+            || link.outages.flush
+            || link.opportunities().is_some()
     }
 
     /// Those of link number `number`, where it has turns in a run that ends at `end`, for packets up to the
@@ -45,8 +52,17 @@ impl Turns {
             let begins = outages.into_iter().map(|(begin, _)| begin);
             return Some(Self::Flushing(Flushing::new(transmitter.clone(), begins)));
         }
-        let opportunities = link.opportunities()?;
-        Some(Self::Opportune(Opportune::new(opportunities.clone())))
+        if let Some(opportunities) = link.opportunities() {
+            return Some(Self::Opportune(Opportune::new(opportunities.clone())));
+        }
+        let draws = Stream::new(seed, number as u64, Purpose::Access);
+        let phy = link.phy.as_ref()?;
+        Some(match link.medium? {
+            Medium::Wifi(wifi) => {
+                let station = Contending::new(wifi, phy.clone(), link.rate, draws);
+                Self::Contending(Box::new(station))
+            }
+        })
     }
 
     /// The first instant from `now` on at which the discipline may be asked, where a packet waits.
@@ -55,13 +71,14 @@ impl Turns {
             Self::Opportune(turns) => turns.next(now),
             Self::Flushing(turns) => turns.next(now),
             Self::Shaped(turns) => turns.next(now),
+            Self::Contending(turns) => turns.next(now),
         }
     }
 
     /// When a packet of `size` bytes may be taken in that is known to be the next one, at `now` or later.
     pub(crate) fn ready(&mut self, now: Time, size: u32) -> Time {
         match self {
-            Self::Opportune(_) | Self::Flushing(_) => now,
+            Self::Opportune(_) | Self::Flushing(_) | Self::Contending(_) => now,
             Self::Shaped(turns) => turns.ready(now, size),
         }
     }
@@ -69,7 +86,7 @@ impl Turns {
     /// Whether all that waits is dropped at this turn.
     pub(crate) fn empties(&mut self, now: Time) -> bool {
         match self {
-            Self::Opportune(_) | Self::Shaped(_) => false,
+            Self::Opportune(_) | Self::Shaped(_) | Self::Contending(_) => false,
             Self::Flushing(turns) => turns.empties(now),
         }
     }
@@ -80,6 +97,7 @@ impl Turns {
             Self::Opportune(turns) => turns.load(size),
             Self::Flushing(turns) => turns.load(size),
             Self::Shaped(turns) => turns.load(size),
+            Self::Contending(turns) => turns.load(size),
         }
     }
 
@@ -90,6 +108,7 @@ impl Turns {
             Self::Opportune(turns) => turns.go(departures),
             Self::Flushing(turns) => turns.go(now, departures),
             Self::Shaped(turns) => turns.go(now, departures),
+            Self::Contending(turns) => turns.go(departures),
         }
     }
 
@@ -97,7 +116,7 @@ impl Turns {
     /// is over, or later where they wait for tokens.
     pub(crate) fn start(&self, now: Time) -> Time {
         match self {
-            Self::Opportune(_) | Self::Flushing(_) => now,
+            Self::Opportune(_) | Self::Flushing(_) | Self::Contending(_) => now,
             Self::Shaped(turns) => turns.start().max(now),
         }
     }
@@ -105,9 +124,9 @@ impl Turns {
     /// What sends the packets one by one, where something does.
     pub(crate) fn transmitter(&self) -> Option<&Transmitter> {
         match self {
-            Self::Opportune(_) => None,
             Self::Flushing(turns) => Some(turns.transmitter()),
             Self::Shaped(turns) => Some(turns.line()),
+            _ => None,
         }
     }
 
@@ -117,6 +136,7 @@ impl Turns {
             Self::Opportune(turns) => Usage::sent(now, turns.sent(now)),
             Self::Flushing(turns) => turns.transmitter().usage(now),
             Self::Shaped(turns) => turns.usage(now),
+            Self::Contending(turns) => Usage::sent(now, turns.sent(now)),
         }
     }
 
@@ -126,6 +146,7 @@ impl Turns {
             Self::Opportune(turns) => turns.time_to_send(now, packets, bytes),
             Self::Flushing(turns) => turns.transmitter().time_to_empty(now, packets, bytes),
             Self::Shaped(turns) => turns.time_to_send(now, packets, bytes),
+            Self::Contending(turns) => turns.time_to_send(now, bytes),
         }
     }
 }
@@ -139,7 +160,6 @@ pub(crate) mod testing {
     use crate::statistics::Account;
     use crate::transmitter::Transmitter;
     use forebay_discipline::{Ecn, Label, Limit, Packet, Port, Setting, discipline};
-    use forebay_random::{Purpose, Seed, Stream};
     use forebay_units::Rate;
     use forebay_units::parameter::Parameters;
 

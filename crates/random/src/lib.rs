@@ -59,6 +59,8 @@ pub enum Purpose {
     LinkRate = 20,
     /// When a link is out (the flow is the link's number).
     Outage = 21,
+    /// When a link gets its medium, and what becomes of what it sends there (the flow is the link's number).
+    Access = 22,
 }
 
 /// The number of the first flow of the group with this name: FNV-1a, 64 bits (Fowler, Noll and

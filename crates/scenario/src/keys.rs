@@ -318,9 +318,30 @@ pub(crate) trait Section: Sized + 'static {
         Ok(section)
     }
 
+    /// Reads a table that has these other keys, too.
+    fn read_beside(
+        table: &Cursor<'_>,
+        others: &[&str],
+        context: &Context<'_>,
+    ) -> Result<Self, ScenarioError> {
+        let mut section = Self::defaults();
+        section.update_beside(table, others, context)?;
+        Ok(section)
+    }
+
     /// Reads a table over what is there already.
     fn update(&mut self, table: &Cursor<'_>, context: &Context<'_>) -> Result<(), ScenarioError> {
-        table.only(&Self::names())?;
+        self.update_beside(table, &[], context)
+    }
+
+    /// The same of a table that has these other keys, too.
+    fn update_beside(
+        &mut self,
+        table: &Cursor<'_>,
+        others: &[&str],
+        context: &Context<'_>,
+    ) -> Result<(), ScenarioError> {
+        table.only(&[&Self::names(), others].concat())?;
         for part in Self::PARTS {
             part.read(self, table, context)?;
         }

@@ -13,6 +13,7 @@ use crate::form::{Maybe, Switch, Table, Text, Words};
 use crate::keys::{Context, Form, Grammar, Section, keys, words};
 use crate::law::packets;
 use crate::loss::MediumLoss;
+use crate::medium::{Medium, MediumForm, Phy};
 use crate::naming::is_control;
 use crate::node::ScenarioError;
 use crate::outages::{Outages, OutagesForm};
@@ -147,6 +148,10 @@ keys! {
         delays: Option<Delays> = None, derived;
         /// When it sends nothing.
         outages: Outages = Outages::NONE, key(OutagesForm);
+        /// What packets cross, where it is no wire.
+        medium: Option<Medium> = None, key(Maybe(MediumForm));
+        /// The rate as it is written, where a medium takes a share of it.
+        phy: Option<Phy> = None, derived;
         /// What is lost behind the queue, on the way to the next link or the receiver.
         loss: MediumLoss = MediumLoss::NONE, key(Table);
         /// What is dropped in front of the queue, for it comes faster than this rate and burst.

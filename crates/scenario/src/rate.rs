@@ -52,7 +52,10 @@ pub(crate) const RATE_KEY: Joint<Link, LinkRate, RateForm> = Joint {
         presence: Presence::Required("\"50Mbps\""),
         form: RateForm,
     },
-    get: |link| (link.line_rate(), link.varying.clone()),
+    get: |link| match &link.phy {
+        Some(phy) => (phy.rate, phy.varying.clone()),
+        None => (link.line_rate(), link.varying.clone()),
+    },
     set: |link, rate| (link.rate, link.varying) = rate,
 };
 

@@ -152,6 +152,14 @@ impl Scenario {
         context.links = &link_names;
         context.rate = links[target].rate;
         let mut flows = read_flows(root, &links, &context)?;
+        if links.iter().any(|link| link.medium.is_some()) {
+            for (at, (link, cursor)) in links.iter_mut().zip(&cursors).enumerate() {
+                link.meet_medium(cursor, buffers::carried_packets(at, &flows))?;
+            }
+            // A load is one of what the medium carries.
+            context.rate = links[target].rate;
+            flows = read_flows(root, &links, &context)?;
+        }
         for group in &mut flows {
             let links = group
                 .path

@@ -269,15 +269,17 @@ impl Link {
         }
     }
 
-    /// The highest rate.
+    /// The highest rate, a medium's own where it takes a share.
     pub fn highest_rate(&self) -> Rate {
-        self.rates().into_iter().max().unwrap_or_default()
+        let highest = self.rates().into_iter().max().unwrap_or_default();
+        self.phy.as_ref().map_or(highest, |phy| phy.rate)
     }
 
-    /// The lowest rate, zero in an outage and between opportunities.
+    /// The lowest rate, zero in an outage, between opportunities and while others have the medium.
     pub fn lowest_rate(&self) -> Rate {
         let least = self.rates().into_iter().min();
-        least.filter(|_| !self.outages.any()).unwrap_or_default()
+        let always = !self.outages.any() && self.phy.is_none();
+        least.filter(|_| always).unwrap_or_default()
     }
 
     /// Mean rate between two times, in bits per second; where it is drawn, that of all replications.
@@ -316,6 +318,10 @@ impl Scenario {
     /// ```
     pub fn averages(&self) -> Vec<Warning> {
         let remark = |link: &Link| {
+            if let Some(text) = link.of_medium() {
+                let warning = Warning::new(WarningKind::AverageRate, text).about(&link.name);
+                return Some(warning.with("average_bps", link.rate.as_bits_per_second() as f64));
+            }
             let repeat = match link.varying.as_ref()? {
                 Varying::Steps(steps) => steps.repeat().filter(|_| !link.outages.any()),
                 Varying::Opportunities(list) => Some(list.period()),

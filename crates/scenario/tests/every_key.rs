@@ -60,6 +60,7 @@ const AS_WRITTEN: &[(&str, &str)] = &[
     ("flows.0.reduction", "\"rate_halving\""),
     ("flows.0.partial_ack_timer", "\"every\""),
     ("flows.0.timeout_cut", "\"every\""),
+    ("links.1.medium", r#"{"kind":"wifi","stations":3}"#),
     (
         "links.1.outages",
         r#"{"flush":true,"times":[["30s","2s"],["40s","1s"]]}"#,
@@ -232,6 +233,9 @@ fn the_ends_are_taken_and_nothing_beyond() {
         ("flows.0.clock", "-1s", "0s", "1s", "1001ms"),
         ("links.1.loss.random", "-0.1%", "0%", "100%", "101%"),
         ("links.1.loss.random", "-1", "0", "1", "1.01"),
+        ("links.1.medium.stations", "-1", "0", "250", "251"),
+        ("links.1.medium.frames", "0", "1", "256", "257"),
+        ("links.1.medium.air", "99us", "100us", "5484us", "5485us"),
         ("flows.0.delayed_ack.packets", "0", "1", "1000", "1001"),
         ("flows.0.delayed_ack.quick", "-1", "0", "1000", "1001"),
         ("flows.0.delayed_ack.timeout", "-1s", "0s", "1s", "1001ms"),
@@ -259,13 +263,20 @@ fn the_ends_are_taken_and_nothing_beyond() {
         ("fluid.minimum_synchronization", "-0.01", "0", "1", "1.01"),
         ("fluid.tolerance", "9e-10", "1e-9", "0.1", "0.11"),
     ] {
+        // Keys of a medium are those of its kind.
+        let kind = ("links.1.medium", "wifi");
+        let read = |(key, value)| {
+            let medium = Some(kind).filter(|_| str::contains(key, ".medium."));
+            let changes: Vec<_> = medium.into_iter().chain([(key, value)]).collect();
+            read(&changes)
+        };
         for allowed in [least, most] {
-            if let Err(error) = read(&[(key, allowed)]) {
+            if let Err(error) = read((key, allowed)) {
                 panic!("{key} {allowed}: {error}");
             }
         }
         for refused in [below, above] {
-            let error = read(&[(key, refused)]).expect_err(key);
+            let error = read((key, refused)).expect_err(key);
             assert!(!error.mistake.allowed().is_empty(), "{key} {refused}");
         }
     }

@@ -184,7 +184,7 @@ class Port:
     groups : tuple of str
         Flow groups that cross it, in the order of the scenario.
     changing : bool
-        Whether the rate changes, of which `rate` is the average.
+        Whether the rate changes, of which `rate` is the average, or is that of a medium that is no wire.
     policed : bool
         Whether a policer drops packets in front of the queue.
     shaped : bool

@@ -94,7 +94,7 @@ def in_step(scenario: _core.Scenario, engine: str, reports: Sequence[Report]) ->
 def _loses_or_changes(link: Mapping[str, Any]) -> bool:
     """Whether a link does something by chance."""
     drawn = (isinstance(link["rate"], dict) and "markov" in link["rate"]) or "between" in link.get("outages", ())
-    return drawn or "loss" in link
+    return drawn or bool(link.keys() & {"loss", "medium"})
 
 
 def _random(workload: Any) -> bool:

@@ -19,6 +19,7 @@ mod reverse;
 mod shaping;
 mod steps;
 mod switch;
+mod wifi;
 mod workloads;
 
 use forebay_packet::PacketEngine;

@@ -6,7 +6,7 @@ use forebay_units::Time;
 use super::{Footprint, Need, TIMERS_OF_A_FLOW, grown};
 use crate::flows::FlowGroup;
 use crate::law::Law;
-use crate::link::BufferLimit;
+use crate::link::{BufferLimit, Link};
 use crate::scenario::Scenario;
 use crate::stack::Recovery;
 use crate::workload::Workload;
@@ -151,11 +151,11 @@ impl Scenario {
     }
 
     /// Bytes per second that a link carries of what comes, however late: the rest may wait. Behind a link
-    /// whose rate changes what has waited there comes faster than it was sent.
+    /// whose rate changes, or that is no wire, what has waited there comes faster than it was sent.
     fn surely_carried(&self, at: usize) -> f64 {
         let mut others = (0..self.links().len()).filter(|other| *other != at);
-        if others.any(|other| self.links()[other].changes() || self.links()[other].shaper.is_some())
-        {
+        let bunches = |link: &Link| link.changes() || link.medium.is_some() || link.shaper.is_some();
+        if others.any(|other| bunches(&self.links()[other])) {
             return 0.0;
         }
         self.links()[at].lowest_rate().as_bytes_per_second()

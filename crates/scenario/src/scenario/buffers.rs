@@ -212,6 +212,18 @@ impl Scenario {
     }
 }
 
+/// Mean and largest packet in bytes at the link of this number: acknowledgments where it carries
+/// nothing else.
+pub(super) fn carried_packets(link: usize, flows: &[FlowGroup]) -> (f64, f64) {
+    let here = flows.iter().filter(|group| group.path.contains(&link));
+    let back = flows.iter().filter(|group| group.reverse.contains(&link));
+    let back = back.map(|group| group.header().get() as f64);
+    let least = back.fold(0.0, f64::max);
+    let mean = mean_packet_bytes(&here).unwrap_or(if least > 0.0 { least } else { 1500.0 });
+    let sizes = here.map(|group| group.packet.supremum());
+    (mean, sizes.fold(least, f64::max).clamp(mean, 65_535.0))
+}
+
 /// Mean packet size in bytes: of the responsive persistent flows, else of the responsive, else of all.
 fn mean_packet_bytes<'a>(groups: &(impl Iterator<Item = &'a FlowGroup> + Clone)) -> Option<f64> {
     let mean = |keep: &dyn Fn(&FlowGroup) -> bool| -> Option<f64> {

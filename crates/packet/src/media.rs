@@ -1,0 +1,3 @@
+//! Media in which a link does not simply send one packet after the other: a file each.
+
+pub(crate) mod wifi;

@@ -1,0 +1,139 @@
+//! Wi-Fi links: aggregates behind a contention.
+
+use forebay_scenario::{Metric, Report};
+
+use super::disciplines::names;
+use super::{of_group, run_with, scenario, value};
+
+/// One and a half times what the link carries.
+const FLOOD: &str = r#"
+[link]
+rate = "130Mbps"
+buffer = "200p"
+medium = "wifi"
+[[flows]]
+packet = "1500B"
+workload = { cbr = { rate = "150Mbps" } }
+[run]
+warmup = "1s"
+measure = "4s"
+"#;
+
+/// Whatever holds the packets, a link that is never idle carries what the standard's arithmetic says, and
+/// uses all of it. At 130 Mb/s (520 bits a symbol) 5.484 ms are 56 frames of 1560 B: 1345 symbols.
+#[test]
+fn a_flooded_link_carries_full_aggregates() {
+    let turn = 43.0 + 7.5 * 9.0 + 40.0 + 1345.0 * 4.0 + 48.0;
+    let rate = 56.0 * 12_000.0 / (turn * 1e-6);
+    let told = scenario::<&str>(FLOOD, &[]).target().rate;
+    assert!((told.as_bits_per_second() as f64 - rate).abs() < 1.0);
+    for name in names() {
+        let report = run_with(FLOOD, &[format!("link.queue={name}")]);
+        // Some disciplines drop so much that the link is idle now and then.
+        let used = value(&report, Metric::Utilization);
+        assert!(used > 0.95 && used <= 1.0, "{name} {used}");
+        assert!(used > 0.999 || name != "droptail", "{used}");
+        // What is not dropped has been sent, but for what waits.
+        let carried = sent(&report) / (used * rate);
+        assert!((carried - 1.0).abs() < 4e-3, "{name} {carried}");
+    }
+}
+
+/// Bits per second that were not dropped.
+fn sent(report: &Report) -> f64 {
+    let lost = value(report, Metric::LossRate);
+    150e6 * (1.0 - lost)
+}
+
+/// Other stations take their turns: with four of the same, whoever is flooded has a fifth of what five carry.
+/// Each draw is chance, of which utilization is free.
+#[test]
+fn others_take_their_shares() {
+    for (medium, stations) in [
+        ("{ kind = \"wifi\", stations = 4 }", 5.0),
+        ("{ kind = \"wifi\", stations = 4, slow = \"6Mbps\" }", 5.0),
+    ] {
+        let changes = [format!("link.medium={medium}"), "run.measure=60s".into()];
+        let told = scenario(FLOOD, &changes).target().rate;
+        let alone = scenario::<&str>(FLOOD, &[]).target().rate;
+        let rate = told.as_bits_per_second() as f64;
+        let share = rate * stations / alone.as_bits_per_second() as f64;
+        assert!((0.7..1.0).contains(&share), "{share}");
+        let report = run_with(FLOOD, &changes);
+        let used = value(&report, Metric::Utilization);
+        assert!((used - 1.0).abs() < 2e-3, "{used}");
+        // Two thousand turns that vary by about their mean.
+        let carried = sent(&report) / rate;
+        assert!((carried - 1.0).abs() < 0.1, "{carried}");
+    }
+}
+
+const SPARSE: &str = r#"
+[link]
+rate = "130Mbps"
+buffer = "200p"
+medium = "wifi"
+[[flows]]
+packet = "1500B"
+workload = { poisson = { rate = "1Mbps" } }
+[run]
+warmup = "1s"
+measure = "200s"
+"#;
+
+/// A packet that comes to an idle link on an idle medium goes at once; one that comes while another's turn
+/// goes on waits for the rest of it: of some 0.25 ms, at 83 packets a second, 2 % do.
+#[test]
+fn a_single_packet_hardly_waits() {
+    let report = run_with::<&str>(SPARSE, &[]);
+    // Data of one frame takes 25 symbols; residual turn times come as in M/G/1 with vacations behind each
+    // packet: load times half a turn's mean square over its mean, and backoffs are even from 0 to 15 slots.
+    let busy: Vec<f64> = (0..16)
+        .map(|slots| (40.0 + 25.0 * 4.0 + 48.0 + 43.0 + 9.0 * f64::from(slots)) * 1e-6)
+        .collect();
+    let mean = busy.iter().sum::<f64>() / 16.0;
+    let square = busy.iter().map(|t| t * t).sum::<f64>() / 16.0;
+    let arrivals = 1e6 / 12_000.0;
+    let load = arrivals * mean;
+    let wait = arrivals * square / (2.0 * (1.0 - load));
+    let found = value(&report, Metric::QueueDelayMean);
+    assert!((found / wait - 1.0).abs() < 0.1, "{found} {wait}");
+    let used = value(&report, Metric::Utilization);
+    let told = scenario::<&str>(SPARSE, &[]).target().rate;
+    let share = 1e6 / told.as_bits_per_second() as f64;
+    assert!((used / share - 1.0).abs() < 0.03, "{used} {share}");
+}
+
+/// The same among others: utilization is of what the link could have carried on average, whatever its few
+/// turns met.
+#[test]
+fn what_could_have_been_sent_does_not_hang_on_chance() {
+    let change = "link.medium={ kind = \"wifi\", stations = 3 }";
+    let told = scenario(SPARSE, &[change]).target().rate;
+    let report = run_with(SPARSE, &[change]);
+    let used = value(&report, Metric::Utilization);
+    let share = 1e6 / told.as_bits_per_second() as f64;
+    assert!((used / share - 1.0).abs() < 0.04, "{used} {share}");
+}
+
+/// A flow over Wi-Fi fills the link as it would a wire of that rate, with a buffer for a turn more.
+#[test]
+fn a_flow_fills_the_link() {
+    let flow = FLOOD.replace(
+        "workload = { cbr = { rate = \"150Mbps\" } }",
+        "rtt = \"30ms\"\ncca = \"cubic\"",
+    );
+    let report = run_with(
+        &flow,
+        &["link.buffer=2BDP", "run.measure=20s", "run.warmup=10s"],
+    );
+    let used = value(&report, Metric::Utilization);
+    assert!(used > 0.99 && used <= 1.0, "{used}");
+    let rate = scenario::<&str>(&flow, &[]).target().rate;
+    let payload = rate.as_bits_per_second() as f64 * 1460.0 / 1500.0;
+    let goodput = of_group(&report, 0, Metric::Goodput);
+    assert!(
+        (goodput / payload - used).abs() < 0.01,
+        "{goodput} {payload} {used}"
+    );
+}
