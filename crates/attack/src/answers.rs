@@ -315,12 +315,12 @@ fn most_bits(scenario: &Scenario, group: &FlowGroup) -> f64 {
     }
 }
 
-/// Bits per second that a link carries at most: what it does at its own rate, where that is one for packets
-/// of the usual size alone.
+/// Bits per second that a link carries at most: with a medium it carries its rate of packets of the usual size
+/// alone, and on average.
 fn fastest(link: &Link, run: RunPlan) -> f64 {
     let mean = link.mean_rate(run.warmup, run.end());
     let phy = link.phy.as_ref();
-    phy.map_or(mean, |phy| phy.rate.as_bits_per_second() as f64)
+    phy.map_or(mean, |phy| phy.highest.as_bits_per_second() as f64)
 }
 
 /// No more waits on average than the buffer holds.

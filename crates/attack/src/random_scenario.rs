@@ -204,12 +204,13 @@ fn link(tape: &mut Tape<'_>, shared: bool) -> String {
         ];
         let _ = writeln!(text, "delay = {}", tape.one(&delays));
     }
-    if tape.rarely(6)
-        && rate.starts_with('"')
-        && !text.contains("rate_layer")
-        && !text.contains("outages")
-    {
-        let _ = writeln!(text, "medium = {}", tape.one(&MEDIA));
+    let wire = ["rate_layer", "flush"]
+        .iter()
+        .any(|word| text.contains(word));
+    if tape.rarely(6) && !wire && !rate.contains("opportunities") {
+        let changes = !rate.starts_with('"') || text.contains("outages");
+        let media = &MEDIA[if changes { 3 } else { 0 }..];
+        let _ = writeln!(text, "medium = {}", tape.one(media));
     }
     text + &format!("rate = {rate}\n")
 }
@@ -227,10 +228,15 @@ fn changing(tape: &mut Tape<'_>) -> String {
         _ => steps(tape),
     }
 }
-const MEDIA: [&str; 3] = [
+
+/// Media: three for constant rates, and others.
+const MEDIA: [&str; 6] = [
     "\"wifi\"",
     "{ kind = \"wifi\", frames = 2, stations = 3, slow = \"1Mbps\" }",
     "{ kind = \"wifi\", stations = 40, cw_min = 3, cw_max = 7, air = \"1ms\" }",
+    "\"cellular\"",
+    "{ kind = \"cellular\", slot = \"500us\", block_error = \"50%\", repeats = 0, recovery = \"1s\" }",
+    "{ kind = \"cellular\", slot = \"7ms\", block_error = 0, feedback = 1 }",
 ];
 
 /// A rate in a few steps, an outage among them now and then. It begins with one that sends something in

@@ -4,8 +4,8 @@
 use forebay_congestion::packet::{Needs, Samples};
 use forebay_discipline::{Classes, Packet, Storage, storage};
 use forebay_scenario::{
-    BufferLimit, DEFAULT_MEMORY, FlowGroup, Footprint, Law, Link, Need, Recovery, Reduction,
-    Scenario, Waiting, Workload, controller_needs,
+    BufferLimit, DEFAULT_MEMORY, FlowGroup, Footprint, Law, Link, Medium, Need, Recovery,
+    Reduction, Scenario, Waiting, Workload, controller_needs,
 };
 use forebay_units::{Bytes, Time};
 
@@ -35,6 +35,9 @@ const RARE: f64 = 30.0;
 /// Bytes of each change of a rate: in what is drawn and in the steps made of it, for the link and for its
 /// discipline, while these lists grow.
 const CHANGE: f64 = 512.0;
+
+/// Bytes of a block in a tree, whose nodes are half full at least.
+const BLOCK: f64 = 128.0;
 
 /// Histograms have 128 bins for each doubling of what they count.
 const OCTAVE: f64 = 1024.0;
@@ -76,7 +79,7 @@ impl Footprint for Kept {
             .map(|kept| kept.empty as f64 + GROWING * flows * kept.flow as f64);
         let changes = link.most_changes(scenario.run().end()) * CHANGE;
         // Flows are numbered by kind, one kind between the other.
-        2.0 * each.sum::<f64>() + self.group(scenario) + changes
+        2.0 * each.sum::<f64>() + self.group(scenario) + changes + blocks(link)
     }
 
     fn waiting(&self, scenario: &Scenario, at: usize, waiting: Waiting) -> f64 {
@@ -155,6 +158,16 @@ fn boxed(group: &FlowGroup) -> f64 {
         Noted::Rates => 4096.0,
     };
     1024.0 + notes
+}
+
+/// What a link keeps of its blocks, where it has some.
+fn blocks(link: &Link) -> f64 {
+    match (link.medium, &link.phy) {
+        (Some(Medium::Cellular(cellular)), Some(phy)) => {
+            BLOCK * cellular.most_under_way(phy.largest)
+        }
+        _ => 0.0,
+    }
 }
 
 /// What the queues of a link keep, of each class where it has classes; empty where departures are

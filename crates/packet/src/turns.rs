@@ -6,6 +6,7 @@ use forebay_scenario::{Link as LinkSpec, Medium, Seed};
 use forebay_units::{Bytes, Time};
 
 use crate::flushing::Flushing;
+use crate::media::cellular::Slotted;
 use crate::media::wifi::Contending;
 use crate::opportune::Opportune;
 use crate::shaper::Shaper;
@@ -23,6 +24,8 @@ pub(crate) enum Turns {
     Shaped(Box<Shaper>),
     /// When a station has won the medium.
     Contending(Box<Contending>),
+    /// In slots.
+    Slotted(Box<Slotted>),
 }
 
 impl Turns {
@@ -62,6 +65,11 @@ impl Turns {
                 let station = Contending::new(wifi, phy.clone(), link.rate, draws);
                 Self::Contending(Box::new(station))
             }
+            Medium::Cellular(cellular) => {
+                let steps = link.realized(seed, number, end);
+                let rates = (phy.rate, link.rate);
+                Self::Slotted(Box::new(Slotted::new(cellular, rates, steps, draws)))
+            }
         })
     }
 
@@ -72,13 +80,14 @@ impl Turns {
             Self::Flushing(turns) => turns.next(now),
             Self::Shaped(turns) => turns.next(now),
             Self::Contending(turns) => turns.next(now),
+            Self::Slotted(turns) => turns.next(now),
         }
     }
 
     /// When a packet of `size` bytes may be taken in that is known to be the next one, at `now` or later.
     pub(crate) fn ready(&mut self, now: Time, size: u32) -> Time {
         match self {
-            Self::Opportune(_) | Self::Flushing(_) | Self::Contending(_) => now,
+            Self::Opportune(_) | Self::Flushing(_) | Self::Contending(_) | Self::Slotted(_) => now,
             Self::Shaped(turns) => turns.ready(now, size),
         }
     }
@@ -86,7 +95,7 @@ impl Turns {
     /// Whether all that waits is dropped at this turn.
     pub(crate) fn empties(&mut self, now: Time) -> bool {
         match self {
-            Self::Opportune(_) | Self::Shaped(_) | Self::Contending(_) => false,
+            Self::Opportune(_) | Self::Shaped(_) | Self::Contending(_) | Self::Slotted(_) => false,
             Self::Flushing(turns) => turns.empties(now),
         }
     }
@@ -98,6 +107,7 @@ impl Turns {
             Self::Flushing(turns) => turns.load(size),
             Self::Shaped(turns) => turns.load(size),
             Self::Contending(turns) => turns.load(size),
+            Self::Slotted(turns) => turns.load(size),
         }
     }
 
@@ -109,6 +119,7 @@ impl Turns {
             Self::Flushing(turns) => turns.go(now, departures),
             Self::Shaped(turns) => turns.go(now, departures),
             Self::Contending(turns) => turns.go(departures),
+            Self::Slotted(turns) => turns.go(departures),
         }
     }
 
@@ -116,7 +127,7 @@ impl Turns {
     /// is over, or later where they wait for tokens.
     pub(crate) fn start(&self, now: Time) -> Time {
         match self {
-            Self::Opportune(_) | Self::Flushing(_) | Self::Contending(_) => now,
+            Self::Opportune(_) | Self::Flushing(_) | Self::Contending(_) | Self::Slotted(_) => now,
             Self::Shaped(turns) => turns.start().max(now),
         }
     }
@@ -137,6 +148,7 @@ impl Turns {
             Self::Flushing(turns) => turns.transmitter().usage(now),
             Self::Shaped(turns) => turns.usage(now),
             Self::Contending(turns) => Usage::sent(now, turns.sent(now)),
+            Self::Slotted(turns) => Usage::sent(now, turns.sent(now)),
         }
     }
 
@@ -147,6 +159,7 @@ impl Turns {
             Self::Flushing(turns) => turns.transmitter().time_to_empty(now, packets, bytes),
             Self::Shaped(turns) => turns.time_to_send(now, packets, bytes),
             Self::Contending(turns) => turns.time_to_send(now, bytes),
+            Self::Slotted(turns) => turns.time_to_send(now, bytes),
         }
     }
 }

@@ -48,9 +48,10 @@ impl Form<f64> for Number {
     }
 }
 
-/// A part of a whole, such as "0.1%", up to all of it.
+/// A part of a whole, such as "0.1%".
 pub(crate) struct Share {
     pub(crate) least: f64,
+    pub(crate) most: f64,
     /// The bounds in words.
     pub(crate) allowed: &'static str,
 }
@@ -60,7 +61,7 @@ impl Form<f64> for Share {
         let read = |text: &str| Dimension::Share.parse(text).ok();
         let value = at.text().and_then(read).or_else(|| at.number());
         value
-            .filter(|value| (self.least..=1.0).contains(value))
+            .filter(|value| (self.least..=self.most).contains(value))
             .ok_or_else(|| at.error(self.allowed))
     }
 
@@ -72,7 +73,7 @@ impl Form<f64> for Share {
         let schema = json!({
             "anyOf": [
                 {"type": "string", "pattern": "^[0-9.eE+-]+ ?%?$"},
-                {"type": "number", "minimum": self.least, "maximum": 1.0},
+                {"type": "number", "minimum": self.least, "maximum": self.most},
             ],
             "description": "a share such as \"0.1%\"",
         });

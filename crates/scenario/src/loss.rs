@@ -32,12 +32,14 @@ keys! {
 
 const PROBABILITY: Share = Share {
     least: 0.0,
+    most: 1.0,
     allowed: "a share from 0% to 100%",
 };
 
 /// A bad medium does not stay so for ever.
 const SOME_TIME: Share = Share {
     least: 1e-9,
+    most: 1.0,
     allowed: "a share from 0.0000001% to 100%",
 };
 

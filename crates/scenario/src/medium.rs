@@ -1,10 +1,14 @@
 //! The medium of a link, where packets do not simply follow each other at its rate: `medium = { kind, ... }`.
 
+mod cellular;
 mod wifi;
+
+use std::sync::Arc;
 
 use forebay_units::Rate;
 use serde_json::{Value, json};
 
+pub use self::cellular::Cellular;
 pub use self::wifi::{Contention, SLOT, Wifi};
 use crate::cursor::Cursor;
 use crate::keys::{Context, Form, Grammar, KeyText, Section};
@@ -19,6 +23,8 @@ use crate::varying::Varying;
 pub enum Medium {
     /// Wi-Fi.
     Wifi(Wifi),
+    /// LTE or NR.
+    Cellular(Cellular),
 }
 
 /// What a link's rate was before its medium took its share.
@@ -28,6 +34,8 @@ pub struct Phy {
     pub rate: Rate,
     /// How it changes, as it is written.
     pub varying: Option<Varying>,
+    /// The highest of its rates.
+    pub highest: Rate,
     /// Bytes of the packets that the link's rate is of.
     pub packet: u64,
     /// Bytes of the largest packet.
@@ -43,13 +51,22 @@ struct Kind {
     texts: fn() -> Vec<KeyText>,
 }
 
-const KINDS: [Kind; 1] = [Kind {
-    name: "wifi",
-    meaning: "Wi-Fi: aggregates of frames after a contention (IEEE 802.11n and ac).",
-    plain: || Medium::Wifi(Wifi::defaults()),
-    read: |at, context| Wifi::read_beside(at, &["kind"], context).map(Medium::Wifi),
-    texts: Wifi::texts,
-}];
+const KINDS: [Kind; 2] = [
+    Kind {
+        name: "wifi",
+        meaning: "Wi-Fi: aggregates of frames after a contention (IEEE 802.11n and ac).",
+        plain: || Medium::Wifi(Wifi::defaults()),
+        read: |at, context| Wifi::read_beside(at, &["kind"], context).map(Medium::Wifi),
+        texts: Wifi::texts,
+    },
+    Kind {
+        name: "cellular",
+        meaning: "LTE or NR: blocks in slots, each repeated until it has arrived.",
+        plain: || Medium::Cellular(Cellular::defaults()),
+        read: |at, context| Cellular::read_beside(at, &["kind"], context).map(Medium::Cellular),
+        texts: Cellular::texts,
+    },
+];
 
 /// The form of `medium`: a kind with its defaults, or a table with `kind` and its keys.
 pub(crate) struct MediumForm;
@@ -67,6 +84,7 @@ impl Form<Medium> for MediumForm {
     fn write(&self, medium: &Medium, context: &Context<'_>) -> Option<Value> {
         let (kind, keys) = match medium {
             Medium::Wifi(wifi) => ("wifi", wifi.write(context)),
+            Medium::Cellular(cellular) => ("cellular", cellular.write(context)),
         };
         let mut table = json!({ "kind": kind });
         table.as_object_mut()?.extend(keys);
@@ -118,24 +136,39 @@ impl Link {
         let phy = Phy {
             rate: self.rate,
             varying: self.varying.clone(),
+            highest: self.highest_rate(),
             packet: mean.round().max(1.0) as u64,
             largest: largest.ceil() as u64,
         };
         let at = |key: &str| table.get(key).unwrap_or_else(|| table.clone());
+        if self.rate_layer != RateLayer::L3 {
+            return Err(at("rate_layer").error("l3: a medium has frames of its own"));
+        }
+        if self.outages.flush {
+            return Err(at("outages").error_found("`flush`", "outages in which packets wait"));
+        }
         let carried = match medium {
             Medium::Wifi(wifi) => {
                 if self.outages.any() {
                     return Err(at("outages").error_found("outages", "none on Wi-Fi"));
                 }
-                if phy.varying.is_some() {
-                    let allowed =
-                        "a constant rate: the PHY's, behind which Wi-Fi follows by itself";
-                    return Err(at("rate").error_found("a rate that changes", allowed));
-                }
-                if self.rate_layer != RateLayer::L3 {
-                    return Err(at("rate_layer").error("l3: Wi-Fi counts its own frames"));
+                if self.changes() {
+                    return Err(at("rate").error_found("a rate that changes", "a constant one"));
                 }
                 wifi.saturation(phy.packet, phy.rate)
+            }
+            Medium::Cellular(cellular) => {
+                if self.opportunities().is_some() {
+                    let allowed = "a rate, of which blocks are made";
+                    return Err(at("rate").error_found("opportunities", allowed));
+                }
+                let rates = self.rates().into_iter();
+                let least = rates.filter(|rate| *rate > Rate::default()).min();
+                if let Some(least) = least.filter(|rate| !cellular.has_room(*rate)) {
+                    let found = format!("a slot of {} at {least}", cellular.slot);
+                    return Err(at("medium").error_found(found, "slots of 8 B at least"));
+                }
+                self.scale(cellular.arriving())
             }
         };
         self.rate = Rate::from_bits_per_second(carried.round() as u64);
@@ -147,6 +180,25 @@ impl Link {
         Ok(())
     }
 
+    /// Leaves a share of all rates; says what is left of the average.
+    fn scale(&mut self, share: f64) -> f64 {
+        let scaled = |rate: Rate| {
+            let bits = rate.as_bits_per_second() as f64 * share;
+            Rate::from_bits_per_second(bits.round() as u64)
+        };
+        match &mut self.varying {
+            None | Some(Varying::Opportunities(_)) => {}
+            Some(Varying::Steps(steps)) => *steps = Arc::new(steps.map(scaled)),
+            Some(Varying::Markov(markov)) => {
+                for state in &mut markov.states {
+                    state.rate = scaled(state.rate);
+                }
+            }
+        }
+        self.steps = self.steps.as_ref().map(|steps| Arc::new(steps.map(scaled)));
+        self.rate.as_bits_per_second() as f64 * share
+    }
+
     /// What its medium does that a wire does not.
     pub fn takes_turns(&self) -> Option<String> {
         let how = match self.medium? {
@@ -154,6 +206,7 @@ impl Link {
                 "in aggregates, when it has won the medium from other stations"
             }
             Medium::Wifi(_) => "in aggregates, each behind a contention",
+            Medium::Cellular(_) => "in slots, and again what does not arrive",
         };
         Some(format!("`{}` sends {how}", self.name))
     }
@@ -161,15 +214,21 @@ impl Link {
     /// What is said of a rate that is a medium's.
     pub(crate) fn of_medium(&self) -> Option<String> {
         let phy = self.phy.as_ref()?;
+        let of = match self.medium? {
+            Medium::Wifi(_) => format!(", when packets of {} B always wait", phy.packet),
+            Medium::Cellular(_) => " on average, without repeats".to_owned(),
+        };
         Some(format!(
-            "`{}` carries {} of its {}, when packets of {} B always wait: its BDP, and its buffers in time or BDP, are of that",
-            self.name, self.rate, phy.rate, phy.packet
+            "`{}` carries {} of its {}{of}: its BDP, and its buffers in time or BDP, are of that",
+            self.name, self.rate, phy.rate
         ))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use forebay_units::Time;
+
     use crate::node::{Format, ScenarioError};
     use crate::overrides::Override;
     use crate::scenario::Scenario;
@@ -227,6 +286,39 @@ mod tests {
         }
     }
 
+    /// A share of each rate is left: of steps, of drawn ones, and of what outages leave.
+    #[test]
+    fn repeats_take_their_share_of_every_rate() {
+        for (rate, megabits) in [
+            ("\"10Mbps\"", 9.0),
+            (
+                "{ steps = [[\"0s\", \"10Mbps\"], [\"1s\", \"20Mbps\"]], repeat = \"2s\" }",
+                13.5,
+            ),
+            (
+                "{ markov = [{ rate = \"10Mbps\", mean_time = \"1s\" }, { rate = \"20Mbps\", mean_time = \"3s\" }] }",
+                15.75,
+            ),
+            ("\"10Mbps\"\noutages = [[\"7s\", \"7s\"]]", 8.1),
+        ] {
+            let scenario = with_medium(rate, "\"cellular\"").unwrap();
+            let link = scenario.target();
+            assert!(
+                (link.rate.as_bits_per_second() as f64 / 1e6 - megabits).abs() < 1e-5,
+                "{rate} {}",
+                link.rate
+            );
+            let measured = link.mean_rate(Time::ZERO, scenario.run().end());
+            assert!(
+                (measured / 1e6 - megabits).abs() < 1e-5,
+                "{rate} {measured}"
+            );
+            let json = scenario.canonical_json();
+            let again = Scenario::parse(&json, Format::Json, "y", &[]).unwrap();
+            assert_eq!((again.sha256(), &again), (scenario.sha256(), &scenario));
+        }
+    }
+
     #[test]
     fn the_canonical_form_reads_back_and_takes_changes() {
         let scenario = with_medium("\"390Mbps\"", "\"wifi\"").unwrap();
@@ -267,9 +359,29 @@ mod tests {
                 "link.rate: found a medium that carries",
             ),
             (
+                "\"10Mbps\"\noutages = [[\"1s\", \"1s\"]]",
+                "\"wifi\"",
+                "link.outages: found outages; allowed: none on Wi-Fi",
+            ),
+            (
+                "\"10Mbps\"\noutages = { times = [[\"1s\", \"1s\"]], flush = true }",
+                "\"cellular\"",
+                "link.outages: found `flush`; allowed: outages in which packets wait",
+            ),
+            (
+                "{ opportunities = \"1\" }",
+                "\"cellular\"",
+                "link.rate: found opportunities; allowed: a rate",
+            ),
+            (
+                "\"63kbps\"",
+                "\"cellular\"",
+                "link.medium: found a slot of 1ms at 63kbps; allowed: slots of 8 B",
+            ),
+            (
                 "{ steps = [[\"0s\", \"1Mbps\"], [\"1s\", \"2Mbps\"]] }",
                 "\"wifi\"",
-                "link.rate: found a rate that changes; allowed: a constant rate",
+                "link.rate: found a rate that changes; allowed: a constant one",
             ),
             (
                 "\"1Mbps\"\nrate_layer = \"l2\"",

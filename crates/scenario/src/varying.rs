@@ -260,7 +260,7 @@ impl Link {
     }
 
     /// All rates that it may have; of opportunities, what they are and what is between them.
-    fn rates(&self) -> Vec<Rate> {
+    pub(crate) fn rates(&self) -> Vec<Rate> {
         match &self.varying {
             None => vec![self.rate, self.line_rate()],
             Some(Varying::Steps(steps)) => steps.steps().map(|(_, rate)| rate).collect(),
@@ -272,7 +272,7 @@ impl Link {
     /// The highest rate, a medium's own where it takes a share.
     pub fn highest_rate(&self) -> Rate {
         let highest = self.rates().into_iter().max().unwrap_or_default();
-        self.phy.as_ref().map_or(highest, |phy| phy.rate)
+        self.phy.as_ref().map_or(highest, |phy| phy.highest)
     }
 
     /// The lowest rate, zero in an outage, between opportunities and while others have the medium.

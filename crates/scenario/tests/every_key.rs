@@ -236,6 +236,17 @@ fn the_ends_are_taken_and_nothing_beyond() {
         ("links.1.medium.stations", "-1", "0", "250", "251"),
         ("links.1.medium.frames", "0", "1", "256", "257"),
         ("links.1.medium.air", "99us", "100us", "5484us", "5485us"),
+        (
+            "links.1.medium.slot",
+            "62499ns",
+            "62500ns",
+            "10ms",
+            "10001us",
+        ),
+        ("links.1.medium.block_error", "-1%", "0%", "50%", "51%"),
+        ("links.1.medium.repeats", "-1", "0", "31", "32"),
+        ("links.1.medium.feedback", "0", "1", "64", "65"),
+        ("links.1.medium.recovery", "999us", "1ms", "1s", "1001ms"),
         ("flows.0.delayed_ack.packets", "0", "1", "1000", "1001"),
         ("flows.0.delayed_ack.quick", "-1", "0", "1000", "1001"),
         ("flows.0.delayed_ack.timeout", "-1s", "0s", "1s", "1001ms"),
@@ -264,7 +275,9 @@ fn the_ends_are_taken_and_nothing_beyond() {
         ("fluid.tolerance", "9e-10", "1e-9", "0.1", "0.11"),
     ] {
         // Keys of a medium are those of its kind.
-        let kind = ("links.1.medium", "wifi");
+        let cellular = ["slot", "block_error", "repeats", "feedback", "recovery"];
+        let cellular = cellular.iter().any(|word| key.ends_with(word));
+        let kind = ("links.1.medium", if cellular { "cellular" } else { "wifi" });
         let read = |(key, value)| {
             let medium = Some(kind).filter(|_| str::contains(key, ".medium."));
             let changes: Vec<_> = medium.into_iter().chain([(key, value)]).collect();

@@ -2,6 +2,7 @@
 //! scenario.
 
 mod acknowledgments;
+mod cellular;
 mod classes;
 mod controllers;
 mod delays;
