@@ -315,12 +315,15 @@ fn most_bits(scenario: &Scenario, group: &FlowGroup) -> f64 {
     }
 }
 
-/// Bits per second that a link carries at most: with a medium it carries its rate of packets of the usual size
-/// alone, and on average.
+/// Bits per second that a link carries at most: what is drawn is known on average over replications, and of a
+/// medium what it carries of packets of the usual size.
 fn fastest(link: &Link, run: RunPlan) -> f64 {
-    let mean = link.mean_rate(run.warmup, run.end());
-    let phy = link.phy.as_ref();
-    phy.map_or(mean, |phy| phy.highest.as_bits_per_second() as f64)
+    let drawn = link.changes() && link.steps.is_none();
+    if drawn || link.medium.is_some() {
+        link.highest_rate().as_bits_per_second() as f64
+    } else {
+        link.mean_rate(run.warmup, run.end())
+    }
 }
 
 /// No more waits on average than the buffer holds.
