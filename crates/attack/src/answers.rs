@@ -315,17 +315,6 @@ fn most_bits(scenario: &Scenario, group: &FlowGroup) -> f64 {
     }
 }
 
-/// Bits per second that a link carries at most: what is drawn is known on average over replications, and of a
-/// medium what it carries of packets of the usual size.
-fn fastest(link: &Link, run: RunPlan) -> f64 {
-    let drawn = link.changes() && link.steps.is_none();
-    if drawn || link.medium.is_some() {
-        link.highest_rate().as_bits_per_second() as f64
-    } else {
-        link.mean_rate(run.warmup, run.end())
-    }
-}
-
 /// No more waits on average than the buffer holds.
 fn check_waiting(scenario: &Scenario, report: &Report) {
     let target = scenario.target();
