@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use forebay_scenario::{
-    BufferLimit, Distribution, EngineError, Estimate, FlowGroup, GroupReport, Link, Metric, Report,
-    RunPlan, Scenario, Workload,
+    BufferLimit, Distribution, EngineError, Estimate, FlowGroup, GroupReport, Metric, Report,
+    Scenario, Workload,
 };
 
 use crate::check_sentence;
@@ -325,7 +325,8 @@ fn check_waiting(scenario: &Scenario, report: &Report) {
         (report.metrics.get(&Metric::QueueMean), target.buffer)
     {
         // One that finds nobody in front of it waits for tokens or for an opportunity.
-        let waits = target.shaper.is_some() || target.medium.is_some() || target.opportunities().is_some();
+        let waits =
+            target.shaper.is_some() || target.medium.is_some() || target.opportunities().is_some();
         let held = f64::from(u8::from(waits));
         let most = most as f64 + held;
         assert!(
