@@ -204,7 +204,7 @@ fn link(tape: &mut Tape<'_>, shared: bool) -> String {
         ];
         let _ = writeln!(text, "delay = {}", tape.one(&delays));
     }
-    let wire = ["rate_layer", "flush"]
+    let wire = ["rate_layer", "flush", "shaper"]
         .iter()
         .any(|word| text.contains(word));
     if tape.rarely(6) && !wire && !rate.contains("opportunities") {

@@ -128,6 +128,15 @@ impl Link {
         }
     }
 
+    /// Whether the rate is below its average, where it changes.
+    pub(crate) fn is_slow(&self, now: Time) -> Option<bool> {
+        match self {
+            Self::DropTail(link) => link.transmitter().is_slow(now),
+            Self::Gated(link) => link.fifo.transmitter().is_slow(now),
+            Self::Queued(link) => link.is_slow(now),
+        }
+    }
+
     /// What was counted.
     pub(crate) fn statistics(&self) -> &LinkStatistics {
         match self {

@@ -209,6 +209,11 @@ impl QueuedLink {
         }
     }
 
+    /// Whether the rate is below its average, where it changes, also that of a medium.
+    pub(crate) fn is_slow(&self, now: Time) -> Option<bool> {
+        self.server.transmitter.is_slow(now)
+    }
+
     /// What has been used until `now`.
     pub(crate) fn usage(&self, now: Time) -> Usage {
         let server = &self.server;

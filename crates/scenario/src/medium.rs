@@ -144,6 +144,9 @@ impl Link {
         if self.rate_layer != RateLayer::L3 {
             return Err(at("rate_layer").error("l3: a medium has frames of its own"));
         }
+        if self.shaper.is_some() {
+            return Err(at("shaper").error_found("a shaper", "none in front of a medium"));
+        }
         if self.outages.flush {
             return Err(at("outages").error_found("`flush`", "outages in which packets wait"));
         }
@@ -367,6 +370,11 @@ mod tests {
                 "\"10Mbps\"\noutages = { times = [[\"1s\", \"1s\"]], flush = true }",
                 "\"cellular\"",
                 "link.outages: found `flush`; allowed: outages in which packets wait",
+            ),
+            (
+                "\"10Mbps\"\nshaper = { rate = \"2Mbps\", burst = \"3kB\" }",
+                "\"wifi\"",
+                "link.shaper: found a shaper; allowed: none in front of a medium",
             ),
             (
                 "{ opportunities = \"1\" }",

@@ -93,3 +93,21 @@ fn a_rate_in_steps_is_the_blocks() {
         );
     }
 }
+
+/// Fading: a full buffer takes twice as long to drain while blocks carry half, and the median of each phase
+/// is that of the buffer at its rate.
+#[test]
+fn a_fading_link_has_two_phases() {
+    let fading =
+        "link.rate={ steps = [[\"0s\", \"12Mbps\"], [\"1s\", \"6Mbps\"]], repeat = \"2s\" }";
+    let report = run_with(FLOOD, &[fading, "link.buffer=50p"]);
+    let slow = value(&report, Metric::QueueDelayP50Slow);
+    let fast = value(&report, Metric::QueueDelayP50Fast);
+    // 50 packets of 800 bytes, at nine tenths of 6 and 12 Mb/s.
+    let drains = 50.0 * 800.0 * 8.0 / (0.9 * 6e6);
+    assert!((slow / drains - 1.0).abs() < 0.06, "{slow} {drains}");
+    assert!(
+        (fast / (drains / 2.0) - 1.0).abs() < 0.06,
+        "{fast} {drains}"
+    );
+}

@@ -154,7 +154,8 @@ impl Scenario {
     /// whose rate changes, or that is no wire, what has waited there comes faster than it was sent.
     fn surely_carried(&self, at: usize) -> f64 {
         let mut others = (0..self.links().len()).filter(|other| *other != at);
-        let bunches = |link: &Link| link.changes() || link.medium.is_some() || link.shaper.is_some();
+        let bunches =
+            |link: &Link| link.changes() || link.medium.is_some() || link.shaper.is_some();
         if others.any(|other| bunches(&self.links()[other])) {
             return 0.0;
         }
