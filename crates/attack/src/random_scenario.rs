@@ -230,13 +230,15 @@ fn changing(tape: &mut Tape<'_>) -> String {
 }
 
 /// Media: three for constant rates, and others.
-const MEDIA: [&str; 6] = [
+const MEDIA: [&str; 8] = [
     "\"wifi\"",
     "{ kind = \"wifi\", frames = 2, stations = 3, slow = \"1Mbps\" }",
     "{ kind = \"wifi\", stations = 40, cw_min = 3, cw_max = 7, air = \"1ms\" }",
     "\"cellular\"",
     "{ kind = \"cellular\", slot = \"500us\", block_error = \"50%\", repeats = 0, recovery = \"1s\" }",
     "{ kind = \"cellular\", slot = \"7ms\", block_error = 0, feedback = 1 }",
+    "\"docsis\"",
+    "{ kind = \"docsis\", map = \"7ms\", grant = 1 }",
 ];
 
 /// A rate in a few steps, an outage among them now and then. It begins with one that sends something in

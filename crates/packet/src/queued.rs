@@ -406,10 +406,9 @@ impl Server {
         if was_idle {
             self.transmitter.busy_until = turning.turns.next(now);
         }
-        if let Some(size) = queue.head()
-            && self.departure() <= now
-        {
-            self.transmitter.busy_until = turning.turns.ready(now, size);
+        if self.departure() <= now {
+            let (head, waiting) = (queue.head(), queue.backlog().bytes);
+            self.transmitter.busy_until = turning.turns.ready(now, head, waiting);
         }
         if turning.turns.empties(now) {
             while let Some(packet) = queue.dequeue(&mut self.port) {

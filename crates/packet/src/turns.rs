@@ -7,6 +7,7 @@ use forebay_units::{Bytes, Time};
 
 use crate::flushing::Flushing;
 use crate::media::cellular::Slotted;
+use crate::media::docsis::Granted;
 use crate::media::wifi::Contending;
 use crate::opportune::Opportune;
 use crate::shaper::Shaper;
@@ -26,6 +27,8 @@ pub(crate) enum Turns {
     Contending(Box<Contending>),
     /// In slots.
     Slotted(Box<Slotted>),
+    /// When what was asked for is granted.
+    Granted(Box<Granted>),
 }
 
 impl Turns {
@@ -59,16 +62,18 @@ impl Turns {
             return Some(Self::Opportune(Opportune::new(opportunities.clone())));
         }
         let draws = Stream::new(seed, number as u64, Purpose::Access);
-        let phy = link.phy.as_ref()?;
         Some(match link.medium? {
             Medium::Wifi(wifi) => {
-                let station = Contending::new(wifi, phy.clone(), link.rate, draws);
-                Self::Contending(Box::new(station))
+                let phy = link.phy.clone()?;
+                Self::Contending(Box::new(Contending::new(wifi, phy, link.rate, draws)))
             }
             Medium::Cellular(cellular) => {
                 let steps = link.realized(seed, number, end);
-                let rates = (phy.rate, link.rate);
+                let rates = (link.phy.as_ref()?.rate, link.rate);
                 Self::Slotted(Box::new(Slotted::new(cellular, rates, steps, draws)))
+            }
+            Medium::Docsis(docsis) => {
+                Self::Granted(Box::new(Granted::new(docsis, transmitter.clone())))
             }
         })
     }
@@ -81,22 +86,25 @@ impl Turns {
             Self::Shaped(turns) => turns.next(now),
             Self::Contending(turns) => turns.next(now),
             Self::Slotted(turns) => turns.next(now),
+            Self::Granted(turns) => turns.next(now),
         }
     }
 
-    /// When a packet of `size` bytes may be taken in that is known to be the next one, at `now` or later.
-    pub(crate) fn ready(&mut self, now: Time, size: u32) -> Time {
+    /// When a packet may be taken in, at `now` or later, while so many bytes wait; `head` is the size of the
+    /// next one where that is known.
+    pub(crate) fn ready(&mut self, now: Time, head: Option<u32>, waiting: u64) -> Time {
         match self {
-            Self::Opportune(_) | Self::Flushing(_) | Self::Contending(_) | Self::Slotted(_) => now,
-            Self::Shaped(turns) => turns.ready(now, size),
+            Self::Shaped(turns) => head.map_or(now, |size| turns.ready(now, size)),
+            Self::Granted(turns) => turns.ready(now, waiting),
+            _ => now,
         }
     }
 
     /// Whether all that waits is dropped at this turn.
     pub(crate) fn empties(&mut self, now: Time) -> bool {
         match self {
-            Self::Opportune(_) | Self::Shaped(_) | Self::Contending(_) | Self::Slotted(_) => false,
             Self::Flushing(turns) => turns.empties(now),
+            _ => false,
         }
     }
 
@@ -108,6 +116,7 @@ impl Turns {
             Self::Shaped(turns) => turns.load(size),
             Self::Contending(turns) => turns.load(size),
             Self::Slotted(turns) => turns.load(size),
+            Self::Granted(turns) => turns.load(size),
         }
     }
 
@@ -120,6 +129,7 @@ impl Turns {
             Self::Shaped(turns) => turns.go(now, departures),
             Self::Contending(turns) => turns.go(departures),
             Self::Slotted(turns) => turns.go(departures),
+            Self::Granted(turns) => turns.go(departures),
         }
     }
 
@@ -127,8 +137,8 @@ impl Turns {
     /// is over, or later where they wait for tokens.
     pub(crate) fn start(&self, now: Time) -> Time {
         match self {
-            Self::Opportune(_) | Self::Flushing(_) | Self::Contending(_) | Self::Slotted(_) => now,
             Self::Shaped(turns) => turns.start().max(now),
+            _ => now,
         }
     }
 
@@ -137,6 +147,7 @@ impl Turns {
         match self {
             Self::Flushing(turns) => Some(turns.transmitter()),
             Self::Shaped(turns) => Some(turns.line()),
+            Self::Granted(turns) => Some(turns.transmitter()),
             _ => None,
         }
     }
@@ -149,6 +160,7 @@ impl Turns {
             Self::Shaped(turns) => turns.usage(now),
             Self::Contending(turns) => Usage::sent(now, turns.sent(now)),
             Self::Slotted(turns) => Usage::sent(now, turns.sent(now)),
+            Self::Granted(turns) => turns.transmitter().usage(now),
         }
     }
 
@@ -160,6 +172,7 @@ impl Turns {
             Self::Shaped(turns) => turns.time_to_send(now, packets, bytes),
             Self::Contending(turns) => turns.time_to_send(now, bytes),
             Self::Slotted(turns) => turns.time_to_send(now, bytes),
+            Self::Granted(turns) => turns.transmitter().time_to_empty(now, packets, bytes),
         }
     }
 }

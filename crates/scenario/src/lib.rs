@@ -57,7 +57,7 @@ pub use law::{Law, Quantity, UnderWay};
 pub use link::{BufferLimit, BufferSize, Link, Memory, RateLayer};
 pub use loss::{GilbertElliott, MediumLoss};
 pub use manual::{algorithms, manual, sections};
-pub use medium::{Cellular, Contention, Medium, Phy, SLOT, Wifi};
+pub use medium::{Cellular, Contention, Docsis, Medium, Phy, SLOT, Wifi};
 pub use metric::{Goal, Metric, Place, Relation, Scope, Unit};
 pub use naming::{Unknown, american, counted, likeliest};
 pub use node::{Format, Mistake, ScenarioError, Source};

@@ -1,6 +1,7 @@
 //! The medium of a link, where packets do not simply follow each other at its rate: `medium = { kind, ... }`.
 
 mod cellular;
+mod docsis;
 mod wifi;
 
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use forebay_units::Rate;
 use serde_json::{Value, json};
 
 pub use self::cellular::Cellular;
+pub use self::docsis::Docsis;
 pub use self::wifi::{Contention, SLOT, Wifi};
 use crate::cursor::Cursor;
 use crate::keys::{Context, Form, Grammar, KeyText, Section};
@@ -25,6 +27,8 @@ pub enum Medium {
     Wifi(Wifi),
     /// LTE or NR.
     Cellular(Cellular),
+    /// The upstream of a cable modem.
+    Docsis(Docsis),
 }
 
 /// What a link's rate was before its medium took its share.
@@ -51,7 +55,7 @@ struct Kind {
     texts: fn() -> Vec<KeyText>,
 }
 
-const KINDS: [Kind; 2] = [
+const KINDS: [Kind; 3] = [
     Kind {
         name: "wifi",
         meaning: "Wi-Fi: aggregates of frames after a contention (IEEE 802.11n and ac).",
@@ -65,6 +69,13 @@ const KINDS: [Kind; 2] = [
         plain: || Medium::Cellular(Cellular::defaults()),
         read: |at, context| Cellular::read_beside(at, &["kind"], context).map(Medium::Cellular),
         texts: Cellular::texts,
+    },
+    Kind {
+        name: "docsis",
+        meaning: "The upstream of a cable modem: what waits is asked for, and sent when it is granted.",
+        plain: || Medium::Docsis(Docsis::defaults()),
+        read: |at, context| Docsis::read_beside(at, &["kind"], context).map(Medium::Docsis),
+        texts: Docsis::texts,
     },
 ];
 
@@ -85,6 +96,7 @@ impl Form<Medium> for MediumForm {
         let (kind, keys) = match medium {
             Medium::Wifi(wifi) => ("wifi", wifi.write(context)),
             Medium::Cellular(cellular) => ("cellular", cellular.write(context)),
+            Medium::Docsis(docsis) => ("docsis", docsis.write(context)),
         };
         let mut table = json!({ "kind": kind });
         table.as_object_mut()?.extend(keys);
@@ -141,8 +153,13 @@ impl Link {
             largest: largest.ceil() as u64,
         };
         let at = |key: &str| table.get(key).unwrap_or_else(|| table.clone());
-        if self.rate_layer != RateLayer::L3 {
-            return Err(at("rate_layer").error("l3: a medium has frames of its own"));
+        let of_slots = !matches!(medium, Medium::Docsis(_));
+        if of_slots && self.rate_layer != RateLayer::L3 {
+            return Err(at("rate_layer").error("l3: the medium has frames of its own"));
+        }
+        if self.opportunities().is_some() {
+            let allowed = "a rate, beside which there may be a medium";
+            return Err(at("rate").error_found("opportunities", allowed));
         }
         if self.shaper.is_some() {
             return Err(at("shaper").error_found("a shaper", "none in front of a medium"));
@@ -161,10 +178,6 @@ impl Link {
                 wifi.saturation(phy.packet, phy.rate)
             }
             Medium::Cellular(cellular) => {
-                if self.opportunities().is_some() {
-                    let allowed = "a rate, of which blocks are made";
-                    return Err(at("rate").error_found("opportunities", allowed));
-                }
                 let rates = self.rates().into_iter();
                 let least = rates.filter(|rate| *rate > Rate::default()).min();
                 if let Some(least) = least.filter(|rate| !cellular.has_room(*rate)) {
@@ -173,6 +186,8 @@ impl Link {
                 }
                 self.scale(cellular.arriving())
             }
+            // Nothing is lost but time.
+            Medium::Docsis(_) => return Ok(()),
         };
         self.rate = Rate::from_bits_per_second(carried.round() as u64);
         if self.rate < RATE.least {
@@ -210,6 +225,7 @@ impl Link {
             }
             Medium::Wifi(_) => "in aggregates, each behind a contention",
             Medium::Cellular(_) => "in slots, and again what does not arrive",
+            Medium::Docsis(_) => "what it was granted a while ago",
         };
         Some(format!("`{}` sends {how}", self.name))
     }
@@ -220,6 +236,7 @@ impl Link {
         let of = match self.medium? {
             Medium::Wifi(_) => format!(", when packets of {} B always wait", phy.packet),
             Medium::Cellular(_) => " on average, without repeats".to_owned(),
+            Medium::Docsis(_) => return None,
         };
         Some(format!(
             "`{}` carries {} of its {}{of}: its BDP, and its buffers in time or BDP, are of that",

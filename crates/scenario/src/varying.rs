@@ -278,7 +278,7 @@ impl Link {
     /// The lowest rate, zero in an outage, between opportunities and while others have the medium.
     pub fn lowest_rate(&self) -> Rate {
         let least = self.rates().into_iter().min();
-        let always = !self.outages.any() && self.phy.is_none();
+        let always = !self.outages.any() && self.medium.is_none();
         least.filter(|_| always).unwrap_or_default()
     }
 

@@ -247,6 +247,8 @@ fn the_ends_are_taken_and_nothing_beyond() {
         ("links.1.medium.repeats", "-1", "0", "31", "32"),
         ("links.1.medium.feedback", "0", "1", "64", "65"),
         ("links.1.medium.recovery", "999us", "1ms", "1s", "1001ms"),
+        ("links.1.medium.map", "99us", "100us", "100ms", "101ms"),
+        ("links.1.medium.grant", "0", "1", "64", "65"),
         ("flows.0.delayed_ack.packets", "0", "1", "1000", "1001"),
         ("flows.0.delayed_ack.quick", "-1", "0", "1000", "1001"),
         ("flows.0.delayed_ack.timeout", "-1s", "0s", "1s", "1001ms"),
@@ -276,8 +278,13 @@ fn the_ends_are_taken_and_nothing_beyond() {
     ] {
         // Keys of a medium are those of its kind.
         let cellular = ["slot", "block_error", "repeats", "feedback", "recovery"];
-        let cellular = cellular.iter().any(|word| key.ends_with(word));
-        let kind = ("links.1.medium", if cellular { "cellular" } else { "wifi" });
+        let of = |words: &[&str]| words.iter().any(|word| key.ends_with(word));
+        let kind = match () {
+            () if of(&cellular) => "cellular",
+            () if of(&["map", "grant"]) => "docsis",
+            () => "wifi",
+        };
+        let kind = ("links.1.medium", kind);
         let read = |(key, value)| {
             let medium = Some(kind).filter(|_| str::contains(key, ".medium."));
             let changes: Vec<_> = medium.into_iter().chain([(key, value)]).collect();

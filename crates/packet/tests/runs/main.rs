@@ -8,6 +8,7 @@ mod controllers;
 mod delays;
 mod demand;
 mod disciplines;
+mod docsis;
 mod engine;
 mod frto;
 mod linux;
