@@ -116,6 +116,10 @@ mod tests {
 
     /// 12 Mb/s: 1,500 bytes take a millisecond, and an interval of 2 ms two packets of them.
     fn modem(medium: &str) -> Turns {
+        Turns::Granted(Box::new(granted(medium)))
+    }
+
+    fn granted(medium: &str) -> Granted {
         let text = format!(
             "[link]\nrate = \"12Mbps\"\nbuffer = \"100p\"\nmedium = {{ kind = \"docsis\"{medium} }}\n\
              [[flows]]\nrtt = \"10ms\""
@@ -125,7 +129,38 @@ mod tests {
             panic!("{scenario:?}");
         };
         let transmitter = Transmitter::of(scenario.target(), None);
-        Turns::Granted(Box::new(Granted::new(docsis, transmitter)))
+        Granted::new(docsis, transmitter)
+    }
+
+    /// Whether what was asked for is dropped before its grant or at it: what comes later asks for itself.
+    #[test]
+    fn a_grant_that_nobody_uses_is_lost() {
+        let at = Time::from_millis;
+        for waiting in [0, 3000] {
+            let mut modem = granted("");
+            assert_eq!(modem.ready(at(2), 3000), at(4));
+            assert_eq!(modem.ready(at(4), 3000), at(6));
+            assert_eq!(modem.ready(at(6), waiting), at(6));
+            for (now, next) in [(100, 102), (102, 104), (104, 104)] {
+                assert_eq!(modem.ready(at(now), 1500), at(next), "{waiting}");
+            }
+        }
+    }
+
+    /// A packet longer than an interval takes the next one, too.
+    #[test]
+    fn an_interval_that_is_full_is_waited_for() {
+        let at = Time::from_millis;
+        let mut modem = granted("");
+        for (now, next) in [(2, 4), (4, 6), (6, 6)] {
+            assert_eq!(modem.ready(at(now), 7500), at(next));
+        }
+        assert!(!modem.load(6000));
+        let mut departures = Vec::new();
+        assert_eq!(modem.go(&mut departures), at(8));
+        assert_eq!(departures, [at(10)]);
+        assert_eq!(modem.ready(at(8), 1500), at(10));
+        assert_eq!(modem.ready(at(10), 1500), at(10));
     }
 
     fn packets(list: &[(u64, u32)]) -> Vec<(Time, u32)> {
