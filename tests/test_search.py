@@ -376,6 +376,22 @@ def test_below_a_gap_is_the_answer_where_nothing_above_it_will_do(noise: float) 
             assert outcome.confidence >= 0.95
 
 
+@pytest.mark.parametrize("noise", [0.0, 0.0002])
+def test_a_loss_that_is_small_without_a_queue_asks_for_room(noise: float) -> None:
+    """A call beside flows that a packet of buffer stops loses less there than at 1,000, and most in between."""
+
+    def losses(buffer: int) -> float:
+        return 0.0005 if buffer < 3 else 0.02 if buffer < 40 else 0.001
+
+    goals = [Goal("utilization", ">=", 0.75), Goal("loss_rate", "<=", 0.01)]
+    for seed in range(10 if noise else 1):
+        link = Link({"utilization": utilization, "loss_rate": losses}, noise, seed)
+        outcome = Search(link, goals, PLAN).run()
+        assert outcome.buffer is not None
+        assert 40 <= outcome.buffer <= 42
+        assert outcome.binding == "loss_rate"
+
+
 def test_gaps_above_an_island_are_named_where_the_largest_buffers_miss() -> None:
     link = Link({"utilization": lambda buffer: dented(buffer) if buffer < 70 else 0.82}, noise=0.005)
     outcome = Search(link, [Goal("utilization", ">=", 0.9)], DENT).run()

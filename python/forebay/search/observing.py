@@ -171,9 +171,14 @@ class Observing:
 
     def directions(self) -> tuple[list[Goal], list[Goal]]:
         """Goals that ask for a large buffer, and goals that ask for a small one, as measured."""
-        low, high = min(self.samples), max(self.samples)
-        room = [goal for goal in self.goals if goal.margin(self.mean(high, goal)) >= goal.margin(self.mean(low, goal))]
+        room = [goal for goal in self.goals if self._asks_for_room(goal)]
         return room, [goal for goal in self.goals if goal not in room]
+
+    def _asks_for_room(self, goal: Goal) -> bool:
+        """Whether more buffer brings a goal nearer in the end, though the smallest may meet it as well."""
+        margins = {buffer: goal.margin(self.mean(buffer, goal)) for buffer in self.samples}
+        low, high = margins[min(margins)], margins[max(margins)]
+        return high >= low or (high >= 0 and min(margins.values()) < 0)
 
     def misses(self, buffer: int, goals: Sequence[Goal], level: float = SURE) -> bool:
         """Whether a buffer surely misses goals, one among many that could seem to."""
