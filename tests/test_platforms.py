@@ -130,7 +130,7 @@ def anonymous(port: Port) -> Port:
             for number, entry in enumerate(queue.classes)
         )
         queue = Classes(queue.schedule, unnamed)
-    return dataclasses.replace(port, groups=(), queue=queue)
+    return dataclasses.replace(port, groups=(), policed=False, queue=queue)
 
 
 #: Platforms that write no shaper, so that their lines do not say how fast the link is.
@@ -208,7 +208,7 @@ def test_every_shipped_scenario(system: str, path: Path) -> None:
     port = Port.of(Scenario.load(path))
     kinds = {port.kind, *(queue.discipline.kind for _, queue in port.queues())}
     told = configure(PLATFORMS[system], port)
-    if port.changing:
+    if port.changing or port.medium or port.shaped:
         assert not told.lines
         assert told.notes, "why nothing is typed"
     elif kinds <= set(PLATFORMS[system].disciplines):
@@ -265,6 +265,15 @@ def test_nothing_is_typed_for_a_link_whose_rate_changes() -> None:
         found = configure(platform(name), port)
         assert found.lines == ()
         assert found.notes == ("the link's rate changes: lines with its average, 75 Mb/s, were not simulated",)
+
+
+@pytest.mark.parametrize("kind", ["wifi", "cellular", "docsis"])
+def test_nothing_is_typed_for_a_medium(kind: str) -> None:
+    path = ROOT / "scenarios" / "lab-dumbbell.toml"
+    port = Port.of(Scenario.load(path, [f"link.medium={kind}"]))
+    for name in PLATFORMS:
+        found = configure(platform(name), port)
+        assert (found.lines, found.notes) == ((), ("the link has a `medium`: lines for a wire were not simulated",))
 
 
 def test_nothing_is_typed_for_a_shaped_link() -> None:

@@ -39,6 +39,10 @@ SITUATIONS = (
     "rain-fade",
     "lte-downlink",
     "5g-downlink",
+    "home-wifi",
+    "docsis-upstream",
+    "shaped-access",
+    "policed-transit",
 )
 
 

@@ -179,11 +179,11 @@ impl Scenario {
         self.inner.target().rate.as_bits_per_second() as f64
     }
 
-    /// Whether the target link's rate changes, or is a medium's: then `rate_bps` is its average.
+    /// Whether the target link's rate changes, or is what a medium leaves of it: then `rate_bps` is its average.
     #[getter]
     fn rate_changes(&self) -> bool {
         let target = self.inner.target();
-        target.changes() || target.medium.is_some()
+        target.changes() || target.phy.is_some()
     }
 
     /// Whether the target link's rate is now below its average and now above.

@@ -91,6 +91,8 @@ def configure(system: Platform, port: Port) -> Configuration:
 
     Where a value is beyond what the platform can be told there are no lines, and the note says why.
     """
+    if port.medium:
+        return unconfigured(system, "the link has a `medium`: lines for a wire were not simulated")
     if port.changing:
         average = rate_text(port.bits_per_second)
         return unconfigured(system, f"the link's rate changes: lines with its average, {average}, were not simulated")

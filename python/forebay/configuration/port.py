@@ -184,7 +184,9 @@ class Port:
     groups : tuple of str
         Flow groups that cross it, in the order of the scenario.
     changing : bool
-        Whether the rate changes, of which `rate` is the average, or is that of a medium that is no wire.
+        Whether the rate changes, of which `rate` is the average.
+    medium : bool
+        Whether packets leave as a medium has it, not one after the other.
     policed : bool
         Whether a policer drops packets in front of the queue.
     shaped : bool
@@ -198,6 +200,7 @@ class Port:
     memory: Limit | None = None
     groups: tuple[str, ...] = ()
     changing: bool = False
+    medium: bool = False
     policed: bool = False
     shaped: bool = False
 
@@ -226,6 +229,7 @@ class Port:
             memory=None if memory is None else _limit(memory["size"]),
             groups=tuple(group["name"] for group in flows),
             changing=changing,
+            medium="medium" in link,
             policed="policer" in link,
             shaped="shaper" in link,
         )
