@@ -286,16 +286,10 @@ fn check_goodput(scenario: &Scenario, report: &Report) {
 }
 
 /// Bits per second that a link carries at most in the measured time, with the tokens that its shaper had
-/// saved before and a packet's that another one owes afterwards. What is drawn is known on average over
-/// replications only.
+/// saved before and a packet's that another one owes afterwards.
 fn link_rate(scenario: &Scenario, at: usize) -> f64 {
     let (link, run) = (&scenario.links()[at], scenario.run());
-    let drawn = link.has_phases() && link.steps.is_none() && link.shaper.is_none();
-    let rate = if drawn || link.medium.is_some() {
-        link.highest_rate().as_bits_per_second() as f64
-    } else {
-        link.mean_rate(run.warmup, run.end())
-    };
+    let rate = link.most_carried(run.warmup, run.end());
     let owed = link
         .shaper
         .map_or(0, |_| scenario.largest_packet(at).get() + 38);

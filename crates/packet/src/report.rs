@@ -444,7 +444,7 @@ fn warnings(scenario: &Scenario, simulation: &Simulation<'_>) -> Vec<Warning> {
 /// time, but no steady state has it. There is one for each group.
 fn goodputs_above_rate(scenario: &Scenario, goodputs: &[f64]) -> Vec<Warning> {
     let run = scenario.run();
-    let rate = scenario.target().mean_rate(run.warmup, run.end());
+    let rate = scenario.target().most_carried(run.warmup, run.end());
     // A full link ends one packet more or less in the measured time, and spends what its shaper had saved.
     let beyond = scenario.packet_bytes() + scenario.target().saved().get() as f64;
     let packet = beyond * 8.0 / scenario.run().measure.as_secs_f64();

@@ -148,6 +148,11 @@ impl Outages {
         !self.times.is_empty() || self.between.is_some()
     }
 
+    /// Whether each replication draws its own.
+    pub fn drawn(&self) -> bool {
+        self.between.is_some()
+    }
+
     /// Share of a time without them: of this one, or of all time where they are drawn.
     pub fn up(&self, from: Time, to: Time) -> f64 {
         if let (Some(between), Some(lasting)) = (&self.between, &self.lasting) {

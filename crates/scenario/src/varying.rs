@@ -295,6 +295,17 @@ impl Link {
             Some(Varying::Opportunities(list)) => list.between(from, to),
         }
     }
+
+    /// The most that it carries in the long run between two times, in bits per second: where chance has a
+    /// part in that, its highest rate.
+    pub fn most_carried(&self, from: Time, to: Time) -> f64 {
+        let drawn = matches!(self.varying, Some(Varying::Markov(_))) || self.outages.drawn();
+        if drawn || self.phy.is_some() {
+            self.highest_rate().as_bits_per_second() as f64
+        } else {
+            self.mean_rate(from, to)
+        }
+    }
 }
 
 impl Scenario {

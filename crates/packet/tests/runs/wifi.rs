@@ -1,6 +1,6 @@
 //! Wi-Fi links: aggregates behind a contention.
 
-use forebay_scenario::{Metric, Report};
+use forebay_scenario::{Metric, Report, WarningKind};
 
 use super::disciplines::names;
 use super::{of_group, run_with, scenario, value};
@@ -136,4 +136,39 @@ fn a_flow_fills_the_link() {
         (goodput / payload - used).abs() < 0.01,
         "{goodput} {payload} {used}"
     );
+}
+
+/// Luck with the air is no error of the measurement.
+#[test]
+fn more_than_the_average_is_carried_by_chance() {
+    let flows = FLOOD.replace(
+        "workload = { cbr = { rate = \"150Mbps\" } }",
+        "count = 4\nrtt = \"5ms\"",
+    );
+    let contended = "link.medium={ kind = \"wifi\", stations = 4 }";
+    let mut above = 0;
+    for seed in 0..12 {
+        let changes = [contended, &format!("run.seed={seed}"), "run.measure=1s"];
+        let told = scenario(&flows, &changes).target().rate;
+        let report = run_with(&flows, &changes);
+        let lucky = value(&report, Metric::Goodput) > 1.01 * told.as_bits_per_second() as f64;
+        above += u32::from(lucky);
+        let kinds: Vec<_> = report.warnings.iter().map(|warning| warning.kind).collect();
+        assert!(!kinds.contains(&WarningKind::GoodputAboveRate), "{kinds:?}");
+    }
+    assert!(above > 0);
+}
+
+/// Packets of two sizes fill aggregates by bytes of air or by frames, whichever comes first: what is carried of
+/// either mixture lies between what is carried of each size alone.
+#[test]
+fn mixed_sizes_carry_between_what_each_does() {
+    let carried = |packet: &str| {
+        let changes = [format!("flows.0.packet={packet}")];
+        let report = run_with(FLOOD, &changes);
+        let lost = value(&report, Metric::LossRate);
+        150e6 * (1.0 - lost)
+    };
+    let [short, mixed, long] = ["300B", "{ choice = [\"300B\", \"1500B\"] }", "1500B"].map(carried);
+    assert!(short < mixed && mixed < long, "{short} {mixed} {long}");
 }
