@@ -281,3 +281,26 @@ fn transfers_that_stay_end_a_run_where_memory_does() {
     }
     assert!(taken as f64 <= told, "{taken} {told}");
 }
+
+#[test]
+fn media_are_told() {
+    let floods = flood(&[("a", "1000B"), ("b", "64B")]) + &lasting("2s");
+    for (rate, medium) in [
+        ("100Mbps", "\"wifi\""),
+        ("100Mbps", "\"docsis\""),
+        ("1Gbps", "{ kind = \"docsis\", map = \"100ms\", grant = 1 }"),
+        ("100Mbps", "\"cellular\""),
+        // Every second block fails, and comes again in a second.
+        (
+            "10Mbps",
+            "{ kind = \"cellular\", slot = \"62500ns\", block_error = \"50%\", repeats = 0, recovery = \"1s\" }",
+        ),
+        // A packet is 125 blocks.
+        ("1Mbps", "{ kind = \"cellular\", slot = \"64us\" }"),
+    ] {
+        for queue in ["\"droptail\"", "\"fq_codel\""] {
+            let text = link(rate, "20000p", queue) + &format!("medium = {medium}\n") + &floods;
+            Memory::of("packet", &text);
+        }
+    }
+}

@@ -85,7 +85,14 @@ impl Footprint for Kept {
     fn waiting(&self, scenario: &Scenario, at: usize, waiting: Waiting) -> f64 {
         let link = &scenario.links()[at];
         if let Some(most) = storages(link).iter().map(|kept| kept.packet).max() {
-            return GROWING * waiting.packets * most as f64;
+            let granted = match link.medium {
+                // All that waits may go in one interval.
+                Some(Medium::Docsis(_)) => {
+                    size_of::<(Packet, [Time; 2])>() as f64 + event(scenario)
+                }
+                _ => 0.0,
+            };
+            return GROWING * waiting.packets * (most as f64 + granted);
         }
         // A departure is known at arrival: what goes on is an event already.
         let record = if Turns::are_of(link) {
