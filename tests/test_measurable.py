@@ -101,6 +101,22 @@ def test_phases_have_delays_where_the_rate_changes() -> None:
         recommend(scenario("persistent"), ["queue_delay_p99_slow<=10ms"], progress=refuse)
 
 
+@pytest.mark.parametrize("engine", ["packet", "fluid"])
+def test_a_queue_drains_after_falls_of_the_rate(engine: str) -> None:
+    """Where the rate falls in the measured time, and where it only rises, or falls before."""
+    falls = {
+        '{ steps = [["0s", "10Mbps"], ["200ms", "5Mbps"]], repeat = "1s" }': True,
+        '{ markov = [{ rate = "10Mbps", mean_time = "40ms" }, { rate = "1Mbps", mean_time = "40ms" }] }': True,
+        '{ steps = [["0s", "10Mbps"], ["1ms", "5Mbps"], ["2s", "10Mbps"]] }': False,
+    }
+    for rate, expected in falls.items():
+        changing = scenario("persistent").changed(f"link.rate={rate}")
+        assert ("drain_time_max" in measurable(changing, engine)) == expected, rate
+        assert ("drain_time_max" in named(changing.run(engine, replications=1).metrics)) == expected, rate
+    with pytest.raises(InputError, match="drain_time_max`, which is not measured: the link's rate does not fall in"):
+        recommend(scenario("persistent"), ["drain_time_max<=10ms"], engine=engine, progress=refuse)
+
+
 def test_a_policer_has_a_loss_rate_where_there_is_one() -> None:
     policed = scenario("persistent").changed(("test", "link.policer", '{ rate = "2Mbps", burst = "20kB" }'))
     assert "policer_loss_rate" in measurable(policed, "packet")

@@ -44,6 +44,7 @@ _TITLES = {
     "queue_delay_p99_slow_s": "p99 delay while slow",
     "queue_delay_p50_fast_s": "median delay while fast",
     "queue_delay_p99_fast_s": "p99 delay while fast",
+    "drain_time_max_s": "longest drain",
     "goodput_bps": "goodput",
     "jain_index": "Jain index",
     "synchronization": "synchronization",

@@ -31,6 +31,7 @@ pub fn check(scenario: &Scenario, report: &Report) {
     check_order(report);
     check_goodput(scenario, report);
     check_waiting(scenario, report);
+    check_drains(scenario, report);
     for warning in &report.warnings {
         check_sentence(&warning.to_string());
     }
@@ -328,5 +329,36 @@ fn check_waiting(scenario: &Scenario, report: &Report) {
             "{} of {most}",
             mean.mean
         );
+    }
+}
+
+/// What stands in a queue as the rate falls is sent no later than a full buffer, with the packet in
+/// transmission, would be at the lowest rate; only a rate that changes can fall.
+fn check_drains(scenario: &Scenario, report: &Report) {
+    let drains = |metrics: &Metrics| metrics.get(&Metric::DrainTimeMax).map(|drain| drain.mean);
+    let mut others = report.links.iter().map(|link| &link.metrics);
+    for (at, link) in scenario.links().iter().enumerate() {
+        let metrics = if at == scenario.target_index() {
+            Some(&report.metrics)
+        } else {
+            others.next()
+        };
+        let Some(longest) = metrics.and_then(drains) else {
+            continue;
+        };
+        assert!(link.has_phases(), "{} never changes", link.name);
+        let lowest = link.lowest_rate().as_bits_per_second() as f64;
+        let known = link.classes.is_empty() && link.memory.is_none();
+        if known && lowest > 0.0 {
+            let largest = scenario.largest_packet(at).get() as f64;
+            // A control packet of flows may count as one of the buffer and weighs less.
+            let (packets, bytes) = match link.buffer {
+                BufferLimit::Packets(most) => (most as f64, most as f64 * largest),
+                BufferLimit::Bytes(most) => (most.get() as f64, most.get() as f64),
+            };
+            let framing = f64::from(link.overhead()) * (packets + 1.0);
+            let bound = 8.0 * (bytes + largest + framing) / lowest;
+            assert!(longest <= bound * (1.0 + 1e-6), "{longest} of {bound}");
+        }
     }
 }

@@ -59,6 +59,11 @@ fn both_engines_see_the_same_link() {
             (least..most).contains(&ratio),
             "{rate} {flows}: {one} {other}"
         );
+        let [one, other] = values(Metric::DrainTimeMax);
+        assert!(
+            (0.85..1.35).contains(&(other / one)),
+            "{rate} {flows}: {one} {other}"
+        );
         let [one, other] = values(Metric::QueueDelayMax);
         assert!(
             (other / one - 1.0).abs() < 0.04,
@@ -119,6 +124,32 @@ fn an_even_load_is_the_same_in_both() {
                 "{rate} {buffer} {}: {one} {other}",
                 metric.goal_name()
             );
+        }
+    }
+}
+
+/// An even load fills a buffer, and each fall finds it full: what stands in it is sent at the rates that follow.
+#[test]
+fn a_standing_queue_takes_as_long_in_both() {
+    let stairs = r#"{ steps = [["0s", "10Mbps"], ["10s", "8Mbps"], ["10100ms", "0bps"], ["11s", "4Mbps"],
+        ["15s", "30Mbps"]], repeat = "60s" }"#;
+    // 0.8 Mbit in the first 0.1 s, none in 0.9 s, the rest at 4 Mb/s; of a full buffer at the second fall all of
+    // it is sent then; of one that goes on at 10 Mb/s the third begins empty.
+    for (buffer, expected) in [
+        ("50kB", 0.9 + 0.1),
+        ("100kB", 0.9 + 0.2),
+        ("1MB", 0.9 + 2.0),
+        ("1375kB", 0.9 + 2.75),
+    ] {
+        let [packet, fluid] = both(
+            stairs,
+            buffer,
+            "workload = { cbr = { rate = \"20Mbps\" } }\npacket = \"500B\"",
+        );
+        for report in [packet, fluid] {
+            let found = report.value(Metric::DrainTimeMax).unwrap();
+            let error = (found - expected).abs();
+            assert!(error < 0.004, "{} {buffer}: {found}", report.engine);
         }
     }
 }

@@ -196,6 +196,9 @@ fn link_metrics(link: &LinkOutcome) -> BTreeMap<Metric, Estimate> {
     if let Some(fraction) = link.synchronization {
         put(Metric::Synchronization, fraction);
     }
+    if let Some(longest) = link.drain_time_max {
+        put(Metric::DrainTimeMax, longest);
+    }
     if link.arrived > 0.0 {
         put_delays(&mut metrics, link);
     }

@@ -35,6 +35,8 @@ pub(crate) struct Link {
     /// By how much they are held back whatever the queue, seconds.
     pub(crate) hold: f64,
     changing: Option<Box<Changing>>,
+    /// The latest fall of the capacity.
+    fall: Fall,
     pub(crate) buffer: f64,
     /// Error of the queue tolerated in one step, packets.
     pub(crate) tolerated: f64,
@@ -55,6 +57,13 @@ pub(crate) struct Link {
     kept: f64,
     arrived: f64,
     lost: f64,
+}
+
+/// A fall of a link's capacity: when, and how long the queue takes to be served from then on, seconds.
+#[derive(Clone, Copy, Debug)]
+struct Fall {
+    at: f64,
+    drains: f64,
 }
 
 /// A link's congestion events.
@@ -112,6 +121,10 @@ impl Link {
             per_packet: 1.0 / link.capacity,
             hold: 0.0,
             changing: None,
+            fall: Fall {
+                at: -1.0,
+                drains: 0.0,
+            },
             buffer: link.buffer,
             tolerated: 0.0,
             background: draw(&link.background, &mut draws),
@@ -171,15 +184,36 @@ impl Link {
         changing.map_or(f64::INFINITY, |changing| changing.next())
     }
 
-    /// Changes the capacity, or what is known of it, as is due at `now`.
-    pub(crate) fn change(&mut self, now: f64) {
+    /// Changes the capacity, or what is known of it, as is due at `now`; says whether the capacity falls.
+    pub(crate) fn change(&mut self, now: f64) -> bool {
+        let before = self.capacity;
         if let Some(changing) = &mut self.changing {
             if changing.next() > now {
-                return;
+                return false;
             }
             let (capacity, known) = changing.take(now, self.queue);
             self.capacity = capacity.unwrap_or(self.capacity);
             self.learn(known);
+        }
+        self.capacity < before
+    }
+
+    /// Counts how long the queue takes to be served from `now` on, where the capacity falls.
+    pub(crate) fn count_fall(&mut self, now: f64) {
+        self.fall = Fall {
+            at: now,
+            drains: self.wait(now),
+        };
+        self.tally.fall(self.fall.drains);
+    }
+
+    /// What is counted begins at `now`: a fall at this very instant belongs to it.
+    pub(crate) fn begin(&mut self, now: f64) {
+        self.tally.reset();
+        // Of those who wait, what they have still to wait is not counted: they came before.
+        self.tally.waiting -= self.still_to_wait(now);
+        if self.fall.at == now {
+            self.tally.fall(self.fall.drains);
         }
     }
 

@@ -66,9 +66,7 @@ impl Measurement {
         self.from = now;
         flows.reset_counts();
         for link in links {
-            link.tally.reset();
-            // Of those who wait, what they have still to wait is not counted: they came before.
-            link.tally.waiting -= link.still_to_wait(now);
+            link.begin(now);
         }
     }
 

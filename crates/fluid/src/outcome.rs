@@ -76,6 +76,9 @@ pub struct LinkOutcome {
     pub delay_quantiles: [(Metric, f64); Metric::QUEUE_DELAY_QUANTILES.len()],
     /// Largest waiting time, seconds.
     pub delay_max: f64,
+    /// Longest time that the queue takes to be served from a fall of the capacity on, seconds; `None`
+    /// where it never falls.
+    pub drain_time_max: Option<f64>,
 }
 
 /// What delimited the measured part of a run.
@@ -155,6 +158,7 @@ pub(crate) fn link_outcome(
             (metric, found / capacity)
         }),
         delay_max: tally.largest / capacity,
+        drain_time_max: tally.drains,
     }
 }
 

@@ -183,8 +183,12 @@ impl<'m> Run<'m> {
     pub(crate) fn change_capacities(&mut self) -> bool {
         let due = self.next_change <= self.now;
         if due {
-            let now = self.now;
-            self.links.iter_mut().for_each(|link| link.change(now));
+            let (now, end) = (self.now, self.measurement.end);
+            for link in &mut self.links {
+                if link.change(now) && now < end {
+                    link.count_fall(now);
+                }
+            }
             self.next_change = next_change(&self.links);
         }
         due

@@ -32,6 +32,8 @@ pub(crate) struct Tally {
     pub(crate) waiting: f64,
     /// Largest queue, packets; where the capacity changes the longest wait, in packets at its mean.
     pub(crate) largest: f64,
+    /// Longest time that the queue takes to be served from a fall of the capacity on, seconds.
+    pub(crate) drains: Option<f64>,
     /// Congestion events.
     pub(crate) events: u64,
     /// Sum over events of the fraction of the flows that was cut.
@@ -49,6 +51,11 @@ impl Tally {
             found,
             ..Self::default()
         };
+    }
+
+    /// The capacity falls where the queue takes so many seconds to be served.
+    pub(crate) fn fall(&mut self, drains: f64) {
+        self.drains = Some(self.drains.map_or(drains, |most| most.max(drains)));
     }
 
     /// What left of what was let in: below 1 where the queue has grown, above where it has shrunk.
@@ -81,6 +88,7 @@ impl Tally {
             queue: other.queue,
             waiting: other.waiting,
             largest: other.largest,
+            drains: other.drains,
             events: other.events,
             fractions: other.fractions,
         };

@@ -99,6 +99,8 @@ struct ByHand {
     utilization: f64,
     loss_rate: f64,
     queue_mean: f64,
+    /// The longest that a queue takes to be served from a fall on.
+    drain: f64,
     /// With the packets that waited so, the shortest first.
     waits: Vec<(f64, f64)>,
 }
@@ -119,8 +121,19 @@ impl ByHand {
         };
         let h = 1.0 / f64::from(parts);
         let middle = |k: i64| (k as f64 + 0.5) * h;
-        let mut entered = Vec::new();
+        let served_by = |time: f64, packets: f64| {
+            let (mut left, mut at) = (packets, time);
+            while left > 0.0 {
+                left -= capacity(at) * h;
+                at += h;
+            }
+            at - time
+        };
+        let (mut entered, mut drain) = (Vec::new(), 0.0_f64);
         for k in 0..(to / h) as i64 {
+            if capacity(middle(k)) < capacity(middle(k - 1)) && middle(k) > from {
+                drain = drain.max(served_by(middle(k), queue));
+            }
             let free = queue + (load - capacity(middle(k))) * h;
             let after = free.clamp(0.0, buffer);
             if middle(k) > from {
@@ -134,12 +147,7 @@ impl ByHand {
         }
         // What is accepted waits until what was before it has been sent.
         for (time, ahead, packets) in entered.into_iter().step_by(7) {
-            let (mut left, mut at) = (ahead, time);
-            while left > 0.0 {
-                left -= capacity(at) * h;
-                at += h;
-            }
-            waits.push((at - time, packets));
+            waits.push((served_by(time, ahead), packets));
         }
         waits.sort_by(|a, b| a.0.total_cmp(&b.0));
         let possible: f64 = (0..((to - from) / h) as i64)
@@ -149,6 +157,7 @@ impl ByHand {
             utilization: departed / possible,
             loss_rate: lost / (load * (to - from)),
             queue_mean: waiting / (to - from),
+            drain,
             waits,
         }
     }
@@ -199,6 +208,8 @@ impl ByHand {
             0.01,
             what,
         );
+        let drain = link.drain_time_max.expect("a fall");
+        near(drain, self.drain, 0.01, what);
         assert!(outcome.conservation < 1e-12, "{what}");
     }
 }
@@ -244,6 +255,35 @@ fn a_full_queue_loses_the_rest_of_the_integral() {
     let hand = ByHand::new(&list, 300.0, 800.0);
     for (name, outcome) in by_all(&loaded(&list, 300.0, 800.0)) {
         hand.compare(&outcome, name);
+    }
+}
+
+/// A fall counts from the very instant on at which what is measured begins, until it ends, and on a link whose
+/// capacity is always the same there is none.
+#[test]
+fn a_fall_is_measured_where_it_is() {
+    // 600 packets a second come to 300: in 10 s there are 3000, which 1000 a second would send in 3 s.
+    for (fast, start, horizon, expected) in [
+        (20.0, 20.0, 50.0, Some(0.0)),
+        (20.0, 20.001, 49.0, None),
+        (20.0, 20.001, 50.0, None),
+        (20.0, 20.001, 50.01, Some(0.0)),
+    ] {
+        let mut model = loaded(&[(fast, 1000.0), (10.0, 300.0)], 1e6, 600.0);
+        (model.measure, model.horizon) = (Measure::Fixed { start }, horizon);
+        for (name, outcome) in by_all(&model) {
+            let found = outcome.links[0].drain_time_max;
+            assert_eq!(
+                found.map(|found| found < 0.01),
+                expected.map(|_| true),
+                "{name} {start} {horizon}: {found:?}"
+            );
+        }
+    }
+    let mut constant = loaded(&[(10.0, 1000.0)], 1e6, 600.0);
+    constant.links[0].steps = None;
+    for (name, outcome) in by_all(&constant) {
+        assert_eq!(outcome.links[0].drain_time_max, None, "{name}");
     }
 }
 

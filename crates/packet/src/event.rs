@@ -74,6 +74,8 @@ pub(crate) enum Control {
     TraceBaseline = 3,
     /// A look at whether the run was canceled.
     Watch = 4,
+    /// A link's rate has just fallen.
+    Fall = 5,
 }
 
 /// The most hops on a path.
@@ -292,6 +294,7 @@ impl Event {
             2 => Control::ReportSample,
             3 => Control::TraceBaseline,
             4 => Control::Watch,
+            5 => Control::Fall,
             other => unreachable!("no control event has the number {other}"),
         }
     }
@@ -344,6 +347,7 @@ mod tests {
             Control::ReportSample,
             Control::TraceBaseline,
             Control::Watch,
+            Control::Fall,
         ] {
             let event = Event::control(Time::ZERO, control);
             assert_eq!(event.control_of(), control);

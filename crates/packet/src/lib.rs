@@ -20,6 +20,7 @@ mod draws;
 #[cfg(test)]
 mod equality;
 mod event;
+mod falls;
 mod fifo;
 mod flow;
 mod flushing;

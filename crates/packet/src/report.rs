@@ -175,6 +175,9 @@ fn link_metrics(
     if let Some(dropped) = simulation.network.policer_loss_rate(at) {
         put(Metric::PolicerLossRate, dropped);
     }
+    if let Some(longest) = simulation.drain_time_max(at) {
+        put(Metric::DrainTimeMax, longest);
+    }
     if statistics.arrivals > 0 {
         let arrivals = statistics.arrivals as f64;
         put(Metric::LossRate, statistics.drops as f64 / arrivals);

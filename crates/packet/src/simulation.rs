@@ -4,6 +4,7 @@ use forebay_scenario::{Cancel, EngineError, Scenario, Seed};
 use forebay_units::{Rate, Time};
 
 use crate::event::{Control, Event, Kind, Occasion};
+use crate::falls::Falls;
 use crate::flow::Arriving;
 use crate::lanes;
 use crate::link::Departures;
@@ -28,6 +29,7 @@ pub(crate) struct Simulation<'a> {
     pub(crate) network: Network,
     pub(crate) traffic: Traffic<'a>,
     pub(crate) timeline: Timeline<'a>,
+    falls: Falls,
     end: Time,
     /// Events so far, without departures from links.
     events: u64,
@@ -67,6 +69,7 @@ impl<'a> Simulation<'a> {
         calendar.push(Event::control(look_every, Control::Watch));
         Ok(Self {
             scenario,
+            falls: Falls::new(&network.links, run.warmup),
             network,
             traffic,
             timeline: Timeline { calendar, recorder },
@@ -206,7 +209,10 @@ impl<'a> Simulation<'a> {
         let flows = &self.traffic.hosts.flows;
         let Timeline { calendar, recorder } = &mut self.timeline;
         match event.control_of() {
-            Control::WarmupEnd => self.finish_warmup(now),
+            Control::WarmupEnd => {
+                self.finish_warmup(now);
+                self.schedule_fall();
+            }
             Control::ReportSample => {
                 recorder
                     .sampler
@@ -218,6 +224,12 @@ impl<'a> Simulation<'a> {
                 if let Some(next) = recorder.sample(now, self.network.target(), flows) {
                     calendar.push(Event::control(next, Control::TraceSample));
                 }
+            }
+            Control::Fall => {
+                self.falls.look(now, &mut self.network.links);
+                self.schedule_fall();
+                // It belongs to the report, not to the scenario.
+                self.events -= 1;
             }
             Control::Watch => {
                 cancel.check()?;
@@ -251,6 +263,20 @@ impl<'a> Simulation<'a> {
         if next < self.end {
             calendar.push(Event::control(next, Control::ReportSample));
         }
+    }
+
+    /// Schedules the look at the next fall of a link's rate.
+    fn schedule_fall(&mut self) {
+        let next = self.falls.next();
+        if next < self.end {
+            let fall = Event::control(next, Control::Fall);
+            self.timeline.calendar.push(fall);
+        }
+    }
+
+    /// The longest time that what stood in the queue of link number `at` took to drain from a fall of its rate on.
+    pub(crate) fn drain_time_max(&self, at: usize) -> Option<f64> {
+        self.falls.longest(at).map(Time::as_secs_f64)
     }
 
     /// The run ends.

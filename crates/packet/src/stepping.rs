@@ -80,6 +80,11 @@ impl Stepping {
         self.enter(self.until);
     }
 
+    /// The rate as time goes on.
+    pub(crate) fn steps(&self) -> &Arc<RateSteps> {
+        &self.steps
+    }
+
     /// The rate at a time.
     pub(crate) fn rate(&self, now: Time) -> Rate {
         self.steps.phase(now).rate

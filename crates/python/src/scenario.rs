@@ -192,6 +192,20 @@ impl Scenario {
         self.inner.target().has_phases()
     }
 
+    /// Whether the target link's rate falls in the measured time.
+    #[getter]
+    fn rate_falls(&self) -> bool {
+        self.inner.target().falls(&self.inner.run())
+    }
+
+    /// The lowest rate at which the target link sends and the highest, in bits per second.
+    #[getter]
+    fn rates_between_bps(&self) -> (f64, f64) {
+        let (low, high) = self.inner.target().rates_between();
+        let [low, high] = [low, high].map(|rate| rate.as_bits_per_second() as f64);
+        (low, high)
+    }
+
     /// Rate of each link in bits per second, the average where it changes.
     #[getter]
     fn rates_bps(&self) -> Vec<f64> {

@@ -185,6 +185,8 @@ metrics! {
             "median over time of how long the queue takes to drain while the rate is at its average or above"),
         QueueDelayP99Fast("queue_delay_p99_fast_s", Seconds, Link,
             "99th percentile over time of how long the queue takes to drain while the rate is at its average or above"),
+        DrainTimeMax("drain_time_max_s", Seconds, Link,
+            "longest time that what stands in the queue takes to be sent from a fall of the rate on"),
         PolicerLossRate("policer_loss_rate", Share, Link,
             "packets that the policer in front of the link dropped / packets that came to it"),
         QueueAutocorrelation("queue_autocorrelation_s", Seconds, Link,

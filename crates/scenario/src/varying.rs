@@ -208,6 +208,12 @@ impl Link {
         self.changes() && self.opportunities().is_none()
     }
 
+    /// Whether its rate falls in the measured time; where it is drawn, it may.
+    pub fn falls(&self, run: &RunPlan) -> bool {
+        let fall = self.steps.as_ref().map(|steps| steps.next_fall(run.warmup));
+        fall.map_or(self.has_phases(), |at| at.is_some_and(|at| at < run.end()))
+    }
+
     /// The rate as time goes on in a run that lasts until `end`, where it changes and is a rate: where it
     /// is drawn, that of the replication of this seed at the link of this number.
     pub fn realized(&self, seed: Seed, number: usize, end: Time) -> Option<Arc<RateSteps>> {
@@ -280,6 +286,12 @@ impl Link {
         let least = self.rates().into_iter().min();
         let always = !self.outages.any() && self.medium.is_none();
         least.filter(|_| always).unwrap_or_default()
+    }
+
+    /// The lowest rate at which it sends, and the highest.
+    pub fn rates_between(&self) -> (Rate, Rate) {
+        let sends = self.rates().into_iter().filter(|rate| *rate != NONE);
+        (sends.min().unwrap_or_default(), self.highest_rate())
     }
 
     /// Mean rate between two times, in bits per second; where it is drawn, that of all replications.
@@ -456,6 +468,35 @@ mod tests {
             (mean / 0.3 - 1.0).abs() < 5.0 / (stays.len() as f64).sqrt(),
             "{mean}"
         );
+    }
+
+    /// Of 20 s behind 5 s of warm-up: a fall at 25 s is not in it, one at its first instant is.
+    #[test]
+    fn a_rate_falls_in_the_measured_time() {
+        let of = |link: &str| {
+            let text = format!(
+                "[link]\n{link}\nbuffer = \"50p\"\n[[flows]]\nrtt = \"40ms\"\n[run]\nwarmup = \"5s\"\nmeasure = \"20s\""
+            );
+            let scenario = Scenario::parse(&text, crate::Format::Toml, "test", &[]).unwrap();
+            let (low, high) = scenario.target().rates_between();
+            let falls = scenario.target().falls(&scenario.run());
+            (falls, low.to_string(), high.to_string())
+        };
+        let told = |falls, low: &str, high: &str| (falls, low.to_owned(), high.to_owned());
+        let steps = |at: &str| {
+            format!(
+                "rate = {{ steps = [[\"0s\", \"9Mbps\"], [\"{at}\", \"2Mbps\"], [\"30s\", \"9Mbps\"]] }}"
+            )
+        };
+        for (at, falls) in [("4s", false), ("5s", true), ("24s", true), ("25s", false)] {
+            assert_eq!(of(&steps(at)), told(falls, "2Mbps", "9Mbps"), "{at}");
+        }
+        assert_eq!(of("rate = \"9Mbps\""), told(false, "9Mbps", "9Mbps"));
+        let outage = "rate = \"9Mbps\"\noutages = [[\"7s\", \"1s\"]]";
+        assert_eq!(of(outage), told(true, "9Mbps", "9Mbps"));
+        let drawn = "rate = { markov = [{ rate = \"0bps\", mean_time = \"1s\" }, { rate = \"3Mbps\", mean_time = \"1s\" }] }";
+        assert_eq!(of(drawn), told(true, "3Mbps", "3Mbps"));
+        assert!(!of("rate = { opportunities = \"1 1 5\" }").0);
     }
 
     #[test]

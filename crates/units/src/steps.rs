@@ -236,6 +236,24 @@ impl RateSteps {
         }
     }
 
+    /// When the rate next becomes lower than it was, `from` on; never where it does not.
+    pub fn next_fall(&self, from: Time) -> Option<Time> {
+        let before = from.as_picos().checked_sub(1).map(Time::from_picos);
+        let mut phase = self.phase(before.unwrap_or(from));
+        // A round of all steps shows each of their changes.
+        for _ in 0..=self.steps.len() {
+            if phase.end == Time::MAX {
+                return None;
+            }
+            let next = self.phase(phase.end);
+            if next.rate < phase.rate {
+                return Some(next.begin);
+            }
+            phase = next;
+        }
+        None
+    }
+
     /// What is sent until `at`.
     pub fn work(&self, at: Time) -> Work {
         let (periods, within) = self.periods(at);
@@ -360,6 +378,26 @@ mod tests {
     }
 
     #[test]
+    fn a_fall_is_where_a_rate_becomes_lower() {
+        let falls = |steps: &RateSteps| {
+            let next = |from| steps.next_fall(Time::from_picos(from));
+            let next = |from| next(from).map(Time::as_picos);
+            (0..=8).map(next).collect::<Vec<_>>()
+        };
+        // 1, 1, 0, 0, 0, 3; and so on: down after two ticks and where it begins again.
+        let by_hand = [2, 2, 2, 6, 6, 6, 6, 8, 8].map(Some);
+        assert_eq!(falls(&tiny(Some(6))), by_hand);
+        let mut once = [None; 9];
+        once[..3].fill(Some(2));
+        assert_eq!(falls(&tiny(None)), once);
+        let rises = [(Time::ZERO, rate(1)), (Time::from_picos(3), rate(2))];
+        let rises = RateSteps::new(&rises, None).unwrap();
+        assert_eq!(falls(&rises), [None; 9]);
+        let constant = RateSteps::new(&[(Time::ZERO, rate(7))], Some(Time::from_picos(2)));
+        assert_eq!(falls(&constant.unwrap()), [None; 9]);
+    }
+
+    #[test]
     fn what_is_no_rate_in_steps_is_refused() {
         let second = |count| Time::from_secs(count);
         let new = |list: &[(Time, Rate)], repeat: Option<u64>| {
@@ -420,6 +458,26 @@ mod tests {
                 at = phase.end;
             }
             prop_assert_eq!(steps.work(end), sum);
+        }
+
+        /// Between two falls the rate does not fall, and at each it does.
+        #[test]
+        fn falls_are_all_there_are(steps in any_steps(), end in 0u64..50_000_000_000) {
+            let end = Time::from_picos(end);
+            let (mut at, mut before, mut falls) = (Time::ZERO, None, Vec::new());
+            while at < end {
+                let phase = steps.phase(at);
+                if before.is_some_and(|before| phase.rate < before) {
+                    falls.push(at);
+                }
+                (at, before) = (phase.end, Some(phase.rate));
+            }
+            let (mut found, mut from) = (Vec::new(), Time::ZERO);
+            while let Some(fall) = steps.next_fall(from).filter(|fall| *fall < end) {
+                found.push(fall);
+                from = fall + Time::from_picos(1);
+            }
+            prop_assert_eq!(found, falls);
         }
 
         /// In an outage nothing is sent, and what is sent beside is what would be.

@@ -25,7 +25,8 @@ _WAITS = frozenset({f"queue_delay_{part}" for part in ("mean", "p05", "p50", "p9
 #: Metrics of the link, and of each group, for engines that do not report all there are.
 ENGINES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "fluid": (
-        _WAITS | {"utilization", "loss_rate", "queue_mean", "goodput", "jain_index", "synchronization"},
+        _WAITS
+        | {"utilization", "loss_rate", "queue_mean", "goodput", "jain_index", "synchronization", "drain_time_max"},
         _WAITS | {"loss_rate", "goodput", "flow_goodput_p10", "flow_goodput_p50"},
     ),
 }
@@ -146,7 +147,7 @@ def _why(metric: Metric, kind: str | None, engine: str, scenario: Scenario) -> s
     if kind is not None and metric.scope == "link":
         return ": it is of the link; write it without the group"
     lacks = _lacks(metric.goal_name, scenario)
-    if lacks is not None and engine not in ENGINES:
+    if lacks is not None and (engine not in ENGINES or metric.goal_name in ENGINES[engine][0]):
         return f": {lacks}"
     need = _need(metric.goal_name, of_group=kind is not None)
     if need is not None and (kind is None or kind not in need.kinds):
@@ -195,6 +196,8 @@ def _lacks(goal_name: str, scenario: Scenario) -> str | None:
     """What the target link lacks that a metric is of, in words."""
     if goal_name in PHASES:
         return None if scenario.core.has_phases else "the link's rate does not change from one to another"
+    if goal_name == "drain_time_max":
+        return None if scenario.core.rate_falls else "the link's rate does not fall in the measured time"
     key = OF_KEYS.get(goal_name)
     if key is None:
         return None

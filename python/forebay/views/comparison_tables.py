@@ -35,6 +35,10 @@ SHOWN = (
 )
 
 
+#: And those where the rate changes.
+CHANGING = ("queue_delay_p99_fast_s", "queue_delay_p99_slow_s", "drain_time_max_s")
+
+
 def comparison_view(found: Comparison) -> RenderableType:
     """Engines and models side by side, the agreement, the disagreements by assumption, the buffer range."""
     parts: list[RenderableType] = [
@@ -56,9 +60,10 @@ def comparison_view(found: Comparison) -> RenderableType:
 
 def _answers(answers: Sequence[Answer]) -> Fitting:
     """Every answer with the metrics that there is room for, and the others in tables below."""
-    count = len(SHOWN)
+    shown = [*SHOWN, *(name for name in CHANGING if any(name in answer.metrics for answer in answers))]
+    count = len(shown)
     return Fitting(
-        [_answers_table(answers, SHOWN[at : at + size]) for at in range(0, count, size)] for size in range(count, 0, -1)
+        [_answers_table(answers, shown[at : at + size]) for at in range(0, count, size)] for size in range(count, 0, -1)
     )
 
 

@@ -11,6 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
+from forebay.views.changing import in_time
 from forebay.views.wording import rate_of_link, sizes
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def link_text(scenario: Scenario) -> str:
 
 def heading(scenario: Scenario, otherwise: str) -> RenderableType:
     """The title, or `otherwise` where the scenario has none, and the link."""
-    return Group(Text(scenario.title or otherwise, style="bold"), Paragraph(link_text(scenario)))
+    lines = [link_text(scenario), *in_time(scenario.buffer, scenario)]
+    return Group(Text(scenario.title or otherwise, style="bold"), *map(Paragraph, lines))
 
 
 class Paragraph:

@@ -21,6 +21,7 @@ from forebay import formatting
 from forebay.formatting import USUAL, counted
 from forebay.search.ranged import Ranged
 from forebay.search.setting import Setting
+from forebay.views.changing import DRAIN, what_changes
 from forebay.views.configuration_text import configuration_lines
 from forebay.views.fitting import Fitting
 from forebay.views.heading import Paragraph
@@ -128,9 +129,8 @@ def _headline(answer: Recommendation) -> Iterator[RenderableType]:
     claim = f" ({said}{sure})" if answer.goals else ""
     yield Paragraph(f"{subject(answer)}: {sizes(answer.buffer)}{chosen(answer)}{claim}", "bold green")
     yield Paragraph(_decisive(answer) if answer.optimum is None else best(answer.optimum))
-    close = closeness(answer)
-    if close:
-        yield Paragraph(close)
+    for line in (*filter(None, [closeness(answer)]), *what_changes(answer)):
+        yield Paragraph(line)
     for line in () if answer.monotone else around(answer):
         yield Paragraph(line, "yellow")
 
@@ -341,7 +341,8 @@ def _shown(answer: Recommendation) -> list[str]:
     asked = [] if answer.optimum is None else [answer.optimum.metric]
     names = [*asked, *(judged.goal.name for judged in answer.goals.values())]
     keys = [answer.points[0].key(name) for name in names if "." not in name]
-    return list(dict.fromkeys([*(key for key in keys if key is not None), *USUAL]))
+    falls = [DRAIN] if answer.scenario.core.rate_falls else []
+    return list(dict.fromkeys([*(key for key in keys if key is not None), *USUAL, *falls]))
 
 
 def _short(name: str) -> str:

@@ -35,6 +35,9 @@ LINK = (
     "mark_rate",
     "queue_delay_mean_s",
     "queue_delay_p99_s",
+    "queue_delay_p99_fast_s",
+    "queue_delay_p99_slow_s",
+    "drain_time_max_s",
     "goodput_bps",
 )
 WHERE_ANY = ("policer_loss_rate", "medium_loss_rate", "mark_rate")

@@ -13,6 +13,7 @@ from forebay.report import BufferSize
 from forebay.search.interpolation import on_curve
 from forebay.search.ranged import Ranged
 from forebay.views import wording
+from forebay.views.changing import what_changes
 from forebay.views.headline import headline
 from forebay.views.pages import Row, Table, render
 from forebay.views.recommendation_charts import metric_chart, rule_strip, shown_metrics, trade_chart
@@ -281,7 +282,7 @@ def _found(answer: Recommendation, buffer: answers.Value) -> Found:
         "" if answer.confidence is None else formatting.confidence(answer.confidence),
         wording.doubt(answer),
         held,
-        wording.around(answer),
+        (*what_changes(answer), *wording.around(answer)),
     )
 
 

@@ -10,6 +10,7 @@ mod demand;
 mod disciplines;
 mod docsis;
 mod engine;
+mod falls;
 mod frto;
 mod linux;
 mod many_flows;

@@ -1,0 +1,45 @@
+"""A link whose rate changes, in words: how long a buffer is in time, and what a fall of the rate does to who waits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forebay import formatting
+from forebay.report import BufferSize
+from forebay.search.knob import TARGET_LINK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from forebay.scenario import Scenario
+    from forebay.search.answer import Recommendation
+
+__all__ = ["DRAIN", "in_time", "what_changes"]
+
+DRAIN = "drain_time_max_s"
+
+
+def what_changes(answer: Recommendation) -> Iterator[str]:
+    """What the recommended buffer is at each rate of the link, and how long its queue takes to drain after a fall."""
+    buffer = answer.buffer
+    if buffer is None:
+        return
+    if isinstance(buffer, BufferSize) and answer.knob.key == TARGET_LINK.key:
+        yield from in_time(buffer, answer.scenario)
+    at = answer.at(buffer)
+    drain = None if at is None else at.estimate(DRAIN)
+    if drain is not None:
+        yield f"When the rate falls, what waits takes up to {formatting.estimate(DRAIN, drain)} to drain."
+
+
+def in_time(buffer: BufferSize, scenario: Scenario) -> Iterator[str]:
+    """How long a buffer of the target link is at its highest, average and lowest rate, where it changes."""
+    if not scenario.core.has_phases:
+        return
+    low, high = scenario.core.rates_between_bps
+    rates = {high: "", scenario.core.rate_bps: " on average", low: ""}
+    each = [
+        f"{formatting.duration(8 * buffer.bytes / rate)} at {formatting.exactly(formatting.bandwidth(rate))}{which}"
+        for rate, which in rates.items()
+    ]
+    yield f"In time: {', '.join(each)}."
