@@ -86,13 +86,14 @@ def test_a_medium_has_a_loss_rate_where_it_loses() -> None:
         recommend(scenario("persistent"), ["medium_loss_rate<=1%"], progress=refuse)
 
 
-def test_phases_have_delays_where_the_rate_changes() -> None:
+@pytest.mark.parametrize("engine", ["packet", "fluid"])
+def test_phases_have_delays_where_the_rate_changes(engine: str) -> None:
     changing = scenario("persistent").changed(
         'link.rate={ steps = [["0s", "10Mbps"], ["200ms", "5Mbps"]], repeat = "1s" }'
     )
     phases = {f"queue_delay_{part}_{phase}" for part in ("p50", "p99") for phase in ("slow", "fast")}
-    assert phases <= set(measurable(changing, "packet"))
-    assert phases <= named(changing.run("packet", replications=1).metrics)
+    assert phases <= set(measurable(changing, engine))
+    assert phases <= named(changing.run(engine, replications=1).metrics)
     played = scenario("persistent").changed('link.rate={ opportunities = "1 1 2" }')
     assert not phases & (named(played.run("packet", replications=1).metrics) | set(measurable(played, "packet")))
     with pytest.raises(

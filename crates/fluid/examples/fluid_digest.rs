@@ -217,9 +217,9 @@ fn short(model: &FluidModel) -> FluidModel {
 
 fn print_line(method: &str, name: &str, found: Result<FluidOutcome, FluidError>) {
     let (steps, text) = match found {
-        // A capacity that is constant never falls: outcomes that do not say so are the same.
+        // A capacity that is constant tells nothing of drains: outcomes that do not say so are the same.
         Ok(outcome) => {
-            let text = format!("{outcome:?}").replace(", drain_time_max: None", "");
+            let text = format!("{outcome:?}").replace(", drains: None", "");
             (outcome.steps, text)
         }
         Err(error) => (0, error.to_string()),

@@ -196,8 +196,15 @@ fn link_metrics(link: &LinkOutcome) -> BTreeMap<Metric, Estimate> {
     if let Some(fraction) = link.synchronization {
         put(Metric::Synchronization, fraction);
     }
-    if let Some(longest) = link.drain_time_max {
-        put(Metric::DrainTimeMax, longest);
+    if let Some(drains) = &link.drains {
+        if let Some(longest) = drains.longest {
+            put(Metric::DrainTimeMax, longest);
+        }
+        for (metrics, found) in Metric::DRAINS_BY_PHASE.into_iter().zip(drains.by_phase) {
+            for (metric, drain) in metrics.into_iter().zip(found.into_iter().flatten()) {
+                put(metric, drain);
+            }
+        }
     }
     if link.arrived > 0.0 {
         put_delays(&mut metrics, link);

@@ -18,7 +18,7 @@
 use std::sync::Arc;
 
 use crate::capacity::{CapacitySteps, Departures, Place, SILENT};
-use crate::tally::Tally;
+use crate::tally::{QueueLawCount, Tally};
 
 /// A link's changes during a run.
 #[derive(Clone, Debug)]
@@ -133,20 +133,39 @@ impl Changing {
         sum
     }
 
-    /// Counts how long the packets wait that come from `begin` on, for `span` seconds of one capacity in
-    /// which `served` packets can be served and the queue goes straight from one length to another.
+    /// The law of the time that the queue takes to be served at such a capacity.
+    fn phase<'t>(&self, capacity: f64, tally: &'t mut Tally) -> &'t mut QueueLawCount {
+        if capacity < self.mean {
+            &mut tally.slow
+        } else {
+            &mut tally.fast
+        }
+    }
+
+    /// Counts a time in which nobody waits.
+    pub(crate) fn count_idle(&self, span: f64, capacity: f64, tally: &mut Tally) {
+        self.phase(capacity, tally).add_empty(span);
+    }
+
+    /// Counts how long the packets wait that come from `begin` on, for `span` seconds at one capacity in
+    /// which the queue goes straight from one length to another, and how long the queue takes to be served:
+    /// as long as who comes waits, and where nobody comes ever less.
     pub(crate) fn count_waits(
         &self,
         (begin, span): (f64, f64),
         (before, after): (f64, f64),
-        served: f64,
+        capacity: f64,
         tally: &mut Tally,
     ) {
-        let coming = served + after - before;
+        let coming = capacity * span + after - before;
         if coming <= 0.0 {
+            let first = self.wait(begin, before);
+            let ends = [first, (first - span).max(0.0)].map(|wait| wait * self.mean);
+            self.phase(capacity, tally)
+                .add_between(ends[0], ends[1], span);
             return;
         }
-        let range = (before, served + after);
+        let range = (before, before + coming);
         self.steps.departures(begin, range, |leaving: Departures| {
             let wait = |packets: f64, after: f64| {
                 let came = (packets - before) / coming * span;
@@ -156,6 +175,8 @@ impl Changing {
             let (one, other) = (wait(from, first), wait(to, last));
             tally.found.add_between(one, other, to - from);
             tally.largest = tally.largest.max(one).max(other);
+            let time = span * ((to - from) / coming);
+            self.phase(capacity, tally).add_between(one, other, time);
         });
     }
 }

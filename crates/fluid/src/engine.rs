@@ -60,11 +60,11 @@ impl Footprint for Kept {
     }
 
     /// The law of its queue, measured and before, its row of the system over all links, and which flows lost;
-    /// of a rate that changes its steps, and the law of waits.
+    /// of a rate that changes its steps, and the laws of waits and of each phase.
     fn link(&self, scenario: &Scenario, at: usize, flows: f64) -> f64 {
         let link = &scenario.links()[at];
         let steps = 1.5 * link.most_changes(scenario.run().end());
-        let waits = if link.changes() { 320e3 } else { 0.0 };
+        let waits = if link.changes() { 960e3 } else { 0.0 };
         32e3 + waits + 200.0 * steps + 16.0 * scenario.links().len() as f64 + flows
     }
 

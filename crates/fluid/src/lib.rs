@@ -55,5 +55,5 @@ pub use engine::FluidEngine;
 pub use error::FluidError;
 pub use euler::{integrate_euler, integrate_euler_with};
 pub use model::{Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Red};
-pub use outcome::{FluidOutcome, LinkOutcome, MeasuredBy, Trace};
+pub use outcome::{Drains, FluidOutcome, LinkOutcome, MeasuredBy, Trace};
 pub use synchronization::{CutCountLaw, Synchronization, Victims};

@@ -167,7 +167,8 @@ impl Link {
             let (capacity, known) = changing.first();
             self.capacity = capacity;
             self.learn(known);
-            self.tally.found = QueueLawCount::of_waits();
+            let laws = [(); 3].map(|()| QueueLawCount::of_waits());
+            [self.tally.found, self.tally.slow, self.tally.fast] = laws;
             self.changing = Some(Box::new(changing));
         }
         self
@@ -476,7 +477,12 @@ impl Link {
             tally.largest = tally.largest.max(self.queue);
         }
         match self.mode {
-            Mode::Empty => tally.found.add_empty(arrived),
+            Mode::Empty => {
+                tally.found.add_empty(arrived);
+                if let Some(changing) = &self.changing {
+                    changing.count_idle(span, self.capacity, tally);
+                }
+            }
             Mode::Full => {
                 tally.queue += self.queue * span;
                 tally.waiting += self.queue * span;
@@ -557,8 +563,7 @@ impl Link {
     /// change of the capacity lies in it.
     fn count_waits(&mut self, (begin, span): (f64, f64), queues: (f64, f64)) {
         if let Some(changing) = &self.changing {
-            let served = self.capacity * span;
-            changing.count_waits((begin, span), queues, served, &mut self.tally);
+            changing.count_waits((begin, span), queues, self.capacity, &mut self.tally);
         }
     }
 }

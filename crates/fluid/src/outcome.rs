@@ -76,9 +76,18 @@ pub struct LinkOutcome {
     pub delay_quantiles: [(Metric, f64); Metric::QUEUE_DELAY_QUANTILES.len()],
     /// Largest waiting time, seconds.
     pub delay_max: f64,
-    /// Longest time that the queue takes to be served from a fall of the capacity on, seconds; `None`
-    /// where it never falls.
-    pub drain_time_max: Option<f64>,
+    /// How long the queue takes to be served, where the capacity changes.
+    pub drains: Option<Drains>,
+}
+
+/// How long a queue takes to be served from a time on, seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drains {
+    /// The longest from a fall of the capacity on; `None` where it never falls.
+    pub longest: Option<f64>,
+    /// Median and 99th percentile over time, while the capacity is below its mean and while it is not;
+    /// `None` where it never is.
+    pub by_phase: [Option<[f64; 2]>; 2],
 }
 
 /// What delimited the measured part of a run.
@@ -158,7 +167,13 @@ pub(crate) fn link_outcome(
             (metric, found / capacity)
         }),
         delay_max: tally.largest / capacity,
-        drain_time_max: tally.drains,
+        drains: tally.slow.is_kept().then(|| Drains {
+            longest: tally.drains,
+            by_phase: [&tally.slow, &tally.fast].map(|law| {
+                let found = law.quantiles([0.5, 0.99]);
+                found.map(|quantiles| quantiles.map(|wait| wait / capacity))
+            }),
+        }),
     }
 }
 

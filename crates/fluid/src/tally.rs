@@ -34,6 +34,10 @@ pub(crate) struct Tally {
     pub(crate) largest: f64,
     /// Longest time that the queue takes to be served from a fall of the capacity on, seconds.
     pub(crate) drains: Option<f64>,
+    /// Law over time of how long the queue takes to be served, as `largest`, while the capacity is below its
+    /// mean and while it is not; without bins where it is constant.
+    pub(crate) slow: QueueLawCount,
+    pub(crate) fast: QueueLawCount,
     /// Congestion events.
     pub(crate) events: u64,
     /// Sum over events of the fraction of the flows that was cut.
@@ -45,10 +49,14 @@ pub(crate) struct Tally {
 impl Tally {
     /// Forgets everything, keeping the memory.
     pub(crate) fn reset(&mut self) {
-        let mut found = std::mem::take(&mut self.found);
-        found.reset();
+        let [found, slow, fast] = self.take_laws().map(|mut law| {
+            law.reset();
+            law
+        });
         *self = Self {
             found,
+            slow,
+            fast,
             ..Self::default()
         };
     }
@@ -67,17 +75,17 @@ impl Tally {
         }
     }
 
+    fn take_laws(&mut self) -> [QueueLawCount; 3] {
+        [&mut self.found, &mut self.slow, &mut self.fast].map(std::mem::take)
+    }
+
     /// Copies without allocating.
     pub(crate) fn copy_from(&mut self, other: &Self) {
-        let mut found = std::mem::take(&mut self.found);
-        found.inside.clone_from(&other.found.inside);
-        found.changes.clone_from(&other.found.changes);
-        found.empty = other.found.empty;
-        found.full = other.found.full;
-        (found.width, found.scale) = (other.found.width, other.found.scale);
-        (found.finest, found.limit) = (other.found.finest, other.found.limit);
+        let [mut found, mut slow, mut fast] = self.take_laws();
+        found.copy_from(&other.found);
+        slow.copy_from(&other.slow);
+        fast.copy_from(&other.fast);
         *self = Self {
-            found,
             arrived: other.arrived,
             departed: other.departed,
             accepted: other.accepted,
@@ -89,8 +97,11 @@ impl Tally {
             waiting: other.waiting,
             largest: other.largest,
             drains: other.drains,
+            slow,
+            fast,
             events: other.events,
             fractions: other.fractions,
+            found,
         };
     }
 }
@@ -144,9 +155,23 @@ impl QueueLawCount {
         law
     }
 
+    /// Copies without allocating.
+    fn copy_from(&mut self, other: &Self) {
+        self.inside.clone_from(&other.inside);
+        self.changes.clone_from(&other.changes);
+        (self.empty, self.full) = (other.empty, other.full);
+        (self.width, self.scale) = (other.width, other.scale);
+        (self.finest, self.limit) = (other.finest, other.limit);
+    }
+
     fn set_width(&mut self, width: f64) {
         self.width = width;
         self.scale = if width > 0.0 { 1.0 / width } else { 0.0 };
+    }
+
+    /// Whether it has bins.
+    pub(crate) fn is_kept(&self) -> bool {
+        !self.inside.is_empty()
     }
 
     /// Width of a bin, packets.
@@ -220,6 +245,12 @@ impl QueueLawCount {
         self.inside[j] += density * (b - j as f64);
         self.changes[i + 1] += density;
         self.changes[j] -= density;
+    }
+
+    /// These quantiles; none where nothing was added.
+    pub(crate) fn quantiles<const N: usize>(&self, shares: [f64; N]) -> Option<[f64; N]> {
+        let total = self.empty + self.full + self.masses().iter().sum::<f64>();
+        (total > 0.0).then(|| shares.map(|share| self.quantile(share)))
     }
 
     /// The queue that a fraction `p` of the packets find at most, packets; 0 without packets, and infinite

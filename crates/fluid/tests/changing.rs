@@ -101,6 +101,8 @@ struct ByHand {
     queue_mean: f64,
     /// The longest that a queue takes to be served from a fall on.
     drain: f64,
+    /// Quantiles over time of how long it takes, while the rate is below its average and while it is not.
+    phases: [Option<[f64; 2]>; 2],
     /// With the packets that waited so, the shortest first.
     waits: Vec<(f64, f64)>,
 }
@@ -130,9 +132,15 @@ impl ByHand {
             at - time
         };
         let (mut entered, mut drain) = (Vec::new(), 0.0_f64);
+        let average = list.iter().map(|(s, rate)| s * rate).sum::<f64>() / period;
+        let mut drains = [Vec::new(), Vec::new()];
         for k in 0..(to / h) as i64 {
             if capacity(middle(k)) < capacity(middle(k - 1)) && middle(k) > from {
                 drain = drain.max(served_by(middle(k), queue));
+            }
+            if middle(k) > from && k % 7 == 0 {
+                let fast = capacity(middle(k)) >= average;
+                drains[usize::from(fast)].push(served_by(middle(k), queue));
             }
             let free = queue + (load - capacity(middle(k))) * h;
             let after = free.clamp(0.0, buffer);
@@ -158,6 +166,11 @@ impl ByHand {
             loss_rate: lost / (load * (to - from)),
             queue_mean: waiting / (to - from),
             drain,
+            phases: drains.map(|mut drains| {
+                drains.sort_by(f64::total_cmp);
+                let at = |share: f64| drains[(share * (drains.len() - 1) as f64) as usize];
+                (!drains.is_empty()).then(|| [at(0.5), at(0.99)])
+            }),
             waits,
         }
     }
@@ -208,8 +221,17 @@ impl ByHand {
             0.01,
             what,
         );
-        let drain = link.drain_time_max.expect("a fall");
-        near(drain, self.drain, 0.01, what);
+        let drains = link.drains.expect("a rate that changes");
+        near(drains.longest.expect("a fall"), self.drain, 0.01, what);
+        for (found, expected) in drains.by_phase.into_iter().zip(self.phases) {
+            let pairs = found
+                .expect("time")
+                .into_iter()
+                .zip(expected.expect("time"));
+            for (found, expected) in pairs {
+                near(found, expected, 0.01 * expected + 0.005, what);
+            }
+        }
         assert!(outcome.conservation < 1e-12, "{what}");
     }
 }
@@ -272,7 +294,7 @@ fn a_fall_is_measured_where_it_is() {
         let mut model = loaded(&[(fast, 1000.0), (10.0, 300.0)], 1e6, 600.0);
         (model.measure, model.horizon) = (Measure::Fixed { start }, horizon);
         for (name, outcome) in by_all(&model) {
-            let found = outcome.links[0].drain_time_max;
+            let found = outcome.links[0].drains.and_then(|drains| drains.longest);
             assert_eq!(
                 found.map(|found| found < 0.01),
                 expected.map(|_| true),
@@ -283,7 +305,7 @@ fn a_fall_is_measured_where_it_is() {
     let mut constant = loaded(&[(10.0, 1000.0)], 1e6, 600.0);
     constant.links[0].steps = None;
     for (name, outcome) in by_all(&constant) {
-        assert_eq!(outcome.links[0].drain_time_max, None, "{name}");
+        assert_eq!(outcome.links[0].drains, None, "{name}");
     }
 }
 

@@ -112,12 +112,8 @@ fn sampled_metrics(report: &mut Report, simulation: &Simulation<'_>, seconds: f6
     if let Some(time) = simulation.timeline.recorder.sampler.autocorrelation_time() {
         put(Metric::QueueAutocorrelation, time);
     }
-    let phases = [
-        [Metric::QueueDelayP50Slow, Metric::QueueDelayP99Slow],
-        [Metric::QueueDelayP50Fast, Metric::QueueDelayP99Fast],
-    ];
     let found = simulation.timeline.recorder.sampler.phases();
-    for (metrics, drains) in phases.into_iter().zip(found) {
+    for (metrics, drains) in Metric::DRAINS_BY_PHASE.into_iter().zip(found) {
         for (metric, drain) in metrics.into_iter().zip(drains.into_iter().flatten()) {
             put(metric, drain);
         }

@@ -217,6 +217,13 @@ impl Metric {
         (Self::QueueDelayP99, 0.99),
     ];
 
+    /// Median and 99th percentile over time of how long the queue takes to drain, while the rate is below its
+    /// average and while it is not.
+    pub const DRAINS_BY_PHASE: [[Self; 2]; 2] = [
+        [Self::QueueDelayP50Slow, Self::QueueDelayP99Slow],
+        [Self::QueueDelayP50Fast, Self::QueueDelayP99Fast],
+    ];
+
     /// Name in reports, with its unit.
     pub const fn name(self) -> &'static str {
         self.text().0

@@ -22,18 +22,19 @@ UNRESPONSIVE = frozenset({"poisson", "cbr", "on_off"})
 
 _WAITS = frozenset({f"queue_delay_{part}" for part in ("mean", "p05", "p50", "p95", "p99", "max")})
 
+#: What needs a key of the target link, and what a rate with phases.
+OF_KEYS: Mapping[str, str] = {"medium_loss_rate": "loss", "policer_loss_rate": "policer"}
+PHASES = frozenset({f"queue_delay_{part}_{phase}" for part in ("p50", "p99") for phase in ("slow", "fast")})
 #: Metrics of the link, and of each group, for engines that do not report all there are.
 ENGINES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "fluid": (
         _WAITS
-        | {"utilization", "loss_rate", "queue_mean", "goodput", "jain_index", "synchronization", "drain_time_max"},
+        | {"utilization", "loss_rate", "queue_mean", "goodput", "jain_index", "synchronization", "drain_time_max"}
+        | PHASES,
         _WAITS | {"loss_rate", "goodput", "flow_goodput_p10", "flow_goodput_p50"},
     ),
 }
 
-#: What needs a key of the target link, and what a rate with phases.
-OF_KEYS: Mapping[str, str] = {"medium_loss_rate": "loss", "policer_loss_rate": "policer"}
-PHASES = frozenset({f"queue_delay_{part}_{phase}" for part in ("p50", "p99") for phase in ("slow", "fast")})
 #: Metrics that are at most 1 without being spoken of in percent.
 AT_MOST_ONE = frozenset({"jain_index", "synchronization", "short_transfers"})
 
