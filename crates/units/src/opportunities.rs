@@ -38,6 +38,8 @@ pub enum OpportunitiesError {
 pub struct Opportunities {
     /// Never empty, sorted, the last one above zero.
     millis: Vec<u32>,
+    /// The most at one instant.
+    at_once: usize,
 }
 
 impl Opportunities {
@@ -63,7 +65,10 @@ impl Opportunities {
         match millis.last() {
             None => Err(OpportunitiesError::Empty),
             Some(0) => Err(OpportunitiesError::AllAtZero),
-            Some(_) => Ok(Self { millis }),
+            Some(_) => Ok(Self {
+                at_once: most_at_once(&millis),
+                millis,
+            }),
         }
     }
 
@@ -108,15 +113,7 @@ impl Opportunities {
 
     /// The most bytes that may leave at an instant.
     pub fn at_once(&self) -> Bytes {
-        let most = self
-            .millis
-            .chunk_by(|one, other| one == other)
-            .map(<[u32]>::len)
-            .max();
-        // The last of a period are at once with the first of the next where that is at zero.
-        let first = self.millis.partition_point(|&millis| millis == 0);
-        let most = (most.unwrap_or_default() + first) as u64;
-        Bytes::new(most * u64::from(Self::BYTES))
+        Bytes::new(self.at_once as u64 * u64::from(Self::BYTES))
     }
 
     /// Mean rate between two times, in bits per second; zero where they are the same.
@@ -148,6 +145,15 @@ impl Opportunities {
         }
         RateSteps::new(&steps, Some(period)).ok()
     }
+}
+
+/// The most of sorted instants that are one.
+fn most_at_once(millis: &[u32]) -> usize {
+    let groups = || millis.chunk_by(|one, other| one == other).map(<[u32]>::len);
+    // The last of a period are at once with the first of the next where those are at zero.
+    let first = millis.partition_point(|&millis| millis == 0);
+    let ends = groups().next_back().unwrap_or_default() + first;
+    groups().max().unwrap_or_default().max(ends)
 }
 
 impl FromStr for Opportunities {
@@ -190,6 +196,9 @@ impl fmt::Debug for Opportunities {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// So long before an instant is before it.
+    const BEFORE: Time = Time::from_picos(1);
 
     fn at(millis: u64) -> Time {
         Time::from_millis(millis)
@@ -241,6 +250,10 @@ mod tests {
             prop_assert!(list.time(list.until(probe)) > probe);
             let bits = list.between(probe, probe + at(1)) * 0.001;
             prop_assert!(bits <= list.highest().as_bits_per_second() as f64 * 0.001 + 1e-6);
+            let first = millis.partition_point(|&millis| millis == 0);
+            let at_once = |instant: u64| list.until(at(instant)) - list.until(at(instant) - BEFORE);
+            let most = (1..=80).map(at_once).max().unwrap().max(first as u64);
+            prop_assert_eq!(list.at_once(), Bytes::new(1504 * most));
             let smooth = list.smoothed(at(7)).unwrap();
             let sent = smooth.work(at(80)).bits();
             let carried = 2.0 * list.count() as f64 * 1504.0 * 8.0;
