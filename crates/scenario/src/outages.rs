@@ -207,3 +207,114 @@ impl Outages {
 
 /// The most outages that are drawn for a run.
 const MOST_DRAWN: u64 = 4_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::Format;
+    use crate::scenario::Scenario;
+
+    fn outages(text: &str) -> Result<Outages, ScenarioError> {
+        let text = format!(
+            "[link]\nrate = \"10Mbps\"\nbuffer = \"10p\"\noutages = {text}\n[[flows]]\nrtt = \"20ms\"\n\
+             [run]\nmeasure = \"1h\""
+        );
+        let scenario = Scenario::parse(&text, Format::Toml, "x.toml", &[])?;
+        Ok(scenario.target().outages.clone())
+    }
+
+    #[test]
+    fn what_are_no_outages_is_refused_in_a_line() {
+        for (text, found) in [
+            ("[]", "a list of outages"),
+            ("[[\"3s\"]]", "an outage [time, how long]"),
+            ("[[\"3s\", \"0s\"]]", "found `0s`; allowed: a time above 0s"),
+            (
+                "[[\"3s\", \"2s\"], [\"4s\", \"1s\"]]",
+                "found `4s`; allowed: 5s at least",
+            ),
+            ("[[\"3s\", \"2s\"], [\"1s\", \"1s\"]]", "found `1s`"),
+            ("[[\"-3s\", \"2s\"]]", "found `-3s`"),
+            ("{ flush = true }", "either `times`, or `between`"),
+            ("{ between = \"3s\" }", "either `times`, or `between`"),
+            ("{ lasting = \"3s\" }", "either `times`, or `between`"),
+            (
+                "{ times = [[\"3s\", \"1s\"]], between = \"3s\", lasting = \"1s\" }",
+                "either `times`, or `between`",
+            ),
+            (
+                "{ between = \"3s\", lasting = \"0s\" }",
+                "times above 0s on average",
+            ),
+            // All of the run.
+            ("[[\"0s\", \"2h\"]]", "0bps"),
+        ] {
+            let error = outages(text).unwrap_err().to_string();
+            assert!(error.contains(found), "{text}: {error}");
+            assert!(
+                error.starts_with("x.toml:") && !error.contains('\n'),
+                "{error}"
+            );
+        }
+        // One may begin as the one before ends.
+        outages("[[\"3s\", \"2s\"], [\"5s\", \"1s\"]]").unwrap();
+    }
+
+    /// The share of a time without them is that of many looks.
+    #[test]
+    fn listed_outages_take_their_share_of_a_time() {
+        let list =
+            outages("[[\"0s\", \"1s\"], [\"3s\", \"2s\"], [\"5s\", \"1s\"], [\"8s\", \"9s\"]]")
+                .unwrap();
+        let times = list.realized(Seed::default(), 0, Time::from_secs(9));
+        let seconds = [(0, 1), (3, 5), (5, 6), (8, 17)];
+        assert_eq!(
+            times,
+            seconds.map(|(begin, end)| (Time::from_secs(begin), Time::from_secs(end)))
+        );
+        assert_eq!(list.count(Time::from_secs(9)), 4.0);
+        let out = |second| {
+            seconds
+                .iter()
+                .any(|&(begin, end)| begin <= second && second < end)
+        };
+        for from in 0..20 {
+            for to in from + 1..20 {
+                let looks = (from..to).filter(|&second| !out(second)).count();
+                let up = list.up(Time::from_secs(from), Time::from_secs(to));
+                let expected = looks as f64 / (to - from) as f64;
+                assert!((up - expected).abs() < 1e-12, "{from} {to}: {up}");
+            }
+        }
+    }
+
+    /// A renewal process: one after the other, as long and as far apart on average as their laws say, and so
+    /// as often, and as much of the time (the renewal reward theorem).
+    #[test]
+    fn drawn_outages_follow_one_another_as_their_laws_say() {
+        let text = "{ between = { exponential = \"2s\" }, lasting = { uniform = [\"500ms\", \"1500ms\"] } }";
+        let drawn = outages(text).unwrap();
+        let end = Time::from_secs(60_000);
+        let times = drawn.realized(Seed::default(), 0, end);
+        let (mut free, mut up, mut down) = (Time::ZERO, 0.0, 0.0);
+        for &(begin, over) in &times {
+            assert!(free < begin && begin < over && begin < end);
+            let lasts = (over - begin).as_secs_f64();
+            assert!((0.5..=1.5).contains(&lasts), "{lasts}");
+            up += (begin - free).as_secs_f64();
+            down += lasts;
+            free = over;
+        }
+        let count = times.len() as f64;
+        // Standard errors of a mean are 2 and 0.29 over the root of the count, that of the count itself a
+        // cycle's coefficient of variation, 2.02 / 3, times its root.
+        assert!((up / count - 2.0).abs() < 4.0 * 2.0 / count.sqrt());
+        assert!((down / count - 1.0).abs() < 4.0 * 0.29 / count.sqrt());
+        let expected = drawn.count(end);
+        assert_eq!(expected, 20_000.0);
+        assert!((count - expected).abs() < 4.0 * 0.68 * expected.sqrt());
+        let share = drawn.up(Time::ZERO, end);
+        assert!((share - 2.0 / 3.0).abs() < 1e-12);
+        assert!((up / (up + down) - share).abs() < 0.01);
+    }
+}

@@ -249,6 +249,8 @@ mod tests {
             prop_assert_eq!(list.until(probe), by_hand);
             prop_assert!(list.time(list.until(probe)) > probe);
             let bits = list.between(probe, probe + at(1)) * 0.001;
+            let carried = (list.until(probe + at(1)) - by_hand) as f64 * 1504.0 * 8.0;
+            prop_assert!((bits - carried).abs() < 1e-6, "{bits} {carried}");
             prop_assert!(bits <= list.highest().as_bits_per_second() as f64 * 0.001 + 1e-6);
             let first = millis.partition_point(|&millis| millis == 0);
             let at_once = |instant: u64| list.until(at(instant)) - list.until(at(instant) - BEFORE);
