@@ -103,6 +103,15 @@ mod tests {
         assert_eq!(found[6..], [7.5, 9.5].map(|millis| Left::At(at(millis))));
     }
 
+    /// What comes as an outage begins waits as it begins, where a packet is in transmission.
+    #[test]
+    fn what_comes_as_an_outage_begins_is_dropped() {
+        let arrivals = [3.0, 3.5, 3.6].map(|millis| (at(millis), 1500));
+        let found = play(flushing(), Limit::Packets(100), &arrivals);
+        let left = [6.5, 7.5].map(|millis| Left::At(at(millis)));
+        assert_eq!(found, [left[0], Left::Dropped, left[1]]);
+    }
+
     /// An outage that finds a link idle empties nothing.
     #[test]
     fn nobody_waits_at_an_idle_link() {

@@ -137,3 +137,49 @@ impl Link {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::Format;
+    use crate::scenario::Scenario;
+
+    fn link(delay: &str) -> Link {
+        let text = format!(
+            "[link]\nrate = \"10Mbps\"\nbuffer = \"10p\"\ndelay = {delay}\n[[flows]]\nrtt = \"40ms\""
+        );
+        let scenario = Scenario::parse(&text, Format::Toml, "x.toml", &[]);
+        scenario.expect("a scenario").target().clone()
+    }
+
+    /// The delay of a link is its shortest; what is more on average is that of a whole period, however long
+    /// the run, or of the run where nothing repeats.
+    #[test]
+    fn a_delay_is_the_shortest_and_what_is_more_is_of_a_period() {
+        let steps = "steps = [[\"0s\", \"10ms\"], [\"1s\", \"30ms\"], [\"3s\", \"15ms\"]]";
+        let repeating = link(&format!("{{ {steps}, repeat = \"4s\" }}"));
+        let lasting = link(&format!("{{ {steps} }}"));
+        let more = |seconds: [f64; 3]| {
+            let all: f64 = seconds.iter().sum();
+            (0.02 * seconds[1] + 0.005 * seconds[2]) / all
+        };
+        for (link, expected) in [
+            (repeating, more([1.0, 2.0, 1.0])),
+            (lasting, more([1.0, 2.0, 2.0])),
+        ] {
+            assert_eq!(link.delay, Time::from_millis(10));
+            assert_eq!(link.longest_delay(), Time::from_millis(30));
+            assert_eq!(link.most_extra_delay(), Time::from_millis(20));
+            let found = link.mean_extra_delay(Time::from_secs(5));
+            assert!((found - expected).abs() < 1e-15, "{found} {expected}");
+        }
+    }
+
+    /// Steps of one delay are that delay.
+    #[test]
+    fn a_delay_that_does_not_change_is_constant() {
+        let plain = link("\"10ms\"");
+        let steps = "{ steps = [[\"0s\", \"10ms\"], [\"1s\", \"10ms\"]], repeat = \"3s\" }";
+        assert_eq!((plain.delays.clone(), link(steps)), (None, plain));
+    }
+}

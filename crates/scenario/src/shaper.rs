@@ -163,6 +163,8 @@ mod tests {
         }
         let htb = "{ rate = \"1Mbps\", burst = \"1B\", kind = \"htb\" }";
         with_link("\"10Mbps\"", "", htb).unwrap();
+        let even = "{ rate = \"3Mbps\", burst = \"20kB\", peak = \"3Mbps\" }";
+        with_link("\"10Mbps\"", "", even).unwrap();
         // The rate counts framing, and so do tokens.
         let tbf = "{ rate = \"1Mbps\", burst = \"1537B\" }";
         let error = with_link("\"10Mbps\"", "rate_layer = \"l1\"", tbf).unwrap_err();
