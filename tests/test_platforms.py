@@ -276,15 +276,19 @@ def test_nothing_is_typed_for_a_medium(kind: str) -> None:
         assert (found.lines, found.notes) == ((), ("the link has a `medium`: lines for a wire were not simulated",))
 
 
-def test_nothing_is_typed_for_a_shaped_link() -> None:
+def test_who_has_no_buckets_is_told_of_no_shaped_link() -> None:
     path = ROOT / "scenarios" / "lab-dumbbell.toml"
     port = Port.of(Scenario.load(path, ['link.shaper={ rate = "50Mbps", burst = "15kB" }']))
+    told = set()
     for name in PLATFORMS:
         found = configure(platform(name), port)
-        assert (found.lines, found.notes) == (
-            (),
-            ("the link has a `shaper`: lines with the queue alone were not simulated",),
-        )
+        if platform(name).shapes:
+            told.add(name)
+            assert any("burst 15000" in line for line in found.lines)
+            continue
+        assert found.lines == ()
+        assert found.notes == (f"{name} cannot be told of a `shaper`: lines without it were not simulated",)
+    assert told == {"linux"}
 
 
 def test_a_policer_is_told_elsewhere() -> None:

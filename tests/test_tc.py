@@ -294,6 +294,26 @@ def test_what_is_not_understood_is_an_error(text: str, message: str) -> None:
         translate(text, "linux", Assumed(10**9))
 
 
+def test_the_size_table_of_plain_output_is_read() -> None:
+    """As `tc -d qdisc show` prints it: the table on a line of its own, a latency of a thousand seconds and more."""
+    text = (
+        "qdisc tbf 1: root refcnt 2 rate 1Kbit burst 2000b/1 mpu 0b lat 2.22e+03s overhead 38 linklayer ethernet \n"
+        " linklayer ethernet overhead -14 \n"
+        "qdisc pfifo 80bd: parent 1:1 limit 200p\n"
+    )
+    read = translate(text, "linux", Assumed()).port
+    assert (read.rate, read.layer, read.queue) == (1000, "l1", Queue(Limit(200, "packets"), Discipline("droptail")))
+    text = (
+        "qdisc htb 1: root refcnt 2 r2q 10 default 0x1 direct_packets_stat 0 ver 3.17 direct_qlen 1000\n"
+        " linklayer ethernet overhead -14 \n"
+        "qdisc pfifo 82ae: parent 1:1 limit 200p\n"
+        "class htb 1:1 root leaf 82ae: prio 0 quantum 1514 rate 123456Kbit overhead 18 ceil 400Gbit "
+        "linklayer ethernet burst 54320b/1 mpu 0b cburst 950000b/1 mpu 0b level 0 \n"
+    )
+    read = translate(text, "linux", Assumed()).port
+    assert (read.rate, read.layer) == (400_000_000_000, "l2")
+
+
 def test_what_other_kernels_print() -> None:
     """As tc-fq_codel(8) and a machine with the discipline print it; 5 ms come back as 4,999 us."""
     plain = (

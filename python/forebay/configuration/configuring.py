@@ -96,8 +96,8 @@ def configure(system: Platform, port: Port) -> Configuration:
     if port.changing:
         average = rate_text(port.bits_per_second)
         return unconfigured(system, f"the link's rate changes: lines with its average, {average}, were not simulated")
-    if port.shaped:
-        return unconfigured(system, "the link has a `shaper`: lines with the queue alone were not simulated")
+    if port.shaper is not None and not system.shapes:
+        return unconfigured(system, f"{system.name} cannot be told of a `shaper`: lines without it were not simulated")
     try:
         _held(system, port)
         fitted = fit(system, port)

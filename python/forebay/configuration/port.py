@@ -17,7 +17,18 @@ from typing import Any, Literal
 from forebay.configuration.quantities import bits, count_text, exact, rate_text, time_text
 from forebay.scenario import Scenario
 
-__all__ = ["MARKING", "Classes", "Discipline", "Limit", "Port", "Queue", "TrafficClass", "Value", "differences"]
+__all__ = [
+    "MARKING",
+    "Classes",
+    "Discipline",
+    "Limit",
+    "Port",
+    "Queue",
+    "Shaper",
+    "TrafficClass",
+    "Value",
+    "differences",
+]
 
 Unit = Literal["packets", "bytes"]
 
@@ -166,6 +177,34 @@ class Classes:
 
 
 @dataclass(frozen=True, slots=True)
+class Shaper:
+    """Token buckets that empty the queue, in front of a line.
+
+    Attributes
+    ----------
+    kind : str
+        "tbf" or "htb".
+    rate : int
+        Tokens come, in bits per second of the link's layer.
+    burst : int
+        Bytes of tokens that are kept.
+    line : int
+        Bits per second of the line behind it.
+    peak : int, optional
+        The rate of a second bucket.
+    peak_burst : int, optional
+        Bytes that the second bucket keeps; None where packets vary and the largest is meant.
+    """
+
+    kind: Literal["tbf", "htb"]
+    rate: int
+    burst: int
+    line: int
+    peak: int | None = None
+    peak_burst: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Port:
     """The target link.
 
@@ -189,8 +228,8 @@ class Port:
         Whether packets leave as a medium has it, not one after the other.
     policed : bool
         Whether a policer drops packets in front of the queue.
-    shaped : bool
-        Whether a token bucket empties the queue.
+    shaper : Shaper, optional
+        What empties the queue; `rate` is then the smaller one, the shaper's or the line's.
     """
 
     rate: int | None
@@ -202,7 +241,7 @@ class Port:
     changing: bool = False
     medium: bool = False
     policed: bool = False
-    shaped: bool = False
+    shaper: Shaper | None = None
 
     @classmethod
     def of(cls, scenario: Scenario) -> Port:
@@ -212,7 +251,8 @@ class Port:
         flows = [group for group in resolved["flows"] if link["name"] in group.get("path", [link["name"]])]
         packet = math.ceil(scenario.core.packet_bytes)
         changing = scenario.core.rate_changes
-        rate = round(scenario.core.rate_bps) if changing else bits(link["rate"])
+        varies = changing or "shaper" in link
+        rate = round(scenario.core.rate_bps) if varies else bits(link["rate"])
         memory = next((entry for entry in resolved.get("memories", ()) if entry["name"] == link.get("memory")), None)
         setting = _Setting(
             rate=Fraction(rate * packet, packet + FRAMING[link["rate_layer"]]),
@@ -231,7 +271,7 @@ class Port:
             changing=changing,
             medium="medium" in link,
             policed="policer" in link,
-            shaped="shaper" in link,
+            shaper=_shaper(link, flows) if "shaper" in link and not changing else None,
         )
 
     @property
@@ -276,6 +316,24 @@ def _shortest(delay: Any) -> str:
     return (
         delay if isinstance(delay, str) else min((each for _, each in delay["steps"]), key=lambda text: exact(text)[0])
     )
+
+
+def _shaper(link: Mapping[str, Any], flows: Iterable[Mapping[str, Any]]) -> Shaper:
+    """The shaper of a link at one rate that these flows cross."""
+    table = link["shaper"]
+    told = Shaper(table.get("kind", "tbf"), bits(table["rate"]), _bytes(table["burst"]), bits(link["rate"]))
+    if "peak" not in table:
+        return told
+    if "peak_burst" in table:
+        return dataclasses.replace(told, peak=bits(table["peak"]), peak_burst=_bytes(table["peak_burst"]))
+    packets = [group["packet"] for group in flows]
+    known = all(isinstance(packet, str) for packet in packets)
+    largest = max(map(_bytes, packets), default=0) + FRAMING[link["rate_layer"]] if known else None
+    return dataclasses.replace(told, peak=bits(table["peak"]), peak_burst=largest)
+
+
+def _bytes(text: str) -> int:
+    return math.ceil(exact(text)[0])
 
 
 def _packets(scenario: Scenario, usual: int) -> dict[str, int]:
@@ -389,6 +447,7 @@ def differences(asked: Port, told: Port) -> Iterator[tuple[str, str, str]]:
         yield "rate_layer", asked.layer, told.layer
     if asked.memory != told.memory:
         yield "memory", str(asked.memory or "none"), str(told.memory or "none")
+    yield from _shaper_differences(asked.shaper, told.shaper)
     if isinstance(asked.queue, Classes) and isinstance(told.queue, Classes):
         if asked.queue.schedule != told.queue.schedule:
             yield "schedule", asked.queue.schedule, told.queue.schedule
@@ -403,6 +462,19 @@ def differences(asked: Port, told: Port) -> Iterator[tuple[str, str, str]]:
         yield from _queue_differences(asked.queue, told.queue)
     else:
         yield "queue", asked.kind, told.kind
+
+
+def _shaper_differences(asked: Shaper | None, told: Shaper | None) -> Iterator[tuple[str, str, str]]:
+    if asked is None or told is None:
+        return
+    for name in ("rate", "peak"):
+        one, other = getattr(asked, name), getattr(told, name)
+        if one != other:
+            yield f"shaper.{name}", _rate(one), _rate(other)
+    for name in ("burst", "peak_burst"):
+        one, other = getattr(asked, name), getattr(told, name)
+        if one != other:
+            yield f"shaper.{name}", _size(one), _size(other)
 
 
 def _ordered(queue: Classes) -> Classes:
@@ -450,6 +522,10 @@ def value_text(value: Value | None) -> str:
 
 def _switch(value: bool) -> str:
     return "on" if value else "off"
+
+
+def _size(size: int | None) -> str:
+    return "none" if size is None else count_text(size, "byte")
 
 
 def _rate(rate: int | None) -> str:

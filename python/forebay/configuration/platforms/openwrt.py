@@ -60,6 +60,7 @@ class OpenWrt:
             "sfq": "sfq",
         }
     )
+    shapes: bool = False
     nearest: Mapping[str, str] = dataclasses.field(
         default_factory=lambda: {
             **dict.fromkeys(("red", "step", "cobalt", "choke", "dualpi2"), "codel"),

@@ -78,6 +78,8 @@ class Platform(Protocol):
         Each discipline of forebay's that it has, with what it calls it.
     nearest : mapping
         For those that it has not, the nearest of forebay's that it has; where nothing is said the first of its own.
+    shapes : bool
+        Whether it can be told of the buckets of a link's `shaper`.
     """
 
     @property
@@ -92,6 +94,8 @@ class Platform(Protocol):
     def disciplines(self) -> Mapping[str, str]: ...  # noqa: D102
     @property
     def nearest(self) -> Mapping[str, str]: ...  # noqa: D102
+    @property
+    def shapes(self) -> bool: ...  # noqa: D102
 
     def fit(self, port: Port) -> Fitted:
         """The nearest port that it can be told; raises `UnsupportedError` where there is none.

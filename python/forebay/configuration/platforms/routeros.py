@@ -109,6 +109,7 @@ class RouterOs:
             "sfq": "sfq",
         }
     )
+    shapes: bool = False
     nearest: Mapping[str, str] = dataclasses.field(
         default_factory=lambda: {
             **dict.fromkeys(("pie", "step", "cobalt", "choke", "dualpi2"), "codel"),

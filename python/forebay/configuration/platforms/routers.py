@@ -55,7 +55,7 @@ class Router(ABC):
 
     Attributes
     ----------
-    name, title, source, quirks, disciplines, nearest
+    name, title, source, quirks, disciplines, nearest, shapes
         See `Platform`.
     levels : int
         Strict priorities, what has none counted as the last.
@@ -75,6 +75,7 @@ class Router(ABC):
     classes: int = 8
     others: str = "drop"
     marks: bool = True
+    shapes: bool = False
 
     @property
     @abstractmethod

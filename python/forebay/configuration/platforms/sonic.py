@@ -98,6 +98,7 @@ class Sonic:
             "classes": "queues with STRICT, WRR or DWRR schedulers",
         }
     )
+    shapes: bool = False
     nearest: Mapping[str, str] = dataclasses.field(
         default_factory=lambda: {
             **dict.fromkeys(("pie", "codel", "cobalt", "choke"), "red"),

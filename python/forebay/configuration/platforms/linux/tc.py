@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from forebay.configuration.platforms.linux import shaping
 from forebay.configuration.platforms.linux.kinds import KINDS, Draft
 from forebay.configuration.platforms.linux.tree import ALL, Node, fragment, parse
 from forebay.configuration.platforms.linux.units import LARGEST, rate_word
@@ -27,6 +28,7 @@ from forebay.configuration.platforms.platform import (
     refusal,
 )
 from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass
+from forebay.configuration.quantities import rate_text
 from forebay.configuration.reading import Mistake, statements
 from forebay.errors import InputError, UnsupportedError
 
@@ -78,9 +80,10 @@ class Linux:
     quirks: tuple[str, ...] = (
         "replace eth0 by the interface; its ring and byte queue limits (BQL) hold packets in front of the discipline",
         "turn offloads off (ethtool -K eth0 gro off gso off tso off): a bunch of segments counts as one packet",
-        "leave the shaper (tbf) out where the port itself runs at the link's rate",
+        "where the port itself runs at the link's rate, leave a tbf out that the scenario does not have",
     )
     disciplines: Mapping[str, str] = dataclasses.field(default_factory=lambda: _DISCIPLINES)
+    shapes: bool = True
     nearest: Mapping[str, str] = dataclasses.field(
         default_factory=lambda: {"step": "red", "cobalt": "codel", "stfq": "fq_codel", "dynamic_threshold": "droptail"}
     )
@@ -93,6 +96,12 @@ class Linux:
         if rate != port.rate:
             reasons["rate"] = "tc keeps whole bytes per second"
         told = dataclasses.replace(port, rate=rate, memory=None)
+        if port.shaper is not None:
+            if port.kind == "cake":
+                raise UnsupportedError("linux cannot be told of cake beneath a `shaper`; allowed: it alone")
+            told = dataclasses.replace(told, rate=port.rate, shaper=shaping.fitted(port))
+            reasons = shaping.reasons(port.shaper.kind)
+            notes.append(f"rate: the port itself has to run at the line's rate, {rate_text(port.shaper.line)}")
         if port.memory is not None:
             reasons["memory"] = "ports of Linux share no memory"
         queue = port.queue
@@ -151,12 +160,15 @@ class Linux:
         """The commands."""
         if isinstance(port.queue, Queue) and port.queue.discipline.kind == "cake":
             return [f"tc qdisc replace dev eth0 root cake {ALL['cake'].write(port.queue, port)}"]
+        limit = min(LARGEST, math.ceil(port.limit_bytes()) or 1)
+        beneath = f"stab overhead -{HEADER} linklayer ethernet"
+        if port.shaper is not None:
+            return [*shaping.lines(port, limit, beneath), *self._beneath(port)]
         bits = port.bits_per_second
         burst = max(2 * (port.packet + HEADER + port.framing), math.ceil(bits / 8 * BURST))
-        limit = min(LARGEST, math.ceil(port.limit_bytes()) or 1)
         shaper = f"tbf rate {rate_word(bits)} burst {min(LARGEST, burst)} limit {limit}"
         shaper += f" overhead {port.framing}" if port.framing else ""
-        root = f"tc qdisc replace dev eth0 root handle 1: stab overhead -{HEADER} linklayer ethernet {shaper}"
+        root = f"tc qdisc replace dev eth0 root handle 1: {beneath} {shaper}"
         return [root, *self._beneath(port)]
 
     def _beneath(self, port: Port) -> Iterator[str]:

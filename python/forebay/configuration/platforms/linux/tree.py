@@ -47,10 +47,10 @@ _SHAPING: Mapping[str, Reader | None] = {
 }
 #: Options of disciplines with a class or classes, and of classes.
 _FRAMES: Mapping[str, Mapping[str, Reader | None]] = {
-    "tbf": {**_SHAPING, "limit": size, "latency": time, "lat": time, "peakrate": rate, "minburst": _burst},
+    "tbf": {**_SHAPING, "limit": size, "latency": time, "lat": _word, "peakrate": rate, "minburst": _burst},
     "htb": {
-        **dict.fromkeys(("r2q", "direct_qlen", "ver"), count),
-        **dict.fromkeys(("default", "direct_packets_stat"), _word),
+        **dict.fromkeys(("r2q", "direct_qlen"), count),
+        **dict.fromkeys(("default", "direct_packets_stat", "ver"), _word),
     },
     "htb class": {
         **_SHAPING,
@@ -109,16 +109,20 @@ def _grown(nodes: Iterable[Node]) -> list[Node]:
 
 
 def _said(text: str) -> Iterator[Node]:
+    shown: Node | None = None
     for line in _unrolled(statements(text)):
         words = Words(line)
         if words.skip("tc"):
             yield from _command(words)
         elif words.peek() in ("qdisc", "class"):
-            yield _shown(words)
+            shown = _shown(words)
+            yield shown
         elif words.peek() in _STATISTICS:
             continue
         elif words.peek() == "linklayer":
-            _table(words)
+            table = _table(words)
+            if shown is not None:
+                shown.stab = table
         elif words.peek() in _HARMLESS:
             continue
         else:

@@ -1,0 +1,103 @@
+"""The token buckets of a scenario in the words of tc-tbf(8) and tc-htb(8).
+
+A tbf keeps its bucket in bytes and adds the `overhead` to it; an htb keeps it in ticks of 64 ns, of whole microseconds
+that tc has counted (iproute2, tc/tc_core.c, `tc_calc_xmittime`; Linux 6.6, net/sched/sch_htb.c).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+
+from forebay.configuration.platforms.linux.units import LARGEST, rate_word
+from forebay.configuration.port import Port, Shaper
+from forebay.errors import UnsupportedError
+
+__all__ = ["fitted", "kept", "lines", "reasons"]
+
+#: The kernel's clock of packets: ticks a microsecond, and how long one is (include/net/pkt_sched.h, PSCHED_SHIFT).
+TICKS, TICK = 15.625, 64e-9
+#: Bytes of its own packets that a class may send in turn, of which there is only one.
+QUANTUM = 1514
+
+
+def fitted(port: Port) -> Shaper:
+    """The nearest that tc can be told of a port's shaper."""
+    asked = _shaper(port)
+    if asked.peak is not None and asked.peak_burst is None:
+        raise UnsupportedError("linux cannot be told of a peak without a `peak_burst` where packets vary")
+    told = dataclasses.replace(asked, rate=_whole(asked.rate), peak=None if asked.peak is None else _whole(asked.peak))
+    if told.kind == "htb":
+        told = dataclasses.replace(told, burst=_in_ticks(told.burst, told.rate))
+        if told.peak is not None and told.peak_burst is not None:
+            told = dataclasses.replace(told, peak_burst=_in_ticks(told.peak_burst, told.peak))
+    elif told.peak is not None and told.peak_burst is not None and told.peak <= told.rate:
+        told = dataclasses.replace(told, burst=min(told.burst, told.peak_burst), peak=None, peak_burst=None)
+    most = max(told.burst, told.peak_burst or 0)
+    if most > LARGEST:
+        raise UnsupportedError(f"linux cannot be told of a bucket of {most:,} bytes; allowed: up to 4 GiB")
+    return told
+
+
+def reasons(kind: str) -> dict[str, str]:
+    """Why what `fitted` gives may differ."""
+    found = dict.fromkeys(("shaper.rate", "shaper.peak"), "tc keeps whole bytes per second")
+    if kind == "htb":
+        return found | dict.fromkeys(("shaper.burst", "shaper.peak_burst"), "tc counts htb's buckets in microseconds")
+    same = "tbf takes no peak at the rate, where the smaller bucket alone is the same"
+    return found | dict.fromkeys(("shaper.peak", "shaper.burst", "shaper.peak_burst"), same)
+
+
+def lines(port: Port, limit: int, beneath: str) -> Iterator[str]:
+    """Commands for a shaper that was fitted, with a class 1:1 for what is beneath it."""
+    told = _shaper(port)
+    root = f"tc qdisc replace dev eth0 root handle 1: {beneath}"
+    overhead = f" overhead {port.framing}" if port.framing else ""
+    if told.kind == "tbf":
+        words = f"tbf rate {rate_word(told.rate)} burst {told.burst - port.framing}"
+        if told.peak is not None and told.peak_burst is not None:
+            words += f" peakrate {rate_word(told.peak)} mtu {told.peak_burst - port.framing}"
+        yield f"{root} {words} limit {limit}{overhead}"
+        return
+    # Without a ceiling and a bucket of its own a class has one at its rate, for hardly more than a packet.
+    peak = told.rate if told.peak is None else told.peak
+    peak_burst = told.burst if told.peak_burst is None else told.peak_burst
+    buckets = f"burst {_word(told.burst, told.rate)} ceil {rate_word(peak)} cburst {_word(peak_burst, peak)}"
+    yield f"{root} htb default 1"
+    begin = "tc class replace dev eth0 parent 1: classid 1:1 htb"
+    yield f"{begin} rate {rate_word(told.rate)} {buckets} quantum {QUANTUM}{overhead}"
+
+
+def kept(word: int, rate: int) -> float:
+    """Bytes of tokens that an htb keeps that is told of so many."""
+    ticks = math.floor(math.floor(word / (rate / 8) * 1e6) * TICKS)
+    return ticks * TICK * rate / 8
+
+
+def _word(burst: int, rate: int) -> int:
+    """What an htb is told so that it keeps so many bytes at least, and hardly more."""
+    least = math.floor(burst * 8e6 / rate)
+    for microseconds in range(least, least + 4):
+        for word in (burst, math.ceil(microseconds * rate / 8e6), math.ceil(microseconds * rate / 8e6) + 1):
+            if word >= burst and kept(word, rate) >= burst:
+                return word
+    raise AssertionError(f"{burst} bytes at {rate} b/s")
+
+
+def _in_ticks(burst: int, rate: int) -> int:
+    """Bytes that an htb keeps where it is to keep so many at least, fitted once or twice."""
+    if burst * 8 / rate > LARGEST / TICKS / 1e6:
+        raise UnsupportedError(
+            f"linux cannot be told of an htb with a bucket of {burst * 8 / rate:.0f} s; allowed: 274"
+        )
+    return math.floor(kept(_word(burst, rate), rate))
+
+
+def _whole(rate: int) -> int:
+    return max(8, rate // 8 * 8)
+
+
+def _shaper(port: Port) -> Shaper:
+    assert port.shaper is not None, "a port with a shaper"
+    return port.shaper
