@@ -362,3 +362,9 @@ def test_lines_are_never_cut_to_the_terminal(
     printed = [line.strip() for line in capsys.readouterr().out.splitlines()]
     assert set(told.lines) <= set(printed)
     assert max(map(len, told.lines)) > 60
+
+
+def test_the_smallest_probability_is_one_over_the_largest_number() -> None:
+    """One over 2e-309 is beyond what a computer counts."""
+    told = configure(PLATFORMS["ios-xe"], dsl(packets(100, RED.having(max_p=2e-309))))
+    assert any("65535" in line for line in told.lines), told.lines

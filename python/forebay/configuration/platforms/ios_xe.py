@@ -90,7 +90,7 @@ class IosXe(Router):
         return self.within(Router.level(self, level, queue, port), MOST_THRESHOLD - 1)
 
     def probability(self, probability: float) -> float:
-        return 1 / min(65_535, max(1, round(1 / probability))) if probability else 1 / 65_535
+        return 1 / max(1, round(min(65_535, 1 / probability))) if probability else 1 / 65_535
 
     def weight(self, weight: float) -> float:
         return power_of_two(weight, 1, 16)
