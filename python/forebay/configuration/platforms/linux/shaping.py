@@ -18,6 +18,8 @@ __all__ = ["fitted", "kept", "lines", "reasons"]
 
 #: The kernel's clock of packets: ticks a microsecond, and how long one is (include/net/pkt_sched.h, PSCHED_SHIFT).
 TICKS, TICK = 15.625, 64e-9
+#: Seconds of tokens that the kernel gives an htb at once at most (net/sched/sch_htb.c, `mbuffer`).
+MOST = 60
 #: Bytes of its own packets that a class may send in turn, of which there is only one.
 QUANTUM = 1514
 
@@ -87,10 +89,9 @@ def _word(burst: int, rate: int) -> int:
 
 def _in_ticks(burst: int, rate: int) -> int:
     """Bytes that an htb keeps where it is to keep so many at least, fitted once or twice."""
-    if burst * 8 / rate > LARGEST / TICKS / 1e6:
-        raise UnsupportedError(
-            f"linux cannot be told of an htb with a bucket of {burst * 8 / rate:.0f} s; allowed: 274"
-        )
+    if burst * 8 > MOST * rate:
+        found = f"an htb with a bucket of {burst * 8 / rate:.0f} s"
+        raise UnsupportedError(f"linux cannot be told of {found}; allowed: up to {MOST}, as tokens come at once")
     return math.floor(kept(_word(burst, rate), rate))
 
 
