@@ -214,3 +214,12 @@ def test_a_bucket_is_what_the_kernel_makes_of_its_word() -> None:
     port = shaped('rate = "100Mbps", burst = "1538B", kind = "htb"')
     assert "burst 1550 " in configure(LINUX, port).lines[1]
     assert fit(LINUX, port).port.shaper == Shaper("htb", 100_000_000, 1549, 100_000_000)
+
+
+def test_times_are_of_the_shapers_rate() -> None:
+    """As the engine has it: a threshold of 2 ms is of the smaller rate, the shaper's or the line's."""
+    red = 'link.queue={ kind = "red", min = "2ms", max = "4ms" }'
+    for rate, smaller in (("50Mbps", "50Mbps"), ("150Mbps", "100Mbps")):
+        found = shaped(f'rate = "{rate}", burst = "15kB"', red)
+        plain = Port.of(Scenario.load(LAB, [red, f"link.rate={smaller}"]))
+        assert dataclasses.replace(found, shaper=None) == plain
