@@ -296,7 +296,7 @@ fn link_rate(scenario: &Scenario, at: usize) -> f64 {
         .map_or(0, |_| scenario.largest_packet(at).get() + 38);
     let saved = 8.0 * (link.saved().get() + owed) as f64;
     (rate + saved / run.measure.as_secs_f64())
-        .min(rate.max(link.line_rate().as_bits_per_second() as f64))
+        .min(rate.max(link.highest_rate().as_bits_per_second() as f64))
 }
 
 /// Bits per second that a group can get over its way.

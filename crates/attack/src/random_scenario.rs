@@ -181,20 +181,23 @@ fn link(tape: &mut Tape<'_>, shared: bool) -> String {
             "shaper = {{ rate = \"{rate}\", burst = \"{burst}\"{more} }}"
         );
     }
-    let rate = if !shaped && tape.rarely(6) {
-        changing(tape)
+    let rate = if tape.rarely(6) {
+        let rate = changing(tape);
+        let sends_at_once = shaped && rate.contains("opportunities");
+        if sends_at_once { steps(tape) } else { rate }
     } else {
         format!("\"{rate}\"")
     };
-    if !shaped && tape.rarely(8) && !rate.contains("opportunities") {
+    if tape.rarely(8) && !rate.contains("opportunities") {
         let outages = [
             "[[\"40ms\", \"30ms\"]]",
             "[[\"0s\", \"1ps\"], [\"50ms\", \"1s\"]]",
-            "{ times = [[\"40ms\", \"10ms\"], [\"50ms\", \"10ms\"]], flush = true }",
             "{ between = { exponential = \"50ms\" }, lasting = \"3ms\" }",
+            "{ times = [[\"40ms\", \"10ms\"], [\"50ms\", \"10ms\"]], flush = true }",
             "{ between = \"30ms\", lasting = { pareto = { mean = \"5ms\", shape = 1.5 } }, flush = true }",
         ];
-        let _ = writeln!(text, "outages = {}", tape.one(&outages));
+        let known = if shaped { 3 } else { outages.len() };
+        let _ = writeln!(text, "outages = {}", tape.one(&outages[..known]));
     }
     if tape.rarely(8) {
         let delays = [

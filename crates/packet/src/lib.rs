@@ -9,6 +9,7 @@
 //! [`report`] is what a run leaves. Each file uses only files below it.
 
 mod access;
+mod backlogged;
 mod bursts;
 mod calendar;
 mod codepoint;

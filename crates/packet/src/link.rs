@@ -68,6 +68,7 @@ impl Link {
         // The rate at which bytes leave as they are counted in the queue, without framing.
         let share = packet / (packet + f64::from(overhead));
         let counted = |rate: Rate| {
+            let rate = spec.shaper.map_or(rate, |shaper| rate.min(shaper.rate));
             let bits = rate.as_bits_per_second() as f64 * share;
             Rate::from_bits_per_second(bits.max(1.0) as u64)
         };

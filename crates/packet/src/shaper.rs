@@ -2,11 +2,13 @@
 //! `tbf_dequeue`; net/sched/sch_htb.c, `htb_class_mode` and `htb_charge_class`, for one class): packets
 //! leave one after the other at the line's rate, each when there are tokens.
 //!
-//! htb keeps no more than a minute of debt (`mbuffer`), which one packet's never is here.
+//! htb keeps no more than a minute of debt, and gets no more than a minute's tokens at once (`mbuffer`): a
+//! packet or a burst of more than a minute is bounded there and not here.
 
 use forebay_scenario::{Shaper as ShaperSpec, ShaperKind};
 use forebay_units::{Bytes, Time, Work};
 
+use crate::backlogged::{Backlogged, Bucket};
 use crate::token_bucket::TokenBucket;
 use crate::transmitter::{Transmitter, Usage};
 
@@ -18,6 +20,12 @@ pub(crate) struct Shaper {
     tokens: Tokens,
     /// The packet that went last, where it may still wait for its tokens.
     going: Option<Going>,
+    /// What could have been sent, where the line's rate changes.
+    most: Option<Backlogged>,
+    /// What a bucket may owe.
+    lent: Bytes,
+    /// The end of the run.
+    end: Time,
     /// The packet of this turn.
     loaded: u32,
 }
@@ -48,6 +56,11 @@ impl Tokens {
         times.max().unwrap_or_default()
     }
 
+    /// Until when tokens have come.
+    fn at(&self) -> Time {
+        self.committed.at()
+    }
+
     fn fill(&mut self, now: Time) {
         self.committed.fill(now);
         if let Some(peak) = &mut self.peak {
@@ -66,11 +79,17 @@ impl Tokens {
 }
 
 impl Shaper {
-    /// The shaper in front of this line, whose largest packet is this long with its framing.
-    pub(crate) fn new(spec: ShaperSpec, line: Transmitter, largest: Bytes) -> Self {
+    /// The shaper in front of this line, whose largest packet is this long with its framing, in a run until
+    /// `end`.
+    pub(crate) fn new(spec: ShaperSpec, line: Transmitter, largest: Bytes, end: Time) -> Self {
         let peak = |rate| TokenBucket::new(rate, spec.peak_burst.unwrap_or(largest));
-        Self {
+        let lent = match spec.kind {
+            ShaperKind::Tbf => Bytes::ZERO,
+            ShaperKind::Htb => largest,
+        };
+        let mut shaper = Self {
             kind: spec.kind,
+            lent,
             line,
             tokens: Tokens {
                 committed: TokenBucket::new(spec.rate, spec.burst),
@@ -78,8 +97,25 @@ impl Shaper {
                 taken: Work::ZERO,
             },
             going: None,
+            most: None,
+            end,
             loaded: 0,
-        }
+        };
+        // While a packet waits for the line that has its tokens, others are saved.
+        shaper.most = shaper.backlogged(&shaper.tokens, largest + lent, Time::ZERO);
+        shaper
+    }
+
+    /// The line behind buckets as they are at a time, with `more` room and tokens each, where its rate changes.
+    fn backlogged(&self, tokens: &Tokens, more: Bytes, at: Time) -> Option<Backlogged> {
+        let more = Work::of(more);
+        let bucket = |bucket: &TokenBucket| Bucket {
+            rate: bucket.rate(),
+            size: bucket.size() + more,
+            tokens: bucket.level().0 + more,
+        };
+        let buckets = tokens.buckets().map(bucket).collect();
+        Some(Backlogged::new(self.line.steps()?.clone(), buckets, at))
     }
 
     /// What sends the packets.
@@ -134,6 +170,9 @@ impl Shaper {
     fn settle(&mut self) {
         if let Some(going) = self.going.take() {
             self.tokens.take(going);
+            if let Some(most) = &mut self.most {
+                most.advance(going.start.min(self.end));
+            }
         }
     }
 
@@ -160,14 +199,36 @@ impl Shaper {
     /// the line sends, and what each bucket gets and had saved, whichever is least.
     pub(crate) fn usage(&self, now: Time) -> Usage {
         let (tokens, left) = self.at(now);
+        if let Some(most) = &self.most {
+            return self.usage_in_steps(now, most.clone(), (&tokens, left));
+        }
         let owed = tokens.buckets().map(|bucket| bucket.level().1);
         let pending = owed.fold(left, Work::max);
-        let mut limits = [(Work::at(self.line.rate(), now), Work::ZERO); 3];
+        let mut limits = [(self.line.possible(now), Work::ZERO); 3];
         for (limit, bucket) in limits[1..].iter_mut().zip(tokens.buckets()) {
             let (saved, owed) = bucket.level();
             *limit = (bucket.all(now), saved + pending.saturating_sub(owed));
         }
         Usage::limited(now, tokens.taken.saturating_sub(pending), limits)
+    }
+
+    /// The same where the line's rate changes: a packet counts as its bits are on the line, and what could be
+    /// sent is what would be where packets never lack, and what is saved more than there.
+    fn usage_in_steps(
+        &self,
+        now: Time,
+        mut most: Backlogged,
+        (tokens, left): (&Tokens, Work),
+    ) -> Usage {
+        most.advance(now.min(self.end));
+        let more = tokens.buckets().zip(most.tokens()).map(|(bucket, least)| {
+            let (saved, owed) = bucket.level();
+            (saved + left + Work::of(self.lent)).saturating_sub(owed + least)
+        });
+        let more = more.fold(Work::ZERO, Work::max);
+        let line = (self.line.possible(now), Work::ZERO);
+        let limits = [line, (most.sent(), more), (most.sent(), more)];
+        Usage::limited(now, tokens.taken.saturating_sub(left), limits)
     }
 
     /// Time from `now` until so many packets of `bytes` in all have left, behind the one taken in, where the
@@ -188,6 +249,13 @@ impl Shaper {
         };
         tokens.fill(now);
         let wire = self.line.wire_of(packets, paid);
+        if self.most.is_some() {
+            let begin = self.line.busy_until.max(now);
+            tokens.fill(begin.max(tokens.ready(Bytes::ZERO)));
+            let all = self.backlogged(&tokens, Bytes::new(bytes - paid), tokens.at());
+            let work = Work::of(self.line.wire_of(packets, bytes));
+            return all.map_or(by_line, |all| all.reach(work).saturating_sub(now));
+        }
         by_line.max(tokens.ready(wire).saturating_sub(now))
     }
 }
@@ -198,8 +266,9 @@ mod tests {
     use crate::turns::Turns;
     use crate::turns::testing::{Left, play};
     use forebay_discipline::Limit;
-    use forebay_units::Rate;
+    use forebay_units::{Rate, RateSteps};
     use proptest::prelude::*;
+    use std::sync::Arc;
 
     /// 1 B/us of tokens, in front of a line of 10 B/us.
     const SPEC: ShaperSpec = ShaperSpec {
@@ -216,8 +285,33 @@ mod tests {
     const LINE: Rate = Rate::from_bits_per_second(80_000_000);
 
     fn shaped(spec: ShaperSpec) -> Turns {
-        let line = Transmitter::new(LINE, 0);
-        Turns::Shaped(Box::new(Shaper::new(spec, line, Bytes::new(1500))))
+        behind(spec, Transmitter::new(LINE, 0))
+    }
+
+    fn behind(spec: ShaperSpec, line: Transmitter) -> Turns {
+        let shaper = Shaper::new(spec, line, Bytes::new(1500), Time::MAX);
+        Turns::Shaped(Box::new(shaper))
+    }
+
+    /// A line of these rates for so many microseconds each, over and over.
+    fn stepped(list: &[(u64, u64)]) -> Transmitter {
+        let (mut end, mut steps) = (Time::ZERO, Vec::new());
+        for &(micros, bits) in list {
+            steps.push((end, Rate::from_bits_per_second(bits)));
+            end += Time::from_micros(micros);
+        }
+        let steps = RateSteps::new(&steps, Some(end)).unwrap();
+        Transmitter::in_steps(Rate::from_bits_per_second(1), 0, Arc::new(steps))
+    }
+
+    fn any_line() -> impl Strategy<Value = Transmitter> {
+        let rates = vec![0, 1_000_003, 8_000_000, 80_000_000, 1_000_000_000];
+        let step = (50u64..5000, prop::sample::select(rates));
+        let steps = prop::collection::vec(step, 0..5).prop_map(|mut steps| {
+            steps.push((700, 80_000_000));
+            stepped(&steps)
+        });
+        prop_oneof![Just(Transmitter::new(LINE, 0)), steps]
     }
 
     fn micros(list: &[u64]) -> Vec<Left> {
@@ -249,6 +343,86 @@ mod tests {
         ] {
             let found = play(shaped(spec), Limit::Packets(100), &arrivals);
             assert_eq!(found, micros(&departures), "{spec:?}");
+        }
+    }
+
+    /// By hand, in front of 10 B/us for a millisecond, nothing for another, 0.5 B/us for two.
+    #[test]
+    fn packets_leave_as_the_line_can_and_tokens_allow() {
+        let line = || stepped(&[(1000, 80_000_000), (1000, 0), (2000, 4_000_000)]);
+        let mut arrivals = vec![(Time::ZERO, 1500); 4];
+        arrivals.push((Time::from_millis(5), 1500));
+        arrivals.push((Time::from_millis(5), 1500));
+        // Two at once; the third has its tokens at 1500 us, in the outage, and 1000 of it are sent by 4000
+        // us, the rest of it then at 10 B/us; the fourth has had its tokens at 3000 us. By 5 ms there are
+        // 1950 of those, in another outage: the fifth begins at 5000 us, is 500 B at 7000 us, and is through
+        // at 8000 us and 50 more; 1500 for the sixth had come at 6050 us.
+        let found = play(behind(SPEC, line()), Limit::Packets(100), &arrivals);
+        assert_eq!(found, micros(&[150, 300, 4050, 4200, 8050, 8200]));
+    }
+
+    /// Before a rate changes for the first time it is constant, and so are departures.
+    #[test]
+    fn a_line_that_has_not_changed_yet_is_constant() {
+        let day = 86_400_000_000;
+        let arrivals: Vec<_> = (0..200)
+            .map(|number| {
+                (
+                    Time::from_micros(number * 100 + number % 7),
+                    100 + 7 * number as u32,
+                )
+            })
+            .collect();
+        for spec in [SPEC, PEAK] {
+            for kind in [ShaperKind::Tbf, ShaperKind::Htb] {
+                let spec = ShaperSpec { kind, ..spec };
+                let line = stepped(&[(day, LINE.as_bits_per_second()), (1, 8)]);
+                let found = play(behind(spec, line), Limit::Packets(20), &arrivals);
+                let constant = play(shaped(spec), Limit::Packets(20), &arrivals);
+                assert!(found.contains(&Left::Dropped), "{found:?}");
+                assert_eq!(found, constant);
+            }
+        }
+    }
+
+    /// What waits drains when the line and the tokens allow at each instant: what is foretold happens, to
+    /// within a packet at each step of the rate.
+    #[test]
+    fn what_waits_has_left_when_it_was_foretold() {
+        for list in [
+            &[(40_000, 80_000_000), (60_000, 4_000_000)][..],
+            &[(5000, 80_000_000), (7000, 0), (9000, 6_000_000)],
+        ] {
+            for spec in [SPEC, PEAK] {
+                for kind in [ShaperKind::Tbf, ShaperKind::Htb] {
+                    let spec = ShaperSpec { kind, ..spec };
+                    let mut shaper = Shaper::new(spec, stepped(list), Bytes::new(1500), Time::MAX);
+                    let mut now = Time::ZERO;
+                    for left in (0..100).rev() {
+                        now = shaper.next(now);
+                        shaper.load(1500);
+                        now = shaper.go(now, &mut Vec::new());
+                        let mut ahead = shaper.clone();
+                        let told = now + ahead.time_to_send(now, left, 1500 * left);
+                        let mut at = now;
+                        for _ in 0..left {
+                            at = ahead.next(at);
+                            ahead.load(1500);
+                            at = ahead.go(at, &mut Vec::new());
+                        }
+                        // Tokens that are saved while a packet is on the line; and up to a packet less in each
+                        // of ten periods, for which there is another one.
+                        assert!(
+                            told <= at + Time::from_millis(3),
+                            "{kind:?} {left}: {told} {at}"
+                        );
+                        assert!(
+                            at <= told + Time::from_millis(25),
+                            "{kind:?} {left}: {told} {at}"
+                        );
+                    }
+                }
+            }
         }
     }
 
@@ -296,6 +470,7 @@ mod tests {
             (peak, more) in (any::<bool>(), 0u64..50_000_000),
             (burst, peak_burst) in (1500u64..9000, 1500u64..4000),
             kind in prop::sample::select(vec![ShaperKind::Tbf, ShaperKind::Htb]),
+            mut line in any_line(),
         ) {
             let spec = ShaperSpec {
                 rate: Rate::from_bits_per_second(rate),
@@ -309,8 +484,7 @@ mod tests {
                 now += Time::from_picos(gap);
                 (now, size)
             }).collect();
-            let found = play(shaped(spec), Limit::Packets(1000), &arrivals);
-            let mut line = Transmitter::new(LINE, 0);
+            let found = play(behind(spec, line.clone()), Limit::Packets(1000), &arrivals);
             let mut starts: Vec<(Time, u64)> = Vec::new();
             for (&(arrival, size), left) in arrivals.iter().zip(found) {
                 let needed = if kind == ShaperKind::Tbf { u64::from(size) } else { 0 };
@@ -333,9 +507,9 @@ mod tests {
             packets in prop::collection::vec((0u64..9_000_000_000, 64u32..1500), 1..40),
             looks in prop::collection::vec(0u64..30_000_000_000, 2..10),
             spec in prop::sample::select(vec![SPEC, PEAK, ShaperSpec { kind: ShaperKind::Htb, ..SPEC }, ShaperSpec { kind: ShaperKind::Htb, ..PEAK }]),
+            line in any_line(),
         ) {
-            let line = Transmitter::new(LINE, 0);
-            let mut shaper = Shaper::new(spec, line, Bytes::new(1500));
+            let mut shaper = Shaper::new(spec, line, Bytes::new(1500), Time::MAX);
             let mut looks: Vec<Time> = looks.into_iter().map(Time::from_picos).collect();
             looks.sort_unstable();
             let mut looks = looks.into_iter().peekable();
@@ -366,21 +540,28 @@ mod tests {
     fn a_link_that_is_never_idle_is_used_as_far_as_can_be() {
         for spec in [SPEC, PEAK] {
             for kind in [ShaperKind::Tbf, ShaperKind::Htb] {
-                let line = Transmitter::new(LINE, 0);
-                let mut shaper = Shaper::new(ShaperSpec { kind, ..spec }, line, Bytes::new(1500));
-                let (mut now, mut usages) = (Time::ZERO, vec![shaper.usage(Time::ZERO)]);
-                for number in 0..200 {
-                    now = shaper.next(now);
-                    if number % 50 == 49 {
-                        usages.push(shaper.usage(now));
+                // Of the last one the least that either allows would be 1 B/us: more than it can send.
+                for line in [
+                    Transmitter::new(LINE, 0),
+                    stepped(&[(40_000, 80_000_000), (60_000, 4_000_000)]),
+                    stepped(&[(20_000, 80_000_000), (60_000, 0)]),
+                ] {
+                    let spec = ShaperSpec { kind, ..spec };
+                    let mut shaper = Shaper::new(spec, line, Bytes::new(1500), Time::MAX);
+                    let (mut now, mut usages) = (Time::ZERO, vec![shaper.usage(Time::ZERO)]);
+                    for number in 0..400 {
+                        now = shaper.next(now);
+                        if number % 100 == 99 {
+                            usages.push(shaper.usage(now));
+                        }
+                        shaper.load(1500);
+                        now = shaper.go(now, &mut Vec::new());
                     }
-                    shaper.load(1500);
-                    now = shaper.go(now, &mut Vec::new());
-                }
-                for pair in usages.windows(2) {
-                    let used = pair[1].since(&pair[0]);
-                    // What is saved for the next packet, of 50.
-                    assert!((0.97..=1.0).contains(&used), "{kind:?} {used}");
+                    for pair in usages.windows(2) {
+                        let used = pair[1].since(&pair[0]);
+                        // What is saved for the next packet, of 100, and one at each of a few steps.
+                        assert!((0.95..=1.0).contains(&used), "{kind:?} {used}");
+                    }
                 }
             }
         }

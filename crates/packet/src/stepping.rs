@@ -103,14 +103,21 @@ impl Stepping {
         end.saturating_sub(begin)
     }
 
+    /// The rate as time goes on.
+    pub(crate) fn steps(&self) -> &Arc<RateSteps> {
+        &self.steps
+    }
+
+    /// What is left to send of all that was taken.
+    pub(crate) fn left(&self, now: Time) -> Work {
+        let until = self.steps.work(self.until) + Work::rest(self.rest);
+        until.saturating_sub(self.steps.work(now))
+    }
+
     /// What has been sent until `now`, and what could have been.
     pub(crate) fn sent(&self, now: Time) -> (Work, Work) {
-        let possible = self.steps.work(now);
-        let until = self.steps.work(self.until) + Work::rest(self.rest);
-        (
-            self.taken.saturating_sub(until.saturating_sub(possible)),
-            possible,
-        )
+        let sent = self.taken.saturating_sub(self.left(now));
+        (sent, self.steps.work(now))
     }
 }
 

@@ -61,6 +61,21 @@ impl TokenBucket {
         self.at.saturating_add(missing.time_at(self.rate))
     }
 
+    /// The rate at which tokens come.
+    pub(crate) fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// Until when tokens have come.
+    pub(crate) fn at(&self) -> Time {
+        self.at
+    }
+
+    /// What it keeps at most.
+    pub(crate) fn size(&self) -> Work {
+        self.size
+    }
+
     /// Tokens there, and tokens owed.
     pub(crate) fn level(&self) -> (Work, Work) {
         (self.tokens, self.debt)

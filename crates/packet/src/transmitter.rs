@@ -177,15 +177,26 @@ impl Transmitter {
         Bytes::new(bytes.saturating_add(framing))
     }
 
-    /// The rate, the average where it changes.
-    pub(crate) fn rate(&self) -> Rate {
-        self.rate
+    /// The rate as time goes on, where it changes.
+    pub(crate) fn steps(&self) -> Option<&Arc<RateSteps>> {
+        self.steps.as_ref().map(|steps| steps.steps())
     }
 
-    /// What is left to send of the packets taken, at a constant rate.
+    /// What could have been sent until `now`.
+    pub(crate) fn possible(&self, now: Time) -> Work {
+        match &self.steps {
+            Some(steps) => steps.steps().work(now),
+            None => Work::at(self.rate, now),
+        }
+    }
+
+    /// What is left to send of the packets taken.
     pub(crate) fn left(&self, now: Time) -> Work {
         if self.busy_until < now {
             return Work::ZERO;
+        }
+        if let Some(steps) = &self.steps {
+            return steps.left(now);
         }
         Work::at(self.rate, self.busy_until - now) + Work::rest(self.remainder)
     }

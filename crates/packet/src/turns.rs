@@ -49,8 +49,12 @@ impl Turns {
         largest: Bytes,
     ) -> Option<Self> {
         if let Some(shaper) = link.shaper {
-            let line = Transmitter::new(link.line_rate(), link.overhead());
-            let shaper = Shaper::new(shaper, line, largest + link.rate_layer.framing());
+            let line = if link.changes() {
+                transmitter.clone()
+            } else {
+                Transmitter::new(link.line_rate(), link.overhead())
+            };
+            let shaper = Shaper::new(shaper, line, largest + link.rate_layer.framing(), end);
             return Some(Self::Shaped(Box::new(shaper)));
         }
         if link.outages.flush {

@@ -146,7 +146,7 @@ impl Scenario {
         let run: RunPlan = read_section(root, "run", &context)?;
         for (link, cursor) in links.iter_mut().zip(&cursors) {
             link.resolve_rate(cursor, &run)?;
-            link.shape(cursor)?;
+            link.shape(cursor, run.end())?;
         }
         let link_names: Vec<String> = links.iter().map(|link| link.name.clone()).collect();
         context.links = &link_names;

@@ -1,6 +1,6 @@
 //! Shapers: token buckets that empty a queue.
 
-use forebay_units::{Bytes, Rate};
+use forebay_units::{Bytes, Rate, Time};
 use serde_json::Value;
 
 use crate::cursor::Cursor;
@@ -10,6 +10,7 @@ use crate::link::Link;
 use crate::node::ScenarioError;
 use crate::policer::BURST;
 use crate::rate::RATE;
+use crate::varying::{MOST_CHANGES, Varying};
 
 keys! {
     /// A token bucket that empties a queue: a packet leaves at the link's rate, but only when there
@@ -69,18 +70,40 @@ impl Form<Shaper> for ShaperTable {
 }
 
 impl Link {
-    /// Lowers the rate to that of its shaper: `rate` is what it carries as time goes on.
-    pub(crate) fn shape(&mut self, table: &Cursor<'_>) -> Result<(), ScenarioError> {
+    /// Lowers the rate to that of its shaper: `rate` is what it carries as time goes on, in a run that lasts
+    /// until `end` the average of the smaller one at each instant.
+    pub(crate) fn shape(&mut self, table: &Cursor<'_>, end: Time) -> Result<(), ScenarioError> {
         let Some(shaper) = self.shaper else {
             return Ok(());
         };
-        if self.changes() {
-            let at = table.get("shaper").unwrap_or_else(|| table.clone());
-            let allowed = "a shaper in front of a link of one rate";
-            return Err(at.error_found("a shaper where the link's rate changes", allowed));
+        let at = table.get("shaper").unwrap_or_else(|| table.clone());
+        if self.opportunities().is_some() {
+            let allowed = "a rate behind it (`as = \"rate\"` makes one of opportunities)";
+            return Err(at.error_found("a shaper in front of opportunities", allowed));
+        }
+        if self.outages.flush {
+            let allowed = "outages in which the queue waits, or no shaper";
+            return Err(at.error_found("a shaper beside outages that empty the queue", allowed));
+        }
+        if let Some(Varying::Steps(steps)) = &self.varying
+            && let Some(period) = steps.repeat()
+        {
+            // They are looked at one by one.
+            let changes = end.as_secs_f64() / period.as_secs_f64() * steps.steps().count() as f64;
+            if changes > MOST_CHANGES {
+                let found = format!("about {changes:.0} changes of the rate behind it in {end}");
+                return Err(at.error_found(found, "a million at most: longer times"));
+            }
         }
         self.line = Some(self.rate);
-        self.rate = self.rate.min(shaper.rate);
+        self.rate = match self.smaller_rate(shaper.rate, end) {
+            None => self.rate.min(shaper.rate),
+            Some(mean) => Rate::from_bits_per_second(mean.round() as u64),
+        };
+        if self.rate < RATE.least {
+            let found = format!("an average of {} behind it", self.rate);
+            return Err(at.error_found(found, "an average of 1kbps at least"));
+        }
         Ok(())
     }
 
@@ -117,6 +140,8 @@ impl Link {
 
 #[cfg(test)]
 mod tests {
+    use forebay_units::Rate;
+
     use crate::node::{Format, ScenarioError};
     use crate::scenario::Scenario;
 
@@ -172,12 +197,66 @@ mod tests {
             error.to_string().contains("allowed: 1.538kB or more"),
             "{error}"
         );
-        let steps = "{ steps = [[\"0s\", \"10Mbps\"], [\"1s\", \"5Mbps\"]] }";
-        let error = with_link(steps, "", htb).unwrap_err().to_string();
+        let list = "{ opportunities = \"1 2\" }";
+        let error = with_link(list, "", htb).unwrap_err().to_string();
         assert!(
-            error.contains("link.shaper: found a shaper where the link's rate changes"),
+            error
+                .contains("link.shaper: found a shaper in front of opportunities; allowed: a rate"),
             "{error}"
         );
+        let outages = "outages = { times = [[\"1s\", \"1s\"]], flush = true }";
+        let error = with_link("\"10Mbps\"", outages, htb).unwrap_err();
+        let found = "link.shaper: found a shaper beside outages that empty the queue";
+        assert!(error.to_string().contains(found), "{error}");
+    }
+
+    /// Of a line that changes, the rate is the average of the smaller one at each instant; what it may be and
+    /// how it changes are those of the line, and the file's own rate is written.
+    #[test]
+    fn the_rate_of_a_changing_line_is_the_average_of_the_smaller_one() {
+        let shaper = "{ rate = \"30Mbps\", burst = \"3kB\" }";
+        let steps = "{ steps = [[\"0s\", \"100Mbps\"], [\"1s\", \"10Mbps\"]], repeat = \"4s\" }";
+        let markov = "{ markov = [{ rate = \"100Mbps\", mean_time = \"1s\" }, { rate = \"10Mbps\", mean_time = \"3s\" }] }";
+        let ends = "outages = [[\"130s\", \"65s\"]]\n";
+        let drawn = "outages = { between = \"3s\", lasting = \"1s\" }\n";
+        for (rate, more, average, lowest, highest) in [
+            (steps, "", 15e6, 10e6, 100e6),
+            (markov, "", 15e6, 10e6, 100e6),
+            // A quarter of the run of 260 s, with as much of each rate.
+            (steps, ends, 15e6 * 0.75, 0.0, 100e6),
+            ("\"100Mbps\"", ends, 30e6 * 0.75, 0.0, 100e6),
+            ("\"100Mbps\"", drawn, 30e6 * 0.75, 0.0, 100e6),
+            (markov, drawn, 15e6 * 0.75, 0.0, 100e6),
+            (
+                "{ steps = [[\"0s\", \"20Mbps\"], [\"1s\", \"10Mbps\"]], repeat = \"2s\" }",
+                "",
+                15e6,
+                10e6,
+                20e6,
+            ),
+        ] {
+            let run = "[run]\nwarmup = \"0s\"\nmeasure = \"260s\"";
+            let scenario = with_link(rate, &format!("{more}{run}"), shaper).unwrap();
+            let link = scenario.target();
+            let bits = |rate: Rate| rate.as_bits_per_second() as f64;
+            assert!(
+                (bits(link.rate) / average - 1.0).abs() < 0.01,
+                "{rate} {more} {}",
+                link.rate
+            );
+            assert_eq!(
+                (bits(link.lowest_rate()), bits(link.highest_rate())),
+                (lowest, highest),
+                "{rate}"
+            );
+            assert_eq!(
+                scenario.buffer().bytes,
+                (bits(link.rate) / 8.0 * 0.04).floor()
+            );
+            let json = scenario.canonical_json();
+            let again = Scenario::parse(&json, Format::Json, "y", &[]).unwrap();
+            assert_eq!((again.sha256(), &again), (scenario.sha256(), &scenario));
+        }
     }
 
     /// The rate of a shaped link is the smaller one; the file's own is written.

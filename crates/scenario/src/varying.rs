@@ -87,6 +87,15 @@ impl Markov {
         bits / time
     }
 
+    /// The same chain with no rate above this one.
+    fn up_to(&self, most: Rate) -> Self {
+        let mut states = self.states.clone();
+        for state in &mut states {
+            state.rate = state.rate.min(most);
+        }
+        Self { states }
+    }
+
     /// How often the rate changes, per second.
     fn changes(&self) -> f64 {
         let time: f64 = self
@@ -265,10 +274,37 @@ impl Link {
         self.rate_layer.framing().get() as u32 + header
     }
 
+    /// Bits per second that it has on average until `end`, where it changes and is at no instant above this
+    /// rate.
+    pub(crate) fn smaller_rate(&self, most: Rate, end: Time) -> Option<f64> {
+        let mean = |steps: &RateSteps| {
+            let smaller = steps.map(|rate| rate.min(most));
+            smaller.mean(Time::ZERO, steps.repeat().unwrap_or(end))
+        };
+        if let Some(steps) = &self.steps {
+            return Some(mean(steps));
+        }
+        let up = self.outages.up(Time::ZERO, end);
+        match self.varying.as_ref()? {
+            Varying::Steps(steps) => Some(up * mean(steps)),
+            Varying::Markov(markov) => Some(up * markov.up_to(most).mean()),
+            Varying::Opportunities(_) => None,
+        }
+    }
+
     /// All rates that it may have; of opportunities, what they are and what is between them.
     pub(crate) fn rates(&self) -> Vec<Rate> {
+        let mut rates = self.line_rates();
+        if let Some(shaper) = self.shaper {
+            let highest = rates.iter().max().copied().unwrap_or_default();
+            rates.push(shaper.rate.min(highest));
+        }
+        rates
+    }
+
+    fn line_rates(&self) -> Vec<Rate> {
         match &self.varying {
-            None => vec![self.rate, self.line_rate()],
+            None => vec![self.line_rate()],
             Some(Varying::Steps(steps)) => steps.steps().map(|(_, rate)| rate).collect(),
             Some(Varying::Markov(markov)) => markov.states.iter().map(|state| state.rate).collect(),
             Some(Varying::Opportunities(list)) => vec![list.highest(), NONE],
@@ -294,14 +330,22 @@ impl Link {
         (sends.min().unwrap_or_default(), self.highest_rate())
     }
 
-    /// Mean rate between two times, in bits per second; where it is drawn, that of all replications.
+    /// Mean rate between two times, in bits per second; where it is drawn, that of all replications. In front
+    /// of a line that changes a shaper's rate is the mean where that is less than the line's.
     pub fn mean_rate(&self, from: Time, to: Time) -> f64 {
+        let line = self.mean_of_line(from, to);
+        self.shaper.map_or(line, |shaper| {
+            line.min(shaper.rate.as_bits_per_second() as f64)
+        })
+    }
+
+    fn mean_of_line(&self, from: Time, to: Time) -> f64 {
         if let Some(steps) = &self.steps {
             return steps.mean(from, to);
         }
         let up = self.outages.up(from, to);
         up * match &self.varying {
-            None => self.rate.as_bits_per_second() as f64,
+            None => self.line_rate().as_bits_per_second() as f64,
             Some(Varying::Steps(steps)) => steps.mean(from, to),
             Some(Varying::Markov(markov)) => markov.mean(),
             Some(Varying::Opportunities(list)) => list.between(from, to),

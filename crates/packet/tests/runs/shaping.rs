@@ -172,3 +172,118 @@ fn traces_show_bursts_at_the_rate_of_the_line() {
     // The burst is used to the last byte.
     assert!((12_499.0..12_500.001).contains(&fullest), "{fullest}");
 }
+
+const STEPS: &str = "{ steps = [[\"0s\", \"30Mbps\"], [\"300ms\", \"4Mbps\"], [\"400ms\", \"0bps\"], [\"450ms\", \"25Mbps\"]], repeat = \"700ms\" }";
+
+/// A shaper that is faster than a line whose rate changes lets it do what it does without one.
+#[test]
+fn a_shaper_that_never_holds_leaves_a_changing_line_alone() {
+    for (queue, outages) in [
+        ("droptail", ""),
+        ("codel", ""),
+        ("pie", "link.outages=[[\"3s\", \"200ms\"]]"),
+    ] {
+        let queue = format!("link.queue={queue}");
+        let mut changes = vec![format!("link.rate={STEPS}"), queue.clone()];
+        changes.extend((!outages.is_empty()).then(|| outages.to_owned()));
+        let plain = run_with(POISSON, &changes);
+        for kind in ["tbf", "htb"] {
+            let mut changes = changes.clone();
+            let more = format!(", kind = \"{kind}\"");
+            changes.push(shaper("30Mbps", 1_000_000, &more));
+            let shaped = run_with(POISSON, &changes);
+            assert!(value(&plain, Metric::LossRate) > 1e-3);
+            for (metric, estimate) in &plain.metrics {
+                let found = value(&shaped, *metric);
+                let near = match metric {
+                    // What is saved counts as what could be sent.
+                    Metric::Utilization => 2e-4,
+                    // A discipline that holds what waits is asked for the next packet by a turn.
+                    _ => 1e-9,
+                };
+                let off = (found - estimate.mean).abs();
+                assert!(
+                    off <= near,
+                    "{queue} {kind} {}: {found} {}",
+                    metric.name(),
+                    estimate.mean
+                );
+            }
+        }
+    }
+}
+
+/// A bucket for one packet in front of a line that is always faster is a link of its rate, however the line's
+/// changes.
+#[test]
+fn a_shaper_hides_what_a_faster_line_does() {
+    let constant = run_with(POISSON, &["link.rate=20Mbps"]);
+    let steps = "{ steps = [[\"0s\", \"100Gbps\"], [\"7ms\", \"40Gbps\"]], repeat = \"11ms\" }";
+    let rate = format!("link.rate={steps}");
+    let shaped = run_with(POISSON, &[rate, shaper("20Mbps", 1250, "")]);
+    for metric in [
+        Metric::LossRate,
+        Metric::QueueMean,
+        Metric::QueueDelayMean,
+        Metric::QueueDelayP99,
+        Metric::QueueDelayMax,
+    ] {
+        assert_eq!(
+            value(&shaped, metric),
+            value(&constant, metric),
+            "{}",
+            metric.name()
+        );
+    }
+    let (ours, theirs) = (
+        value(&shaped, Metric::Utilization),
+        value(&constant, Metric::Utilization),
+    );
+    assert!((ours - theirs).abs() < 1e-3, "{ours} {theirs}");
+}
+
+/// In no interval more than rate x t + burst, nor more than the line sends; nothing begins in an outage before
+/// which nothing waited; and with more than enough to send all is used: 20 Mb/s of 30 or 25, 4 of 4.
+#[test]
+fn a_changing_line_behind_a_shaper_is_used_and_no_more() {
+    for kind in ["tbf", "htb"] {
+        let shaped = format!(
+            "rate = {STEPS}\nshaper = {{ rate = \"20Mbps\", burst = \"12500B\", kind = \"{kind}\" }}"
+        );
+        let text =
+            format!("{POISSON}[trace]\nrecord = [\"packets\"]\nfrom = \"1s\"\nuntil = \"5s\"\n")
+                .replace("rate = \"20Mbps\"", &shaped)
+                .replace("11Mbps", "30Mbps");
+        let report = traced(&text);
+        let used = value(&report, Metric::Utilization);
+        assert!((0.98..=1.0).contains(&used), "{kind} {used}");
+        let traces = report.traces.unwrap();
+        let left = traces.packets.iter().filter(|packet| !packet.dropped);
+        let left: Vec<f64> = left.map(|packet| packet.time_s + packet.wait_s).collect();
+        assert!(left.len() > 2000 && left.is_sorted());
+        let owed = if kind == "htb" { 1250.0 } else { 0.0 };
+        let mut fullest: f64 = 0.0;
+        for (first, begin) in left.iter().enumerate() {
+            for (count, end) in left[first..].iter().enumerate() {
+                let sent = (count as f64 + 1.0) * 1250.0;
+                fullest = fullest.max(sent - owed - (end - begin) * 20e6 / 8.0);
+            }
+        }
+        assert!(
+            (11_000.0..12_500.001).contains(&fullest),
+            "{kind} {fullest}"
+        );
+        // Packets that begin while the line is slow are 2.5 ms apart, and in an outage none does.
+        let within = |from: f64, to: f64| {
+            let at = |time: &&f64| (from..to).contains(&(**time % 0.7));
+            left.iter().filter(at).count() as f64
+        };
+        let periods = 4.0 / 0.7;
+        assert!(within(0.4025, 0.45) <= 0.0, "{}", within(0.4025, 0.45));
+        let slow = within(0.3, 0.4) / periods;
+        assert!((slow / 40.0 - 1.0).abs() < 0.1, "{slow}");
+        let fast = within(0.0, 0.3) / periods;
+        let expected = 0.3 * 20e6 / 8.0 / 1250.0;
+        assert!((fast / expected - 1.0).abs() < 0.06, "{fast} {expected}");
+    }
+}
