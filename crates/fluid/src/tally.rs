@@ -54,9 +54,9 @@ impl Tally {
             law
         });
         *self = Self {
-            found,
             slow,
             fast,
+            found,
             ..Self::default()
         };
     }

@@ -103,11 +103,6 @@ impl Stepping {
         end.saturating_sub(begin)
     }
 
-    /// The rate as time goes on.
-    pub(crate) fn steps(&self) -> &Arc<RateSteps> {
-        &self.steps
-    }
-
     /// What is left to send of all that was taken.
     pub(crate) fn left(&self, now: Time) -> Work {
         let until = self.steps.work(self.until) + Work::rest(self.rest);

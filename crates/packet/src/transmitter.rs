@@ -230,11 +230,6 @@ impl Transmitter {
         }
     }
 
-    /// The rate as time goes on, where it changes.
-    pub(crate) fn steps(&self) -> Option<&Arc<RateSteps>> {
-        self.steps.as_ref().map(|steps| steps.steps())
-    }
-
     /// Whether the rate is below its average, where it changes.
     pub(crate) fn is_slow(&self, now: Time) -> Option<bool> {
         let steps = self.steps.as_ref()?;
