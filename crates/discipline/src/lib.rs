@@ -35,6 +35,7 @@ mod choke;
 mod classes;
 mod cobalt;
 mod codel;
+mod delay_limit;
 mod drophead;
 mod droptail;
 mod drr;

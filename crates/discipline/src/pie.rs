@@ -10,7 +10,7 @@ use std::sync::Arc;
 use forebay_units::parameter::{
     Description, Evidence, Parameter, ParameterKind, Parameters, Value,
 };
-use forebay_units::{Rate, RateSteps, Time};
+use forebay_units::{RateSteps, Time};
 
 use crate::admission::{AdmissionControl, Arrival, Verdict};
 use crate::packet::{Ecn, Packet};
@@ -171,13 +171,7 @@ impl Pie {
 /// seconds that what has left since `since` took at that rate. RFC 8033 section 4.3 measures it where packets
 /// leave; in an outage none does, and the estimate stays.
 fn measured(steps: &RateSteps, since: Time, at: Time) -> (f64, f64) {
-    let mut phase = steps.phase(at);
-    while phase.rate == Rate::default() && phase.begin > Time::ZERO {
-        phase = steps.phase(phase.begin - Time::from_picos(1));
-    }
-    if phase.rate == Rate::default() {
-        phase = steps.phase(phase.end);
-    }
+    let phase = steps.sending(at);
     let bytes_per_second = phase.rate.as_bytes_per_second();
     if phase.begin <= since && at < phase.end {
         return (bytes_per_second, at.saturating_sub(since).as_secs_f64());
@@ -316,6 +310,7 @@ mod tests {
     use crate::packet::testing::{packet, with_ecn};
     use crate::port::Limit;
     use crate::port::testing::{port, setting};
+    use forebay_units::Rate;
 
     fn pie() -> Pie {
         let parameters = Parameters::defaults(Pie::DESCRIPTION.parameters);

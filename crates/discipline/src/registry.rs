@@ -283,6 +283,7 @@ disciplines! {
         Pie(crate::pie::Pie),
         Step(crate::step::StepMarking),
         DynamicThreshold(crate::dynamic_threshold::DynamicThreshold),
+        DelayLimit(crate::delay_limit::DelayLimit),
     }
     queued: {
         CoDel(crate::codel::CoDel),

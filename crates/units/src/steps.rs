@@ -236,6 +236,19 @@ impl RateSteps {
         }
     }
 
+    /// The stretch at a rate above zero in which `at` lies, or else the last before it; the first where there is none.
+    pub fn sending(&self, at: Time) -> Phase {
+        let zero = Rate::from_bits_per_second(0);
+        let mut phase = self.phase(at);
+        while phase.rate == zero && phase.begin > Time::ZERO {
+            phase = self.phase(phase.begin - Time::from_picos(1));
+        }
+        if phase.rate == zero {
+            phase = self.phase(phase.end);
+        }
+        phase
+    }
+
     /// When the rate next becomes lower than it was, `from` on; never where it does not.
     pub fn next_fall(&self, from: Time) -> Option<Time> {
         let before = from.as_picos().checked_sub(1).map(Time::from_picos);

@@ -1,8 +1,8 @@
 //! How long what stands in a queue takes to drain when the rate of its link falls.
 
-use forebay_scenario::{Metric, Report};
+use forebay_scenario::{BufferReport, Metric, Report};
 
-use super::{run, value};
+use super::{run, steps, value};
 
 /// A link of these keys, flooded by 12 Mb/s in packets of 500 bytes, measured from a time on for so long.
 fn flooded(link: &str, from: &str, measure: &str) -> Report {
@@ -125,4 +125,71 @@ fn each_link_has_its_own() {
     let radio = of("radio").expect("a time to drain");
     assert!((0.080..=0.0808).contains(&radio), "{radio}");
     assert_eq!(of("constant"), None);
+}
+
+/// Everything that a report says but of which scenario and at what cost.
+fn said(mut report: Report) -> String {
+    report.scenario_sha256 = String::new();
+    report.buffer = BufferReport::default();
+    steps::said(report)
+}
+
+/// On a link of one rate a limit in time is drop-tail's of as many bytes.
+#[test]
+fn a_limit_in_time_is_one_in_bytes_where_the_rate_stays() {
+    let flows = |link: &str| {
+        run(&format!(
+            r#"
+            [link]
+            rate = "9999991bps"
+            {link}
+            [[flows]]
+            count = 3
+            rtt = "20ms"
+            [[flows]]
+            name = "noise"
+            packet = "333B"
+            workload = {{ poisson = {{ rate = "3Mbps" }} }}
+            [run]
+            warmup = "1s"
+            measure = "4s"
+            "#
+        ))
+    };
+    for limit in ["20ms", "3ms", "1us"] {
+        let bytes = flows(&format!("buffer = \"{limit}\""));
+        let queue = format!("queue = {{ kind = \"delay_limit\", limit = \"{limit}\" }}");
+        assert_eq!(
+            said(flows(&format!("buffer = \"10MB\"\n{queue}"))),
+            said(bytes),
+            "{limit}"
+        );
+    }
+}
+
+/// A limit of 20 ms keeps 20 ms at each rate, where its bytes at the higher rate are 40 ms at the lower. At the
+/// fall both have the same queue to drain.
+#[test]
+fn a_limit_in_time_follows_the_rate() {
+    let of = |link: &str| {
+        let rate = r#"rate = { steps = [["0s", "10Mbps"], ["5s", "5Mbps"]], repeat = "10s" }"#;
+        let report = flooded(&format!("{rate}\n{link}"), "10s", "40s");
+        [
+            Metric::QueueDelayP50Fast,
+            Metric::QueueDelayP50Slow,
+            Metric::DrainTimeMax,
+        ]
+        .map(|metric| value(&report, metric))
+    };
+    let time = of("buffer = \"10MB\"\nqueue = { kind = \"delay_limit\", limit = \"20ms\" }");
+    let bytes = of("buffer = \"25kB\"");
+    for (found, by_hand) in [
+        (time, [0.020, 0.020, 0.040]),
+        (bytes, [0.020, 0.040, 0.040]),
+    ] {
+        for (found, by_hand) in found.into_iter().zip(by_hand) {
+            // With the packet in transmission, and less than one that did not fit.
+            assert!((found - by_hand).abs() <= 0.0009, "{found} {by_hand}");
+        }
+    }
 }
