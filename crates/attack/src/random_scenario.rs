@@ -138,6 +138,9 @@ fn link(tape: &mut Tape<'_>, shared: bool) -> String {
     if shared && tape.rarely(2) {
         text += "memory = \"chip\"\n";
     }
+    if tape.rarely(2) {
+        return text + &format!("rate = \"{rate}\"\n");
+    }
     if tape.rarely(4) {
         let _ = writeln!(text, "rate_layer = \"{}\"", tape.one(&["l1", "l2"]));
     }

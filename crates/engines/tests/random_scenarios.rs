@@ -90,7 +90,7 @@ fn what_random_scenarios_broke_stays_mended() {
 fn random_scenarios_are_answered() {
     let mut answered = vec![0; engines().len()];
     let mut words = 1_u64;
-    for _ in 0..200 {
+    for _ in 0..400 {
         let tape: Vec<u16> = (0..120)
             .map(|_| {
                 // Knuth's MMIX.
