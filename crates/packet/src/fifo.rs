@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use forebay_discipline::{Arrival, Backlog, Limit};
 use forebay_scenario::BufferLimit;
-use forebay_units::Time;
+use forebay_units::{Time, Work};
 
 use crate::statistics::{Account, LinkStatistics};
 use crate::transmitter::{Transmitter, Usage};
@@ -20,21 +20,20 @@ pub(crate) struct FifoLink {
 
 impl FifoLink {
     /// A link for packets of any size, or of the one size `uniform`.
-    pub(crate) fn new(transmitter: Transmitter, limit: BufferLimit, uniform: Option<u32>) -> Self {
-        let uniform = uniform.and_then(|size| Some((size, transmitter.always(size)?)));
-        let room = match (limit, uniform) {
-            (BufferLimit::Packets(count), Some((size, transmission))) => Room::Uniform {
-                size,
-                transmission,
-                most_work: transmission.saturating_mul(count),
-            },
-            _ => Room::Counted {
-                departures: VecDeque::new(),
-                bytes_waiting: 0,
-                limit,
-                overfull: false,
-            },
-        };
+    pub(crate) fn new(
+        mut transmitter: Transmitter,
+        limit: BufferLimit,
+        uniform: Option<u32>,
+    ) -> Self {
+        let room = Room::uniform(&transmitter, limit, uniform).unwrap_or(Room::Counted {
+            departures: VecDeque::new(),
+            bytes_waiting: 0,
+            limit,
+            overfull: false,
+        });
+        if let Room::Stepped { most_work, .. } = room {
+            transmitter.hold(most_work);
+        }
         Self {
             transmitter,
             room,
@@ -69,8 +68,8 @@ impl FifoLink {
                 self.transmitter.busy_until = now + ahead + transmission;
                 self.transmitter.work += transmission;
             }
-            Room::Counted { .. } => {
-                if !self.count(now, size) {
+            Room::Stepped { .. } | Room::Counted { .. } => {
+                if !self.take(now, size) {
                     self.statistics.dropped();
                     return None;
                 }
@@ -80,8 +79,52 @@ impl FifoLink {
         Some(self.transmitter.busy_until)
     }
 
-    /// Takes a packet in where there is room, keeping the record of departures.
+    /// Takes a packet in where there is room.
     #[cold]
+    #[inline(never)]
+    fn take(&mut self, now: Time, size: u32) -> bool {
+        match self.room {
+            Room::Stepped { .. } => self.step(now, size),
+            _ => self.count(now, size),
+        }
+    }
+
+    /// The same at a rate that changes.
+    #[inline(never)]
+    fn step(&mut self, now: Time, size: u32) -> bool {
+        self.transmitter.follow(now) || self.step_over(now, size)
+    }
+
+    /// The same where it changes by then, or where the limit is near.
+    #[inline(never)]
+    fn step_over(&mut self, now: Time, size: u32) -> bool {
+        let Room::Stepped { most_work, .. } = self.room else {
+            return false;
+        };
+        let occupied = self.transmitter.occupied(now);
+        if occupied && self.has_more(now, most_work) {
+            return false;
+        }
+        self.transmitter.take_in_steps(now, size, !occupied);
+        true
+    }
+
+    /// Whether more than this work's packets leave at `now` or later, while the link is occupied.
+    #[inline]
+    fn has_more(&self, now: Time, most_work: Work) -> bool {
+        let since = self.transmitter.busy_since;
+        let mut steps = self.transmitter.stepping().into_iter();
+        steps.any(|steps| steps.has_more(since, now, most_work))
+    }
+
+    /// How many packets of `each` work leave at `now` or later.
+    fn to_leave(&self, now: Time, each: Work) -> u64 {
+        let since = self.transmitter.busy_since;
+        let steps = self.transmitter.stepping();
+        steps.map_or(0, |steps| steps.to_leave(since, now, each))
+    }
+
+    /// The same, keeping the record of departures.
     #[inline(never)]
     fn count(&mut self, now: Time, size: u32) -> bool {
         self.forget_departed(now);
@@ -157,6 +200,16 @@ impl FifoLink {
                 let full = ahead >= *most_work && self.transmitter.is_full(now, *most_work);
                 (Backlog { packets, bytes }, !full)
             }
+            Room::Stepped {
+                size,
+                each,
+                most_work,
+            } => {
+                let packets = self.to_leave(now, *each).saturating_sub(1);
+                let bytes = packets * u64::from(*size);
+                let full = occupied && self.has_more(now, *most_work);
+                (Backlog { packets, bytes }, !full)
+            }
             Room::Counted {
                 departures,
                 bytes_waiting,
@@ -218,6 +271,14 @@ impl FifoLink {
                     count * ahead - each * (count * (count + 1) / 2),
                 )
             }
+            Room::Stepped { each, .. } => {
+                let left = self.to_leave(now + Time::from_picos(1), *each);
+                let count = left.saturating_sub(1);
+                let steps = self.transmitter.stepping().into_iter();
+                let starts = steps.flat_map(|steps| steps.starts(*each, count));
+                let waits = starts.map(|start| u128::from((start - now).as_picos()));
+                (count, waits.sum())
+            }
             Room::Counted { departures, .. } => {
                 let mut ahead = departures.iter().filter(|(departure, _)| *departure > now);
                 let (mut count, mut sum) = (0, 0u128);
@@ -237,6 +298,7 @@ impl FifoLink {
         self.forget_departed(now);
         match &self.room {
             Room::Uniform { .. } => self.waiting(now).0,
+            Room::Stepped { each, .. } => self.to_leave(now, *each).saturating_sub(1),
             Room::Counted { departures, .. } => (departures.len() as u64).saturating_sub(1),
         }
     }
@@ -267,6 +329,12 @@ enum Room {
         transmission: Time,
         most_work: Time,
     },
+    /// The same where the rate changes: all packets take the same work.
+    Stepped {
+        size: u32,
+        each: Work,
+        most_work: Work,
+    },
     /// A record of each packet in the system: its departure and size.
     Counted {
         departures: VecDeque<(Time, u32)>,
@@ -275,6 +343,33 @@ enum Room {
         /// Whether an arrival was dropped for want of memory and not of room.
         overfull: bool,
     },
+}
+
+impl Room {
+    /// Without records: for packets of one size and a limit on their number.
+    fn uniform(
+        transmitter: &Transmitter,
+        limit: BufferLimit,
+        uniform: Option<u32>,
+    ) -> Option<Self> {
+        let (BufferLimit::Packets(count), Some(size)) = (limit, uniform) else {
+            return None;
+        };
+        if let Some(steps) = transmitter.stepping() {
+            let each = Work::of(transmitter.wire(size));
+            return steps.takes_time(each).then_some(Self::Stepped {
+                size,
+                each,
+                most_work: each.times(count),
+            });
+        }
+        let transmission = transmitter.always(size)?;
+        Some(Self::Uniform {
+            size,
+            transmission,
+            most_work: transmission.saturating_mul(count),
+        })
+    }
 }
 
 /// The most records of waiting packets that a link keeps: 4 GB of 16 bytes each.
@@ -291,8 +386,9 @@ pub(crate) fn limit_of(limit: BufferLimit) -> Limit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_units::{Bytes, Rate};
+    use forebay_units::{Bytes, Rate, RateSteps};
     use proptest::prelude::*;
+    use std::sync::Arc;
 
     fn link(limit: BufferLimit, uniform: Option<u32>) -> FifoLink {
         at(Rate::from_bits_per_second(8_000_000), limit, uniform)
@@ -377,6 +473,58 @@ mod tests {
                 now += Time::from_micros(gap);
                 prop_assert_eq!(fast.arrive(now, 1000, Account::ALL), slow.arrive(now, 1000, Account::ALL));
                 prop_assert_eq!(fast.waiting(now), slow.waiting(now));
+                prop_assert_eq!(fast.usage(now), slow.usage(now));
+            }
+            prop_assert_eq!(fast.statistics.drops, slow.statistics.drops);
+            prop_assert_eq!(fast.statistics.wait_sum(), slow.statistics.wait_sum());
+        }
+
+        /// So do they where the rate changes, with outages, and with arrivals as a packet leaves.
+        #[test]
+        fn the_stepped_link_is_the_counted_link(
+            list in prop::collection::vec((1u64..9, prop::sample::select(vec![
+                0, 8_000_000, 4_000_000, 9_999_991, 1_000_003
+            ])), 1..6),
+            repeats in any::<bool>(),
+            tick in prop::sample::select(vec![500_000_000, 999_999_937]),
+            gaps in prop::collection::vec(prop_oneof![0u64..30, Just(0)], 1..200),
+            exact in any::<bool>(),
+            limit in 0u64..12,
+        ) {
+            let mut end = Time::ZERO;
+            let steps = list.iter().map(|&(ticks, bits)| {
+                let begin = end;
+                end += Time::from_picos(ticks * tick);
+                (begin, Rate::from_bits_per_second(bits))
+            });
+            let steps: Vec<_> = steps.collect();
+            let steps = RateSteps::new(&steps, repeats.then_some(end));
+            let Ok(steps) = steps.map(Arc::new) else { return Ok(()) };
+            let link = |uniform| {
+                let rate = Rate::from_bits_per_second(1);
+                let transmitter = Transmitter::in_steps(rate, 0, steps.clone());
+                FifoLink::new(transmitter, BufferLimit::Packets(limit), uniform)
+            };
+            let found = |link: &mut FifoLink, now| {
+                let Arrival { backlog, idle_since, full, .. } = link.found(now, 1000);
+                (backlog.packets, backlog.bytes, idle_since, full)
+            };
+            let (mut fast, mut slow) = (link(Some(1000)), link(None));
+            prop_assert!(!fast.is_counted() && slow.is_counted());
+            let (mut now, mut departures) = (Time::ZERO, VecDeque::new());
+            for gap in gaps {
+                now += Time::from_picos(gap * tick / 10);
+                // At the very end of a transmission.
+                while exact && departures.front().is_some_and(|first| *first < now) {
+                    departures.pop_front();
+                }
+                now = departures.pop_front().filter(|_| exact).unwrap_or(now);
+                prop_assert_eq!(found(&mut fast, now), found(&mut slow, now));
+                let departure = fast.arrive(now, 1000, Account::ALL);
+                prop_assert_eq!(departure, slow.arrive(now, 1000, Account::ALL));
+                departures.extend(departure);
+                prop_assert_eq!(fast.waiting(now), slow.waiting(now));
+                prop_assert_eq!(fast.count_waiting(now), slow.count_waiting(now));
                 prop_assert_eq!(fast.usage(now), slow.usage(now));
             }
             prop_assert_eq!(fast.statistics.drops, slow.statistics.drops);

@@ -109,6 +109,8 @@ impl Link {
                 Self::DropTail(FifoLink::new(transmitter, spec.buffer, uniform))
             }
             (Discipline::AtArrival(admission), Departures::Folded) => {
+                // A discipline asks for each packet what waits: at a rate that changes records tell it sooner.
+                let uniform = uniform.filter(|_| !spec.changes());
                 let fifo = FifoLink::new(transmitter, spec.buffer, uniform);
                 Self::Gated(Box::new(GatedLink::new(fifo, admission, port)))
             }

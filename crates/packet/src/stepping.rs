@@ -13,11 +13,15 @@ pub(crate) struct Stepping {
     phase: Phase,
     /// Transmission time and remainder, at the rate of the phase, of the size asked for last.
     cached: (u32, Time, u64),
+    /// What may be ahead of a packet, where all are as large.
+    most: Work,
+    /// The time that so much takes at the rate of the phase, rounded down; none where it is not known.
+    room: Time,
     /// When the last packet taken has left, rounded down to a tick, and the rest of the tick's work.
     until: Time,
     rest: u64,
-    /// What everything taken takes.
-    taken: Work,
+    /// Bytes of everything taken.
+    taken: u64,
 }
 
 impl Stepping {
@@ -26,9 +30,11 @@ impl Stepping {
             phase: steps.phase(Time::ZERO),
             steps,
             cached: (0, Time::ZERO, 0),
+            most: Work::ZERO,
+            room: Time::ZERO,
             until: Time::ZERO,
             rest: 0,
-            taken: Work::ZERO,
+            taken: 0,
         }
     }
 
@@ -46,8 +52,9 @@ impl Stepping {
         if self.cached.0 != wire {
             let (time, rest) = self.phase.rate.serialization(length(wire));
             self.cached = (wire, time, rest);
+            self.room = self.most.whole_time_at(self.phase.rate);
         }
-        self.taken = self.taken + Work::of(length(wire));
+        self.taken += u64::from(wire);
         let (_, mut time, rest) = self.cached;
         let mut rest = self.rest + rest;
         if rest >= self.phase.rate.as_bits_per_second() {
@@ -69,20 +76,57 @@ impl Stepping {
     fn enter(&mut self, at: Time) {
         self.phase = self.steps.phase(at);
         self.cached = (0, Time::ZERO, 0);
+        self.room = Time::ZERO;
+    }
+
+    /// Has [`Stepping::follow`] take packets as long as `most` is not ahead of them: all are as large, and take
+    /// a tick or more.
+    pub(crate) fn hold(&mut self, most: Work) {
+        self.most = most;
+    }
+
+    /// Takes a packet at `now` where that is quickly done: there is room, and all that is ahead of it and
+    /// itself go at the rate of the one before. Says when it has left.
+    #[inline]
+    pub(crate) fn follow(&mut self, now: Time) -> Option<Time> {
+        let (start, rest) = if self.until >= now {
+            (self.until, self.rest)
+        } else {
+            (now, 0)
+        };
+        if now < self.phase.begin || start - now >= self.room {
+            return None;
+        }
+        let (wire, time, more) = self.cached;
+        let (mut departure, mut rest) = (start + time, rest + more);
+        if rest >= self.phase.rate.as_bits_per_second() {
+            rest -= self.phase.rate.as_bits_per_second();
+            departure += Time::from_picos(1);
+        }
+        if departure >= self.phase.end {
+            return None;
+        }
+        (self.until, self.rest) = (departure, rest);
+        self.taken += u64::from(wire);
+        Some(departure)
     }
 
     /// A packet that is not sent at one rate.
     #[cold]
     #[inline(never)]
     fn straddle(&mut self, wire: u32) {
-        let before = self.steps.work(self.until) + Work::rest(self.rest);
-        (self.until, self.rest) = self.steps.reach(before + Work::of(length(wire)));
+        (self.until, self.rest) = self.steps.reach(self.end() + Work::of(length(wire)));
         self.enter(self.until);
     }
 
     /// The rate as time goes on.
     pub(crate) fn steps(&self) -> &Arc<RateSteps> {
         &self.steps
+    }
+
+    /// Whether so much takes a tick at least, whatever the rate.
+    pub(crate) fn takes_time(&self, work: Work) -> bool {
+        work >= Work::at(self.steps.highest(), Time::from_picos(1))
     }
 
     /// The rate at a time.
@@ -105,14 +149,60 @@ impl Stepping {
 
     /// What is left to send of all that was taken.
     pub(crate) fn left(&self, now: Time) -> Work {
-        let until = self.steps.work(self.until) + Work::rest(self.rest);
-        until.saturating_sub(self.steps.work(now))
+        self.end().saturating_sub(self.steps.work(now))
     }
 
     /// What has been sent until `now`, and what could have been.
     pub(crate) fn sent(&self, now: Time) -> (Work, Work) {
-        let sent = self.taken.saturating_sub(self.left(now));
-        (sent, self.steps.work(now))
+        let taken = Work::of(Bytes::new(self.taken));
+        (taken.saturating_sub(self.left(now)), self.steps.work(now))
+    }
+
+    /// All that can be sent until the last packet taken has left.
+    fn end(&self) -> Work {
+        self.steps.work(self.until) + Work::rest(self.rest)
+    }
+
+    /// What is left to send at `now`, while it is busy.
+    #[inline]
+    fn ahead(&self, now: Time) -> Work {
+        if now >= self.phase.begin && now <= self.until {
+            return Work::at(self.phase.rate, self.until - now) + Work::rest(self.rest);
+        }
+        self.left(now)
+    }
+
+    /// Whether of packets that are all as large, sent one behind the other from `since` on, more are to leave
+    /// at `now` or later than `most` work's. It is busy.
+    #[inline]
+    pub(crate) fn has_more(&self, since: Time, now: Time, most: Work) -> bool {
+        let ahead = self.ahead(now);
+        ahead >= most && (ahead > most || self.ends(since, now))
+    }
+
+    /// Whether a packet leaves at this very instant, where all of one and nothing of the next has been sent.
+    #[cold]
+    #[inline(never)]
+    fn ends(&self, since: Time, now: Time) -> bool {
+        let sent = self.steps.work(now);
+        sent > self.steps.work(since) && self.steps.reach(sent).0 == now
+    }
+
+    /// How many packets of `each` work, sent one behind the other from `since` on, leave at `now` or later.
+    pub(crate) fn to_leave(&self, since: Time, now: Time, each: Work) -> u64 {
+        if self.until < now {
+            return 0;
+        }
+        let ahead = self.ahead(now);
+        let count = ahead.count(each);
+        let ends = each.times(count) == ahead && self.ends(since, now);
+        count + u64::from(ends)
+    }
+
+    /// When of such packets the last `count` begin to be sent, the last one first.
+    pub(crate) fn starts(&self, each: Work, count: u64) -> impl Iterator<Item = Time> {
+        let start = move |number| self.end().saturating_sub(each.times(number));
+        (1..=count).map(move |number| self.steps.reach(start(number)).0)
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Transmitter {
     pub(crate) busy_since: Time,
     /// Time left over from rounding departures down, in ticks / rate.
     remainder: u64,
-    /// Transmission time of everything taken.
+    /// Transmission time of everything taken, at a constant rate.
     pub(crate) work: Time,
     /// Where the rate changes: then no size is cached, so that a constant rate asks nothing more.
     steps: Option<Box<Stepping>>,
@@ -145,8 +145,38 @@ impl Transmitter {
         self.busy_until
     }
 
+    /// What sends at a rate that changes, where it does.
+    #[inline]
+    pub(crate) fn stepping(&self) -> Option<&Stepping> {
+        self.steps.as_deref()
+    }
+
+    /// Has [`Transmitter::follow`] take packets as long as `most` is not ahead of them.
+    pub(crate) fn hold(&mut self, most: Work) {
+        if let Some(steps) = &mut self.steps {
+            steps.hold(most);
+        }
+    }
+
+    /// Takes a packet where the rate changes and that is quickly done; whether it is.
+    #[inline]
+    pub(crate) fn follow(&mut self, now: Time) -> bool {
+        let Some(steps) = &mut self.steps else {
+            return false;
+        };
+        let Some(departure) = steps.follow(now) else {
+            return false;
+        };
+        if self.busy_until < now {
+            self.busy_since = now;
+        }
+        self.busy_until = departure;
+        true
+    }
+
     /// The same at a rate that changes.
-    fn take_in_steps(&mut self, now: Time, size: u32, idle: bool) -> Time {
+    #[inline(never)]
+    pub(crate) fn take_in_steps(&mut self, now: Time, size: u32, idle: bool) -> Time {
         let Some(steps) = &mut self.steps else {
             return self.busy_until;
         };
@@ -155,7 +185,6 @@ impl Transmitter {
             self.busy_since = now;
         }
         self.busy_until = steps.take(start, size + self.overhead, idle);
-        self.work += self.busy_until - start;
         self.busy_until
     }
 
@@ -222,11 +251,14 @@ impl Transmitter {
 
     /// What has been used until `now`.
     pub(crate) fn usage(&self, now: Time) -> Usage {
+        if let Some(steps) = &self.steps {
+            return Usage::sent(now, steps.sent(now));
+        }
         Usage {
             at: now,
             busy: self.busy(now),
             limits: None,
-            sent: self.steps.as_ref().map(|steps| steps.sent(now)),
+            sent: None,
         }
     }
 

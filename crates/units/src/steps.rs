@@ -56,6 +56,31 @@ impl Work {
         Time::from_picos(u64::try_from(ticks).unwrap_or(u64::MAX))
     }
 
+    /// How long a rate takes for it, rounded down to a tick; none where it sends nothing.
+    pub fn whole_time_at(self, rate: Rate) -> Time {
+        let ticks = self.0.checked_div(u128::from(rate.as_bits_per_second()));
+        ticks.map_or(Time::ZERO, |ticks| {
+            Time::from_picos(u64::try_from(ticks).unwrap_or(u64::MAX))
+        })
+    }
+
+    /// So many times as much.
+    pub const fn times(self, count: u64) -> Self {
+        Self(self.0.saturating_mul(count as u128))
+    }
+
+    /// How many of `each` begin in it.
+    ///
+    /// ```
+    /// use forebay_units::{Bytes, Work};
+    ///
+    /// let work = |bytes| Work::of(Bytes::new(bytes));
+    /// assert_eq!([2999, 3000, 3001].map(|bytes| work(bytes).count(work(1500))), [2, 2, 3]);
+    /// ```
+    pub fn count(self, each: Self) -> u64 {
+        u64::try_from(self.0.div_ceil(each.0.max(1))).unwrap_or(u64::MAX)
+    }
+
     /// `self - other`, or none where `other` is more.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
