@@ -248,3 +248,60 @@ pub(crate) mod testing {
         seen.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{Left, play};
+    use super::*;
+    use forebay_discipline::Limit;
+    use forebay_scenario::{Shaper as ShaperSpec, ShaperKind};
+    use forebay_units::Rate;
+
+    /// 1 B/us of tokens and a peak of 2 B/us, in front of a line of 10 B/us that adds `framing` to each packet.
+    fn shaped(kind: ShaperKind, peak: bool, framing: u32) -> Turns {
+        let spec = ShaperSpec {
+            rate: Rate::from_bits_per_second(8_000_000),
+            burst: Bytes::new(3000),
+            peak: peak.then_some(Rate::from_bits_per_second(16_000_000)),
+            peak_burst: None,
+            kind,
+        };
+        let line = Transmitter::new(Rate::from_bits_per_second(80_000_000), framing);
+        let shaper = Shaper::new(spec, line, Bytes::new(1500), Time::MAX);
+        Turns::Shaped(Box::new(shaper))
+    }
+
+    /// Of packets that wait, tokens count framing, no look finds more used than could be, and the next one is
+    /// foretold to leave by then, but for its bits on the line.
+    #[test]
+    fn shaped_packets_are_foretold_with_their_framing() {
+        use ShaperKind::{Htb, Tbf};
+        for (kind, peak) in [(Tbf, false), (Tbf, true), (Htb, false), (Htb, true)] {
+            let arrivals = [(Time::ZERO, 1500); 20];
+            let plain = play(shaped(kind, peak, 0), Limit::Packets(99), &arrivals);
+            let mut turns = shaped(kind, peak, 38);
+            let (mut now, mut usages, mut told) = (Time::ZERO, Vec::new(), None);
+            for left in plain {
+                let turn = turns.next(now);
+                while now < turn {
+                    usages.push(turns.usage(now));
+                    now += Time::from_micros(37);
+                }
+                now = turn;
+                turns.load(1462);
+                let mut departures = Vec::new();
+                turns.go(now, &mut departures);
+                let departure = departures[0];
+                assert_eq!(left, Left::At(departure), "{kind:?}");
+                let bits = Time::from_micros(150);
+                let near = |told| told <= departure && departure <= told + bits;
+                let next = now + turns.time_to_send(now, 1, 1462);
+                assert!(told.replace(next).is_none_or(near), "{kind:?}");
+            }
+            for (at, before) in usages.iter().enumerate() {
+                let used = usages[at..].iter().map(|after| after.since(before));
+                assert!(used.fold(0.0, f64::max) <= 1.0 + 1e-12, "{kind:?}");
+            }
+        }
+    }
+}
