@@ -102,17 +102,22 @@ impl Shaper {
             loaded: 0,
         };
         // While a packet waits for the line that has its tokens, others are saved.
-        shaper.most = shaper.backlogged(&shaper.tokens, largest + lent, Time::ZERO);
+        shaper.most = shaper.backlogged(&shaper.tokens, (largest, lent), Time::ZERO);
         shaper
     }
 
-    /// The line behind buckets as they are at a time, with `more` room and tokens each, where its rate changes.
-    fn backlogged(&self, tokens: &Tokens, more: Bytes, at: Time) -> Option<Backlogged> {
-        let more = Work::of(more);
+    /// The line behind buckets as they are at a time, where its rate changes: with more `room`, and tokens
+    /// that are `lent` besides.
+    fn backlogged(
+        &self,
+        tokens: &Tokens,
+        (room, lent): (Bytes, Bytes),
+        at: Time,
+    ) -> Option<Backlogged> {
         let bucket = |bucket: &TokenBucket| Bucket {
             rate: bucket.rate(),
-            size: bucket.size() + more,
-            tokens: bucket.level().0 + more,
+            size: bucket.size() + Work::of(room + lent),
+            tokens: bucket.level().0 + Work::of(lent),
         };
         let buckets = tokens.buckets().map(bucket).collect();
         Some(Backlogged::new(self.line.steps()?.clone(), buckets, at))
@@ -252,7 +257,8 @@ impl Shaper {
         if self.most.is_some() {
             let begin = self.line.busy_until.max(now);
             tokens.fill(begin.max(tokens.ready(Bytes::ZERO)));
-            let all = self.backlogged(&tokens, Bytes::new(bytes - paid), tokens.at());
+            let lent = Bytes::new(bytes - paid);
+            let all = self.backlogged(&tokens, (Bytes::ZERO, lent), tokens.at());
             let work = Work::of(self.line.wire_of(packets, bytes));
             return all.map_or(by_line, |all| all.reach(work).saturating_sub(now));
         }

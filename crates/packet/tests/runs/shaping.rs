@@ -217,29 +217,31 @@ fn a_shaper_that_never_holds_leaves_a_changing_line_alone() {
 /// changes.
 #[test]
 fn a_shaper_hides_what_a_faster_line_does() {
-    let constant = run_with(POISSON, &["link.rate=20Mbps"]);
     let steps = "{ steps = [[\"0s\", \"100Gbps\"], [\"7ms\", \"40Gbps\"]], repeat = \"11ms\" }";
-    let rate = format!("link.rate={steps}");
-    let shaped = run_with(POISSON, &[rate, shaper("20Mbps", 1250, "")]);
-    for metric in [
-        Metric::LossRate,
-        Metric::QueueMean,
-        Metric::QueueDelayMean,
-        Metric::QueueDelayP99,
-        Metric::QueueDelayMax,
-    ] {
-        assert_eq!(
-            value(&shaped, metric),
-            value(&constant, metric),
-            "{}",
-            metric.name()
-        );
+    for queue in ["droptail", "red", "pie"] {
+        let of = |rate: &str| {
+            let changes = [
+                format!("link.rate={rate}"),
+                format!("link.queue={queue}"),
+                shaper("16Mbps", 1250, ""),
+            ];
+            run_with(POISSON, &changes)
+        };
+        let (constant, changing) = (of("100Gbps"), of(steps));
+        assert!(value(&constant, Metric::LossRate) > 1e-3, "{queue}");
+        for metric in [
+            Metric::LossRate,
+            Metric::QueueMean,
+            Metric::QueueDelayMean,
+            Metric::QueueDelayP99,
+            Metric::QueueDelayMax,
+        ] {
+            let (ours, theirs) = (value(&changing, metric), value(&constant, metric));
+            assert_eq!(ours, theirs, "{queue} {}", metric.name());
+        }
+        let used = |report| value(report, Metric::Utilization);
+        assert!((used(&changing) - used(&constant)).abs() < 1e-3, "{queue}");
     }
-    let (ours, theirs) = (
-        value(&shaped, Metric::Utilization),
-        value(&constant, Metric::Utilization),
-    );
-    assert!((ours - theirs).abs() < 1e-3, "{ours} {theirs}");
 }
 
 /// In no interval more than rate x t + burst, nor more than the line sends; nothing begins in an outage before
