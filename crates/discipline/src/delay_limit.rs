@@ -130,6 +130,7 @@ mod tests {
     #[test]
     fn what_waits_stays_and_nothing_comes_behind_it() {
         let (mut fifo, mut port) = queue("10ms");
+        port.now = Time::from_millis(500);
         for number in 0..100 {
             fifo.enqueue(packet(number, number, 100), &mut port);
         }

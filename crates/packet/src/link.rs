@@ -72,10 +72,13 @@ impl Link {
             let bits = rate.as_bits_per_second() as f64 * share;
             Rate::from_bits_per_second(bits.max(1.0) as u64)
         };
+        // A shaper sends no faster for long than its own rate, whatever the line behind it does.
+        let shaped = |line: Rate| spec.shaper.map_or(line, |shaper| shaper.rate.min(line));
         let setting = Setting {
             limit: limit_of(spec.buffer),
             rate: counted(spec.rate),
-            steps: measurable(spec, steps.as_deref()).map(|steps| steps.map(counted).into()),
+            steps: measurable(spec, steps.as_deref())
+                .map(|steps| steps.map(|rate| counted(shaped(rate))).into()),
             delay: spec.delay,
             packet,
             salt: random.bits(),

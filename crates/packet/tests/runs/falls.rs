@@ -167,6 +167,20 @@ fn a_limit_in_time_is_one_in_bytes_where_the_rate_stays() {
     }
 }
 
+/// Behind a shaper whose rate is below the line's the limit is of the shaper's rate: 20 ms at 4 Mb/s are 10 kB.
+#[test]
+fn a_limit_in_time_is_of_the_rate_of_a_shaper() {
+    let rate = r#"rate = { steps = [["0s", "10Mbps"], ["5s", "5Mbps"]], repeat = "10s" }
+        shaper = { rate = "4Mbps", burst = "2kB" }"#;
+    let of = |link: &str| {
+        let report = flooded(&format!("{rate}\n{link}"), "10s", "20s");
+        value(&report, Metric::QueueMean)
+    };
+    let time = of("buffer = \"10MB\"\nqueue = { kind = \"delay_limit\", limit = \"20ms\" }");
+    let bytes = of("buffer = \"10kB\"");
+    assert!((time - bytes).abs() < 1e-6 * bytes, "{time} {bytes}");
+}
+
 /// A limit of 20 ms keeps 20 ms at each rate, where its bytes at the higher rate are 40 ms at the lower. At the
 /// fall both have the same queue to drain.
 #[test]
