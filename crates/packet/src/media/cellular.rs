@@ -234,10 +234,19 @@ impl Slotted {
         (work(used.sent), work(possible))
     }
 
-    /// Time until so many bytes have left, behind those taken in, at the average rate.
+    /// Time until so many bytes have left, behind those taken in, with as many repeats as there are on average.
     pub(crate) fn time_to_send(&self, now: Time, bytes: u64) -> Time {
-        let ahead = self.begin(self.block.slot).saturating_sub(now);
-        ahead.saturating_add(self.average.time_to_send(Bytes::new(bytes)))
+        let begin = self.begin(self.block.slot).max(now);
+        let takes = match &self.rate {
+            SlotRate::Constant(_) => self.average.time_to_send(Bytes::new(bytes)),
+            SlotRate::Steps(steps) => {
+                let blocks = bytes as f64 / self.cellular.arriving();
+                let before = steps.work(begin);
+                let (end, _) = steps.reach(before + Work::of(Bytes::new(blocks.ceil() as u64)));
+                end.saturating_sub(begin)
+            }
+        };
+        begin.saturating_sub(now).saturating_add(takes)
     }
 }
 
