@@ -263,6 +263,20 @@ def test_figures_of_papers(paper: str, name: str) -> None:
     assert any(each.startswith("10 Gb/s · ") for each in words)
 
 
+@pytest.mark.parametrize(
+    ("name", "rate"),
+    [
+        ("home-wifi", "390 Mb/s of Wi-Fi"),
+        ("docsis-upstream", "20 Mb/s of a cable modem"),
+        ("shaped-access", "1 Gb/s shaped to 100 Mb/s (“down”, one of 2 links)"),
+        ("policed-transit", "1 Gb/s policed to 200 Mb/s"),
+    ],
+)
+def test_the_line_says_what_keeps_a_part_of_the_rate(name: str, rate: str) -> None:
+    link = headline(Scenario.load(ROOT / "scenarios" / f"{name}.toml").resolved, otherwise="").link
+    assert link.split(" · ")[0] == rate
+
+
 def test_names_beside_points_that_have_no_room_are_left_out() -> None:
     figure, (axis,) = canvas.figure(Headline("title", ""), 4, [2])
     axis.plot([0, 1], [0, 1])

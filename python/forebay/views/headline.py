@@ -21,6 +21,12 @@ _DOT = " · "
 
 #: Groups of flows that are named; what is beyond is counted.
 NAMED = 4
+#: Media, as the rate is said to be of one.
+_MEDIA = {"wifi": " of Wi-Fi", "cellular": " of LTE or NR", "docsis": " of a cable modem"}
+
+#: Token buckets, by their keys.
+_BUCKETS = {"policer": "policed", "shaper": "shaped"}
+
 #: Workloads that are told by their rate.
 _UNANSWERED = {"poisson": "Poisson", "cbr": "constant rate"}
 
@@ -51,7 +57,7 @@ def headline(resolved: Mapping[str, Any] | None, *, otherwise: str, buffer: Buff
     target = next(link for link in links if link["target"])
     several = f" (“{target['name']}”, one of {len(links)} links)" if len(links) > 1 else ""
     parts = [
-        f"{_rate(target['rate'])}{_changes(target)}{several}",
+        f"{_rate(target['rate'])}{_kept(target)}{_changes(target)}{several}",
         _buffer(str(target["buffer"]), buffer),
         queue(target["queue"]).removeprefix("a "),
         _traffic(resolved["flows"]),
@@ -78,6 +84,14 @@ def _rate(rate: Any) -> str:
 
 def _rates(rate: Mapping[str, Any]) -> list[str]:
     return [state["rate"] for state in rate["markov"]] if "markov" in rate else [rate for _, rate in rate["steps"]]
+
+
+def _kept(link: Mapping[str, Any]) -> str:
+    """What takes a part of the rate, or lets no more of it through."""
+    medium = link.get("medium", {"kind": ""})
+    told = [_MEDIA[medium["kind"]]] if medium["kind"] else []
+    told += [f" {how} to {law(link[key]['rate'])}" for key, how in _BUCKETS.items() if key in link]
+    return "".join(told)
 
 
 def _changes(link: Mapping[str, Any]) -> str:
