@@ -222,6 +222,16 @@ mod tests {
         assert_eq!(link.next(), f64::INFINITY);
     }
 
+    /// As with packets, a rate that is the average is none below it.
+    #[test]
+    fn the_average_itself_is_fast() {
+        let mut tally = Tally::default();
+        for (capacity, slow) in [(1499.0, true), (1500.0, false), (1501.0, false)] {
+            let found: *const _ = changing().phase(capacity, &mut tally);
+            assert_eq!(std::ptr::eq(found, &raw const tally.slow), slow);
+        }
+    }
+
     /// Whatever senders know: 60 packets at 1 s leave in 0.06 s at 500 a second, and by then half have.
     #[test]
     fn what_waits_is_served_by_what_comes() {
