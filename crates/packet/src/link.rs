@@ -65,20 +65,18 @@ impl Link {
         let steps = spec.realized(setup.seed, setup.number, end);
         let mut random = Stream::new(setup.seed, setup.number as u64, Purpose::Discipline);
         let packet = setup.scenario.packet_bytes().max(1.0);
-        // The rate at which bytes leave as they are counted in the queue, without framing.
+        // The rate at which bytes leave as they are counted in the queue, without framing; a shaper sends no
+        // faster for long than its own, whatever the line behind it does.
         let share = packet / (packet + f64::from(overhead));
         let counted = |rate: Rate| {
             let rate = spec.shaper.map_or(rate, |shaper| rate.min(shaper.rate));
             let bits = rate.as_bits_per_second() as f64 * share;
             Rate::from_bits_per_second(bits.max(1.0) as u64)
         };
-        // A shaper sends no faster for long than its own rate, whatever the line behind it does.
-        let shaped = |line: Rate| spec.shaper.map_or(line, |shaper| shaper.rate.min(line));
         let setting = Setting {
             limit: limit_of(spec.buffer),
             rate: counted(spec.rate),
-            steps: measurable(spec, steps.as_deref())
-                .map(|steps| steps.map(|rate| counted(shaped(rate))).into()),
+            steps: measurable(spec, steps.as_deref()).map(|steps| steps.map(counted).into()),
             delay: spec.delay,
             packet,
             salt: random.bits(),
