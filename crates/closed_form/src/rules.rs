@@ -65,13 +65,13 @@ impl ClosedForm for Model {
         }
         if let Some(link) = scenario.links().iter().find(|link| link.loss.rate() > 0.0) {
             let lost = percent(link.loss.rate());
-            let why = format!("the medium behind `{}` loses {lost} besides", link.name);
+            let why = format!("the medium behind “{}” loses {lost} besides", link.name);
             checks.push(checked("losses at the queue alone", false, why));
         }
         let policed = |link: &Link| Some((link.name.clone(), link.policer?.rate));
         if let Some((name, rate)) = scenario.links().iter().find_map(policed) {
             let why =
-                format!("the policer in front of `{name}` drops what comes faster than {rate}");
+                format!("the policer in front of “{name}” drops what comes faster than {rate}");
             checks.push(checked("no losses in front of the queue", false, why));
         }
         let target = scenario.target();

@@ -92,7 +92,8 @@ fn disciplines() -> Vec<(&'static str, String)> {
 }
 
 /// Disciplines whose own control keeps the queue far below the buffer.
-const KEEPS_SHORT: [&str; 7] = [
+const KEEPS_SHORT: [&str; 8] = [
+    "delay_limit",
     "red",
     "pie",
     "fq_pie",

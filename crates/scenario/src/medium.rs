@@ -227,7 +227,7 @@ impl Link {
             Medium::Cellular(_) => "in slots, and again what does not arrive",
             Medium::Docsis(_) => "what it was granted a while ago",
         };
-        Some(format!("`{}` sends {how}", self.name))
+        Some(format!("the link “{}” sends {how}", self.name))
     }
 
     /// What is said of a rate that is a medium's.
