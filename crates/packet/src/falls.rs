@@ -30,9 +30,8 @@ impl Falls {
     /// Those from `start` on.
     pub(crate) fn new(links: &[Link], start: Time) -> Self {
         let falling = |link: &Link| {
-            let steps = link.transmitter().and_then(|sender| sender.steps());
             let mut falling = Falling {
-                steps: steps.cloned(),
+                steps: link.line().steps().cloned(),
                 next: Time::MAX,
                 longest: None,
             };

@@ -132,12 +132,12 @@ impl Link {
         }
     }
 
-    /// Whether the rate is below its average, where it changes.
-    pub(crate) fn is_slow(&self, now: Time) -> Option<bool> {
+    /// What its rate is of as time goes on, also where a medium sends in its own way.
+    pub(crate) fn line(&self) -> &Transmitter {
         match self {
-            Self::DropTail(link) => link.transmitter().is_slow(now),
-            Self::Gated(link) => link.fifo.transmitter().is_slow(now),
-            Self::Queued(link) => link.is_slow(now),
+            Self::DropTail(link) => link.transmitter(),
+            Self::Gated(link) => link.fifo.transmitter(),
+            Self::Queued(link) => link.line(),
         }
     }
 

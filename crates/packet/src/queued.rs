@@ -209,9 +209,9 @@ impl QueuedLink {
         }
     }
 
-    /// Whether the rate is below its average, where it changes, also that of a medium.
-    pub(crate) fn is_slow(&self, now: Time) -> Option<bool> {
-        self.server.transmitter.is_slow(now)
+    /// What its rate is of as time goes on, also where a medium sends in its own way.
+    pub(crate) fn line(&self) -> &Transmitter {
+        &self.server.transmitter
     }
 
     /// What has been used until `now`.

@@ -69,7 +69,7 @@ impl Sampler {
     pub(crate) fn sample(&mut self, now: Time, target: &mut Link, flows: &Flows) {
         let drains = target.backlog(now).as_secs_f64();
         self.drains.push(drains);
-        match target.is_slow(now) {
+        match target.line().is_slow(now) {
             Some(true) => self.slow.push(drains),
             Some(false) => self.fast.push(drains),
             None => {}

@@ -94,8 +94,8 @@ fn a_rate_in_steps_is_the_blocks() {
     }
 }
 
-/// Fading: a full buffer takes twice as long to drain while blocks carry half, and the median of each phase
-/// is that of the buffer at its rate.
+/// Fading: a full buffer takes twice as long to drain while blocks carry half, the median of each phase
+/// is that of the buffer at its rate, and what waits at a fall takes the longer one.
 #[test]
 fn a_fading_link_has_two_phases() {
     let fading =
@@ -106,6 +106,8 @@ fn a_fading_link_has_two_phases() {
     // 50 packets of 800 bytes, at nine tenths of 6 and 12 Mb/s.
     let drains = 50.0 * 800.0 * 8.0 / (0.9 * 6e6);
     assert!((slow / drains - 1.0).abs() < 0.06, "{slow} {drains}");
+    let fall = value(&report, Metric::DrainTimeMax);
+    assert!((fall / drains - 1.0).abs() < 0.06, "{fall} {drains}");
     assert!(
         (fast / (drains / 2.0) - 1.0).abs() < 0.06,
         "{fast} {drains}"
