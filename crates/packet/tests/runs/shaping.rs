@@ -289,3 +289,22 @@ fn a_changing_line_behind_a_shaper_is_used_and_no_more() {
         assert!((fast / expected - 1.0).abs() < 0.06, "{fast} {expected}");
     }
 }
+
+/// A second bucket that is given no size holds the largest packet as the line sees it, framing and all.
+#[test]
+fn a_second_bucket_holds_the_largest_packet_with_its_framing() {
+    let sparse = POISSON.replace("11Mbps", "4Mbps").replace("8Mbps", "3Mbps");
+    for (layer, wire) in [("l3", 1250), ("l2", 1268), ("l1", 1288)] {
+        let run = |peak: &str| {
+            let change = shaper("8Mbps", 20_000, &format!(", peak = \"9Mbps\"{peak}"));
+            let report = run_with(&sparse, &[change, format!("link.rate_layer={layer}")]);
+            report.metrics
+        };
+        assert_eq!(
+            run(""),
+            run(&format!(", peak_burst = \"{wire}B\"")),
+            "{layer}"
+        );
+        assert_ne!(run(""), run(", peak_burst = \"3000B\""), "{layer}");
+    }
+}
