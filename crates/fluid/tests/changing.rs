@@ -345,6 +345,22 @@ fn windows_clock_the_queue_of_each_capacity() {
     }
 }
 
+/// What overflows just behind a fall is missed when what arrived before it has been served at the low capacity:
+/// 100 packets in a second, and a round trip of 100 ms. The coupled model has no news: its cuts are immediate.
+#[test]
+fn news_of_a_loss_waits_for_the_service_that_comes() {
+    let mut model = steady(&[(20.0, 1000.0), (20.0, 100.0)], 150.0);
+    model.links[0].buffer = 100.0;
+    model.trace = Some(0.05);
+    let [adaptive, euler, _] = by_all(&model);
+    for (name, outcome) in [adaptive, euler] {
+        let window = |at: f64| outcome.trace.windows[0][(at / 0.05_f64).round() as usize];
+        near(window(20.0), 150.0, 0.1, name);
+        near(window(21.0), 150.0, 0.1, name);
+        near(window(21.4), 75.0, 0.1, name);
+    }
+}
+
 /// A capacity that is the same before and after each change is a constant.
 #[test]
 fn changes_that_change_nothing_change_nothing() {
