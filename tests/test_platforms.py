@@ -269,6 +269,14 @@ def test_nothing_is_typed_for_a_link_whose_rate_changes() -> None:
         assert found.notes == ("the link's rate changes: lines with its average, 75 Mb/s, were not simulated",)
 
 
+@pytest.mark.parametrize("system", ["eos", "junos"])
+def test_a_buffer_that_lasts_for_months_is_refused_by_name(system: str) -> None:
+    path = ROOT / "scenarios" / "lab-dumbbell.toml"
+    told = configure(platform(system), Port.of(Scenario.load(path, ["link.rate=1kbps", "link.buffer=1000000p"])))
+    assert told.lines == ()
+    assert "12,144,000,000,000 microseconds at the link's rate; allowed: up to " in told.notes[0]
+
+
 @pytest.mark.parametrize("kind", ["wifi", "cellular", "docsis"])
 def test_nothing_is_typed_for_a_medium(kind: str) -> None:
     path = ROOT / "scenarios" / "lab-dumbbell.toml"

@@ -27,7 +27,7 @@ from forebay.configuration.platforms.modular_qos import (
     resolved,
 )
 from forebay.configuration.platforms.platform import Assumed, Reading, whole_bytes
-from forebay.configuration.platforms.routers import WRED, Router, in_time, members, microseconds, percents
+from forebay.configuration.platforms.routers import WRED, Router, members, microseconds, percents
 from forebay.configuration.port import Classes, Limit, Port, Queue
 from forebay.configuration.reading import Mistake, whole
 
@@ -37,6 +37,8 @@ __all__ = ["EOS", "EOS_TRIDENT"]
 FIRST, LAST = 1, 6
 #: The largest threshold (Arista's AVD schema, random_detect.ecn.threshold).
 MOST = 256_000_000
+#: The largest number of a latency that is read, and so written.
+LONGEST = 2**40
 #: Whole kb/s of 32 bits.
 FASTEST = (2**32 - 1) * 1000
 #: Multiples of the free memory that a Trident queue may hold, as powers of two.
@@ -82,7 +84,7 @@ class Eos(Router):
     def limit(self, limit: Limit, port: Port) -> Limit:
         if self.shared:
             return whole_bytes(limit, port.packet)
-        return in_time(microseconds(limit, port), port.ip_rate)
+        return self.lasting(limit, port, LONGEST)
 
     def level(self, level: Limit, queue: Limit, port: Port) -> Limit:
         del queue
@@ -260,7 +262,7 @@ _FORMS: Sequence[Form[Handler]] = (
     Form("!! ...", ignore),
 )
 _READERS: Mapping[str, Reader] = {
-    **amounts(amount=2**40, rate=2**32, least=MOST, most=MOST, percent=100, share=100),
+    **amounts(amount=LONGEST, rate=2**32, least=MOST, most=MOST, percent=100, share=100),
     "word": identifier,
     "queue": lambda text: whole(text, "a queue", most=7),
     "weight": lambda text: whole(text, "a weight", most=15),

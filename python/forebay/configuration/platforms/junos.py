@@ -23,7 +23,7 @@ from forebay.configuration.platforms.routers import (
 )
 from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass, Value
 from forebay.configuration.reading import Mistake, Word, closest, statements, whole
-from forebay.errors import InputError, UnsupportedError
+from forebay.errors import InputError
 from forebay.formatting import bandwidth, exactly
 
 __all__ = ["JUNOS"]
@@ -64,11 +64,7 @@ class Junos(Router):
         return self.shaped(port, "l2", FASTEST)
 
     def limit(self, limit: Limit, port: Port) -> Limit:
-        count = microseconds(limit, port)
-        if count > MOST:
-            found = f"{limit}, {count:,} microseconds at the link's rate"
-            raise UnsupportedError(f"junos cannot be told of {found}; allowed: up to {MOST:,}")
-        return in_time(count, port.ip_rate)
+        return self.lasting(limit, port, MOST)
 
     def fit(self, port: Port) -> Fitted:
         """See `Platform`; a buffer that is longer than some hardware takes is said."""

@@ -182,6 +182,14 @@ class Router(ABC):
             raise UnsupportedError(f"{self.name} cannot be told of {limit}; allowed: up to {most:,} {unit}")
         return limit
 
+    def lasting(self, limit: Limit, port: Port, most: int) -> Limit:
+        """The limit in whole microseconds; refused where they are more than the most that can be told."""
+        count = microseconds(limit, port)
+        if count > most:
+            found = f"{limit}, {count:,} microseconds at the link's rate"
+            raise UnsupportedError(f"{self.name} cannot be told of {found}; allowed: up to {most:,}")
+        return in_time(count, port.ip_rate)
+
     def shaped(self, port: Port, layer: str, most: int) -> tuple[int, str]:
         """The rate of a shaper that counts a layer's bits in whole kb/s; refused where it is above the most."""
         rate = whole_rate(port, layer)
