@@ -35,6 +35,21 @@ impl Work {
         Self(rest as u128)
     }
 
+    /// So many parts of a whole, rounded down.
+    ///
+    /// ```
+    /// use forebay_units::{Bytes, Work};
+    ///
+    /// assert_eq!(Work::of(Bytes::new(10)).part(3, 5), Work::of(Bytes::new(6)));
+    /// ```
+    #[must_use]
+    pub const fn part(self, parts: u64, whole: u64) -> Self {
+        Self(
+            self.0 / whole as u128 * parts as u128
+                + self.0 % whole as u128 * parts as u128 / whole as u128,
+        )
+    }
+
     /// In bits.
     pub fn bits(self) -> f64 {
         self.0 as f64 / TICKS_PER_SECOND as f64

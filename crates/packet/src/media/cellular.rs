@@ -46,22 +46,26 @@ struct Block {
     arrives: Time,
 }
 
-/// What a slot is used for, in bits; or many.
+/// What a slot is used for; or many.
 #[derive(Clone, Copy, Debug, Default)]
 struct Use {
     /// What its packets are.
-    sent: f64,
+    sent: Work,
     /// What they could have been.
-    room: f64,
+    room: Work,
     /// All that it carries, repeats included.
-    taken: f64,
+    taken: Work,
 }
 
+/// Shares are counted in parts of this.
+const WHOLE: u64 = 1 << 32;
+
 impl Use {
-    fn add(&mut self, other: &Self, share: f64) {
-        self.sent += share * other.sent;
-        self.room += share * other.room;
-        self.taken += share * other.taken;
+    /// What another one was used for in so many parts of its time.
+    fn add(&mut self, other: &Self, parts: u64, whole: u64) {
+        self.sent = self.sent + other.sent.part(parts, whole);
+        self.room = self.room + other.room.part(parts, whole);
+        self.taken = self.taken + other.taken.part(parts, whole);
     }
 }
 
@@ -173,7 +177,7 @@ impl Slotted {
     fn fill(&mut self, part: Work) {
         self.block.room = self.block.room.saturating_sub(part);
         let used = self.used.entry(self.block.slot).or_default();
-        used.sent += part.bits();
+        used.sent = used.sent + part;
     }
 
     /// Begins a block in the first free slot from this one on. Whether it arrives is drawn each time that
@@ -181,11 +185,10 @@ impl Slotted {
     fn open(&mut self, from: u64) {
         let slot = self.free(from);
         let room = self.carries(slot);
-        let bits = room.bits();
         let block = Use {
-            sent: 0.0,
-            room: bits,
-            taken: bits,
+            sent: Work::ZERO,
+            room,
+            taken: room,
         };
         self.used.insert(slot, block);
         let (mut at, mut failures) = (slot, 0);
@@ -193,7 +196,7 @@ impl Slotted {
             failures += 1;
             at = self.free(at + self.cellular.wait(failures));
             let repeat = Use {
-                taken: self.carries(at).bits(),
+                taken: self.carries(at),
                 ..Use::default()
             };
             self.used.insert(at, repeat);
@@ -213,7 +216,7 @@ impl Slotted {
         }
         let later = self.used.split_off(&self.turn);
         for used in self.used.values() {
-            self.before.add(used, 1.0);
+            self.before.add(used, 1, 1);
         }
         self.used = later;
         self.begin(self.turn + 1)
@@ -222,16 +225,15 @@ impl Slotted {
     /// What was sent in slots until `now`, and what could have been: in slots that nothing was sent in,
     /// what arrives on average. A slot counts evenly over its time.
     pub(crate) fn sent(&self, now: Time) -> (Work, Work) {
-        let slot = self.cellular.slot.as_secs_f64();
+        let slot = self.cellular.slot;
         let mut used = self.before;
         for (number, one) in &self.used {
-            let gone = now.saturating_sub(self.begin(*number)).as_secs_f64();
-            used.add(one, (gone / slot).min(1.0));
+            let gone = now.saturating_sub(self.begin(*number)).min(slot);
+            used.add(one, gone.as_picos(), slot.as_picos());
         }
-        let idle = (self.rate.work(now).bits() - used.taken).max(0.0);
-        let work = |bits: f64| Work::of(Bytes::new((bits / 8.0).round() as u64));
-        let possible = used.room + self.cellular.arriving() * idle;
-        (work(used.sent), work(possible))
+        let idle = self.rate.work(now).saturating_sub(used.taken);
+        let arriving = (self.cellular.arriving() * WHOLE as f64).round() as u64;
+        (used.sent, used.room + idle.part(arriving, WHOLE))
     }
 
     /// Time until so many bytes have left, behind those taken in, with as many repeats as there are on average.
@@ -341,7 +343,10 @@ mod tests {
         let (mut late, mut repeated) = (0.0, 0.0);
         for _ in 0..50_000 {
             let (at, left, free) = turn(&mut slotted, now, &[1500]);
-            let repeats = slotted.used.iter().filter(|(_, used)| used.room == 0.0);
+            let repeats = slotted
+                .used
+                .iter()
+                .filter(|(_, used)| used.room == Work::ZERO);
             taken.extend(repeats.map(|(slot, _)| *slot));
             assert!(!taken.contains(&(at.as_picos() / MILLI.as_picos())), "{at}");
             assert!(left[0] >= at + MILLI && left[0] > last);

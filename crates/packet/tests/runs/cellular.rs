@@ -113,3 +113,18 @@ fn a_fading_link_has_two_phases() {
         "{fast} {drains}"
     );
 }
+
+/// A slot counts evenly over its time: however short the measured time, no more is sent than can be.
+#[test]
+fn a_moment_is_used_no_more_than_whole() {
+    for warmup in (0..60).map(|number| 1_000_000 + 313 * number) {
+        let changes = [
+            "run.measure=1us".to_owned(),
+            format!("run.warmup={warmup}us"),
+            "link.rate=9999991bps".to_owned(),
+            "flows.0.workload={ poisson = { rate = \"9Mbps\" } }".to_owned(),
+        ];
+        let used = value(&run_with(FLOOD, &changes), Metric::Utilization);
+        assert!(used <= 1.0 + 1e-9, "{changes:?} {used}");
+    }
+}
