@@ -88,8 +88,7 @@ def _rates(rate: Mapping[str, Any]) -> list[str]:
 
 def _kept(link: Mapping[str, Any]) -> str:
     """What takes a part of the rate, or lets no more of it through."""
-    medium = link.get("medium", {"kind": ""})
-    told = [_MEDIA[medium["kind"]]] if medium["kind"] else []
+    told = [_MEDIA[link["medium"]["kind"]]] if "medium" in link else []
     told += [f" {how} to {law(link[key]['rate'])}" for key, how in _BUCKETS.items() if key in link]
     return "".join(told)
 
