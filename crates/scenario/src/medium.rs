@@ -207,11 +207,7 @@ impl Link {
         match &mut self.varying {
             None | Some(Varying::Opportunities(_)) => {}
             Some(Varying::Steps(steps)) => *steps = Arc::new(steps.map(scaled)),
-            Some(Varying::Markov(markov)) => {
-                for state in &mut markov.states {
-                    state.rate = scaled(state.rate);
-                }
-            }
+            Some(Varying::Markov(markov)) => *markov = markov.map(scaled),
         }
         self.steps = self.steps.as_ref().map(|steps| Arc::new(steps.map(scaled)));
         self.rate.as_bits_per_second() as f64 * share

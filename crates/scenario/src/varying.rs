@@ -87,11 +87,11 @@ impl Markov {
         bits / time
     }
 
-    /// The same chain with no rate above this one.
-    fn up_to(&self, most: Rate) -> Self {
+    /// The same chain with other rates.
+    pub(crate) fn map(&self, rate: impl Fn(Rate) -> Rate) -> Self {
         let mut states = self.states.clone();
         for state in &mut states {
-            state.rate = state.rate.min(most);
+            state.rate = rate(state.rate);
         }
         Self { states }
     }
@@ -277,8 +277,9 @@ impl Link {
     /// Bits per second that it has on average until `end`, where it changes and is at no instant above this
     /// rate.
     pub(crate) fn smaller_rate(&self, most: Rate, end: Time) -> Option<f64> {
+        let at_most = |rate: Rate| rate.min(most);
         let mean = |steps: &RateSteps| {
-            let smaller = steps.map(|rate| rate.min(most));
+            let smaller = steps.map(at_most);
             smaller.mean(Time::ZERO, steps.repeat().unwrap_or(end))
         };
         if let Some(steps) = &self.steps {
@@ -287,7 +288,7 @@ impl Link {
         let up = self.outages.up(Time::ZERO, end);
         match self.varying.as_ref()? {
             Varying::Steps(steps) => Some(up * mean(steps)),
-            Varying::Markov(markov) => Some(up * markov.up_to(most).mean()),
+            Varying::Markov(markov) => Some(up * markov.map(at_most).mean()),
             Varying::Opportunities(_) => None,
         }
     }
