@@ -2,7 +2,7 @@
 
 use forebay_scenario::{BufferReport, Metric, Report};
 
-use super::{run, steps, value};
+use super::{run, run_with, steps, value};
 
 /// A link of these keys, flooded by 12 Mb/s in packets of 500 bytes, measured from a time on for so long.
 fn flooded(link: &str, from: &str, measure: &str) -> Report {
@@ -137,33 +137,12 @@ fn said(mut report: Report) -> String {
 /// On a link of one rate a limit in time is drop-tail's of as many bytes.
 #[test]
 fn a_limit_in_time_is_one_in_bytes_where_the_rate_stays() {
-    let flows = |link: &str| {
-        run(&format!(
-            r#"
-            [link]
-            rate = "9999991bps"
-            {link}
-            [[flows]]
-            count = 3
-            rtt = "20ms"
-            [[flows]]
-            name = "noise"
-            packet = "333B"
-            workload = {{ poisson = {{ rate = "3Mbps" }} }}
-            [run]
-            warmup = "1s"
-            measure = "4s"
-            "#
-        ))
-    };
+    let mixed = steps::mixed("\"9999991bps\"", "droptail");
     for limit in ["20ms", "3ms", "1us"] {
-        let bytes = flows(&format!("buffer = \"{limit}\""));
-        let queue = format!("queue = {{ kind = \"delay_limit\", limit = \"{limit}\" }}");
-        assert_eq!(
-            said(flows(&format!("buffer = \"10MB\"\n{queue}"))),
-            said(bytes),
-            "{limit}"
-        );
+        let bytes = run_with(&mixed, &[format!("link.buffer={limit}")]);
+        let queue = format!("link.queue={{ kind = \"delay_limit\", limit = \"{limit}\" }}");
+        let time = run_with(&mixed, &["link.buffer=10MB", &queue]);
+        assert_eq!(said(time), said(bytes), "{limit}");
     }
 }
 

@@ -5,7 +5,7 @@ use forebay_scenario::{Cost, GroupReport, Metric, Report};
 use super::{run, run_with, traced, value};
 
 /// A link at `rate` with two kinds of traffic, and packets of two sizes.
-fn mixed(rate: &str, queue: &str) -> String {
+pub(crate) fn mixed(rate: &str, queue: &str) -> String {
     format!(
         r#"
         [link]

@@ -68,24 +68,21 @@ fn others_take_their_shares() {
     }
 }
 
-const SPARSE: &str = r#"
-[link]
-rate = "130Mbps"
-buffer = "200p"
-medium = "wifi"
-[[flows]]
-packet = "1500B"
-workload = { poisson = { rate = "1Mbps" } }
-[run]
-warmup = "1s"
-measure = "200s"
-"#;
+/// The same link with hardly anything to send.
+fn sparse() -> String {
+    FLOOD
+        .replace(
+            "cbr = { rate = \"150Mbps\" }",
+            "poisson = { rate = \"1Mbps\" }",
+        )
+        .replace("measure = \"4s\"", "measure = \"200s\"")
+}
 
 /// A packet that comes to an idle link on an idle medium goes at once; one that comes while another's turn
 /// goes on waits for the rest of it: of some 0.25 ms, at 83 packets a second, 2 % do.
 #[test]
 fn a_single_packet_hardly_waits() {
-    let report = run_with::<&str>(SPARSE, &[]);
+    let report = run_with::<&str>(&sparse(), &[]);
     // Data of one frame takes 25 symbols; residual turn times come as in M/G/1 with vacations behind each
     // packet: load times half a turn's mean square over its mean, and backoffs are even from 0 to 15 slots.
     let busy: Vec<f64> = (0..16)
@@ -99,7 +96,7 @@ fn a_single_packet_hardly_waits() {
     let found = value(&report, Metric::QueueDelayMean);
     assert!((found / wait - 1.0).abs() < 0.1, "{found} {wait}");
     let used = value(&report, Metric::Utilization);
-    let told = scenario::<&str>(SPARSE, &[]).target().rate;
+    let told = scenario::<&str>(&sparse(), &[]).target().rate;
     let share = 1e6 / told.as_bits_per_second() as f64;
     assert!((used / share - 1.0).abs() < 0.03, "{used} {share}");
 }
@@ -109,8 +106,8 @@ fn a_single_packet_hardly_waits() {
 #[test]
 fn what_could_have_been_sent_does_not_hang_on_chance() {
     let change = "link.medium={ kind = \"wifi\", stations = 3 }";
-    let told = scenario(SPARSE, &[change]).target().rate;
-    let report = run_with(SPARSE, &[change]);
+    let told = scenario(&sparse(), &[change]).target().rate;
+    let report = run_with(&sparse(), &[change]);
     let used = value(&report, Metric::Utilization);
     let share = 1e6 / told.as_bits_per_second() as f64;
     assert!((used / share - 1.0).abs() < 0.04, "{used} {share}");
