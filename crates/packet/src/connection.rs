@@ -69,7 +69,7 @@ use self::scoreboard::Scoreboard;
 use self::sender::{FastPath, Handshake, Sender, Start, Totals, Transmission};
 use self::timeout::Timeout;
 use self::timers::Timer;
-use crate::prefetch::prefetch;
+use forebay_simulation::prefetch;
 
 /// A connection. Packets are numbered from 1 on; the numbers go on over the transfers of one user,
 /// so that late packets of an earlier transfer are recognized.

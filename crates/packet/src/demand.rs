@@ -7,14 +7,10 @@ use forebay_scenario::{
     BufferLimit, DEFAULT_MEMORY, FlowGroup, Footprint, Law, Link, Medium, Need, Recovery,
     Reduction, Scenario, Waiting, Workload, controller_needs,
 };
+use forebay_simulation::{Event, MAX_LANES, Unresponsive, in_turn, is_counted, takes_turns};
 use forebay_units::{Bytes, Time};
 
-use crate::calendar::MAX_LANES;
-use crate::event::Event;
-use crate::flow::{Flow, Unresponsive};
-use crate::lanes::in_turn;
-use crate::link::is_counted;
-use crate::turns::Turns;
+use crate::ends::SimulatedFlow;
 
 /// What the packet engine keeps.
 pub(crate) struct Kept;
@@ -62,7 +58,7 @@ impl Footprint for Kept {
 
     fn flow(&self, group: &FlowGroup) -> f64 {
         let growing = matches!(group.workload, Workload::OpenLoop { .. });
-        let lists = size_of::<Flow>() as f64
+        let lists = size_of::<SimulatedFlow>() as f64
             + f64::from(u8::from(!group.reverse.is_empty())) * size_of::<Unresponsive>() as f64;
         lists * if growing { GROWING } else { 1.0 } + boxed(group)
     }
@@ -95,7 +91,7 @@ impl Footprint for Kept {
             return GROWING * waiting.packets * (most as f64 + granted);
         }
         // A departure is known at arrival: what goes on is an event already.
-        let record = if Turns::are_of(link) {
+        let record = if takes_turns(link) {
             size_of::<Packet>()
         } else if is_counted(scenario, at) {
             size_of::<(Time, u32)>()

@@ -2,11 +2,10 @@
 //! is done at once: a test only.
 
 use forebay_scenario::{Cancel, Format, Override, Report, Scenario, Seed};
-use forebay_units::Time;
+use forebay_simulation::{Departures, Link, Simulation, report};
 
-use crate::link::{Departures, Link};
-use crate::report::report;
-use crate::simulation::Simulation;
+use crate::NAME;
+use crate::hosts::SimulatedHosts;
 
 /// A scenario from TOML text and `key=value` changes.
 pub(crate) fn scenario(text: &str, changes: &[&str]) -> Scenario {
@@ -23,10 +22,12 @@ pub(crate) fn run(scenario: &Scenario, departures: Departures) -> Report {
         seed: scenario.run().seed,
         replication: 0,
     };
-    let mut simulation = Simulation::with_departures(scenario, seed, departures).unwrap();
+    let mut simulation =
+        Simulation::with_departures(scenario, (seed, SimulatedHosts::new(scenario)), departures)
+            .unwrap();
     simulation.record();
     simulation.run(&Cancel::default()).unwrap();
-    let mut report = report(scenario, seed, simulation);
+    let mut report = report(NAME, (scenario, seed), simulation);
     report.cost = forebay_scenario::Cost::default();
     report
 }
@@ -173,9 +174,11 @@ fn both_paths_give_the_same_report_for_every_discipline() {
                 changes.push(&queue);
             }
             let scenario = scenario(&text, &changes);
-            let simulation = Simulation::new(&scenario, Seed::default()).unwrap();
+            let simulation =
+                Simulation::new(&scenario, Seed::default(), SimulatedHosts::new(&scenario))
+                    .unwrap();
             match simulation.network.target() {
-                Link::Queued(link) => put_off_somewhere |= link.slack > Time::ZERO,
+                link @ Link::Queued(_) => put_off_somewhere |= link.puts_off(),
                 _ => folded_somewhere = true,
             }
             let folded = run(&scenario, Departures::Folded);

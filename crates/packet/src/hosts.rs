@@ -5,45 +5,32 @@
 //! half of what is left of the round trip lies on each side of it; elsewhere its acknowledgments
 //! return over a constant delay and it lives in its sender ([`crate::connection`]).
 
+mod apart;
 #[cfg(test)]
 mod tests;
 
+use forebay_random::Purpose;
 use forebay_scenario::{FlowGroup, Scenario, Stack};
+use forebay_simulation::{
+    Alarm, Calendar, Completed, Event, FlowId, Flows, Group, HopNumber, Hosts, InFlight, Kind,
+    Mark, Network, Opening, Place, Refusal, ResponsiveId, Route, Timeline, Transit, Turn,
+    Unresponsive,
+};
 use forebay_units::Time;
 
-use crate::calendar::Calendar;
-use crate::connection::{Held, Lateness, Next, Reception, Reply, most_merged};
-use crate::event::{Event, Kind, Mark};
-use crate::flow::{Alarm, Flow, Flows, InFlight, Transit, Unresponsive};
-use crate::ids::{FlowId, HopNumber, ResponsiveId, Route};
-use crate::network::Network;
+use crate::connection::{Next, Reception, most_merged};
+use crate::ends::{Beginning, SimulatedEnds, SimulatedFlow, lateness};
 use crate::reverse::RemoteReceiver;
-use crate::timeline::Timeline;
 
-/// All senders and receivers.
+/// All senders and receivers, simulated.
 #[derive(Debug)]
-pub(crate) struct Hosts<'a> {
+pub(crate) struct SimulatedHosts<'a> {
     scenario: &'a Scenario,
-    pub(crate) flows: Flows,
+    pub(crate) flows: SimulatedFlows,
 }
 
-/// A flow that may act, and when.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Turn {
-    pub(crate) flow: ResponsiveId,
-    pub(crate) now: Time,
-}
-
-impl Turn {
-    /// Of an event that concerns a responsive flow.
-    #[inline]
-    pub(crate) fn of(event: Event) -> Self {
-        Self {
-            flow: event.flow().responsive(),
-            now: event.time,
-        }
-    }
-}
+/// Flows whose ends are simulated.
+pub(crate) type SimulatedFlows = Flows<SimulatedEnds>;
 
 /// A packet that a sender sends: the low bits of its number.
 #[derive(Clone, Copy, Debug)]
@@ -61,10 +48,7 @@ pub(crate) struct Answer {
     pub(crate) is_all: bool,
 }
 
-/// The flow whose transfer is complete, where one is.
-pub(crate) type Completed = Option<ResponsiveId>;
-
-impl<'a> Hosts<'a> {
+impl<'a> SimulatedHosts<'a> {
     pub(crate) fn new(scenario: &'a Scenario) -> Self {
         Self {
             scenario,
@@ -80,12 +64,6 @@ impl<'a> Hosts<'a> {
         &self.spec(flow).stack
     }
 
-    /// Adds a flow.
-    pub(crate) fn add(&mut self, flow: Flow) -> ResponsiveId {
-        self.flows.responsive.push(flow);
-        ResponsiveId::new(self.flows.responsive.len() - 1)
-    }
-
     // --- A delivery ---
 
     /// The next packet of a flow in order arrives where nothing is missing or slows the sender down,
@@ -95,17 +73,17 @@ impl<'a> Hosts<'a> {
     pub(crate) fn deliver_in_order(&mut self, event: Event) -> Option<Answer> {
         let turn = Turn::of(event);
         let flow = self.flows.responsive.get_mut(turn.flow.index())?;
-        let connection = &mut flow.connection;
-        if !flow.direct || !connection.deliver_next(event.packet(), turn.now) {
+        let connection = &mut flow.ends.connection;
+        if !flow.ends.direct || !connection.deliver_next(event.packet(), turn.now) {
             return None;
         }
         let (mut packet, mut more) = (None, false);
         if connection.has_room() {
             more = connection.window_allows(2);
             let number = connection.send_next(turn.now).packet as u32;
-            packet = Some(turn.packet(number, flow.transit.packet_bytes));
+            packet = Some(set_out(turn, number, flow.transit.packet_bytes));
         }
-        let is_all = !more && connection.waits_until(flow.timer.horizon());
+        let is_all = !more && connection.waits_until(flow.ends.timer.horizon());
         Some(Answer { packet, is_all })
     }
 
@@ -119,7 +97,7 @@ impl<'a> Hosts<'a> {
         network: &mut Network,
         timeline: &mut Timeline<'_>,
     ) -> Completed {
-        while self.flows[turn.flow].connection.has_room() {
+        while self.flows[turn.flow].ends.connection.has_room() {
             self.send_direct(turn, network, timeline);
         }
         self.set_timer(turn, &mut timeline.calendar)
@@ -130,15 +108,15 @@ impl<'a> Hosts<'a> {
     #[inline(always)]
     fn send_direct(&mut self, turn: Turn, network: &mut Network, timeline: &mut Timeline<'_>) {
         let flow = &mut self.flows[turn.flow];
-        let number = flow.connection.send_next(turn.now).packet as u32;
-        let packet = turn.packet(number, flow.transit.packet_bytes);
+        let number = flow.ends.connection.send_next(turn.now).packet as u32;
+        let packet = set_out(turn, number, flow.transit.packet_bytes);
         network.offer(packet, &mut self.flows, timeline);
     }
 
     /// Any other delivery without a mark: of an acknowledgment that has crossed links to its sender,
     /// or of a packet to its receiver.
     #[inline]
-    pub(crate) fn deliver(
+    fn deliver_otherwise(
         &mut self,
         event: Event,
         network: &mut Network,
@@ -160,24 +138,24 @@ impl<'a> Hosts<'a> {
     ) -> Completed {
         let turn = Turn::of(event);
         let flow = &mut self.flows[turn.flow];
-        if flow.receiver.is_some() {
+        if flow.ends.receiver.is_some() {
             self.receive_apart(event, network, timeline);
             return None;
         }
-        let packet = flow.connection.full_number(event.packet());
-        if event.is_unmarked_delivery() && flow.connection.deliver_beyond(packet, event.time) {
+        let packet = flow.ends.connection.full_number(event.packet());
+        if event.is_unmarked_delivery() && flow.ends.connection.deliver_beyond(packet, event.time) {
             return self.repair(turn, network, timeline);
         }
         let answer = if event.is_unmarked_delivery() {
-            flow.connection.deliver(packet, event.time)
+            flow.ends.connection.deliver(packet, event.time)
         } else {
-            flow.connection.deliver_marked(packet, event.time)
+            flow.ends.connection.deliver_marked(packet, event.time)
         };
         match answer {
-            Reception::Acknowledged => return self.send(turn, network, timeline),
+            Reception::Acknowledged => return self.send_allowed(turn, network, timeline),
             Reception::Delayed => {
-                let due = flow.connection.acknowledgment_due();
-                flow.arm_delayed_ack(turn, due, &mut timeline.calendar);
+                let due = flow.ends.connection.acknowledgment_due();
+                flow.ends.arm_delayed_ack(turn, due, &mut timeline.calendar);
             }
             Reception::Stale => {}
         }
@@ -192,35 +170,35 @@ impl<'a> Hosts<'a> {
         timeline: &mut Timeline<'_>,
     ) -> Completed {
         let flow = &mut self.flows[turn.flow];
-        if !flow.delayed_ack.rings(turn.now) {
+        if !flow.ends.delayed_ack.rings(turn.now) {
             // An earlier one has taken this one's place.
             return None;
         }
-        flow.delayed_ack = Alarm::OFF;
-        if flow.receiver.is_some() {
+        flow.ends.delayed_ack = Alarm::OFF;
+        if flow.ends.receiver.is_some() {
             self.expire_apart(turn, network, timeline);
             return None;
         }
-        let most = flow.most_merged(self.scenario);
+        let most = most_merged_of(flow, self.scenario);
         let mut completed = None;
-        for segment in flow.connection.take_gathered(turn.now, most) {
+        for segment in flow.ends.connection.take_gathered(turn.now, most) {
             // Each acknowledgment lets its sender send, also among others of one instant.
-            let connection = &mut self.flows[turn.flow].connection;
+            let connection = &mut self.flows[turn.flow].ends.connection;
             if connection.deliver_merged(&segment, turn.now) == Reception::Acknowledged {
-                completed = self.send(turn, network, timeline).or(completed);
+                completed = self.send_allowed(turn, network, timeline).or(completed);
             }
         }
-        let connection = &mut self.flows[turn.flow].connection;
+        let connection = &mut self.flows[turn.flow].ends.connection;
         if connection
             .acknowledgment_due()
             .is_some_and(|due| due <= turn.now)
         {
             connection.acknowledge_delayed(turn.now);
-            completed = self.send(turn, network, timeline).or(completed);
+            completed = self.send_allowed(turn, network, timeline).or(completed);
         }
         let flow = &mut self.flows[turn.flow];
-        let due = flow.connection.acknowledgment_due();
-        flow.arm_delayed_ack(turn, due, &mut timeline.calendar);
+        let due = flow.ends.connection.acknowledgment_due();
+        flow.ends.arm_delayed_ack(turn, due, &mut timeline.calendar);
         completed
     }
 
@@ -228,16 +206,16 @@ impl<'a> Hosts<'a> {
 
     /// Sends whatever the windows of a flow allow.
     #[inline]
-    pub(crate) fn send(
+    pub(crate) fn send_allowed(
         &mut self,
         turn: Turn,
         network: &mut Network,
         timeline: &mut Timeline<'_>,
     ) -> Completed {
-        match self.flows[turn.flow].connection.quota() {
+        match self.flows[turn.flow].ends.connection.quota() {
             Some(quota) => {
                 for _ in 0..quota {
-                    let connection = &mut self.flows[turn.flow].connection;
+                    let connection = &mut self.flows[turn.flow].ends.connection;
                     let number = connection.send_next(turn.now).packet as u32;
                     self.transmit(Sent { turn, number }, network, timeline);
                 }
@@ -256,15 +234,17 @@ impl<'a> Hosts<'a> {
         timeline: &mut Timeline<'_>,
     ) -> Completed {
         let flow = &mut self.flows[turn.flow];
-        if let Some(transmission) = flow.connection.repair(turn.now) {
+        if let Some(transmission) = flow.ends.connection.repair(turn.now) {
             let number = transmission.packet as u32;
             self.transmit(Sent { turn, number }, network, timeline);
         }
         let flow = &self.flows[turn.flow];
-        if flow.connection.is_held() && flow.connection.waits_until(flow.timer.horizon()) {
+        if flow.ends.connection.is_held()
+            && flow.ends.connection.waits_until(flow.ends.timer.horizon())
+        {
             return None;
         }
-        self.send(turn, network, timeline)
+        self.send_allowed(turn, network, timeline)
     }
 
     /// The same during recovery, or where a ledger or pacing has a say.
@@ -272,14 +252,14 @@ impl<'a> Hosts<'a> {
     fn send_one_by_one(&mut self, turn: Turn, network: &mut Network, timeline: &mut Timeline<'_>) {
         loop {
             let flow = &mut self.flows[turn.flow];
-            match flow.connection.next_to_send(turn.now) {
+            match flow.ends.connection.next_to_send(turn.now) {
                 Next::Send(transmission) => {
                     let number = transmission.packet as u32;
                     self.transmit(Sent { turn, number }, network, timeline);
                 }
                 Next::Pause(until) => {
-                    if !flow.pacing_armed {
-                        flow.pacing_armed = true;
+                    if !flow.ends.pacing_armed {
+                        flow.ends.pacing_armed = true;
                         let event = Event::of_flow(until, Kind::Pacing, turn.flow);
                         timeline.calendar.push_frequent(event);
                     }
@@ -297,8 +277,8 @@ impl<'a> Hosts<'a> {
         network: &mut Network,
         timeline: &mut Timeline<'_>,
     ) -> Completed {
-        self.flows[turn.flow].pacing_armed = false;
-        self.send(turn, network, timeline)
+        self.flows[turn.flow].ends.pacing_armed = false;
+        self.send_allowed(turn, network, timeline)
     }
 
     /// Hands a packet to the network: to the first link, or through the flow's access link.
@@ -311,28 +291,14 @@ impl<'a> Hosts<'a> {
         let Sent { turn, number } = sent;
         let flow = &self.flows[turn.flow];
         if flow.access.is_none() {
-            let packet = turn.packet(number, flow.size(number));
+            let packet = set_out(turn, number, flow.size(number));
             network.offer(packet, &mut self.flows, timeline);
         } else {
-            self.transmit_through_access(turn, number, &mut timeline.calendar);
-        }
-    }
-
-    #[inline(never)]
-    fn transmit_through_access(&mut self, turn: Turn, number: u32, calendar: &mut Calendar) {
-        let flow = &mut self.flows[turn.flow];
-        let size = flow.size(number);
-        let Some(access) = &mut flow.access else {
-            return;
-        };
-        let Some((time, wait)) = access.enqueue(turn.now, size) else {
-            flow.lost_elsewhere += 1;
-            return;
-        };
-        let event = Event::access(time, turn.flow, number, wait);
-        match access.lane {
-            Some(lane) => calendar.push_delivery(lane, event),
-            None => calendar.push_frequent(event),
+            self.flows[turn.flow].enter_access(
+                turn.flow,
+                (turn.now, number),
+                &mut timeline.calendar,
+            );
         }
     }
 
@@ -342,11 +308,11 @@ impl<'a> Hosts<'a> {
     #[inline]
     pub(crate) fn set_timer(&mut self, turn: Turn, calendar: &mut Calendar) -> Completed {
         let flow = &mut self.flows[turn.flow];
-        let Some(deadline) = flow.connection.deadline() else {
-            return flow.connection.finished().then_some(turn.flow);
+        let Some(deadline) = flow.ends.connection.deadline() else {
+            return flow.ends.connection.finished().then_some(turn.flow);
         };
-        if flow.timer.misses(deadline) {
-            flow.timer = Alarm::at(deadline);
+        if flow.ends.timer.misses(deadline) {
+            flow.ends.timer = Alarm::at(deadline);
             calendar.push(Event::of_flow(deadline, Kind::Timer, turn.flow));
         }
         None
@@ -360,38 +326,52 @@ impl<'a> Hosts<'a> {
         timeline: &mut Timeline<'_>,
     ) -> Completed {
         let flow = &mut self.flows[turn.flow];
-        if !flow.timer.rings(turn.now) {
+        if !flow.ends.timer.rings(turn.now) {
             // A later deadline has taken this one's place, or an earlier one already served.
             return None;
         }
-        flow.timer = Alarm::OFF;
-        let deadline = flow.connection.deadline()?;
+        flow.ends.timer = Alarm::OFF;
+        let deadline = flow.ends.connection.deadline()?;
         if deadline > turn.now {
-            flow.timer = Alarm::at(deadline);
+            flow.ends.timer = Alarm::at(deadline);
             let event = Event::of_flow(deadline, Kind::Timer, turn.flow);
             timeline.calendar.push(event);
             return None;
         }
-        flow.connection.time_out(turn.now);
-        self.send(turn, network, timeline)
+        flow.ends.connection.time_out(turn.now);
+        self.send_allowed(turn, network, timeline)
+    }
+}
+
+impl<'a> Hosts<'a> for SimulatedHosts<'a> {
+    type Ends = SimulatedEnds;
+
+    #[inline]
+    fn flows(&self) -> &SimulatedFlows {
+        &self.flows
     }
 
-    // --- Receivers whose acknowledgments cross links ---
+    #[inline]
+    fn flows_mut(&mut self) -> &mut SimulatedFlows {
+        &mut self.flows
+    }
 
-    /// Gives a flow a receiver whose acknowledgments take this path and then `delay` to the
-    /// sender, and which may be late.
-    pub(crate) fn attach_receiver(
-        &mut self,
-        flow: ResponsiveId,
-        (route, delay): (Route, Time),
-        late: Option<Lateness>,
-    ) {
-        let stack = self.stack(flow);
+    fn prepare(&mut self, group: &Group<'a>, place: Place) -> Result<SimulatedEnds, Refusal> {
+        SimulatedEnds::new(group, place)
+    }
+
+    /// Gives a flow whose acknowledgments take a path a receiver between the two paths, which may be late.
+    fn join(&mut self, of: ResponsiveId, group: &Group<'a>, back: Option<(Route, Time)>) {
+        let Some((route, delay)) = back else {
+            return;
+        };
+        let stack = self.stack(of);
         let (packet_bytes, delayed_ack) = (stack.syn().get() as u32, stack.acknowledgments());
-        let (number, of) = (self.flows.unresponsive.len() as u32, flow);
+        let number = self.flows.unresponsive.len() as u32;
         let flow = &mut self.flows[of];
-        flow.direct = false;
-        flow.receiver = Some(Box::new(RemoteReceiver::new(
+        let late = lateness(group, group.draws.key(flow.index, Purpose::Processing));
+        flow.ends.direct = false;
+        flow.ends.receiver = Some(Box::new(RemoteReceiver::new(
             number,
             delay,
             delayed_ack,
@@ -411,142 +391,122 @@ impl<'a> Hosts<'a> {
         });
     }
 
-    /// The round trip of a flow changes: what is left of it behind the last link, and behind the last
-    /// link of its acknowledgments where they take a path.
-    pub(crate) fn set_delays(&mut self, flow: ResponsiveId, (there, back): (Time, Time)) {
+    fn set_delays(&mut self, flow: ResponsiveId, (there, back): (Time, Time)) {
         let flow = &mut self.flows.responsive[flow.index()];
         flow.transit.return_delay = there;
-        if let Some(receiver) = &mut flow.receiver {
+        if let Some(receiver) = &mut flow.ends.receiver {
             receiver.delay = back;
             let acks = &mut self.flows.unresponsive[receiver.acks().index()];
             acks.transit.return_delay = back;
         }
     }
 
-    /// A data packet reaches such a receiver.
-    fn receive_apart(&mut self, event: Event, network: &mut Network, timeline: &mut Timeline<'_>) {
-        let turn = Turn::of(event);
+    fn open(&mut self, turn: Turn, group: &Group<'a>, opening: Opening) -> Result<(), Refusal> {
         let flow = &mut self.flows[turn.flow];
-        let Flow {
-            connection,
-            receiver: Some(receiver),
-            ..
-        } = flow
-        else {
-            return;
+        let begin = Beginning {
+            packets: opening.packets,
+            packet_bytes: flow.transit.packet_bytes,
+            random: group
+                .draws
+                .transfer_key(flow.index, opening.transfer, Purpose::Controller),
         };
-        let packet = connection.full_number(event.packet());
-        if packet < connection.first() {
-            // Of an earlier transfer.
-            return;
+        let ends = &mut flow.ends;
+        ends.connection.open(begin.opening(group)?);
+        if let Some(receiver) = &mut ends.receiver {
+            receiver.restart(ends.connection.first());
         }
-        let (arrival, marked) = (
-            connection.arrival(packet, turn.now),
-            !event.is_unmarked_delivery(),
-        );
-        if receiver.gathers() && !connection.is_syn(packet) {
-            receiver.gather(Held { arrival, marked });
-            let due = receiver.acknowledgment_due();
-            flow.arm_delayed_ack(turn, due, &mut timeline.calendar);
-            return;
-        }
-        let waits = receiver.receive(Held { arrival, marked }) == Reply::Later;
-        if !waits || connection.is_syn(packet) {
-            self.acknowledge(turn, network, timeline);
-        } else {
-            let due = receiver.acknowledgment_due();
-            flow.arm_delayed_ack(turn, due, &mut timeline.calendar);
-        }
+        Ok(())
     }
 
-    /// Such a receiver's timer for delayed acknowledgments expires.
-    fn expire_apart(&mut self, turn: Turn, network: &mut Network, timeline: &mut Timeline<'_>) {
-        let flow = &mut self.flows[turn.flow];
-        let most = flow.most_merged(self.scenario);
-        let receiver = flow.receiver.as_mut();
-        let gathered =
-            receiver.map_or_else(Vec::new, |receiver| receiver.take_gathered(turn.now, most));
-        for segment in gathered {
-            let receiver = self.flows[turn.flow].receiver.as_mut();
-            let reply = receiver.map(|receiver| receiver.receive_merged(&segment));
-            if reply.is_some_and(|reply| reply != Reply::Later) {
-                self.acknowledge(turn, network, timeline);
-            }
-        }
-        let due = |flow: &Flow| flow.receiver.as_ref()?.acknowledgment_due();
-        if due(&self.flows[turn.flow]).is_some_and(|due| due <= turn.now) {
-            self.acknowledge(turn, network, timeline);
-        }
-        let flow = &mut self.flows[turn.flow];
-        flow.arm_delayed_ack(turn, due(flow), &mut timeline.calendar);
+    fn begin(&mut self, turn: Turn, packets: u64) {
+        let ends = &mut self.flows[turn.flow].ends;
+        ends.connection.begin(packets, turn.now);
     }
 
-    /// An acknowledgment sets out.
-    fn acknowledge(&mut self, turn: Turn, network: &mut Network, timeline: &mut Timeline<'_>) {
-        let Some(receiver) = &mut self.flows[turn.flow].receiver else {
-            return;
-        };
-        let (flow, number) = (receiver.acks(), receiver.set_out());
-        let packet = self.flows[flow].packet(flow, number, turn.now);
-        network.offer(packet, &mut self.flows, timeline);
+    fn write(&mut self, turn: Turn, packets: u64) {
+        let ends = &mut self.flows[turn.flow].ends;
+        ends.connection.write(packets, turn.now);
     }
 
-    /// An acknowledgment reaches its sender, with what it and those lost before it announce. Other
-    /// unresponsive packets arrive nowhere.
-    fn deliver_ack(
+    fn backlog(&self, flow: ResponsiveId) -> u64 {
+        self.flows[flow].ends.connection.backlog()
+    }
+
+    fn stop(&mut self, turn: Turn) {
+        self.flows[turn.flow].ends.connection.stop();
+    }
+
+    #[inline]
+    fn send(
+        &mut self,
+        turn: Turn,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) -> Completed {
+        self.send_allowed(turn, network, timeline)
+    }
+
+    #[inline]
+    fn deliver(
         &mut self,
         event: Event,
         network: &mut Network,
         timeline: &mut Timeline<'_>,
     ) -> Completed {
-        let (now, number) = (event.time, event.packet());
-        let flow = self.flows[event.flow().unresponsive()].acks_of?;
-        let Flow {
-            connection,
-            receiver: Some(receiver),
-            ..
-        } = &mut self.flows[flow]
-        else {
-            return None;
-        };
-        while let Some((packet, mark)) = receiver.next_announced(number) {
-            let packet = connection.full_number(packet);
-            match mark {
-                Mark::Absent => connection.deliver(packet, now),
-                Mark::Present => connection.deliver_marked(packet, now),
-            };
+        match self.deliver_in_order(event) {
+            Some(answer) => {
+                if let Some(packet) = answer.packet {
+                    network.offer(packet, &mut self.flows, timeline);
+                }
+                if answer.is_all {
+                    return None;
+                }
+                self.go_on_in_order(Turn::of(event), network, timeline)
+            }
+            None => self.deliver_otherwise(event, network, timeline),
         }
-        self.send(Turn { flow, now }, network, timeline)
+    }
+
+    fn deliver_marked(
+        &mut self,
+        event: Event,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) -> Completed {
+        self.receive(event, network, timeline)
+    }
+
+    fn awake(
+        &mut self,
+        (kind, event): (Kind, Event),
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) -> Completed {
+        let turn = Turn::of(event);
+        match kind {
+            Kind::Timer => self.timer(turn, network, timeline),
+            Kind::DelayedAck => self.delayed_ack(turn, network, timeline),
+            Kind::Pacing => self.resume(turn, network, timeline),
+            _ => unreachable!("no host asks for {kind:?}"),
+        }
     }
 }
 
-impl Flow {
-    /// Packets that its receiver's card merges at most.
-    fn most_merged(&self, scenario: &Scenario) -> usize {
-        let header = scenario.flows()[self.transit.group.index()].stack.header;
-        most_merged(u64::from(self.transit.packet_bytes), header.get())
-    }
-
-    /// The receiver waits before it acknowledges, until then at most.
-    fn arm_delayed_ack(&mut self, turn: Turn, due: Option<Time>, calendar: &mut Calendar) {
-        if let Some(due) = due.filter(|due| self.delayed_ack.misses(*due)) {
-            self.delayed_ack = Alarm::at(due);
-            calendar.push(Event::of_flow(due, Kind::DelayedAck, turn.flow));
-        }
-    }
+/// Packets that the card of a flow's receiver merges at most.
+fn most_merged_of(flow: &SimulatedFlow, scenario: &Scenario) -> usize {
+    let header = scenario.flows()[flow.transit.group.index()].stack.header;
+    most_merged(u64::from(flow.transit.packet_bytes), header.get())
 }
 
-impl Turn {
-    /// The flow's packet with these low bits of its number sets out.
-    #[inline]
-    fn packet(self, number: u32, size: u32) -> InFlight {
-        InFlight {
-            arrival: self.now,
-            flow: FlowId::Responsive(self.flow),
-            number,
-            size,
-            hop: HopNumber::FIRST,
-            mark: Mark::Absent,
-        }
+/// The flow's packet with these low bits of its number sets out.
+#[inline]
+fn set_out(turn: Turn, number: u32, size: u32) -> InFlight {
+    InFlight {
+        arrival: turn.now,
+        flow: FlowId::Responsive(turn.flow),
+        number,
+        size,
+        hop: HopNumber::FIRST,
+        mark: Mark::Absent,
     }
 }

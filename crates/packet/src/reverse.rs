@@ -14,11 +14,10 @@
 use std::collections::VecDeque;
 
 use forebay_scenario::DelayedAck;
+use forebay_simulation::{Mark, UnresponsiveId};
 use forebay_units::Time;
 
 use crate::connection::{Held, Lateness, Receiver, Reply};
-use crate::event::Mark;
-use crate::ids::UnresponsiveId;
 
 /// A packet that the sender does not know of yet.
 #[derive(Clone, Copy, Debug)]

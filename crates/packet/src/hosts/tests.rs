@@ -1,14 +1,12 @@
 //! What hosts answer at once they answer in full.
 
 use forebay_scenario::Seed;
+use forebay_simulation::{Event, Hosts, Kind, ResponsiveId, Simulation, Turn};
 use forebay_units::Time;
 
-use super::Turn;
 use crate::connection::Next;
 use crate::equality::scenario;
-use crate::event::{Event, Kind};
-use crate::ids::ResponsiveId;
-use crate::simulation::Simulation;
+use crate::hosts::SimulatedHosts;
 
 const ONE: &str = r#"
 [link]
@@ -32,7 +30,8 @@ measure = "1s"
 #[test]
 fn nothing_that_may_leave_stays_after_an_arrival() {
     let scenario = scenario(ONE, &[]);
-    let mut simulation = Simulation::new(&scenario, Seed::default()).unwrap();
+    let mut simulation =
+        Simulation::new(&scenario, Seed::default(), SimulatedHosts::new(&scenario)).unwrap();
     let Simulation {
         traffic,
         network,
@@ -45,10 +44,10 @@ fn nothing_that_may_leave_stays_after_an_arrival() {
     let mut most = 0;
     for packet in (4..=10).chain(30..=40).chain(1..=3).chain(11..=29) {
         now += Time::from_millis(1);
-        let before = hosts.flows[flow].connection.retransmissions();
+        let before = hosts.flows[flow].ends.connection.retransmissions();
         let event = Event::of(now, Kind::Delivery.number(), flow.number(), packet);
         hosts.receive(event, network, timeline);
-        let mut connection = hosts.flows[flow].connection.clone();
+        let mut connection = hosts.flows[flow].ends.connection.clone();
         most = most.max(connection.retransmissions() - before);
         assert_eq!(connection.next_to_send(now), Next::Nothing, "{packet}");
     }

@@ -5,13 +5,13 @@ use forebay_scenario::{
     Cancel, Engine, EngineError, Format, Report, RunOptions, Scenario, Seed, Workload,
 };
 
-use crate::report::report;
-use crate::simulation::Simulation;
-use crate::statistics::Account;
-use crate::{PacketEngine, prepare};
+use forebay_simulation::{Account, report};
+
+use crate::hosts::SimulatedHosts;
+use crate::{NAME, PacketEngine, PacketSimulation, prepare, refused};
 
 /// Each packet is counted once, at every link and for every flow.
-fn check_conservation(simulation: &Simulation<'_>) {
+fn check_conservation(simulation: &PacketSimulation<'_>) {
     for link in &simulation.network.links {
         let counted = link.statistics();
         let accepted = counted.arrivals - counted.drops.min(counted.arrivals);
@@ -40,7 +40,8 @@ fn check_conservation(simulation: &Simulation<'_>) {
 /// Before the end is counted out: of what arrived at each link all was dropped, has begun to leave or is
 /// still held there.
 fn check_what_is_left(scenario: &Scenario, seed: Seed) {
-    let mut simulation = Simulation::new(scenario, seed).expect("it ran before");
+    let mut simulation = PacketSimulation::new(scenario, seed, SimulatedHosts::new(scenario))
+        .expect("it ran before");
     simulation
         .advance(&Cancel::default())
         .expect("it ran before");
@@ -55,7 +56,7 @@ fn check_what_is_left(scenario: &Scenario, seed: Seed) {
 
 /// Of each group as many packets have waited at the target as were taken in; of what its discipline
 /// would discard only after the run's end, fewer.
-fn check_waits(simulation: &Simulation<'_>) {
+fn check_waits(simulation: &PacketSimulation<'_>) {
     let target = simulation.network.target();
     if target.statistics().since > forebay_units::Time::ZERO {
         return;
@@ -109,13 +110,13 @@ pub(super) fn check(text: &str) {
         Ok(simulation) => simulation,
         Err(error) => return check_refusal(&error, &outcome),
     };
-    if let Err(error) = simulation.run(&Cancel::default()) {
-        return check_refusal(&error, &outcome);
+    if let Err(refusal) = simulation.run(&Cancel::default()) {
+        return check_refusal(&refused(refusal), &outcome);
     }
     check_conservation(&simulation);
     check_what_is_left(&scenario, seed);
     check_memory(&scenario, &simulation);
-    let report = report(&scenario, seed, simulation);
+    let report = report(NAME, (&scenario, seed), simulation);
     answers::check(&scenario, &report);
     assert_eq!(Ok(report), outcome, "the same again");
 }
@@ -131,7 +132,7 @@ fn check_refusal(error: &EngineError, outcome: &Result<Report, EngineError>) {
 
 /// Flows are kept as long as they live: no more of them than the groups have, or than open-loop
 /// transfers were ever alive at once.
-fn check_memory(scenario: &Scenario, simulation: &Simulation<'_>) {
+fn check_memory(scenario: &Scenario, simulation: &PacketSimulation<'_>) {
     let open = |workload: &Workload| matches!(workload, Workload::OpenLoop { .. });
     let fixed: u64 = scenario
         .flows()

@@ -1,0 +1,223 @@
+//! The two ends of a connection as this engine simulates them, and how a connection begins.
+
+use forebay_congestion::packet::Window;
+use forebay_discipline::Label;
+use forebay_random::{Purpose, StreamKey};
+use forebay_scenario::{DelayedAck, Segment};
+use forebay_simulation::{
+    Alarm, Direction, Ends, Event, Group, Identity, Kind, Place, Progress, Refusal, Turn,
+    unsupported,
+};
+use forebay_simulation::{Calendar, Flow};
+use forebay_units::{Bytes, Time};
+
+use crate::connection::{Connection, Lateness, Opening};
+use crate::reverse::RemoteReceiver;
+
+/// A flow whose ends are simulated.
+pub(crate) type SimulatedFlow = Flow<SimulatedEnds>;
+
+/// Both ends of a connection. As in [`Connection`] the fields are in the order of need.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub(crate) struct SimulatedEnds {
+    /// The receiver, where it does not live in the connection: its acknowledgments cross links.
+    pub(crate) receiver: Option<Box<RemoteReceiver>>,
+    /// The event of its retransmission timer.
+    pub(crate) timer: Alarm,
+    /// Whether its packets go straight to the first link, all of one size and not recorded.
+    pub(crate) direct: bool,
+    /// Whether a pacing event is due.
+    pub(crate) pacing_armed: bool,
+
+    pub(crate) connection: Connection,
+
+    /// The event of its receiver's timer for delayed acknowledgments.
+    pub(crate) delayed_ack: Alarm,
+    /// Bytes of a SYN.
+    syn_bytes: u32,
+}
+
+impl SimulatedEnds {
+    /// Those of a flow of this group that has not started.
+    pub(crate) fn new(group: &Group<'_>, place: Place) -> Result<Self, Refusal> {
+        let random = group.draws.key(place.index, Purpose::Controller);
+        let begin = Beginning {
+            packets: Some(0),
+            packet_bytes: place.packet_bytes,
+            random,
+        };
+        let stack = &group.spec.stack;
+        Ok(Self {
+            connection: Connection::new(begin.opening(group)?, 1),
+            receiver: None,
+            timer: Alarm::OFF,
+            direct: group.spec.access.is_none() && !stack.handshake,
+            pacing_armed: false,
+            delayed_ack: Alarm::OFF,
+            syn_bytes: stack.syn().get() as u32,
+        })
+    }
+
+    /// The receiver waits before it acknowledges, until then at most.
+    pub(crate) fn arm_delayed_ack(
+        &mut self,
+        turn: Turn,
+        due: Option<Time>,
+        calendar: &mut Calendar,
+    ) {
+        if let Some(due) = due.filter(|due| self.delayed_ack.misses(*due)) {
+            self.delayed_ack = Alarm::at(due);
+            calendar.push(Event::of_flow(due, Kind::DelayedAck, turn.flow));
+        }
+    }
+}
+
+/// How a connection begins: with `packets` of so many bytes to send, or without an end; its
+/// controller draws from `random`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beginning {
+    pub(crate) packets: Option<u64>,
+    pub(crate) packet_bytes: u32,
+    pub(crate) random: StreamKey,
+}
+
+impl Beginning {
+    /// The same in a group, with all that a connection must know.
+    pub(crate) fn opening(self, group: &Group<'_>) -> Result<Opening, Refusal> {
+        let (spec, random) = (group.spec, self.random);
+        let (name, parameters) = (spec.controller.name(), spec.controller.parameters());
+        let controller = forebay_congestion::controller(name, parameters, random)
+            .ok_or_else(|| unsupported(name))?;
+        let mut stack = spec.stack;
+        let mut late = lateness(group, random);
+        if !spec.reverse.is_empty() {
+            // Acknowledgments are delayed where they set out.
+            stack.delayed_ack = DelayedAck::AT_ONCE;
+            late = None;
+        }
+        Ok(Opening {
+            stack,
+            lateness: late,
+            controller,
+            payload: Bytes::new(u64::from(self.packet_bytes)).saturating_sub(spec.header()),
+            packets: self.packets,
+        })
+    }
+}
+
+/// How late the hosts of a flow with such a key deal with what arrives.
+pub(crate) fn lateness(group: &Group<'_>, random: StreamKey) -> Option<Lateness> {
+    let random = random.of(Purpose::Processing);
+    Lateness::new(group.spec.processing, random)
+}
+
+impl Ends for SimulatedEnds {
+    #[inline]
+    fn size(&self, number: u32, full: u32) -> u32 {
+        if self.connection.has_syn(number) {
+            self.syn_bytes
+        } else {
+            full
+        }
+    }
+
+    /// A SYN says nothing about ECN (RFC 3168 section 6.1.1).
+    #[inline]
+    fn label(&self, number: u32, label: Label) -> Label {
+        if self.connection.has_syn(number) {
+            label.not_capable()
+        } else {
+            label
+        }
+    }
+
+    fn identify(&self, number: u32, direction: Direction) -> Identity {
+        let (number, sent) =
+            if let (Some(receiver), Direction::Acknowledgment) = (&self.receiver, direction) {
+                let said = receiver.said(number);
+                (said.awaited, said.packet)
+            } else {
+                let number = self.connection.full_number(number);
+                (number, number)
+            };
+        let opens = self.connection.is_syn(sent);
+        let segment = match (direction, opens) {
+            (Direction::Data, false) => Segment::Data,
+            (Direction::Data, true) => Segment::Syn,
+            // One more SYN behind data is answered like data.
+            (Direction::Acknowledgment, true) if number == sent + 1 => Segment::SynAck,
+            (Direction::Acknowledgment, _) => Segment::Ack,
+        };
+        Identity { number, segment }
+    }
+
+    #[inline]
+    fn prefetch(&self) {
+        // What stands before the connection the flow has fetched.
+        self.connection.prefetch();
+    }
+
+    fn record_packets(&mut self) {
+        self.direct = false;
+    }
+
+    fn delay_back(&self) -> Time {
+        self.receiver.as_ref().map_or(Time::ZERO, |r| r.delay)
+    }
+
+    fn begun(&self) -> bool {
+        self.connection.begun()
+    }
+
+    fn finished(&self) -> bool {
+        self.connection.finished()
+    }
+
+    fn transfer_packets(&self) -> u64 {
+        self.connection.transfer_packets()
+    }
+
+    fn first_signal(&self) -> Option<Time> {
+        self.connection.first_cut()
+    }
+
+    fn window(&self) -> Window {
+        self.connection.window()
+    }
+
+    fn smoothed_rtt(&self) -> f64 {
+        self.connection.smoothed_rtt()
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            delivered: self.connection.delivered(),
+            retransmissions: self.connection.retransmissions(),
+            timeouts: self.connection.timeouts(),
+        }
+    }
+
+    fn consistent(&self) -> bool {
+        self.connection.consistent()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a flow needs at least, whatever its controller; its scoreboard comes with losses.
+    #[test]
+    fn a_flow_fits_into_a_kilobyte() {
+        let size = size_of::<SimulatedFlow>();
+        assert!(size <= 960, "{size}");
+    }
+
+    /// What nearly every packet needs of its flow stands in the first cache line.
+    #[test]
+    fn the_network_and_the_timer_share_a_cache_line() {
+        let ends = std::mem::offset_of!(SimulatedFlow, ends);
+        assert!(ends + std::mem::offset_of!(SimulatedEnds, direct) <= 64);
+    }
+}

@@ -1,0 +1,121 @@
+//! Receivers that stand apart from their senders: their acknowledgments cross links.
+
+use forebay_simulation::{Completed, Event, Mark, Network, Timeline, Turn};
+
+use super::{SimulatedHosts, most_merged_of};
+use crate::connection::{Held, Reply};
+use crate::ends::{SimulatedEnds, SimulatedFlow};
+
+impl SimulatedHosts<'_> {
+    /// A data packet reaches such a receiver.
+    pub(super) fn receive_apart(
+        &mut self,
+        event: Event,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) {
+        let turn = Turn::of(event);
+        let flow = &mut self.flows[turn.flow];
+        let SimulatedEnds {
+            connection,
+            receiver: Some(receiver),
+            ..
+        } = &mut flow.ends
+        else {
+            return;
+        };
+        let packet = connection.full_number(event.packet());
+        if packet < connection.first() {
+            // Of an earlier transfer.
+            return;
+        }
+        let (arrival, marked) = (
+            connection.arrival(packet, turn.now),
+            !event.is_unmarked_delivery(),
+        );
+        if receiver.gathers() && !connection.is_syn(packet) {
+            receiver.gather(Held { arrival, marked });
+            let due = receiver.acknowledgment_due();
+            flow.ends.arm_delayed_ack(turn, due, &mut timeline.calendar);
+            return;
+        }
+        let waits = receiver.receive(Held { arrival, marked }) == Reply::Later;
+        if !waits || connection.is_syn(packet) {
+            self.acknowledge(turn, network, timeline);
+        } else {
+            let due = receiver.acknowledgment_due();
+            flow.ends.arm_delayed_ack(turn, due, &mut timeline.calendar);
+        }
+    }
+
+    /// Such a receiver's timer for delayed acknowledgments expires.
+    pub(super) fn expire_apart(
+        &mut self,
+        turn: Turn,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) {
+        let flow = &mut self.flows[turn.flow];
+        let most = most_merged_of(flow, self.scenario);
+        let receiver = flow.ends.receiver.as_mut();
+        let gathered =
+            receiver.map_or_else(Vec::new, |receiver| receiver.take_gathered(turn.now, most));
+        for segment in gathered {
+            let receiver = self.flows[turn.flow].ends.receiver.as_mut();
+            let reply = receiver.map(|receiver| receiver.receive_merged(&segment));
+            if reply.is_some_and(|reply| reply != Reply::Later) {
+                self.acknowledge(turn, network, timeline);
+            }
+        }
+        let due = |flow: &SimulatedFlow| flow.ends.receiver.as_ref()?.acknowledgment_due();
+        if due(&self.flows[turn.flow]).is_some_and(|due| due <= turn.now) {
+            self.acknowledge(turn, network, timeline);
+        }
+        let flow = &mut self.flows[turn.flow];
+        flow.ends
+            .arm_delayed_ack(turn, due(flow), &mut timeline.calendar);
+    }
+
+    /// An acknowledgment sets out.
+    pub(super) fn acknowledge(
+        &mut self,
+        turn: Turn,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) {
+        let Some(receiver) = &mut self.flows[turn.flow].ends.receiver else {
+            return;
+        };
+        let (flow, number) = (receiver.acks(), receiver.set_out());
+        let packet = self.flows.set_out(flow, number, turn.now);
+        network.offer(packet, &mut self.flows, timeline);
+    }
+
+    /// An acknowledgment reaches its sender, with what it and those lost before it announce. Other
+    /// unresponsive packets arrive nowhere.
+    pub(super) fn deliver_ack(
+        &mut self,
+        event: Event,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) -> Completed {
+        let (now, number) = (event.time, event.packet());
+        let flow = self.flows[event.flow().unresponsive()].acks_of?;
+        let SimulatedEnds {
+            connection,
+            receiver: Some(receiver),
+            ..
+        } = &mut self.flows[flow].ends
+        else {
+            return None;
+        };
+        while let Some((packet, mark)) = receiver.next_announced(number) {
+            let packet = connection.full_number(packet);
+            match mark {
+                Mark::Absent => connection.deliver(packet, now),
+                Mark::Present => connection.deliver_marked(packet, now),
+            };
+        }
+        self.send_allowed(Turn { flow, now }, network, timeline)
+    }
+}

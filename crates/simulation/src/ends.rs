@@ -1,0 +1,101 @@
+//! What the rooms below the hosts may know of the two ends of a connection: how large its packets
+//! are and what they say, and what there is to report of it.
+
+use std::fmt::Debug;
+
+use forebay_congestion::packet::Window;
+use forebay_discipline::Label;
+use forebay_scenario::Segment;
+use forebay_units::Time;
+
+/// Both ends of one connection: a sender and its receiver.
+pub trait Ends: Debug {
+    /// Bytes of the data packet with these low bits of its number, `full` being those of a full one.
+    fn size(&self, number: u32, full: u32) -> u32;
+
+    /// Bytes of the acknowledgment with this number, `full` being what the flow says of them.
+    fn acknowledgment_size(&self, _number: u32, full: u32) -> u32 {
+        full
+    }
+
+    /// What a discipline sees of the data packet with these low bits of its number, `label` being
+    /// that of its group.
+    fn label(&self, number: u32, label: Label) -> Label;
+
+    /// What an acknowledgment of this number, or else a data packet, says.
+    fn identify(&self, number: u32, direction: Direction) -> Identity;
+
+    /// Has fetched what a delivery may need.
+    fn prefetch(&self) {}
+
+    /// Each data packet is to be seen by the network, and none dealt with in short.
+    fn record_packets(&mut self) {}
+
+    /// From the receiver to the sender, where that is not within the delay to the receiver.
+    fn delay_back(&self) -> Time;
+
+    // --- Its current transfer ---
+
+    /// Whether there is anything to send, or was.
+    fn begun(&self) -> bool;
+
+    /// Whether all of it has arrived.
+    fn finished(&self) -> bool;
+
+    /// Packets of it.
+    fn transfer_packets(&self) -> u64;
+
+    /// When its first congestion signal came, if any has.
+    fn first_signal(&self) -> Option<Time>;
+
+    // --- What is reported ---
+
+    /// The congestion window.
+    fn window(&self) -> Window;
+
+    /// The smoothed round-trip time in seconds.
+    fn smoothed_rtt(&self) -> f64;
+
+    /// What it has done since it exists.
+    fn progress(&self) -> Progress;
+
+    /// Payload bytes that `delivered` (see [`Progress`]) stands for, where a full packet carries
+    /// `payload`.
+    fn goodput_bytes(&self, delivered: u64, payload: u64) -> f64 {
+        delivered as f64 * payload as f64
+    }
+
+    /// Whether its counts agree with each other.
+    fn consistent(&self) -> bool {
+        true
+    }
+}
+
+/// Which way a packet of a connection goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// To the receiver.
+    Data,
+    /// To the sender.
+    Acknowledgment,
+}
+
+/// Which packet of its connection one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The packet's full number, or the next packet that an acknowledgment awaits.
+    pub number: u64,
+    /// What kind of segment it is.
+    pub segment: Segment,
+}
+
+/// What a connection has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// What has arrived in order: packets, or whatever [`Ends::goodput_bytes`] makes bytes of.
+    pub delivered: u64,
+    /// Packets sent again.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+}

@@ -1,0 +1,166 @@
+//! Groups of flows: their draws, their transfers and their rounds.
+
+use forebay_random::{Purpose, Seed, Stream};
+use forebay_scenario::{FlowGroup, Law, Scenario, Workload};
+use forebay_units::{Bytes, Time};
+
+use crate::draws::Draws;
+use crate::ids::ResponsiveId;
+use crate::incast::Rounds;
+use crate::refusal::{Refusal, unsupported};
+use crate::transfers::Transfers;
+
+/// Draws and totals of one group.
+#[derive(Debug)]
+pub struct Group<'a> {
+    /// What the scenario says of it.
+    pub spec: &'a FlowGroup,
+    /// What its random numbers are drawn from.
+    pub draws: Draws,
+    /// Arrival process of open-loop transfers.
+    arrivals: Stream,
+    /// Open-loop transfers that have arrived.
+    pub(crate) arrived: u64,
+    /// Slots of finished open-loop transfers.
+    pub(crate) idle: Vec<ResponsiveId>,
+    pub(crate) transfers: Transfers,
+    /// Rounds, where the group is an incast.
+    pub(crate) rounds: Option<Box<Rounds>>,
+    /// Transfers that each user has begun, for its draws; packets that an application has written.
+    pub(crate) begun: Vec<u64>,
+}
+
+impl<'a> Group<'a> {
+    pub(crate) fn new(scenario: &Scenario, spec: &'a FlowGroup, seed: Seed) -> Self {
+        let draws = Draws::new(seed, spec);
+        let incast = matches!(spec.workload, Workload::Incast { .. });
+        let mut group = Self {
+            spec,
+            draws,
+            arrivals: draws.stream(0, Purpose::Interarrival),
+            arrived: 0,
+            idle: Vec::new(),
+            transfers: Transfers::new(scenario, spec),
+            rounds: incast.then(|| Box::new(Rounds::new(spec))),
+            begun: Vec::new(),
+        };
+        group.begun = vec![0; group.slots() as usize];
+        group
+    }
+
+    /// Flows that exist from the beginning: transfers of an arrival process join later.
+    pub(crate) fn slots(&self) -> u64 {
+        match &self.spec.workload {
+            Workload::OpenLoop { .. } => 0,
+            _ if !self.spec.responsive() => 0,
+            _ => self.spec.count,
+        }
+    }
+
+    /// The time after `now` of the next open-loop arrival, where there is an arrival process.
+    pub(crate) fn next_arrival(&mut self, now: Time) -> Option<Time> {
+        let Workload::OpenLoop { interarrival, .. } = &self.spec.workload else {
+            return None;
+        };
+        let gap = interarrival.draw(0, 1, &mut self.arrivals);
+        Some(now.saturating_add(gap.max(Time::from_picos(1))))
+    }
+
+    /// When the flow with this index goes on, where it is under way when the run begins: with the
+    /// next of its periodic transfers, or with the next packet that its application writes.
+    pub(crate) fn resumption(&self, index: u64, packet_bytes: u32) -> Time {
+        let mut phase = self.draws.stream(index, Purpose::Phase);
+        match &self.spec.workload {
+            Workload::Periodic { every, .. } => every.under_way(0, 1, &mut phase).left,
+            Workload::ApplicationLimited { rate } => {
+                let packet = Bytes::new(u64::from(packet_bytes));
+                Law::Value(rate.time_to_send(packet))
+                    .under_way(0, 1, &mut phase)
+                    .left
+            }
+            _ => Time::ZERO,
+        }
+    }
+
+    /// When the user with this index begins its next transfer, where it does so by itself: it is
+    /// done at `now` with one that began at `since`.
+    pub(crate) fn next_transfer(&self, index: u64, since: Time, now: Time) -> Option<Time> {
+        let (from, law) = match &self.spec.workload {
+            Workload::ClosedLoop { think, .. } => (now, think),
+            Workload::Periodic { every, .. } => (since, every),
+            _ => return None,
+        };
+        let transfer = self.begun[index as usize];
+        let mut stream = self.draws.transfer(index, transfer, Purpose::Think);
+        Some(from.saturating_add(law.draw(0, 1, &mut stream)).max(now))
+    }
+
+    /// Packets of `payload` bytes of transfer number `transfer` of the flow with this index; none
+    /// where it has no end.
+    pub(crate) fn packets(&self, index: u64, transfer: u64, payload: Bytes) -> Option<u64> {
+        let size = match &self.spec.workload {
+            Workload::Finite { size } => {
+                let mut stream = self.draws.stream(index, Purpose::Size);
+                size.draw(index, self.spec.count, &mut stream)
+            }
+            Workload::ClosedLoop { size, .. }
+            | Workload::Periodic { size, .. }
+            | Workload::OpenLoop { size, .. }
+            | Workload::Incast { size, .. } => {
+                let mut stream = self.draws.transfer(index, transfer, Purpose::Size);
+                size.draw(0, 1, &mut stream)
+            }
+            Workload::ApplicationLimited { .. } => return Some(1),
+            _ => return None,
+        };
+        Some(size.get().div_ceil(payload.get().max(1)).max(1))
+    }
+
+    /// The round trip of transfer number `transfer` of the flow with this index, where each transfer
+    /// draws its own.
+    pub(crate) fn redrawn_rtt(&self, index: u64, transfer: u64) -> Option<Time> {
+        let redrawn = matches!(
+            self.spec.workload,
+            Workload::ClosedLoop { .. } | Workload::OpenLoop { .. }
+        );
+        if !redrawn || self.states_rtt() {
+            return None;
+        }
+        let mut stream = self.draws.transfer(index, transfer, Purpose::RoundTrip);
+        Some(self.spec.rtt.draw(index, self.spec.count, &mut stream))
+    }
+
+    /// Whether the scenario says each flow's round trip.
+    pub(crate) fn states_rtt(&self) -> bool {
+        let rtt = &self.spec.rtt;
+        matches!(rtt, Law::Value(_) | Law::List(_) | Law::Linspace(..))
+    }
+
+    /// What is left of the round trip behind the last link of the path, up to the receiver where
+    /// acknowledgments take a path, and behind the last link of that.
+    pub(crate) fn return_delays(
+        &self,
+        scenario: &Scenario,
+        rtt: Time,
+    ) -> Result<(Time, Time), Refusal> {
+        let spec = self.spec;
+        let between = |path: &[usize]| -> Time {
+            let inner = path.iter().take(path.len().saturating_sub(1));
+            let delays = inner.map(|&link| scenario.links()[link].delay);
+            delays.fold(Time::ZERO, Time::saturating_add)
+        };
+        let between = between(&spec.path).saturating_add(between(&spec.reverse));
+        if between > rtt {
+            return Err(unsupported(&format!(
+                "an rtt of {rtt} in group `{}`, shorter than the {between} of its links' delays",
+                spec.name
+            )));
+        }
+        let rest = rtt - between;
+        if spec.reverse.is_empty() {
+            return Ok((rest, Time::ZERO));
+        }
+        let there = Time::from_picos(rest.as_picos() / 2);
+        Ok((there, rest - there))
+    }
+}

@@ -1,0 +1,107 @@
+//! One hop of a path: a link, and what is behind it.
+
+use forebay_discipline::{Label, Packet};
+use forebay_units::Time;
+
+use crate::calendar::Calendar;
+use crate::ends::Ends;
+use crate::event::{Event, Kind, KindNumber, Mark};
+use crate::flow::{Flows, InFlight, Transit};
+use crate::ids::{FlowId, LaneId, LinkId};
+use crate::statistics::Account;
+
+/// One hop of a group's path: a link, and what is behind it.
+#[derive(Clone, Copy, Debug)]
+pub struct Hop {
+    /// The link.
+    pub link: LinkId,
+    /// Lane of the packets that go on from here to the next hop.
+    pub lane: LaneId,
+    /// How long they take.
+    pub delay: Time,
+    /// Whether the receiver is behind this link.
+    pub last: bool,
+    /// What disciplines see of the group's packets here.
+    pub label: Label,
+    /// Where the waits of its packets are counted.
+    pub account: Account,
+}
+
+/// A packet that leaves a link, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Departing {
+    /// The packet.
+    pub packet: InFlight,
+    /// When it leaves.
+    pub time: Time,
+}
+
+/// What follows a departure: an event of this kind on this lane after this delay.
+#[derive(Clone, Copy, Debug)]
+struct Leg {
+    lane: LaneId,
+    delay: Time,
+    kind: KindNumber,
+}
+
+impl Hop {
+    /// A packet goes on from here: to the next hop, to its receiver, or out of the simulation.
+    #[expect(clippy::inline_always, reason = "as in `offer`")]
+    #[inline(always)]
+    pub fn forward(self, departing: Departing, transit: &Transit, calendar: &mut Calendar) {
+        let Departing { packet, time } = departing;
+        let number = packet.flow.number();
+        if self.last
+            && let FlowId::Unresponsive(_) = packet.flow
+        {
+            // Nobody waits for it, but for an acknowledgment its sender does.
+            if let Some(delay) = transit.acknowledgment_delay() {
+                let kind = Kind::Delivery.number();
+                let time = time.saturating_add(delay);
+                calendar.push_frequent(Event::of(time, kind, number, packet.number));
+            }
+            return;
+        }
+        let leg = self.leg(packet, transit);
+        let event = Event::of(time + leg.delay, leg.kind, number, packet.number);
+        calendar.push_delivery(leg.lane, event);
+    }
+
+    /// From here to the next hop, or as an acknowledgment to the sender. Choosing numbers instead
+    /// of events spares a branch.
+    #[inline]
+    fn leg(self, packet: InFlight, transit: &Transit) -> Leg {
+        if self.last {
+            Leg {
+                lane: transit.lane,
+                delay: transit.return_delay,
+                kind: KindNumber::delivery(packet.mark),
+            }
+        } else {
+            Leg {
+                lane: self.lane,
+                delay: self.delay,
+                kind: KindNumber::arrival(packet.hop.index() + 1, packet.mark),
+            }
+        }
+    }
+
+    /// The packet as a discipline sees it here.
+    #[inline]
+    pub fn held<E: Ends>(self, packet: &InFlight, flows: &Flows<E>) -> Packet {
+        let label = match packet.flow {
+            FlowId::Responsive(flow) => flows[flow].ends.label(packet.number, self.label),
+            FlowId::Unresponsive(_) => self.label,
+        };
+        Packet {
+            arrival: packet.arrival,
+            flow: packet.flow.key(),
+            number: packet.number,
+            size: packet.size,
+            label: match packet.mark {
+                Mark::Absent => label,
+                Mark::Present => label.with_mark(),
+            },
+        }
+    }
+}

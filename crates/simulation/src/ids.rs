@@ -1,0 +1,218 @@
+//! Numbers of flows, links, hops, lanes and groups: types of their own, so that none is taken for
+//! another, and the one place that knows how they are spelled in events and packets.
+
+/// A type for the number of one of many, counted from zero.
+macro_rules! number {
+    ($(#[$what:meta])* $name:ident) => {
+        $(#[$what])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+        pub struct $name(u32);
+
+        impl $name {
+            /// Of the one that stands there.
+            #[inline]
+            pub const fn new(index: usize) -> Self {
+                Self(index as u32)
+            }
+
+            /// Where it stands.
+            #[inline]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+
+number! {
+    /// A responsive flow: one with a sender that answers to congestion.
+    ResponsiveId
+}
+number! {
+    /// A flow without congestion control, or the acknowledgments of one that has it.
+    UnresponsiveId
+}
+number! {
+    /// A group of flows, in the order of the scenario.
+    GroupId
+}
+number! {
+    /// A link, in the order of the scenario.
+    LinkId
+}
+number! {
+    /// A lane of the calendar: what goes into it comes out in the same order.
+    LaneId
+}
+number! {
+    /// What draws arrivals: a source of unresponsive packets, or the transfers of an open loop.
+    SourceId
+}
+number! {
+    /// Where the first hop of a path stands among the hops of all paths.
+    Route
+}
+
+/// Where on its path a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HopNumber(u8);
+
+impl HopNumber {
+    /// Where every path begins.
+    pub const FIRST: Self = Self(0);
+
+    /// This hop of a path, counted from zero.
+    #[inline]
+    pub const fn new(index: usize) -> Self {
+        Self(index as u8)
+    }
+
+    /// Where on the path it stands.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Route {
+    /// Where hop number `hop` of this path stands among the hops of all paths.
+    #[inline]
+    pub const fn hop(self, hop: HopNumber) -> usize {
+        self.index() + hop.index()
+    }
+}
+
+/// Any flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowId {
+    /// See [`ResponsiveId`].
+    Responsive(ResponsiveId),
+    /// See [`UnresponsiveId`].
+    Unresponsive(UnresponsiveId),
+}
+
+/// A flow as it stands in an event, in 24 bits: responsive flows count up from zero and
+/// unresponsive ones down from the largest number, so that either kind may grow and that responsive
+/// ones come first among simultaneous events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowNumber(u32);
+
+impl FlowNumber {
+    /// The largest one.
+    const LAST: u32 = 0x00ff_ffff;
+
+    /// Of an event that concerns no flow.
+    pub const NONE: Self = Self(0);
+
+    /// The number that these 24 bits stand for.
+    #[inline]
+    pub const fn of_bits(bits: u32) -> Self {
+        Self(bits & Self::LAST)
+    }
+
+    /// Its 24 bits.
+    #[inline]
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// Whether so many flows of both kinds can be told from one another.
+    pub const fn suffice_for(responsive: usize, unresponsive: usize) -> bool {
+        responsive + unresponsive <= Self::LAST as usize
+    }
+
+    /// The responsive flow of an event that concerns only those.
+    #[inline]
+    pub const fn responsive(self) -> ResponsiveId {
+        ResponsiveId(self.0)
+    }
+
+    /// The unresponsive flow of an event that concerns only those.
+    #[inline]
+    pub const fn unresponsive(self) -> UnresponsiveId {
+        UnresponsiveId(Self::LAST - self.0)
+    }
+
+    /// The flow, where there are so many responsive ones.
+    #[inline]
+    pub const fn flow(self, responsive: usize) -> FlowId {
+        if (self.0 as usize) < responsive {
+            FlowId::Responsive(self.responsive())
+        } else {
+            FlowId::Unresponsive(self.unresponsive())
+        }
+    }
+}
+
+impl ResponsiveId {
+    /// Its number among all flows.
+    #[inline]
+    pub const fn number(self) -> FlowNumber {
+        FlowNumber(self.0)
+    }
+}
+
+impl FlowId {
+    /// Its number among all flows.
+    #[inline]
+    pub const fn number(self) -> FlowNumber {
+        match self {
+            Self::Responsive(flow) => flow.number(),
+            Self::Unresponsive(flow) => FlowNumber(FlowNumber::LAST - flow.0),
+        }
+    }
+
+    /// The flow's number at a queue discipline: dense from zero whatever flows join later.
+    #[inline]
+    pub const fn key(self) -> u32 {
+        match self {
+            Self::Responsive(flow) => flow.0 << 1,
+            Self::Unresponsive(flow) => flow.0 << 1 | 1,
+        }
+    }
+
+    /// The flow that a queue discipline knows by this number.
+    #[inline]
+    pub const fn of_key(key: u32) -> Self {
+        if key & 1 == 0 {
+            Self::Responsive(ResponsiveId(key >> 1))
+        } else {
+            Self::Unresponsive(UnresponsiveId(key >> 1))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_comes_back_from_its_number_and_its_key() {
+        let responsive = 70_001;
+        for index in [0, 1, 70_000] {
+            let flows = [
+                FlowId::Responsive(ResponsiveId::new(index)),
+                FlowId::Unresponsive(UnresponsiveId::new(index)),
+            ];
+            for flow in flows {
+                assert_eq!(flow.number().flow(responsive), flow);
+                assert_eq!(FlowId::of_key(flow.key()), flow);
+            }
+            assert_ne!(flows[0].key(), flows[1].key());
+            assert!(flows[0].number().bits() < flows[1].number().bits());
+        }
+    }
+
+    #[test]
+    fn the_numbers_of_both_kinds_do_not_meet_as_long_as_they_suffice() {
+        let most = FlowNumber::LAST as usize;
+        for (responsive, unresponsive) in [(most, 0), (most - 5, 5), (1, most - 1)] {
+            assert!(FlowNumber::suffice_for(responsive, unresponsive));
+            assert!(!FlowNumber::suffice_for(responsive, unresponsive + 1));
+            let last = FlowId::Unresponsive(UnresponsiveId::new(unresponsive.saturating_sub(1)));
+            if unresponsive > 0 {
+                assert_eq!(last.number().flow(responsive), last);
+            }
+        }
+    }
+}

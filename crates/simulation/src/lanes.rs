@@ -1,0 +1,154 @@
+//! Lanes: what leaves one place for another after a constant delay arrives in the order in which it
+//! left, so each such way gets a lane of the calendar, as long as there are few.
+
+use forebay_scenario::{FlowGroup, Law, Link as LinkSpec, Scenario, Workload};
+use forebay_units::{Bytes, Time};
+
+use crate::calendar::{Calendar, MAX_LANES};
+use crate::delivery_lanes::DeliveryLanes;
+use crate::flow::Flow;
+use crate::hop::Hop;
+use crate::hosts::Hosts;
+use crate::ids::{LaneId, LinkId};
+use crate::link::{Departures, Link};
+use crate::network::Network;
+use crate::traffic::Traffic;
+
+/// Chooses the calendar of a run: lanes where few delays are constant, else the wheel. Tells all that
+/// send which lane is theirs.
+pub(crate) fn calendar<'a, H: Hosts<'a>>(
+    scenario: &Scenario,
+    network: &mut Network,
+    traffic: &mut Traffic<'a, H>,
+    departures: Departures,
+) -> Calendar {
+    let delays = constant_delays(scenario, traffic);
+    if let (Some(delays), Departures::Folded) = (&delays, departures) {
+        assign_slacks(scenario, network, delays);
+    }
+    let mut next = LaneCounter(delays.as_ref().map_or(0, Vec::len));
+    for source in &mut traffic.sources {
+        source.lane = next.take();
+    }
+    assign_links(network, &mut next);
+    for flow in &mut traffic.hosts.flows_mut().responsive {
+        if let Some(access) = &mut flow.access {
+            access.lane = Some(next.take());
+        }
+    }
+    let count = next.0;
+    let few = delays.is_some() && count <= MAX_LANES && scenario.links().iter().all(in_turn);
+    traffic.assign_deliveries(DeliveryLanes::new(delays.filter(|_| few)));
+    let flows = traffic.hosts.flows().responsive.len();
+    let end = scenario.run().end();
+    Calendar::new(few.then_some(count), grain(scenario), flows, end)
+}
+
+/// Whether what leaves a link one after the other arrives one after the other, behind a constant delay.
+pub fn in_turn(link: &LinkSpec) -> bool {
+    link.opportunities().is_none() && link.delays.is_none()
+}
+
+/// How many lanes are taken.
+struct LaneCounter(usize);
+
+impl LaneCounter {
+    fn take(&mut self) -> LaneId {
+        self.0 += 1;
+        LaneId::new(self.0 - 1)
+    }
+}
+
+/// Lanes of departures, and of what goes on from a link to another.
+fn assign_links(network: &mut Network, next: &mut LaneCounter) {
+    for link in &mut network.links {
+        if let Link::Queued(link) = link {
+            link.lane = next.take();
+        }
+    }
+    for number in 0..network.links.len() {
+        let here = |hop: &Hop| hop.link == LinkId::new(number);
+        if network.hops.iter().any(|hop| here(hop) && !hop.last) {
+            let lane = next.take();
+            for hop in network.hops.iter_mut().filter(|hop| here(hop)) {
+                hop.lane = lane;
+            }
+        }
+    }
+}
+
+/// Tells links whose disciplines hold what waits how long after a departure their event may come.
+fn assign_slacks(scenario: &Scenario, network: &mut Network, delays: &[(LinkId, Time)]) {
+    let acknowledged = |link: usize| {
+        let mut groups = scenario.flows().iter();
+        groups.any(|group| group.reverse.last() == Some(&link))
+    };
+    for number in 0..network.links.len() {
+        let at = LinkId::new(number);
+        let to_hosts = delays.iter().filter(|(link, _)| *link == at);
+        let to_hosts = to_hosts.map(|(_, delay)| *delay);
+        let onward = scenario.links()[number].delay;
+        let goes_on = network.hops.iter().any(|hop| hop.link == at && !hop.last);
+        let shortest = to_hosts.chain(goes_on.then_some(onward)).min();
+        if let Link::Queued(link) = &mut network.links[number]
+            && !acknowledged(number)
+        {
+            let tick = Time::from_picos(1);
+            let slack = shortest.map_or(MOST_SLACK, |way| way.saturating_sub(tick));
+            link.slack = slack.min(MOST_SLACK);
+        }
+    }
+}
+
+/// The longest that a link's event may be late, so that what has left is not forgotten altogether.
+const MOST_SLACK: Time = Time::from_secs(1);
+
+/// (last link, return delay) of every delivery; none where they are too many to tell.
+fn constant_delays<'a, H: Hosts<'a>>(
+    scenario: &Scenario,
+    traffic: &Traffic<'a, H>,
+) -> Option<Vec<(LinkId, Time)>> {
+    let mut delays = Vec::new();
+    for group in &traffic.groups {
+        let spec = group.spec;
+        let redrawn = matches!(
+            spec.workload,
+            Workload::ClosedLoop { .. } | Workload::OpenLoop { .. }
+        );
+        let mut add = |rtt: Time| {
+            let delays_of = group.return_delays(scenario, rtt);
+            delays.extend(delays_of.ok().map(|(delay, _)| (last_link(spec), delay)));
+        };
+        match &spec.rtt {
+            _ if !spec.responsive() => {}
+            Law::Value(rtt) => add(*rtt),
+            Law::Choice(list) => list.iter().copied().for_each(add),
+            _ if redrawn => return None,
+            _ => {}
+        }
+        // Slots of open-loop transfers join later, each with its own access link.
+        if spec.access.is_some() && matches!(spec.workload, Workload::OpenLoop { .. }) {
+            return None;
+        }
+    }
+    let of_flow = |flow: &Flow<H::Ends>| {
+        let spec = traffic.groups[flow.transit.group.index()].spec;
+        (last_link(spec), flow.transit.return_delay)
+    };
+    delays.extend(traffic.hosts.flows().responsive.iter().map(of_flow));
+    delays.sort_unstable();
+    delays.dedup();
+    Some(delays)
+}
+
+/// The link before the receivers of a group.
+fn last_link(spec: &FlowGroup) -> LinkId {
+    LinkId::new(spec.path[spec.path.len() - 1])
+}
+
+/// About the time between two deliveries: one transmission at the target link.
+fn grain(scenario: &Scenario) -> Time {
+    let size = Bytes::new(scenario.packet_bytes() as u64);
+    let transmission = scenario.target().rate.time_to_send(size);
+    transmission.max(Time::from_picos(1000))
+}

@@ -1,0 +1,488 @@
+//! The network: links one behind the other, and what becomes of a packet that is offered to one.
+//!
+//! Every packet on its way, whoever sent it, comes through [`Network::offer`]: the link takes it,
+//! lets it wait or drops it. What a link takes goes on ([`Hop::forward`]) to the next hop,
+//! to its receiver or out of the simulation, and what it does not is counted in one place
+//! ([`Network::drop`]). A policer drops in front of it, and what a medium behind a link loses or
+//! delays is in `medium.rs`.
+//!
+//! A first-in-first-out link knows a packet's departure when the packet arrives, and the way
+//! from there to the receiver and back is a constant delay, so one event per data packet is
+//! enough: "the acknowledgment arrives". All of a flow's propagation delay therefore stands
+//! behind the last link of its path; seen from the link this only shifts each sender's clock.
+
+use forebay_discipline::{Ecn, Label, Packet};
+use forebay_scenario::{Scenario, Seed};
+use forebay_units::Time;
+
+use crate::codepoint::codepoint;
+use crate::ends::Ends;
+use crate::event::{Event, Mark};
+use crate::flow::{Flows, InFlight};
+use crate::hop::{Departing, Hop};
+use crate::ids::{FlowId, GroupId, LaneId, LinkId, Route};
+use crate::link::{Departures, Link, LinkSetup};
+use crate::medium::Medium;
+use crate::memory::Memories;
+use crate::outlet::{AtTheEnd, Loss, Onward, Recorded, cross};
+use crate::policer::Policer;
+use crate::recorder::{Fate, Observed, Recorder};
+use crate::refusal::{Refusal, TOO_MANY_WAIT, too_large, unsupported};
+use crate::statistics::Account;
+use crate::timeline::Timeline;
+
+/// The links and the paths over them.
+#[derive(Debug)]
+pub struct Network {
+    /// All links, in the order of the scenario.
+    pub links: Vec<Link>,
+    /// What is behind each link, where that loses packets.
+    media: Vec<Option<Medium>>,
+    /// What is in front of each link, where that drops packets.
+    policers: Vec<Option<Policer>>,
+    memories: Memories,
+    /// Whether a packet may be lost before its link's discipline sees it: to a policer or for want of
+    /// memory.
+    guarded: bool,
+    /// The hops of all groups' paths, one path behind the other.
+    pub hops: Vec<Hop>,
+    routes: Vec<Routes>,
+    /// The link that reports speak of.
+    target: LinkId,
+    recorded: Recorded,
+    /// Departures from links whose disciplines hold what waits.
+    pub departures: u64,
+}
+
+/// The paths of a group.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Routes {
+    /// Of its packets.
+    pub(crate) there: Route,
+    /// Of their acknowledgments, where they cross links.
+    pub(crate) back: Option<Route>,
+}
+
+impl Network {
+    /// The links of a scenario, simulated as `departures` says.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        seed: Seed,
+        departures: Departures,
+    ) -> Result<Self, Refusal> {
+        let links = scenario.links().iter().enumerate().map(|(number, spec)| {
+            let setup = LinkSetup {
+                seed,
+                number,
+                scenario,
+                departures,
+            };
+            Link::new(setup)
+                .ok_or_else(|| unsupported(&format!("queue `{}`", spec.discipline.name())))
+        });
+        let mut links = links.collect::<Result<Vec<_>, _>>()?;
+        let groups = scenario.flows().len();
+        if groups > 1
+            || scenario
+                .flows()
+                .iter()
+                .any(|group| !group.reverse.is_empty())
+        {
+            // Those of each group, and those of acknowledgments, which are nobody's data.
+            let target = links[scenario.target_index()].statistics_mut();
+            target.keep_apart(groups + 1);
+        }
+        let end = scenario.run().end();
+        let media = scenario.links().iter().enumerate();
+        let media = media.map(|(number, spec)| Medium::new(spec, number, end, seed));
+        let policers = scenario.links().iter();
+        let policers: Vec<_> = policers
+            .map(|spec| spec.policer.map(Policer::new))
+            .collect();
+        let memories = Memories::new(scenario);
+        let mut network = Self {
+            links,
+            media: media.collect(),
+            guarded: !memories.is_empty() || policers.iter().any(Option::is_some),
+            policers,
+            memories,
+            hops: Vec::new(),
+            routes: Vec::new(),
+            target: LinkId::new(scenario.target_index()),
+            recorded: Recorded::NONE,
+            departures: 0,
+        };
+        for group in 0..groups {
+            network.lay(scenario, group);
+        }
+        Ok(network)
+    }
+
+    /// Lays the paths of group number `group`; their lanes come later.
+    fn lay(&mut self, scenario: &Scenario, group: usize) {
+        let spec = &scenario.flows()[group];
+        let number = group.min(usize::from(u16::MAX)) as u16;
+        let target = self.target.index();
+        let mut path = |links: &[usize], ecn: Ecn, account: Account| {
+            let route = Route::new(self.hops.len());
+            let last = links.len().saturating_sub(1);
+            self.hops
+                .extend(links.iter().enumerate().map(|(at, &link)| Hop {
+                    link: LinkId::new(link),
+                    lane: LaneId::default(),
+                    delay: scenario.links()[link].delay,
+                    last: at == last,
+                    label: Label::new(at as u8, number, ecn),
+                    account: if link == target {
+                        account
+                    } else {
+                        Account::ALL
+                    },
+                }));
+            route
+        };
+        let there = path(&spec.path, codepoint(spec), Account::new(group));
+        let acknowledgments = Account::new(scenario.flows().len());
+        let back = path(&spec.reverse, Ecn::NotCapable, acknowledgments);
+        let back = (!spec.reverse.is_empty()).then_some(back);
+        self.routes.push(Routes { there, back });
+    }
+
+    /// The paths of a group.
+    pub(crate) fn routes(&self, group: GroupId) -> Routes {
+        self.routes[group.index()]
+    }
+
+    /// From now on the recorder learns of each packet at the target link.
+    pub(crate) fn record_packets(&mut self) {
+        self.recorded = Recorded(self.target);
+    }
+
+    /// The link that reports speak of.
+    pub fn target(&self) -> &Link {
+        &self.links[self.target.index()]
+    }
+
+    /// The same, to look at what its discipline holds.
+    pub fn target_mut(&mut self) -> &mut Link {
+        &mut self.links[self.target.index()]
+    }
+
+    /// Share of the packets that the medium behind a link lost, where it loses some.
+    pub(crate) fn medium_loss_rate(&self, link: usize) -> Option<f64> {
+        self.media[link].as_ref()?.loss_rate()
+    }
+
+    /// Share of the packets that the policer in front of a link dropped, where it has one.
+    pub(crate) fn policer_loss_rate(&self, link: usize) -> Option<f64> {
+        self.policers[link].as_ref()?.loss_rate()
+    }
+
+    // --- A packet's way, from top to bottom ---
+
+    /// A packet is offered to the link at its next hop. Every packet comes this way, at each of its
+    /// hops; nearly all meet a drop-tail link, whose part is written out where the packet's sender
+    /// calls.
+    #[expect(
+        clippy::inline_always,
+        reason = "nearly every packet of a run comes from one caller, who knows its flow and hop"
+    )]
+    #[inline(always)]
+    pub fn offer<E: Ends>(
+        &mut self,
+        packet: InFlight,
+        flows: &mut Flows<E>,
+        timeline: &mut Timeline<'_>,
+    ) {
+        let at = flows.transit(packet.flow).route.hop(packet.hop);
+        let hop = self.hops[at];
+        if hop.last
+            && let FlowId::Unresponsive(flow) = packet.flow
+        {
+            flows[flow].at_last.add(packet.size);
+        }
+        let transit = flows.transit_mut(packet.flow);
+        transit.arrived += u64::from(hop.link == self.target);
+        let link = match &mut self.links[hop.link.index()] {
+            Link::DropTail(link) => link,
+            Link::Queued(link) if link.defers() => {
+                link.put_off(hop.held(&packet, flows));
+                return;
+            }
+            _ => {
+                let offered = Offered {
+                    packet: hop.held(&packet, flows),
+                    at,
+                    link: hop.link,
+                };
+                self.offer_to_discipline(&offered, flows, timeline);
+                return;
+            }
+        };
+        let fate = if let Some(time) = link.arrive(packet.arrival, packet.size, hop.account) {
+            hop.forward(Departing { packet, time }, transit, &mut timeline.calendar);
+            Fate::Departs(time, packet.mark)
+        } else {
+            self.drop(packet, at, (flows, &mut timeline.recorder));
+            Fate::Dropped
+        };
+        if hop.link == self.recorded.link() {
+            timeline
+                .recorder
+                .record_packet(Observed { packet, fate }, flows);
+        }
+    }
+
+    /// The same at a link with a memory or a discipline that has more to decide.
+    #[inline(never)]
+    fn offer_to_discipline<E: Ends>(
+        &mut self,
+        offered: &Offered,
+        flows: &mut Flows<E>,
+        timeline: &mut Timeline<'_>,
+    ) {
+        if self.guarded && !self.is_let_in(offered, flows, timeline) {
+            return;
+        }
+        if let Link::Gated(link) = &mut self.links[offered.link.index()] {
+            let account = self.hops[offered.at].account;
+            let fate = match link.arrive(&offered.packet, account) {
+                Some((departure, marked)) => Fate::Departs(departure, Mark::of(marked)),
+                None => Fate::Dropped,
+            };
+            self.follow(offered, fate, (flows, timeline));
+        } else {
+            self.enqueue(offered, flows, timeline);
+        }
+    }
+
+    /// Whether a packet passes its link's policer and finds memory; else it is lost.
+    #[cold]
+    #[inline(never)]
+    fn is_let_in<E: Ends>(
+        &mut self,
+        offered: &Offered,
+        flows: &mut Flows<E>,
+        timeline: &mut Timeline<'_>,
+    ) -> bool {
+        let packet = &offered.packet;
+        if let Some(policer) = &mut self.policers[offered.link.index()]
+            && !policer.passes(packet.arrival, packet.size)
+        {
+            self.police(offered, (flows, &mut timeline.recorder));
+            return false;
+        }
+        let has_memory = self.memories.is_empty() || self.has_memory(offered, flows, timeline);
+        if !has_memory {
+            self.links[offered.link.index()].refuse();
+            self.follow(offered, Fate::Dropped, (flows, timeline));
+        }
+        has_memory
+    }
+
+    /// Whether a packet finds memory at its link, or needs none.
+    #[inline(never)]
+    fn has_memory<E: Ends>(
+        &mut self,
+        offered: &Offered,
+        flows: &mut Flows<E>,
+        timeline: &mut Timeline<'_>,
+    ) -> bool {
+        self.catch_up(offered.packet.arrival, flows, timeline);
+        self.memories
+            .has_room(&offered.packet, offered.link, &mut self.links)
+    }
+
+    /// What becomes of an offered packet: it goes on, or its loss is counted.
+    #[inline(never)]
+    fn follow<E: Ends>(
+        &mut self,
+        offered: &Offered,
+        fate: Fate,
+        (flows, timeline): (&mut Flows<E>, &mut Timeline<'_>),
+    ) {
+        let packet = InFlight::of(&offered.packet);
+        match fate {
+            Fate::Departs(time, mark) => {
+                let packet = InFlight { mark, ..packet };
+                let medium = self.media[offered.link.index()].as_mut();
+                let departing = Departing { packet, time };
+                cross(medium, self.hops[offered.at], departing, (flows, timeline));
+            }
+            Fate::Dropped => self.drop(packet, offered.at, (flows, &mut timeline.recorder)),
+            Fate::Waits => {}
+        }
+        if offered.link == self.recorded.link() {
+            let observed = Observed { packet, fate };
+            timeline.recorder.record_packet(observed, flows);
+        }
+    }
+
+    /// A packet joins the queue of a link whose discipline holds what waits.
+    #[inline]
+    fn enqueue<E: Ends>(
+        &mut self,
+        offered: &Offered,
+        flows: &mut Flows<E>,
+        timeline: &mut Timeline<'_>,
+    ) {
+        let (at, now) = (offered.link, offered.packet.arrival);
+        let recorded = at == self.recorded.link();
+        if recorded {
+            self.follow(offered, Fate::Waits, (flows, timeline));
+        }
+        let watched = recorded || self.guarded;
+        if let Link::Queued(link) = &mut self.links[at.index()] {
+            if link.arrive(&offered.packet, at, &mut timeline.calendar) {
+                self.catch_up_link(at, now, (flows, timeline));
+            } else if !watched {
+                link.defer_more();
+            }
+        }
+    }
+
+    /// Packets that have left a link whose discipline holds what waits are soon to arrive elsewhere.
+    #[inline]
+    pub(crate) fn depart<E: Ends>(
+        &mut self,
+        event: Event,
+        flows: &mut Flows<E>,
+        timeline: &mut Timeline<'_>,
+    ) -> Result<(), Refusal> {
+        let (at, now) = (event.link(), event.time);
+        // What leaves at this very instant has left: departures are the last that happens then.
+        let after = now.saturating_add(Time::from_picos(1));
+        self.catch_up_link(at, after, (flows, timeline));
+        if let Link::Queued(link) = &mut self.links[at.index()] {
+            if link.overfull() {
+                return Err(too_large(TOO_MANY_WAIT));
+            }
+            link.rearm(at, &mut timeline.calendar);
+        }
+        Ok(())
+    }
+
+    /// All that has left any link before `now` has consequences by then.
+    pub(crate) fn catch_up<E: Ends>(
+        &mut self,
+        now: Time,
+        flows: &mut Flows<E>,
+        timeline: &mut Timeline<'_>,
+    ) {
+        for at in 0..self.links.len() {
+            self.catch_up_link(LinkId::new(at), now, (flows, timeline));
+        }
+    }
+
+    /// The same of one link.
+    #[inline(never)]
+    fn catch_up_link<E: Ends>(
+        &mut self,
+        at: LinkId,
+        now: Time,
+        (flows, timeline): (&mut Flows<E>, &mut Timeline<'_>),
+    ) {
+        let Link::Queued(link) = &mut self.links[at.index()] else {
+            return;
+        };
+        let mut outlet = Onward {
+            at,
+            medium: self.media[at.index()].as_mut(),
+            hops: &self.hops,
+            target: self.target,
+            recorded: self.recorded,
+            flows,
+            timeline,
+        };
+        self.departures += link.catch_up(now, &mut outlet);
+        link.arm(at, &mut timeline.calendar);
+    }
+
+    /// A packet is lost when it arrives.
+    #[cold]
+    #[inline(never)]
+    fn drop<E: Ends>(
+        &self,
+        packet: InFlight,
+        at: usize,
+        (flows, recorder): (&mut Flows<E>, &mut Recorder<'_>),
+    ) {
+        let hop = &self.hops[at];
+        let loss = Loss {
+            packet,
+            now: packet.arrival,
+            counts: true,
+            last: hop.last,
+            at_target: hop.link == self.target,
+        };
+        loss.count(flows, recorder);
+    }
+
+    /// A packet is lost in front of its link: it has not arrived there, and no queue has dropped it.
+    fn police<E: Ends>(
+        &self,
+        offered: &Offered,
+        (flows, recorder): (&mut Flows<E>, &mut Recorder<'_>),
+    ) {
+        let packet = InFlight::of(&offered.packet);
+        let transit = flows.transit_mut(packet.flow);
+        transit.arrived -= u64::from(offered.link == self.target);
+        let loss = Loss {
+            packet,
+            now: packet.arrival,
+            counts: true,
+            last: self.hops[offered.at].last,
+            at_target: false,
+        };
+        loss.count(flows, recorder);
+    }
+
+    // --- By the clock ---
+
+    /// The warm-up ends: counting starts anew.
+    pub(crate) fn finish_warmup(&mut self, now: Time) {
+        for link in &mut self.links {
+            link.restart(now);
+        }
+        for medium in self.media.iter_mut().flatten() {
+            medium.restart(now);
+        }
+        for policer in self.policers.iter_mut().flatten() {
+            policer.restart();
+        }
+    }
+
+    /// The run ends: the waits of what is still queued are those it would have if nothing more
+    /// arrived.
+    pub(crate) fn finish<E: Ends>(
+        &mut self,
+        end: Time,
+        flows: &Flows<E>,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), Refusal> {
+        if self.links.iter().any(Link::overfull) {
+            return Err(too_large(TOO_MANY_WAIT));
+        }
+        for (at, link) in self.links.iter_mut().enumerate() {
+            if let Link::Queued(link) = link {
+                let mut outlet = AtTheEnd {
+                    hops: &self.hops,
+                    recorder: (at == self.target.index()).then_some(&mut *recorder),
+                    flows,
+                };
+                link.finish(end, &mut outlet);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A packet that is offered at this one of all hops, whose link that is. Like the structures below it
+/// exists for calls: what is passed in memory is put together where a rare call needs it, and nearly all
+/// packets pass in registers.
+#[derive(Clone, Copy, Debug)]
+struct Offered {
+    packet: Packet,
+    at: usize,
+    link: LinkId,
+}

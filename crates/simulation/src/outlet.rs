@@ -1,0 +1,183 @@
+//! Where packets go that have waited in a queue: on to the next hop or the receiver, or to where losses are
+//! counted.
+
+use forebay_units::Time;
+
+use crate::ends::Ends;
+use crate::flow::{Flows, InFlight};
+use crate::hop::{Departing, Hop};
+use crate::ids::{FlowId, LinkId};
+use crate::medium::Medium;
+use crate::queued::{Discarded, Outlet, Service};
+use crate::recorder::{Fate, Observed, Recorder};
+use crate::statistics::Account;
+use crate::timeline::Timeline;
+
+/// A packet that is lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loss {
+    pub(crate) packet: InFlight,
+    pub(crate) now: Time,
+    /// Whether it arrived since the warm-up.
+    pub(crate) counts: bool,
+    /// Whether that was the last link of its path.
+    pub(crate) last: bool,
+    pub(crate) at_target: bool,
+}
+
+impl Loss {
+    /// A packet is lost: the one place where that is counted. Losses are those of packets that
+    /// arrived since the warm-up, so that no more are lost than arrived.
+    pub(crate) fn count<E: Ends>(self, flows: &mut Flows<E>, recorder: &mut Recorder<'_>) {
+        let Self {
+            counts, at_target, ..
+        } = self;
+        match self.packet.flow {
+            FlowId::Responsive(flow) => {
+                let flow = &mut flows[flow];
+                if at_target {
+                    let transit = &mut flow.transit;
+                    transit.dropped += u64::from(counts);
+                    let hit = recorder.loss(transit.group, self.now, &mut transit.seen_event);
+                    flow.congestion_events += u64::from(hit);
+                } else {
+                    flow.lost_elsewhere += 1;
+                }
+            }
+            FlowId::Unresponsive(flow) => {
+                let flow = &mut flows[flow];
+                flow.transit.dropped += u64::from(at_target && counts);
+                if self.last && counts {
+                    flow.lost_at_last.add(self.packet.size);
+                }
+            }
+        }
+    }
+}
+
+/// A packet that has left a link: on its way from there, or lost on the medium.
+#[inline]
+pub(crate) fn cross<E: Ends>(
+    medium: Option<&mut Medium>,
+    hop: Hop,
+    mut departing: Departing,
+    (flows, timeline): (&mut Flows<E>, &mut Timeline<'_>),
+) {
+    let packet = departing.packet;
+    if let Some(medium) = medium {
+        if medium.loses(packet.arrival, departing.time) {
+            let loss = Loss {
+                packet,
+                now: departing.time,
+                counts: medium.counts(packet.arrival),
+                last: hop.last,
+                // No queue has dropped it.
+                at_target: false,
+            };
+            loss.count(flows, &mut timeline.recorder);
+            return;
+        }
+        departing.time = departing.time.saturating_add(medium.later(departing.time));
+    }
+    let transit = flows.transit(packet.flow);
+    hop.forward(departing, transit, &mut timeline.calendar);
+}
+
+/// Where packets go from a queue.
+pub(crate) struct Onward<'a, 's, E> {
+    pub(crate) at: LinkId,
+    /// What is behind the link, where that loses packets.
+    pub(crate) medium: Option<&'a mut Medium>,
+    pub(crate) hops: &'a [Hop],
+    pub(crate) target: LinkId,
+    pub(crate) recorded: Recorded,
+    pub(crate) flows: &'a mut Flows<E>,
+    pub(crate) timeline: &'a mut Timeline<'s>,
+}
+
+impl<E: Ends> Onward<'_, '_, E> {
+    #[inline(never)]
+    fn settle(&mut self, packet: InFlight, fate: Fate) {
+        let observed = Observed { packet, fate };
+        self.timeline.recorder.settle_packet(observed);
+    }
+}
+
+impl<E: Ends> Outlet for Onward<'_, '_, E> {
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
+    fn send(&mut self, service: &Service) -> Account {
+        let packet = InFlight::of(&service.packet);
+        let time = service.departure;
+        if self.at == self.recorded.link() {
+            self.settle(packet, Fate::Departs(time, packet.mark));
+        }
+        let hop = self.hops[self.flows.transit(packet.flow).route.hop(packet.hop)];
+        let departing = Departing { packet, time };
+        let medium = self.medium.as_deref_mut();
+        cross(medium, hop, departing, (self.flows, self.timeline));
+        hop.account
+    }
+
+    fn discard(&mut self, discarded: &Discarded) {
+        let packet = InFlight::of(&discarded.packet);
+        if self.at == self.recorded.link() {
+            self.settle(packet, Fate::Dropped);
+        }
+        let hop = self.flows.transit(packet.flow).route.hop(packet.hop);
+        let loss = Loss {
+            packet,
+            now: discarded.now,
+            counts: discarded.counts,
+            last: self.hops[hop].last,
+            at_target: self.at == self.target,
+        };
+        loss.count(self.flows, &mut self.timeline.recorder);
+    }
+}
+
+/// Where packets go from a queue once the run has ended: their fates are recorded, and no more.
+pub(crate) struct AtTheEnd<'a, 'r, 's, E> {
+    pub(crate) hops: &'a [Hop],
+    /// Where this is the target link.
+    pub(crate) recorder: Option<&'r mut Recorder<'s>>,
+    pub(crate) flows: &'a Flows<E>,
+}
+
+impl<E> AtTheEnd<'_, '_, '_, E> {
+    fn settle(&mut self, packet: InFlight, fate: Fate) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.settle_packet(Observed { packet, fate });
+        }
+    }
+}
+
+impl<E: Ends> Outlet for AtTheEnd<'_, '_, '_, E> {
+    fn send(&mut self, service: &Service) -> Account {
+        let packet = InFlight::of(&service.packet);
+        self.settle(packet, Fate::Departs(service.departure, packet.mark));
+        let route = self.flows.transit(packet.flow).route;
+        self.hops[route.hop(packet.hop)].account
+    }
+
+    fn discard(&mut self, discarded: &Discarded) {
+        self.settle(InFlight::of(&discarded.packet), Fate::Dropped);
+    }
+}
+
+/// The link whose packets are recorded, if there is one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recorded(pub(crate) LinkId);
+
+impl Recorded {
+    /// There is none: no link has this number.
+    pub(crate) const NONE: Self = Self(LinkId::new(usize::MAX));
+
+    #[inline]
+    pub(crate) fn link(self) -> LinkId {
+        self.0
+    }
+}

@@ -1,0 +1,505 @@
+//! A link whose discipline holds the packets that wait: what leaves next is known only when the
+//! packet before has left. Nobody asks for that at once: arrivals and departures are caught up with,
+//! many at a time, before the first of them could have a consequence elsewhere.
+
+use forebay_discipline::{Backlog, Packet, PacketQueue, Port, Queue, QueueWork, Shared};
+use forebay_units::Time;
+
+use crate::calendar::Calendar;
+use crate::event::Event;
+use crate::ids::{LaneId, LinkId};
+use crate::statistics::{Account, LinkStatistics};
+use crate::transmitter::{Transmitter, Usage};
+use crate::turns::Turns;
+
+/// The most packets that may wait: 4 GB of 32 bytes each.
+const MAX_WAITING: u64 = 1 << 27;
+
+/// The most arrivals that are put off.
+pub(crate) const MAX_PUT_OFF: usize = 32;
+
+/// A link with its discipline.
+#[derive(Clone, Debug)]
+pub struct QueuedLink {
+    queue: Queue,
+    server: Server,
+    /// Arrivals that the discipline has not seen yet, in their order.
+    put_off: Vec<Packet>,
+    /// Lane of its events in the calendar.
+    pub(crate) lane: LaneId,
+    /// How long arrivals and departures may be put off: all ways from here are longer.
+    pub(crate) slack: Time,
+    /// Whether an event is in the calendar by which they are caught up with.
+    armed: bool,
+    /// Whether arrivals may be put off without a further look.
+    defers: bool,
+}
+
+/// What sends the packets of a queue, and what it counts of them.
+#[derive(Clone, Debug)]
+struct Server {
+    port: Port,
+    /// Until when it is busy: where it has turns, until the next one.
+    transmitter: Transmitter,
+    turns: Option<Box<Turning>>,
+    /// Packets waiting, summed over the ticks: less than zero by what those waiting now add later.
+    occupancy: i128,
+    /// What was used, once the run has ended.
+    usage_at_end: Option<Usage>,
+    statistics: LinkStatistics,
+}
+
+/// The turns of a link, and what was taken in at the one at hand.
+#[derive(Clone, Debug)]
+struct Turning {
+    turns: Turns,
+    packets: Vec<Packet>,
+    departures: Vec<Time>,
+}
+
+/// A packet goes into transmission.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Service {
+    pub(crate) packet: Packet,
+    pub(crate) departure: Time,
+}
+
+/// Where packets go that have waited.
+pub(crate) trait Outlet {
+    /// One goes into transmission: where its wait is counted.
+    fn send(&mut self, service: &Service) -> Account;
+
+    /// One is dropped now; it counts where it arrived since the warm-up.
+    fn discard(&mut self, discarded: &Discarded);
+}
+
+/// A packet that a discipline had taken in, or has not, is dropped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Discarded {
+    pub(crate) packet: Packet,
+    pub(crate) now: Time,
+    /// Whether it arrived since the warm-up.
+    pub(crate) counts: bool,
+}
+
+impl QueuedLink {
+    pub(crate) fn new(queue: Queue, transmitter: Transmitter, port: Port) -> Self {
+        Self {
+            queue,
+            server: Server {
+                port,
+                transmitter,
+                turns: None,
+                occupancy: 0,
+                usage_at_end: None,
+                statistics: LinkStatistics::new(),
+            },
+            put_off: Vec::with_capacity(MAX_PUT_OFF),
+            lane: LaneId::default(),
+            slack: Time::ZERO,
+            armed: false,
+            defers: false,
+        }
+    }
+
+    /// The same link, asked for packets at turns.
+    pub(crate) fn with_turns(mut self, turns: Option<Turns>) -> Self {
+        self.server.turns = turns.map(|turns| {
+            Box::new(Turning {
+                turns,
+                packets: Vec::new(),
+                departures: Vec::new(),
+            })
+        });
+        self
+    }
+
+    // --- A packet's way, from top to bottom ---
+
+    /// Whether an arrival may be put off without a further look.
+    #[inline]
+    pub(crate) fn defers(&self) -> bool {
+        self.defers
+    }
+
+    /// Puts an arrival off.
+    #[inline]
+    pub(crate) fn put_off(&mut self, packet: Packet) {
+        self.put_off.push(packet);
+        self.defers = self.put_off.len() < MAX_PUT_OFF - 1;
+    }
+
+    /// A packet arrives that may not be put off without a further look. Says whether the link must
+    /// catch up; else there is an event by which it will.
+    pub(crate) fn arrive(&mut self, packet: &Packet, at: LinkId, calendar: &mut Calendar) -> bool {
+        self.put_off.push(*packet);
+        if self.slack == Time::ZERO || self.put_off.len() >= MAX_PUT_OFF {
+            return true;
+        }
+        if !self.armed {
+            self.push_event(packet.arrival, at, calendar);
+        }
+        false
+    }
+
+    /// From now on arrivals may be put off without a look at each, up to the next event.
+    pub(crate) fn defer_more(&mut self) {
+        self.defers = self.armed && self.slack > Time::ZERO;
+    }
+
+    /// An event has come up by which the link has caught up: the next one is due when a packet leaves.
+    pub(crate) fn rearm(&mut self, at: LinkId, calendar: &mut Calendar) {
+        self.armed = false;
+        self.defers = false;
+        self.arm(at, calendar);
+    }
+
+    /// Sees that there is an event by which the packet in transmission has left, where there is one.
+    pub(crate) fn arm(&mut self, at: LinkId, calendar: &mut Calendar) {
+        if !self.armed && !self.idle() {
+            self.push_event(self.server.departure(), at, calendar);
+        }
+    }
+
+    fn push_event(&mut self, first: Time, at: LinkId, calendar: &mut Calendar) {
+        self.armed = true;
+        let due = first.saturating_add(self.slack);
+        calendar.push_delivery(self.lane, Event::departure(due, at));
+    }
+
+    /// Does what arrivals so far and departures before `until` lead to; says how many have left.
+    pub(crate) fn catch_up(&mut self, until: Time, outlet: &mut impl Outlet) -> u64 {
+        let mut left = 0;
+        if !self.put_off.is_empty() || self.server.is_behind(until) {
+            let Self {
+                queue,
+                server,
+                put_off,
+                ..
+            } = self;
+            queue.work(CatchUp {
+                arrivals: put_off,
+                server,
+                outlet,
+                until,
+                left: &mut left,
+            });
+            put_off.clear();
+        }
+        left
+    }
+
+    // --- How things stand, once it has caught up ---
+
+    /// Whether nothing is in transmission.
+    pub(crate) fn idle(&self) -> bool {
+        self.server.idle()
+    }
+
+    /// Whether more packets wait than a run may keep.
+    pub(crate) fn overfull(&self) -> bool {
+        self.queue.backlog().packets > MAX_WAITING
+    }
+
+    /// What sends the packets, where they do not leave at turns.
+    pub(crate) fn transmitter(&self) -> Option<&Transmitter> {
+        match &self.server.turns {
+            None => Some(&self.server.transmitter),
+            Some(turning) => turning.turns.transmitter(),
+        }
+    }
+
+    /// What its rate is of as time goes on, also where a medium sends in its own way.
+    pub(crate) fn line(&self) -> &Transmitter {
+        &self.server.transmitter
+    }
+
+    /// What has been used until `now`.
+    pub(crate) fn usage(&self, now: Time) -> Usage {
+        let server = &self.server;
+        server.usage_at_end.unwrap_or_else(|| server.usage(now))
+    }
+
+    /// Time until everything here has left.
+    pub(crate) fn backlog(&self, now: Time) -> Time {
+        let backlog = self.queue.backlog();
+        if let Some(turning) = &self.server.turns {
+            let turns = &turning.turns;
+            return turns.time_to_send(now, backlog.packets, backlog.bytes);
+        }
+        let transmitter = &self.server.transmitter;
+        transmitter.time_to_empty(now, backlog.packets, backlog.bytes)
+    }
+
+    /// Packets waiting, without the one in transmission. A departure due now has happened.
+    pub(crate) fn waiting(&self, now: Time) -> u64 {
+        let packets = self.queue.backlog().packets;
+        let held = u64::from(self.server.held_after(now) > Time::ZERO);
+        packets - u64::from(packets > 0 && self.server.departure() <= now) + held
+    }
+
+    /// Packets and bytes waiting.
+    pub(crate) fn what_waits(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    /// What waits in the memory that the next arrival shares with other links.
+    pub(crate) fn share(&mut self, shared: Shared) {
+        self.server.port.shared = Some(shared);
+    }
+
+    pub(crate) fn statistics(&self) -> &LinkStatistics {
+        &self.server.statistics
+    }
+
+    pub(crate) fn statistics_mut(&mut self) -> &mut LinkStatistics {
+        &mut self.server.statistics
+    }
+
+    /// The warm-up ends: counting starts anew.
+    pub(crate) fn restart(&mut self, now: Time) {
+        let (usage, waiting) = (self.usage(now), self.queue.backlog().packets);
+        let server = &mut self.server;
+        server.occupancy = ticks(1, server.held_after(now)) - ticks(waiting, now);
+        server.port.since = now;
+        server.statistics.restart(now, usage);
+    }
+
+    /// The end of the run: the sums end here, but the waits of what is still here are those it
+    /// would have if nothing more arrived.
+    pub(crate) fn finish(&mut self, end: Time, outlet: &mut impl Outlet) {
+        let waiting = self.queue.backlog().packets;
+        let server = &mut self.server;
+        server.occupancy += ticks(waiting, end) - ticks(1, server.held_after(end));
+        server.usage_at_end = Some(server.usage(end));
+        let (occupancy, drops, marks) = (
+            server.occupancy,
+            server.statistics.drops,
+            server.statistics.marks,
+        );
+        self.catch_up(Time::MAX, outlet);
+        let server = &mut self.server;
+        server.occupancy = occupancy;
+        server.statistics.drops = drops;
+        server.statistics.marks = marks;
+    }
+
+    /// Packets waiting, summed over the ticks from the warm-up's end to the end of the run.
+    pub(crate) fn occupancy(&self) -> u128 {
+        self.server.occupancy.unsigned_abs()
+    }
+}
+
+/// See [`QueuedLink::catch_up`].
+struct CatchUp<'a, O> {
+    arrivals: &'a [Packet],
+    server: &'a mut Server,
+    outlet: &'a mut O,
+    until: Time,
+    left: &'a mut u64,
+}
+
+impl<O: Outlet> QueueWork for CatchUp<'_, O> {
+    #[inline(never)]
+    fn run<Q: PacketQueue>(self, queue: &mut Q) {
+        let Self { server, outlet, .. } = self;
+        let (mut arrivals, mut left) = (self.arrivals.iter(), 0);
+        let mut next = arrivals.next();
+        let mut until = next.map_or(self.until, |packet| packet.arrival);
+        loop {
+            let now = if server.is_behind(until) {
+                left += 1;
+                server.departure()
+            } else if let Some(packet) = next {
+                server.enqueue(packet, queue, outlet);
+                next = arrivals.next();
+                until = next.map_or(self.until, |packet| packet.arrival);
+                if !server.idle() {
+                    continue;
+                }
+                packet.arrival
+            } else {
+                break;
+            };
+            server.serve(now, queue, outlet);
+        }
+        *self.left = left;
+    }
+}
+
+impl Server {
+    #[inline]
+    fn idle(&self) -> bool {
+        self.port.idle_since.is_some()
+    }
+
+    /// When the packet in transmission will have left, or when the last one had.
+    #[inline]
+    fn departure(&self) -> Time {
+        self.transmitter.busy_until
+    }
+
+    /// Whether a packet has left before `now` and nothing has followed from that yet.
+    #[inline]
+    fn is_behind(&self, now: Time) -> bool {
+        self.departure() < now && !self.idle()
+    }
+
+    /// A packet arrives. Where the link is idle it is to serve.
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
+    fn enqueue(&mut self, packet: &Packet, queue: &mut impl PacketQueue, outlet: &mut impl Outlet) {
+        self.statistics.arrivals += 1;
+        self.occupancy -= ticks(1, packet.arrival);
+        self.port.now = packet.arrival;
+        queue.enqueue(*packet, &mut self.port);
+        if self.has_counted() {
+            let drops = self.count(outlet);
+            if drops > 0 {
+                let arrivals = self.statistics.arrivals;
+                self.statistics.bursts.at_arrival(arrivals, drops);
+            }
+        }
+    }
+
+    /// The packet in transmission, if there is one, has left, and the next one goes.
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
+    fn serve(&mut self, now: Time, queue: &mut impl PacketQueue, outlet: &mut impl Outlet) {
+        self.port.now = now;
+        if self.turns.is_some() {
+            self.take_turn(now, queue, outlet);
+            return;
+        }
+        let was_idle = self.idle();
+        match queue.dequeue(&mut self.port) {
+            Some(packet) => {
+                self.occupancy += ticks(1, now);
+                self.port.idle_since = None;
+                let departure = self.transmitter.take(now, packet.size, was_idle);
+                let account = outlet.send(&Service { packet, departure });
+                if packet.arrival >= self.statistics.since {
+                    self.statistics.accepted(account, now - packet.arrival);
+                }
+            }
+            None => {
+                self.port.idle_since.get_or_insert(now);
+            }
+        }
+        self.settle(outlet);
+    }
+
+    /// The same where packets leave at turns: one that arrives waits for the next turn, and at that all go
+    /// that may.
+    #[inline(never)]
+    fn take_turn(&mut self, now: Time, queue: &mut impl PacketQueue, outlet: &mut impl Outlet) {
+        let Some(mut turning) = self.turns.take() else {
+            return;
+        };
+        let was_idle = self.port.idle_since.take().is_some();
+        if was_idle {
+            self.transmitter.busy_until = turning.turns.next(now);
+        }
+        if self.departure() <= now {
+            let (head, waiting) = (queue.head(), queue.backlog().bytes);
+            self.transmitter.busy_until = turning.turns.ready(now, head, waiting);
+        }
+        if turning.turns.empties(now) {
+            while let Some(packet) = queue.dequeue(&mut self.port) {
+                self.port.discards.push(packet);
+            }
+            self.transmitter.busy_until = turning.turns.next(now);
+        } else if self.departure() <= now {
+            let Turning {
+                turns,
+                packets,
+                departures,
+            } = &mut *turning;
+            while let Some(packet) = queue.dequeue(&mut self.port) {
+                packets.push(packet);
+                if !turns.load(packet.size) {
+                    break;
+                }
+            }
+            if packets.is_empty() {
+                // Nobody waits: the turn is lost.
+                self.port.idle_since = Some(now);
+            } else {
+                let free = turns.go(now, departures);
+                let start = turns.start(now);
+                self.occupancy += ticks(packets.len() as u64, start);
+                for (packet, departure) in packets.drain(..).zip(departures.drain(..)) {
+                    let account = outlet.send(&Service { packet, departure });
+                    if packet.arrival >= self.statistics.since {
+                        self.statistics.accepted(account, start - packet.arrival);
+                    }
+                }
+                self.transmitter.busy_until = turns.next(free);
+            }
+        }
+        self.turns = Some(turning);
+        self.settle(outlet);
+    }
+
+    /// How long from `now` on a packet waits that the discipline has handed over.
+    fn held_after(&self, now: Time) -> Time {
+        let start = self.turns.as_ref().map(|turning| turning.turns.start(now));
+        start.unwrap_or(now).saturating_sub(now)
+    }
+
+    /// What the discipline has dropped or marked as it was asked is counted.
+    #[inline]
+    fn settle(&mut self, outlet: &mut impl Outlet) {
+        if self.has_counted() {
+            let drops = self.count(outlet);
+            if drops > 0 && self.usage_at_end.is_none() {
+                self.statistics.bursts.at_departure(drops);
+            }
+        }
+    }
+
+    /// What has been used until `now`.
+    fn usage(&self, now: Time) -> Usage {
+        match &self.turns {
+            Some(turning) => turning.turns.usage(now),
+            None => self.transmitter.usage(now),
+        }
+    }
+
+    /// Whether the discipline has dropped or marked packets.
+    #[inline]
+    fn has_counted(&self) -> bool {
+        !self.port.discards.is_empty() || self.port.marks > 0
+    }
+
+    /// Takes over what the discipline has counted and dropped since; says how many count.
+    #[inline(never)]
+    fn count(&mut self, outlet: &mut impl Outlet) -> u64 {
+        self.statistics.marks += std::mem::take(&mut self.port.marks);
+        let mut drops = 0;
+        while let Some(packet) = self.port.discards.pop() {
+            let counts = packet.arrival >= self.statistics.since;
+            drops += u64::from(counts);
+            self.occupancy += ticks(1, self.port.now);
+            outlet.discard(&Discarded {
+                packet,
+                now: self.port.now,
+                counts,
+            });
+        }
+        self.statistics.drops += drops;
+        drops
+    }
+}
+
+/// So many packets times the ticks up to `time`.
+#[inline]
+fn ticks(packets: u64, time: Time) -> i128 {
+    i128::from(packets) * i128::from(time.as_picos())
+}

@@ -1,0 +1,333 @@
+//! The recorder: congestion events, samples, and the traces that the scenario's `[trace]` asks for.
+//! What is counted per link and per flow stands with them ([`crate::statistics`], [`crate::flow`]).
+
+use std::collections::BTreeMap;
+
+use forebay_discipline::Ecn;
+use forebay_scenario::{
+    FlowGroup, FlowSample, PacketRecord, QueueSample, Recorded, Scenario, Segment, TracedGroup,
+    Traces,
+};
+use forebay_units::Time;
+
+use crate::codepoint::codepoint;
+use crate::congestion_events::CongestionEvents;
+use crate::ends::{Direction, Ends, Identity};
+use crate::event::Mark;
+use crate::flow::{Flow, Flows, InFlight, Transit};
+use crate::ids::{FlowId, GroupId};
+use crate::link::Link;
+use crate::sampler::Sampler;
+use crate::transfers;
+use crate::transmitter::{Transmitter, Usage};
+
+/// What is recorded of a run.
+#[derive(Debug)]
+pub struct Recorder<'a> {
+    scenario: &'a Scenario,
+    pub(crate) congestion: CongestionEvents,
+    pub(crate) sampler: Sampler,
+    /// Whether the warm-up has ended.
+    warm: bool,
+    traces: Option<Box<Traces>>,
+    record_packets: bool,
+    /// What sends packets at the target link, where each takes a time of its own.
+    sender: Option<Transmitter>,
+    /// Records of packets that wait for their fate.
+    waiting: BTreeMap<RecordKey, usize>,
+    /// What of the target link had been used when it was sampled last for a trace.
+    sampled: Usage,
+    /// Number of each group's first flow over all groups.
+    first_numbers: Vec<u32>,
+}
+
+/// A packet that waits: its arrival, its flow's key and its number.
+type RecordKey = (Time, u32, u32);
+
+/// A packet at the target link, and what became of it there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Observed {
+    pub(crate) packet: InFlight,
+    pub(crate) fate: Fate,
+}
+
+/// What became of a packet at a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It leaves then, with or without a mark.
+    Departs(Time, Mark),
+    /// It waits for a discipline to decide.
+    Waits,
+    Dropped,
+}
+
+impl<'a> Recorder<'a> {
+    pub(crate) fn new(scenario: &'a Scenario) -> Self {
+        let apart = Time::from_secs_f64(scenario.harmonic_rtt().unwrap_or(0.1));
+        let groups = scenario.flows();
+        let mut next = 0;
+        let first_numbers = groups.iter().map(|spec| {
+            let first = next;
+            next += spec.count as u32;
+            first
+        });
+        Self {
+            scenario,
+            congestion: CongestionEvents::new(apart),
+            sampler: Sampler::new(scenario.run().measure, apart, groups.len()),
+            warm: false,
+            traces: None,
+            record_packets: false,
+            sender: None,
+            waiting: BTreeMap::new(),
+            sampled: Usage::default(),
+            first_numbers: first_numbers.collect(),
+        }
+    }
+
+    /// Records over time what the scenario's `[trace]` asks for, at a link that sends as this one.
+    pub(crate) fn record_traces(&mut self, target: &Link) {
+        self.sender = target.transmitter().cloned();
+        self.traces = Some(Box::new(Traces {
+            groups: self.scenario.flows().iter().map(traced).collect(),
+            capture: self.scenario.trace().capture,
+            ..Traces::default()
+        }));
+        self.record_packets = self.traces_of(Recorded::Packets);
+    }
+
+    /// Whether each packet at the target link is recorded.
+    pub fn records_packets(&self) -> bool {
+        self.record_packets
+    }
+
+    /// What was recorded over time.
+    pub fn into_traces(self) -> Option<Box<Traces>> {
+        self.traces
+    }
+
+    /// Whether the warm-up has ended.
+    pub(crate) fn is_warm(&self) -> bool {
+        self.warm
+    }
+
+    /// The warm-up ends: counting starts anew.
+    pub(crate) fn finish_warmup(&mut self) {
+        self.warm = true;
+        self.congestion.restart();
+    }
+
+    /// A flow of this group loses a packet at the target link, `seen` being the last congestion
+    /// event that hit it: says whether a new one does.
+    pub(crate) fn loss(&mut self, group: GroupId, now: Time, seen: &mut u64) -> bool {
+        self.scenario.flows()[group.index()].persistent() && self.congestion.loss(now, seen)
+    }
+
+    /// A transfer of a flow is complete at `completed`, or not by the end of the run.
+    pub(crate) fn record_transfer<E: Ends>(&mut self, flow: &Flow<E>, completed: Option<Time>) {
+        let persistent = self.scenario.flows()[flow.transit.group.index()].persistent();
+        if let (Some(traces), false) = (&mut self.traces, persistent) {
+            let record = transfers::record(flow, self.scenario.trace(), completed);
+            traces.transfers.extend(record);
+        }
+    }
+
+    // --- Samples for traces ---
+
+    /// The interval of the first trace sample begins.
+    pub(crate) fn begin_sampling(&mut self, now: Time, target: &Link) {
+        self.sampled = target.usage(now);
+    }
+
+    /// Records one sample of each flow and of the target link: when the next one is due.
+    pub(crate) fn sample<E: Ends>(
+        &mut self,
+        now: Time,
+        target: &Link,
+        flows: &Flows<E>,
+    ) -> Option<Time> {
+        self.sample_windows(now, flows);
+        if self.traces_of(Recorded::Queue) || self.traces_of(Recorded::Utilization) {
+            self.sample_queue(now, target);
+        }
+        let trace = self.scenario.trace();
+        let goes_on = trace.until.is_none_or(|until| now <= until);
+        goes_on.then(|| now.saturating_add(trace.every))
+    }
+
+    fn sample_windows<E: Ends>(&mut self, now: Time, flows: &Flows<E>) {
+        if !self.traces_of(Recorded::Cwnd) {
+            return;
+        }
+        let Some(traces) = &mut self.traces else {
+            return;
+        };
+        let begun = |flow: &&Flow<E>| flow.transfer.since.is_some_and(|since| since <= now);
+        let from = traces.flows.len();
+        let numbers = &self.first_numbers;
+        let samples = flows.responsive.iter().filter(begun);
+        traces.flows.extend(samples.map(|flow| {
+            let window = flow.ends.window();
+            FlowSample {
+                time_s: now.as_secs_f64(),
+                flow: numbers[flow.transit.group.index()] + flow.index as u32,
+                group: flow.transit.group.index() as u32,
+                transfer: flow.transfer.number,
+                cwnd_packets: window.cwnd,
+                ssthresh_packets: window.ssthresh,
+                rtt_s: flow.ends.smoothed_rtt(),
+            }
+        }));
+        traces.flows[from..].sort_by_key(|sample| sample.flow);
+    }
+
+    fn sample_queue(&mut self, now: Time, target: &Link) {
+        let usage = target.usage(now);
+        let before = std::mem::replace(&mut self.sampled, usage);
+        if let Some(traces) = &mut self.traces {
+            traces.queue.push(QueueSample {
+                time_s: now.as_secs_f64(),
+                packets: target.waiting(now) as f64,
+                delay_s: target.backlog(now).as_secs_f64(),
+                utilization: usage.since(&before),
+            });
+        }
+    }
+
+    fn traces_of(&self, what: Recorded) -> bool {
+        self.traces.is_some() && self.scenario.trace().record.contains(&what)
+    }
+
+    // --- Packets at the target link ---
+
+    /// Records a packet's arrival where it is within the traced time.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn record_packet<E: Ends>(
+        &mut self,
+        Observed { packet, fate }: Observed,
+        flows: &Flows<E>,
+    ) {
+        let (now, trace) = (packet.arrival, self.scenario.trace());
+        if now < trace.from || trace.until.is_some_and(|until| now > until) {
+            return;
+        }
+        let seen = Seen::of(&packet, flows);
+        let (wait, payload) = (self.wait(&packet, fate), self.payload(&seen, flows));
+        let Some(traces) = &mut self.traces else {
+            return;
+        };
+        if fate == Fate::Waits {
+            self.waiting.insert(key(&packet), traces.packets.len());
+        }
+        traces.packets.push(PacketRecord {
+            time_s: now.as_secs_f64(),
+            flow: self.first_numbers[seen.group.index()] + seen.index,
+            group: seen.group.index() as u32,
+            connection: seen.connection.number().bits(),
+            packet: seen.number,
+            bytes: packet.size,
+            segment: seen.segment,
+            payload,
+            dropped: fate == Fate::Dropped,
+            marked: matches!(fate, Fate::Departs(_, Mark::Present)),
+            wait_s: wait,
+        });
+    }
+
+    /// The fate of a packet that has waited, where its arrival is recorded.
+    #[inline(never)]
+    pub(crate) fn settle_packet(&mut self, Observed { packet, fate }: Observed) {
+        let Some(index) = self.waiting.remove(&key(&packet)) else {
+            return;
+        };
+        let wait = self.wait(&packet, fate);
+        let traces = self.traces.as_mut();
+        if let Some(record) = traces.and_then(|traces| traces.packets.get_mut(index)) {
+            record.dropped = fate == Fate::Dropped;
+            record.marked = matches!(fate, Fate::Departs(_, Mark::Present));
+            record.wait_s = wait;
+        }
+    }
+
+    /// Payload of the full packets of a flow.
+    fn payload<E: Ends>(&self, seen: &Seen, flows: &Flows<E>) -> u32 {
+        let header = self.scenario.flows()[seen.group.index()].header().get() as u32;
+        flows
+            .transit(seen.connection)
+            .packet_bytes
+            .saturating_sub(header)
+    }
+
+    /// How long a packet waits before it goes into transmission at the target link, in seconds.
+    fn wait(&self, packet: &InFlight, fate: Fate) -> f64 {
+        let Fate::Departs(departure, _) = fate else {
+            return 0.0;
+        };
+        let sender = self.sender.as_ref();
+        let begin = sender.map_or(departure, |sender| sender.start(departure, packet.size));
+        begin.saturating_sub(packet.arrival).as_secs_f64()
+    }
+}
+
+/// Whose packet is seen, and which.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    group: GroupId,
+    /// Of the flow within its group.
+    index: u32,
+    /// The flow whose packet it is, or whose packets it acknowledges.
+    connection: FlowId,
+    number: u64,
+    segment: Segment,
+}
+
+impl Seen {
+    fn of<E: Ends>(packet: &InFlight, flows: &Flows<E>) -> Self {
+        let (of, direction) = match packet.flow {
+            FlowId::Responsive(flow) => (flow, Direction::Data),
+            FlowId::Unresponsive(flow) => match flows[flow].acks_of {
+                Some(of) => (of, Direction::Acknowledgment),
+                None => return Self::unanswered(packet, &flows[flow].transit),
+            },
+        };
+        let flow = &flows[of];
+        let Identity { number, segment } = flow.ends.identify(packet.number, direction);
+        Self {
+            group: flow.transit.group,
+            index: flow.index as u32,
+            connection: FlowId::Responsive(of),
+            number,
+            segment,
+        }
+    }
+
+    /// A packet that nobody acknowledges.
+    fn unanswered(packet: &InFlight, transit: &Transit) -> Self {
+        Self {
+            group: transit.group,
+            index: 0,
+            connection: packet.flow,
+            number: transit.arrived,
+            segment: Segment::Data,
+        }
+    }
+}
+
+fn key(packet: &InFlight) -> RecordKey {
+    (packet.arrival, packet.flow.key(), packet.number)
+}
+
+/// What a capture must know of a group's packets.
+fn traced(spec: &FlowGroup) -> TracedGroup {
+    let responsive = spec.responsive();
+    TracedGroup {
+        responsive,
+        header: spec.header().get() as u32,
+        ecn: match codepoint(spec) {
+            Ecn::NotCapable => 0,
+            Ecn::Scalable => 1,
+            Ecn::Classic => 2,
+        },
+    }
+}
