@@ -13,8 +13,8 @@ use forebay_random::Purpose;
 use forebay_scenario::{FlowGroup, Scenario, Stack};
 use forebay_simulation::{
     Alarm, Calendar, Completed, Event, FlowId, Flows, Group, HopNumber, Hosts, InFlight, Kind,
-    Mark, Network, Opening, Place, Refusal, ResponsiveId, Route, Timeline, Transit, Turn,
-    Unresponsive,
+    Mark, Network, Opening, Place, Refusal, ResponsiveId, Timeline, Transit, Turn, Unresponsive,
+    WayBack,
 };
 use forebay_units::Time;
 
@@ -361,8 +361,8 @@ impl<'a> Hosts<'a> for SimulatedHosts<'a> {
     }
 
     /// Gives a flow whose acknowledgments take a path a receiver between the two paths, which may be late.
-    fn join(&mut self, of: ResponsiveId, group: &Group<'a>, back: Option<(Route, Time)>) {
-        let Some((route, delay)) = back else {
+    fn join(&mut self, of: ResponsiveId, group: &Group<'a>, back: WayBack) {
+        let (Some(route), delay) = (back.route, back.delay) else {
             return;
         };
         let stack = self.stack(of);

@@ -155,6 +155,15 @@ impl Calendar {
         event
     }
 
+    /// An instant before which nothing happens.
+    pub fn next_time(&mut self) -> Time {
+        let delivery = match &mut self.deliveries {
+            Deliveries::Lanes(lanes) => lanes.next,
+            Deliveries::Wheel(wheel) => wheel.first(|_| {}),
+        };
+        delivery.time.min(self.next_rare.time)
+    }
+
     /// Deliveries under way.
     pub(crate) fn deliveries(&self) -> usize {
         match &self.deliveries {
@@ -218,7 +227,9 @@ mod tests {
                 if flow == 39 { calendar.push(event) } else { calendar.push_delivery(LaneId::new(lane), event) }
                 expected.push(Reverse(event));
                 if pop {
+                    let next = calendar.next_time();
                     let event = calendar.pop();
+                    prop_assert!(event.is_none_or(|event| next <= event.time));
                     prop_assert_eq!(event, expected.pop().map(|Reverse(event)| event));
                     now = event.map_or(now, |event| event.time.as_picos());
                 }
@@ -226,7 +237,7 @@ mod tests {
             while let Some(Reverse(event)) = expected.pop() {
                 prop_assert_eq!(calendar.pop(), Some(event));
             }
-            prop_assert_eq!(calendar.pop(), None);
+            prop_assert_eq!((calendar.pop(), calendar.next_time()), (None, Time::MAX));
         }
     }
 }

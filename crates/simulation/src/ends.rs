@@ -25,6 +25,9 @@ pub trait Ends: Debug {
     /// What an acknowledgment of this number, or else a data packet, says.
     fn identify(&self, number: u32, direction: Direction) -> Identity;
 
+    /// A link has lost the data packet, or the acknowledgment, with this number.
+    fn lose(&mut self, _number: u32, _direction: Direction) {}
+
     /// Has fetched what a delivery may need.
     fn prefetch(&self) {}
 

@@ -6,7 +6,7 @@ use forebay_units::Time;
 
 use crate::access::AccessLink;
 use crate::calendar::Calendar;
-use crate::ends::{Ends, Progress};
+use crate::ends::{Direction, Ends, Progress};
 use crate::event::{Event, Mark};
 use crate::ids::{
     FlowId, FlowNumber, GroupId, HopNumber, LaneId, ResponsiveId, Route, UnresponsiveId,
@@ -427,6 +427,7 @@ impl<E: Ends> Flow<E> {
         };
         let Some((time, wait)) = access.enqueue(now, size) else {
             self.lost_elsewhere += 1;
+            self.ends.lose(number, Direction::Data);
             return;
         };
         let event = Event::access(time, me, number, wait);

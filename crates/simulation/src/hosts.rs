@@ -1,5 +1,6 @@
 //! The hosts as traffic and the event loop see them: what begins, what is delivered, who may send.
 
+use forebay_scenario::Scenario;
 use forebay_units::Time;
 
 use crate::ends::Ends;
@@ -27,8 +28,19 @@ pub trait Hosts<'a> {
     /// The ends of a flow that has not started.
     fn prepare(&mut self, group: &Group<'a>, place: Place) -> Result<Self::Ends, Refusal>;
 
-    /// A flow has joined, whose acknowledgments take a path of links where there is one.
-    fn join(&mut self, flow: ResponsiveId, group: &Group<'a>, back: Option<(Route, Time)>);
+    /// How much of a round trip of `rtt` lies behind the last link of a group's path, and how much behind
+    /// that of its acknowledgments.
+    fn delays(
+        &self,
+        group: &Group<'a>,
+        scenario: &Scenario,
+        rtt: Time,
+    ) -> Result<(Time, Time), Refusal> {
+        group.return_delays(scenario, rtt)
+    }
+
+    /// A flow has joined, whose acknowledgments come back like this.
+    fn join(&mut self, flow: ResponsiveId, group: &Group<'a>, back: WayBack);
 
     /// The round trip of a flow changes: what is left of it behind the last link, and behind the last
     /// link of its acknowledgments where they take a path.
@@ -78,6 +90,15 @@ pub trait Hosts<'a> {
         network: &mut Network,
         timeline: &mut Timeline<'_>,
     ) -> Completed;
+}
+
+/// How acknowledgments come back: over a path of links, where there is one, and after a delay behind it.
+#[derive(Clone, Copy, Debug)]
+pub struct WayBack {
+    /// The path.
+    pub route: Option<Route>,
+    /// What follows it.
+    pub delay: Time,
 }
 
 /// Where in its group a flow stands, and what is known of it already.

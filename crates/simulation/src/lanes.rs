@@ -116,7 +116,7 @@ fn constant_delays<'a, H: Hosts<'a>>(
             Workload::ClosedLoop { .. } | Workload::OpenLoop { .. }
         );
         let mut add = |rtt: Time| {
-            let delays_of = group.return_delays(scenario, rtt);
+            let delays_of = traffic.hosts.delays(group, scenario, rtt);
             delays.extend(delays_of.ok().map(|(delay, _)| (last_link(spec), delay)));
         };
         match &spec.rtt {

@@ -64,7 +64,7 @@ pub use event::{Event, Kind, KindNumber, Mark, Occasion};
 pub use flow::{Alarm, Flow, Flows, InFlight, Transit, Unresponsive};
 pub use group::Group;
 pub use hop::{Departing, Hop};
-pub use hosts::{Completed, Hosts, Opening, Place, Turn};
+pub use hosts::{Completed, Hosts, Opening, Place, Turn, WayBack};
 pub use ids::{
     FlowId, FlowNumber, GroupId, HopNumber, LinkId, ResponsiveId, Route, UnresponsiveId,
 };

@@ -3,7 +3,7 @@
 
 use forebay_units::Time;
 
-use crate::ends::Ends;
+use crate::ends::{Direction, Ends};
 use crate::flow::{Flows, InFlight};
 use crate::hop::{Departing, Hop};
 use crate::ids::{FlowId, LinkId};
@@ -35,6 +35,7 @@ impl Loss {
         match self.packet.flow {
             FlowId::Responsive(flow) => {
                 let flow = &mut flows[flow];
+                flow.ends.lose(self.packet.number, Direction::Data);
                 if at_target {
                     let transit = &mut flow.transit;
                     transit.dropped += u64::from(counts);
@@ -49,6 +50,10 @@ impl Loss {
                 flow.transit.dropped += u64::from(at_target && counts);
                 if self.last && counts {
                     flow.lost_at_last.add(self.packet.size);
+                }
+                if let Some(of) = flow.acks_of {
+                    let number = self.packet.number;
+                    flows[of].ends.lose(number, Direction::Acknowledgment);
                 }
             }
         }

@@ -15,7 +15,7 @@ use crate::ends::Ends;
 use crate::event::{Event, Kind, Mark};
 use crate::flow::{Arriving, Flow, InFlight, Transit, Unresponsive};
 use crate::group::Group;
-use crate::hosts::{Completed, Hosts, Place, Turn};
+use crate::hosts::{Completed, Hosts, Place, Turn, WayBack};
 use crate::ids::{FlowId, GroupId, LinkId, ResponsiveId, SourceId, UnresponsiveId};
 use crate::network::Network;
 use crate::recorder::Recorder;
@@ -149,13 +149,13 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
         };
         let ends = self.hosts.prepare(group, place)?;
         let mut flow = Flow::new(ends, (spec, index), transit);
-        let (there, back) = group.return_delays(self.scenario, rtt)?;
+        let (there, delay) = self.hosts.delays(group, self.scenario, rtt)?;
         flow.transit.return_delay = there;
         let flows = &mut self.hosts.flows_mut().responsive;
         flows.push(flow);
         let flow = ResponsiveId::new(flows.len() - 1);
-        let back = routes.back.map(|route| (route, back));
-        self.hosts.join(flow, group, back);
+        let route = routes.back;
+        self.hosts.join(flow, group, WayBack { route, delay });
         Ok(flow)
     }
 

@@ -91,7 +91,7 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
         let payload = size.saturating_sub(spec.stack.header);
         let packets = group.packets(flow.index, transfer, payload);
         if let Some(rtt) = group.redrawn_rtt(flow.index, transfer) {
-            let delays = group.return_delays(self.scenario, rtt)?;
+            let delays = self.hosts.delays(group, self.scenario, rtt)?;
             self.hosts.set_delays(turn.flow, delays);
         }
         // Users of these keep their connection open from one transfer to the next.
