@@ -20,7 +20,14 @@ if any(given.endswith(("/forebay", "\\forebay.exe", ".command_line")) for given 
 
 from typing import TYPE_CHECKING, Any
 
-from forebay.errors import ForebayError, InputError, Interrupted, UnsupportedError
+from forebay.errors import (
+    ForebayError,
+    InputError,
+    Interrupted,
+    UnavailableError,
+    UnsupportedError,
+    UntrustedError,
+)
 
 if TYPE_CHECKING:
     from forebay._core import Metric, __version__
@@ -56,7 +63,9 @@ __all__ = [
     "Report",
     "Scenario",
     "Sweep",
+    "UnavailableError",
     "UnsupportedError",
+    "UntrustedError",
     "Warning",
     "__version__",
     "compare",

@@ -115,6 +115,7 @@ class Engine:
     cheap: bool
     replicates: bool
     traces: bool
+    real_time: bool
     models: list[str]
 
 @final

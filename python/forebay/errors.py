@@ -7,7 +7,16 @@ from contextlib import contextmanager
 
 from forebay.legible import legible
 
-__all__ = ["ContradictionError", "ForebayError", "InputError", "Interrupted", "UnsupportedError", "naming"]
+__all__ = [
+    "ContradictionError",
+    "ForebayError",
+    "InputError",
+    "Interrupted",
+    "UnavailableError",
+    "UnsupportedError",
+    "UntrustedError",
+    "naming",
+]
 
 
 class ForebayError(Exception):
@@ -48,6 +57,16 @@ class UnsupportedError(ForebayError):
     """The chosen engine cannot run this scenario; the text names the feature."""
 
     exit_code = 2
+
+
+class UnavailableError(ForebayError):
+    """The chosen engine cannot run on this machine; the text says what is missing and what would help."""
+
+    exit_code = 2
+
+
+class UntrustedError(ForebayError):
+    """An engine that runs in real time refuses its own run: what it measured is not to be believed."""
 
 
 @contextmanager

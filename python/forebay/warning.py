@@ -31,6 +31,8 @@ class Kind(StrEnum):
     NOTE = "note"
     SILENT = "silent"
     METRIC_LEFT_OUT = "metric_left_out"
+    LATE = "late"
+    HOST_STACK = "host_stack"
     # Of scenarios: a group (the subject) whose packets arrive as others leave (`packet_times`), or with each other.
     PHASE_EFFECT = "phase_effect"
     TIED_ROUND_TRIPS = "tied_round_trips"

@@ -96,6 +96,7 @@ impl Engine for ClosedFormEngine {
                 cheap: true,
                 replicates: false,
                 traces: false,
+                real_time: false,
                 models: || rules().iter().map(|rule| rule.name()).collect(),
             }
         }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use forebay_scenario::{
-    Completions, Distribution, Estimate, FlowReport, GroupReport, Metric, Report, Warning,
-    WarningKind,
+    Completions, Distribution, Estimate, FlowReport, GroupReport, Lateness, Metric, Report,
+    Warning, WarningKind,
 };
 
 use crate::student_t::two_sided_quantile;
@@ -17,7 +17,8 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Metrics become means with 95 % half widths (none from a single replication), as do those of
 /// groups and other links. Quantiles over flows and transfers are averaged, counts of completed
 /// transfers and of packets and events summed. A metric that only some replications could measure
-/// is left out with a warning. Histograms are added up. Warnings are kept once each; traces are the first replication's.
+/// is left out with a warning. Histograms are added up. Of how late a machine was, each quantile is the worst
+/// of them. Warnings are kept once each; traces are the first replication's.
 ///
 /// Returns `None` without a report.
 pub fn aggregate(mut replications: Vec<Report>) -> Option<Report> {
@@ -59,6 +60,10 @@ pub fn aggregate(mut replications: Vec<Report>) -> Option<Report> {
     cost.wall_s = replications.iter().map(|report| report.cost.wall_s).sum();
     let peaks = replications.iter().map(|report| report.cost.peak_rss_bytes);
     cost.peak_rss_bytes = peaks.max().unwrap_or(0);
+    let lateness = replications
+        .iter()
+        .filter_map(|report| report.cost.lateness);
+    cost.lateness = lateness.reduce(Lateness::with);
     combined.warnings = warnings;
     Some(combined)
 }
@@ -237,6 +242,34 @@ mod tests {
         endless.cost.data_packets = u64::MAX;
         let combined = aggregate(vec![endless, report(0.5)]).unwrap();
         assert_eq!(combined.cost.data_packets, u64::MAX);
+    }
+
+    #[test]
+    fn the_worst_lateness_is_told_and_frozen_time_adds_up() {
+        let late = |p50_s: f64, p999_s: f64, freezes: u64| {
+            let mut report = report(0.5);
+            report.cost.lateness = Some(Lateness {
+                p50_s,
+                p99_s: p50_s,
+                p999_s,
+                max_s: p999_s,
+                frozen_s: 0.25,
+                freezes,
+            });
+            report
+        };
+        let parts = vec![late(1.0, 8.0, 2), report(0.5), late(3.0, 4.0, 3)];
+        let expected = Lateness {
+            p50_s: 3.0,
+            p99_s: 3.0,
+            p999_s: 8.0,
+            max_s: 8.0,
+            frozen_s: 0.5,
+            freezes: 5,
+        };
+        assert_eq!(aggregate(parts).unwrap().cost.lateness, Some(expected));
+        let none = aggregate(vec![report(0.5), report(0.5)]).unwrap();
+        assert_eq!(none.cost.lateness, None);
     }
 
     #[test]

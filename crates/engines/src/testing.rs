@@ -22,6 +22,7 @@ const fn described(name: &'static str) -> EngineDescription {
         cheap: true,
         replicates: true,
         traces: false,
+        real_time: false,
         models: Vec::new,
     }
 }

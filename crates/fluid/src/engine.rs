@@ -87,6 +87,7 @@ impl Engine for FluidEngine {
                 cheap: true,
                 replicates: true,
                 traces: true,
+                real_time: false,
                 models: Vec::new,
             }
         }

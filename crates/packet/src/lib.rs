@@ -46,6 +46,7 @@ impl Engine for PacketEngine {
                 cheap: false,
                 replicates: true,
                 traces: true,
+                real_time: false,
                 models: Vec::new,
             }
         }

@@ -18,6 +18,10 @@ use crate::scenario::Scenario;
 
 /// What a user may ask of an engine.
 #[pyclass(module = "forebay._core", frozen, get_all)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each asked for by its name"
+)]
 pub(crate) struct Engine {
     name: &'static str,
     title: &'static str,
@@ -25,6 +29,7 @@ pub(crate) struct Engine {
     cheap: bool,
     replicates: bool,
     traces: bool,
+    real_time: bool,
     models: Vec<&'static str>,
 }
 
@@ -40,6 +45,7 @@ pub(crate) fn engines() -> Vec<Engine> {
             cheap: description.cheap,
             replicates: description.replicates,
             traces: description.traces,
+            real_time: description.real_time,
             models: (description.models)(),
         }
     });

@@ -7,7 +7,9 @@ use pyo3::PyErr;
 pyo3::import_exception!(forebay.errors, ForebayError);
 pyo3::import_exception!(forebay.errors, InputError);
 pyo3::import_exception!(forebay.errors, Interrupted);
+pyo3::import_exception!(forebay.errors, UnavailableError);
 pyo3::import_exception!(forebay.errors, UnsupportedError);
+pyo3::import_exception!(forebay.errors, UntrustedError);
 
 /// A mistake in a scenario: the user's.
 pub(crate) fn scenario_error(error: &ScenarioError) -> PyErr {
@@ -17,13 +19,15 @@ pub(crate) fn scenario_error(error: &ScenarioError) -> PyErr {
     }
 }
 
-/// An engine's refusal.
+/// An engine's refusal, of a scenario, of this machine or of its own run.
 pub(crate) fn engine_error(error: &EngineError) -> PyErr {
     match error {
         EngineError::Interrupted => Interrupted::new_err("interrupted"),
         EngineError::Model(ModelError::Unknown(unknown)) => {
             InputError::new_err((unknown.to_string(), unknown.what.clone()))
         }
+        EngineError::Unavailable { .. } => UnavailableError::new_err(error.to_string()),
+        EngineError::Untrusted { .. } => UntrustedError::new_err(error.to_string()),
         EngineError::Unsupported { .. } | EngineError::TooLarge { .. } | EngineError::Model(_) => {
             UnsupportedError::new_err(error.to_string())
         }

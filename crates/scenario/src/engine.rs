@@ -26,15 +26,20 @@ pub trait Engine: Sync {
     }
 
     /// Runs one replication. Equal scenarios and seeds give equal reports on every machine, with
-    /// traces and without.
+    /// traces and without, unless the engine runs in real time.
     ///
     /// # Errors
-    /// What the engine does not model, by name; a run that would be too large; a canceled run.
+    /// What the engine does not model, by name; a run that would be too large; a canceled run; a
+    /// machine that cannot run it, or could not keep up with it.
     fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError>;
 }
 
 /// What a user may ask of an engine.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each asked for by its name"
+)]
 pub struct EngineDescription {
     /// Name on the command line.
     pub name: &'static str,
@@ -49,6 +54,9 @@ pub struct EngineDescription {
     pub replicates: bool,
     /// Whether it records over time what `[trace]` asks for.
     pub traces: bool,
+    /// Whether a run takes as long as it says by this machine's clock. Whatever runs beside it
+    /// would falsify it, and equal seeds give similar reports instead of equal ones.
+    pub real_time: bool,
     /// Names of the models among which one may choose; none where there is only the engine.
     pub models: fn() -> Vec<&'static str>,
 }
@@ -158,6 +166,22 @@ pub enum EngineError {
         /// The engine.
         engine: &'static str,
         /// The quantity and its bound.
+        why: String,
+    },
+    /// This machine cannot run the engine.
+    #[error("the {engine} engine cannot run here: {what}")]
+    Unavailable {
+        /// The engine.
+        engine: &'static str,
+        /// What is missing, and what would help: one line.
+        what: String,
+    },
+    /// The engine ran, and what it measured is not to be believed.
+    #[error("the {engine} engine refuses its own run: {why}")]
+    Untrusted {
+        /// The engine.
+        engine: &'static str,
+        /// What spoiled the run, with its figures: one line.
         why: String,
     },
     /// A closed-form model has no answer.

@@ -68,7 +68,7 @@ mod tests {
 
     use super::*;
     use crate::report::{
-        Bin, Completions, Cost, Distribution, FlowReport, GroupReport, LinkReport,
+        Bin, Completions, Cost, Distribution, FlowReport, GroupReport, Lateness, LinkReport,
     };
     use crate::{Format, Metric, Scenario};
 
@@ -123,6 +123,14 @@ mod tests {
             cpu_s: 0.1,
             wall_s: 1.0 / 3.0,
             peak_rss_bytes: 4,
+            lateness: Some(Lateness {
+                p50_s: 1e-6 / 3.0,
+                p99_s: 1e-4 / 3.0,
+                p999_s: 1e-3 / 3.0,
+                max_s: 0.1 / 3.0,
+                frozen_s: 0.2 / 3.0,
+                freezes: 5,
+            }),
         };
         report.warnings = WarningKind::ALL
             .map(|kind| {
@@ -140,6 +148,18 @@ mod tests {
         let again = Report::restored(&kept).unwrap();
         assert_eq!(again, report);
         assert_eq!(again.kept().unwrap(), kept);
+    }
+
+    #[test]
+    fn only_a_run_in_real_time_has_a_lateness() {
+        let mut report = full();
+        let late = serde_json::to_value(&report).unwrap();
+        assert_eq!(late["cost"]["lateness"]["p999_s"], 1e-3 / 3.0);
+        assert_eq!(late["cost"]["lateness"]["freezes"], 5);
+        report.cost.lateness = None;
+        let kept = report.kept().unwrap();
+        assert!(!kept.contains("lateness"), "{kept}");
+        assert_eq!(Report::restored(&kept), Some(report));
     }
 
     #[test]

@@ -71,8 +71,8 @@ pub use policer::{Policer, Yellow};
 pub use quantile::{listed_quantiles, sorted_quantile};
 pub use report::{
     Bin, BufferReport, Completions, Cost, Distribution, Estimate, FlowReport, FlowSample,
-    GroupReport, LinkReport, MAX_LISTED_FLOWS, PacketRecord, QueueSample, Report, Segment,
-    TracedGroup, Traces, TransferRecord,
+    GroupReport, Lateness, LinkReport, MAX_LISTED_FLOWS, PacketRecord, QueueSample, Report,
+    Segment, TracedGroup, Traces, TransferRecord,
 };
 pub use scenario::{MAX_TEXT, Scenario};
 pub use schema::schema;

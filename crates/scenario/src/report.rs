@@ -233,6 +233,41 @@ pub struct Cost {
     pub wall_s: f64,
     /// Largest resident memory of the process.
     pub peak_rss_bytes: u64,
+    /// How late the machine was; none of a run that is not in real time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lateness: Option<Lateness>,
+}
+
+/// How well a run in real time kept to the clock, its warm-up included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Lateness {
+    /// Median of how long after its time a packet was handed over, in seconds.
+    pub p50_s: f64,
+    /// 99th percentile of the same.
+    pub p99_s: f64,
+    /// 99.9th percentile of the same.
+    pub p999_s: f64,
+    /// The latest packet of all.
+    pub max_s: f64,
+    /// For how long the emulated clock stood because the machine was elsewhere, in seconds.
+    pub frozen_s: f64,
+    /// How often it stood.
+    pub freezes: u64,
+}
+
+impl Lateness {
+    /// That of two runs together: the worse of each quantile, and the sums of what was frozen.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            p50_s: self.p50_s.max(other.p50_s),
+            p99_s: self.p99_s.max(other.p99_s),
+            p999_s: self.p999_s.max(other.p999_s),
+            max_s: self.max_s.max(other.max_s),
+            frozen_s: self.frozen_s + other.frozen_s,
+            freezes: self.freezes + other.freezes,
+        }
+    }
 }
 
 /// What was recorded over time.

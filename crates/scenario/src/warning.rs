@@ -57,11 +57,16 @@ pub enum WarningKind {
     Silent,
     /// A metric (the subject) that only some replications could measure (`measured`, `replications`).
     MetricLeftOut,
+    /// The machine was late in a run in real time (the subject is "lateness"): the 99.9th percentile of how late
+    /// packets were handed over (`p999_s`), and for how long the emulated clock stood (`frozen_s`).
+    Late,
+    /// What a group (the subject) states of its stack that the kernel's own TCP does not heed.
+    HostStack,
 }
 
 impl WarningKind {
     /// Every kind.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::FewDrops,
         Self::FewCongestionEvents,
         Self::NotStarted,
@@ -77,6 +82,8 @@ impl WarningKind {
         Self::Note,
         Self::Silent,
         Self::MetricLeftOut,
+        Self::Late,
+        Self::HostStack,
     ];
 
     /// The name that programs see.
@@ -97,6 +104,8 @@ impl WarningKind {
             Self::Note => "note",
             Self::Silent => "silent",
             Self::MetricLeftOut => "metric_left_out",
+            Self::Late => "late",
+            Self::HostStack => "host_stack",
         }
     }
 }
