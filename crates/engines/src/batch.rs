@@ -3,8 +3,7 @@
 
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -21,6 +20,13 @@ pub struct Job {
     pub engine: &'static dyn Engine,
     /// With which random streams, traces and model; the batch cancels it.
     pub options: RunOptions,
+}
+
+impl Job {
+    /// Whether other jobs beside it would falsify it.
+    fn in_real_time(&self) -> bool {
+        self.engine.description().real_time
+    }
 }
 
 /// A job that cannot be answered, or a batch that was stopped.
@@ -60,6 +66,9 @@ pub enum Next {
     Stop,
 }
 
+/// Held while a job in real time runs, whichever batch it is of.
+static REAL_TIME: Mutex<()> = Mutex::new(());
+
 /// How often the observer is called while no job finishes.
 const HEARTBEAT: Duration = Duration::from_millis(50);
 
@@ -68,6 +77,9 @@ const HEARTBEAT: Duration = Duration::from_millis(50);
 /// # Errors
 /// The engine's own; a panic of the engine becomes [`BatchError::Defect`].
 fn run_one(job: &Job) -> Outcome {
+    let alone = job.in_real_time().then(|| REAL_TIME.lock());
+    // The batch may have been stopped while it waited for another's job.
+    job.options.cancel.check()?;
     let meter = Meter::start();
     let engine = job.engine.description();
     let drawn = if engine.replicates {
@@ -93,6 +105,7 @@ fn run_one(job: &Job) -> Outcome {
         about(&mut report, &job.scenario);
     }
     meter.stop(&mut report.cost);
+    drop(alone);
     Ok(report)
 }
 
@@ -108,7 +121,8 @@ fn about(report: &mut Report, scenario: &Scenario) {
 /// What became of one job.
 pub type Outcome = Result<Report, BatchError>;
 
-/// Runs all jobs on `threads` threads. `observe` is called in the calling thread with each
+/// Runs all jobs on `threads` threads; those of engines that run in real time come after the others and
+/// one at a time, with nothing beside them. `observe` is called in the calling thread with each
 /// outcome as it comes, in the order of finishing, and every 50 ms in between with `None`.
 /// A job that fails does not stop the others unless the observer says so.
 ///
@@ -125,48 +139,75 @@ pub fn run_batch(
     for job in &mut jobs {
         job.options.cancel = cancel.clone();
     }
-    let jobs = Arc::new(jobs);
-    let next = Arc::new(AtomicUsize::new(0));
-    let (send, results) = mpsc::channel();
-    for started in 0..threads.get().min(count) {
-        let (jobs, next, cancel, send) = (jobs.clone(), next.clone(), cancel.clone(), send.clone());
-        let thread = thread::Builder::new().spawn(move || {
-            while !cancel.requested() {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(job) = jobs.get(index) else { break };
-                if send.send((index, run_one(job))).is_err() {
-                    break;
-                }
-            }
-        });
-        match thread {
-            Ok(_) => {}
-            // Fewer threads take longer and find the same.
-            Err(_) if started > 0 => break,
-            Err(error) => return Err(BatchError::Thread(error)),
-        }
-    }
-    drop(send);
+    let running = Running {
+        jobs: Arc::new(jobs),
+        cancel,
+    };
+    let real_time = |index: &usize| running.jobs[*index].in_real_time();
+    let (alone, beside): (Vec<usize>, Vec<usize>) = (0..count).partition(real_time);
     let mut outcomes: Vec<Option<Outcome>> = (0..count).map(|_| None).collect();
-    loop {
-        let verdict = match results.recv_timeout(HEARTBEAT) {
-            Ok((index, outcome)) => {
-                let verdict = observe(Some((index, &outcome)));
-                outcomes[index] = Some(outcome);
-                verdict
+    for (order, threads) in [(beside, threads.get()), (alone, 1)] {
+        let results = running.start(order, threads)?;
+        loop {
+            let verdict = match results.recv_timeout(HEARTBEAT) {
+                Ok((index, outcome)) => {
+                    let verdict = observe(Some((index, &outcome)));
+                    outcomes[index] = Some(outcome);
+                    verdict
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => observe(None),
+                // Every thread has ended: nothing runs beside what comes next.
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            };
+            if verdict == Next::Stop {
+                running.cancel.request();
+                return Err(BatchError::Interrupted);
             }
-            Err(mpsc::RecvTimeoutError::Timeout) => observe(None),
-            Err(mpsc::RecvTimeoutError::Disconnected) => break,
-        };
-        if verdict == Next::Stop {
-            cancel.request();
-            return Err(BatchError::Interrupted);
         }
     }
     outcomes
         .into_iter()
         .collect::<Option<Vec<_>>>()
         .ok_or(BatchError::Interrupted)
+}
+
+/// A batch in progress.
+struct Running {
+    jobs: Arc<Vec<Job>>,
+    cancel: Cancel,
+}
+
+impl Running {
+    /// Starts the jobs of these numbers on so many threads; each ends by a message.
+    fn start(
+        &self,
+        order: Vec<usize>,
+        threads: usize,
+    ) -> Result<mpsc::Receiver<(usize, Outcome)>, BatchError> {
+        let (send, results) = mpsc::channel();
+        let count = threads.min(order.len());
+        let next = Arc::new(Mutex::new(order.into_iter()));
+        for started in 0..count {
+            let (jobs, cancel) = (self.jobs.clone(), self.cancel.clone());
+            let (next, send) = (next.clone(), send.clone());
+            let thread = thread::Builder::new().spawn(move || {
+                while !cancel.requested() {
+                    let index = next.lock().unwrap_or_else(PoisonError::into_inner).next();
+                    let Some(index) = index else { break };
+                    if send.send((index, run_one(&jobs[index]))).is_err() {
+                        break;
+                    }
+                }
+            });
+            match thread {
+                Ok(_) => {}
+                // Fewer threads take longer and find the same.
+                Err(_) if started > 0 => break,
+                Err(error) => return Err(BatchError::Thread(error)),
+            }
+        }
+        Ok(results)
+    }
 }
 
 /// One job per replication number of one scenario.
@@ -186,8 +227,12 @@ pub fn replications(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering;
+
     use super::*;
-    use crate::testing::{BySeed, Counting, Endless, Failing, Panicking, scenario};
+    use crate::testing::{
+        Alone, BySeed, Counting, Endless, Failing, Neighbors, Panicking, scenario,
+    };
     use forebay_scenario::{Format, Metric};
 
     fn threads(count: usize) -> NonZeroUsize {
@@ -297,6 +342,75 @@ mod tests {
         while running() > 0 {
             thread::yield_now();
         }
+    }
+
+    fn neighbors() -> &'static Neighbors {
+        Box::leak(Box::default())
+    }
+
+    /// Nine jobs, every third in real time.
+    fn mixed(neighbors: &'static Neighbors) -> Vec<Job> {
+        let engine = |real_time| -> &'static Alone {
+            Box::leak(Box::new(Alone {
+                real_time,
+                neighbors,
+            }))
+        };
+        let engines = [false, true, false].map(engine);
+        let of = |(at, mut job): (usize, Job)| {
+            job.engine = engines[at % 3];
+            job
+        };
+        jobs(&BySeed, 9).into_iter().enumerate().map(of).collect()
+    }
+
+    #[test]
+    fn what_runs_in_real_time_runs_alone_and_the_rest_side_by_side() {
+        let (neighbors, mut seen) = (neighbors(), Vec::new());
+        let outcomes = run_batch(mixed(neighbors), threads(4), |result| {
+            seen.extend(result.map(|(index, _)| index));
+            Next::Continue
+        })
+        .unwrap();
+        for (replication, outcome) in outcomes.iter().enumerate() {
+            let report = outcome.as_ref().expect("nothing beside it");
+            assert_eq!(report.value(Metric::Utilization), Some(replication as f64));
+        }
+        assert!(neighbors.most() > 1, "the test would see neighbors");
+        let last: Vec<usize> = seen.split_off(6);
+        assert_eq!(last, [1, 4, 7], "in their order, after all others");
+    }
+
+    #[test]
+    fn two_batches_take_turns_with_real_time() {
+        let neighbors = neighbors();
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    let real_time = mixed(neighbors).into_iter().skip(1).step_by(3).collect();
+                    let outcomes = run_batch(real_time, threads(3), |_| Next::Continue).unwrap();
+                    for outcome in outcomes {
+                        outcome.expect("nothing beside it");
+                    }
+                });
+            }
+        });
+        assert_eq!(neighbors.most(), 1);
+    }
+
+    #[test]
+    fn a_batch_in_real_time_that_is_stopped_runs_no_further_job() {
+        let neighbors = neighbors();
+        let real_time = mixed(neighbors).into_iter().skip(1).step_by(3).collect();
+        let stopped = run_batch(real_time, threads(1), |_| Next::Stop);
+        assert!(matches!(stopped, Err(BatchError::Interrupted)));
+        while neighbors.now() > 0 {
+            thread::yield_now();
+        }
+        let begun = neighbors.begun();
+        thread::sleep(Duration::from_millis(20));
+        assert_eq!(neighbors.begun(), begun);
+        assert!(begun < 3, "{begun}");
     }
 
     #[test]

@@ -138,3 +138,72 @@ impl Engine for Endless {
         Err(stopped)
     }
 }
+
+/// Who runs at one time.
+#[derive(Debug, Default)]
+pub(crate) struct Neighbors {
+    now: AtomicUsize,
+    most: AtomicUsize,
+    begun: AtomicUsize,
+    real_time: AtomicUsize,
+}
+
+impl Neighbors {
+    /// How many run.
+    pub(crate) fn now(&self) -> usize {
+        self.now.load(Ordering::SeqCst)
+    }
+
+    /// How many ran at one time, at the most.
+    pub(crate) fn most(&self) -> usize {
+        self.most.load(Ordering::SeqCst)
+    }
+
+    /// How many began.
+    pub(crate) fn begun(&self) -> usize {
+        self.begun.load(Ordering::SeqCst)
+    }
+}
+
+/// The replication's number, or a refusal of its own run where one in real time had a neighbor.
+#[derive(Debug)]
+pub(crate) struct Alone {
+    /// Whether it is to be left alone.
+    pub(crate) real_time: bool,
+    /// Who else runs.
+    pub(crate) neighbors: &'static Neighbors,
+}
+
+impl Engine for Alone {
+    fn description(&self) -> &'static EngineDescription {
+        if self.real_time {
+            const {
+                &EngineDescription {
+                    real_time: true,
+                    ..described("alone")
+                }
+            }
+        } else {
+            const { &described("beside") }
+        }
+    }
+
+    fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
+        let it = self.neighbors;
+        it.begun.fetch_add(1, Ordering::SeqCst);
+        let now = 1 + it.now.fetch_add(1, Ordering::SeqCst);
+        it.most.fetch_max(now, Ordering::SeqCst);
+        let own = usize::from(self.real_time);
+        let real_time = own + it.real_time.fetch_add(own, Ordering::SeqCst);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        it.real_time.fetch_sub(own, Ordering::SeqCst);
+        it.now.fetch_sub(1, Ordering::SeqCst);
+        if real_time > 0 && now > 1 {
+            return Err(EngineError::Untrusted {
+                engine: self.description().name,
+                why: format!("{now} jobs ran at once"),
+            });
+        }
+        Constant(options.seed.replication as f64).run(scenario, options)
+    }
+}
