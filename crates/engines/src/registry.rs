@@ -42,7 +42,8 @@ mod tests {
         options.cancel.request();
         for engine in engines() {
             let description = engine.description();
-            if description.replicates {
+            // Real time refuses such hours, or this machine, before it would look; its crate's tests ask it.
+            if description.replicates && !description.real_time {
                 let answer = engine.run(&hours, &options);
                 let interrupted = matches!(answer, Err(EngineError::Interrupted));
                 assert!(interrupted, "{}: {answer:?}", description.name);
