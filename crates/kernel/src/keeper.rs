@@ -1,0 +1,284 @@
+//! What runs in the namespaces: a first process, whose end is everyone's end, and a keeper for each
+//! side, which has a network namespace and does there what little must be done inside. All of it runs in
+//! copies of the caller that only make system calls ([`crate::process`]).
+//!
+//! A request is one datagram: a byte that says what, and its arguments. The reply is one
+//! datagram: a stage, an error number, and descriptors beside them (unix(7), `SCM_RIGHTS`).
+
+use std::ffi::CStr;
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use libc::c_int;
+use nix::sched::CloneFlags;
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags,
+    SocketType,
+};
+
+use crate::process;
+
+/// Sockets of one request. The kernel passes at most 253 descriptors (`SCM_MAX_FD`, include/net/scm.h).
+pub(crate) const BATCH: usize = 128;
+/// Bytes of a request: the longest name of a sysctl and its value.
+pub(crate) const REQUEST: usize = 4096;
+/// Bytes of a reply: a stage and an error number.
+pub(crate) const REPLY: usize = 8;
+
+/// What a keeper is asked for, as the first byte of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Request {
+    /// A second byte says how many.
+    Tcp,
+    Udp,
+    /// A socket of rtnetlink(7).
+    Netlink,
+    /// A path, for reading.
+    Read,
+    /// A path, for reading and writing without waiting.
+    Device,
+    /// A path, a zero byte and what to write into the file.
+    Write,
+}
+
+impl Request {
+    const ALL: [Self; 6] = [
+        Self::Tcp,
+        Self::Udp,
+        Self::Netlink,
+        Self::Read,
+        Self::Device,
+        Self::Write,
+    ];
+}
+
+/// What a reply is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Stage {
+    /// A request.
+    Reply,
+    /// Starting the processes.
+    Start,
+    /// Writing the maps of user and group IDs.
+    Maps,
+    /// Making the network namespace.
+    Network,
+}
+
+impl Stage {
+    pub(crate) const ALL: [Self; 4] = [Self::Reply, Self::Start, Self::Maps, Self::Network];
+}
+
+/// What the first process works with: all of it is ready before it starts.
+pub(crate) struct Plan<'fd> {
+    /// The caller, readable once it has ended (pidfd_open(2)).
+    pub(crate) caller: BorrowedFd<'fd>,
+    /// Its other end is the caller's alone.
+    pub(crate) lifeline: BorrowedFd<'fd>,
+    /// The keepers' sockets, near first.
+    pub(crate) keepers: [BorrowedFd<'fd>; 2],
+    /// Lines of `uid_map` and `gid_map`, if there is a user namespace.
+    pub(crate) maps: Option<[Vec<u8>; 2]>,
+}
+
+/// The first process of the PID namespace. When it ends, for whatever reason, the kernel kills all
+/// the others (pid_namespaces(7)); so it ends when the caller does, or lets go of it.
+pub(crate) fn first(plan: &Plan) -> c_int {
+    let [near, far] = plan.keepers;
+    let started = process::close_all_but([plan.caller, plan.lifeline, near, far])
+        .and_then(|()| process::let_the_kernel_reap())
+        .and_then(|()| Ok(rustix::thread::set_name(c"forebay")?));
+    if let Err(error) = started {
+        return fail(near, Stage::Start, &error);
+    }
+    if let Some(maps) = &plan.maps
+        && let Err(error) = write_maps(maps)
+    {
+        return fail(near, Stage::Maps, &error);
+    }
+    for keeper in [near, far] {
+        if let Err(error) = process::start(0, || keep(keeper)) {
+            return fail(near, Stage::Start, &error);
+        }
+    }
+    // The keepers' ends are theirs alone now: the caller sees when they close.
+    if process::close_all_but([plan.caller, plan.lifeline]).is_err() {
+        return 1;
+    }
+    let mut ends = [
+        PollFd::from_borrowed_fd(plan.caller, PollFlags::IN),
+        PollFd::from_borrowed_fd(plan.lifeline, PollFlags::IN),
+    ];
+    while rustix::event::poll(&mut ends, None) == Err(Errno::INTR) {}
+    0
+}
+
+/// Maps the caller's user and group to root of the user namespace. Whoever cannot drop groups may map
+/// one group only after giving up setgroups(2) (user_namespaces(7)).
+fn write_maps([user, group]: &[Vec<u8>; 2]) -> io::Result<()> {
+    write_file(c"/proc/self/setgroups", b"deny")?;
+    write_file(c"/proc/self/uid_map", user)?;
+    write_file(c"/proc/self/gid_map", group)
+}
+
+/// A keeper: makes a network namespace and serves requests until the caller lets go.
+fn keep(control: BorrowedFd) -> c_int {
+    let ready = process::close_all_but([control])
+        .map_err(|error| (Stage::Start, error))
+        .and_then(|()| {
+            nix::sched::unshare(CloneFlags::CLONE_NEWNET)
+                .map_err(|error| (Stage::Network, error.into()))
+        });
+    match ready {
+        Ok(()) => reply(control, Stage::Reply, 0, &[]),
+        Err((stage, error)) => return fail(control, stage, &error),
+    }
+    let mut request = [0; REQUEST];
+    loop {
+        match rustix::net::recv(control, &mut request, RecvFlags::empty()) {
+            Ok((0, _)) => return 0,
+            Ok((length, _)) => serve(control, request.get(..length).unwrap_or(&[])),
+            Err(Errno::INTR) => {}
+            Err(_) => return 1,
+        }
+    }
+}
+
+fn serve(control: BorrowedFd, request: &[u8]) {
+    let mut made = [const { None }; BATCH];
+    let done = answer(request, &mut made);
+    let mut passed = [control; BATCH];
+    let mut count = 0;
+    for (slot, descriptor) in passed.iter_mut().zip(made.iter().flatten()) {
+        *slot = OwnedFd::as_fd(descriptor);
+        count += 1;
+    }
+    let error = done.err().map_or(0, Errno::raw_os_error);
+    let passed = if error == 0 {
+        passed.get(..count)
+    } else {
+        None
+    };
+    reply(control, Stage::Reply, error, passed.unwrap_or(&[]));
+}
+
+/// Does what a request says; what it makes goes to the front of `made`.
+fn answer(request: &[u8], made: &mut [Option<OwnedFd>; BATCH]) -> Result<(), Errno> {
+    let (code, arguments) = request.split_first().ok_or(Errno::INVAL)?;
+    let request = Request::ALL.get(usize::from(*code)).ok_or(Errno::INVAL)?;
+    match request {
+        Request::Tcp | Request::Udp | Request::Netlink => {
+            let count = usize::from(*arguments.first().ok_or(Errno::INVAL)?);
+            for slot in made.get_mut(..count).ok_or(Errno::INVAL)? {
+                *slot = Some(socket(*request)?);
+            }
+        }
+        Request::Read => made[0] = Some(open(path(arguments)?, OFlags::RDONLY)?),
+        Request::Device => {
+            made[0] = Some(open(path(arguments)?, OFlags::RDWR | OFlags::NONBLOCK)?);
+        }
+        Request::Write => {
+            let path = path(arguments)?;
+            let value = arguments.get(path.to_bytes_with_nul().len()..);
+            write_once(path, value.ok_or(Errno::INVAL)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn socket(request: Request) -> Result<OwnedFd, Errno> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    match request {
+        Request::Tcp => {
+            rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)
+        }
+        Request::Udp => {
+            rustix::net::socket_with(AddressFamily::INET, SocketType::DGRAM, flags, None)
+        }
+        _ => rustix::net::socket_with(
+            AddressFamily::NETLINK,
+            SocketType::RAW,
+            SocketFlags::CLOEXEC,
+            None,
+        ),
+    }
+}
+
+fn path(arguments: &[u8]) -> Result<&CStr, Errno> {
+    CStr::from_bytes_until_nul(arguments).map_err(|_| Errno::INVAL)
+}
+
+fn open(path: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+    rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty())
+}
+
+fn write_file(path: &CStr, value: &[u8]) -> io::Result<()> {
+    Ok(write_once(path, value)?)
+}
+
+/// Files of proc take a value in one write.
+fn write_once(path: &CStr, value: &[u8]) -> Result<(), Errno> {
+    let file = open(path, OFlags::WRONLY)?;
+    match rustix::io::write(&file, value)? {
+        written if written == value.len() => Ok(()),
+        _ => Err(Errno::IO),
+    }
+}
+
+fn fail(control: BorrowedFd, stage: Stage, error: &io::Error) -> c_int {
+    let number = error.raw_os_error().unwrap_or(libc::EIO);
+    reply(control, stage, number, &[]);
+    1
+}
+
+/// Whether it arrives is the caller's affair: if not, the caller is gone, and so is this process soon.
+fn reply(control: BorrowedFd, stage: Stage, error: c_int, passed: &[BorrowedFd]) {
+    let mut bytes = [0; REPLY];
+    bytes[0] = stage as u8;
+    bytes[4..].copy_from_slice(&error.to_ne_bytes());
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(BATCH))];
+    let mut beside = SendAncillaryBuffer::new(&mut space);
+    if !passed.is_empty() {
+        beside.push(SendAncillaryMessage::ScmRights(passed));
+    }
+    let parts = [IoSlice::new(&bytes)];
+    while rustix::net::sendmsg(control, &parts, &mut beside, SendFlags::NOSIGNAL)
+        == Err(Errno::INTR)
+    {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_and_stages_are_found_by_their_number() {
+        for (index, request) in Request::ALL.into_iter().enumerate() {
+            assert_eq!(request as usize, index);
+        }
+        for (index, stage) in Stage::ALL.into_iter().enumerate() {
+            assert_eq!(stage as usize, index);
+        }
+    }
+
+    #[test]
+    fn a_request_that_says_nothing_is_refused() {
+        let mut made = [const { None }; BATCH];
+        for request in [
+            &[][..],
+            &[99],
+            &[Request::Tcp as u8],
+            &[Request::Udp as u8, BATCH as u8 + 1],
+            &[Request::Read as u8, b'/', b'x'],
+            &[Request::Write as u8, b'/'],
+        ] {
+            assert_eq!(answer(request, &mut made), Err(Errno::INVAL), "{request:?}");
+        }
+    }
+}

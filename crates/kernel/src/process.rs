@@ -1,0 +1,129 @@
+//! Processes that only make system calls: a copy of a process with several threads may hold any lock
+//! forever, so nothing in it may allocate, print or panic (POSIX.1-2024, `fork`).
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use libc::{c_int, c_long};
+use nix::sys::signal::{SigSet, SigmaskHow};
+use rustix::process::Pid;
+
+/// The status of a process whose body panicked.
+const PANICKED: c_int = 101;
+
+/// Starts a process that runs `body` and exits with what it returns. Its signals are all blocked: a
+/// Ctrl-C is meant for the caller, whose handlers are in the copy too. `flags` are namespaces of clone(2).
+///
+/// `body` may only make system calls: no allocation, no lock, no panic, no print.
+pub(crate) fn start(flags: c_int, body: impl FnOnce() -> c_int) -> io::Result<Pid> {
+    let mut before = SigSet::empty();
+    let all = SigSet::all();
+    nix::sys::signal::sigprocmask(SigmaskHow::SIG_SETMASK, Some(&all), Some(&mut before))?;
+    let outcome = copy(flags);
+    if let Ok(None) = outcome {
+        let mut exit = Exit(PANICKED);
+        exit.0 = body();
+    }
+    nix::sys::signal::sigprocmask(SigmaskHow::SIG_SETMASK, Some(&before), None)?;
+    outcome.and_then(|pid| pid.ok_or_else(|| io::Error::other("a copy came back")))
+}
+
+/// Copies the calling process, which goes on in both: gives the copy's PID, and nothing in the copy.
+/// The copy may only make system calls until it executes a program.
+#[expect(
+    unsafe_code,
+    reason = "no crate wraps clone(2) without libc's fork handlers"
+)]
+pub(crate) fn copy(flags: c_int) -> io::Result<Option<Pid>> {
+    let flags = c_long::from(flags | libc::SIGCHLD);
+    // SAFETY: without CLONE_VM and a stack of its own the copy has its own memory, as after fork();
+    // libc's handlers, which may wait for a lock that a thread held, do not run. With all other
+    // arguments zero their order, which differs between architectures, does not matter.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize) };
+    match pid {
+        -1 => Err(io::Error::last_os_error()),
+        pid => Ok(Pid::from_raw(pid as libc::pid_t)),
+    }
+}
+
+/// Leaves the process when dropped, in the course of a panic too.
+struct Exit(c_int);
+
+impl Drop for Exit {
+    fn drop(&mut self) {
+        exit(self.0);
+    }
+}
+
+/// Ends the process with no handler of libc or Rust.
+#[expect(unsafe_code, reason = "no crate wraps _exit(2)")]
+pub(crate) fn exit(status: c_int) -> ! {
+    // SAFETY: it touches no memory and does not return.
+    unsafe { libc::_exit(status) }
+}
+
+/// Closes every descriptor except these: a copy inherits all, and would keep pipes and sockets of
+/// the caller open.
+pub(crate) fn close_all_but<const N: usize>(kept: [BorrowedFd; N]) -> io::Result<()> {
+    let mut kept = kept.map(|descriptor| descriptor.as_raw_fd() as u32);
+    kept.sort_unstable();
+    let mut first = 0;
+    for descriptor in kept {
+        if first < descriptor {
+            close(first, descriptor - 1)?;
+        }
+        first = descriptor + 1;
+    }
+    close(first, u32::MAX)
+}
+
+#[expect(unsafe_code, reason = "no crate wraps close_range(2)")]
+fn close(first: u32, last: u32) -> io::Result<()> {
+    // SAFETY: only copies that own nothing else come here; they never use what they close.
+    match unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Has the kernel bury children, whoever's they were: what the first process of a PID namespace owes them.
+pub(crate) fn let_the_kernel_reap() -> io::Result<()> {
+    dispose(libc::SIGCHLD, libc::SIG_IGN)
+}
+
+/// Ends the process by a signal, as its child ended, so that who waits sees the same.
+pub(crate) fn die_of(signal: c_int) -> ! {
+    let no_core = rustix::process::Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    let _ = rustix::process::setrlimit(rustix::process::Resource::Core, no_core);
+    let _ = dispose(signal, libc::SIG_DFL);
+    unblock_signals();
+    if let Some(named) = rustix::process::Signal::from_named_raw(signal) {
+        let _ = rustix::process::kill_process(rustix::process::getpid(), named);
+    }
+    exit(128 + signal)
+}
+
+/// Blocks every signal.
+pub(crate) fn block_signals() {
+    let _ = SigSet::all().thread_set_mask();
+}
+
+/// Lets every signal pass.
+pub(crate) fn unblock_signals() {
+    let _ = SigSet::empty().thread_set_mask();
+}
+
+#[expect(
+    unsafe_code,
+    reason = "signal dispositions may be handlers; these are not"
+)]
+fn dispose(signal: c_int, what: libc::sighandler_t) -> io::Result<()> {
+    // SAFETY: SIG_IGN and SIG_DFL run no code.
+    match unsafe { libc::signal(signal, what) } {
+        libc::SIG_ERR => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
