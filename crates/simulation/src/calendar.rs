@@ -125,7 +125,7 @@ impl Calendar {
             Deliveries::Wheel(wheel) => wheel.first(ahead),
         };
         if self.next_rare < delivery
-            && let Some(event) = self.pop_rare(delivery)
+            && let Some(event) = self.pop_rare(delivery.min(Event::first_of(end)))
         {
             return event;
         }
@@ -148,6 +148,7 @@ impl Calendar {
     #[inline(never)]
     fn pop_rare(&mut self, limit: Event) -> Option<Event> {
         let event = match &mut self.rare {
+            Rare::Heap(_) if self.next_rare >= limit => None,
             Rare::Heap(heap) => heap.pop().map(|Reverse(event)| event),
             Rare::Wheel(wheel) => wheel.pop_before(limit),
         };
@@ -228,6 +229,9 @@ mod tests {
                 expected.push(Reverse(event));
                 if pop {
                     let next = calendar.next_time();
+                    // Up to an instant before all that is to come nothing does, and nothing is lost.
+                    let before = calendar.pop_before(next, |_| {});
+                    prop_assert!(before.time >= next);
                     let event = calendar.pop();
                     prop_assert!(event.is_none_or(|event| next <= event.time));
                     prop_assert_eq!(event, expected.pop().map(|Reverse(event)| event));

@@ -138,7 +138,7 @@ impl<'a> Group<'a> {
 
     /// What is left of the round trip behind the last link of the path, up to the receiver where
     /// acknowledgments take a path, and behind the last link of that.
-    pub(crate) fn return_delays(
+    pub fn return_delays(
         &self,
         scenario: &Scenario,
         rtt: Time,

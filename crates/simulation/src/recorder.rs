@@ -107,7 +107,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Whether the warm-up has ended.
-    pub(crate) fn is_warm(&self) -> bool {
+    pub fn is_warm(&self) -> bool {
         self.warm
     }
 
