@@ -2,12 +2,18 @@
 
 use forebay_closed_form::ClosedFormEngine;
 use forebay_fluid::FluidEngine;
+use forebay_kernel::KernelEngine;
 use forebay_packet::PacketEngine;
 use forebay_scenario::{ClosedForm, Engine, Unknown};
 
 /// All engines, the default first. A new one is a line here.
 pub fn engines() -> &'static [&'static dyn Engine] {
-    static ALL: [&dyn Engine; 3] = [&PacketEngine, &FluidEngine, &ClosedFormEngine];
+    static ALL: [&dyn Engine; 4] = [
+        &PacketEngine,
+        &FluidEngine,
+        &ClosedFormEngine,
+        &KernelEngine,
+    ];
     &ALL
 }
 

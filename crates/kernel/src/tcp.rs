@@ -4,9 +4,10 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 use forebay_units::Bytes;
-use nix::sys::socket::sockopt::IpBindAddressNoPort;
+use nix::sys::socket::sockopt::{IpBindAddressNoPort, TcpMaxSeg};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketFlags, sockopt};
 
@@ -190,6 +191,20 @@ pub fn set_congestion_control(
             source: error.into(),
         }),
     }
+}
+
+/// Has a socket's packets be of `packet` bytes at most, headers included; `TCP_MAXSEG` takes no account of
+/// options such as timestamps (RFC 6691 section 2).
+pub fn set_segment_size(socket: impl AsFd, packet: Bytes) -> io::Result<()> {
+    const FIXED_HEADERS: u64 = 40;
+    let size = packet.get().saturating_sub(FIXED_HEADERS).clamp(88, 32_767) as u32;
+    Ok(nix::sys::socket::setsockopt(&socket, TcpMaxSeg, &size)?)
+}
+
+/// Has a connection that is closed cut off at once: what was written and not acknowledged is forgotten, and the
+/// other end gets a RST (socket(7), `SO_LINGER` of 0).
+pub fn cut_off_when_closed(socket: impl AsFd) -> io::Result<()> {
+    Ok(sockopt::set_socket_linger(socket, Some(Duration::ZERO))?)
 }
 
 /// A socket's congestion control.

@@ -88,6 +88,8 @@ pub struct TcpInfo {
     pub bytes_retransmitted: Option<Bytes>,
     /// The window that the receiver advertised last (`tcpi_snd_wnd`).
     pub send_window: Option<Bytes>,
+    /// Expiries of the retransmission timer (`tcpi_total_rto`, Linux 6.7).
+    pub timeouts: Option<u16>,
 }
 
 impl TcpInfo {
@@ -169,6 +171,7 @@ impl TcpInfo {
             bytes_sent: amount(200),
             bytes_retransmitted: amount(208),
             send_window: word(228).map(|bytes| Bytes::new(bytes.into())),
+            timeouts: field(bytes, 240).map(u16::from_ne_bytes),
         })
     }
 }

@@ -1,0 +1,290 @@
+//! The applications at both ends: a thread of its own that writes what senders are to send and takes
+//! what receivers have got. It knows of no scenario and no time.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::thread::{self, JoinHandle};
+
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
+
+use crate::priority::{Policy, set_policy};
+use crate::tcp::{Connection, Listener};
+
+/// Bytes that are written or taken at once.
+const BLOCK: usize = 256 << 10;
+
+/// Its real-time priority, below the path's: a source that waits for a processor until its socket is
+/// empty sends a whole window at once then.
+const PRIORITY: u8 = 10;
+
+/// What the applications are told.
+enum Order {
+    /// This connection's sender writes so many bytes, or without an end.
+    Send(u64, Arc<Connection>, Option<u64>),
+    /// So many more.
+    More(u64, u64),
+    /// It writes no more, and forgets the connection.
+    Close(u64),
+}
+
+/// The thread of the applications, which ends when this is dropped.
+pub(crate) struct Applications {
+    orders: Option<Sender<Order>>,
+    bell: Arc<OwnedFd>,
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl Applications {
+    /// Starts them, with receivers behind these listeners.
+    pub(crate) fn start(listeners: Vec<Listener>) -> io::Result<Self> {
+        let (orders, received) = mpsc::channel();
+        let bell = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
+        let mut room = Room::new(listeners, bell.clone(), received)?;
+        let thread = thread::Builder::new().name("applications".into());
+        let thread = thread.spawn(move || {
+            // Without it sources are late more often, which the verdict sees.
+            let _ = set_policy(Policy::RoundRobin(PRIORITY));
+            room.work()
+        })?;
+        Ok(Self {
+            orders: Some(orders),
+            bell,
+            thread: Some(thread),
+        })
+    }
+
+    /// A connection's sender is to write so many bytes, or without an end.
+    pub(crate) fn send(&self, key: u64, connection: Arc<Connection>, bytes: Option<u64>) {
+        self.order(Order::Send(key, connection, bytes));
+    }
+
+    /// It is to write more.
+    pub(crate) fn write(&self, key: u64, bytes: u64) {
+        self.order(Order::More(key, bytes));
+    }
+
+    /// It is to write no more.
+    pub(crate) fn close(&self, key: u64) {
+        self.order(Order::Close(key));
+    }
+
+    /// Why they have stopped, if they have.
+    pub(crate) fn failure(&mut self) -> Option<io::Error> {
+        if !self.thread.as_ref().is_some_and(JoinHandle::is_finished) {
+            return None;
+        }
+        let ended = self.thread.take().map(JoinHandle::join);
+        match ended {
+            Some(Ok(Err(error))) => Some(error),
+            _ => Some(io::Error::other("the applications have ended")),
+        }
+    }
+
+    fn order(&self, order: Order) {
+        if let Some(orders) = &self.orders {
+            // Where they have ended, `failure` says so.
+            let _ = orders.send(order);
+            ring(&self.bell);
+        }
+    }
+}
+
+impl Drop for Applications {
+    fn drop(&mut self) {
+        self.orders = None;
+        ring(&self.bell);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Wakes the thread; a bell that has been rung often enough to overflow is ringing anyway.
+fn ring(bell: &OwnedFd) {
+    let _ = rustix::io::write(bell, &1_u64.to_ne_bytes());
+}
+
+/// One who writes.
+struct Writer {
+    connection: Arc<Connection>,
+    /// None where there is no end.
+    left: Option<u64>,
+}
+
+/// Keys of what is waited for: writers by their own, the rest above.
+const BELL: u64 = 1 << 63;
+const LISTENER: u64 = 1 << 62;
+const READER: u64 = 1 << 61;
+
+/// What the thread knows.
+struct Room {
+    epoll: OwnedFd,
+    bell: Arc<OwnedFd>,
+    orders: Receiver<Order>,
+    listeners: Vec<Listener>,
+    writers: BTreeMap<u64, Writer>,
+    readers: BTreeMap<u64, Connection>,
+    accepted: u64,
+    block: Vec<u8>,
+}
+
+impl Room {
+    fn new(
+        listeners: Vec<Listener>,
+        bell: Arc<OwnedFd>,
+        orders: Receiver<Order>,
+    ) -> io::Result<Self> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, &*bell, EventData::new_u64(BELL), EventFlags::IN)?;
+        for (number, listener) in listeners.iter().enumerate() {
+            let data = EventData::new_u64(LISTENER | number as u64);
+            epoll::add(&epoll, listener, data, EventFlags::IN)?;
+        }
+        Ok(Self {
+            epoll,
+            bell,
+            orders,
+            listeners,
+            writers: BTreeMap::new(),
+            readers: BTreeMap::new(),
+            accepted: 0,
+            block: vec![0; BLOCK],
+        })
+    }
+
+    /// Works until nobody can order anything any more.
+    fn work(&mut self) -> io::Result<()> {
+        let mut events = Vec::with_capacity(256);
+        loop {
+            events.clear();
+            match epoll::wait(
+                &self.epoll,
+                rustix::buffer::spare_capacity(&mut events),
+                None,
+            ) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            for event in &events {
+                let key = event.data.u64();
+                if key == BELL {
+                    let mut rung = [0; 8];
+                    let _ = rustix::io::read(&*self.bell, &mut rung);
+                    if !self.obey()? {
+                        return Ok(());
+                    }
+                } else if key & LISTENER != 0 {
+                    self.accept((key ^ LISTENER) as usize)?;
+                } else if key & READER != 0 {
+                    self.take(key)?;
+                } else {
+                    self.write(key)?;
+                }
+            }
+        }
+    }
+
+    /// Does what it was told; false where nobody is left to tell.
+    fn obey(&mut self) -> io::Result<bool> {
+        loop {
+            match self.orders.try_recv() {
+                Ok(Order::Send(key, connection, left)) => {
+                    let data = EventData::new_u64(key);
+                    epoll::add(&self.epoll, &*connection, data, interest(left))?;
+                    self.writers.insert(key, Writer { connection, left });
+                }
+                Ok(Order::More(key, bytes)) => {
+                    if let Some(writer) = self.writers.get_mut(&key) {
+                        writer.left = writer.left.map(|left| left + bytes);
+                        let (data, flags) = (EventData::new_u64(key), interest(writer.left));
+                        epoll::modify(&self.epoll, &*writer.connection, data, flags)?;
+                    }
+                }
+                Ok(Order::Close(key)) => self.forget(key),
+                Err(TryRecvError::Empty) => return Ok(true),
+                Err(TryRecvError::Disconnected) => return Ok(false),
+            }
+        }
+    }
+
+    fn accept(&mut self, listener: usize) -> io::Result<()> {
+        while let Some((connection, _)) = self.listeners[listener].accept()? {
+            let key = READER | self.accepted;
+            self.accepted += 1;
+            let data = EventData::new_u64(key);
+            epoll::add(&self.epoll, &connection, data, EventFlags::IN)?;
+            self.readers.insert(key, connection);
+        }
+        Ok(())
+    }
+
+    /// Takes what has come, without looking at it: with `MSG_TRUNC` the kernel copies nothing (tcp(7)).
+    fn take(&mut self, key: u64) -> io::Result<()> {
+        let Some(reader) = self.readers.get(&key) else {
+            return Ok(());
+        };
+        match rustix::net::recv(reader, &mut self.block[..], RecvFlags::TRUNC) {
+            Ok((_, 1..)) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),
+            // The other end has closed, or was cut off.
+            Ok((_, 0)) | Err(Errno::CONNRESET | Errno::TIMEDOUT | Errno::PIPE) => {
+                if let Some(reader) = self.readers.remove(&key) {
+                    let _ = epoll::delete(&self.epoll, &reader);
+                }
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn write(&mut self, key: u64) -> io::Result<()> {
+        let Some(writer) = self.writers.get_mut(&key) else {
+            return Ok(());
+        };
+        loop {
+            let most = writer.left.map_or(BLOCK, |left| BLOCK.min(left as usize));
+            if most == 0 {
+                let data = EventData::new_u64(key);
+                epoll::modify(&self.epoll, &*writer.connection, data, interest(Some(0)))?;
+                return Ok(());
+            }
+            match writer.connection.write(&self.block[..most]) {
+                Ok(Some(written)) => {
+                    writer.left = writer.left.map(|left| left - written as u64);
+                }
+                Ok(None) => return Ok(()),
+                // The connection is gone: it was never answered, or somebody has cut it off.
+                Err(_) => {
+                    self.forget(key);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn forget(&mut self, key: u64) {
+        if let Some(writer) = self.writers.remove(&key) {
+            let _ = epoll::delete(&self.epoll, &*writer.connection);
+        }
+    }
+}
+
+/// What a writer with so much left waits for.
+fn interest(left: Option<u64>) -> EventFlags {
+    if left == Some(0) {
+        EventFlags::empty()
+    } else {
+        EventFlags::OUT
+    }
+}
+
+impl std::fmt::Debug for Applications {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Applications").finish_non_exhaustive()
+    }
+}

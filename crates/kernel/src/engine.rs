@@ -1,0 +1,147 @@
+//! One run from beginning to end: namespaces, applications, the loop, and whether to believe what came
+//! of it.
+
+use std::io;
+use std::net::SocketAddrV4;
+use std::sync::{Mutex, PoisonError};
+
+use forebay_scenario::{EngineError, Report, RunOptions, Scenario};
+use forebay_simulation::{Simulation, report};
+
+use crate::NAME;
+use crate::applications::Applications;
+use crate::hosts::SocketHosts;
+use crate::missing::Missing;
+use crate::namespaces::{Kind, Namespaces, Setup, Sysctl};
+use crate::path::{Ended, KernelSimulation, Path};
+use crate::priority::{Policy, lock_memory, set_exact_timers, set_policy};
+use crate::side::Side;
+use crate::tcp::Listener;
+use crate::translation::{FIRST_PORT, check, check_controllers, largest_packet, remarks, settings};
+use crate::verdict::Evidence;
+
+/// Real-time priority of the loop: above that of the applications.
+const PRIORITY: u8 = 50;
+
+/// Connections that wait until they are accepted.
+const BACKLOG: u16 = 4096;
+
+/// One run at a time: two would be late for each other.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Runs one replication in real time.
+pub(crate) fn run(scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
+    check(scenario)?;
+    options.cancel.check()?;
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    options.cancel.check()?;
+    let namespaces = Namespaces::make(&setup(scenario)).map_err(|missing| unavailable(&missing))?;
+    let available = namespaces.congestion_controls(Side::Near).map_err(failed)?;
+    check_controllers(scenario, &available)?;
+    // In a thread of its own: the priority is not the caller's to keep.
+    std::thread::scope(|scope| {
+        let run = || run_between(&namespaces, scenario, options);
+        let thread = std::thread::Builder::new().name("path".into());
+        let thread = thread.spawn_scoped(scope, run).map_err(failed)?;
+        thread
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn setup(scenario: &Scenario) -> Setup {
+    let sysctls = settings(scenario).into_iter();
+    let sysctls = sysctls.map(|(name, value)| Sysctl::new(&format!("net.ipv4.{name}"), &value));
+    let sysctls: Vec<Sysctl> = sysctls.collect();
+    Setup {
+        mtu: largest_packet(scenario),
+        near: sysctls.clone(),
+        far: sysctls,
+        ..Setup::default()
+    }
+}
+
+fn unavailable(missing: &Missing) -> EngineError {
+    EngineError::Unavailable {
+        engine: NAME,
+        what: missing.to_string(),
+    }
+}
+
+/// The operating system refuses what it has allowed before.
+#[expect(clippy::needless_pass_by_value, reason = "what `map_err` wants")]
+fn failed(error: io::Error) -> EngineError {
+    EngineError::Untrusted {
+        engine: NAME,
+        why: format!("the operating system fails: {error}"),
+    }
+}
+
+fn run_between(
+    namespaces: &Namespaces,
+    scenario: &Scenario,
+    options: &RunOptions,
+) -> Result<Report, EngineError> {
+    let listeners = listen(namespaces, scenario).map_err(failed)?;
+    let applications = Applications::start(listeners).map_err(failed)?;
+    // Without these privileges the machine is late more often, which the verdict sees.
+    let _ = lock_memory();
+    let _ = set_exact_timers();
+    let _ = set_policy(Policy::Fifo(PRIORITY));
+    let hosts = SocketHosts::new(scenario, namespaces, applications).map_err(failed)?;
+    let refused = |refusal: forebay_simulation::Refusal| refusal.of(NAME);
+    let mut simulation = Simulation::new(scenario, options.seed, hosts).map_err(refused)?;
+    if options.traces {
+        simulation.record();
+    }
+    let ended = Path::new(namespaces, &mut simulation, &options.cancel).run();
+    ended.map_err(|ended| match ended {
+        Ended::Refused(refusal) => refusal.of(NAME),
+        Ended::Failed(error) => failed(error),
+    })?;
+    simulation.finish().map_err(refused)?;
+    let evidence = evidence(namespaces, &mut simulation).map_err(failed)?;
+    evidence.judge()?;
+    let mut report = report(NAME, (scenario, options.seed), simulation);
+    report.cost.lateness = Some(evidence.cost());
+    report.warnings.extend(remarks(scenario));
+    report.warnings.extend(evidence.warnings());
+    Ok(report)
+}
+
+/// A listener for each group, so that each may have settings of its own.
+fn listen(namespaces: &Namespaces, scenario: &Scenario) -> io::Result<Vec<Listener>> {
+    let address = namespaces.address(Side::Far, 0);
+    let address = address.ok_or_else(|| io::Error::other("no address"))?;
+    let groups = scenario.flows().iter().enumerate();
+    let of_sockets = groups.filter(|(_, group)| group.responsive());
+    of_sockets
+        .map(|(number, _)| {
+            let socket = namespaces.socket(Side::Far, Kind::Tcp)?;
+            let at = SocketAddrV4::new(address, FIRST_PORT + number as u16);
+            Listener::listen(socket, at, BACKLOG)
+        })
+        .collect()
+}
+
+fn evidence(
+    namespaces: &Namespaces,
+    simulation: &mut KernelSimulation<'_>,
+) -> io::Result<Evidence> {
+    let length = simulation.end();
+    let hosts = &mut simulation.traffic.hosts;
+    let (window_limited, starved) = hosts.limits();
+    Ok(Evidence {
+        lateness: hosts.lateness.clone(),
+        frozen: hosts.clock.frozen(),
+        freezes: hosts.clock.freezes(),
+        length,
+        window_limited,
+        starved,
+        strays: hosts.strays,
+        counters: [
+            namespaces.counters(Side::Near)?,
+            namespaces.counters(Side::Far)?,
+        ],
+    })
+}

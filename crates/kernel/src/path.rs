@@ -1,0 +1,173 @@
+//! The loop in real time: whatever is due by the emulated clock is handed over, and whatever the
+//! namespaces send is taken in at the instant at which it is read.
+//!
+//! A link's departures are computed from when packets come, so that a loop that is late hands packets
+//! over late and never changes the rate of a link. Where what is due next is later than [`STALL`] the
+//! clock is stopped for as long: both ends then see one long round trip, and not a burst of compressed
+//! acknowledgments.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use forebay_scenario::Cancel;
+use forebay_simulation::{Refusal, Simulation};
+use forebay_units::Time;
+
+use crate::hosts::SocketHosts;
+use crate::namespaces::Namespaces;
+use crate::side::Side;
+use crate::wait::{Interest, Waiting};
+
+/// A run of this engine.
+pub(crate) type KernelSimulation<'a> = Simulation<'a, SocketHosts<'a>>;
+
+/// How late what is due may be before the clock is stopped.
+const STALL: Time = Time::from_micros(400);
+
+/// The longest sleep: a failure or a cancellation is seen after it.
+const NAP: Time = Time::from_millis(50);
+
+/// How far the emulated clock advances between two looks at failures and cancellations.
+const LOOK_EVERY: Time = Time::from_millis(20);
+
+/// Why a loop ends before its time.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// The run is refused, or was stopped.
+    Refused(Refusal),
+    /// The operating system refuses something.
+    Failed(io::Error),
+}
+
+impl From<Refusal> for Ended {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<io::Error> for Ended {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// The loop over one run.
+#[derive(Debug)]
+pub(crate) struct Path<'a, 'r> {
+    namespaces: &'a Namespaces,
+    simulation: &'r mut KernelSimulation<'a>,
+    cancel: &'r Cancel,
+    buffer: Vec<u8>,
+}
+
+/// What reading a device came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Read {
+    Packet,
+    Nothing,
+}
+
+impl<'a, 'r> Path<'a, 'r> {
+    pub(crate) fn new(
+        namespaces: &'a Namespaces,
+        simulation: &'r mut KernelSimulation<'a>,
+        cancel: &'r Cancel,
+    ) -> Self {
+        Self {
+            namespaces,
+            simulation,
+            cancel,
+            buffer: vec![0; usize::from(u16::MAX) + 1],
+        }
+    }
+
+    /// Runs to the end of the run.
+    pub(crate) fn run(&mut self) -> Result<(), Ended> {
+        let end = self.simulation.end();
+        let mut look = Time::ZERO;
+        loop {
+            let now = self.hand_over_due()?;
+            if now >= end {
+                return Ok(self.simulation.advance(self.cancel)?);
+            }
+            if now >= look {
+                self.look()?;
+                look = now.saturating_add(LOOK_EVERY);
+            }
+            let near = self.take_in(Side::Near)?;
+            let far = self.take_in(Side::Far)?;
+            if near == Read::Nothing && far == Read::Nothing {
+                self.sleep(end)?;
+            }
+        }
+    }
+
+    /// Hands over whatever is due: the time by which nothing more is.
+    fn hand_over_due(&mut self) -> Result<Time, Ended> {
+        loop {
+            let next = self.simulation.timeline.calendar.next_time();
+            let end = self.simulation.end();
+            let hosts = &mut self.simulation.traffic.hosts;
+            let now = hosts.clock.now();
+            if next > now || next >= end {
+                return Ok(now);
+            }
+            let late = now - next;
+            hosts.late = late;
+            if late > STALL {
+                hosts.clock.freeze(late);
+            }
+            let behind = next.saturating_add(Time::from_picos(1));
+            self.simulation.advance_to(behind, self.cancel)?;
+        }
+    }
+
+    /// Takes in the next packet that the namespace of this side has sent.
+    fn take_in(&mut self, side: Side) -> Result<Read, Ended> {
+        let Some(length) = self.namespaces.device(side).read(&mut self.buffer)? else {
+            return Ok(Read::Nothing);
+        };
+        // What is due before it comes before it.
+        let now = self.hand_over_due()?;
+        let Simulation {
+            network,
+            traffic,
+            timeline,
+            ..
+        } = &mut *self.simulation;
+        let packet = (&self.buffer[..length], now);
+        match side {
+            Side::Near => traffic.hosts.receive_near(packet, network, timeline),
+            Side::Far => traffic.hosts.receive_far(packet, network, timeline),
+        }
+        Ok(Read::Packet)
+    }
+
+    /// Waits for a packet or for what is due next.
+    fn sleep(&mut self, end: Time) -> Result<(), Ended> {
+        let next = self.simulation.timeline.calendar.next_time().min(end);
+        let now = self.simulation.traffic.hosts.clock.now();
+        let nap = next.saturating_sub(now).min(NAP);
+        let mut waiting = Waiting::new();
+        for side in [Side::Near, Side::Far] {
+            waiting.add(self.namespaces.device(side).as_fd(), Interest::Read);
+        }
+        waiting.wait(Some(nap))?;
+        Ok(())
+    }
+
+    /// Whether there is a reason to end.
+    fn look(&mut self) -> Result<(), Ended> {
+        if self.cancel.requested() {
+            return Err(Refusal::Interrupted.into());
+        }
+        let hosts = &mut self.simulation.traffic.hosts;
+        if let Some(error) = hosts.failure() {
+            return Err(error.into());
+        }
+        if self.simulation.timeline.recorder.is_warm() {
+            hosts.inspect();
+        }
+        Ok(())
+    }
+}

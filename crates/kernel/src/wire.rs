@@ -1,0 +1,196 @@
+//! What the path must know of a packet's headers, and the one thing that it changes in them: a mark of
+//! congestion.
+
+use std::net::Ipv4Addr;
+
+use etherparse::{IpNumber, Ipv4HeaderSlice, TcpHeaderSlice};
+use forebay_discipline::Ecn;
+
+use crate::side::Side;
+
+/// A TCP segment's headers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    /// The end in the near namespace, which has opened the connection.
+    pub(crate) near: (Ipv4Addr, u16),
+    pub(crate) sequence: u32,
+    pub(crate) acknowledgment: u32,
+    /// Bytes of payload.
+    pub(crate) payload: u32,
+    flags: u8,
+}
+
+/// Why a packet is not one of a connection: what a namespace sends that nobody in it was asked to, or
+/// what somebody forges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stray {
+    /// Its headers are cut off, contradict its length, or are of another IP version.
+    Malformed,
+    /// A part of a larger packet.
+    Fragment,
+    /// Another protocol than TCP.
+    OtherProtocol,
+}
+
+impl Segment {
+    /// The segment in a packet that a namespace has sent.
+    pub(crate) fn read(packet: &[u8], from: Side) -> Result<Self, Stray> {
+        let ip = Ipv4HeaderSlice::from_slice(packet).map_err(|_| Stray::Malformed)?;
+        if ip.is_fragmenting_payload() {
+            return Err(Stray::Fragment);
+        }
+        let header = ip.slice().len();
+        if usize::from(ip.total_len()) != packet.len() || header > packet.len() {
+            return Err(Stray::Malformed);
+        }
+        if ip.protocol() != IpNumber::TCP {
+            return Err(Stray::OtherProtocol);
+        }
+        let body = &packet[header..];
+        let tcp = TcpHeaderSlice::from_slice(body).map_err(|_| Stray::Malformed)?;
+        let near = match from {
+            Side::Near => (ip.source_addr(), tcp.source_port()),
+            Side::Far => (ip.destination_addr(), tcp.destination_port()),
+        };
+        Ok(Self {
+            near,
+            sequence: tcp.sequence_number(),
+            acknowledgment: tcp.acknowledgment_number(),
+            payload: (body.len() - tcp.slice().len()) as u32,
+            flags: tcp.slice()[FLAGS_AT],
+        })
+    }
+
+    /// The sequence number behind it: a SYN and a FIN count one each (RFC 9293 section 3.4).
+    pub(crate) fn end(&self) -> u32 {
+        let flags = u32::from(self.syn()) + u32::from(self.flags & FIN != 0);
+        self.sequence.wrapping_add(self.payload).wrapping_add(flags)
+    }
+
+    /// Whether it opens a connection, or answers one that does.
+    pub(crate) fn syn(&self) -> bool {
+        self.flags & SYN != 0
+    }
+
+    /// Whether it cuts a connection off.
+    pub(crate) fn rst(&self) -> bool {
+        self.flags & RST != 0
+    }
+
+    /// Whether it acknowledges anything.
+    pub(crate) fn acknowledges(&self) -> bool {
+        self.flags & (ACK | RST) == ACK
+    }
+}
+
+/// The flags' byte of a TCP header, and some of them (RFC 9293 section 3.1).
+const FLAGS_AT: usize = 13;
+const FIN: u8 = 1;
+const SYN: u8 = 1 << 1;
+const RST: u8 = 1 << 2;
+const ACK: u8 = 1 << 4;
+
+/// The two bits of ECN in the header's second byte (RFC 3168 section 5).
+const ECN_BITS: u8 = 0b11;
+
+/// The codepoint of an IPv4 packet; one that carries a mark already was capable.
+pub(crate) fn codepoint(packet: &[u8]) -> Ecn {
+    match packet.get(1).map_or(0, |byte| byte & ECN_BITS) {
+        0b00 => Ecn::NotCapable,
+        0b01 => Ecn::Scalable,
+        _ => Ecn::Classic,
+    }
+}
+
+/// Marks an IPv4 packet: congestion experienced. The header's checksum follows (RFC 1624 equation 3).
+pub(crate) fn mark(packet: &mut [u8]) {
+    let [_, service, .., high, low] = &mut packet[..12] else {
+        return;
+    };
+    let before = u16::from(*service);
+    *service |= ECN_BITS;
+    let after = u16::from(*service);
+    // The checksum's complement, in one's complement arithmetic: ~HC + ~m + m'.
+    let sum = u32::from(!u16::from_be_bytes([*high, *low])) + u32::from(!before) + u32::from(after);
+    let folded = (sum & 0xffff) + (sum >> 16);
+    let folded = (folded & 0xffff) + (folded >> 16);
+    [*high, *low] = (!(folded as u16)).to_be_bytes();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use etherparse::PacketBuilder;
+    use proptest::prelude::*;
+
+    fn packet(ecn: u8, sequence: u32, payload: &[u8]) -> Vec<u8> {
+        let mut header =
+            etherparse::Ipv4Header::new(0, 64, IpNumber::TCP, [198, 18, 0, 1], [198, 18, 1, 1])
+                .unwrap();
+        header.ecn = ecn.try_into().unwrap();
+        let builder = PacketBuilder::ip(etherparse::IpHeaders::Ipv4(
+            header,
+            etherparse::Ipv4Extensions::default(),
+        ));
+        let builder = builder.tcp(40_000, 5001, sequence, 65_535).ack(77);
+        let mut bytes = Vec::new();
+        builder.write(&mut bytes, payload).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn a_segment_says_whose_it_is_whichever_way_it_goes() {
+        let bytes = packet(0, 9, &[0; 100]);
+        let there = Segment::read(&bytes, Side::Near).unwrap();
+        assert_eq!(there.near, (Ipv4Addr::new(198, 18, 0, 1), 40_000));
+        let back = Segment::read(&bytes, Side::Far).unwrap();
+        assert_eq!(back.near, (Ipv4Addr::new(198, 18, 1, 1), 5001));
+        let (end, payload) = (there.end(), there.payload);
+        assert_eq!((end, payload, there.acknowledgment), (109, 100, 77));
+        assert!(there.acknowledges() && !there.syn() && !there.rst());
+    }
+
+    proptest! {
+        /// A mark is seen, hurts nothing else, and leaves the checksum right.
+        #[test]
+        fn a_marked_packet_is_valid(ecn in 0u8..4, sequence in any::<u32>(), length in 0usize..1400, identification in any::<u16>()) {
+            let mut bytes = packet(ecn, sequence, &vec![7; length]);
+            // Any checksum may be met.
+            bytes[4..6].copy_from_slice(&identification.to_be_bytes());
+            let header = Ipv4HeaderSlice::from_slice(&bytes).unwrap().to_header();
+            bytes[10..12].copy_from_slice(&header.calc_header_checksum().to_be_bytes());
+            let before = bytes.clone();
+            mark(&mut bytes);
+            let after = Ipv4HeaderSlice::from_slice(&bytes).unwrap().to_header();
+            prop_assert_eq!(after.calc_header_checksum(), after.header_checksum);
+            prop_assert_eq!(bytes[1] & 3, 3);
+            prop_assert_eq!(&bytes[12..], &before[12..]);
+            prop_assert_eq!(&bytes[2..10], &before[2..10]);
+        }
+
+        /// Whatever a namespace sends is read or called stray, never more.
+        #[test]
+        fn any_bytes_are_read_or_stray(bytes in prop::collection::vec(any::<u8>(), 0..200), cut in 0usize..120) {
+            let _ = Segment::read(&bytes, Side::Near);
+            let whole = packet(1, 5, &[1; 60]);
+            let cut = &whole[..cut.min(whole.len() - 1)];
+            prop_assert!(Segment::read(cut, Side::Far).is_err());
+        }
+    }
+
+    #[test]
+    fn strays_are_told_apart() {
+        let mut fragment = packet(0, 1, &[0; 8]);
+        fragment[6] |= 0x20;
+        assert_eq!(Segment::read(&fragment, Side::Near), Err(Stray::Fragment));
+        let mut udp = packet(0, 1, &[0; 8]);
+        udp[9] = 17;
+        assert_eq!(Segment::read(&udp, Side::Near), Err(Stray::OtherProtocol));
+        let mut six = packet(0, 1, &[0; 8]);
+        six[0] = 0x65;
+        assert_eq!(Segment::read(&six, Side::Near), Err(Stray::Malformed));
+        let mut long = packet(0, 1, &[0; 8]);
+        long.push(0);
+        assert_eq!(Segment::read(&long, Side::Near), Err(Stray::Malformed));
+    }
+}
