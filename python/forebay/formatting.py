@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from forebay._core import parse_quantity
 from forebay.errors import naming
 from forebay.metric import find, unit_of
-from forebay.report import Estimate
+from forebay.report import Estimate, Lateness
 
 __all__ = [
     "USUAL",
@@ -18,6 +18,7 @@ __all__ = [
     "duration",
     "estimate",
     "exactly",
+    "lateness",
     "markdown_table",
     "metric_title",
     "share",
@@ -82,6 +83,16 @@ def duration(seconds: float) -> str:
         if abs(seconds) >= scale:
             return f"{_significant(seconds / scale)} {unit}"
     return f"{_significant(seconds / 1e-9)} ns" if seconds else "0 ms"
+
+
+def lateness(late: Lateness) -> str:
+    """How late a machine was, in a line."""
+    quantiles = ", ".join(
+        f"{duration(value)} {name}"
+        for name, value in (("p50", late.p50_s), ("p99", late.p99_s), ("p99.9", late.p999_s))
+    )
+    frozen = f"frozen {counted(late.freezes, 'time')}, {duration(late.frozen_s)}" if late.freezes else "never frozen"
+    return f"lateness {quantiles}; clock {frozen}"
 
 
 def size(number: float) -> str:

@@ -24,6 +24,7 @@ __all__ = [
     "Estimate",
     "FlowReport",
     "GroupReport",
+    "Lateness",
     "LinkReport",
     "Metrics",
     "Named",
@@ -203,14 +204,53 @@ class BufferSize:
 
 
 @dataclass(frozen=True, slots=True)
+class Lateness:
+    """How well a run in real time kept to the clock, its warm-up included; of several runs the worst, and sums.
+
+    Attributes
+    ----------
+    p50_s, p99_s, p999_s, max_s : float
+        Quantiles of how long after its time a packet was handed over, and the latest of all.
+    frozen_s : float
+        For how long the emulated clock stood because the machine was elsewhere.
+    freezes : int
+        How often it stood.
+    """
+
+    p50_s: float
+    p99_s: float
+    p999_s: float
+    max_s: float
+    frozen_s: float
+    freezes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Cost:
-    """What a run cost: packets with data, events, processor and elapsed seconds, bytes of memory at most."""
+    """What a run cost: packets with data, events, processor and elapsed seconds, bytes of memory at most.
+
+    Attributes
+    ----------
+    lateness : Lateness or None
+        How late the machine was; None of a run that is not in real time.
+    """
 
     data_packets: int
     events: int
     cpu_s: float
     wall_s: float
     peak_rss_bytes: int
+    lateness: Lateness | None = None
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Cost:
+        """From its plain form."""
+        late = data.get("lateness")
+        return cls(**{**data, "lateness": None if late is None else Lateness(**late)})
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in the JSON: a lateness only where there is one."""
+        return {name: plain(getattr(self, name)) for name in self.__slots__ if getattr(self, name) is not None}
 
 
 @dataclass(frozen=True)
@@ -394,7 +434,7 @@ class Report(_Measured, Shown):
     @cached_property
     def cost(self) -> Cost:
         """What it cost."""
-        return Cost(**self._data["cost"])
+        return Cost.of(self._data["cost"])
 
     @cached_property
     def warnings(self) -> tuple[Warning, ...]:

@@ -150,4 +150,6 @@ def _cost_lines(report: Report) -> list[str]:
             f"{counted(cost.data_packets, 'data packet')}, {counted(cost.events, 'event')}, "
             f"{cost.cpu_s:.2f} CPU seconds"
         )
+    if cost.lateness is not None:
+        lines.append(formatting.lateness(cost.lateness))
     return lines
