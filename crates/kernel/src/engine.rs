@@ -6,14 +6,14 @@ use std::net::SocketAddrV4;
 use std::sync::{Mutex, PoisonError};
 
 use forebay_scenario::{EngineError, Report, RunOptions, Scenario};
-use forebay_simulation::{Simulation, report};
+use forebay_simulation::{GroupId, Simulation, report};
 
 use crate::NAME;
 use crate::applications::Applications;
 use crate::hosts::SocketHosts;
 use crate::missing::Missing;
 use crate::namespaces::{Kind, Namespaces, Setup, Sysctl};
-use crate::path::{Ended, KernelSimulation, Path};
+use crate::path::{Ended, KernelSimulation, Observer, Path};
 use crate::priority::{Policy, lock_memory, set_exact_timers, set_policy};
 use crate::side::Side;
 use crate::tcp::Listener;
@@ -39,17 +39,34 @@ pub(crate) fn run(scenario: &Scenario, options: &RunOptions) -> Result<Report, E
     let available = namespaces.congestion_controls(Side::Near).map_err(failed)?;
     check_controllers(scenario, &available)?;
     // In a thread of its own: the priority is not the caller's to keep.
-    std::thread::scope(|scope| {
-        let run = || run_between(&namespaces, scenario, options);
+    let outcome = std::thread::scope(|scope| {
+        let run = || run_between(&namespaces, (scenario, options), None);
         let thread = std::thread::Builder::new().name("path".into());
         let thread = thread.spawn_scoped(scope, run).map_err(failed)?;
         thread
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+    })?;
+    outcome.evidence.judge()?;
+    Ok(outcome.report)
 }
 
-fn setup(scenario: &Scenario) -> Setup {
+/// A report, and whether to believe it.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) report: Report,
+    pub(crate) evidence: Evidence,
+}
+
+/// Programs whose packets are carried as if they were of a group's flows, and who follows the run.
+#[derive(Debug)]
+pub(crate) struct Visit<'r> {
+    pub(crate) group: GroupId,
+    pub(crate) observer: &'r mut dyn Observer,
+}
+
+/// Namespaces for a scenario.
+pub(crate) fn setup(scenario: &Scenario) -> Setup {
     let sysctls = settings(scenario).into_iter();
     let sysctls = sysctls.map(|(name, value)| Sysctl::new(&format!("net.ipv4.{name}"), &value));
     let sysctls: Vec<Sysctl> = sysctls.collect();
@@ -61,7 +78,8 @@ fn setup(scenario: &Scenario) -> Setup {
     }
 }
 
-fn unavailable(missing: &Missing) -> EngineError {
+/// What this machine lacks.
+pub(crate) fn unavailable(missing: &Missing) -> EngineError {
     EngineError::Unavailable {
         engine: NAME,
         what: missing.to_string(),
@@ -70,18 +88,19 @@ fn unavailable(missing: &Missing) -> EngineError {
 
 /// The operating system refuses what it has allowed before.
 #[expect(clippy::needless_pass_by_value, reason = "what `map_err` wants")]
-fn failed(error: io::Error) -> EngineError {
+pub(crate) fn failed(error: io::Error) -> EngineError {
     EngineError::Untrusted {
         engine: NAME,
         why: format!("the operating system fails: {error}"),
     }
 }
 
-fn run_between(
+/// The run itself, in the thread that is to be the loop's.
+pub(crate) fn run_between(
     namespaces: &Namespaces,
-    scenario: &Scenario,
-    options: &RunOptions,
-) -> Result<Report, EngineError> {
+    (scenario, options): (&Scenario, &RunOptions),
+    visit: Option<Visit<'_>>,
+) -> Result<Outcome, EngineError> {
     let listeners = listen(namespaces, scenario).map_err(failed)?;
     let applications = Applications::start(listeners).map_err(failed)?;
     // Without these privileges the machine is late more often, which the verdict sees.
@@ -94,19 +113,25 @@ fn run_between(
     if options.traces {
         simulation.record();
     }
-    let ended = Path::new(namespaces, &mut simulation, &options.cancel).run();
+    let ended = match visit {
+        Some(Visit { group, observer }) => {
+            simulation.traffic.hosts.welcome(group);
+            let path = Path::new(namespaces, &mut simulation, &options.cancel);
+            path.followed(observer).run()
+        }
+        None => Path::new(namespaces, &mut simulation, &options.cancel).run(),
+    };
     ended.map_err(|ended| match ended {
         Ended::Refused(refusal) => refusal.of(NAME),
         Ended::Failed(error) => failed(error),
     })?;
     simulation.finish().map_err(refused)?;
     let evidence = evidence(namespaces, &mut simulation).map_err(failed)?;
-    evidence.judge()?;
     let mut report = report(NAME, (scenario, options.seed), simulation);
     report.cost.lateness = Some(evidence.cost());
     report.warnings.extend(remarks(scenario));
     report.warnings.extend(evidence.warnings());
-    Ok(report)
+    Ok(Outcome { report, evidence })
 }
 
 /// A listener for each group, so that each may have settings of its own.

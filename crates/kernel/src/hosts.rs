@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use forebay_scenario::{FlowGroup, Scenario};
 use forebay_simulation::{
-    Completed, Event, FlowId, Flows, Group, HopNumber, Hosts, InFlight, Kind, Mark, Network,
-    Opening, Place, Refusal, ResponsiveId, Timeline, Transit, Turn, Unresponsive, UnresponsiveId,
-    WayBack,
+    Completed, Event, FlowId, Flows, Group, GroupId, HopNumber, Hosts, InFlight, Kind, Mark,
+    Network, Opening, Place, Refusal, ResponsiveId, Timeline, Transit, Turn, Unresponsive,
+    UnresponsiveId, WayBack,
 };
 use forebay_units::{Bytes, Time};
 
@@ -19,6 +19,7 @@ use crate::applications::Applications;
 use crate::clock::Clock;
 use crate::device::{Device, Written};
 use crate::ends::{Limits, Open, SocketEnds};
+use crate::guests::Guests;
 use crate::lateness::Lateness;
 use crate::namespaces::{Kind as SocketKind, Namespaces};
 use crate::side::Side;
@@ -28,6 +29,9 @@ use crate::wire::{Segment, Stray, mark};
 
 /// Sockets that are asked for at once.
 const SOCKETS_AT_ONCE: usize = 64;
+
+/// Sockets that are made beforehand at most.
+const MOST_SOCKETS: usize = 2048;
 
 /// Persistent flows that are inspected at a time.
 const FLOWS_PER_LOOK: usize = 16;
@@ -41,6 +45,8 @@ pub(crate) struct SocketHosts<'a> {
     flows: Flows<SocketEnds>,
     /// Whose connection begins at an address and port of the near namespace.
     owners: BTreeMap<(Ipv4Addr, u16), ResponsiveId>,
+    /// Flows for the packets of programs, where there are any.
+    guests: Option<Guests>,
     /// Sockets that nobody has yet.
     sockets: Vec<OwnedFd>,
     next_key: u64,
@@ -51,8 +57,19 @@ pub(crate) struct SocketHosts<'a> {
     /// How late the event is that the event loop hands over.
     pub(crate) late: Time,
     pub(crate) strays: Strays,
+    /// Bytes of packets that were handed to receivers.
+    pub(crate) handed: u64,
     /// The first error of the operating system: nothing behind it is to be believed.
     failure: Option<io::Error>,
+}
+
+/// Whose packet one is.
+#[derive(Clone, Copy, Debug)]
+enum Whose {
+    /// Of a connection that was opened here.
+    Connection(ResponsiveId, Segment),
+    /// Of a program that runs in the namespaces.
+    Guest(ResponsiveId),
 }
 
 /// Packets that were not carried, by why.
@@ -74,13 +91,14 @@ impl<'a> SocketHosts<'a> {
         applications: Applications,
     ) -> io::Result<Self> {
         let flows: u64 = scenario.flows().iter().map(|group| group.count).sum();
-        let first = (flows as usize).clamp(SOCKETS_AT_ONCE, 4096);
+        let first = (flows as usize).clamp(SOCKETS_AT_ONCE, MOST_SOCKETS);
         Ok(Self {
             scenario,
             namespaces,
             applications,
             flows: Flows::default(),
             owners: BTreeMap::new(),
+            guests: None,
             sockets: namespaces.sockets(Side::Near, SocketKind::Tcp, first)?,
             next_key: 0,
             turn: 0,
@@ -88,8 +106,14 @@ impl<'a> SocketHosts<'a> {
             lateness: Lateness::default(),
             late: Time::ZERO,
             strays: Strays::default(),
+            handed: 0,
             failure: None,
         })
+    }
+
+    /// From now on packets of programs are carried as if they were of this group's flows.
+    pub(crate) fn welcome(&mut self, group: GroupId) {
+        self.guests = Some(Guests::of(group, &self.flows));
     }
 
     /// Why the run cannot go on, if it cannot.
@@ -145,21 +169,25 @@ impl<'a> SocketHosts<'a> {
         network: &mut Network,
         timeline: &mut Timeline<'_>,
     ) {
-        let Some((flow, segment)) = self.recognize(packet, Side::Near) else {
-            return;
+        let flow = match self.recognize(packet, Side::Near) {
+            Some(Whose::Connection(flow, segment)) => {
+                let ends = &mut self.flows[flow].ends;
+                if segment.rst() || !ends.has(&segment) {
+                    // A sender whose transfer is over, or that has stopped, cuts its receiver off:
+                    // nothing of it is the link's to carry.
+                    self.hand(packet, Side::Far);
+                    return;
+                }
+                ends.sends(&segment, now);
+                flow
+            }
+            Some(Whose::Guest(flow)) => flow,
+            None => return,
         };
-        let ends = &mut self.flows[flow].ends;
-        if segment.rst() || !ends.has(&segment) {
-            // A sender whose transfer is over, or that has stopped, cuts its receiver off: nothing
-            // of it is the link's to carry.
-            self.hand(packet, Side::Far);
-            return;
-        }
-        ends.sends(&segment, now);
-        let number = ends.data.keep(packet);
-        let flow_now = &mut self.flows[flow];
-        if flow_now.access.is_some() {
-            flow_now.enter_access(flow, (now, number), &mut timeline.calendar);
+        let sender = &mut self.flows[flow];
+        let number = sender.ends.data.keep(packet);
+        if sender.access.is_some() {
+            sender.enter_access(flow, (now, number), &mut timeline.calendar);
             return;
         }
         let in_flight = InFlight {
@@ -180,15 +208,20 @@ impl<'a> SocketHosts<'a> {
         network: &mut Network,
         timeline: &mut Timeline<'_>,
     ) {
-        let Some((flow, segment)) = self.recognize(packet, Side::Far) else {
-            return;
+        let flow = match self.recognize(packet, Side::Far) {
+            Some(Whose::Connection(flow, segment)) => {
+                let ends = &mut self.flows[flow].ends;
+                if !ends.has(&segment) {
+                    // To a sender that is gone.
+                    return;
+                }
+                ends.answers(&segment);
+                flow
+            }
+            Some(Whose::Guest(flow)) => flow,
+            None => return,
         };
         let ends = &mut self.flows[flow].ends;
-        if !ends.has(&segment) {
-            // To a sender that is gone.
-            return;
-        }
-        ends.answers(&segment);
         let number = ends.answers.keep(packet);
         let (acks, cross_links) = (ends.acknowledgments, ends.cross_links);
         if cross_links {
@@ -203,12 +236,20 @@ impl<'a> SocketHosts<'a> {
     }
 
     /// Whose packet it is; a stray is counted.
-    fn recognize(&mut self, packet: &[u8], from: Side) -> Option<(ResponsiveId, Segment)> {
-        let count = match Segment::read(packet, from) {
-            Ok(segment) => match self.owners.get(&segment.near) {
-                Some(&flow) => return Some((flow, segment)),
-                None => &mut self.strays.of_nobody,
-            },
+    fn recognize(&mut self, packet: &[u8], from: Side) -> Option<Whose> {
+        let read = Segment::read(packet, from);
+        if let Ok(segment) = read
+            && let Some(&flow) = self.owners.get(&segment.near)
+        {
+            return Some(Whose::Connection(flow, segment));
+        }
+        if let Some(guests) = &self.guests
+            && let Some(flow) = guests.flow(packet, from)
+        {
+            return Some(Whose::Guest(flow));
+        }
+        let count = match read {
+            Ok(_) => &mut self.strays.of_nobody,
             Err(Stray::Malformed) => &mut self.strays.malformed,
             Err(Stray::Fragment) => &mut self.strays.fragments,
             Err(Stray::OtherProtocol) => &mut self.strays.other_protocols,
@@ -239,6 +280,7 @@ impl<'a> SocketHosts<'a> {
                 if marked.present() {
                     mark(&mut packet);
                 }
+                self.handed += packet.len() as u64;
                 self.hand(&packet, Side::Far);
                 None
             }
@@ -246,11 +288,14 @@ impl<'a> SocketHosts<'a> {
                 let flow = self.flows[acks].acks_of?;
                 let ends = &mut self.flows[flow].ends;
                 let packet = ends.answers.take(event.packet())?;
-                let segment = Segment::read(&packet, Side::Far).ok()?;
-                if !ends.has(&segment) {
-                    return None;
+                let mut completed = false;
+                if !self.guests.as_ref().is_some_and(|guests| guests.have(flow)) {
+                    let segment = Segment::read(&packet, Side::Far).ok()?;
+                    if !ends.has(&segment) {
+                        return None;
+                    }
+                    completed = ends.learns(&segment);
                 }
-                let completed = ends.learns(&segment);
                 self.hand(&packet, Side::Near);
                 completed.then_some(flow)
             }

@@ -26,9 +26,13 @@ pub mod counters;
 #[cfg(target_os = "linux")]
 pub mod device;
 #[cfg(target_os = "linux")]
+pub mod emulation;
+#[cfg(target_os = "linux")]
 mod ends;
 #[cfg(target_os = "linux")]
 mod engine;
+#[cfg(target_os = "linux")]
+mod guests;
 #[cfg(target_os = "linux")]
 mod hosts;
 #[cfg(target_os = "linux")]

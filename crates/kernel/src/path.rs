@@ -51,12 +51,19 @@ impl From<io::Error> for Ended {
     }
 }
 
+/// Whoever follows a run from outside.
+pub(crate) trait Observer: std::fmt::Debug {
+    /// The run has come to `now`: whether it is to end here, as if its scenario said so.
+    fn follow(&mut self, now: Time, simulation: &mut KernelSimulation<'_>) -> bool;
+}
+
 /// The loop over one run.
 #[derive(Debug)]
 pub(crate) struct Path<'a, 'r> {
     namespaces: &'a Namespaces,
     simulation: &'r mut KernelSimulation<'a>,
     cancel: &'r Cancel,
+    observer: Option<&'r mut dyn Observer>,
     buffer: Vec<u8>,
 }
 
@@ -77,21 +84,28 @@ impl<'a, 'r> Path<'a, 'r> {
             namespaces,
             simulation,
             cancel,
+            observer: None,
             buffer: vec![0; usize::from(u16::MAX) + 1],
         }
     }
 
+    /// The same, followed by somebody.
+    pub(crate) fn followed(mut self, observer: &'r mut dyn Observer) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
     /// Runs to the end of the run.
     pub(crate) fn run(&mut self) -> Result<(), Ended> {
-        let end = self.simulation.end();
         let mut look = Time::ZERO;
         loop {
             let now = self.hand_over_due()?;
+            let end = self.simulation.end();
             if now >= end {
                 return Ok(self.simulation.advance(self.cancel)?);
             }
             if now >= look {
-                self.look()?;
+                self.look(now)?;
                 look = now.saturating_add(LOOK_EVERY);
             }
             let near = self.take_in(Side::Near)?;
@@ -157,7 +171,7 @@ impl<'a, 'r> Path<'a, 'r> {
     }
 
     /// Whether there is a reason to end.
-    fn look(&mut self) -> Result<(), Ended> {
+    fn look(&mut self, now: Time) -> Result<(), Ended> {
         if self.cancel.requested() {
             return Err(Refusal::Interrupted.into());
         }
@@ -167,6 +181,11 @@ impl<'a, 'r> Path<'a, 'r> {
         }
         if self.simulation.timeline.recorder.is_warm() {
             hosts.inspect();
+        }
+        if let Some(observer) = &mut self.observer
+            && observer.follow(now, self.simulation)
+        {
+            self.simulation.end_at(now);
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 
 mod batch;
 mod describe;
+mod emulation;
 mod errors;
 mod listening;
 mod metrics;
@@ -25,6 +26,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::describe::{Algorithm, controllers, disciplines, scenario_keys};
+    #[pymodule_export]
+    use crate::emulation::{Emulation, Live, Program};
     #[pymodule_export]
     use crate::metrics::{Metric, metrics, parse_quantity, split_quantity};
     #[pymodule_export]

@@ -138,11 +138,7 @@ impl<'a> Group<'a> {
 
     /// What is left of the round trip behind the last link of the path, up to the receiver where
     /// acknowledgments take a path, and behind the last link of that.
-    pub fn return_delays(
-        &self,
-        scenario: &Scenario,
-        rtt: Time,
-    ) -> Result<(Time, Time), Refusal> {
+    pub fn return_delays(&self, scenario: &Scenario, rtt: Time) -> Result<(Time, Time), Refusal> {
         let spec = self.spec;
         let between = |path: &[usize]| -> Time {
             let inner = path.iter().take(path.len().saturating_sub(1));

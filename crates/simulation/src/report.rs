@@ -28,7 +28,7 @@ pub fn report<'a, H: Hosts<'a>>(
     simulation: Simulation<'a, H>,
 ) -> Report {
     let mut report = Report::new(engine, scenario, seed.seed);
-    let seconds = scenario.run().measure.as_secs_f64();
+    let seconds = simulation.measured();
     let target = simulation.network.target();
     report.metrics = link_metrics(&simulation, scenario.target_index(), seconds);
     report.distributions = link_distributions(target);

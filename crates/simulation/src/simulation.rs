@@ -260,7 +260,7 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
     }
 
     /// All that has left a link before `now` has consequences by then.
-    fn catch_up(&mut self, now: Time) {
+    pub fn catch_up(&mut self, now: Time) {
         let flows = self.traffic.hosts.flows_mut();
         self.network.catch_up(now, flows, &mut self.timeline);
     }
@@ -320,6 +320,17 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
     /// Events so far.
     pub(crate) fn events(&self) -> u64 {
         self.events + self.network.departures
+    }
+
+    /// The run ends then, before its scenario says so; nothing of it has happened yet.
+    pub fn end_at(&mut self, time: Time) {
+        self.end = self.end.min(time);
+    }
+
+    /// How long was measured, in seconds.
+    pub(crate) fn measured(&self) -> f64 {
+        let warmup = self.scenario.run().warmup;
+        self.end.saturating_sub(warmup).as_secs_f64()
     }
 
     /// When the run ends.

@@ -1,0 +1,190 @@
+//! Any program behind the links of a scenario: the namespaces stay for as long as somebody wants them, and
+//! programs run in them.
+
+use std::io;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use forebay_scenario::{
+    Cancel, EngineError, Report, RunOptions, Scenario, Seed, Warning, WarningKind,
+};
+use forebay_simulation::GroupId;
+use forebay_units::Time;
+
+use crate::engine::{Outcome, Visit, failed, run_between, setup, unavailable};
+use crate::namespaces::{Entry, Namespaces, Running};
+use crate::path::{KernelSimulation, Observer};
+use crate::side::Side;
+use crate::translation::{check, check_controllers};
+
+/// Namespaces behind the links of a scenario, until it is finished or dropped.
+#[derive(Debug)]
+pub struct Emulation {
+    namespaces: Arc<Namespaces>,
+    shared: Arc<Shared>,
+    cancel: Cancel,
+    thread: Option<JoinHandle<Result<Outcome, EngineError>>>,
+}
+
+/// What the target link is like just now.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Live {
+    /// Emulated time since the beginning, in seconds.
+    pub time_s: f64,
+    /// Packets that have arrived at the link.
+    pub arrived: u64,
+    /// Of them those that were dropped.
+    pub dropped: u64,
+    /// Of them those that were marked.
+    pub marked: u64,
+    /// Packets that wait.
+    pub waiting: u64,
+    /// How long what waits takes to be sent, in seconds.
+    pub delay_s: f64,
+    /// Bits that were sent per second, over the last second.
+    pub sent_bps: f64,
+    /// Packets that were no IPv4, or not whole: they are not carried.
+    pub strays: u64,
+}
+
+/// What both threads know.
+#[derive(Debug, Default)]
+struct Shared {
+    live: Mutex<Live>,
+    finish: AtomicBool,
+}
+
+impl Emulation {
+    /// Begins to carry packets of programs along the path of flow group number `group`, beside the flows of
+    /// the scenario itself.
+    ///
+    /// # Errors
+    /// What the kernel cannot do of the scenario, and what this machine lacks.
+    pub fn start(scenario: Scenario, (group, seed): (usize, Seed)) -> Result<Self, EngineError> {
+        check(&scenario)?;
+        let namespaces = Namespaces::make(&setup(&scenario)).map_err(|m| unavailable(&m))?;
+        let available = namespaces.congestion_controls(Side::Near).map_err(failed)?;
+        check_controllers(&scenario, &available)?;
+        let namespaces = Arc::new(namespaces);
+        let shared = Arc::new(Shared::default());
+        let options = RunOptions::from(seed);
+        let cancel = options.cancel.clone();
+        let mut observer = Following {
+            shared: shared.clone(),
+            second: Time::ZERO,
+            sent: 0,
+            sent_bps: 0.0,
+        };
+        let between = namespaces.clone();
+        let thread = thread::Builder::new().name("path".into()).spawn(move || {
+            let visit = Visit {
+                group: GroupId::new(group),
+                observer: &mut observer,
+            };
+            run_between(&between, (&scenario, &options), Some(visit))
+        });
+        Ok(Self {
+            namespaces,
+            shared,
+            cancel,
+            thread: Some(thread.map_err(failed)?),
+        })
+    }
+
+    /// Starts a program in the namespace of this side.
+    pub fn run(&self, side: Side, command: Command) -> io::Result<Running> {
+        self.namespaces.run(side, command)
+    }
+
+    /// How others enter the namespace of this side.
+    pub fn entry(&self, side: Side) -> Entry {
+        self.namespaces.entry(side)
+    }
+
+    /// What the target link is like just now.
+    pub fn live(&self) -> Live {
+        *lock(&self.shared.live)
+    }
+
+    /// Whether packets are still carried: the scenario may end, and the machine may fail.
+    pub fn goes_on(&self) -> bool {
+        self.thread
+            .as_ref()
+            .is_some_and(|thread| !thread.is_finished())
+    }
+
+    /// Ends it: the report of the link since the warm-up, with a warning where the machine was too late to be
+    /// believed.
+    ///
+    /// # Errors
+    /// Why it had ended before.
+    pub fn finish(mut self) -> Result<Report, EngineError> {
+        self.shared.finish.store(true, Ordering::Relaxed);
+        let Some(thread) = self.thread.take() else {
+            return Err(EngineError::Interrupted);
+        };
+        let outcome = thread
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let Outcome {
+            mut report,
+            evidence,
+        } = outcome;
+        if let Err(error) = evidence.judge() {
+            let warning = Warning::new(WarningKind::Late, error.to_string());
+            report.warnings.push(warning.about("lateness"));
+        }
+        Ok(report)
+    }
+}
+
+impl Drop for Emulation {
+    fn drop(&mut self) {
+        self.cancel.request();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Publishes what the link is like.
+#[derive(Debug)]
+struct Following {
+    shared: Arc<Shared>,
+    /// When the second began over which the rate is measured, and what had been sent until then.
+    second: Time,
+    sent: u64,
+    sent_bps: f64,
+}
+
+impl Observer for Following {
+    fn follow(&mut self, now: Time, simulation: &mut KernelSimulation<'_>) -> bool {
+        simulation.catch_up(now);
+        let hosts = &simulation.traffic.hosts;
+        let (strays, handed) = (hosts.strays, hosts.handed);
+        let link = simulation.network.target_mut();
+        let seconds = now.saturating_sub(self.second).as_secs_f64();
+        if seconds >= 1.0 {
+            self.sent_bps = (handed - self.sent) as f64 * 8.0 / seconds;
+            (self.second, self.sent) = (now, handed);
+        }
+        let statistics = link.statistics();
+        *lock(&self.shared.live) = Live {
+            time_s: now.as_secs_f64(),
+            arrived: statistics.arrivals_before + statistics.arrivals,
+            dropped: statistics.drops,
+            marked: statistics.marks,
+            waiting: link.count_waiting(now),
+            delay_s: link.backlog(now).as_secs_f64(),
+            sent_bps: self.sent_bps,
+            strays: strays.malformed + strays.fragments + strays.other_protocols,
+        };
+        self.shared.finish.load(Ordering::Relaxed)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

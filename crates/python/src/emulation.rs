@@ -1,0 +1,237 @@
+//! Programs behind the links of a scenario, where the system is Linux.
+
+use forebay_kernel::KernelEngine;
+use forebay_scenario::{Engine, EngineError};
+use pyo3::prelude::*;
+
+use crate::errors::engine_error;
+
+/// What the target link is like just now.
+#[pyclass(module = "forebay._core", frozen, get_all)]
+pub(crate) struct Live {
+    time_s: f64,
+    arrived: u64,
+    dropped: u64,
+    marked: u64,
+    waiting: u64,
+    delay_s: f64,
+    sent_bps: f64,
+    strays: u64,
+}
+
+/// An emulation that has been finished, or could not begin.
+fn over() -> PyErr {
+    engine_error(&EngineError::Untrusted {
+        engine: KernelEngine.description().name,
+        why: "the emulation has ended".to_owned(),
+    })
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::process::Command;
+    use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+    use forebay_kernel::emulation;
+    use forebay_kernel::namespaces::Running;
+    use forebay_kernel::side::Side;
+    use forebay_scenario::Seed;
+    use pyo3::exceptions::PyOSError;
+    use pyo3::prelude::*;
+
+    use super::{Live, over};
+    use crate::errors::{InputError, engine_error};
+    use crate::report::Report;
+    use crate::scenario::Scenario;
+
+    fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+        mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn side(name: &str) -> PyResult<Side> {
+        match name {
+            "near" => Ok(Side::Near),
+            "far" => Ok(Side::Far),
+            other => Err(InputError::new_err((
+                format!("unknown side `{other}`; known: near, far"),
+                "side",
+            ))),
+        }
+    }
+
+    /// Namespaces behind the links of a scenario, until it is finished.
+    #[pyclass(module = "forebay._core", frozen)]
+    pub(crate) struct Emulation(Mutex<Option<emulation::Emulation>>);
+
+    #[pymethods]
+    impl Emulation {
+        /// Begin to carry packets of programs along the path of this flow group.
+        #[new]
+        fn new(py: Python<'_>, scenario: &Scenario, group: usize, seed: u64) -> PyResult<Self> {
+            let scenario = (*scenario.inner).clone();
+            let seed = Seed {
+                seed,
+                replication: 0,
+            };
+            let started = py.detach(|| emulation::Emulation::start(scenario, (group, seed)));
+            let started = started.map_err(|error| engine_error(&error))?;
+            Ok(Self(Mutex::new(Some(started))))
+        }
+
+        /// Start a program, with these variables beside those that there are.
+        fn run(
+            &self,
+            at: &str,
+            arguments: Vec<String>,
+            variables: Vec<(String, String)>,
+        ) -> PyResult<Program> {
+            let Some((program, rest)) = arguments.split_first() else {
+                return Err(InputError::new_err(("no command is given", "command")));
+            };
+            let mut command = Command::new(program);
+            command.args(rest).envs(variables);
+            let guard = lock(&self.0);
+            let emulation = guard.as_ref().ok_or_else(over)?;
+            let running = emulation.run(side(at)?, command);
+            let running = running.map_err(|error| PyOSError::new_err(error.to_string()))?;
+            Ok(Program(Mutex::new(running)))
+        }
+
+        /// A process in the namespace of a side, and how nsenter(1) goes there.
+        fn entry(&self, at: &str) -> PyResult<(i32, Vec<String>)> {
+            let guard = lock(&self.0);
+            let entry = guard.as_ref().ok_or_else(over)?.entry(side(at)?);
+            Ok((entry.pid, entry.command))
+        }
+
+        /// What the target link is like just now.
+        fn live(&self) -> PyResult<Live> {
+            let guard = lock(&self.0);
+            let live = guard.as_ref().ok_or_else(over)?.live();
+            Ok(Live {
+                time_s: live.time_s,
+                arrived: live.arrived,
+                dropped: live.dropped,
+                marked: live.marked,
+                waiting: live.waiting,
+                delay_s: live.delay_s,
+                sent_bps: live.sent_bps,
+                strays: live.strays,
+            })
+        }
+
+        /// Whether packets are still carried.
+        fn goes_on(&self) -> bool {
+            let guard = lock(&self.0);
+            guard.as_ref().is_some_and(emulation::Emulation::goes_on)
+        }
+
+        /// End it: the link's report.
+        fn finish(&self, py: Python<'_>) -> PyResult<Report> {
+            let emulation = lock(&self.0).take().ok_or_else(over)?;
+            let report = py.detach(|| emulation.finish());
+            let report = report.map_err(|error| engine_error(&error))?;
+            Ok(Report(Arc::new(report)))
+        }
+    }
+
+    /// A program in a namespace.
+    #[pyclass(module = "forebay._core", frozen)]
+    pub(crate) struct Program(Mutex<Running>);
+
+    #[pymethods]
+    impl Program {
+        /// Its exit status, negative where a signal has ended it; none while it runs.
+        fn poll(&self) -> PyResult<Option<i32>> {
+            use std::os::unix::process::ExitStatusExt;
+            let status = lock(&self.0).try_wait();
+            let status = status.map_err(|error| PyOSError::new_err(error.to_string()))?;
+            Ok(status.map(|status| {
+                let signal = status.signal().map_or(0, |signal| -signal);
+                status.code().unwrap_or(signal)
+            }))
+        }
+
+        /// End it at once.
+        fn kill(&self) -> PyResult<()> {
+            let killed = lock(&self.0).kill();
+            killed.map_err(|error| PyOSError::new_err(error.to_string()))
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{Emulation, Program};
+
+#[cfg(not(target_os = "linux"))]
+mod elsewhere {
+    use forebay_kernel::KernelEngine;
+    use forebay_kernel::missing::Missing;
+    use forebay_scenario::{Engine, EngineError};
+    use pyo3::prelude::*;
+
+    use super::{Live, over};
+    use crate::errors::engine_error;
+    use crate::report::Report;
+    use crate::scenario::Scenario;
+
+    /// Nothing here: only Linux has such namespaces.
+    #[pyclass(module = "forebay._core", frozen)]
+    pub(crate) struct Emulation;
+
+    #[pymethods]
+    impl Emulation {
+        /// Say what is missing.
+        #[new]
+        fn new(_scenario: &Scenario, _group: usize, _seed: u64) -> PyResult<Self> {
+            let missing = Missing::NotLinux {
+                found: std::env::consts::OS,
+            };
+            Err(engine_error(&EngineError::Unavailable {
+                engine: KernelEngine.description().name,
+                what: missing.to_string(),
+            }))
+        }
+
+        fn run(
+            &self,
+            _at: &str,
+            _arguments: Vec<String>,
+            _variables: Vec<(String, String)>,
+        ) -> PyResult<Program> {
+            Err(over())
+        }
+
+        fn entry(&self, _at: &str) -> PyResult<(i32, Vec<String>)> {
+            Err(over())
+        }
+
+        fn live(&self) -> PyResult<Live> {
+            Err(over())
+        }
+
+        fn goes_on(&self) -> bool {
+            false
+        }
+
+        fn finish(&self) -> PyResult<Report> {
+            Err(over())
+        }
+    }
+
+    /// Nothing here.
+    #[pyclass(module = "forebay._core", frozen)]
+    pub(crate) struct Program;
+
+    #[pymethods]
+    impl Program {
+        fn poll(&self) -> Option<i32> {
+            None
+        }
+
+        fn kill(&self) {}
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) use elsewhere::{Emulation, Program};
