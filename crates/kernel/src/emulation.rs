@@ -13,11 +13,11 @@ use forebay_scenario::{
 use forebay_simulation::GroupId;
 use forebay_units::Time;
 
-use crate::engine::{Outcome, Visit, failed, run_between, setup, unavailable};
+use crate::engine::{Outcome, Visit, failed, namespaces_for, run_between};
 use crate::namespaces::{Entry, Namespaces, Running};
 use crate::path::{KernelSimulation, Observer};
 use crate::side::Side;
-use crate::translation::{check, check_controllers};
+use crate::translation::check;
 
 /// Namespaces behind the links of a scenario, until it is finished or dropped.
 #[derive(Debug)]
@@ -64,10 +64,7 @@ impl Emulation {
     /// What the kernel cannot do of the scenario, and what this machine lacks.
     pub fn start(scenario: Scenario, (group, seed): (usize, Seed)) -> Result<Self, EngineError> {
         check(&scenario)?;
-        let namespaces = Namespaces::make(&setup(&scenario)).map_err(|m| unavailable(&m))?;
-        let available = namespaces.congestion_controls(Side::Near).map_err(failed)?;
-        check_controllers(&scenario, &available)?;
-        let namespaces = Arc::new(namespaces);
+        let namespaces = Arc::new(namespaces_for(&scenario)?);
         let shared = Arc::new(Shared::default());
         let options = RunOptions::from(seed);
         let cancel = options.cancel.clone();

@@ -47,7 +47,7 @@ pub(crate) struct Limits {
 
 impl Limits {
     /// What the kernel says of a sender that always has something to send.
-    pub(crate) fn add(&mut self, info: &TcpInfo) {
+    fn add(&mut self, info: &TcpInfo) {
         let limited = info.receive_window_limited.unwrap_or_default();
         let first = self.by_window.map_or(limited, |(first, _)| first);
         self.by_window = Some((first, limited));
@@ -160,8 +160,17 @@ impl SocketEnds {
         self.open.as_ref().is_some_and(|o| o.near == segment.near)
     }
 
+    /// Looks at what holds the sender back, once it sends.
+    pub(crate) fn inspect(&mut self) {
+        if self.open.as_ref().is_some_and(|open| open.sent > 0)
+            && let Some(info) = self.info()
+        {
+            self.limits.add(&info);
+        }
+    }
+
     /// What the kernel says of the sender, where there is one.
-    pub(crate) fn info(&self) -> Option<TcpInfo> {
+    fn info(&self) -> Option<TcpInfo> {
         self.open.as_ref()?.sender.info().ok()
     }
 

@@ -10,8 +10,8 @@ use forebay_simulation::{GroupId, Simulation, report};
 
 use crate::NAME;
 use crate::applications::Applications;
+use crate::calibration;
 use crate::hosts::SocketHosts;
-use crate::missing::Missing;
 use crate::namespaces::{Kind, Namespaces, Setup, Sysctl};
 use crate::path::{Ended, KernelSimulation, Observer, Path};
 use crate::priority::{Policy, lock_memory, set_exact_timers, set_policy};
@@ -35,9 +35,8 @@ pub(crate) fn run(scenario: &Scenario, options: &RunOptions) -> Result<Report, E
     options.cancel.check()?;
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     options.cancel.check()?;
-    let namespaces = Namespaces::make(&setup(scenario)).map_err(|missing| unavailable(&missing))?;
-    let available = namespaces.congestion_controls(Side::Near).map_err(failed)?;
-    check_controllers(scenario, &available)?;
+    let namespaces = namespaces_for(scenario)?;
+    calibration::check(scenario, options)?;
     // In a thread of its own: the priority is not the caller's to keep.
     let outcome = std::thread::scope(|scope| {
         let run = || run_between(&namespaces, (scenario, options), None);
@@ -49,6 +48,18 @@ pub(crate) fn run(scenario: &Scenario, options: &RunOptions) -> Result<Report, E
     })?;
     outcome.evidence.judge()?;
     Ok(outcome.report)
+}
+
+/// Namespaces in which a scenario can run.
+pub(crate) fn namespaces_for(scenario: &Scenario) -> Result<Namespaces, EngineError> {
+    let made = Namespaces::make(&setup(scenario));
+    let namespaces = made.map_err(|missing| EngineError::Unavailable {
+        engine: NAME,
+        what: missing.to_string(),
+    })?;
+    let available = namespaces.congestion_controls(Side::Near).map_err(failed)?;
+    check_controllers(scenario, &available)?;
+    Ok(namespaces)
 }
 
 /// A report, and whether to believe it.
@@ -65,8 +76,7 @@ pub(crate) struct Visit<'r> {
     pub(crate) observer: &'r mut dyn Observer,
 }
 
-/// Namespaces for a scenario.
-pub(crate) fn setup(scenario: &Scenario) -> Setup {
+fn setup(scenario: &Scenario) -> Setup {
     let sysctls = settings(scenario).into_iter();
     let sysctls = sysctls.map(|(name, value)| Sysctl::new(&format!("net.ipv4.{name}"), &value));
     let sysctls: Vec<Sysctl> = sysctls.collect();
@@ -75,14 +85,6 @@ pub(crate) fn setup(scenario: &Scenario) -> Setup {
         near: sysctls.clone(),
         far: sysctls,
         ..Setup::default()
-    }
-}
-
-/// What this machine lacks.
-pub(crate) fn unavailable(missing: &Missing) -> EngineError {
-    EngineError::Unavailable {
-        engine: NAME,
-        what: missing.to_string(),
     }
 }
 

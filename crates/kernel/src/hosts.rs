@@ -140,11 +140,8 @@ impl<'a> SocketHosts<'a> {
     fn inspect_flow(&mut self, flow: ResponsiveId) {
         let (_, spec) = self.spec(flow);
         let flow = &mut self.flows[flow];
-        if spec.persistent()
-            && !flow.stopped
-            && let Some(info) = flow.ends.info()
-        {
-            flow.ends.limits.add(&info);
+        if spec.persistent() && !flow.stopped {
+            flow.ends.inspect();
         }
     }
 

@@ -22,6 +22,8 @@ pub mod side;
 #[cfg(target_os = "linux")]
 mod applications;
 #[cfg(target_os = "linux")]
+mod calibration;
+#[cfg(target_os = "linux")]
 pub mod counters;
 #[cfg(target_os = "linux")]
 pub mod device;

@@ -13,6 +13,7 @@ use forebay_scenario::Cancel;
 use forebay_simulation::{Refusal, Simulation};
 use forebay_units::Time;
 
+use crate::clock::Clock;
 use crate::hosts::SocketHosts;
 use crate::namespaces::Namespaces;
 use crate::side::Side;
@@ -97,6 +98,8 @@ impl<'a, 'r> Path<'a, 'r> {
 
     /// Runs to the end of the run.
     pub(crate) fn run(&mut self) -> Result<(), Ended> {
+        // What was set up before took time that is not the run's.
+        self.simulation.traffic.hosts.clock = Clock::start();
         let mut look = Time::ZERO;
         loop {
             let now = self.hand_over_due()?;
