@@ -12,7 +12,7 @@ const LONGEST: usize = 600;
 
 #[test]
 fn no_file_of_an_engine_stands_in_a_circle() {
-    for engine in ["simulation", "packet", "fluid"] {
+    for engine in ["simulation", "packet", "kernel", "fluid"] {
         let graph = Graph::read(&crate_folder(engine).join("src"));
         let circles = graph.circles();
         let told: Vec<_> = circles.iter().map(|circle| graph.explain(circle)).collect();

@@ -16,7 +16,8 @@ use rustix::process::{Pid, PidfdFlags};
 
 use crate::keeper::{BATCH, REPLY, REQUEST, Request, Stage};
 
-/// How long a keeper may take for a reply. It only makes system calls; on a machine that swaps, these take long.
+/// How long a keeper may take for a reply. It only makes system calls, which take long on a machine
+/// that swaps.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A process that keeps a network namespace and works in it.

@@ -1,5 +1,5 @@
-//! Two network namespaces with a TUN device each and no other way out: real TCP between them goes where the caller carries
-//! its packets. They live in processes that end with the caller, whatever ends it.
+//! Two network namespaces with a TUN device each and no other way out: real TCP between them goes
+//! where the caller carries its packets. They live in processes that end with the caller, whatever ends it.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -157,8 +157,8 @@ impl Namespaces {
         Counters::parse(tables, &devices, &network::device_name(side))
     }
 
-    /// Starts a program in the namespace of a side, with the streams, folder and environment that `command` gives
-    /// it; those of the caller where it gives none. As a user's, the program sees itself as root.
+    /// Starts a program in the namespace of a side, with the streams, folder and environment that
+    /// `command` gives it; those of the caller where it gives none. As a user's, it sees itself as root.
     pub fn run(&self, side: Side, command: Command) -> io::Result<Running> {
         let mut which = CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNET;
         if self.of_a_user {

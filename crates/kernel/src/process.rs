@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use libc::{c_int, c_long};
-use nix::sys::signal::{SigSet, SigmaskHow};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use rustix::process::Pid;
 
 /// The status of a process whose body panicked.
@@ -91,6 +91,11 @@ pub(crate) fn let_the_kernel_reap() -> io::Result<()> {
     dispose(libc::SIGCHLD, libc::SIG_IGN)
 }
 
+/// Has the kernel keep how children ended, though the caller may have it otherwise.
+pub(crate) fn be_told_of_children() -> io::Result<()> {
+    dispose(libc::SIGCHLD, libc::SIG_DFL)
+}
+
 /// Ends the process by a signal, as its child ended, so that who waits sees the same.
 pub(crate) fn die_of(signal: c_int) -> ! {
     let no_core = rustix::process::Rlimit {
@@ -99,9 +104,12 @@ pub(crate) fn die_of(signal: c_int) -> ! {
     };
     let _ = rustix::process::setrlimit(rustix::process::Resource::Core, no_core);
     let _ = dispose(signal, libc::SIG_DFL);
-    unblock_signals();
-    if let Some(named) = rustix::process::Signal::from_named_raw(signal) {
-        let _ = rustix::process::kill_process(rustix::process::getpid(), named);
+    if let Ok(named) = Signal::try_from(signal) {
+        // No other: what waits behind it would run a handler of the caller's.
+        let mut others = SigSet::all();
+        others.remove(named);
+        let _ = others.thread_set_mask();
+        let _ = nix::sys::signal::raise(named);
     }
     exit(128 + signal)
 }
@@ -125,5 +133,31 @@ fn dispose(signal: c_int, what: libc::sighandler_t) -> io::Result<()> {
     match unsafe { libc::signal(signal, what) } {
         libc::SIG_ERR => Err(io::Error::last_os_error()),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use rustix::process::WaitOptions;
+
+    use super::*;
+
+    #[test]
+    fn a_copy_keeps_the_descriptors_it_names_in_any_order_and_no_other() {
+        let null = || std::fs::File::open("/dev/null").expect("a file");
+        let (first, second, third) = (null(), null(), null());
+        let is_open = |file: &std::fs::File| rustix::io::fcntl_getfd(file).is_ok();
+        let pid = start(0, || {
+            let closed = close_all_but([third.as_fd(), first.as_fd()]).is_ok();
+            let kept = is_open(&first) && is_open(&third);
+            c_int::from(!(closed && kept && !is_open(&second)))
+        })
+        .expect("a copy");
+        let ended = rustix::process::waitpid(Some(pid), WaitOptions::empty());
+        let (_, status) = ended.expect("an end").expect("a status");
+        assert_eq!(status.exit_status(), Some(0));
+        assert!(is_open(&second), "the caller keeps its own");
     }
 }

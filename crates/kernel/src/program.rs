@@ -11,10 +11,17 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 
 use nix::sched::CloneFlags;
+use nix::sys::signal::{SigSet, Signal};
+use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags};
-use rustix::process::{Pid, Signal, WaitOptions};
+use rustix::process::{Pid, WaitOptions};
 
 use crate::process;
+
+/// What the outer process takes as the order to kill the program. It must not be killed itself: the program,
+/// an orphan of another PID namespace, would be left to the machine's first process, and until that
+/// cares the namespace could not end (kernel/pid_namespace.c, `zap_pid_ns_processes`).
+const KILL: Signal = Signal::SIGTERM;
 
 /// A program that runs in a namespace. Dropping it kills the program.
 #[derive(Debug)]
@@ -35,7 +42,12 @@ impl Running {
 
     /// Kills it (SIGKILL); what it started lives on, as after every kill, until the namespaces go.
     pub fn kill(&mut self) -> io::Result<()> {
-        self.outer.kill()
+        // Once it was waited for, its PID may be another's.
+        if self.outer.try_wait()?.is_none() {
+            let outer = Pid::from_child(&self.outer);
+            rustix::process::kill_process(outer, rustix::process::Signal::TERM)?;
+        }
+        Ok(())
     }
 
     /// The child of the caller that stands for it, with the pipes that the command asked for.
@@ -46,7 +58,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.outer.kill();
+        let _ = self.kill();
         let _ = self.outer.wait();
     }
 }
@@ -71,11 +83,12 @@ pub(crate) fn run(
 fn enter(keeper: BorrowedFd, which: CloneFlags) -> io::Result<()> {
     nix::sched::setns(keeper, which)?;
     process::block_signals();
+    process::be_told_of_children()?;
     if let Some(program) = process::copy(0)? {
         stand_for(program);
     }
     // The outer process has one thread, so this is not about the end of a thread (prctl(2)).
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     process::unblock_signals();
     show_own_processes();
     Ok(())
@@ -85,8 +98,9 @@ fn enter(keeper: BorrowedFd, which: CloneFlags) -> io::Result<()> {
 /// and its pipes must close when it closes them.
 fn stand_for(program: Pid) -> ! {
     let _ = process::close_all_but([]);
+    let heard = SigSet::from_iter([Signal::SIGCHLD, KILL]);
     loop {
-        match rustix::process::waitpid(Some(program), WaitOptions::empty()) {
+        match rustix::process::waitpid(Some(program), WaitOptions::NOHANG) {
             Ok(Some((_, status))) => {
                 if let Some(code) = status.exit_status() {
                     process::exit(code);
@@ -95,8 +109,12 @@ fn stand_for(program: Pid) -> ! {
                     process::die_of(signal);
                 }
             }
-            Ok(None) | Err(rustix::io::Errno::INTR) => {}
+            Ok(None) | Err(Errno::INTR) => {}
             Err(_) => process::exit(1),
+        }
+        // Both are blocked, so neither is lost between the question and the wait.
+        if heard.wait() == Ok(KILL) {
+            let _ = rustix::process::kill_process(program, rustix::process::Signal::KILL);
         }
     }
 }

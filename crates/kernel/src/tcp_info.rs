@@ -34,7 +34,8 @@ pub enum RecoveryState {
 pub struct TcpInfo {
     /// The state of loss recovery (`tcpi_ca_state`).
     pub recovery_state: RecoveryState,
-    /// Whether the newest sample of the delivery rate was limited by the application (`tcpi_delivery_rate_app_limited`).
+    /// Whether the application limited the newest sample of the delivery rate
+    /// (`tcpi_delivery_rate_app_limited`).
     pub application_limited: bool,
     /// The retransmission timeout (`tcpi_rto`).
     pub retransmission_timeout: Time,

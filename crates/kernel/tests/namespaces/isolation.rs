@@ -123,6 +123,22 @@ fn a_namespace_has_its_device_and_the_loopback_and_no_ipv6() {
 }
 
 #[test]
+fn no_queueing_discipline_stands_before_a_device() {
+    let Some(namespaces) = make(&Setup::default()) else {
+        return;
+    };
+    let listed = output(
+        &namespaces,
+        Side::Near,
+        "tc qdisc show dev near || echo none",
+    );
+    if listed.trim() == "none" {
+        return eprintln!("skipped: no tc");
+    }
+    assert!(listed.starts_with("qdisc noqueue "), "{listed}");
+}
+
+#[test]
 fn two_at_once_do_not_disturb_each_other() {
     let (Some(one), Some(other)) = (make(&Setup::default()), make(&Setup::default())) else {
         return;
@@ -151,12 +167,17 @@ fn the_caller_stays_where_it_was() {
         let links = ["net", "pid", "pid_for_children", "user", "mnt"];
         links.map(|name| fs::read_link(format!("/proc/thread-self/ns/{name}")).expect("a link"))
     };
-    let before = own();
+    let mask = || {
+        let status = fs::read_to_string("/proc/thread-self/status").expect("proc");
+        let blocked = status.lines().find(|line| line.starts_with("SigBlk:"));
+        blocked.expect("a line").to_owned()
+    };
+    let (before, unblocked) = (own(), mask());
     let Some(namespaces) = make(&Setup::default()) else {
         return;
     };
     assert_eq!(output(&namespaces, Side::Near, "echo x"), "x\n");
-    assert_eq!(own(), before);
+    assert_eq!((own(), mask()), (before.clone(), unblocked));
     let inside = |side| namespaces.entry(side).pid;
     let net = |pid: i32| fs::read_link(format!("/proc/{pid}/ns/net")).expect("a link");
     let (near, far) = (net(inside(Side::Near)), net(inside(Side::Far)));

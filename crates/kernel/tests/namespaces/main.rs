@@ -1,4 +1,5 @@
-//! The laws of the namespaces, on this machine's kernel. Where it allows none, every test says why it was skipped.
+//! The laws of the namespaces, on this machine's kernel. Where it allows none, every test says why
+//! it was skipped.
 #![cfg(target_os = "linux")]
 
 mod endings;

@@ -44,7 +44,8 @@ fn twenty_megabytes_arrive_byte_for_byte_in_packets_of_at_most_the_mtu() {
         .expect("counters")
         .since(&before);
     let far = namespaces.counters(Side::Far).expect("counters");
-    assert_eq!(near.count(Event::SegmentsRetransmitted), Some(0));
+    // Nothing was lost, but a busy machine may let a timer run out.
+    let again = near.count(Event::SegmentsRetransmitted).expect("a count");
     for counters in [&near, &far] {
         let device = counters.device();
         assert_eq!(
@@ -58,7 +59,7 @@ fn twenty_megabytes_arrive_byte_for_byte_in_packets_of_at_most_the_mtu() {
     assert_eq!(relay.carried as u64, carried);
 
     let info = sender.info().expect("info");
-    assert_eq!(info.recovery_state, RecoveryState::Open);
+    assert!(again > 0 || info.recovery_state == RecoveryState::Open);
     // The headers are 20 bytes of IP and 20 of TCP with 12 of timestamps.
     assert!(
         info.segment_size >= Bytes::new(1400 - 52) && info.segment_size <= Bytes::new(1400 - 40)
@@ -69,12 +70,14 @@ fn twenty_megabytes_arrive_byte_for_byte_in_packets_of_at_most_the_mtu() {
         info.min_rtt.expect("a time") <= Time::from_secs(1),
         "{info:?}"
     );
-    assert_eq!(info.total_retransmissions, 0);
+    assert_eq!(u64::from(info.total_retransmissions), again);
     assert_eq!(info.not_sent, Some(Bytes::ZERO));
     // RFC 4898 counts the SYN and the FIN in.
     let acknowledged = info.bytes_acknowledged.expect("a count").get();
     assert!((0..=2).contains(&(acknowledged - all.get())), "{info:?}");
-    assert_eq!(info.bytes_sent, Some(all));
+    let resent = info.bytes_retransmitted.expect("a count");
+    assert_eq!(info.bytes_sent, Some(all + resent));
+    assert_eq!(again == 0, resent == Bytes::ZERO);
     let busy = info.busy.expect("a time");
     let limited = (info.receive_window_limited, info.send_buffer_limited);
     assert!(busy > Time::ZERO && limited.0.expect("a time") + limited.1.expect("a time") <= busy);
@@ -182,6 +185,8 @@ fn a_thousand_sockets_of_either_side_are_quickly_there() {
         for socket in sockets.into_iter().step_by(111) {
             let flags = rustix::fs::fcntl_getfl(&socket).expect("flags");
             assert!(flags.contains(rustix::fs::OFlags::NONBLOCK));
+            let flags = rustix::io::fcntl_getfd(&socket).expect("flags");
+            assert!(flags.contains(rustix::io::FdFlags::CLOEXEC));
             assert!(Listener::listen(socket, SocketAddrV4::new(own, 0), 1).is_ok());
             let wrong = namespaces.socket(side, Kind::Tcp).expect("a socket");
             assert!(Listener::listen(wrong, SocketAddrV4::new(others, 0), 1).is_err());
@@ -221,7 +226,9 @@ fn a_bounded_send_buffer_takes_no_more() {
     let (sender, _receiver) = connect(&mut relay, (0, 0));
     let bound = bound_send_buffer(&sender, Bytes::new(50_000)).expect("a bound");
     assert_eq!(bound, Bytes::new(100_000));
+    assert!(!rustix::net::sockopt::tcp_nodelay(&sender).expect("an option"));
     send_at_once(&sender).expect("no delay");
+    assert!(rustix::net::sockopt::tcp_nodelay(&sender).expect("an option"));
     let mut taken = 0;
     while let Some(count) = sender.write(&[7; 10_000]).expect("written") {
         taken += count;
