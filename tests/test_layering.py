@@ -23,7 +23,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("bounds", "build", "display", "metric", "plain", "untrusted", "warning"),
     ("files", "journal", "locks", "models", "report", "rules", "statistics", "tables"),
     ("formatting", "goals", "hashes", "quantity", "link_files"),
-    ("cautions",),
+    ("cautions", "real_time"),
     ("scenario",),
     ("atlas", "configuration", "measurement"),
     ("comparison", "explanation", "search", "sweeps"),

@@ -13,6 +13,7 @@ from forebay.report import Estimate, Lateness
 __all__ = [
     "USUAL",
     "bandwidth",
+    "clock_time",
     "confidence",
     "counted",
     "duration",
@@ -83,6 +84,16 @@ def duration(seconds: float) -> str:
         if abs(seconds) >= scale:
             return f"{_significant(seconds / scale)} {unit}"
     return f"{_significant(seconds / 1e-9)} ns" if seconds else "0 ms"
+
+
+def clock_time(seconds: float) -> str:
+    """Format a time that somebody waits for: "35 s", "2 min 5 s", "1 h 3 min"."""
+    whole = round(seconds)
+    if whole < 60:
+        return exactly(duration(seconds)) if 0 < seconds < 10 else f"{whole} s"
+    unit, part, smaller = ("min", "s", whole) if whole < 3600 else ("h", "min", round(whole / 60))
+    count, rest = divmod(smaller, 60)
+    return f"{count} {unit} {rest} {part}" if rest else f"{count} {unit}"
 
 
 def lateness(late: Lateness) -> str:

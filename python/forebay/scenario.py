@@ -14,6 +14,7 @@ from forebay.cautions import phase_effects
 from forebay.errors import InputError
 from forebay.goals import Goal, distinct
 from forebay.link_files import changes_of_files
+from forebay.real_time import check_alone
 from forebay.report import BufferSize, Report
 
 __all__ = ["TARGET", "Scenario", "bounded", "cores", "read", "utf8"]
@@ -171,11 +172,11 @@ class Scenario:
         Parameters
         ----------
         engine : str
-            "packet", "fluid" or "closed_form".
+            "packet", "fluid", "closed_form" or "kernel", which runs in real time and alone.
         seed, replications : int, optional
             Instead of the scenario's own.
         jobs : int, optional
-            Threads; all cores by default. The answer does not depend on it.
+            Threads; all cores by default. The answer does not depend on it. An engine in real time takes one.
         progress : callable, optional
             Called with the numbers of finished and of all replications.
         traces : bool
@@ -191,6 +192,7 @@ class Scenario:
         """
         count = self.core.replications if replications is None else replications
         count = whole(count, (1, MOST_REPLICATIONS), "replications")
+        check_alone(engine, jobs=jobs)
         if any(known.name == engine and not known.replicates for known in _core.engines()):
             count = 1  # a formula has nothing to repeat
         seed = self.core.seed if seed is None else whole(seed, (0, MOST_SEED), "seed")

@@ -34,7 +34,11 @@ MANY = 16
 )
 @FILE
 @click.option(
-    "--engine", default="packet", show_default=True, type=ENGINE, help="Answer with packet, fluid or closed_form."
+    "--engine",
+    default="packet",
+    show_default=True,
+    type=ENGINE,
+    help="Answer with packet, fluid, closed_form, or kernel in real time.",
 )
 @click.option("--model", type=MODEL, help="Use this closed-form model instead of the one that fits the scenario.")
 @SET
@@ -97,7 +101,8 @@ def run(
     wanted.check()
     if fit:
         scenario = _fitted(scenario, engine, seed=seed, quiet=as_json)
-    with progress_bar("running", quiet=as_json) as progress:
+    each_s = _each_s(scenario, wanted, quiet=as_json)
+    with progress_bar("running", quiet=as_json, each_s=each_s, expected=wanted.runs(scenario)) as progress:
         report = _report(scenario, wanted, progress)
     with afterwards(lambda: _tell(report, scenario, given.name, as_json=as_json, verbose=verbose)):
         if trace_to is not None:
@@ -147,6 +152,27 @@ class Wanted:
             raise InputError("found beside --replications or --trace; allowed: one of them", "precision")
         if self.batches is not None and (self.precision or counted):
             raise InputError("found beside --precision, --replications or --trace; allowed: one of them", "batches")
+
+    def runs(self, scenario: Scenario) -> int | None:
+        """Replications in all; None where they are as many as a precision needs."""
+        if self.precision:
+            return None
+        if self.batches is not None:
+            return 1
+        return scenario.core.replications if self.replications is None else self.replications
+
+
+def _each_s(scenario: Scenario, wanted: Wanted, *, quiet: bool) -> float | None:
+    """Seconds of each run in real time, of which all are told how long they take; None of other engines."""
+    from forebay.real_time import check_alone, forecast, in_real_time, run_s
+
+    if not in_real_time(wanted.engine):
+        return None
+    check_alone(wanted.engine, jobs=wanted.jobs)
+    each_s = run_s(scenario.core)
+    if not quiet:
+        say(forecast(wanted.engine, each_s, wanted.runs(scenario)), err=True)
+    return each_s
 
 
 def _fitted(scenario: Scenario, engine: str, *, seed: int | None, quiet: bool) -> Scenario:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sys
@@ -16,6 +17,8 @@ from forebay.legible import legible_lines
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.progress import Progress
+
+    from forebay.real_time import Pace
 
 __all__ = ["Bar", "afterwards", "progress_bar", "show", "width", "writing"]
 
@@ -91,11 +94,43 @@ class Bar:
         self._progress.update(self._task, description=what)
 
 
+class ClockBar(Bar):
+    """A bar of runs in real time, which moves on with the clock."""
+
+    def __init__(self, progress: Progress, what: str, pace: Pace) -> None:
+        super().__init__(progress, what)
+        self._pace = pace
+
+    def __call__(self, done: int, expected: int) -> None:
+        """Move on."""
+        self._pace.note(done, expected)
+        super().__call__(done, expected)
+
+
 @contextmanager
-def progress_bar(what: str, *, quiet: bool) -> Iterator[Bar | None]:
-    """A bar on standard error with an estimate of what remains; nothing where nobody watches."""
+def progress_bar(
+    what: str, *, quiet: bool, each_s: float | None = None, expected: int | None = None
+) -> Iterator[Bar | None]:
+    """A bar on standard error with an estimate of what remains; nothing where nobody watches.
+
+    Parameters
+    ----------
+    what : str
+        What is going on.
+    quiet : bool
+        Whether nobody is to see it.
+    each_s : float, optional
+        Seconds of each run, where those are in real time: the bar then goes with the clock.
+    expected : int, optional
+        How many runs there will be, where that is known beforehand.
+    """
     if quiet or not sys.stderr.isatty():
         yield None
+        return
+    if each_s is not None:
+        with _clock_bar(what, each_s) as bar:
+            bar(0, expected or 0)
+            yield bar
         return
     from rich.console import Console
     from rich.progress import (
@@ -117,3 +152,32 @@ def progress_bar(what: str, *, quiet: bool) -> Iterator[Bar | None]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         yield Bar(progress, what)
+
+
+@contextmanager
+def _clock_bar(what: str, each_s: float) -> Iterator[ClockBar]:
+    """A bar of runs in real time: what has passed of what is known that it takes, and what is left."""
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+    from rich.progress_bar import ProgressBar
+    from rich.text import Text
+
+    from forebay.formatting import clock_time
+    from forebay.real_time import Pace
+
+    pace = Pace(each_s)
+
+    class Passed(ProgressColumn):
+        def render(self, task: Task) -> ProgressBar:  # noqa: ARG002 - the clock says it
+            return ProgressBar(total=1.0, completed=pace.share, width=40)
+
+    class Known(ProgressColumn):
+        def render(self, task: Task) -> Text:  # noqa: ARG002
+            passed = clock_time(int(pace.elapsed_s))
+            if not pace.known_s:
+                return Text(passed)
+            return Text(f"{passed} of {clock_time(pace.known_s)}, left: {clock_time(math.ceil(pace.left_s))}")
+
+    columns = (TextColumn("{task.description}"), Passed(), MofNCompleteColumn(), Known())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        yield ClockBar(progress, what, pace)

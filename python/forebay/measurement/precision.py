@@ -12,6 +12,7 @@ from forebay.cautions import phase_effects
 from forebay.errors import InputError, naming
 from forebay.goals import metric_value
 from forebay.metric import unit_of
+from forebay.real_time import check_alone
 from forebay.report import Report
 from forebay.scenario import Progress, Scenario, run_jobs
 from forebay.warning import Kind, Warning
@@ -98,6 +99,7 @@ def run_to_precision(
     from forebay.statistics import replications_for
 
     goals = tuple(wanted)
+    check_alone(engine, jobs=jobs)
     seed = whole(scenario.core.seed if seed is None else seed, (0, MOST_SEED), "seed")
     reports: list[Report] = []
     needed = max(FIRST, scenario.core.replications)

@@ -1,0 +1,105 @@
+"""Engines that run in real time: how long their runs take, and who may not ask them.
+
+A run of such an engine takes as long as it says by this machine's clock, and whatever runs beside it would falsify it;
+`_core.run_batch` runs such jobs one at a time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from forebay import _core
+from forebay.errors import InputError
+from forebay.formatting import clock_time, counted
+
+__all__ = ["Pace", "check_alone", "forecast", "in_real_time", "real_time_engines", "run_s"]
+
+
+def real_time_engines() -> frozenset[str]:
+    """Names of the engines that run in real time."""
+    return frozenset(engine.name for engine in _core.engines() if engine.real_time)
+
+
+def in_real_time(engine: str) -> bool:
+    """Whether the engine of this name runs in real time; an unknown one does not."""
+    return engine in real_time_engines()
+
+
+def run_s(scenario: _core.Scenario) -> float:
+    """Seconds of one replication, its warm-up included."""
+    return sum(scenario.duration_s)
+
+
+def check_alone(engine: str, *, jobs: int | None = None, scheduler: object = None) -> None:
+    """Refuse to run an engine in real time beside others, or on machines that do other work.
+
+    Raises
+    ------
+    InputError
+        Where more than one thread or a scheduler is asked for.
+    """
+    if not in_real_time(engine):
+        return
+    beside = f"beside the {engine} engine, which runs in real time, one replication at a time"
+    if jobs is not None and jobs > 1:
+        raise InputError(f"found {jobs} {beside}; allowed: 1", "jobs")
+    if scheduler is not None:
+        raise InputError(f"found it {beside}; allowed: this machine", "scheduler")
+
+
+def forecast(engine: str, each_s: float, runs: int | None) -> str:
+    """How long so many replications take, in a line; None where nobody knows how many it takes."""
+    told = f"the {engine} engine runs in real time, one replication at a time: "
+    if runs is None:
+        return f"{told}{clock_time(each_s)} each"
+    take = "takes" if runs == 1 else "take"
+    return f"{told}{counted(runs, 'replication')} of {clock_time(each_s)} {take} {clock_time(runs * each_s)} at least"
+
+
+class Pace:
+    """How far runs of a known length are, by the clock.
+
+    Parameters
+    ----------
+    each_s : float
+        Seconds that one takes, at least.
+    now : callable
+        The clock, in seconds.
+    """
+
+    def __init__(self, each_s: float, now: Callable[[], float] = time.monotonic) -> None:
+        self._each, self._now = each_s, now
+        self._begun = self._last = now()
+        self._done = self._expected = 0
+
+    def note(self, done: int, expected: int) -> None:
+        """Take note of how many are done, and expected in all."""
+        if done > self._done:
+            self._last = self._now()
+        self._done, self._expected = done, expected
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the beginning."""
+        return self._now() - self._begun
+
+    @property
+    def known_s(self) -> float:
+        """Seconds that all of them take, at least."""
+        return self._expected * self._each
+
+    @property
+    def left_s(self) -> float:
+        """Seconds to come, as long for each as those before took; never less than it says that it takes."""
+        left = self._expected - self._done
+        if left <= 0:
+            return 0.0
+        each = max(self._each, (self._last - self._begun) / self._done) if self._done else self._each
+        return (left - 1) * each + max(0.0, each - (self._now() - self._last))
+
+    @property
+    def share(self) -> float:
+        """The part of all of them that is over, 0 to 1."""
+        whole = self.elapsed_s + self.left_s
+        return self.elapsed_s / whole if self._expected and whole > 0 else 0.0
