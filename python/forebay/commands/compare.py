@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
@@ -11,12 +11,13 @@ from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, PICTURES_OUT, 
 from forebay.commands.sources import source
 from forebay.commands.streams import say, say_json
 from forebay.commands.terminal import afterwards, progress_bar, show, writing
-from forebay.commands.values import Whole
+from forebay.commands.values import ENGINE, Whole
 from forebay.commands.verb import verb
 from forebay.files import check_file, write_whole
 
 if TYPE_CHECKING:
     from forebay.comparison.answers import Comparison
+    from forebay.scenario import Scenario
 
 __all__ = ["compare"]
 
@@ -24,10 +25,18 @@ __all__ = ["compare"]
 @verb(
     ("compare link.toml", "Hold every engine and rule against a scenario:"),
     ("compare link.toml --points 0 --no-picture", "At the scenario's own buffer only:"),
+    ("compare link.toml --engine kernel --points 2", "With real TCP, too, one run at a time:"),
     heavy=True,
 )
 @FILE
 @SET
+@click.option(
+    "--engine",
+    "engines",
+    multiple=True,
+    type=ENGINE,
+    help="Ask this engine, too, which runs in real time: kernel. May be repeated.",
+)
 @REPLICATIONS
 @click.option(
     "--points",
@@ -44,6 +53,7 @@ __all__ = ["compare"]
 def compare(
     file: Path,
     overrides: tuple[str, ...],
+    engines: tuple[str, ...],
     replications: int | None,
     points: int,
     out: Path,
@@ -62,13 +72,36 @@ def compare(
     if not no_picture:
         for ending in (".png", ".svg", ".json"):
             check_file(out / f"{given.stem}-comparison{ending}", "out")
-    with progress_bar("running", quiet=as_json) as progress:
-        found = put_side_by_side(scenario, replications=replications, points=points, jobs=jobs, progress=progress)
+    asked: _Asked = {"engines": tuple(dict.fromkeys(engines)), "replications": replications, "points": points}
+    with progress_bar("running", quiet=as_json, each_s=_each_s(scenario, asked, quiet=as_json)) as progress:
+        found = put_side_by_side(scenario, jobs=jobs, progress=progress, **asked)
     drawn = not no_picture and len(found.points) > 1
     written: list[Path] = []
     with afterwards(lambda: _tell(found, written, as_json=as_json)):
         if drawn:
             written += _write_picture(found, out / f"{given.stem}-comparison")
+
+
+class _Asked(TypedDict):
+    """What is asked besides the scenario, by the names that the function has."""
+
+    engines: tuple[str, ...]
+    replications: int | None
+    points: int
+
+
+def _each_s(scenario: Scenario, asked: _Asked, *, quiet: bool) -> float | None:
+    """Seconds of each run in real time, of which all are told how long they take; None where there are none."""
+    from forebay.comparison.comparison import check_engines, runs_in_real_time
+    from forebay.real_time import forecast, run_s
+
+    check_engines(asked["engines"])
+    if not asked["engines"]:
+        return None
+    each_s = run_s(scenario.core)
+    if not quiet:
+        say(forecast(" and ".join(asked["engines"]), each_s, runs_in_real_time(scenario, **asked)), err=True)
+    return each_s
 
 
 def _tell(found: Comparison, written: list[Path], *, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from forebay.display import Told
 from forebay.plain import plain
-from forebay.report import BufferSize, Estimate, buffer_columns, estimate_columns
+from forebay.report import BufferSize, Estimate, Lateness, buffer_columns, estimate_columns
 from forebay.rules import Assumption
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ class Answer:
         Empty where an engine cannot answer.
     notes : tuple of str, or None
         What to know of a model's numbers; None for engines.
+    lateness : Lateness or None
+        How late the machine was; None where nothing ran in real time.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Answer:
     assumptions: tuple[Assumption, ...]
     metrics: Metrics
     notes: tuple[str, ...] | None = None
+    lateness: Lateness | None = None
 
     @property
     def doubtful(self) -> tuple[Assumption, ...]:
@@ -59,6 +62,7 @@ class Answer:
     def to_dict(self) -> dict[str, Any]:
         """As in the JSON."""
         notes = {} if self.notes is None else {"notes": list(self.notes)}
+        late = {} if self.lateness is None else {"lateness": plain(self.lateness)}
         return {
             "name": self.name,
             "kind": self.kind,
@@ -67,6 +71,7 @@ class Answer:
             "assumptions": plain(self.assumptions),
             **notes,
             "metrics": plain(self.metrics),
+            **late,
         }
 
 

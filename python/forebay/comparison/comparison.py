@@ -5,20 +5,22 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from forebay import _core
 from forebay.bounds import MOST_REPLICATIONS, whole
 from forebay.comparison.agreement import agreement
 from forebay.comparison.answers import Answer, Comparison, Disagreement, RangePoint, RuleMark, answer_of
 from forebay.comparison.assumptions import fluid_assumptions
-from forebay.errors import ForebayError, UnsupportedError
+from forebay.errors import ForebayError, InputError, UnsupportedError, UntrustedError
 from forebay.measurement.synchronization import fit_synchronization
+from forebay.real_time import in_real_time
 from forebay.report import Estimate, Report
 from forebay.rules import rules
 from forebay.scenario import TARGET, Progress, Scenario, run_jobs
 
-__all__ = ["FITTED", "Comparison", "compare"]
+__all__ = ["FITTED", "Comparison", "check_engines", "compare", "runs_in_real_time"]
 
 #: Differences below this fraction (of the larger value) are not worth a line, however certain they are.
 WORTH_MENTIONING = 0.02
@@ -36,6 +38,7 @@ RANGE_OWN = (0.1, 10.0)
 def compare(
     scenario: Scenario,
     *,
+    engines: Collection[str] = (),
     replications: int | None = None,
     points: int = 9,
     jobs: int | None = None,
@@ -47,6 +50,9 @@ def compare(
     ----------
     scenario : Scenario
         What to ask about.
+    engines : collection of str
+        Engines that run in real time, which are asked only where they are named, as in ["kernel"]. Their runs are made
+        one at a time, at every buffer.
     replications : int, optional
         Instead of the scenario's own, but at least 4: without intervals nothing can be said to disagree.
     points : int
@@ -54,26 +60,33 @@ def compare(
         bandwidth-delay products (a tenth to ten times the own buffer where there is none); 0 for none. None where all
         packets wait in buffers of classes.
     jobs : int, optional
-        Threads.
+        Threads of the engines that do not run in real time.
     progress : callable, optional
-        Told about the runs.
+        Told about the runs; about those in real time alone where there are such, since they take longest.
 
     Returns
     -------
     Comparison
-        An engine that cannot run the scenario is listed with its reason.
+        An engine that cannot run the scenario, or that refuses its own run, is listed with its reason.
+
+    Raises
+    ------
+    UnavailableError
+        Where this machine cannot run an engine that is named.
     """
     points = whole(points, (0, 1000), "points")
-    count = max(4, scenario.core.replications) if replications is None else replications
-    count = whole(count, (1, MOST_REPLICATIONS), "replications")
+    count = _count(scenario, replications)
+    check_engines(engines)
     own = Scenario(scenario.core)
     others = [Scenario(scenario.core.with_packets(packets)) for packets in buffers(scenario, points)]
-    told = _Steps(progress, 3 * (1 + len(others)))
-    answers, reports = _engines(own, count, jobs, told)
+    steps = count * len(engines) if engines else 3
+    told = _Steps(progress, steps * (1 + len(others)))
+    asked = _Asked(tuple(engines), count, jobs, told)
+    answers, reports = asked.engines(own)
     answers = [*_held_against_packets(scenario, answers, reports), *_models(own)]
     curve = [_point(own, answers)]
     for other in others:
-        at, _ = _engines(other, count, jobs, told)
+        at, _ = asked.engines(other)
         curve.append(_point(other, [*at, *_models(other)]))
     return Comparison(
         scenario,
@@ -86,6 +99,27 @@ def compare(
         ),
         tuple(sorted(curve, key=lambda point: point.buffer.packets)),
     )
+
+
+def runs_in_real_time(scenario: Scenario, engines: Collection[str], replications: int | None, points: int) -> int:
+    """How many runs `compare` makes of engines in real time."""
+    return len(engines) * _count(scenario, replications) * (1 + len(buffers(scenario, points)))
+
+
+def _count(scenario: Scenario, replications: int | None) -> int:
+    """How many replications are made of every engine."""
+    count = max(4, scenario.core.replications) if replications is None else replications
+    return whole(count, (1, MOST_REPLICATIONS), "replications")
+
+
+def check_engines(engines: Collection[str]) -> None:
+    """Refuse what is no engine, or one that is asked in any case."""
+    known = [engine.name for engine in _core.engines()]
+    for name in engines:
+        if name not in known:
+            raise InputError(_core.unknown("engine", name, known), "engines")
+        if not in_real_time(name):
+            raise InputError(f"found `{name}`, which is asked in any case; allowed: engines in real time", "engines")
 
 
 def buffers(scenario: Scenario, points: int) -> list[int]:
@@ -105,7 +139,8 @@ class _Steps:
     """Progress over several batches of runs."""
 
     def __init__(self, progress: Progress | None, steps: int) -> None:
-        self.progress, self.steps, self.done = progress, steps, 0
+        self.progress, self.steps, self.done = progress, steps, -1
+        self.step()
 
     def step(self) -> None:
         self.done += 1
@@ -113,39 +148,61 @@ class _Steps:
             self.progress(self.done, self.steps)
 
 
-def _engines(scenario: Scenario, count: int, jobs: int | None, told: _Steps) -> tuple[list[Answer], dict[str, Report]]:
-    """What every engine says, and the reports of those that can."""
-    answers: list[Answer] = []
-    reports: dict[str, Report] = {}
-    for engine in _core.engines():
-        if engine.models:
-            continue  # they are listed one by one
-        repeated = max(count, FLUID_REPLICATIONS) if engine.cheap else count
-        answers.append(_run(engine.name, scenario, engine.name, repeated, jobs, reports))
-        told.step()
-    if {"packet", "fluid"} <= set(reports) and scenario.core.persistent_flows:
+def _unseen() -> None:
+    """A step of which nobody is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked of the engines at every buffer."""
+
+    in_real_time: tuple[str, ...]
+    count: int
+    jobs: int | None
+    told: _Steps
+
+    def engines(self, scenario: Scenario) -> tuple[list[Answer], dict[str, Report]]:
+        """What every engine says, and the reports of those that can."""
+        reports: dict[str, Report] = {}
+        # First, since a machine that cannot run them should say so at once.
+        apart = [self._run(name, scenario, name, reports, self.told.step) for name in self.in_real_time]
+        step = _unseen if self.in_real_time else self.told.step
+        answers: list[Answer] = []
+        for engine in _core.engines():
+            if engine.models or engine.real_time:
+                continue  # models are listed one by one
+            answers.append(self._run(engine.name, scenario, engine.name, reports))
+            step()
+        if {"packet", "fluid"} <= set(reports) and scenario.core.persistent_flows:
+            try:
+                fitted = _fitted(scenario, min(self.count, TRACED))
+            except ForebayError:
+                pass  # no congestion event: nothing to fit
+            else:
+                answers.append(self._run(FITTED, fitted, "fluid", reports))
+        step()
+        return [*answers, *apart], reports
+
+    def _run(
+        self,
+        name: str,
+        scenario: Scenario,
+        engine: str,
+        reports: dict[str, Report],
+        step: Callable[[], object] = _unseen,
+    ) -> Answer:
+        """One engine's answer; its report goes to `reports` where it has one."""
+        cheap = any(known.cheap for known in _core.engines() if known.name == engine)
+        often = cheap and not in_real_time(engine)
+        count = max(self.count, FLUID_REPLICATIONS) if often else self.count
+        work = [_core.Job(scenario.core, engine, scenario.core.seed, replication) for replication in range(count)]
         try:
-            fitted = _fitted(scenario, min(count, TRACED))
-        except ForebayError:
-            pass  # no congestion event: nothing to fit
-        else:
-            repeated = max(count, FLUID_REPLICATIONS)
-            answers.append(_run(FITTED, fitted, "fluid", repeated, jobs, reports))
-    told.step()
-    return answers, reports
-
-
-def _run(
-    name: str, scenario: Scenario, engine: str, count: int, jobs: int | None, reports: dict[str, Report]
-) -> Answer:
-    """One engine's answer; its report goes to `reports` where it has one."""
-    work = [_core.Job(scenario.core, engine, scenario.core.seed, replication) for replication in range(count)]
-    try:
-        report = Report.over(run_jobs(work, jobs))
-    except UnsupportedError as error:
-        return Answer(name, "engine", False, str(error), (), {})
-    reports[name] = report
-    return Answer(name, "engine", True, "; ".join(report.warnings), (), report.metrics)
+            report = Report.over(run_jobs(work, self.jobs, lambda _done, _of: step()))
+        except (UnsupportedError, UntrustedError) as error:
+            return Answer(name, "engine", False, str(error), (), {})
+        reports[name] = report
+        why = "; ".join(report.warnings)
+        return Answer(name, "engine", True, why, (), report.metrics, lateness=report.cost.lateness)
 
 
 def _held_against_packets(
@@ -154,7 +211,7 @@ def _held_against_packets(
     """The same answers, the fluid's with what the packet engine says of its assumptions."""
     packet = reports.get("packet")
     for answer in answers:
-        if packet is None or not answer.applies or answer.name == "packet":
+        if packet is None or not answer.applies or answer.name == "packet" or in_real_time(answer.name):
             yield answer
         else:
             assumptions = fluid_assumptions(scenario, packet, reports[answer.name])
@@ -214,5 +271,7 @@ def _disagreements(answers: Sequence[Answer]) -> Iterable[Disagreement]:
 
 def _reason(answer: Answer) -> str:
     """Why an answer may be off, in one line: the assumptions in doubt, else what it says of itself."""
-    said = [str(each) for each in answer.doubtful] or answer.notes or [answer.why]
+    said = [str(each) for each in answer.doubtful] or list(answer.notes or [answer.why])
+    if answer.lateness is not None:
+        said.insert(0, "measured in real time on this machine")
     return "; ".join(text for text in said if text) or "its assumptions hold by their own account"

@@ -23,7 +23,12 @@ PANELS = ("utilization", "loss_rate", "queue_delay_mean_s")
 #: Inches of each.
 PANEL = 2.1
 #: Color and marker of each engine; models take what is left, dashed.
-ENGINES = {"packet": ("#0072B2", "o"), "fluid": ("#E69F00", "s"), "fluid (fitted)": ("#D55E00", "D")}
+ENGINES = {
+    "packet": ("#0072B2", "o"),
+    "fluid": ("#E69F00", "s"),
+    "fluid (fitted)": ("#D55E00", "D"),
+    "kernel": ("#6B4226", "P"),
+}
 MODELS = ("#009E73", "#CC79A7", "#56B4E9", "#7A5195", "#000000")
 MODEL_MARKERS = ("^", "v", "x", "+", "*")
 #: The scenario's own buffer.
@@ -32,6 +37,7 @@ LABELS = {
     "packet": "packet engine",
     "fluid": "fluid engine, as the scenario says",
     "fluid (fitted)": "fluid engine, fitted to the packets' synchronization",
+    "kernel": "kernel engine, in real time",
 }
 
 

@@ -53,6 +53,11 @@ def comparison_view(found: Comparison) -> RenderableType:
         for answer in found.answers
         if not answer.applies
     ]
+    parts += [
+        Paragraph(f"{answer.name}: {formatting.lateness(answer.lateness)}", "dim")
+        for answer in found.answers
+        if answer.lateness is not None
+    ]
     if len(found.points) > 1:
         parts.append(_range(found.points))
     return Group(*parts)
@@ -157,7 +162,9 @@ def _disagreements(found: Comparison) -> list[Paragraph]:
         for each in answer.doubtful:
             verdict = {"no": "does not hold", "partly": "holds in part"}.get(each.holds, "is not known to hold")
             lines.append(Paragraph(f"    “{each.assumption}” {verdict}: {each.why}", "yellow"))
-        if not answer.doubtful:
+        if answer.lateness is not None:
+            lines.append(Paragraph(f"    {gaps[0].why}", "yellow"))
+        elif not answer.doubtful:
             held = len(answer.assumptions)
             said = "; ".join(answer.notes or ()) or "what remains is the model's own simplification"
             lines.append(Paragraph(f"    all {held} checked assumptions hold; {said}", "yellow"))
