@@ -30,17 +30,22 @@ from dataclasses import dataclass
 from importlib import metadata
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forebay import _core, build
 from forebay.errors import InputError
 from forebay.files import write_whole
+from forebay.formatting import counted
 from forebay.plain import plain
+from forebay.real_time import real_time_engines
 from forebay.sweeps.jobs import jobs_of
 from forebay.sweeps.manifest import Manifest
 from forebay.sweeps.sweeping import Sweep, sweep
 from forebay.tables import read_table
 from forebay.untrusted import DamagedError, content, document, lines, shown, unpack, unpacked
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["Replay", "bundle", "replay"]
 
@@ -85,7 +90,7 @@ forebay {version}, {cells} cells, {results} results. Run it again and compare ev
 results.jsonl has one line per cell and replication. figure.py draws summary.parquet (pip install polars matplotlib).
 hashes.json lists the SHA-256 of every file. The replay compares results, tables and scenarios; scenario.toml, pictures
 and programs it does not: read those before you trust them. Times and memory (cost.*) differ between machines and are
-not compared.
+not compared, nor are runs in real time (kernel), of which no two are equal: they are not made again.
 """
 
 
@@ -170,6 +175,8 @@ def replay(
 ) -> Replay:
     """Run a bundle again and compare every number of every result, of the tables and of the scenarios.
 
+    Runs in real time are not repeated, since no two of them are equal: a note says how many.
+
     Parameters
     ----------
     path : Path
@@ -195,6 +202,12 @@ def replay(
     if manifest.forebay != _core.__version__:
         made = shown(manifest.forebay).strip("`")
         notes.append(f"made by forebay {made}, replayed by {_core.__version__}: numbers may differ")
+    measured, claimed = _apart(claimed)
+    if measured:
+        told = f"{counted(measured, 'result')} in real time, of which no two are equal: not run again"
+        if not claimed:
+            raise InputError(f"{path}: found nothing but {told}; allowed: results of other engines, too")
+        notes.append(told)
     with tempfile.TemporaryDirectory() as folder:
         found = sweep(
             start,
@@ -207,6 +220,7 @@ def replay(
             scheduler=scheduler,
             progress=progress,
             fresh=True,
+            timeless=True,
         )
         again = list(_results(found))
         differences = [f"{job}: {why}" for job, why in found.failed.items()]
@@ -218,6 +232,13 @@ def replay(
     if differences and not notes and manifest.build not in ("", build.fingerprint()):
         notes.append(f"made by another build of forebay {_core.__version__}: numbers may differ")
     return Replay(len(claimed), differences, notes)
+
+
+def _apart(claimed: list[dict[str, Any]]) -> tuple[int, list[dict[str, Any]]]:
+    """How many results are of engines in real time, and the others."""
+    real = real_time_engines()
+    others = [row for row in claimed if row.get("engine") not in real]
+    return len(claimed) - len(others), others
 
 
 def _compare(claimed: list[dict[str, Any]], again: list[dict[str, Any]]) -> Iterator[str]:
@@ -266,6 +287,7 @@ def _compare_tables(path: Path, name: str, folder: Path) -> Iterator[str]:
             yield f"{name}: {error.found}"
             return
     now = read_table(folder / name, ALLOWED)
+    was, now = _timeless(was, now)
     kinds = [{column: kind for column, kind in table.schema.items() if not _of_run(column)} for table in (was, now)]
     for column in sorted(kinds[0].keys() | kinds[1].keys()):
         if kinds[0].get(column) != kinds[1].get(column):
@@ -278,6 +300,20 @@ def _compare_tables(path: Path, name: str, folder: Path) -> Iterator[str]:
         for row, (before, after) in enumerate(zip(was[column], now[column], strict=True), start=1):
             if before != after and not _as_close(before, after):
                 yield f"{name}, row {row}: {_shown(column)} was {_shown(before)}, is {_shown(after)}"
+
+
+def _timeless(was: pl.DataFrame, now: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Both tables without rows in real time, which the second never had, and without columns that are empty then."""
+    real = real_time_engines()
+    kept = [str(name) not in real for name in was["engine"]] if "engine" in was.columns else []
+    if all(kept):
+        return was, now
+    was = was.filter(kept)
+    return was.select(_filled(was)), now.select(_filled(now))
+
+
+def _filled(table: pl.DataFrame) -> list[str]:
+    return [name for name in table.columns if table[name].count()]
 
 
 def _of_run(column: str) -> bool:

@@ -84,7 +84,10 @@ def row_of(job: Job, seed: int, report: Report) -> Row:
     for group in report.groups:
         row |= {f"{group.name}.{name}": estimate.mean for name, estimate in group.metrics.items()}
         row |= {f"{group.name}.completion_time_{name}_s": value for name, value in group.completion_time_s.items()}
-    row |= {f"cost.{name}": value for name, value in plain(report.cost).items()}
+    cost = plain(report.cost)
+    late = cost.pop("lateness", {})
+    row |= {f"cost.{name}": value for name, value in cost.items()}
+    row |= {f"cost.lateness_{name}": value for name, value in late.items()}
     row["warnings"] = "; ".join(report.warnings)
     return row
 

@@ -17,18 +17,19 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forebay import _core, bounds, build, journal
 from forebay.display import Shown
-from forebay.errors import ForebayError, InputError
+from forebay.errors import ForebayError, InputError, UnavailableError
 from forebay.files import write_whole
-from forebay.formatting import counted, size
+from forebay.formatting import clock_time, counted, size
 from forebay.locks import alone_in
 from forebay.measurement.cluster import Cluster, connected
+from forebay.real_time import check_alone, real_time_engines, run_s
 from forebay.report import Report
 from forebay.scenario import Progress, Scenario, threads
 from forebay.sweeps.axes import Axis
@@ -118,6 +119,7 @@ def sweep(
     progress: Progress | None = None,
     fresh: bool = False,
     tell: Callable[[str], object] | None = None,
+    timeless: bool = False,
 ) -> Sweep:
     """Run a scenario over a grid, or go on with it.
 
@@ -130,19 +132,23 @@ def sweep(
     out : path-like
         Folder of the results; a folder of the same sweep is continued.
     engine : str
-        Where no axis names it.
+        Where no axis names it. Runs in real time are made one at a time; those that the folder has are not repeated,
+        though no two of them are equal.
     replications, seed : int, optional
         Instead of the scenario's own.
     jobs : int, optional
-        Threads; no number in the results depends on it.
+        Threads; no number in the results depends on it. Where all runs are in real time, 1.
     scheduler : str or Cluster, optional
-        Address of a Dask scheduler whose workers run the jobs instead of this machine's threads (extra `cluster`).
+        Address of a Dask scheduler whose workers run the jobs instead of this machine's threads (extra `cluster`);
+        not with runs in real time.
     progress : callable, optional
         Called with the jobs done and all of them.
     fresh : bool
         Whether everything is run, whatever the folder has already.
     tell : callable, optional
-        Told in a line what is damaged in the folder.
+        Told in a line what is damaged in the folder, and how long runs in real time take.
+    timeless : bool
+        Whether runs in real time are left out.
 
     Returns
     -------
@@ -154,6 +160,8 @@ def sweep(
     InputError
         A wrong axis, a cell that is no valid scenario, a folder of another sweep, one that cannot be written or one in
         which another process sweeps.
+    UnavailableError
+        Where this machine cannot run an engine that is asked for; what others have finished stays.
     """
     folder = Path(out)
     axes = [axis if isinstance(axis, Axis) else Axis.parse(axis) for axis in over]
@@ -173,15 +181,21 @@ def sweep(
     )
     threads_here = threads(jobs)
     try:
+        asked = list(jobs_of(scenario, axes, engine, count, seed))
+        _check_alone({job.engine for job in asked}, jobs, scheduler)
         with connected(scheduler) as cluster:
-            asked = list(jobs_of(scenario, axes, engine, count, seed))
+            if timeless:
+                real = real_time_engines()
+                asked = [job for job in asked if job.engine not in real]
             for part in (folder, folder / "cells"):
                 part.mkdir(parents=True, exist_ok=True)
             with alone_in(folder, "a sweep"), Batches(folder / "cells") as batches:
                 _open(folder, manifest)
                 work = Work(asked, seed, batches, progress or (lambda _done, _of: None))
+                tell = tell or (lambda _line: None)
                 if not fresh:
-                    work.find(tell or (lambda _line: None))
+                    work.find(tell)
+                work.foretell(tell)
                 if cluster is None:
                     work.run(threads_here)
                 else:
@@ -192,6 +206,12 @@ def sweep(
         return Sweep(folder, work.computed, work.reused, work.failed, tuple(work.damaged))
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
+
+
+def _check_alone(engines: Collection[str], jobs: int | None, scheduler: str | Cluster | None) -> None:
+    """Refuse threads where they would have nothing to do, and a scheduler where one engine must not be there."""
+    for name in engines:
+        check_alone(name, jobs=jobs if len(engines) == 1 else None, scheduler=scheduler)
 
 
 def _afford(scenario: Scenario, axes: Sequence[Axis], replications: int) -> None:
@@ -251,6 +271,17 @@ class Work:
 
         self.known = self.batches.rows({job.key: job for job in self.jobs}, damaged)
 
+    def foretell(self, tell: Callable[[str], object]) -> None:
+        """Say how long the runs in real time take that are missing."""
+        engines = real_time_engines() & {job.engine for job in self.jobs}
+        lengths = {job.key: run_s(job.scenario) for job in self.jobs if job.engine in engines}
+        missing = [length for key, length in lengths.items() if key not in self.known]
+        if missing:
+            runs, seconds = counted(len(missing), "run"), clock_time(sum(missing))
+            tell(
+                f"{runs} of the {' and '.join(sorted(engines))} engine, one at a time in real time: {seconds} at least"
+            )
+
     def run(self, threads: int) -> None:
         """Run what is missing on so many threads."""
         missing = self._begin()
@@ -298,7 +329,8 @@ class Work:
         self._advance()
 
     def _refuse(self, job: Job, why: Exception) -> None:
-        if not isinstance(why, ForebayError):
+        # What this machine lacks, all jobs of the engine lack.
+        if not isinstance(why, ForebayError) or isinstance(why, UnavailableError):
             raise why
         self.failed[str(job)] = str(why)
         self.batches.add(refusal(job, str(why)))
