@@ -58,7 +58,11 @@ __all__ = ["recommend"]
     "--also", multiple=True, metavar="BUFFER", help="Measure this buffer, too, as in 20p or 0.5BDP. May be repeated."
 )
 @click.option(
-    "--engine", default="packet", show_default=True, type=ENGINE, help="Measure with this engine: packet or fluid."
+    "--engine",
+    default="packet",
+    show_default=True,
+    type=ENGINE,
+    help="Measure with this engine: packet, fluid, or kernel in real time.",
 )
 @click.option(
     "--confidence",
@@ -171,7 +175,8 @@ def recommend(
         return
     if not no_picture:
         _check_products(out, given.stem, front=asked["pareto"] is not None)
-    with _going_on(kept=not fresh), progress_bar("simulating", quiet=as_json) as progress:
+    each_s = _each_s(scenario, asked["engine"], quick=asked["quick"])
+    with _going_on(kept=not fresh), progress_bar("simulating", quiet=as_json, each_s=each_s) as progress:
         # The other options have the names that the function has.
         answer = find(
             scenario,
@@ -190,6 +195,14 @@ def recommend(
             written.append(report_to)
     if not answer.feasible:
         sys.exit(1)
+
+
+def _each_s(scenario: Scenario, engine: str, *, quick: bool) -> float | None:
+    """Seconds of each replication in real time; None of other engines."""
+    from forebay.real_time import in_real_time, run_s
+    from forebay.search.waiting import shorter
+
+    return run_s((shorter(scenario) if quick else scenario).core) if in_real_time(engine) else None
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from forebay.errors import InputError
 from forebay.goals import Goal, check_bounds, named, split_goal
 from forebay.measurement.cluster import Cluster, connected
 from forebay.metric import find
+from forebay.real_time import check_alone, forecast, in_real_time, run_s
 from forebay.rules import Rule
 from forebay.rules import rules as rules_of
 from forebay.scenario import TARGET, Progress, Scenario, threads
@@ -43,7 +44,7 @@ from forebay.search.resumption import Resumption
 from forebay.search.smallest import Search
 from forebay.search.thumbs import Thumb, thumbs
 from forebay.search.tradeoff import front, metric_pair
-from forebay.search.waiting import Patience
+from forebay.search.waiting import Patience, shorter
 
 __all__ = ["Recommendation", "reach", "recommend", "varied_key", "with_checked_goals"]
 
@@ -134,16 +135,17 @@ def recommend(
         Whether to add a packet time of jitter to every round trip and to spread the starts, wherever the scenario says
         nothing random of flows that react; then they cannot move in step.
     jobs : int, optional
-        Threads; the answer does not depend on it.
+        Threads; the answer does not depend on it. An engine in real time takes one.
     scheduler : str or Cluster, optional
-        Address of a Dask scheduler whose workers measure instead of this machine's threads, with the same answer.
+        Address of a Dask scheduler whose workers measure instead of this machine's threads, with the same answer; none
+        measures in real time.
     progress : callable, optional
         Called with the replications done and those expected in all.
     resume : Path, optional
         A directory in which finished replications are kept until the answer is there: a call that was interrupted goes
         on from them, with the same answer. Nothing is kept by default.
     tell : callable, optional
-        Called with a line on what was found there.
+        Called with a line on what was found there, and on how long a replication in real time takes.
     known : callable, optional
         Called with what is known of the answer so far, as in "between 40 and 90 packets".
 
@@ -166,6 +168,7 @@ def recommend(
     patience = Patience(quick, None if within is None else real(within, "within"))
     terms = _Terms(real(confidence, "confidence"), real(resolution, "resolution"), replications, fraction)
     threads(jobs)
+    check_alone(engine, jobs=jobs, scheduler=scheduler)
     terms.check()
     patience.check(fraction=fraction, replications=replications, minimize=minimize, maximize=maximize)
     systems = check(platforms, scenario)
@@ -188,6 +191,8 @@ def recommend(
         )
         for _, case in chosen
     ]
+    if tell is not None and in_real_time(engine):
+        tell(forecast(engine, run_s((shorter(scenario) if quick else scenario).core), None))
     resumption = None if resume is None else Resumption(resume, tell)
     with connected(scheduler) as cluster, resumption or nullcontext():
         measuring = partial(

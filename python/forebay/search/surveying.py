@@ -12,6 +12,8 @@ from pathlib import Path
 
 from forebay import _core
 from forebay.errors import InputError
+from forebay.formatting import clock_time
+from forebay.real_time import in_real_time, run_s
 from forebay.report import Report
 from forebay.scenario import Progress, Scenario, threads
 from forebay.search import findings
@@ -87,7 +89,7 @@ def feasible_map(
     Parameters
     ----------
     scenario, goals, engine, jobs, progress, resume, tell
-        As of `recommend`.
+        As of `recommend`; no engine in real time.
     over : sequence of str
         Two keys with their ranges, as in "link.rate=10Mbps..100Mbps", or buffers.
 
@@ -103,6 +105,11 @@ def feasible_map(
     """
     started = time.perf_counter()
     threads(jobs)
+    if in_real_time(engine):
+        told = (
+            f"found `{engine}`, which runs in real time: {BUDGET} runs take {clock_time(BUDGET * run_s(scenario.core))}"
+        )
+        raise InputError(f"{told}; allowed: an engine that simulates, or a sweep", "engine")
     if len(over) != 2:
         raise InputError(f"found {len(over)}; allowed: two keys, each with its range", "over")
     scenario = with_checked_goals(scenario, list(goals), engine)
