@@ -333,7 +333,8 @@ def _metrics() -> Iterator[Explanation]:
 
 def _engines() -> Iterator[Explanation]:
     for engine in _core.engines():
-        usage = f"--engine {engine.name} of run and sweep"
+        verbs = "run, compare, sweep and recommend" if engine.real_time else "run and sweep"
+        usage = f"--engine {engine.name} of {verbs}"
         yield Explanation("engine", engine.name, engine.title, engine.source, usage=usage)
 
 
