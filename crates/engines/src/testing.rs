@@ -149,11 +149,6 @@ pub(crate) struct Neighbors {
 }
 
 impl Neighbors {
-    /// How many run.
-    pub(crate) fn now(&self) -> usize {
-        self.now.load(Ordering::SeqCst)
-    }
-
     /// How many ran at one time, at the most.
     pub(crate) fn most(&self) -> usize {
         self.most.load(Ordering::SeqCst)
