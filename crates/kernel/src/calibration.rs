@@ -8,8 +8,8 @@ use forebay_simulation::GroupId;
 use forebay_units::Time;
 
 use crate::NAME;
-use crate::engine::{Visit, namespaces_for, run_between};
 use crate::path::{KernelSimulation, Observer};
+use crate::run::{Visit, namespaces_for, run_between};
 
 /// A path on which nothing but the machine limits the senders.
 const ENDLESS: &str = r#"

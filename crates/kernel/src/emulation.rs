@@ -13,9 +13,9 @@ use forebay_scenario::{
 use forebay_simulation::GroupId;
 use forebay_units::Time;
 
-use crate::engine::{Outcome, Visit, failed, namespaces_for, run_between};
 use crate::namespaces::{Entry, Namespaces, Running};
 use crate::path::{KernelSimulation, Observer};
+use crate::run::{Outcome, Visit, failed, namespaces_for, run_between};
 use crate::side::Side;
 use crate::translation::check;
 

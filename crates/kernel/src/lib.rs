@@ -54,6 +54,8 @@ mod process;
 #[cfg(target_os = "linux")]
 pub mod program;
 #[cfg(target_os = "linux")]
+mod run;
+#[cfg(target_os = "linux")]
 mod slots;
 #[cfg(target_os = "linux")]
 pub mod tcp;
@@ -95,16 +97,16 @@ impl Engine for KernelEngine {
 
     fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
         options.check(self.description())?;
-        run(scenario, options)
+        run_engine(scenario, options)
     }
 }
 
 #[cfg(target_os = "linux")]
-use engine::run;
+use engine::run as run_engine;
 
 /// Elsewhere there are no such namespaces.
 #[cfg(not(target_os = "linux"))]
-fn run(_: &Scenario, _: &RunOptions) -> Result<Report, EngineError> {
+fn run_engine(_: &Scenario, _: &RunOptions) -> Result<Report, EngineError> {
     Err(EngineError::Unavailable {
         engine: NAME,
         what: missing::Missing::NotLinux {
