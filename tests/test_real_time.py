@@ -45,6 +45,7 @@ from forebay.measurement.precision import Precision, run_to_precision
 from forebay.plain import plain
 from forebay.real_time import Pace, forecast, in_real_time, real_time_engines, run_s
 from forebay.report import Cost, Estimate, Lateness
+from forebay.search import measurements
 from forebay.sweeps.bundling import bundle, replay
 from forebay.sweeps.jobs import jobs_of, row_of
 from forebay.sweeps.sweeping import load
@@ -461,6 +462,27 @@ def test_a_quick_look_in_real_time_is_as_much_shorter_as_it_measures_less(small:
     longer = Scenario.load(small, ["run.measure=8000s"])
     recommend(longer, engine="fluid", tell=told.append, quick=True)
     assert told == ["the fluid engine runs in real time, one replication at a time: 1 h 7 min each"]
+
+
+def test_a_search_that_a_run_not_believed_ends_goes_on_from_those_before(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_jobs, calls = measurements.run_jobs, list[int]()
+
+    def refusing(work: Sequence[_core.Job], *how: Any) -> list[Report]:
+        if len(calls) == 2:
+            raise UntrustedError(UNTRUSTED)
+        calls.append(len(work))
+        return run_jobs(work, *how)
+
+    told: list[str] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(measurements, "run_jobs", refusing)
+        with pytest.raises(UntrustedError):
+            recommend(Scenario.load(small), engine="fluid", resume=tmp_path)
+    answer = recommend(Scenario.load(small), engine="fluid", resume=tmp_path, tell=told.append)
+    assert told == [f"resuming: {sum(calls)} replications done before"]
+    assert answer.cost.resumed == sum(calls)
 
 
 @pytest.mark.usefixtures("fluid_in_real_time")

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from forebay import _core, build, journal
-from forebay.errors import ForebayError, Interrupted
+from forebay.errors import ForebayError, Interrupted, UntrustedError
 from forebay.report import Report
 
 __all__ = ["Kept", "Resumption", "cache_directory"]
@@ -84,7 +84,9 @@ class Resumption:
         return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
-        over = error is None or (isinstance(error, ForebayError) and not isinstance(error, Interrupted))
+        # A run in real time that is not believed says nothing of the question: it may be believed next time.
+        on = isinstance(error, Interrupted | UntrustedError)
+        over = error is None or (isinstance(error, ForebayError) and not on)
         for kept in self._opened:
             if over and not self._unfinished:
                 kept.remove()
