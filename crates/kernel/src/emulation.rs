@@ -2,15 +2,14 @@
 //! programs run in them.
 
 use std::io;
+use std::net::Ipv4Addr;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use forebay_scenario::{
-    Cancel, EngineError, Report, RunOptions, Scenario, Seed, Warning, WarningKind,
-};
-use forebay_simulation::GroupId;
+use forebay_scenario::{Cancel, EngineError, Report, RunOptions, Scenario, Warning, WarningKind};
+use forebay_simulation::{GroupId, Usage};
 use forebay_units::Time;
 
 use crate::namespaces::{Entry, Namespaces, Running};
@@ -43,8 +42,8 @@ pub struct Live {
     pub waiting: u64,
     /// How long what waits takes to be sent, in seconds.
     pub delay_s: f64,
-    /// Bits that were sent per second, over the last second.
-    pub sent_bps: f64,
+    /// What was used of the link over the last second, from 0 to 1.
+    pub utilization: f64,
     /// Packets that were no IPv4, or not whole: they are not carried.
     pub strays: u64,
 }
@@ -58,21 +57,24 @@ struct Shared {
 
 impl Emulation {
     /// Begins to carry packets of programs along the path of flow group number `group`, beside the flows of
-    /// the scenario itself.
+    /// the scenario itself; with what the scenario's `[trace]` asks for, if that is to be recorded.
     ///
     /// # Errors
     /// What the kernel cannot do of the scenario, and what this machine lacks.
-    pub fn start(scenario: Scenario, (group, seed): (usize, Seed)) -> Result<Self, EngineError> {
+    pub fn start(
+        scenario: Scenario,
+        group: usize,
+        options: RunOptions,
+    ) -> Result<Self, EngineError> {
         check(&scenario)?;
         let namespaces = Arc::new(namespaces_for(&scenario)?);
         let shared = Arc::new(Shared::default());
-        let options = RunOptions::from(seed);
         let cancel = options.cancel.clone();
         let mut observer = Following {
             shared: shared.clone(),
             second: Time::ZERO,
-            sent: 0,
-            sent_bps: 0.0,
+            used: Usage::default(),
+            utilization: 0.0,
         };
         let between = namespaces.clone();
         let thread = thread::Builder::new().name("path".into()).spawn(move || {
@@ -93,6 +95,11 @@ impl Emulation {
     /// Starts a program in the namespace of this side.
     pub fn run(&self, side: Side, command: Command) -> io::Result<Running> {
         self.namespaces.run(side, command)
+    }
+
+    /// The address of this side.
+    pub fn address(&self, side: Side) -> Option<Ipv4Addr> {
+        self.namespaces.address(side, 0)
     }
 
     /// How others enter the namespace of this side.
@@ -129,8 +136,13 @@ impl Emulation {
             mut report,
             evidence,
         } = outcome;
-        if let Err(error) = evidence.judge() {
-            let warning = Warning::new(WarningKind::Late, error.to_string());
+        if let Err(EngineError::Untrusted { why, .. }) = evidence.judge() {
+            let before = report.warnings.into_iter();
+            report.warnings = before
+                .filter(|warning| warning.kind != WarningKind::Late)
+                .collect();
+            let text = format!("the machine was too late for these figures to be believed: {why}");
+            let warning = Warning::new(WarningKind::Late, text);
             report.warnings.push(warning.about("lateness"));
         }
         Ok(report)
@@ -150,22 +162,23 @@ impl Drop for Emulation {
 #[derive(Debug)]
 struct Following {
     shared: Arc<Shared>,
-    /// When the second began over which the rate is measured, and what had been sent until then.
+    /// When the second began over which the utilization is measured, and what had been used until then.
     second: Time,
-    sent: u64,
-    sent_bps: f64,
+    used: Usage,
+    utilization: f64,
 }
 
 impl Observer for Following {
     fn follow(&mut self, now: Time, simulation: &mut KernelSimulation<'_>) -> bool {
         simulation.catch_up(now);
         let hosts = &simulation.traffic.hosts;
-        let (strays, handed) = (hosts.strays, hosts.handed);
+        let strays = hosts.strays;
         let link = simulation.network.target_mut();
         let seconds = now.saturating_sub(self.second).as_secs_f64();
         if seconds >= 1.0 {
-            self.sent_bps = (handed - self.sent) as f64 * 8.0 / seconds;
-            (self.second, self.sent) = (now, handed);
+            let used = link.usage(now);
+            self.utilization = used.since(&self.used);
+            (self.second, self.used) = (now, used);
         }
         let statistics = link.statistics();
         *lock(&self.shared.live) = Live {
@@ -175,7 +188,7 @@ impl Observer for Following {
             marked: statistics.marks,
             waiting: link.count_waiting(now),
             delay_s: link.backlog(now).as_secs_f64(),
-            sent_bps: self.sent_bps,
+            utilization: self.utilization,
             strays: strays.malformed + strays.fragments + strays.other_protocols,
         };
         self.shared.finish.load(Ordering::Relaxed)

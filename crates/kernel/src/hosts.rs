@@ -57,8 +57,6 @@ pub(crate) struct SocketHosts<'a> {
     /// How late the event is that the event loop hands over.
     pub(crate) late: Time,
     pub(crate) strays: Strays,
-    /// Bytes of packets that were handed to receivers.
-    pub(crate) handed: u64,
     /// The first error of the operating system: nothing behind it is to be believed.
     failure: Option<io::Error>,
 }
@@ -106,7 +104,6 @@ impl<'a> SocketHosts<'a> {
             lateness: Lateness::default(),
             late: Time::ZERO,
             strays: Strays::default(),
-            handed: 0,
             failure: None,
         })
     }
@@ -277,7 +274,6 @@ impl<'a> SocketHosts<'a> {
                 if marked.present() {
                     mark(&mut packet);
                 }
-                self.handed += packet.len() as u64;
                 self.hand(&packet, Side::Far);
                 None
             }

@@ -9,8 +9,9 @@ use forebay_units::{Bytes, Time};
 
 use crate::NAME;
 
-/// The first port on which receivers listen: that of iperf3; each group has its own.
-pub(crate) const FIRST_PORT: u16 = 5201;
+/// The first port on which receivers listen; each group has its own. Behind the ports that Linux gives away by
+/// itself (`net.ipv4.ip_local_port_range`, 32768 to 60999), and where no program that is run beside them listens.
+pub(crate) const FIRST_PORT: u16 = 61_000;
 
 /// IPv4 and TCP headers with timestamps, which Linux sends.
 pub(crate) const TCP_HEADERS: Bytes = Bytes::new(52);

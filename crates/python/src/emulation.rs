@@ -15,7 +15,7 @@ pub(crate) struct Live {
     marked: u64,
     waiting: u64,
     delay_s: f64,
-    sent_bps: f64,
+    utilization: f64,
     strays: u64,
 }
 
@@ -29,13 +29,14 @@ fn over() -> PyErr {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::process::Command;
+    use std::io;
+    use std::process::{Command, Stdio};
     use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
     use forebay_kernel::emulation;
     use forebay_kernel::namespaces::Running;
     use forebay_kernel::side::Side;
-    use forebay_scenario::Seed;
+    use forebay_scenario::{RunOptions, Seed};
     use pyo3::exceptions::PyOSError;
     use pyo3::prelude::*;
 
@@ -67,34 +68,63 @@ mod linux {
     impl Emulation {
         /// Begin to carry packets of programs along the path of this flow group.
         #[new]
-        fn new(py: Python<'_>, scenario: &Scenario, group: usize, seed: u64) -> PyResult<Self> {
+        #[pyo3(signature = (scenario, group, seed, *, traces = false))]
+        fn new(
+            py: Python<'_>,
+            scenario: &Scenario,
+            group: usize,
+            seed: u64,
+            traces: bool,
+        ) -> PyResult<Self> {
             let scenario = (*scenario.inner).clone();
-            let seed = Seed {
-                seed,
-                replication: 0,
+            let options = RunOptions {
+                traces,
+                ..RunOptions::from(Seed {
+                    seed,
+                    replication: 0,
+                })
             };
-            let started = py.detach(|| emulation::Emulation::start(scenario, (group, seed)));
+            let started = py.detach(|| emulation::Emulation::start(scenario, group, options));
             let started = started.map_err(|error| engine_error(&error))?;
             Ok(Self(Mutex::new(Some(started))))
         }
 
-        /// Start a program, with these variables beside those that there are.
+        /// Start a program, with these variables beside those that there are. One that does not read has an
+        /// empty standard input, and what one that does not write says goes to standard error.
+        #[pyo3(signature = (at, arguments, variables, *, reads = true, writes = true))]
         fn run(
             &self,
             at: &str,
             arguments: Vec<String>,
             variables: Vec<(String, String)>,
+            reads: bool,
+            writes: bool,
         ) -> PyResult<Program> {
             let Some((program, rest)) = arguments.split_first() else {
                 return Err(InputError::new_err(("no command is given", "command")));
             };
             let mut command = Command::new(program);
             command.args(rest).envs(variables);
+            if !reads {
+                command.stdin(Stdio::null());
+            }
+            if !writes {
+                command.stdout(Stdio::from(io::stderr()));
+            }
             let guard = lock(&self.0);
             let emulation = guard.as_ref().ok_or_else(over)?;
             let running = emulation.run(side(at)?, command);
             let running = running.map_err(|error| PyOSError::new_err(error.to_string()))?;
             Ok(Program(Mutex::new(running)))
+        }
+
+        /// The address of a side.
+        fn address(&self, at: &str) -> PyResult<String> {
+            let guard = lock(&self.0);
+            let address = guard.as_ref().ok_or_else(over)?.address(side(at)?);
+            Ok(address
+                .map(|address| address.to_string())
+                .unwrap_or_default())
         }
 
         /// A process in the namespace of a side, and how nsenter(1) goes there.
@@ -115,7 +145,7 @@ mod linux {
                 marked: live.marked,
                 waiting: live.waiting,
                 delay_s: live.delay_s,
-                sent_bps: live.sent_bps,
+                utilization: live.utilization,
                 strays: live.strays,
             })
         }
@@ -152,6 +182,12 @@ mod linux {
             }))
         }
 
+        /// The process whose only child it is, and which ends as it ends.
+        #[getter]
+        fn pid(&self) -> u32 {
+            lock(&self.0).child().id()
+        }
+
         /// End it at once.
         fn kill(&self) -> PyResult<()> {
             let killed = lock(&self.0).kill();
@@ -183,7 +219,9 @@ mod elsewhere {
     impl Emulation {
         /// Say what is missing.
         #[new]
-        fn new(_scenario: &Scenario, _group: usize, _seed: u64) -> PyResult<Self> {
+        #[pyo3(signature = (scenario, group, seed, *, traces = false))]
+        fn new(scenario: &Scenario, group: usize, seed: u64, traces: bool) -> PyResult<Self> {
+            let _ = (scenario, group, seed, traces);
             let missing = Missing::NotLinux {
                 found: std::env::consts::OS,
             };
@@ -198,7 +236,13 @@ mod elsewhere {
             _at: &str,
             _arguments: Vec<String>,
             _variables: Vec<(String, String)>,
+            _reads: bool,
+            _writes: bool,
         ) -> PyResult<Program> {
+            Err(over())
+        }
+
+        fn address(&self, _at: &str) -> PyResult<String> {
             Err(over())
         }
 
@@ -227,6 +271,11 @@ mod elsewhere {
     impl Program {
         fn poll(&self) -> Option<i32> {
             None
+        }
+
+        #[getter]
+        fn pid(&self) -> u32 {
+            0
         }
 
         fn kill(&self) {}

@@ -79,3 +79,4 @@ pub use simulation::Simulation;
 pub use statistics::{Account, LinkStatistics, Waits};
 pub use timeline::Timeline;
 pub use traffic::Traffic;
+pub use transmitter::Usage;

@@ -63,7 +63,7 @@ impl Usage {
     }
 
     /// The part that has been used since `before` of what could be sent; nothing of nothing.
-    pub(crate) fn since(&self, before: &Self) -> f64 {
+    pub fn since(&self, before: &Self) -> f64 {
         let (used, whole) = match (self.sent, before.sent.unwrap_or_default()) {
             (Some((sent, possible)), (sent_before, possible_before)) => {
                 let possible = possible.saturating_sub(possible_before);
