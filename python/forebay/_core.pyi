@@ -134,6 +134,50 @@ class Job:
         memory: int | None = None,
     ) -> Job: ...
 
+@final
+class Live:
+    """What the target link of an emulation is like just now; counts are since its beginning."""
+
+    time_s: float
+    arrived: int
+    dropped: int
+    marked: int
+    waiting: int
+    delay_s: float
+    #: Of the last second, from 0 to 1.
+    utilization: float
+    #: Packets that were not whole, or no IPv4.
+    strays: int
+
+@final
+class Program:
+    """A program in a namespace."""
+
+    @property
+    def pid(self) -> int: ...
+    def poll(self) -> int | None: ...
+    def kill(self) -> None: ...
+
+@final
+class Emulation:
+    """Two namespaces, "near" (the senders') and "far", behind the links of a scenario, until it is finished."""
+
+    def __new__(cls, scenario: Scenario, group: int, seed: int, *, traces: bool = False) -> Emulation: ...
+    def run(
+        self,
+        at: str,
+        arguments: Sequence[str],
+        variables: Sequence[tuple[str, str]],
+        *,
+        reads: bool = True,
+        writes: bool = True,
+    ) -> Program: ...
+    def address(self, at: str) -> str: ...
+    def entry(self, at: str) -> tuple[int, list[str]]: ...
+    def live(self) -> Live: ...
+    def goes_on(self) -> bool: ...
+    def finish(self) -> Report: ...
+
 def engines() -> list[Engine]: ...
 def yardstick(events: int) -> int: ...
 def allow_memory(size: int) -> None: ...

@@ -447,6 +447,12 @@ class Report(_Measured, Shown):
         """The same report with more warnings."""
         return self._with(warnings=(*self.warnings, *more))
 
+    def saying(
+        self, metrics: Mapping[str, Estimate], groups: Sequence[Mapping[str, Any]], warnings: Iterable[Warning]
+    ) -> Report:
+        """The same report with less: these metrics of the target link, plain forms of groups, and warnings."""
+        return self._with(metrics=metrics, groups=groups, warnings=tuple(warnings))
+
     def in_batches(self, batches: int, of: Mapping[str, Any], sha256: str, metrics: Mapping[str, Estimate]) -> Report:
         """The same report with intervals that rest on batches of one run of this resolved scenario with its digest."""
         made = self._with(scenario_sha256=sha256, metrics=metrics, batches=batches)

@@ -10,6 +10,7 @@ import click
 
 from forebay.commands.compare import compare
 from forebay.commands.completion import VARIABLE, answer, completion
+from forebay.commands.emulate import emulate
 from forebay.commands.explain import explain
 from forebay.commands.interrupting import while_working
 from forebay.commands.new import new
@@ -42,7 +43,7 @@ cli.examples = (
     ("recommend link.toml", "Find its buffer:"),
     ("explain queue_delay_p99", "Look up a name:"),
 )
-for verb in (run, recommend, compare, sweep, explain, plot, reproduce, translate, new, schema, completion):
+for verb in (run, recommend, compare, sweep, emulate, explain, plot, reproduce, translate, new, schema, completion):
     cli.add_command(verb)
 
 

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from forebay.commands.streams import say
 from forebay.errors import InputError
-from forebay.legible import legible_lines
+from forebay.legible import legible, legible_lines
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
 
     from forebay.real_time import Pace
 
-__all__ = ["Bar", "afterwards", "progress_bar", "show", "width", "writing"]
+__all__ = ["Bar", "afterwards", "live_line", "progress_bar", "show", "width", "writing"]
 
 #: Narrower than this nothing is legible.
 NARROWEST = 40
 
 
-def show(view: RenderableType) -> None:
-    """Print a view without coloring its numbers."""
+def show(view: RenderableType, *, err: bool = False) -> None:
+    """Print a view without coloring its numbers, on standard output or on standard error."""
     from rich.console import Console
     from rich.segment import Segment, Segments
 
@@ -37,15 +38,15 @@ def show(view: RenderableType) -> None:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    console = Piped(width=width())
+    console = Piped(width=width(err=err), stderr=err)
     # Colors are set by now: what is left of a text is what it says.
     shown = (part if part.control else Segment(legible_lines(part.text), part.style) for part in console.render(view))
     console.print(Segments(shown), highlight=False, crop=False, end="")
 
 
-def width() -> int:
+def width(*, err: bool = False) -> int:
     """How wide to print: as the terminal is; elsewhere as COLUMNS says, or 100."""
-    if sys.stdout.isatty():
+    if (sys.stderr if err else sys.stdout).isatty():
         return max(NARROWEST, shutil.get_terminal_size().columns)
     told = os.environ.get("COLUMNS", "")
     return max(NARROWEST, int(told)) if told.isdecimal() else 100
@@ -105,6 +106,20 @@ class ClockBar(Bar):
         """Move on."""
         self._pace.note(done, expected)
         super().__call__(done, expected)
+
+
+@contextmanager
+def live_line() -> Iterator[Callable[[str], object]]:
+    """A line on standard error that is said anew each time; a line each time where nobody watches."""
+    if not sys.stderr.isatty():
+        yield lambda text: say(text, err=True)
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    with Live(console=Console(stderr=True), auto_refresh=False) as live:
+        yield lambda text: live.update(Text(legible(text), no_wrap=True, overflow="ellipsis"), refresh=True)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Shown = Callable[[str, Estimate | None], str]
 
-__all__ = ["metric_table", "report_view"]
+__all__ = ["groups_table", "metric_table", "report_view"]
 
 #: The link's metrics that matter wherever they are reported, and those that matter where they are not zero.
 LINK = (
@@ -76,7 +76,7 @@ def report_view(report: Report, scenario: Scenario, otherwise: str, *, verbose: 
         parts += [metric_table("link", report.metrics, list(report.metrics))]
         parts += [metric_table(_group_title(group), group.metrics, list(group.metrics)) for group in report.groups]
     else:
-        parts += [metric_table("link", report.metrics, _mattering(report, scenario)), _groups(report.groups)]
+        parts += [metric_table("link", report.metrics, _mattering(report, scenario)), groups_table(report.groups)]
     parts += [Paragraph(line, "dim") for line in _cost_lines(report)]
     parts += [Paragraph(f"warning: {warning}", "yellow") for warning in report.warnings]
     return Group(*parts)
@@ -104,7 +104,7 @@ def metric_table(title: str, metrics: Mapping[str, Estimate], names: Sequence[st
     return table
 
 
-def _groups(groups: Sequence[GroupReport]) -> RenderableType:
+def groups_table(groups: Sequence[GroupReport]) -> RenderableType:
     """A row for each group, with all columns and intervals or, where they do not fit, fewer; or a table for each."""
     names = [name for name in GROUPS if any(name in group.metrics for group in groups)]
     return Fitting(_choices(groups, names) if names else [])

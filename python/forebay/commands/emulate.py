@@ -1,0 +1,275 @@
+"""`emulate`: any program behind the links of a scenario, in real time."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import click
+
+from forebay.commands.options import AS_JSON, FILE, SEED, SET
+from forebay.commands.sources import source
+from forebay.commands.streams import say, say_json
+from forebay.commands.terminal import afterwards, live_line, show
+from forebay.commands.values import Names, OutputFolder, Time
+from forebay.commands.verb import verb
+from forebay.errors import InputError
+from forebay.files import check_file
+from forebay.interruption import EXIT_CODE
+
+if TYPE_CHECKING:
+    from forebay.measurement.emulation import StandIn
+    from forebay.measurement.programs import Emulation, Side
+    from forebay.report import Report
+
+__all__ = ["emulate"]
+
+#: How long a peer may take until it listens, until the command starts nevertheless.
+LISTEN_S = 3.0
+#: How long a command may take to end by itself after a Ctrl-C, which reaches it, too.
+GRACE_S = 3.0
+#: The exit code of timeout(1) for a command whose time was over.
+TIME_OVER = 124
+#: Between two lines of what the link is like.
+EVERY_S = 1.0
+
+
+class Hangup(BaseException):
+    """SIGTERM or SIGHUP."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@verb(
+    ("emulate home.toml -- curl -o /dev/null http://{peer}:8000/", "Run a command behind the link:"),
+    ("emulate home.toml --peer 'iperf3 -s' -- iperf3 -c {peer}", "Start what it talks to on the other side:"),
+    ("emulate home.toml --with bulk --serve", "Leave both sides open, with a group of the scenario sending:"),
+)
+@FILE
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@SET
+@click.option(
+    "--as",
+    "group",
+    metavar="GROUP",
+    help="Let the command's packets take the path and the round trip of this group; by default of the first one "
+    "across the target link.",
+)
+@click.option(
+    "--side",
+    type=Names("side", lambda: ["sender", "receiver"]),
+    default="sender",
+    show_default=True,
+    help="Run the command where the group's data is sent (sender), so that its uploads cross the path, or where it "
+    "arrives (receiver).",
+)
+@click.option(
+    "--with",
+    "beside",
+    multiple=True,
+    metavar="GROUP",
+    help="Run the flows of this group beside, or of all others; none by default. May be repeated.",
+)
+@click.option(
+    "--peer",
+    metavar="COMMAND",
+    help="Start this on the other side before the command, and end it afterwards.",
+)
+@click.option("--serve", is_flag=True, help="Run no command: say how to enter both sides, and show the link.")
+@click.option("--for", "lasting", type=Time(), help="End after this time, as in 30s.")
+@click.option("--trace", "trace_to", type=OutputFolder(), help="Write what was recorded into this directory.")
+@SEED
+@AS_JSON
+def emulate(
+    file: Path,
+    command: tuple[str, ...],
+    overrides: tuple[str, ...],
+    group: str | None,
+    side: str,
+    beside: tuple[str, ...],
+    peer: str | None,
+    serve: bool,
+    lasting: float | None,
+    trace_to: Path | None,
+    seed: int | None,
+    as_json: bool,
+) -> None:
+    """Run a program behind the links of a scenario.
+
+    COMMAND stands behind --, runs in a network namespace of its own and stands in for the flows of a group. Its peer is
+    at the address $FOREBAY_PEER, in arguments also {peer}. Then comes the link's report, on standard error. Needs
+    Linux.
+    """
+    wanted = Wanted(command, side, peer, lasting, trace_to, serve=serve, as_json=as_json)
+    wanted.check()
+    from forebay.measurement.emulation import stand_in
+
+    given = source(file)
+    scenario = given.scenario(overrides)
+    placed = stand_in(scenario, group, beside)
+    if trace_to is not None:
+        from forebay.measurement.traces import FILES
+
+        for name in FILES:
+            check_file(trace_to / name, "trace_to")
+    with _hearing():
+        code, report = _emulated(placed, wanted, scenario.core.seed if seed is None else seed)
+    with afterwards(lambda: _tell(report, placed, as_json=as_json)):
+        if trace_to is not None:
+            from forebay.measurement.traces import write_traces
+
+            for path in write_traces(report, trace_to):
+                say(f"wrote {path}", err=True)
+    sys.stdout.flush()
+    if code:
+        raise click.exceptions.Exit(code)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the options ask for."""
+
+    command: Sequence[str]
+    side: str
+    peer: str | None
+    lasting: float | None
+    trace_to: Path | None
+    serve: bool
+    as_json: bool
+
+    def check(self) -> None:
+        """Refuse what contradicts itself or is not there."""
+        from forebay import _core
+        from forebay.measurement.emulation import MOST_SECONDS
+        from forebay.measurement.programs import Side, check_program, words
+
+        if self.side not in list(Side):
+            raise InputError(_core.unknown("side", self.side, list(Side)), "side")
+        if self.serve and self.command:
+            raise InputError("found beside a COMMAND; allowed: one of them", "serve")
+        if not self.serve and not self.command:
+            raise InputError("found none; allowed: -- COMMAND [ARGUMENT ...], or --serve", "command")
+        if self.command:
+            check_program(self.command, "command")
+        if self.peer is not None:
+            words(self.peer, "peer")
+        if self.lasting is not None and self.lasting > MOST_SECONDS:
+            raise InputError(f"found {self.lasting:g} s; allowed: at most 30 days", "lasting")
+
+
+def _emulated(placed: StandIn, wanted: Wanted, seed: int) -> tuple[int, Report]:
+    """Run it: an exit code and the report."""
+    from forebay.measurement.programs import Emulation, Side
+    from forebay.views.emulation import beginning, strays_text
+
+    side = Side(wanted.side)
+    emulation = Emulation(placed, seed, traces=wanted.trace_to is not None)
+    show(beginning(placed, side, emulation.variables(side), serve=wanted.serve), err=True)
+    try:
+        with _peer(emulation, side.other, wanted.peer):
+            code = _serve(emulation, wanted.lasting) if wanted.serve else _run(emulation, side, wanted)
+    except KeyboardInterrupt:
+        code = 0 if wanted.serve else EXIT_CODE
+    except Hangup as hangup:
+        code = 0 if wanted.serve else 128 + hangup.number
+    strays = emulation.live().strays
+    report = emulation.finish()
+    if strays:
+        say(strays_text(strays), err=True)
+    return code, report
+
+
+@contextmanager
+def _peer(emulation: Emulation, side: Side, line: str | None) -> Iterator[None]:
+    """What the command talks to, from when it listens until the command has ended."""
+    if line is None:
+        yield
+        return
+    from forebay.measurement.programs import end, exit_code, words
+
+    before = emulation.listening(side)
+    program = emulation.start(side, words(line, "peer"), reads=False, writes=False)
+    try:
+        if not emulation.await_listener(side, program, before, LISTEN_S):
+            if status := program.poll():
+                code = exit_code(status)
+                raise InputError(f"found `{line}`, which ended with exit code {code} before it listened", "peer")
+            say(f"the peer listens nowhere after {LISTEN_S:g} s; the command starts", err=True)
+        yield
+    finally:
+        end(program)
+
+
+def _run(emulation: Emulation, side: Side, wanted: Wanted) -> int:
+    """Run the command: its exit code."""
+    from forebay.measurement.programs import end, exit_code
+
+    program = emulation.start(side, wanted.command, writes=not wanted.as_json)
+    code = TIME_OVER
+    try:
+        status = emulation.wait(program, wanted.lasting)
+    except KeyboardInterrupt:
+        # The terminal has told the command, too.
+        status, code = emulation.wait(program, GRACE_S), EXIT_CODE
+    finally:
+        end(program)
+    return code if status is None else exit_code(status)
+
+
+def _serve(emulation: Emulation, lasting: float | None) -> int:
+    """Show the link until the time is over, or somebody ends it."""
+    from forebay.measurement.programs import Side
+    from forebay.views.emulation import live_text
+
+    for side in Side:
+        say(f"a shell on the {side.value}'s side: {emulation.entry(side)}", err=True)
+    begin = time.monotonic()
+    seconds = 0.0
+    with live_line() as tell:
+        while emulation.goes_on() and (lasting is None or seconds < lasting):
+            seconds += EVERY_S if lasting is None else min(EVERY_S, lasting - seconds)
+            time.sleep(max(0.0, begin + seconds - time.monotonic()))
+            tell(live_text(emulation.live(), emulation.placed.scenario))
+    return 0
+
+
+def _tell(report: Report, placed: StandIn, *, as_json: bool) -> None:
+    """Tell what the link was like."""
+    if as_json:
+        say_json(report.to_json(indent=2))
+    else:
+        from forebay.views.emulation import ending
+
+        show(ending(report, placed), err=True)
+
+
+@contextmanager
+def _hearing() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the command with its report, as Ctrl-C does."""
+
+    def answer(number: int, _frame: FrameType | None) -> None:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)
+        raise Hangup(number)
+
+    asked = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # Whoever ignores them, as nohup(1) does, wants that.
+    asked = [number for number in asked if signal.getsignal(number) is signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread():
+        asked = []
+    before = {number: signal.signal(number, answer) for number in asked}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,224 @@
+"""Programs in the two namespaces of an emulation: what they are told of each other, how they begin and how they end."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import shlex
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
+
+from forebay import _core
+from forebay.errors import InputError
+from forebay.measurement.emulation import StandIn, of_link
+from forebay.report import Report
+
+__all__ = ["Emulation", "Side", "check_program", "end", "exit_code", "words"]
+
+#: How long a program that was asked to end may take, until it is killed.
+PATIENCE_S = 1.0
+#: How often it is looked whether the emulation goes on.
+LOOK_S = 0.5
+#: How often it is looked whether somebody listens.
+GLANCE_S = 0.02
+
+#: A socket that listens, and a datagram socket that is not connected, in /proc/net (include/net/tcp_states.h).
+_LISTENS, _UNCONNECTED = "0A", "07"
+_TABLES = {"tcp": _LISTENS, "tcp6": _LISTENS, "udp": _UNCONNECTED, "udp6": _UNCONNECTED}
+
+
+class Side(StrEnum):
+    """Whose namespace: data crosses the path of the group from the sender to the receiver."""
+
+    SENDER = "sender"
+    RECEIVER = "receiver"
+
+    @property
+    def other(self) -> Side:
+        """The side of the peer."""
+        return Side.RECEIVER if self is Side.SENDER else Side.SENDER
+
+    @property
+    def core(self) -> str:
+        """What the engine calls it."""
+        return "near" if self is Side.SENDER else "far"
+
+
+class Emulation:
+    """Namespaces behind the links of a scenario, in real time, until it is finished or the process ends.
+
+    Parameters
+    ----------
+    placed : StandIn
+        The scenario.
+    seed : int
+        Of what the links and other flows draw.
+    traces : bool
+        Whether to record what the scenario's [trace] asks for.
+
+    Raises
+    ------
+    UnavailableError
+        Where this machine cannot.
+    UnsupportedError
+        Where a group that runs beside is none that the kernel can be.
+    """
+
+    def __init__(self, placed: StandIn, seed: int, *, traces: bool = False) -> None:
+        self.placed = placed
+        self._core = _core.Emulation(placed.scenario.core, placed.number, seed, traces=traces)
+
+    def variables(self, side: Side) -> dict[str, str]:
+        """What programs on a side find in their environment."""
+        return {
+            "FOREBAY_PEER": self._core.address(side.other.core),
+            "FOREBAY_SELF": self._core.address(side.core),
+            "FOREBAY_SIDE": side.value,
+        }
+
+    def start(self, side: Side, arguments: Sequence[str], *, reads: bool = True, writes: bool = True) -> _core.Program:
+        """Start a program.
+
+        Parameters
+        ----------
+        side : Side
+        arguments : sequence of str
+            The program and its arguments, in which `$FOREBAY_PEER` and `{peer}` stand for the peer's address.
+        reads, writes : bool
+            Whether it has this process' standard input and output; else it reads nothing, and what it writes there
+            goes to standard error.
+        """
+        variables = self.variables(side)
+        filled = [fill(argument, variables) for argument in arguments]
+        try:
+            return self._core.run(side.core, filled, list(variables.items()), reads=reads, writes=writes)
+        except (OSError, ValueError) as error:
+            raise InputError(f"found `{filled[0]}`, which cannot be started: {error}") from None
+
+    def entry(self, side: Side) -> str:
+        """The beginning of a command line that runs a program on a side, or a shell."""
+        return shlex.join(self._core.entry(side.core)[1])
+
+    def live(self) -> _core.Live:
+        """What the target link is like just now."""
+        return self._core.live()
+
+    def wait(self, program: _core.Program, seconds: float | None = None) -> int | None:
+        """Wait until a program has ended: its exit status, negative for a signal; None if `seconds` were not enough.
+
+        Also None where the emulation does not go on; `finish` says why.
+        """
+        until = None if seconds is None else time.monotonic() + seconds
+        status = program.poll()
+        if status is not None or sys.platform != "linux":
+            return status
+        handle = os.pidfd_open(program.pid)
+        try:
+            while (status := program.poll()) is None and self._core.goes_on():
+                left = LOOK_S if until is None else min(LOOK_S, until - time.monotonic())
+                if left <= 0:
+                    break
+                select.select([handle], [], [], left)
+            return status
+        finally:
+            os.close(handle)
+
+    def goes_on(self) -> bool:
+        """Whether packets are still carried."""
+        return self._core.goes_on()
+
+    def listening(self, side: Side) -> set[tuple[str, str]]:
+        """The protocols and addresses at which programs on a side wait for others."""
+        pid, _ = self._core.entry(side.core)
+        found = set()
+        for table, state in _TABLES.items():
+            with suppress(OSError):
+                lines = Path(f"/proc/{pid}/net/{table}").read_text(encoding="ascii").splitlines()[1:]
+                found |= {(table, words[1]) for words in map(str.split, lines) if words[3] == state}
+        return found
+
+    def await_listener(self, side: Side, program: _core.Program, before: set[tuple[str, str]], within: float) -> bool:
+        """Wait until somebody listens on a side who did not `before`; False after some seconds, or a bad end."""
+        until = time.monotonic() + within
+        while time.monotonic() < until and self._core.goes_on():
+            if self.listening(side) - before:
+                return True
+            if program.poll() not in (None, 0):
+                return False
+            time.sleep(GLANCE_S)
+        return False
+
+    def finish(self) -> Report:
+        """End everything in the namespaces, and them: the link's report."""
+        return of_link(Report(self._core.finish(), self.placed.scenario.resolved), self.placed)
+
+
+def end(program: _core.Program) -> None:
+    """Ask a program to end (SIGTERM), and kill it where it takes long."""
+    if program.poll() is None and _terminate(program):
+        until = time.monotonic() + PATIENCE_S
+        while program.poll() is None and time.monotonic() < until:
+            time.sleep(GLANCE_S)
+    program.kill()
+    while program.poll() is None:
+        time.sleep(GLANCE_S)
+
+
+def _terminate(program: _core.Program) -> bool:
+    """Send SIGTERM to the one child of the process that stands for a program."""
+    pid = program.pid
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+        for child in map(int, children):
+            os.kill(child, signal.SIGTERM)
+    except OSError:
+        return False
+    return bool(children)
+
+
+def exit_code(status: int) -> int:
+    """The exit code of a shell for a program that has ended so."""
+    return status if status >= 0 else 128 - status
+
+
+def fill(argument: str, variables: Mapping[str, str]) -> str:
+    """An argument with addresses in the place of variables, which no shell has seen, and of {peer}."""
+    names = "|".join(variables)
+    pattern = rf"\$\{{({names})\}}|\$({names})\b|\{{(peer)\}}"
+
+    def found(match: re.Match[str]) -> str:
+        braced, bare, _ = match.groups()
+        return variables[braced or bare or "FOREBAY_PEER"]
+
+    return re.sub(pattern, found, argument)
+
+
+def words(line: str, argument: str) -> list[str]:
+    """The words of a command line, as a shell has them.
+
+    Raises
+    ------
+    InputError
+        Where there are none, or a quotation does not end.
+    """
+    try:
+        found = shlex.split(line)
+    except ValueError as error:
+        raise InputError(f"found `{line}` ({str(error).lower()}); allowed: a command line", argument) from None
+    check_program(found, argument)
+    return found
+
+
+def check_program(arguments: Sequence[str], argument: str) -> None:
+    """Refuse a program that is not there, before anything is made for it."""
+    if not arguments or not arguments[0]:
+        raise InputError("found no program; allowed: a command and its arguments", argument)
+    if shutil.which(arguments[0]) is None:
+        raise InputError(f"found `{arguments[0]}`, and no such program; allowed: one of PATH, or its path", argument)

@@ -1,0 +1,157 @@
+"""What `emulate` prints: who is where behind which link, what the link is like, and what it was like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Group
+from rich.markup import escape
+from rich.table import Table
+
+from forebay import formatting
+from forebay.formatting import counted
+from forebay.views.heading import Paragraph, link_text
+from forebay.views.reports import groups_table
+from forebay.views.traffic import law
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from forebay import _core
+    from forebay.measurement.emulation import StandIn
+    from forebay.measurement.programs import Side
+    from forebay.report import Estimate, Report
+    from forebay.scenario import Scenario
+
+__all__ = ["beginning", "ending", "live_text", "strays_text"]
+
+#: Metrics of links, in order.
+LINK = (
+    *("utilization", "loss_rate", "policer_loss_rate", "medium_loss_rate", "mark_rate"),
+    *("queue_delay_mean_s", "queue_delay_p50_s", "queue_delay_p99_s", "queue_delay_max_s"),
+)
+#: Those that matter where they are not zero.
+WHERE_ANY = ("policer_loss_rate", "medium_loss_rate")
+#: Shorter waits are none.
+RESOLUTION_S = 1e-6
+#: The most links that stand beside each other.
+MOST_LINKS = 4
+
+
+def beginning(placed: StandIn, side: Side, variables: Mapping[str, str], *, serve: bool) -> RenderableType:
+    """The link, and who is where.
+
+    Parameters
+    ----------
+    placed : StandIn
+        The scenario that runs.
+    side : Side
+        The side of the command.
+    variables : mapping
+        Of the command's environment.
+    serve : bool
+        Whether there is no command.
+    """
+    own, peer = variables["FOREBAY_SELF"], variables["FOREBAY_PEER"]
+    addresses = {side: own, side.other: peer}
+    notes = {} if serve else {side: " (the command)", side.other: " ($FOREBAY_PEER)"}
+    sender, receiver = (f"{each} {addresses[each]}{notes.get(each, '')}" for each in sorted(addresses, reverse=True))
+    hops = [sender, *_links_of(placed, placed.path), receiver, *_links_of(placed, placed.reverse), "sender"]
+    trip = _trip(placed.scenario.resolved["flows"][placed.number]["rtt"])
+    lines = [link_text(placed.scenario), f"{' → '.join(hops)}; round trip {trip} without queues", *_others(placed)]
+    return Group(*map(Paragraph, lines))
+
+
+def _links_of(placed: StandIn, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The links of a way, where there are several to tell apart."""
+    return names if len(placed.scenario.resolved["links"]) > 1 else ("the link",) * len(names)
+
+
+def _trip(rtt: object) -> str:
+    """The round trips, where they are a law; a list may be long."""
+    if isinstance(rtt, list):
+        told = list(dict.fromkeys(rtt))
+        return ", ".join(told[:3]) + (", ..." if len(told) > 3 else "")
+    return law(rtt)
+
+
+def _others(placed: StandIn) -> list[str]:
+    """Who of the file runs beside, and who does not."""
+    silent = [*([] if placed.group in placed.beside else [placed.group]), *placed.idle]
+    told = [f"{_names(placed.beside)} of the scenario beside"] if placed.beside else []
+    told += [f"{_names(tuple(silent))} not (--with GROUP)"] if placed.beside and silent else []
+    return ["; ".join(told) or "no flows of the scenario itself run (--with GROUP)"]
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:MOST_LINKS]) + (f" and {len(names) - MOST_LINKS} more" if len(names) > MOST_LINKS else "")
+
+
+def live_text(live: _core.Live, scenario: Scenario) -> str:
+    """What the link is like, in a line.
+
+    Parameters
+    ----------
+    live : Live
+        Of the emulation.
+    scenario : Scenario
+        That it runs.
+    """
+    rate = "" if scenario.core.rate_changes else f"{formatting.bandwidth(live.utilization * scenario.core.rate_bps)}, "
+    parts = [
+        f"{live.time_s:.0f} s",
+        f"{rate}{100 * live.utilization:.0f} % used",
+        f"queue {counted(live.waiting, 'packet')}, {formatting.duration(live.delay_s)}",
+        f"{live.dropped:,} of {live.arrived:,} lost",
+    ]
+    if live.marked:
+        parts.append(f"{live.marked:,} marked")
+    return "  ".join(parts)
+
+
+def strays_text(strays: int) -> str:
+    """How many packets were not carried."""
+    return f"{counted(strays, 'packet')} not carried: not whole, or no IPv4"
+
+
+def ending(report: Report, placed: StandIn) -> RenderableType:
+    """What the link was like."""
+    parts: list[RenderableType] = [_links(report, placed)]
+    beside = [group for group in report.groups if group.name in placed.beside]
+    if beside:
+        parts.append(groups_table(beside))
+    if report.cost.lateness is not None:
+        parts.append(Paragraph(formatting.lateness(report.cost.lateness), "dim"))
+    parts += [Paragraph(f"warning: {warning}", "yellow") for warning in report.warnings]
+    return Group(*parts)
+
+
+def _links(report: Report, placed: StandIn) -> Table:
+    """A column for the target, and for each other link that programs have crossed."""
+    columns = list(_columns(report, placed))
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("", no_wrap=True)
+    for title, _ in columns:
+        table.add_column(escape(title), justify="right", no_wrap=True)
+    for name in LINK:
+        found = [metrics.get(name) for _, metrics in columns]
+        if all(each is None for each in found) or (name in WHERE_ANY and not any(each and each.mean for each in found)):
+            continue
+        table.add_row(formatting.metric_title(name), *("–" if each is None else _value(name, each) for each in found))
+    return table
+
+
+def _value(name: str, estimate: Estimate) -> str:
+    # Below what the clock of any machine tells.
+    return formatting.value(name, 0.0 if name.endswith("_s") and estimate.mean < RESOLUTION_S else estimate.mean)
+
+
+def _columns(report: Report, placed: StandIn) -> Iterator[tuple[str, Mapping[str, Estimate]]]:
+    links = placed.scenario.resolved["links"]
+    target = next(str(link["name"]) for link in links if link["target"] or len(links) == 1)
+    yield (f"link {target}" if len(links) > 1 else "link"), report.metrics
+    crossed = {*placed.path, *placed.reverse} - {target}
+    for link in [link for link in report.links if link.name in crossed][: MOST_LINKS - 1]:
+        yield link.name, link.metrics
