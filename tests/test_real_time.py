@@ -306,6 +306,10 @@ def test_compare_asks_engines_in_real_time_only_where_they_are_named(small: Path
     assert len(found.points) == 2
     assert steps == [(done, 8) for done in range(9)], "4 replications at 2 buffers"
     assert runs_in_real_time(scenario, ["fluid"], None, 1) == 8
+    assert runs_in_real_time(scenario, ["fluid"], None, None) == 4
+    scarce = compare(scenario, engines=["fluid"], replications=1)
+    assert len(scarce.points) > 5, "the range of the others"
+    assert ["fluid" in point.answers for point in scarce.points].count(True) == 1, "the scenario's own buffer"
     for name, said in [("packet", "found `packet`, which is asked in any case"), ("fluidd", "did you mean `fluid`")]:
         with pytest.raises(InputError, match=said) as refused:
             compare(scenario, engines=[name])

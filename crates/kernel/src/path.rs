@@ -17,6 +17,7 @@ use crate::clock::Clock;
 use crate::hosts::SocketHosts;
 use crate::namespaces::Namespaces;
 use crate::side::Side;
+use crate::verdict::is_frozen_for_too_long;
 use crate::wait::{Interest, Waiting};
 
 /// A run of this engine.
@@ -185,9 +186,13 @@ impl<'a, 'r> Path<'a, 'r> {
         if self.simulation.timeline.recorder.is_warm() {
             hosts.inspect();
         }
-        if let Some(observer) = &mut self.observer
-            && observer.follow(now, self.simulation)
-        {
+        let frozen = hosts.clock.frozen();
+        let ends = match &mut self.observer {
+            Some(observer) => observer.follow(now, self.simulation),
+            // Nobody will believe it any more: it need not go on.
+            None => is_frozen_for_too_long(frozen, self.simulation.end()),
+        };
+        if ends {
             self.simulation.end_at(now);
         }
         Ok(())

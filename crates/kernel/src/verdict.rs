@@ -62,7 +62,7 @@ impl Evidence {
     }
 
     fn frozen_share(&self) -> f64 {
-        self.frozen.as_secs_f64() / self.length.as_secs_f64().max(1e-12)
+        share(self.frozen, self.length)
     }
 
     fn reasons(&self) -> Vec<String> {
@@ -70,14 +70,16 @@ impl Evidence {
         let late = self.lateness.p99_9();
         if late > MOST_LATE {
             why.push(format!(
-                "one packet of a thousand was handed over more than {late} late (allowed {MOST_LATE})"
+                "one packet of a thousand was handed over more than {} late (allowed {})",
+                in_words(late),
+                in_words(MOST_LATE)
             ));
         }
-        if self.frozen_share() > MOST_FROZEN {
+        if is_frozen_for_too_long(self.frozen, self.length) {
             why.push(format!(
                 "the clock stood for {} of {} ({} times), more than {:.0} %",
-                self.frozen,
-                self.length,
+                in_words(self.frozen),
+                in_words(self.length),
                 self.freezes,
                 MOST_FROZEN * 100.0
             ));
@@ -85,7 +87,7 @@ impl Evidence {
         if self.window_limited > MOST_WINDOW_LIMITED {
             why.push(format!(
                 "the receiver's window held a flow back for {}",
-                self.window_limited
+                in_words(self.window_limited)
             ));
         }
         if self.starved > 0 {
@@ -135,8 +137,9 @@ impl Evidence {
             return Vec::new();
         }
         let text = format!(
-            "the machine was late: one packet of a thousand by more than {late}, and the clock stood for {} in all",
-            self.frozen
+            "the machine was late: one packet of a thousand by more than {}, and the clock stood for {} in all",
+            in_words(late),
+            in_words(self.frozen)
         );
         let warning = Warning::new(WarningKind::Late, text).about("lateness");
         vec![
@@ -145,4 +148,29 @@ impl Evidence {
                 .with("frozen_s", self.frozen.as_secs_f64()),
         ]
     }
+}
+
+/// Whether the clock has stood for so long of a run of this length that nobody believes it.
+pub(crate) fn is_frozen_for_too_long(frozen: Time, length: Time) -> bool {
+    share(frozen, length) > MOST_FROZEN
+}
+
+fn share(part: Time, whole: Time) -> f64 {
+    part.as_secs_f64() / whole.as_secs_f64().max(1e-12)
+}
+
+/// A time with three digits, in the unit that makes it short.
+fn in_words(time: Time) -> String {
+    let seconds = time.as_secs_f64();
+    let (value, unit) = match seconds {
+        1.0.. => (seconds, "s"),
+        1e-3.. => (seconds * 1e3, "ms"),
+        _ => (seconds * 1e6, "us"),
+    };
+    let digits = match value {
+        100.0.. => 0,
+        10.0.. => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$} {unit}")
 }

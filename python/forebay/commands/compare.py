@@ -25,7 +25,7 @@ __all__ = ["compare"]
 @verb(
     ("compare link.toml", "Hold every engine and rule against a scenario:"),
     ("compare link.toml --points 0 --no-picture", "At the scenario's own buffer only:"),
-    ("compare link.toml --engine kernel --points 2", "With real TCP, too, one run at a time:"),
+    ("compare link.toml --engine kernel", "With real TCP, too, one run at a time:"),
     heavy=True,
 )
 @FILE
@@ -41,9 +41,8 @@ __all__ = ["compare"]
 @click.option(
     "--points",
     type=Whole(0, 1000),
-    default=9,
-    show_default=True,
-    help="Ask about this many buffers besides the scenario's own; 0 for none.",
+    help="Ask about this many buffers besides the scenario's own; 0 for none. By default 9, and of engines in real "
+    "time none.",
 )
 @PICTURES_OUT
 @click.option("--no-picture", is_flag=True, help="Write no picture and no JSON.")
@@ -55,7 +54,7 @@ def compare(
     overrides: tuple[str, ...],
     engines: tuple[str, ...],
     replications: int | None,
-    points: int,
+    points: int | None,
     out: Path,
     no_picture: bool,
     jobs: int | None,
@@ -87,7 +86,7 @@ class _Asked(TypedDict):
 
     engines: tuple[str, ...]
     replications: int | None
-    points: int
+    points: int | None
 
 
 def _each_s(scenario: Scenario, asked: _Asked, *, quiet: bool) -> float | None:

@@ -34,13 +34,16 @@ TRACED = 2
 RANGE_BDP = (0.02, 2.0)
 RANGE_OWN = (0.1, 10.0)
 
+#: Buffers of the range where nothing is said.
+POINTS = 9
+
 
 def compare(
     scenario: Scenario,
     *,
     engines: Collection[str] = (),
     replications: int | None = None,
-    points: int = 9,
+    points: int | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
@@ -52,13 +55,13 @@ def compare(
         What to ask about.
     engines : collection of str
         Engines that run in real time, which are asked only where they are named, as in ["kernel"]. Their runs are made
-        one at a time, at every buffer.
+        one at a time, at the scenario's own buffer, and over the range where `points` are given.
     replications : int, optional
         Instead of the scenario's own, but at least 4: without intervals nothing can be said to disagree.
-    points : int
+    points : int, optional
         Buffers of the range besides the scenario's own: evenly spread on a logarithmic scale from 0.02 to 2
-        bandwidth-delay products (a tenth to ten times the own buffer where there is none); 0 for none. None where all
-        packets wait in buffers of classes.
+        bandwidth-delay products (a tenth to ten times the own buffer where there is none); 0 for none, 9 where
+        nothing is said. None where all packets wait in buffers of classes.
     jobs : int, optional
         Threads of the engines that do not run in real time.
     progress : callable, optional
@@ -74,19 +77,19 @@ def compare(
     UnavailableError
         Where this machine cannot run an engine that is named.
     """
-    points = whole(points, (0, 1000), "points")
     count = _count(scenario, replications)
     check_engines(engines)
     own = Scenario(scenario.core)
     others = [Scenario(scenario.core.with_packets(packets)) for packets in buffers(scenario, points)]
-    steps = count * len(engines) if engines else 3
-    told = _Steps(progress, steps * (1 + len(others)))
+    runs = runs_in_real_time(scenario, engines, replications, points)
+    told = _Steps(progress, runs or 3 * (1 + len(others)))
     asked = _Asked(tuple(engines), count, jobs, told)
+    over_range = asked if points is not None else _Asked((), count, jobs, _Steps(None, 0) if engines else told)
     answers, reports = asked.engines(own)
     answers = [*_held_against_packets(scenario, answers, reports), *_models(own)]
     curve = [_point(own, answers)]
     for other in others:
-        at, _ = asked.engines(other)
+        at, _ = over_range.engines(other)
         curve.append(_point(other, [*at, *_models(other)]))
     return Comparison(
         scenario,
@@ -101,9 +104,12 @@ def compare(
     )
 
 
-def runs_in_real_time(scenario: Scenario, engines: Collection[str], replications: int | None, points: int) -> int:
+def runs_in_real_time(
+    scenario: Scenario, engines: Collection[str], replications: int | None, points: int | None
+) -> int:
     """How many runs `compare` makes of engines in real time."""
-    return len(engines) * _count(scenario, replications) * (1 + len(buffers(scenario, points)))
+    others = 0 if points is None else len(buffers(scenario, points))
+    return len(engines) * _count(scenario, replications) * (1 + others)
 
 
 def _count(scenario: Scenario, replications: int | None) -> int:
@@ -122,8 +128,9 @@ def check_engines(engines: Collection[str]) -> None:
             raise InputError(f"found `{name}`, which is asked in any case; allowed: engines in real time", "engines")
 
 
-def buffers(scenario: Scenario, points: int) -> list[int]:
+def buffers(scenario: Scenario, points: int | None) -> list[int]:
     """Buffers of the range in packets, without the scenario's own."""
+    points = whole(POINTS if points is None else points, (0, 1000), "points")
     core = scenario.core
     own = scenario.buffer.packets
     unit, (low, high) = (core.bdp_packets, RANGE_BDP) if core.bdp_packets else (max(own, 10.0), RANGE_OWN)
