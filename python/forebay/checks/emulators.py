@@ -126,14 +126,17 @@ def _run(command: Sequence[str], seconds: float) -> None:
         raise EmulatorError(f"{command[0]}: {said or f'exit code {done.returncode}'}")
 
 
-def _probed(enter: Callable[[str, str], Sequence[str]], at: str, rate: float) -> list[list[float]]:
-    """Stamps of an emulator that is told what sends and what receives; `at` is the receiver's address."""
+def _probed(enter: Callable[[str, str], Sequence[str]], at: tuple[str, str], rate: float) -> list[list[float]]:
+    """Stamps of an emulator that is told what sends and what receives.
+
+    `at` is the receiver's address, as a shell knows it on the sender's side and on its own.
+    """
     asked = task(rate)
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder) / "stamps.json"
         here = [sys.executable, "-I", str(PROBE)]
-        sends = shlex.join([*here, "send", at, str(PORT), str(asked)])
-        receives = shlex.join([*here, "receive", at, str(PORT), str(asked), str(found)])
+        sends = f"{shlex.join([*here, 'send'])} {at[0]} {PORT} {asked}"
+        receives = shlex.join([*here, "receive", at[1], str(PORT), str(asked), str(found)])
         _run(enter(f"sleep 0.5; {sends}; sleep 1", receives), asked.bursts * asked.pause)
         if not found.exists():
             raise EmulatorError("the receiver has written nothing")
@@ -151,10 +154,10 @@ def _forebay(rate: float) -> list[list[float]]:
         )
 
         def enter(sends: str, receives: str) -> Sequence[str]:
-            command = [sys.executable, "-m", "forebay.command_line", "emulate", str(scenario)]
+            command = [str(Path(sys.executable).with_name("forebay")), "emulate", str(scenario)]
             return [*command, "--peer", f"sh -c {shlex.quote(receives)}", "--", "sh", "-c", sends]
 
-        return _probed(enter, "198.18.1.1", rate)
+        return _probed(enter, ("$FOREBAY_PEER", "198.18.1.1"), rate)
 
 
 def _tbf(bucket: int) -> Callable[[float], list[list[float]]]:
@@ -183,12 +186,12 @@ def _rattan(rate: float) -> list[list[float]]:
         raise EmulatorError("no rattan is installed (cargo install rattan)")
 
     def enter(sends: str, receives: str) -> Sequence[str]:
-        link = f"--uplink-bandwidth {rate:.0f}bps --uplink-delay 10ms --downlink-delay 10ms"
-        # The receiver runs outside, at the address that it says.
-        inside = f"rattan link {link} -s sh -- -c {shlex.quote(sends)}"
-        return ["sh", "-c", f"({receives}) & {inside}; wait"]
+        rate_and_delays = f"--uplink-bandwidth {rate:.0f}bps --uplink-delay 10ms --downlink-delay 10ms"
+        inside = f"rattan link {rate_and_delays} --uplink-queue infinite -- sh -c {shlex.quote(sends)}"
+        # The receiver runs outside, wherever the sender finds it.
+        return ["sh", "-c", f"{receives} & {inside}; wait"]
 
-    return _probed(enter, "10.2.1.1", rate)
+    return _probed(enter, ("$RATTAN_BASE", "0.0.0.0"), rate)
 
 
 #: By the name in the table.
