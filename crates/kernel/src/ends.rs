@@ -16,6 +16,9 @@ use crate::tcp::Connection;
 use crate::tcp_info::TcpInfo;
 use crate::wire::{Segment, codepoint};
 
+/// No sender is further ahead of what was acknowledged (RFC 7323 section 2.3): what claims to be was forged.
+const MOST_WINDOW: u64 = 1 << 30;
+
 /// The two ends of a flow's connection, and its packets on their way.
 #[derive(Debug)]
 pub(crate) struct SocketEnds {
@@ -183,10 +186,16 @@ impl SocketEnds {
         };
         if segment.syn() {
             let again = open.initial == Some(segment.sequence);
-            open.initial = Some(segment.sequence);
+            // Behind data comes no other SYN on this connection: one that does was forged.
+            if open.sent == 0 {
+                open.initial = Some(segment.sequence);
+            }
             return again;
         }
         let end = open.payload_before(segment.end());
+        if end > open.acknowledged + MOST_WINDOW {
+            return false;
+        }
         let again = segment.payload > 0 && end <= open.sent;
         open.sent = open.sent.max(end);
         if again {
@@ -200,8 +209,7 @@ impl SocketEnds {
         if let Some(open) = &mut self.open
             && segment.acknowledges()
         {
-            let received = open.payload_before(segment.acknowledgment);
-            open.received = open.received.max(received);
+            open.received = open.received.max(open.acknowledged_by(segment));
         }
     }
 
@@ -211,8 +219,7 @@ impl SocketEnds {
         if let Some(open) = &mut self.open
             && segment.acknowledges()
         {
-            let acknowledged = open.payload_before(segment.acknowledgment);
-            open.acknowledged = open.acknowledged.max(acknowledged);
+            open.acknowledged = open.acknowledged.max(open.acknowledged_by(segment));
         }
         !done && self.finished()
     }
@@ -240,10 +247,13 @@ impl Open {
         };
         let low = sequence.wrapping_sub(initial).wrapping_sub(1);
         let ahead = low.wrapping_sub(self.sent as u32) as i32;
-        self.sent
-            .checked_add_signed(i64::from(ahead))
-            .filter(|&payload| payload <= self.sent + (1 << 31))
-            .unwrap_or(0)
+        self.sent.checked_add_signed(i64::from(ahead)).unwrap_or(0)
+    }
+
+    /// Payload that a segment acknowledges; none where it was not sent yet (RFC 9293 section 3.10.7.4).
+    fn acknowledged_by(&self, segment: &Segment) -> u64 {
+        let payload = self.payload_before(segment.acknowledgment);
+        if payload > self.sent { 0 } else { payload }
     }
 }
 
@@ -358,3 +368,7 @@ impl Ends for SocketEnds {
         delivered as f64
     }
 }
+
+#[cfg(test)]
+#[path = "ends/tests.rs"]
+mod tests;

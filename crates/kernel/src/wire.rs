@@ -83,6 +83,52 @@ impl Segment {
     }
 }
 
+#[cfg(test)]
+impl Segment {
+    /// A sender's, from this sequence number on.
+    pub(crate) fn of_data(near: (Ipv4Addr, u16), sequence: u32, payload: u32) -> Self {
+        let (acknowledgment, flags) = (1, ACK);
+        Self {
+            near,
+            sequence,
+            acknowledgment,
+            payload,
+            flags,
+        }
+    }
+
+    /// The first of a connection.
+    pub(crate) fn of_syn(near: (Ipv4Addr, u16), sequence: u32) -> Self {
+        Self {
+            flags: SYN,
+            ..Self::of_data(near, sequence, 0)
+        }
+    }
+
+    /// A receiver's.
+    pub(crate) fn of_answer(near: (Ipv4Addr, u16), acknowledgment: u32) -> Self {
+        Self {
+            acknowledgment,
+            ..Self::of_data(near, 1, 0)
+        }
+    }
+
+    /// The same with a FIN, or as a reset.
+    pub(crate) fn last(self) -> Self {
+        Self {
+            flags: self.flags | FIN,
+            ..self
+        }
+    }
+
+    pub(crate) fn cut_off(self) -> Self {
+        Self {
+            flags: self.flags | RST,
+            ..self
+        }
+    }
+}
+
 /// The flags' byte of a TCP header, and some of them (RFC 9293 section 3.1).
 const FLAGS_AT: usize = 13;
 const FIN: u8 = 1;
