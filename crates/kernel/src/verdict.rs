@@ -174,3 +174,272 @@ fn in_words(time: Time) -> String {
     };
     format!("{value:.digits$} {unit}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEVICE: &str = "near: 0 9 0 0 0 0 0 0 0 9 0 0 0 0 0 0\n";
+
+    /// Counters of a namespace in which events have happened so often.
+    fn counters(events: &[(Event, u64)], devices: &str) -> Counters {
+        let mut tables = String::new();
+        for event in Event::ALL {
+            let (group, name) = event.name().split_once('.').unwrap();
+            let count = events.iter().find(|(which, _)| which == event);
+            let count = count.map_or(0, |(_, count)| *count);
+            tables += &format!("{group}: {name}\n{group}: {count}\n");
+        }
+        Counters::parse([&tables, ""], devices, "near").unwrap()
+    }
+
+    /// A run of ten seconds on a machine that was in time.
+    fn good() -> Evidence {
+        let mut lateness = Lateness::default();
+        for late in 1..=2_000 {
+            lateness.add(Time::from_picos(late * 100_000));
+        }
+        Evidence {
+            lateness,
+            frozen: Time::from_millis(20),
+            freezes: 40,
+            length: Time::from_secs(10),
+            window_limited: MOST_WINDOW_LIMITED,
+            starved: 0,
+            // What is not carried is no fault of the machine's.
+            strays: Strays {
+                malformed: 9,
+                fragments: 9,
+                other_protocols: 9,
+                of_nobody: 9,
+                device_full: 0,
+            },
+            // Nor are losses, timeouts and what a path does otherwise.
+            counters: [(); 2].map(|()| {
+                let usual = [
+                    (Event::SegmentsRetransmitted, 99),
+                    (Event::Timeouts, 7),
+                    (Event::SynRetransmissions, 3),
+                    (Event::Resets, 5),
+                ];
+                counters(&usual, DEVICE)
+            }),
+        }
+    }
+
+    fn late(micros: u64, of_1000: u64) -> Lateness {
+        let mut lateness = Lateness::default();
+        for number in 0..1_000 {
+            let here = if number < of_1000 { micros } else { 1 };
+            lateness.add(Time::from_micros(here));
+        }
+        lateness
+    }
+
+    /// Runs in which one thing was amiss, and words that say which.
+    fn bad() -> Vec<(&'static str, Evidence)> {
+        let mut cases = vec![
+            (
+                "handed over more than",
+                Evidence {
+                    lateness: late(1_020, 2),
+                    ..good()
+                },
+            ),
+            (
+                "the clock stood",
+                Evidence {
+                    frozen: Time::from_micros(200_001),
+                    ..good()
+                },
+            ),
+            (
+                "the receiver's window",
+                Evidence {
+                    window_limited: Time::from_micros(100_001),
+                    ..good()
+                },
+            ),
+            (
+                "1 persistent flows",
+                Evidence {
+                    starved: 1,
+                    ..good()
+                },
+            ),
+        ];
+        let mut strays = good().strays;
+        strays.device_full = 4;
+        cases.push(("a device dropped 4 packets", Evidence { strays, ..good() }));
+        for (event, words) in [
+            (Event::MemoryPressures, "memory pressure (6 times)"),
+            (Event::ReceivePruned, "ran out of memory (6 times)"),
+            (Event::OutOfOrderPruned, "ran out of memory (6 times)"),
+            (Event::BacklogDrops, "backlog was full (6 times)"),
+            (Event::ListenOverflows, "not accepted in time (6 times)"),
+        ] {
+            // Of whichever side, and of both together.
+            for (near, far) in [(6, 0), (0, 6), (2, 4)] {
+                let sides = [near, far].map(|count| counters(&[(event, count)], DEVICE));
+                cases.push((
+                    words,
+                    Evidence {
+                        counters: sides,
+                        ..good()
+                    },
+                ));
+            }
+        }
+        for devices in [
+            "near: 0 9 0 3 0 0 0 0 0 9 0 0 0 0 0 0\n",
+            "near: 0 9 0 0 0 0 0 0 0 9 0 3 0 0 0 0\n",
+        ] {
+            let dropping = || counters(&[], devices);
+            let sound = || counters(&[], DEVICE);
+            for sides in [[dropping(), sound()], [sound(), dropping()]] {
+                let words = "a device dropped 3 packets";
+                cases.push((
+                    words,
+                    Evidence {
+                        counters: sides,
+                        ..good()
+                    },
+                ));
+            }
+        }
+        cases
+    }
+
+    #[test]
+    fn a_good_run_is_believed_and_nothing_is_said_of_it() {
+        assert_eq!(good().judge(), Ok(()));
+        assert_eq!(good().warnings(), []);
+        // Nor of one in which nothing was sent, and of one without any time.
+        let nothing = Evidence {
+            lateness: Lateness::default(),
+            ..good()
+        };
+        assert_eq!((nothing.judge(), nothing.warnings()), (Ok(()), vec![]));
+        let empty = Evidence {
+            length: Time::ZERO,
+            frozen: Time::ZERO,
+            ..good()
+        };
+        assert_eq!(empty.judge(), Ok(()));
+    }
+
+    #[test]
+    fn each_reason_alone_refuses_and_no_other_is_said() {
+        for (words, evidence) in bad() {
+            let Err(EngineError::Untrusted { engine, why }) = evidence.judge() else {
+                panic!("believed: {words}");
+            };
+            assert_eq!(engine, NAME);
+            assert!(why.contains(words), "{why}");
+            assert!(
+                !why.contains(';') && !why.contains('\n') && why.len() < 120,
+                "{why}"
+            );
+        }
+    }
+
+    #[test]
+    fn all_reasons_together_are_said_in_one_line() {
+        let events = [
+            Event::MemoryPressures,
+            Event::ReceivePruned,
+            Event::OutOfOrderPruned,
+            Event::BacklogDrops,
+            Event::ListenOverflows,
+        ];
+        let all = counters(&events.map(|event| (event, 1)), DEVICE);
+        let evidence = Evidence {
+            lateness: late(2_000, 500),
+            frozen: Time::from_secs(1),
+            window_limited: Time::from_secs(1),
+            starved: 3,
+            strays: Strays {
+                device_full: 1,
+                ..Strays::default()
+            },
+            counters: [all, counters(&[], DEVICE)],
+            ..good()
+        };
+        let text = evidence.judge().unwrap_err().to_string();
+        assert_eq!(text.matches("; ").count(), 4 + events.len(), "{text}");
+        assert!(!text.contains('\n'));
+    }
+
+    #[test]
+    fn limits_are_exceeded_and_not_reached() {
+        // One of a thousand is the one that does not count.
+        assert_eq!(
+            Evidence {
+                lateness: late(5_000, 1),
+                ..good()
+            }
+            .judge(),
+            Ok(())
+        );
+        assert_eq!(
+            Evidence {
+                frozen: Time::from_millis(200),
+                ..good()
+            }
+            .judge(),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn a_believed_run_that_was_near_a_limit_carries_a_warning_with_both_figures() {
+        let cases = [(late(260, 2), 20), (late(1, 2), 51), (late(900, 2), 199)];
+        for (lateness, frozen) in cases {
+            let frozen = Time::from_millis(frozen);
+            let evidence = Evidence {
+                lateness,
+                frozen,
+                ..good()
+            };
+            assert_eq!(evidence.judge(), Ok(()));
+            let warnings = evidence.warnings();
+            assert_eq!(warnings.len(), 1);
+            let figures = &warnings[0].values;
+            assert_eq!(figures.get("frozen_s"), Some(&frozen.as_secs_f64()));
+            let p999 = evidence.lateness.p99_9().as_secs_f64();
+            assert_eq!(figures.get("p999_s"), Some(&p999));
+            assert!(!warnings[0].text.contains('\n'));
+        }
+        let far = Evidence {
+            lateness: late(240, 2),
+            frozen: Time::from_millis(50),
+            ..good()
+        };
+        assert_eq!(far.warnings(), []);
+    }
+
+    #[test]
+    fn the_cost_says_what_was_measured() {
+        let cost = Evidence {
+            lateness: late(300, 600),
+            ..good()
+        }
+        .cost();
+        let near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 0.01;
+        assert!(near(cost.p50_s, 300e-6) && near(cost.p99_s, 300e-6));
+        assert!(near(cost.p999_s, 300e-6) && near(cost.max_s, 300e-6));
+        let cost = Evidence {
+            lateness: late(300, 20),
+            ..good()
+        }
+        .cost();
+        assert!(near(cost.p50_s, 1e-6) && near(cost.p99_s, 300e-6));
+        let cost = Evidence {
+            lateness: late(300, 5),
+            ..good()
+        }
+        .cost();
+        assert!(near(cost.p99_s, 1e-6) && near(cost.p999_s, 300e-6));
+        assert_eq!((cost.frozen_s, cost.freezes), (0.02, 40));
+    }
+}
