@@ -201,3 +201,199 @@ fn otherwise(stack: &Stack) -> Vec<&'static str> {
     .filter_map(|(key, differs)| differs.then_some(key))
     .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use forebay_scenario::Format;
+
+    use super::*;
+
+    fn scenario(flows: &str) -> Scenario {
+        let text = format!(
+            "[link]\nrate = \"100Mbps\"\nbuffer = \"100p\"\n{flows}\n[run]\nmeasure = \"1s\""
+        );
+        Scenario::parse(&text, Format::Toml, "test", &[]).unwrap()
+    }
+
+    fn group(keys: &str) -> Scenario {
+        scenario(&format!(
+            "[[flows]]\nname = \"bulk\"\nrtt = \"10ms\"\n{keys}"
+        ))
+    }
+
+    fn refusal(scenario: &Scenario) -> String {
+        let text = check(scenario).expect_err("a refusal").to_string();
+        assert!(
+            !text.contains('\n') && text.contains("kernel engine"),
+            "{text}"
+        );
+        text
+    }
+
+    #[test]
+    fn what_the_kernel_has_is_not_refused() {
+        let background =
+            "[[flows]]\nworkload = { poisson = { rate = \"1Mbps\" } }\npacket = \"60B\"";
+        for keys in [
+            "",
+            "packet = \"200B\"",
+            "packet = \"65535B\"",
+            "count = 2000",
+            "cca = \"bbr\"",
+            "stack = \"linux\"\necn = true",
+            // Transfers of an open loop are as many as come.
+            "count = 2000\n[[flows]]\nrtt = \"1ms\"\nworkload = { open_loop = { load = 0.1, size = \"9kB\" } }",
+            background,
+        ] {
+            assert_eq!(check(&group(keys)), Ok(()), "{keys}");
+        }
+        let two = "[[flows]]\nrtt = \"1ms\"\nstack = \"linux\"\n";
+        assert_eq!(check(&scenario(&two.repeat(2))), Ok(()));
+    }
+
+    #[test]
+    fn what_the_kernel_cannot_do_is_refused_by_name() {
+        let cases = [
+            (
+                "packet = \"199B\"",
+                &["packets of 199 to 199 B", "`bulk`", "200 to 65535"][..],
+            ),
+            (
+                "packet = { uniform = [\"199B\", \"1500B\"] }",
+                &["packets of 199 to 1500 B", "`bulk`"],
+            ),
+            ("processing = \"1ms\"", &["`processing`", "`bulk`"]),
+            (
+                "cca = { kind = \"cubic\", beta = 0.5 }",
+                &["`beta`", "`cubic`", "`bulk`", "all of the machine"],
+            ),
+            ("count = 2001", &["2001 flows", "more than 2000"]),
+            (
+                "[[flows]]\nname = \"other\"\nrtt = \"1ms\"\necn = true",
+                &["`ecn` in some groups and not in others"],
+            ),
+            (
+                "[[flows]]\nname = \"other\"\nrtt = \"1ms\"\nslow_start_after_idle = false",
+                &["`slow_start_after_idle` in some groups"],
+            ),
+        ];
+        for (keys, words) in cases {
+            let text = refusal(&group(keys));
+            for word in words {
+                assert!(text.contains(word), "{word}: {text}");
+            }
+        }
+        // Several groups together are too many as well.
+        let many = "[[flows]]\nrtt = \"1ms\"\ncount = 1001\n";
+        assert!(refusal(&scenario(&many.repeat(2))).contains("2002 flows"));
+    }
+
+    #[test]
+    fn a_controller_is_known_by_the_kernel_s_name_and_refused_with_what_there_is() {
+        let known = |names: &[&str]| {
+            names
+                .iter()
+                .map(|&name| name.to_owned())
+                .collect::<Vec<_>>()
+        };
+        for (ours, theirs) in [
+            ("newreno", "reno"),
+            ("hstcp", "highspeed"),
+            ("cubic", "cubic"),
+        ] {
+            let scenario = group(&format!("cca = \"{ours}\""));
+            assert_eq!(controller_of(&scenario.flows()[0]), theirs);
+            assert_eq!(check_controllers(&scenario, &known(&["x", theirs])), Ok(()));
+            let refused = check_controllers(&scenario, &known(&["x", "y"]));
+            let text = refused.expect_err("a refusal").to_string();
+            for word in [ours, "`bulk`", "x, y"] {
+                assert!(text.contains(word), "{text}");
+            }
+        }
+        let unresponsive = scenario("[[flows]]\nworkload = \"voip\"");
+        assert_eq!(check_controllers(&unresponsive, &[]), Ok(()));
+    }
+
+    #[test]
+    fn a_device_takes_the_largest_packet_and_1500_bytes_at_least() {
+        assert_eq!(largest_packet(&group("packet = \"300B\"")), 1500);
+        assert_eq!(largest_packet(&group("packet = \"9000B\"")), 9000);
+        assert_eq!(largest_packet(&group("packet = \"65535B\"")), 65_535);
+        let uniform = group("packet = { uniform = [\"500B\", \"4000B\"] }");
+        assert_eq!(largest_packet(&uniform), 4000);
+        let unresponsive =
+            "[[flows]]\nworkload = { poisson = { rate = \"1Mbps\" } }\npacket = \"9000B\"";
+        assert_eq!(largest_packet(&scenario(unresponsive)), 1500);
+    }
+
+    #[test]
+    fn settings_say_what_the_stack_says() {
+        let setting = |scenario: &Scenario, name: &str| {
+            let mut found = settings(scenario)
+                .into_iter()
+                .filter(|(known, _)| *known == name);
+            let value = found.next().map(|(_, value)| value);
+            assert_eq!(found.next(), None);
+            value.unwrap_or_default()
+        };
+        for (keys, ecn, idle) in [
+            ("stack = \"linux\"", "0", "1"),
+            ("ecn = true", "1", "1"),
+            ("slow_start_after_idle = false", "0", "0"),
+        ] {
+            let scenario = group(keys);
+            assert_eq!(setting(&scenario, "tcp_ecn"), ecn);
+            assert_eq!(setting(&scenario, "tcp_slow_start_after_idle"), idle);
+            for name in ["tcp_no_metrics_save", "tcp_sack", "tcp_timestamps"] {
+                assert_eq!(setting(&scenario, name), "1");
+            }
+        }
+        // Send buffers share 16 MiB, though each has 256 KiB at least.
+        for (count, each) in [
+            (1, 16 << 20),
+            (4, 4 << 20),
+            (64, 256 << 10),
+            (2000, 256 << 10),
+        ] {
+            let scenario = group(&format!("count = {count}"));
+            let wmem = setting(&scenario, "tcp_wmem");
+            assert_eq!(wmem, format!("4096 {each} 67108864"));
+        }
+        assert_eq!(setting(&group(""), "tcp_rmem"), "4096 1048576 67108864");
+    }
+
+    #[test]
+    fn what_the_kernel_does_otherwise_is_said_of_its_group() {
+        assert_eq!(remarks(&group("stack = \"linux\"")), []);
+        let told = "stack = \"linux\"\necn = true\nslow_start_after_idle = false";
+        assert_eq!(remarks(&group(told)), []);
+        for (key, value) in [
+            ("recovery", "\"sack\""),
+            ("reduction", "\"rate_halving\""),
+            ("min_rto", "\"1s\""),
+            ("delayed_ack", "{ packets = 5 }"),
+            ("initial_window", "\"3p\""),
+            ("initial_ssthresh", "\"9p\""),
+            ("receive_window", "\"9p\""),
+            ("header", "\"40B\""),
+            ("timestamps", "false"),
+            ("handshake", "false"),
+            ("pacing", "true"),
+            ("offload", "false"),
+            ("frto", "false"),
+        ] {
+            let other = group(&format!("stack = \"linux\"\n{key} = {value}"));
+            let said = remarks(&other);
+            assert_eq!(said.len(), 1, "{key}");
+            let text = &said[0].text;
+            assert!(
+                text.contains("`bulk`") && text.contains(key),
+                "{key}: {text}"
+            );
+        }
+        let both = remarks(&scenario(
+            "[[flows]]\nrtt = \"1ms\"\n[[flows]]\nworkload = \"voip\"\n[[flows]]\nrtt = \"2ms\"",
+        ));
+        assert_eq!(both.len(), 2);
+    }
+}
