@@ -281,14 +281,13 @@ impl<'a> SocketHosts<'a> {
                 let flow = self.flows[acks].acks_of?;
                 let ends = &mut self.flows[flow].ends;
                 let packet = ends.answers.take(event.packet())?;
-                let mut completed = false;
-                if !self.guests.as_ref().is_some_and(|guests| guests.have(flow)) {
-                    let segment = Segment::read(&packet, Side::Far).ok()?;
-                    if !ends.has(&segment) {
-                        return None;
-                    }
-                    completed = ends.learns(&segment);
+                let segment = Segment::read(&packet, Side::Far);
+                let own = segment.ok().filter(|segment| ends.has(segment));
+                let guest = || self.guests.as_ref().is_some_and(|all| all.have(flow));
+                if own.is_none() && !guest() {
+                    return None;
                 }
+                let completed = own.is_some_and(|segment| ends.learns(&segment));
                 self.hand(&packet, Side::Near);
                 completed.then_some(flow)
             }
