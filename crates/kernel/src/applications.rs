@@ -172,7 +172,7 @@ impl Room {
                 Err(error) => return Err(error.into()),
             }
             for event in &events {
-                let key = event.data.u64();
+                let (key, flags) = (event.data.u64(), event.flags);
                 if key == BELL {
                     let mut rung = [0; 8];
                     let _ = rustix::io::read(&*self.bell, &mut rung);
@@ -183,6 +183,9 @@ impl Room {
                     self.accept((key ^ LISTENER) as usize)?;
                 } else if key & READER != 0 {
                     self.take(key)?;
+                } else if flags.contains(EventFlags::HUP) {
+                    // Both directions are over. A writer that waits for nothing would be told so forever.
+                    self.forget(key);
                 } else {
                     self.write(key)?;
                 }
@@ -231,14 +234,14 @@ impl Room {
         };
         match rustix::net::recv(reader, &mut self.block[..], RecvFlags::TRUNC) {
             Ok((_, 1..)) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),
-            // The other end has closed, or was cut off.
-            Ok((_, 0)) | Err(Errno::CONNRESET | Errno::TIMEDOUT | Errno::PIPE) => {
+            // The other end has closed, or it was cut off, by whatever ICMP or RST: that is this connection's
+            // affair alone.
+            Ok((_, 0)) | Err(_) => {
                 if let Some(reader) = self.readers.remove(&key) {
                     let _ = epoll::delete(&self.epoll, &reader);
                 }
                 Ok(())
             }
-            Err(error) => Err(error.into()),
         }
     }
 
