@@ -66,8 +66,8 @@ def test_a_task_is_the_text_that_a_program_is_given() -> None:
 
 def test_the_table_says_of_each_what_it_did_or_why_not() -> None:
     rows = [Measured(name, 50e6, "no such program") for name in EMULATORS]
-    rows.append(Measured("one", 10e6, regularity(perfect(), APART), 0.25))
+    rows.append(Measured("one", 50e6, regularity(perfect(), APART), 0.25))
     lines = table(rows).splitlines()
     assert len(lines) == 2 + len(EMULATORS) + 1
     assert all("no such program" in line for line in lines[2:-1])
-    assert lines[-1] == "| 10 Mb/s | one | 0 µs | 0 µs | 0 µs | 1 | 100.00% | 0.25 |"
+    assert lines[-1] == "| 50 Mb/s | one | 14.4% | 0 µs | 0 µs | 0 µs | 1 | 100.00% | 0.25 |"

@@ -35,8 +35,10 @@ MARKS = ("<!-- emulators: begin -->", "<!-- emulators: end -->")
 RATES = (10, 50, 200)
 #: Bytes of IP of every packet, and of Ethernet in front of it where a discipline counts that, too.
 SIZE, ETHERNET = 1500, 14
-#: Seconds for which a burst drains, and how many bursts there are.
+#: Seconds for which a burst drains at most, and how many bursts there are.
 DRAINS_S, BURSTS = 0.1, 20
+#: The most packets of a burst: what a socket's send buffer holds.
+MOST_PACKETS = 420
 PROBE = Path(__file__).with_name("probe.py")
 PORT = 5001
 
@@ -105,7 +107,7 @@ def regularity(bursts: Sequence[Sequence[float]], transmission_s: float) -> Regu
 
 def task(rate: float) -> Task:
     """The bursts for a link of so many bits per second."""
-    packets = max(20, round(DRAINS_S * rate / 8 / SIZE))
+    packets = min(max(20, round(DRAINS_S * rate / 8 / SIZE)), MOST_PACKETS)
     return Task(BURSTS, packets, SIZE, 1.5 * DRAINS_S)
 
 
@@ -230,16 +232,18 @@ def measured(name: str, rate: float) -> Measured:
 
 def table(rows: Sequence[Measured]) -> str:
     """All of it as Markdown."""
-    heads = ["rate", "emulator", "error p50", "p99", "p99.9", "longest burst", "achieved rate", "processors busy"]
+    heads = ["rate", "emulator", "came", "error p50", "p99", "p99.9", "longest burst", "achieved rate", "processors"]
     cells = []
     for row in rows:
         first = [f"{row.rate / 1e6:.0f} Mb/s", row.name]
         if isinstance(row.found, str):
-            cells.append([*first, row.found, "", "", "", "", ""])
+            cells.append([*first, row.found, "", "", "", "", "", ""])
             continue
         found = row.found
         late = [f"{seconds * 1e6:.0f} µs" for seconds in (found.p50_s, found.p99_s, found.p999_s)]
-        cells.append([*first, *late, f"{found.longest_burst}", f"{found.rate:.2%}", f"{row.busy:.2f}"])
+        asked = task(row.rate)
+        came = f"{found.packets / (asked.bursts * asked.packets):.1%}"
+        cells.append([*first, came, *late, f"{found.longest_burst}", f"{found.rate:.2%}", f"{row.busy:.2f}"])
     return "\n".join(markdown_table(heads, cells))
 
 
