@@ -53,7 +53,12 @@ class Hangup(BaseException):
 @verb(
     ("emulate home.toml -- curl -o /dev/null http://{peer}:8000/", "Run a command behind the link:"),
     ("emulate home.toml --peer 'iperf3 -s' -- iperf3 -c {peer}", "Start what it talks to on the other side:"),
-    ("emulate home.toml --with bulk --serve", "Leave both sides open, with a group of the scenario sending:"),
+    ("emulate home.toml --with upload --serve", "Leave both sides open, with a group of the scenario sending:"),
+    codes={
+        0: "Done; otherwise the code is the command's own, 128 + n where signal n has ended it.",
+        2: "The input is wrong, or this machine cannot; one line on standard error says what.",
+        TIME_OVER: "The time of --for was over before the command.",
+    },
 )
 @FILE
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
@@ -78,15 +83,18 @@ class Hangup(BaseException):
     "beside",
     multiple=True,
     metavar="GROUP",
-    help="Run the flows of this group beside, or of all others; none by default. May be repeated.",
+    help="Run the flows of this group beside, or with all those of every other group; none by default. May be "
+    "repeated.",
 )
 @click.option(
     "--peer",
     metavar="COMMAND",
     help="Start this on the other side before the command, and end it afterwards.",
 )
-@click.option("--serve", is_flag=True, help="Run no command: say how to enter both sides, and show the link.")
-@click.option("--for", "lasting", type=Time(), help="End after this time, as in 30s.")
+@click.option(
+    "--serve", is_flag=True, help="Run no command: say how to enter both sides, and show the link, until Ctrl-C."
+)
+@click.option("--for", "lasting", type=Time(), help="End after this time, as in 30s, whatever still runs.")
 @click.option("--trace", "trace_to", type=OutputFolder(), help="Write what was recorded into this directory.")
 @SEED
 @AS_JSON

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -31,6 +31,8 @@ class Verb(click.Command):
         Command lines without the name of the program, each with what it does.
     refusal : str
         What exit code 1 means here, where it means more than a failure.
+    codes : mapping, optional
+        What other exit codes mean here.
     heavy : bool
         Whether it loads NumPy, Polars or Matplotlib.
     """
@@ -40,12 +42,14 @@ class Verb(click.Command):
         *arguments: Any,
         examples: Sequence[tuple[str, str]] = (),
         refusal: str = "",
+        codes: Mapping[int, str] | None = None,
         heavy: bool = False,
         **settings: Any,
     ) -> None:
         super().__init__(*arguments, **settings)
         self.examples = examples
         self.refusal = refusal
+        self.codes = dict(codes or {})
         self.heavy = heavy
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -57,9 +61,9 @@ class Verb(click.Command):
     @property
     def exits(self) -> dict[int, str]:
         """The exit codes of this verb."""
-        if self.refusal:
-            return {**EXITS, 1: self.refusal}
-        return {code: meaning for code, meaning in EXITS.items() if code != 1}
+        refusal = {1: self.refusal} if self.refusal else {}
+        usual = {code: meaning for code, meaning in EXITS.items() if code != 1}
+        return dict(sorted((usual | refusal | self.codes).items()))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write examples and exit codes below the options."""
@@ -111,9 +115,11 @@ class Verbs(click.Group):
         write_exits(formatter, EXITS)
 
 
-def verb(*examples: tuple[str, str], refusal: str = "", heavy: bool = False) -> Callable[[Callable[..., Any]], Verb]:
+def verb(
+    *examples: tuple[str, str], refusal: str = "", codes: Mapping[int, str] | None = None, heavy: bool = False
+) -> Callable[[Callable[..., Any]], Verb]:
     """Declare a verb, with examples of its use."""
-    return click.command(cls=Verb, examples=examples, refusal=refusal, heavy=heavy)
+    return click.command(cls=Verb, examples=examples, refusal=refusal, codes=codes, heavy=heavy)
 
 
 #: What the libraries reserve as they load, on few cores. With less some of them abort and others wait for ever.
