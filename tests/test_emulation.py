@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import io
+from dataclasses import dataclass
+from typing import Any, cast
 
 import pytest
+from rich.console import Console
 
-from forebay import InputError, Scenario
+from forebay import InputError, Scenario, _core
 from forebay.measurement.emulation import ALL, SLOTS, StandIn, stand_in
-from forebay.measurement.programs import exit_code, fill, words
+from forebay.measurement.programs import Side, exit_code, fill, words
+from forebay.views.emulation import beginning, live_text
 
 HOME = """
 [[links]]
@@ -76,6 +80,9 @@ def test_slots_never_send_and_the_emulation_outlasts_everybody() -> None:
     assert float(start.removesuffix("s")) > whole == 30 * 86_400
     assert placed.scenario.core.replications == 1
     assert placed.scenario.goals == []
+    assert tables(placed)["trace"]["record"] == ["queue", "utilization"]
+    beside = stand_in(Scenario.parse(HOME), beside=("home",))
+    assert "cwnd" in tables(beside)["trace"]["record"]
 
 
 def test_links_are_as_in_the_file() -> None:
@@ -212,3 +219,64 @@ def test_a_peer_is_a_line_as_in_a_shell() -> None:
     for wrong in ("", "sh 'x", "no-such-program -s"):
         with pytest.raises(InputError, match=r"^peer: found "):
             words(wrong, "peer")
+
+
+# What is told ------------------------------------------------------------------------------------------------------
+
+
+def printed(view: Any, columns: int = 80) -> list[str]:
+    console = Console(width=columns, file=io.StringIO(), record=True)
+    console.print(view)
+    return console.export_text().splitlines()
+
+
+def told(side: Side, *, serve: bool = False, beside: tuple[str, ...] = (), text: str = HOME) -> str:
+    other = {"FOREBAY_PEER": "198.18.0.1", "FOREBAY_SELF": "198.18.1.1", "FOREBAY_SIDE": "receiver"}
+    variables = VARIABLES if side is Side.SENDER else other
+    lines = printed(beginning(stand_in(Scenario.parse(text), beside=beside), side, variables, serve=serve))
+    assert max(map(len, lines)) <= 80
+    return " ".join(" ".join(lines).split())
+
+
+def test_the_beginning_says_who_is_where() -> None:
+    way = "sender 198.18.0.1 (the command) → up → receiver 198.18.1.1 ($FOREBAY_PEER) → down → sender"
+    assert way in told(Side.SENDER)
+    assert "sender 198.18.0.1 ($FOREBAY_PEER) → up → receiver 198.18.1.1 (the command)" in told(Side.RECEIVER)
+    assert "sender 198.18.0.1 → up → receiver 198.18.1.1 → down → sender" in told(Side.SENDER, serve=True)
+    assert "10 Mb/s link, droptail" in told(Side.SENDER)
+    assert "round trip 20ms, 30ms without queues" in told(Side.SENDER).replace(" ms", "ms")
+
+
+def test_the_beginning_says_which_flows_run() -> None:
+    assert told(Side.SENDER).endswith("no flows of the scenario itself run (--with GROUP)")
+    assert told(Side.SENDER, beside=("calls",)).endswith(
+        "calls of the scenario beside; home, watching not (--with GROUP)"
+    )
+    assert told(Side.SENDER, beside=("calls", "home", "watching")).endswith(
+        "calls, watching, home of the scenario beside"
+    )
+
+
+@dataclass
+class Live:
+    """As the engine's."""
+
+    time_s: float = 12.3
+    arrived: int = 10234
+    dropped: int = 0
+    marked: int = 0
+    waiting: int = 42
+    delay_s: float = 0.0482
+    utilization: float = 0.998
+    strays: int = 0
+
+
+def test_the_link_is_told_in_a_line() -> None:
+    scenario = Scenario.parse(HOME)
+    line = live_text(cast("_core.Live", Live()), scenario)
+    assert line == "12 s  9.98 Mb/s, 100 % used  queue 42 packets, 48.2 ms  0 of 10,234 lost"
+    marked = live_text(cast("_core.Live", Live(marked=7, dropped=1234)), scenario)
+    assert marked.endswith("1,234 of 10,234 lost  7 marked")
+    assert len(marked) <= 100
+    changing = scenario.changed('link.rate={ steps = [["0s", "5Mbps"], ["9s", "15Mbps"]], repeat = "20s" }')
+    assert live_text(cast("_core.Live", Live()), changing).startswith("12 s  100 % used  queue")

@@ -98,6 +98,9 @@ def stand_in(scenario: Scenario, group: str | None = None, beside: Collection[st
     for link in tables["links"]:
         _in_classes(link["queue"], group, slots, running)
     tables["run"] |= {"warmup": "0s", "measure": f"{MOST_SECONDS}s", "replications": 1}
+    if not running:
+        # Nobody knows the windows of programs.
+        tables["trace"]["record"] = [each for each in tables["trace"]["record"] if each != "cwnd"]
     # Goals may be of groups that do not run.
     tables.pop("goal", None)
     return StandIn(
