@@ -183,14 +183,14 @@ mod tests {
 
     /// Counters of a namespace in which events have happened so often.
     fn counters(events: &[(Event, u64)], devices: &str) -> Counters {
-        let mut tables = String::new();
-        for event in Event::ALL {
+        let table = |event: &Event| {
             let (group, name) = event.name().split_once('.').unwrap();
             let count = events.iter().find(|(which, _)| which == event);
             let count = count.map_or(0, |(_, count)| *count);
-            tables += &format!("{group}: {name}\n{group}: {count}\n");
-        }
-        Counters::parse([&tables, ""], devices, "near").unwrap()
+            format!("{group}: {name}\n{group}: {count}\n")
+        };
+        let tables: Vec<String> = Event::ALL.iter().map(table).collect();
+        Counters::parse([&tables.concat(), ""], devices, "near").unwrap()
     }
 
     /// A run of ten seconds on a machine that was in time.
