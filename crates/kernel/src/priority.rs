@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 
 use forebay_units::Time;
 use nix::sys::mman::MlockAllFlags;
-use rustix::process::Resource;
+use rustix::process::{Resource, Rlimit};
 use rustix::time::ClockId;
 
 /// How the scheduler treats a thread (sched(7)).
@@ -93,6 +93,20 @@ pub fn lock_memory() -> Allowed {
         Some(_) => MlockAllFlags::MCL_CURRENT,
     };
     nix::sys::mman::mlockall(flags)
+        .map_err(io::Error::from)
+        .into()
+}
+
+/// Lets the process have `count` descriptors, or as many as its hard limit allows (getrlimit(2),
+/// `RLIMIT_NOFILE`); a limit that is higher stays.
+pub fn allow_descriptors(count: u64) -> Allowed {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    let most = limit.maximum.map_or(count, |most| most.min(count));
+    if limit.current.is_none_or(|current| current >= most) {
+        return Allowed::Yes;
+    }
+    let current = Some(most);
+    rustix::process::setrlimit(Resource::Nofile, Rlimit { current, ..limit })
         .map_err(io::Error::from)
         .into()
 }

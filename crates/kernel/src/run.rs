@@ -11,7 +11,7 @@ use crate::applications::Applications;
 use crate::hosts::SocketHosts;
 use crate::namespaces::{Kind, Namespaces, Setup, Sysctl};
 use crate::path::{Ended, KernelSimulation, Observer, Path};
-use crate::priority::{Policy, lock_memory, set_exact_timers, set_policy};
+use crate::priority::{Policy, allow_descriptors, lock_memory, set_exact_timers, set_policy};
 use crate::side::Side;
 use crate::tcp::Listener;
 use crate::translation::{FIRST_PORT, check_controllers, largest_packet, remarks, settings};
@@ -20,11 +20,17 @@ use crate::verdict::Evidence;
 /// Real-time priority of the loop: above that of the applications.
 const PRIORITY: u8 = 50;
 
+/// Descriptors that a run may need: two for each of the most flows, and those of transfers that come as they
+/// come. Usual soft limits allow 1024 of them.
+const DESCRIPTORS: u64 = 8192;
+
 /// Connections that wait until they are accepted.
 const BACKLOG: u16 = 4096;
 
 /// Namespaces in which a scenario can run.
 pub(crate) fn namespaces_for(scenario: &Scenario) -> Result<Namespaces, EngineError> {
+    // Where fewer are allowed, whoever needs more is told.
+    let _ = allow_descriptors(DESCRIPTORS);
     let made = Namespaces::make(&setup(scenario));
     let namespaces = made.map_err(|missing| EngineError::Unavailable {
         engine: NAME,
