@@ -13,6 +13,9 @@ use crate::NAME;
 /// itself (`net.ipv4.ip_local_port_range`, 32768 to 60999), and where no program that is run beside them listens.
 pub(crate) const FIRST_PORT: u16 = 61_000;
 
+/// Groups for which there are ports.
+const MOST_GROUPS: usize = (u16::MAX - FIRST_PORT) as usize + 1;
+
 /// IPv4 and TCP headers with timestamps, which Linux sends.
 pub(crate) const TCP_HEADERS: Bytes = Bytes::new(52);
 
@@ -50,6 +53,13 @@ fn of_sockets(scenario: &Scenario) -> impl Iterator<Item = (usize, &FlowGroup)> 
 
 /// Refuses by name what the kernel cannot do, whichever it is.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), EngineError> {
+    let groups = scenario.flows().len();
+    if groups > MOST_GROUPS {
+        return Err(EngineError::TooLarge {
+            engine: NAME,
+            why: format!("it has {groups} groups of flows, and {MOST_GROUPS} have ports"),
+        });
+    }
     let mut flows = 0.0;
     for (_, group) in of_sockets(scenario) {
         flows += match group.workload {
@@ -286,6 +296,10 @@ mod tests {
         // Several groups together are too many as well.
         let many = "[[flows]]\nrtt = \"1ms\"\ncount = 1001\n";
         assert!(refusal(&scenario(&many.repeat(2))).contains("2002 flows"));
+        let speech = "[[flows]]\nworkload = \"voip\"\n";
+        assert_eq!(check(&scenario(&speech.repeat(4_536))), Ok(()));
+        let text = refusal(&scenario(&speech.repeat(4_537)));
+        assert!(text.contains("4537 groups of flows, and 4536"), "{text}");
     }
 
     #[test]
