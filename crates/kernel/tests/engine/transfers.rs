@@ -1,0 +1,129 @@
+//! Transfers have their bytes and no more, and take their time.
+
+use std::fs;
+
+use forebay_scenario::{Metric, Report};
+
+use crate::{plain, report, traced};
+
+/// Transfers of the first group that were complete: how long each took, and its packets.
+fn taken(report: &Report) -> Vec<(f64, u64)> {
+    let transfers = &report.traces.as_ref().expect("traces").transfers;
+    let complete = transfers.iter().filter(|one| one.completed_s.is_finite());
+    let taken = complete.map(|one| (one.completed_s - one.begun_s, one.packets));
+    taken.collect()
+}
+
+#[test]
+fn a_transfer_delivers_its_bytes_in_no_less_than_a_handshake_a_round_trip_and_its_transmission() {
+    let text = r#"
+        [link]
+        rate = "20Mbps"
+        buffer = "30p"
+        [[flows]]
+        count = 3
+        rtt = "20ms"
+        stack = "linux"
+        workload = { finite = { size = "144800B" } }
+        [run]
+        warmup = "0s"
+        measure = "2s"
+        [trace]
+        record = ["transfers"]
+    "#;
+    let Some(report) = report(text, traced()) else {
+        return;
+    };
+    let group = &report.groups[0];
+    assert_eq!(group.completions.as_ref().expect("transfers").completed, 3);
+    let taken = taken(&report);
+    assert_eq!(taken.len(), 3);
+    for (time, packets) in taken {
+        assert_eq!(packets, 100);
+        assert!(time >= 0.040 + 144_800.0 * 8.0 / 20e6, "{time}");
+    }
+    let goodput = group.metrics[&Metric::Goodput].mean;
+    assert!(
+        (goodput * 2.0 / 8.0 - 3.0 * 144_800.0).abs() < 1e-3,
+        "{goodput}"
+    );
+    // All of the link's work is theirs.
+    let used = report.value(Metric::Utilization).expect("a metric");
+    assert!(used * 20e6 * 2.0 / 8.0 >= 3.0 * 100.0 * 1500.0, "{used}");
+}
+
+#[test]
+fn users_of_a_closed_loop_transfer_again_and_again() {
+    let text = r#"
+        [link]
+        rate = "20Mbps"
+        buffer = "30p"
+        [[flows]]
+        rtt = "5ms"
+        stack = "linux"
+        workload = { closed_loop = { users = 2, think = "5ms", size = "14480B" } }
+        [run]
+        warmup = "0s"
+        measure = "1s"
+        [trace]
+        record = ["transfers"]
+    "#;
+    let Some(report) = report(text, traced()) else {
+        return;
+    };
+    let completed = report.groups[0]
+        .completions
+        .as_ref()
+        .expect("transfers")
+        .completed;
+    let taken = taken(&report);
+    assert_eq!(completed, taken.len() as u64);
+    // At 10 ms a transfer, and 5 ms between them: no user can do it more often.
+    assert!((10..=2 * 1000 / 15).contains(&completed), "{completed}");
+    assert!(
+        taken
+            .iter()
+            .all(|(time, packets)| *time >= 0.010 && *packets == 10)
+    );
+    let transfers = &report.traces.as_ref().expect("traces").transfers;
+    for user in 0..2 {
+        let own = || transfers.iter().filter(|one| one.user == user);
+        for (before, after) in own().zip(own().skip(1)) {
+            assert_eq!(after.transfer, before.transfer + 1);
+            assert!(after.begun_s >= before.completed_s + 0.005 - 1e-9);
+        }
+    }
+}
+
+/// Ports and descriptors come back: 6,000 transfers are more than descriptors and connections of 1,448 B each
+/// cost no more than a few packets.
+#[test]
+fn two_thousand_transfers_a_second_leak_nothing() {
+    let text = r#"
+        [link]
+        rate = "100Mbps"
+        buffer = "200p"
+        [[flows]]
+        rtt = "5ms"
+        stack = "linux"
+        workload = { open_loop = { interarrival = { exponential = "500us" }, size = "1448B" } }
+        [run]
+        warmup = "0s"
+        measure = "3s"
+    "#;
+    let descriptors = || fs::read_dir("/proc/self/fd").expect("proc").count();
+    let before = descriptors();
+    let Some(report) = report(text, plain()) else {
+        return;
+    };
+    let completions = report.groups[0].completions.as_ref().expect("transfers");
+    // Poisson: within six deviations, but for those that are under way at the end.
+    assert!(
+        (5_500..=6_500).contains(&completions.completed),
+        "{completions:?}"
+    );
+    let median = completions.completion_time_s["p50"];
+    assert!((0.010..0.5).contains(&median), "{median}");
+    // Other tests may hold a few.
+    assert!(descriptors() < before + 64, "{before} {}", descriptors());
+}
