@@ -101,8 +101,24 @@ impl Engine for KernelEngine {
     }
 }
 
+/// What a run sets in both namespaces before it begins: sysctls and their values, without units as the
+/// kernel takes them. All others are the machine's defaults for a new namespace. Empty where the system is
+/// not Linux.
+#[must_use]
+pub fn sysctls(scenario: &Scenario) -> Vec<(String, String)> {
+    set(scenario)
+}
+
 #[cfg(target_os = "linux")]
 use engine::run as run_engine;
+#[cfg(target_os = "linux")]
+use run::set;
+
+/// Elsewhere there is nothing to set.
+#[cfg(not(target_os = "linux"))]
+fn set(_: &Scenario) -> Vec<(String, String)> {
+    Vec::new()
+}
 
 /// Elsewhere there are no such namespaces.
 #[cfg(not(target_os = "linux"))]

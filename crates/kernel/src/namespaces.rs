@@ -31,6 +31,9 @@ pub struct Setup {
     pub mtu: u16,
     /// Packets that a device holds until they are read; those beyond are dropped and counted.
     pub queue_packets: u32,
+    /// The most segments that senders hand to a device at once, which then come out one by one; None
+    /// leaves the kernel's own limit.
+    pub segments_at_once: Option<u32>,
     /// Addresses of each side, from 1 to [`Side::ADDRESSES`].
     pub addresses: u16,
     /// What is set in the near namespace, in this order.
@@ -46,6 +49,7 @@ impl Default for Setup {
         Self {
             mtu: 1500,
             queue_packets: 1 << 17,
+            segments_at_once: None,
             addresses: 1,
             near: Vec::new(),
             far: Vec::new(),
@@ -192,6 +196,7 @@ impl Ends {
         let shape = Shape {
             mtu: setup.mtu,
             queue_packets: setup.queue_packets,
+            segments_at_once: setup.segments_at_once,
             addresses: setup.addresses,
         };
         let device = network::build(&keeper, side, shape)?;

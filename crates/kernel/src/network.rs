@@ -35,6 +35,7 @@ const LOCAL_TABLE: u8 = 255;
 pub(crate) struct Shape {
     pub(crate) mtu: u16,
     pub(crate) queue_packets: u32,
+    pub(crate) segments_at_once: Option<u32>,
     pub(crate) addresses: u16,
 }
 
@@ -171,7 +172,9 @@ fn configure(keeper: &Keeper, side: Side, shape: Shape) -> Result<(), (&'static 
     ask("queueing discipline", no_queue(index))?;
     let size = LinkAttribute::Mtu(shape.mtu.into());
     let queue = LinkAttribute::TxQueueLen(shape.queue_packets);
-    ask("TUN device", link(index, vec![size, queue]))?;
+    let segments = shape.segments_at_once.map(LinkAttribute::GsoMaxSegs);
+    let attributes = [size, queue].into_iter().chain(segments).collect();
+    ask("TUN device", link(index, attributes))?;
     ask("address", address(index, own))?;
     ask("route", route_to_all(index, own))?;
     if shape.addresses > 1 {

@@ -14,7 +14,9 @@ use crate::path::{Ended, KernelSimulation, Observer, Path};
 use crate::priority::{Policy, allow_descriptors, lock_memory, set_exact_timers, set_policy};
 use crate::side::Side;
 use crate::tcp::Listener;
-use crate::translation::{FIRST_PORT, check_controllers, largest_packet, remarks, settings};
+use crate::translation::{
+    FIRST_PORT, check_controllers, largest_packet, remarks, segments_at_once, settings,
+};
 use crate::verdict::Evidence;
 
 /// Real-time priority of the loop: above that of the applications.
@@ -56,15 +58,22 @@ pub(crate) struct Visit<'r> {
 }
 
 fn setup(scenario: &Scenario) -> Setup {
-    let sysctls = settings(scenario).into_iter();
-    let sysctls = sysctls.map(|(name, value)| Sysctl::new(&format!("net.ipv4.{name}"), &value));
+    let sysctls = set(scenario);
+    let sysctls = sysctls.iter().map(|(name, value)| Sysctl::new(name, value));
     let sysctls: Vec<Sysctl> = sysctls.collect();
     Setup {
         mtu: largest_packet(scenario),
+        segments_at_once: segments_at_once(scenario),
         near: sysctls.clone(),
         far: sysctls,
         ..Setup::default()
     }
+}
+
+/// Sysctls by their full names.
+pub(crate) fn set(scenario: &Scenario) -> Vec<(String, String)> {
+    let named = |(name, value)| (format!("net.ipv4.{name}"), value);
+    settings(scenario).into_iter().map(named).collect()
 }
 
 /// The operating system refuses what it has allowed before.

@@ -143,6 +143,13 @@ pub(crate) fn largest_packet(scenario: &Scenario) -> u16 {
     sizes.fold(1500.0, f64::max) as u16
 }
 
+/// How many segments senders hand over at once: one where no group gathers them, which holds for the
+/// device and so for all; else as many as the kernel likes.
+pub(crate) fn segments_at_once(scenario: &Scenario) -> Option<u32> {
+    let gathers = of_sockets(scenario).any(|(_, group)| group.stack.offload);
+    (!gathers).then_some(1)
+}
+
 /// Settings of both namespaces: names under net.ipv4, and values.
 pub(crate) fn settings(scenario: &Scenario) -> Vec<(&'static str, String)> {
     let flows: u64 = of_sockets(scenario).map(|(_, group)| group.count).sum();
@@ -167,8 +174,10 @@ pub(crate) fn settings(scenario: &Scenario) -> Vec<(&'static str, String)> {
 
 /// Says of each group what of its stack the kernel does otherwise.
 pub(crate) fn remarks(scenario: &Scenario) -> Vec<Warning> {
+    let told = segments_at_once(scenario).is_some();
     let remark = |(_, group): (usize, &FlowGroup)| {
-        let keys = otherwise(&group.stack);
+        let mut keys = otherwise(&group.stack);
+        keys.retain(|&key| !(told && key == "offload"));
         (!keys.is_empty()).then(|| {
             let text = format!(
                 "group `{}`: the kernel's own TCP answers, not {}",

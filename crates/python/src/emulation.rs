@@ -5,6 +5,7 @@ use forebay_scenario::{Engine, EngineError};
 use pyo3::prelude::*;
 
 use crate::errors::engine_error;
+use crate::scenario::Scenario;
 
 /// What the target link is like just now.
 #[pyclass(module = "forebay._core", frozen, get_all)]
@@ -17,6 +18,12 @@ pub(crate) struct Live {
     delay_s: f64,
     utilization: f64,
     strays: u64,
+}
+
+/// What the kernel engine sets in its namespaces for a scenario: sysctls and their values.
+#[pyfunction]
+pub(crate) fn kernel_sysctls(scenario: &Scenario) -> Vec<(String, String)> {
+    forebay_kernel::sysctls(&scenario.inner)
 }
 
 /// An emulation that has been finished, or could not begin.

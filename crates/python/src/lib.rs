@@ -27,7 +27,7 @@ mod _core {
     #[pymodule_export]
     use crate::describe::{Algorithm, controllers, disciplines, scenario_keys};
     #[pymodule_export]
-    use crate::emulation::{Emulation, Live, Program};
+    use crate::emulation::{Emulation, Live, Program, kernel_sysctls};
     #[pymodule_export]
     use crate::metrics::{Metric, metrics, parse_quantity, split_quantity};
     #[pymodule_export]
